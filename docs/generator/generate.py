@@ -38,7 +38,7 @@ _NOTICE: Final = (
 _GROUPS: Final = {
     "Connection and daemon": ("hello", "status", "reconcile", "shutdown"),
     "Workspace and log": ("publish", "snapshot", "state", "subscribe", "unsubscribe", "log"),
-    "Recorded calls": ("calls", "call"),
+    "Recorded calls": ("calls", "call", "clients"),
     "Sharing": ("share", "share/why", "share/accept"),
 }
 """Our methods by heading; all others are those of conversations."""

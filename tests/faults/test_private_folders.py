@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from workspaced.bridge.client_config import Change, write
+from workspaced.connecting.settings_files import Change, write
 from workspaced.discovery import records
 
 NOBODY = 65_534
@@ -128,7 +128,7 @@ def test_row_56_folders_that_a_client_makes_are_0700_whatever_the_umask(
     before = os.umask(umask)
     try:
         records.make_state_directory()
-        write(change)
+        write([change])
     finally:
         os.umask(before)
     assert folder_modes(tmp_path / "home") == folder_modes(tmp_path / "client") == {0o700}

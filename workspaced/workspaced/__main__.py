@@ -18,6 +18,10 @@ def main() -> None:
 
         if (hooked := hook.target_of(sys.argv[2:])) is not None:
             sys.exit(hook.run(hooked))
+        from .cli import run
+
+        code = run()
+        sys.exit(1 if code == 2 else code)  # to a runtime, 2 means that the user's prompt is to be blocked
     from .cli import main as command_line
 
     command_line()

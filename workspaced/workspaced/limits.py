@@ -47,6 +47,9 @@ RECENT_EVENTS: Final = 4_096
 GAP_EVENTS: Final = 10_000
 """A subscriber further behind than this gets a gap instead of the events."""
 NOTIFICATION_EVENTS_MAX: Final = 500
+LAST_SEEN_EVENTS_MAX: Final = 100_000
+"""The latest events among which `workspaced/clients` looks for calls."""
+CLIENTS_LISTED_MAX: Final = 1_000
 CATCH_UPS_MAX: Final = 2
 """Subscribers that read the log at a time: each holds one notification's events in memory, and uses a thread."""
 COALESCE_S: Final = 0.05

@@ -1148,6 +1148,8 @@ export interface CallsParams {
   readonly caller?: string | null;
 }
 
+export type ClientsParams = Record<string, never>;
+
 export interface ContextAgentsParams {
   /** (minLength 1, maxLength 128) */
   readonly vault?: string | null;
@@ -2446,6 +2448,7 @@ export interface MethodParams {
   "workspaced/blob/put": BlobPutParams;
   "workspaced/call": CallParams;
   "workspaced/calls": CallsParams;
+  "workspaced/clients": ClientsParams;
   "workspaced/context/agents": ContextAgentsParams;
   "workspaced/context/assemble": ContextAssembleParams;
   "workspaced/context/cite": ContextCiteParams;

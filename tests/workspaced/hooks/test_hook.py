@@ -241,9 +241,10 @@ def test_the_prompt_never_leaves_the_process(world: Any) -> None:
             assert b"private" not in Path(place, name).read_bytes(), name
 
 
-def test_wrong_options_are_the_users_and_get_an_error(world: Any) -> None:
-    assert world.cli("hook", "emacs").returncode == 2
-    assert world.cli("hook", "claude", "--json").returncode == 2
+def test_a_wrong_command_line_is_an_error_that_blocks_no_prompt(world: Any) -> None:
+    for wrong in (["emacs"], ["claude", "--json"], ["claude", "--timeout", "0"], []):
+        done = world.cli("hook", *wrong, stdin=b"{}")
+        assert done.returncode == 1 and "Error" in done.stderr, wrong
 
 
 def test_a_redacted_bundle_tells_the_same_under_other_names(world: Any) -> None:

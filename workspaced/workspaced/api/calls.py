@@ -1,6 +1,6 @@
-"""`workspaced/calls` and `workspaced/call`: recorded calls, with what agents asked and were shown.
+"""`workspaced/calls`, `workspaced/call`, `workspaced/clients`: recorded calls, what agents asked and were shown.
 
-A call is recorded shortly after its answer. Both methods first wait for that, so they find every answered call.
+A call is recorded shortly after its answer. The methods first wait for that, so they find every answered call.
 """
 
 from typing import Annotated, Any, Final
@@ -11,7 +11,9 @@ from msgspec import Meta
 from workspaced_events.schema.catalogue import Event
 from workspaced_tools.recording.recorded_calls import Listed, Wanted, checked_call, listed, recorded_call
 
+from ..calls.last_seen import last_seen
 from ..ipc.jsonrpc import RequestId
+from ..ipc.params import Params
 from ..service.service import Service
 from ..service.session import Session
 
@@ -25,6 +27,10 @@ class Calls(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=T
     """Only calls recorded before this sequence; for the next page, the first sequence of the former page."""
     tool: str | None = None
     caller: str | None = None
+
+
+class Clients(Params, frozen=True):
+    pass
 
 
 class Call(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
@@ -74,3 +80,11 @@ async def call(session: Session, _id: RequestId | None, params: Call) -> Any:
         "recording": kept.recording,
         "why": kept.why,
     }
+
+
+async def clients(session: Session, _id: RequestId | None, _params: Clients) -> Any:
+    """When each client last called a tool, and was last told context that it had not asked for."""
+    service = session.service
+    await service.threads.run(service.wait_until_recorded)
+    found, since = await service.threads.run(last_seen, service.moments)
+    return {"clients": found, "since": since, "clock": service.tail.clock()}

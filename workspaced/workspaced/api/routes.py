@@ -27,6 +27,7 @@ METHODS: Final[dict[str, Method]] = {
     "workspaced/log": Method(Log, log),
     "workspaced/calls": Method(calls.Calls, calls.calls),
     "workspaced/call": Method(calls.Call, calls.call),
+    "workspaced/clients": Method(calls.Clients, calls.clients),
     "workspaced/blob/put": Method(PutBlob, put_blob),
     "workspaced/context/start": Method(p.Start, conversations.start),
     "workspaced/context/agents": Method(p.Agents, conversations.agents),

@@ -28,6 +28,10 @@ COMMANDS: Final = {
     "agents": ("workspace.agents", "List the roles that conversations may begin with."),
     "calls": ("recording.calls", "What agents asked and were shown: list, show, diff, stats."),
     "context": ("prompts.context", "What prompts held, layer by layer, and what became of the provider's cache."),
+    "connect": (
+        "daemon.connect",
+        "Connect an agent's program with a vault; list what is connected.",
+    ),
     "mcp": ("daemon.mcp", "Serve an agent over standard input and output; tell agents' runtimes of it."),
     "hook": ("workspace.hook", "Answer a hook of an agent's runtime: tell what changed before the user's eyes."),
     "proxy": ("daemon.proxy", "Put context into any runtime's requests on their way to the provider."),

@@ -18,6 +18,7 @@ from workspaced_events.replay.blob_check import Examined, NamedBlobs
 
 from ...__about__ import __version__
 from ...client.sync_client import SyncClient, connect
+from ...connecting.listing import connected
 from ...daemon.settings import Settings, config_file, load_settings
 from ...discovery.records import running
 from ...errors import NoDaemon
@@ -80,6 +81,7 @@ def examine(socket_path: str | None, workspace: str | None) -> Iterator[Finding]
     for path in settings.vaults:
         if not path.is_dir():
             yield Finding("problem", "vault", f"{path} is no directory", "Correct `vaults` in the settings.")
+    yield from _connections()
     try:
         client = connect(target, name="doctor", timeout_s=5.0)
     except NoDaemon:
@@ -206,6 +208,19 @@ def _watches() -> Iterator[Finding]:
             f"the system allows {watches} watched folders",
             "sysctl fs.inotify.max_user_watches=524288 (large vaults are still reconciled without)",
         )
+
+
+def _connections() -> Iterator[Finding]:
+    """Findings about what `workspaced connect` has written into the settings of agents' programs."""
+    for program in connected():
+        for each in program.connections:
+            about, where = f"connection {program.runtime}", f"{each.name} in {each.path}"
+            faults = list(each.faults())
+            for fault in faults:
+                again = f"Mend it; or `workspaced connect {program.runtime}` with --vault DIR or --remove"
+                yield Finding("warning", about, f"{where}: {fault}", again)
+            if not faults:
+                yield Finding("ok", about, where)
 
 
 def _daemon(client: SyncClient) -> Iterator[Finding]:

@@ -1,22 +1,28 @@
 """`workspaced mcp`. If its arguments only select a daemon, `__main__` runs the bridge without this module."""
 
-from pathlib import Path
-
 import click
 
-from ...bridge.client_config import CLIENTS, plan, snippet, write
 from ...bridge.stdio import Target, run
-from ...discovery.autostart import installed_command
+from ...connecting.command_lines import bridge_line
+from ...connecting.plans import entry_text, plan_entry
+from ...connecting.runtimes import RUNTIMES
+from ...connecting.servers import NAME
 from ...limits import ON_DEMAND_IDLE_MINUTES
 from ..shared.options import daemon_options, json_option
 from ..shared.output import print_json
+from .connect import apply
 
-_CLIENT = click.Choice(list(CLIENTS))
+_CLIENT = click.Choice(list(RUNTIMES))
 
 
 @click.command()
 @click.option("--print-config", "printed", type=_CLIENT, help="Print what this client's configuration needs.")
-@click.option("--install", "installed", type=_CLIENT, help="Put it into the user's configuration of this client.")
+@click.option(
+    "--install",
+    "installed",
+    type=_CLIENT,
+    help="Put it into the user's configuration of this client; `workspaced connect` does more.",
+)
 @click.option("--dry-run", is_flag=True, help="With --install: only show what would change.")
 @click.option(
     "--vault",
@@ -61,51 +67,22 @@ def mcp_command(
         raise click.UsageError("--json goes with --print-config and --install: standard output is the agent's.")
     target = Target(socket_path, workspace, vaults, tools)
     if printed:
-        config, text = CLIENTS[printed], snippet(printed, _command(target))
+        path, text = RUNTIMES[printed].servers.path(), entry_text(printed, NAME, bridge_line(target))
         if as_json:
-            print_json({"client": printed, "path": str(config.path()), "config": text})
+            print_json({"client": printed, "path": str(path), "config": text})
             return 0
         click.echo(text, nl=False)
-        click.echo(f"for {config.title}: {config.path()}", err=True)
+        click.echo(f"for {RUNTIMES[printed].title}: {path}", err=True)
         return 0
     if installed:
-        return _install(installed, _command(target), dry_run, as_json=as_json)
+        return _install(installed, target, dry_run, as_json=as_json)
     return run(target)
 
 
-def _command(target: Target) -> list[str]:
-    """The bridge's command line, absolute, with the options that select the daemon."""
-    command = [*installed_command(), "mcp"]
-    command += ["--socket", _absolute(target.socket_path)] if target.socket_path else []
-    command += ["--workspace", target.workspace] if target.workspace else []
-    command += ["--tools", target.tools] if target.tools else []
-    for vault in target.vaults:
-        command += ["--vault", _absolute(vault)]
-    "".join(command).encode()  # raises for a path that is not UTF-8, because no configuration file can hold it
-    return command
-
-
-def _absolute(path: str) -> str:
-    return str(Path(path).expanduser().absolute())
-
-
-def _install(client: str, command: list[str], dry_run: bool, *, as_json: bool) -> int:
-    change = plan(client, command)
+def _install(client: str, target: Target, dry_run: bool, *, as_json: bool) -> int:
+    (result,) = apply(plan_entry(client, target), dry_run=dry_run, is_quiet=as_json)
     if as_json:
-        is_written = change.is_needed and not dry_run
-        report = {"client": client, "path": str(change.path), "needed": change.is_needed, "written": is_written}
-        difference = change.difference() if change.is_needed else ""
-        backup = write(change) if is_written else None
-        print_json({**report, "difference": difference, "backup": str(backup) if backup else None})
-        return 0
-    if not change.is_needed:
-        click.echo(f"{change.path} has it already", err=True)
-        return 0
-    if dry_run:
-        click.echo(change.difference(), nl=False)
-        click.echo(f"{change.path} would be changed like this; nothing was written", err=True)
-        return 0
-    backup = write(change)
-    click.echo(f"{change.path} changed" + (f"; as it was: {backup}" if backup else ""), err=True)
-    click.echo(f"Start {CLIENTS[client].title} anew to see it.", err=True)
+        print_json({"client": client, **result})
+    elif result["written"]:
+        click.echo(f"Start {RUNTIMES[client].title} anew to see it.", err=True)
     return 0

@@ -4,7 +4,6 @@ import json
 import os
 import stat
 import subprocess
-import sys
 import tomllib
 from collections.abc import Callable
 from pathlib import Path
@@ -14,37 +13,22 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from support.profiles import examples
+from support.program_settings import PLACES, entry_of
 
-from workspaced.bridge import client_config
-from workspaced.bridge.client_config import CLIENTS
+from workspaced.bridge.stdio import Target
 from workspaced.cli import run
+from workspaced.connecting import plans, settings_files
+from workspaced.connecting.runtimes import RUNTIMES
 from workspaced.discovery.autostart import installed_command
+from workspaced.errors import SettingsInvalid
 
-JSON_CLIENTS = [name for name, config in CLIENTS.items() if config.syntax == "json"]
-PLACES = {
-    "claude": ".claude.json",
-    "codex": ".codex/config.toml",
-    "vscode": "Library/Application Support/Code/User/mcp.json"
-    if sys.platform == "darwin"
-    else ".config/Code/User/mcp.json",
-    "cursor": ".cursor/mcp.json",
-    "gemini": ".gemini/settings.json",
-    "zed": ".config/zed/settings.json",
-}
+JSON_CLIENTS = [name for name, each in RUNTIMES.items() if each.servers.syntax == "json"]
 OTHERS = {
     "json": '{\n    "hue": "gr\\u00fcn",\n    "KEY": {"other": {"command": "x", "args": []}},\n    "n": 1.5\n}\n',
     "toml": 'model = "o"  # chosen\n\n[mcp_servers.other]\ncommand = "x"\n',
 }
 
 Command = Callable[..., tuple[int, str, str]]
-
-
-@pytest.fixture
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    for name in ("XDG_CONFIG_HOME", "CODEX_HOME", "CLAUDE_CONFIG_DIR"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("HOME", str(tmp_path))
-    return tmp_path
 
 
 @pytest.fixture
@@ -61,7 +45,7 @@ def mcp(home: Path, capsys: pytest.CaptureFixture[str]) -> Command:
 
 def other_settings(client: str) -> str:
     """A file of the client that somebody already uses."""
-    config = CLIENTS[client]
+    config = RUNTIMES[client].servers
     return OTHERS[config.syntax].replace("KEY", config.key)
 
 
@@ -73,12 +57,11 @@ def written(home: Path, client: str, text: str) -> Path:
 
 
 def parsed(client: str, text: str) -> dict[str, Any]:
-    return tomllib.loads(text) if CLIENTS[client].syntax == "toml" else dict(json.loads(text))
+    return tomllib.loads(text) if RUNTIMES[client].servers.syntax == "toml" else dict(json.loads(text))
 
 
 def entry(client: str, text: str) -> dict[str, Any]:
-    found: dict[str, Any] = parsed(client, text)[CLIENTS[client].key]["workspaced"]
-    return found
+    return entry_of(client, parsed(client, text), "workspaced")
 
 
 def beside(path: Path) -> list[str]:
@@ -88,7 +71,7 @@ def beside(path: Path) -> list[str]:
 # -- the snippet --
 
 
-@pytest.mark.parametrize("client", CLIENTS)
+@pytest.mark.parametrize("client", RUNTIMES)
 def test_a_snippet_is_a_whole_file_with_an_absolute_command(mcp: Command, home: Path, client: str) -> None:
     code, out, err = mcp("--print-config", client, "--vault", "notes", "--workspace", "w")
     assert code == 0 and str(home / PLACES[client]) in err
@@ -110,7 +93,7 @@ def test_the_command_of_a_snippet_runs_the_bridge(mcp: Command, shared: Any) -> 
 
 def test_toml_can_say_every_path() -> None:
     command = ["/bin/\x7f\t\"'\\é🎉", "mcp"]
-    assert entry("codex", client_config.snippet("codex", command))["command"] == command[0]
+    assert entry("codex", plans.entry_text("codex", "workspaced", command))["command"] == command[0]
 
 
 @pytest.mark.parametrize(
@@ -131,7 +114,7 @@ def test_a_path_that_is_not_utf8_is_refused(mcp: Command, home: Path) -> None:
 # -- installing --
 
 
-@pytest.mark.parametrize("client", CLIENTS)
+@pytest.mark.parametrize("client", RUNTIMES)
 def test_where_there_is_no_file_one_is_made(mcp: Command, home: Path, client: str) -> None:
     code, out, err = mcp("--install", client, "--vault", "/notes")
     path = home / PLACES[client]
@@ -141,7 +124,7 @@ def test_where_there_is_no_file_one_is_made(mcp: Command, home: Path, client: st
     assert not [name for name in beside(path) if name.startswith(path.name)]
 
 
-@pytest.mark.parametrize("client", CLIENTS)
+@pytest.mark.parametrize("client", RUNTIMES)
 def test_what_was_in_the_file_stays_and_a_backup_is_kept(mcp: Command, home: Path, client: str) -> None:
     before = other_settings(client)
     path = written(home, client, before)
@@ -149,16 +132,16 @@ def test_what_was_in_the_file_stays_and_a_backup_is_kept(mcp: Command, home: Pat
     code, _out, err = mcp("--install", client)
     assert code == 0
     after = parsed(client, path.read_text())
-    del after[CLIENTS[client].key]["workspaced"]
+    del after[RUNTIMES[client].servers.key]["workspaced"]
     assert after == parsed(client, before)
     backup = path.with_name(path.name + ".before-workspaced")
     assert backup.read_text() == before and str(backup) in err and beside(path) == [backup.name]
     assert stat.S_IMODE(path.stat().st_mode) == stat.S_IMODE(backup.stat().st_mode) == 0o640
-    if CLIENTS[client].syntax == "toml":
+    if RUNTIMES[client].servers.syntax == "toml":
         assert path.read_text().startswith(before), "comments too"
 
 
-@pytest.mark.parametrize("client", CLIENTS)
+@pytest.mark.parametrize("client", RUNTIMES)
 def test_installing_again_changes_nothing(mcp: Command, home: Path, client: str) -> None:
     path = written(home, client, other_settings(client))
     mcp("--install", client)
@@ -168,7 +151,7 @@ def test_installing_again_changes_nothing(mcp: Command, home: Path, client: str)
     assert path.read_text() == text and beside(path) == names
 
 
-@pytest.mark.parametrize("client", CLIENTS)
+@pytest.mark.parametrize("client", RUNTIMES)
 @pytest.mark.parametrize("exists", [True, False])
 def test_a_dry_run_shows_the_difference_and_writes_nothing(
     mcp: Command, home: Path, client: str, exists: bool
@@ -186,13 +169,15 @@ def test_a_dry_run_shows_the_difference_and_writes_nothing(
 def test_another_entry_of_ours_is_brought_up_to_date_and_keeps_the_rest(
     mcp: Command, home: Path, client: str
 ) -> None:
-    key = CLIENTS[client].key
+    key = RUNTIMES[client].servers.key
     path = written(home, client, json.dumps({key: {"workspaced": {"command": "/old", "env": {"A": "b"}}}}))
     assert mcp("--install", client)[0] == 0
     assert entry(client, path.read_text())["command"] == installed_command()[0]
     assert entry(client, path.read_text())["env"] == {"A": "b"}
+    backup = path.with_name(path.name + ".before-workspaced")
+    assert "/old" in backup.read_text() and beside(path) == [backup.name]
     assert mcp("--install", client, "--vault", "/n")[0] == 0
-    assert len(beside(path)) == 2, "each change has its own backup"
+    assert beside(path) == [backup.name], "the file before us is kept once"
 
 
 @pytest.mark.parametrize(
@@ -208,8 +193,6 @@ def test_another_entry_of_ours_is_brought_up_to_date_and_keeps_the_rest(
         ("cursor", '{"mcpServers": []}'),
         ("cursor", '{"mcpServers": {"workspaced": "x"}}'),
         ("gemini", '{"a": NaN}'),
-        ("gemini", '{"a": 1e999}'),
-        ("gemini", '{"é": "\\ud800"}'),
         ("codex", "a = "),
         ("codex", 'mcp_servers = {other = {command = "x"}}\n'),
         ("codex", "mcp_servers = 3\n"),
@@ -234,6 +217,13 @@ def test_bytes_that_are_no_text_are_left_as_they_are(mcp: Command, home: Path) -
     path.write_bytes(b'{"a": "\xff"}')
     assert mcp("--install", "claude")[0] == 2
     assert path.read_bytes() == b'{"a": "\xff"}'
+
+
+@pytest.mark.parametrize("value", ["1e999", '"\\ud800"', "1.10", '"\\u00e9"'])
+def test_what_we_could_not_write_the_same_keeps_its_bytes(mcp: Command, home: Path, value: str) -> None:
+    path = written(home, "gemini", f'{{"é": {value}}}')
+    assert mcp("--install", "gemini")[0] == 0
+    assert path.read_text().startswith(f'{{"é": {value}, "mcpServers"')
 
 
 @pytest.mark.parametrize("text", ["", "\n", "{}"])
@@ -270,10 +260,10 @@ def test_a_directory_in_the_files_place_is_named(mcp: Command, home: Path) -> No
 
 def test_a_file_that_changed_meanwhile_is_left_as_it_is(home: Path) -> None:
     path = written(home, "cursor", '{"a": 1}')
-    change = client_config.plan("cursor", ["/x"])
+    change = plans.plan_entry("cursor", Target())
     path.write_text('{"a": 2}')
-    with pytest.raises(client_config.SettingsInvalid, match="changed"):
-        client_config.write(change)
+    with pytest.raises(SettingsInvalid, match="changed"):
+        settings_files.write(change)
     assert path.read_text() == '{"a": 2}'
     assert beside(path) == []
 
@@ -308,8 +298,9 @@ def test_whatever_else_a_json_file_holds_is_the_same_afterwards(
     before = {**whole, "mcpServers": servers}
     path = written(home, "cursor", "")
     path.write_bytes(json.dumps(before, indent=indent, ensure_ascii=ascii_only).encode("utf-8", "surrogatepass"))
-    change = client_config.plan("cursor", ["/x", "mcp"])
+    (change,) = plans.plan_entry("cursor", Target())
+    assert change.after is not None
     after = json.loads(change.after)
-    assert after["mcpServers"].pop("workspaced") == {"command": "/x", "args": ["mcp"]}
+    assert after["mcpServers"].pop("workspaced") == {"command": installed_command()[0], "args": ["mcp"]}
     assert after == before
     assert list(after) == list(before)

@@ -1,0 +1,1 @@
+"""Connects agents' programs: MCP entries and hooks in their settings."""

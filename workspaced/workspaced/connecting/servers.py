@@ -1,0 +1,184 @@
+"""MCP entries of ours in a program's settings: found, named by their vault, added, removed."""
+
+import re
+import unicodedata
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from ..bridge.stdio import Target
+from ..errors import SettingsInvalid
+from . import json_text, toml_text
+from .command_lines import OwnCommand, absolute, bridge_line, own_bridge, own_program
+from .json_text import Unmergeable
+from .runtimes import ServerFile
+
+NAME: Final = "workspaced"
+NAME_CHARS_MAX: Final = 32
+"""Programs put an entry's name before the names of its tools, which providers limit to some 64 characters."""
+_ALLOWED: Final = re.compile(rf"[A-Za-z0-9_-]{{1,{NAME_CHARS_MAX}}}")
+
+
+class Server(NamedTuple):
+    """An MCP entry of ours."""
+
+    name: str
+    command: OwnCommand
+
+
+def parse(spec: ServerFile, text: str) -> dict[str, Any]:
+    """
+    Raises:
+        Unmergeable: the text is not plain JSON or TOML.
+    """
+    return toml_text.parse(text) if spec.syntax == "toml" else json_text.parse(text)
+
+
+def find(spec: ServerFile, whole: Mapping[str, Any]) -> list[Server]:
+    """The entries of ours, in the order of the file."""
+    return list(_ours(_all(spec, whole)))
+
+
+def name_for(spec: ServerFile, whole: Mapping[str, Any], vault: str, wanted: str | None = None) -> str:
+    """The name of the entry for a vault: `wanted`, else that of an entry for the vault, else one after the folder.
+
+    Raises:
+        SettingsInvalid: `wanted` is no name, or stands for something else.
+    """
+    taken = _all(spec, whole)
+    ours = {each.name: each for each in find(spec, whole)}
+    if wanted is not None:
+        _check(wanted, taken, ours, vault)
+        return wanted
+    for each in ours.values():
+        if each.command.serves(vault):
+            return each.name
+    return next(name for name in _names(vault) if name not in taken)
+
+
+def wanted_argv(spec: ServerFile, whole: Mapping[str, Any], name: str, vault: str) -> list[str]:
+    """The command line of the entry for a vault; further arguments of an entry that is there stay."""
+    for each in find(spec, whole):
+        if each.name == name and each.command.serves(vault):
+            return [*own_program(), "mcp", *each.command.arguments]
+    return bridge_line(Target(vaults=(vault,)))
+
+
+def entry(spec: ServerFile, argv: list[str]) -> dict[str, Any]:
+    """The entry's fields."""
+    if spec.command_is_list:
+        return {**spec.fixed, "command": argv}
+    return {**spec.fixed, "command": argv[0], "args": argv[1:]}
+
+
+def add(spec: ServerFile, text: str, name: str, argv: list[str]) -> str:
+    """The text with the entry, whose other fields stay.
+
+    Raises:
+        Unmergeable: the text cannot be changed without loss.
+    """
+    whole = parse(spec, text)
+    fields = entry(spec, argv)
+    present = _all(spec, whole).get(name)
+    if present is not None and not isinstance(present, dict):
+        raise Unmergeable(f"holds something else than an object under '{spec.key}.{name}'")
+    merged = {**(present or {}), **fields}
+    if merged == present:
+        return text
+    if spec.syntax == "json":
+        return json_text.put(text, (*_place(spec, whole), name), merged)
+    if present is not None:
+        if own_bridge(_argv(present)) is None or merged != fields:
+            raise Unmergeable(f"has another [{spec.key}.{name}]")
+        text = toml_text.take(text, spec.key, name)
+    return toml_text.put(text, spec.key, name, fields)
+
+
+def remove(spec: ServerFile, text: str, names: list[str]) -> str:
+    """The text without these entries; the object that held them goes if it is empty.
+
+    Raises:
+        Unmergeable: the text cannot be changed without loss.
+    """
+    for name in names:
+        text = toml_text.take(text, spec.key, name) if spec.syntax == "toml" else _take_json(spec, text, name)
+    return text
+
+
+def _take_json(spec: ServerFile, text: str, name: str) -> str:
+    place = _place(spec, json_text.parse(text))
+    text = json_text.take(text, (*place, name))
+    return json_text.take(text, place) if not _all(spec, json_text.parse(text)) and len(place) == 1 else text
+
+
+def _place(spec: ServerFile, whole: Mapping[str, Any]) -> tuple[str, ...]:
+    """Where the servers stand."""
+    servers = whole.get(spec.key)
+    newer = servers.get(spec.newer_key) if spec.newer_key is not None and isinstance(servers, dict) else None
+    if (
+        spec.newer_key is not None and isinstance(newer, dict) and "type" not in newer
+    ):  # else a server of that name
+        return (spec.key, spec.newer_key)
+    return (spec.key,)
+
+
+def _all(spec: ServerFile, whole: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The servers, ours and others."""
+    found: Any = whole
+    for key in _place(spec, whole):
+        found = found.get(key)
+    return found if isinstance(found, dict) else {}
+
+
+# -- ours, or not --
+
+
+def _ours(servers: Mapping[str, Any]) -> Iterator[Server]:
+    for name, value in servers.items():
+        command = own_bridge(_argv(value)) if isinstance(value, dict) else None
+        if command is not None:
+            yield Server(name, command)
+
+
+def _argv(value: Mapping[str, Any]) -> list[str]:
+    parts = (value.get("command"), value.get("args", []))
+    words = [word for part in parts for word in (part if isinstance(part, list) else [part])]
+    texts = [word for word in words if isinstance(word, str)]
+    return texts if len(texts) == len(words) else []
+
+
+# -- names --
+
+
+def _check(name: str, taken: Mapping[str, Any], ours: Mapping[str, Server], vault: str) -> None:
+    if not _ALLOWED.fullmatch(name):
+        raise SettingsInvalid(
+            f"Expected a name of letters, digits, - and _, up to {NAME_CHARS_MAX}, got {name[:100]!r}.",
+            hint="Leave --name out to name the entry after the folder.",
+        )
+    if name not in taken:
+        return
+    command = ours[name].command if name in ours else None
+    if command is None or not command.serves(vault):
+        folders = ", ".join(command.target.vaults) if command else ""
+        raise SettingsInvalid(
+            f"The name {name!r} stands for {folders or 'something else'}.", hint="Give another --name, or none."
+        )
+
+
+def _names(vault: str) -> Iterator[str]:
+    """Names for a folder, the plainest first: after the folder, with the folders above it, then numbered."""
+    parts = [part for part in map(_plain, Path(absolute(vault)).parts) if part] or ["vault"]
+    for depth in range(1, len(parts) + 1):
+        yield f"{NAME}-{'-'.join(parts[-depth:])}"[:NAME_CHARS_MAX].rstrip("-")
+    number = 2
+    while True:
+        suffix = f"-{number}"
+        yield f"{NAME}-{parts[-1]}"[: NAME_CHARS_MAX - len(suffix)].rstrip("-") + suffix
+        number += 1
+
+
+def _plain(part: str) -> str:
+    """Lower-case letters, digits and hyphens: what every program takes."""
+    ascii_only = unicodedata.normalize("NFKD", part).encode("ascii", "ignore").decode()
+    return re.sub(r"[^a-z0-9]+", "-", ascii_only.lower()).strip("-")

@@ -1,0 +1,206 @@
+"""Reads and writes settings files that belong to other programs: all of a change or nothing, without damage.
+
+A file that we change for the first time is kept beside as it was. A change is refused if the file has changed
+since it was read.
+"""
+
+import difflib
+import os
+import re
+import stat
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from workspaced_events.private_files import make_folder
+
+from ..errors import SettingsInvalid
+
+FILE_BYTES_MAX: Final = 16 * 1024 * 1024
+BACKUP: Final = ".before-workspaced"
+BACKUPS_MAX: Final = 100
+_DRAFT: Final = ".workspaced-draft"
+_CONTEXT_LINES: Final = 3
+
+
+class Change(NamedTuple):
+    """A planned change of a file."""
+
+    path: Path
+    before: str | None
+    """None: the file does not exist."""
+    after: str | None
+    """None: the file goes."""
+    keeps_backup: bool = False
+    """Whether the file is to be kept beside as it is now."""
+    old_backup: Path | None = None
+    """The backup that the file equals afterwards, and that goes."""
+
+    @property
+    def is_needed(self) -> bool:
+        return self.before != self.after
+
+    def difference(self) -> str:
+        """The change as a unified diff."""
+        before, after = _lines(self.before), _lines(self.after)
+        same = 0  # difflib takes long for what it need not look at
+        while same < min(len(before), len(after)) and before[same] == after[same]:
+            same += 1
+        begin = max(0, same - _CONTEXT_LINES)
+        end = 0
+        while end < min(len(before), len(after)) - same and before[-1 - end] == after[-1 - end]:
+            end += 1
+        end = max(0, end - _CONTEXT_LINES)
+        hunks = difflib.unified_diff(
+            before[begin : len(before) - end], after[begin : len(after) - end], str(self.path), str(self.path)
+        )
+        return "".join(line if line.endswith("\n") else f"{line}\n" for line in _moved(hunks, begin))
+
+
+def read(path: Path) -> str | None:
+    """The text of a file, through symlinks; None if there is none.
+
+    Raises:
+        SettingsInvalid: it cannot be read, is too large, no regular file, or no UTF-8.
+    """
+    try:
+        # A pipe must not make us wait for its writer.
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise SettingsInvalid(f"Cannot read {path}: {error.strerror or error}.") from None
+    try:
+        with os.fdopen(descriptor, "rb") as file:
+            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+                raise SettingsInvalid(f"{path} is no regular file; it was left as it is.")
+            content = file.read(FILE_BYTES_MAX + 1)
+        if len(content) > FILE_BYTES_MAX:
+            raise SettingsInvalid(f"{path} is larger than {FILE_BYTES_MAX} bytes; it was left as it is.")
+        return content.decode()
+    except UnicodeDecodeError as error:
+        raise SettingsInvalid(f"{path} is no UTF-8: {error.reason}; it was left as it is.") from None
+    except OSError as error:
+        raise SettingsInvalid(f"Cannot read {path}: {error.strerror or error}.") from None
+
+
+def backups(path: Path) -> list[tuple[Path, str]]:
+    """The readable backups of a file with their texts, the oldest first."""
+    target = Path(os.path.realpath(path))
+    found: list[tuple[Path, str]] = []
+    for number in range(1, BACKUPS_MAX):
+        backup = _numbered(target, BACKUP, number)
+        if not backup.exists():
+            break
+        with suppress(SettingsInvalid):
+            if (text := read(backup)) is not None:
+                found.append((backup, text))
+    return found
+
+
+def write(changes: Sequence[Change]) -> list[Path | None]:
+    """Writes all changes or none, each atomically and through symlinks; returns the new backup of each file.
+
+    Raises:
+        SettingsInvalid: a file has changed since the plan, is read-only, or cannot be written.
+    """
+    made: list[Path] = []  # removed again on an error
+    done: list[Change] = []
+    try:
+        drafts = [_prepare(change, made) for change in changes]
+        for change in changes:
+            if read(change.path) != change.before:
+                raise SettingsInvalid(f"{change.path} has changed in this very moment.", hint="Run it again.")
+        for change, (_backup, draft) in zip(changes, drafts, strict=True):
+            _set(_target(change), draft)
+            done.append(change)
+    except (OSError, SettingsInvalid) as error:
+        for change in reversed(done):
+            _set(_target(change), None if change.before is None else _draft(change, change.before))
+        for each in made:
+            each.unlink(missing_ok=True)
+        if isinstance(error, SettingsInvalid):
+            raise
+        where = error.filename or changes[len(done)].path
+        raise SettingsInvalid(f"Cannot write {where}: {error.strerror or error}.") from None
+    for change in changes:
+        if change.old_backup is not None:
+            change.old_backup.unlink(missing_ok=True)
+    return [backup for backup, _draft_path in drafts]
+
+
+def _prepare(change: Change, made: list[Path]) -> tuple[Path | None, Path | None]:
+    """Writes what the change needs beside the file: the backup, and the new text."""
+    target = _target(change)
+    make_folder(target.parent)
+    backup = draft = None
+    if change.before is not None and not target.stat().st_mode & stat.S_IWUSR:
+        raise SettingsInvalid(
+            f"{target} is read-only; it was left as it is.", hint=f"chmod u+w {target}, if it is meant to change."
+        )
+    if change.before is not None and change.keeps_backup:
+        backup = _new_file(target, BACKUP, change.before)
+        made.append(backup)
+    if change.after is not None:
+        draft = _draft(change, change.after)
+        made.append(draft)
+    return backup, draft
+
+
+def _target(change: Change) -> Path:
+    return Path(os.path.realpath(change.path))
+
+
+def _draft(change: Change, text: str) -> Path:
+    return _new_file(_target(change), _DRAFT, text)
+
+
+def _set(target: Path, draft: Path | None) -> None:
+    if draft is None:
+        target.unlink(missing_ok=True)
+    else:
+        draft.replace(target)
+
+
+def _new_file(beside: Path, suffix: str, text: str) -> Path:
+    """Makes a new file next to another one, with its mode and owner; never overwrites an existing file."""
+    try:
+        status = beside.stat()
+        mode = stat.S_IMODE(status.st_mode)
+    except FileNotFoundError:
+        status, mode = None, 0o600
+    for number in range(1, BACKUPS_MAX):
+        path = _numbered(beside, suffix, number)
+        with suppress(FileExistsError):
+            descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+            break
+    else:
+        raise SettingsInvalid(f"There are {BACKUPS_MAX} files like {path}.", hint="Remove those you do not need.")
+    with os.fdopen(descriptor, "wb") as file:
+        if status is not None:
+            with suppress(PermissionError):  # for root, who changes the file of a user
+                os.fchown(descriptor, status.st_uid, status.st_gid)
+        os.fchmod(descriptor, mode)
+        file.write(text.encode())
+        file.flush()
+        os.fsync(descriptor)
+    return path
+
+
+def _numbered(path: Path, suffix: str, number: int) -> Path:
+    return path.with_name(f"{path.name}{suffix}{'' if number == 1 else f'-{number}'}")
+
+
+# -- differences --
+
+
+def _lines(text: str | None) -> list[str]:
+    return (text or "").splitlines(keepends=True)
+
+
+def _moved(hunks: Iterator[str], lines: int) -> Iterator[str]:
+    """The hunks of a part of a file, with the line numbers of the whole file."""
+    for line in hunks:
+        is_head = line.startswith("@@")
+        yield re.sub(r"(?<=[-+])\d+", lambda number: str(int(number[0]) + lines), line) if is_head else line
