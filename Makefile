@@ -107,7 +107,7 @@ $(VENV)/.frameworks: pyproject.toml | $(VENV)/bin/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev,frameworks]'
 	@touch $(VENV)/.runtime $(VENV)/.dev $@
 
-# The agents' programs that tests/runtimes/ starts (900 MB; needs Node and npm); their tests are skipped without them.
+# The agents' programs that tests/runtimes/ starts (1.1 GB; needs Node and npm); their tests are skipped without them.
 $(VENV)/.runtimes: tests/runtimes/package.json | $(VENV)/bin/python
 	@mkdir -p $(VENV)/runtimes && cp $< $(VENV)/runtimes/
 	@if (cd $(VENV)/runtimes && npm install --no-audit --no-fund --silent); then touch $@; \

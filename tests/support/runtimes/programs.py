@@ -1,7 +1,7 @@
 """Agents' real programs, each started for one prompt in a home of its own, with a hook, on a model of ours.
 
 None of them reaches a network: the model's address is ours, and all else goes to a proxy that nobody serves.
-Where their hooks are set, what these are told and what they may answer: tests/data/runtimes/README.md.
+Where their hooks are set, what these are told and what they answer: tests/data/runtimes/.
 """
 
 import json
@@ -13,6 +13,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, ClassVar, Final
+
+from support.runtimes.model import PROMPT_TOKENS, ScriptedModel
 
 Json = dict[str, Any]
 INSTALLED: Final = Path(sysconfig.get_path("scripts")).parent / "runtimes" / "node_modules"
@@ -40,6 +42,8 @@ class Program(ABC):
     package: ClassVar[str]
     prompt: ClassVar[str]
     """The event of a prompt, before the model is asked."""
+    events: ClassVar[tuple[str, ...]]
+    """The others that a session brings about (recordings.py)."""
 
     def __init__(self, root: Path, url: str, command: str, events: Iterable[str] = ()) -> None:
         self.home, self.vault, self.url = root / "home", root / "notes", url
@@ -114,11 +118,27 @@ class Program(ABC):
         """What a hook prints so that the model reads the text."""
         return json.dumps({"hookSpecificOutput": {"hookEventName": event, "additionalContext": text}})
 
+    @abstractmethod
+    def ask_for_tool(self, model: ScriptedModel) -> None:
+        """The next prompt, to which the model answers with the call of a harmless tool."""
+
+    def compact(self) -> None:
+        """Has the history of the session replaced by a summary, and where that takes a prompt, asks one.
+
+        Raises:
+            NotImplementedError: the program does it only where a person types.
+        """
+        raise NotImplementedError(self.name)
+
 
 class ClaudeCode(Program):
     name = "claude"
     package = "@anthropic-ai/claude-code"
     prompt = "UserPromptSubmit"
+    events = (
+        *("SessionStart", "PreToolUse", "PostToolUse", "SubagentStart", "SubagentStop"),
+        *("PreCompact", "PostCompact", "Stop", "SessionEnd"),
+    )
     SESSION: Final = "11111111-1111-4111-8111-111111111111"
 
     def set_up(self, hooks: Json) -> None:
@@ -137,11 +157,24 @@ class ClaudeCode(Program):
     def arguments(self, words: str) -> list[str]:
         return ["-p", words, "--resume" if self.begun else "--session-id", self.SESSION]
 
+    def ask_for_tool(self, model: ScriptedModel) -> None:
+        """A subagent that runs a command; its result is told as a prompt."""
+        work = {"description": "look", "prompt": "Look around.", "subagent_type": "Explore"}
+        model.calls["Delegate this."] = ("Agent", work)
+        model.calls["Look around."] = ("Bash", {"command": "echo done", "description": "Say done"})
+        self.ask("Delegate this.", "--allowedTools", "Agent,Bash")
+
+    def compact(self) -> None:
+        self.ask("/compact")
+
 
 class Codex(Program):
     name = "codex"
     package = "@openai/codex"
     prompt = "UserPromptSubmit"
+    events = ("SessionStart", "PreToolUse", "PostToolUse", "PreCompact", "PostCompact", "Stop")
+    trusting = True
+    """Whether it runs hooks that nobody trusted."""
 
     def set_up(self, hooks: Json) -> None:
         self.environment |= {"CODEX_HOME": str(self.home / ".codex"), "MODEL_KEY": "none"}
@@ -165,13 +198,23 @@ enabled = false
 
     def arguments(self, words: str) -> list[str]:
         session = ["resume", "--last"] if self.begun else []
-        return ["exec", *session, "--skip-git-repo-check", "--dangerously-bypass-hook-trust", words]
+        trust = ["--dangerously-bypass-hook-trust"] if self.trusting else []
+        return ["exec", *session, "--skip-git-repo-check", *trust, words]
+
+    def ask_for_tool(self, model: ScriptedModel) -> None:
+        model.calls["Run it."] = ("exec_command", {"cmd": "echo done"})
+        self.ask("Run it.")
+
+    def compact(self) -> None:
+        """By a prompt for which the history is too long."""
+        self.ask("Go on.", "-c", f"model_auto_compact_token_limit={PROMPT_TOKENS // 2}")
 
 
 class Gemini(Program):
     name = "gemini"
     package = "@google/gemini-cli"
     prompt = "BeforeAgent"
+    events = ("SessionStart", "BeforeTool", "AfterTool", "PreCompress", "AfterAgent", "SessionEnd")
 
     def set_up(self, hooks: Json) -> None:
         self.environment |= {
@@ -199,5 +242,47 @@ class Gemini(Program):
         session = ["--resume", "latest"] if self.begun else []
         return ["--model", "gemini-2.5-pro", *session, "--prompt", words]
 
+    def ask_for_tool(self, model: ScriptedModel) -> None:
+        model.calls["List them."] = ("list_directory", {"dir_path": "."})
+        self.ask("List them.")
 
-PROGRAMS: Final = (ClaudeCode, Codex, Gemini)
+    def compact(self) -> None:
+        self.ask("/compress")
+
+
+class Copilot(Program):
+    name = "copilot"
+    package = "@github/copilot"
+    prompt = "UserPromptSubmit"
+    events = ("SessionStart", "PreToolUse", "PostToolUse", "Stop", "SessionEnd")
+
+    def set_up(self, hooks: Json) -> None:
+        self.environment |= {
+            "COPILOT_OFFLINE": "true",
+            "COPILOT_AUTO_UPDATE": "false",
+            "COPILOT_MODEL": "gpt-5.2",
+            "COPILOT_PROVIDER_BASE_URL": f"{self.url}/v1",
+            "COPILOT_PROVIDER_API_KEY": "none",
+            "COPILOT_PROVIDER_WIRE_API": "responses",
+        }
+        folder = self.home / ".copilot" / "hooks"
+        folder.mkdir(parents=True)
+        (folder / "hooks.json").write_text(json.dumps({"version": 1, "hooks": hooks}))
+
+    @staticmethod
+    def hooks(command: str) -> list[Json]:
+        return [{"type": "command", "bash": command, "timeoutSec": HOOK_S}]
+
+    @staticmethod
+    def context(_event: str, text: str) -> str:
+        return json.dumps({"additionalContext": text})
+
+    def arguments(self, words: str) -> list[str]:
+        return ["--prompt", words, "--allow-all-tools", *(["--continue"] if self.begun else [])]
+
+    def ask_for_tool(self, model: ScriptedModel) -> None:
+        model.calls["Run it."] = ("bash", {"command": "echo done", "description": "Say done"})
+        self.ask("Run it.")
+
+
+PROGRAMS: Final = (ClaudeCode, Codex, Gemini, Copilot)
