@@ -58,6 +58,14 @@ def test_claude_code_shows_a_text_over_10000_characters_as_a_preview(start: Star
     assert bed.read(text, "<persisted-output>") == [["<persisted-output>"] if extra else [text]]
 
 
+def test_codex_asks_its_hook_for_a_subagents_prompt_too_with_its_id(start: Start) -> None:
+    bed = start(Codex)
+    bed.program.ask_for_tool(bed.model)
+    prompts = {told["prompt"]: told for told in bed.hook.told()}
+    assert ["agent_id" in prompts[words] for words in ("Delegate this.", "Look around.")] == [False, True]
+    assert len({told["session_id"] for told in prompts.values()}) == 1
+
+
 @pytest.mark.parametrize("extra", [0, 1])
 def test_codex_cuts_the_middle_out_of_a_text_over_10000_bytes(start: Start, extra: int) -> None:
     text = "x" * (9_996 + extra) + ".end"

@@ -42,7 +42,7 @@ def test_a_program_tells_its_hook_every_recorded_event_with_the_recorded_fields(
 def test_recorded_events_name_no_machine(program: type[Program]) -> None:
     for name, told in recorded(program.name).items():
         assert told["cwd"] == "/home/u/notes", name
-        assert told["session_id"] == "00000000-0000-4000-8000-000000000001", name
+        assert told["session_id"].startswith("00000000-0000-4000-8000-"), name
         assert "/tmp/pytest" not in json.dumps(told), name
 
 

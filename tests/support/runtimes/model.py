@@ -5,6 +5,7 @@
 
 import json
 import re
+import threading
 from collections.abc import Iterator
 from typing import Any, Final
 
@@ -15,8 +16,10 @@ Call = tuple[str, Json]
 """Name and arguments of a tool."""
 PROMPT_TOKENS: Final = 1_000
 """What each request is said to have cost: a program may be set to compact its history above fewer."""
+WAIT_S: Final = 20
+"""So long an answer waits for `awaited`."""
 SIDE_REQUEST: Final = re.compile(r"/v1beta/models/[^/:]+:generateContent")
-"""Gemini's program asks a small model by the way how hard a question is."""
+"""Gemini's program asks on the side how hard a question is, and for a summary of its history."""
 
 
 class ScriptedModel(ModelServer):
@@ -26,6 +29,9 @@ class ScriptedModel(ModelServer):
         super().__init__()
         self.calls: dict[str, Call] = {}
         """By words of the question for which they are made, once each."""
+        self.awaited = ""
+        """Words of a subagent's prompt: until they came, nothing but a call of a tool is answered."""
+        self._came = threading.Condition()
 
     @property
     def bodies(self) -> list[Json]:
@@ -33,12 +39,16 @@ class ScriptedModel(ModelServer):
         return [each.body for each in self.exchanges if not SIDE_REQUEST.fullmatch(each.path)]
 
     def answered(self, path: str, body: Json) -> Exchange:
-        with self._lock:
-            said = messages(body)
-            words = "\n".join(text for role, text in said if role == "user")
+        words = "\n".join(text for role, text in messages(body) if role == "user")
+        with self._came:
             call = self.calls.pop(next((key for key in self.calls if key in words), ""), None)
             made = Exchange(path, body, 200, _answer(path, body, len(self.exchanges) + 1, call))
             self.exchanges.append(made)
+            if self.awaited in words:
+                self.awaited = ""
+                self._came.notify_all()
+            elif call is None:
+                self._came.wait_for(lambda: not self.awaited, WAIT_S)
         return made
 
 
@@ -90,7 +100,7 @@ def _responses(body: Json, number: int, call: Call | None) -> Json:
     if call is not None:
         arguments = json.dumps(call[1])
         item = {"id": f"fc_{number}", "type": "function_call", "call_id": f"call_{number}"}
-        item |= {"name": call[0], "arguments": arguments}
+        item |= {"name": call[0], "arguments": arguments, **_namespace(body, call[0])}
     return {
         "id": f"resp_{number}",
         "object": "response",
@@ -115,3 +125,10 @@ def _gemini(number: int, call: Call | None) -> Json:
     used = {"promptTokenCount": PROMPT_TOKENS, "candidatesTokenCount": 5, "totalTokenCount": PROMPT_TOKENS + 5}
     content = {"role": "model", "parts": [part]}
     return {"candidates": [{"content": content, "finishReason": "STOP", "index": 0}], "usageMetadata": used}
+
+
+def _namespace(body: Json, name: str) -> Json:
+    """Codex groups tools."""
+    groups = [each for each in body.get("tools", ()) if each["type"] == "namespace"]
+    holding = [each["name"] for each in groups if name in [tool["name"] for tool in each["tools"]]]
+    return {"namespace": holding[0]} if holding else {}

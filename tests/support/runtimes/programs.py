@@ -120,7 +120,7 @@ class Program(ABC):
 
     @abstractmethod
     def ask_for_tool(self, model: ScriptedModel) -> None:
-        """The next prompt, to which the model answers with the call of a harmless tool."""
+        """The next prompts, to which the model answers with the call of a harmless tool, or of a subagent."""
 
     def compact(self) -> None:
         """Has the history of the session replaced by a summary, and where that takes a prompt, asks one.
@@ -167,12 +167,16 @@ class ClaudeCode(Program):
     def compact(self) -> None:
         self.ask("/compact")
 
+    def clear(self) -> None:
+        """Ends the history, in a session of another id that is not gone on with."""
+        self.ask("/clear")
+
 
 class Codex(Program):
     name = "codex"
     package = "@openai/codex"
     prompt = "UserPromptSubmit"
-    events = ("SessionStart", "PreToolUse", "PostToolUse", "PreCompact", "PostCompact", "Stop")
+    events = ("SessionStart", "PreToolUse", "PostToolUse", "SubagentStart", "PreCompact", "PostCompact", "Stop")
     trusting = True
     """Whether it runs hooks that nobody trusted."""
 
@@ -202,8 +206,12 @@ enabled = false
         return ["exec", *session, "--skip-git-repo-check", *trust, words]
 
     def ask_for_tool(self, model: ScriptedModel) -> None:
+        """A command, then a subagent, whose result is not waited for: the program ends with its own answer."""
         model.calls["Run it."] = ("exec_command", {"cmd": "echo done"})
         self.ask("Run it.")
+        model.calls["Delegate this."] = ("spawn_agent", {"message": "Look around."})
+        model.awaited = "Look around."
+        self.ask("Delegate this.")
 
     def compact(self) -> None:
         """By a prompt for which the history is too long."""

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from support.runtimes.hook import RecordingHook
 from support.runtimes.model import ScriptedModel
-from support.runtimes.programs import PROGRAMS, Program
+from support.runtimes.programs import PROGRAMS, ClaudeCode, Program
 
 Json = dict[str, Any]
 DATA: Final = Path(__file__).parents[2] / "data" / "runtimes"
@@ -28,12 +28,17 @@ SHORT_ID: Final = re.compile(r"\b(?=[0-9a-f]*\d)[0-9a-f]{16,17}\b|(?<=-)[0-9a-f]
 
 
 def whole_session(program: Program, model: ScriptedModel) -> None:
-    """A prompt, one that runs a tool, a compaction where it can be had, and one more prompt."""
+    """A prompt, a compaction where it can be had, a second prompt, and one that runs a tool or a subagent.
+
+    That is the last, as Codex goes on with what ran last, be it a subagent.
+    """
     program.ask("What next?")
-    program.ask_for_tool(model)
     if type(program).compact is not Program.compact:
         program.compact()
     program.ask("Anything else?")
+    program.ask_for_tool(model)
+    if isinstance(program, ClaudeCode):
+        program.clear()
 
 
 def by_name(told: Iterable[Json]) -> dict[str, Json]:
