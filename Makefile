@@ -15,7 +15,7 @@ test: check
 	$(BIN)/python -m pytest -q -n $(WORKERS) -m "not thorough"
 
 # What `make test` left out, and every property on all of its examples.
-thorough: $(VENV)/.frameworks
+thorough: $(VENV)/.frameworks $(VENV)/.runtimes
 	TEST_PROFILE=thorough $(BIN)/python -m pytest -q -n $(WORKERS) -m "thorough or hypothesis"
 
 # What must pass before a change lands.
@@ -106,6 +106,12 @@ $(VENV)/.dev: pyproject.toml | $(VENV)/bin/python
 $(VENV)/.frameworks: pyproject.toml | $(VENV)/bin/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev,frameworks]'
 	@touch $(VENV)/.runtime $(VENV)/.dev $@
+
+# The agents' programs that tests/runtimes/ starts (1.1 GB; needs Node and npm); their tests are skipped without them.
+$(VENV)/.runtimes: tests/runtimes/package.json | $(VENV)/bin/python
+	@mkdir -p $(VENV)/runtimes && cp $< $(VENV)/runtimes/
+	@if (cd $(VENV)/runtimes && npm install --no-audit --no-fund --silent); then touch $@; \
+	else echo "make: the agents' programs could not be installed; tests/runtimes/ skips them" >&2; fi
 
 $(VENV)/.docs: pyproject.toml | $(VENV)/bin/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[docs]'

@@ -4,10 +4,11 @@
     POST /v1/responses                           OpenAI, too
     POST /v1/messages                            Anthropic
     POST /v1beta/models/MODEL:generateContent    Gemini, and /v1beta/cachedContents; with v1, too
+    POST /v1beta/models/MODEL:streamGenerateContent
 
 A body is held against the provider's own Python types, then against what those cannot say and the provider refuses
 all the same; a refusal has its status and form. It is stricter than they are in one thing: roles alternate in all
-of them. A body with `"stream": true` is answered in events, but for Gemini.
+of them. A body with `"stream": true` is answered in events.
 
 The model's answer is a function of the prompt. It calls a tool that is offered where the user asks to "look for"
 something, or names a [[note]] that stands nowhere else; else it quotes the line of its context that shares the
@@ -38,7 +39,7 @@ from pydantic.alias_generators import to_camel
 
 sys.path.insert(1, str(Path(__file__).parents[1]))  # as a script: `support` lies there
 
-from support.model_streams import STREAMS
+from support.model_streams import stream_of
 
 CACHED_MIN: Final = 1_024
 BLOCK: Final = 128
@@ -554,7 +555,7 @@ class Gemini:
             if {"systemInstruction", "tools", "toolConfig"} & body.keys():
                 raise Refused("CachedContent can not be used with system_instruction, tools or tool_config.")
             model, start = self.kept.get(name, ("", own))
-            if model != path.split("/", 2)[2].removesuffix(":generateContent"):
+            if model != path.split("/", 2)[2].rsplit(":", 1)[0]:
                 raise Refused("CachedContent not found (or permission denied)", 403)
             prompt = Prompt(start.tools, start.system, [*start.messages, *own.messages])
             served = tokens(start.parts())
@@ -621,7 +622,7 @@ class ModelServer:
             r"/v1/chat/completions": (openai.answer, openai.refusal),
             r"/v1/responses": (responses.answer, responses.refusal),
             r"/v1/messages": (anthropic.answer, anthropic.refusal),
-            r"/v1(beta)?/models/[^/:]+:generateContent": (gemini.answer, gemini.refusal),
+            r"/v1(beta)?/models/[^/:]+:(g|streamG)enerateContent": (gemini.answer, gemini.refusal),
             r"/v1(beta)?/cachedContents": (gemini.keep, gemini.refusal),
         }
         self._lock = threading.Lock()
@@ -647,8 +648,9 @@ class ModelServer:
                 body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
                 path = urlsplit(self.path).path
                 made = server.answered(path, body)
-                if body.get("stream") and made.status == 200:
-                    self._stream(STREAMS[path](made.answer, body))
+                stream = stream_of(path, body)
+                if stream is not None and made.status == 200:
+                    self._stream(stream(made.answer, body))
                     return
                 data = json.dumps(made.answer).encode()
                 self.send_response(made.status)

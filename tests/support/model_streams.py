@@ -96,8 +96,22 @@ def responses_events(answer: Json, _request: Json) -> Iterator[bytes]:
     yield named("response.completed", response=answer)
 
 
+def gemini_events(answer: Json, _request: Json) -> Iterator[bytes]:
+    """streamGenerateContent: each event has the form of a whole answer; one is enough for a short text."""
+    yield event(answer)
+
+
 STREAMS: Final[Mapping[str, Callable[[Json, Json], Iterator[bytes]]]] = {
     "/v1/chat/completions": openai_events,
     "/v1/messages": anthropic_events,
     "/v1/responses": responses_events,
 }
+GEMINI_STREAM: Final = ":streamGenerateContent"
+"""Gemini's streams have a path of their own, which names the model."""
+
+
+def stream_of(path: str, body: Json) -> Callable[[Json, Json], Iterator[bytes]] | None:
+    """How the answer to a request is streamed; None: the request asks for no stream."""
+    if path.endswith(GEMINI_STREAM):
+        return gemini_events
+    return STREAMS[path] if body.get("stream") else None

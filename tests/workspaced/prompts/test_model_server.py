@@ -398,6 +398,19 @@ def test_a_streamed_answer_is_the_same_answer(question: str) -> None:
         assert got.usage.output_tokens == message.usage.output_tokens
 
 
+def test_gemini_streams_the_answer_that_it_gives_whole() -> None:
+    body = conversation("gemini")
+    with model_server.ModelServer() as url:
+        asked = urllib.request.Request(
+            f"{url}/v1beta/models/any:streamGenerateContent?alt=sse",
+            json.dumps(body).encode(),
+            {"Content-Type": "application/json"},
+        )
+        with urllib.request.urlopen(asked) as stream:
+            events = [json.loads(line[len("data: ") :]) for line in stream.read().decode().split("\n\n") if line]
+    assert events == [model_server.ModelServer().answered(PATHS["gemini"], body).answer]
+
+
 def test_responses_refuse_a_result_without_its_call() -> None:
     result = {"type": "function_call_output", "call_id": "c9", "output": "found"}
     items = [{"role": "user", "content": "Hello"}, result]
