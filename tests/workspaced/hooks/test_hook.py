@@ -7,6 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support import DATA
+
+from workspaced.hooks.runtimes import RUNTIMES, moment
 
 CLAUDE = {"hook_event_name": "UserPromptSubmit", "session_id": "s-1", "prompt": "What is this?"}
 NOTES = {"Plan.md": "# Plan\n\none\ntwo\n", "Budget.md": "# Budget\n", "Ideas.md": "# Ideas\n"}
@@ -121,10 +124,12 @@ def test_what_no_person_typed_gets_nothing(world: Any) -> None:
     assert told(world, agent_id="a-7") == ""
     assert told(world, hook_event_name="PreToolUse") == ""
     assert told(world, prompt="") == ""
+    assert told(world, prompt="<task-notification>done</task-notification>") == ""
     assert told(world)
 
 
-GEMINI = {"hook_event_name": "BeforeAgent", "session_id": "g-1", "prompt": "Hi", "timestamp": "t"}
+GEMINI = json.loads((DATA / "runtimes" / "gemini" / "BeforeAgent.json").read_text())
+COPILOT = json.loads((DATA / "runtimes" / "copilot" / "UserPromptSubmit.json").read_text())
 CURSOR = {"hook_event_name": "sessionStart", "conversation_id": "c-1", "cursor_version": "2", "generation_id": "g"}
 VSCODE = {"hookEventName": "SessionStart", "sessionId": "v-1", "source": "new"}
 
@@ -136,21 +141,50 @@ def test_each_runtime_gets_its_own_form(world: Any) -> None:
     assert "<" not in gemini["hookSpecificOutput"]["additionalContext"]
     cursor = hook(world, "cursor", {**CURSOR, "workspace_roots": [str(world.vault)]})
     assert cursor is not None and list(cursor) == ["additional_context"]
+    copilot = hook(world, "copilot", {**COPILOT, **place})
+    assert copilot is not None and list(copilot) == ["additionalContext"]
     codex = hook(world, "codex", {**CLAUDE, **place, "turn_id": "t", "model": "m", "transcript_path": None})
     assert codex is not None and list(codex["hookSpecificOutput"]) == ["hookEventName", "additionalContext"]
     assert [each["caller"] for each in volunteered(world)] == [
         "gemini-cli-mcp-client",
         "cursor-vscode",
+        "copilot-cli",
         "codex-mcp-client",
     ]
 
 
+TOLD = {
+    "claude/UserPromptSubmit": "difference",
+    "claude/SessionStart-compact": "whole",
+    "codex/UserPromptSubmit": "difference",
+    "codex/SessionStart-compact": "whole",
+    "gemini/BeforeAgent": "difference",
+    "gemini/PreCompress-manual": "nothing",
+    "copilot/UserPromptSubmit": "difference",
+}
+RECORDED = sorted(path for path in (DATA / "runtimes").glob("*/*.json"))
+
+
+@pytest.mark.parametrize("path", RECORDED, ids=[f"{each.parent.name}/{each.stem}" for each in RECORDED])
+def test_of_the_recorded_events_those_that_take_context_are_told(path: Path) -> None:
+    found = moment(path.parent.name, json.loads(path.read_text()))
+    assert (found and found.tell) == TOLD.get(f"{path.parent.name}/{path.stem}")
+    if found is not None:
+        assert found.runtime is RUNTIMES[path.parent.name] and found.folder == "/home/u/notes"
+
+
 def test_a_hook_of_claudes_settings_knows_who_else_runs_it(world: Any) -> None:
+    copilot = hook(world, "claude", {**COPILOT, "cwd": str(world.vault)})
+    assert copilot is not None and list(copilot) == ["additionalContext"]
     cursor = hook(world, "claude", {**CURSOR, "workspace_roots": [str(world.vault)]})
     assert cursor is not None and list(cursor) == ["additional_context"]
     vscode = hook(world, "claude", {**VSCODE, "cwd": str(world.vault)})
     assert vscode is not None and "hookSpecificOutput" in vscode
-    assert [each["caller"] for each in volunteered(world)] == ["cursor-vscode", "Visual Studio Code"]
+    assert [each["caller"] for each in volunteered(world)] == [
+        "copilot-cli",
+        "cursor-vscode",
+        "Visual Studio Code",
+    ]
 
 
 def test_only_an_agent_that_works_for_a_vault_is_told_of_it(world: Any) -> None:

@@ -114,7 +114,8 @@ def _tell(target: HookTarget, found: Moment) -> None:
         text, token = result.get("text"), result.get("token")
         if not text:
             return
-        _write(json.dumps(found.output(text)).encode() + b"\n")
+        signal.setitimer(signal.ITIMER_REAL, 0)  # half of an answer would be read as text
+        _write(json.dumps(found.output(text), ensure_ascii=False).encode() + b"\n")
         _send(connection, "workspaced/volunteer/confirm", {"token": token}, 2)
 
 

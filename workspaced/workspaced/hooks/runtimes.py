@@ -1,16 +1,22 @@
 """The hooks of agents' runtimes: where each takes context, and in which form.
 
-Facts, looked up on 2026-11-22 and where said tried with the programs themselves (tests/data/runtimes):
+Tried with the programs on 2026-11-23 (tests/data/runtimes, tests/runtimes); Cursor and VS Code by their documents:
 
-    Claude Code   UserPromptSubmit and SessionStart take `hookSpecificOutput.additionalContext`; it stays in the
-                  conversation. SessionStart's source `compact` follows a compaction.
-    Codex         the same names and forms; the text becomes a message of the developer behind the prompt.
-    Gemini CLI    BeforeAgent takes it for the turn at hand; `<` and `>` are escaped. PreCompress takes none.
+    Claude Code   UserPromptSubmit and SessionStart take `hookSpecificOutput.additionalContext`, which stays in the
+                  session. SessionStart's source `compact` follows a compaction. A subagent that is done comes as
+                  a prompt that begins with `<task-notification>`.
+    Codex         the same; a subagent's prompt has `agent_id`, and the session of the one above it. An output with
+                  a field that it does not know is refused whole.
+    Gemini CLI    BeforeAgent; it stays, and `<` and `>` are escaped. PreCompress `manual` precedes a compression;
+                  `auto` comes with every prompt, so a compression of its own accord cannot be seen. SessionStart
+                  gets nothing: what follows a context there is lost at a resume, the user's words too.
+    Copilot CLI   as Claude Code, whose settings of a folder it may run, but the text is at the top. Its input has a
+                  `timestamp` and no `transcript_path`.
     Cursor        sessionStart and postToolUse take `additional_context`; ids are `conversation_id`.
     VS Code       reads Claude Code's settings; SessionStart and PostToolUse take it, UserPromptSubmit does not.
 
-At the start of a session nothing is told where prompts take context: it would be stale by the first prompt. A
-runtime's unknown fields are ignored, and only fields that it knows are sent: one refuses others.
+At the start of a session nothing is told where prompts take context: it would be stale by the first prompt. Only
+fields that a runtime knows are sent.
 
 Imports only a small part of the standard library.
 """
@@ -31,20 +37,23 @@ class Runtime(NamedTuple):
     session: str = "session_id"
     event: str = "hook_event_name"
     form: str = "tagged"
-    is_flat: bool = False
-    """Whether the text is the field `additional_context` of the answer."""
+    text: str | None = None
+    """The field of the answer that is the text; None: `additionalContext` in `hookSpecificOutput`."""
 
 
-CLAUDE: Final = Runtime("claude-code", {"UserPromptSubmit": "difference", "SessionStart compact": "whole"})
+_PROMPTS: Final = {"UserPromptSubmit": "difference", "SessionStart compact": "whole"}
 RUNTIMES: Final = {
-    "claude": CLAUDE,
-    "codex": CLAUDE._replace(client="codex-mcp-client"),
-    "gemini": Runtime("gemini-cli-mcp-client", {"BeforeAgent": "whole", "PreCompress": "nothing"}, form="plain"),
+    "claude": Runtime("claude-code", _PROMPTS),
+    "codex": Runtime("codex-mcp-client", _PROMPTS),
+    "gemini": Runtime(
+        "gemini-cli-mcp-client", {"BeforeAgent": "difference", "PreCompress manual": "nothing"}, form="plain"
+    ),
+    "copilot": Runtime("copilot-cli", _PROMPTS, text="additionalContext"),
     "cursor": Runtime(
         "cursor-vscode",
         {"sessionStart": "difference", "postToolUse": "difference"},
         session="conversation_id",
-        is_flat=True,
+        text="additional_context",
     ),
     "vscode": Runtime(
         "Visual Studio Code",
@@ -53,6 +62,7 @@ RUNTIMES: Final = {
         event="hookEventName",
     ),
 }
+_TASK: Final = "<task-notification>"
 
 
 class Moment(NamedTuple):
@@ -67,8 +77,8 @@ class Moment(NamedTuple):
 
     def output(self, text: str) -> dict[str, Any]:
         """The hook's answer."""
-        if self.runtime.is_flat:
-            return {"additional_context": text}
+        if self.runtime.text is not None:
+            return {self.runtime.text: text}
         return {"hookSpecificOutput": {"hookEventName": self.event, "additionalContext": text}}
 
 
@@ -82,14 +92,29 @@ def moment(name: str, sent: Any) -> Moment | None:
     """
     if not isinstance(sent, dict):
         return None
-    runtime = RUNTIMES["cursor" if "cursor_version" in sent else "vscode" if "sessionId" in sent else name]
+    runtime = RUNTIMES[_caller(name, sent)]
     event, session = sent.get(runtime.event), sent.get(runtime.session)
     if not isinstance(event, str) or not isinstance(session, str) or not session:
         return None
-    tell = runtime.moments.get(event) or runtime.moments.get(f"{event} {sent.get('source')}")
-    if tell is None or sent.get("agent_id") or sent.get("prompt") == "":
-        return None  # no person typed this
+    detail = sent.get("source") or sent.get("trigger")
+    tell = runtime.moments.get(event) or runtime.moments.get(f"{event} {detail}")
+    if tell is None or sent.get("agent_id") or not _may_be_typed(sent.get("prompt")):
+        return None
     return Moment(runtime, _bounded(session), event, tell, _folder(sent))
+
+
+def _caller(name: str, sent: dict[str, Any]) -> str:
+    """The runtime that sent this to a hook of `name`."""
+    if "cursor_version" in sent:
+        return "cursor"
+    if "sessionId" in sent:
+        return "vscode"
+    return "copilot" if name == "claude" and "timestamp" in sent and "transcript_path" not in sent else name
+
+
+def _may_be_typed(prompt: Any) -> bool:
+    """Whether a person may have typed a prompt. An event without one is of a prompt's turn."""
+    return not isinstance(prompt, str) or (bool(prompt) and not prompt.startswith(_TASK))
 
 
 def _folder(sent: dict[str, Any]) -> str | None:
