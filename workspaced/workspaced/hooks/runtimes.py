@@ -10,8 +10,8 @@ Tried with the programs on 2026-11-23 (tests/data/runtimes, tests/runtimes); Cur
     Gemini CLI    BeforeAgent; it stays, and `<` and `>` are escaped. PreCompress `manual` precedes a compression;
                   `auto` comes with every prompt, so a compression of its own accord cannot be seen. SessionStart
                   gets nothing: what follows a context there is lost at a resume, the user's words too.
-    Copilot CLI   as Claude Code, whose settings of a folder it may run, but the text is at the top. Its input has a
-                  `timestamp` and no `transcript_path`.
+    Copilot CLI   as Claude Code, whose settings of a folder it may run, but the text is at the top. Its input has
+                  a `timestamp` and no `transcript_path`.
     Cursor        sessionStart and postToolUse take `additional_context`; ids are `conversation_id`.
     VS Code       reads Claude Code's settings; SessionStart and PostToolUse take it, UserPromptSubmit does not.
 
