@@ -72,6 +72,11 @@ def test_the_first_prompt_is_told_everything_and_the_next_only_what_changed(worl
     assert "pinned: Budget.md" in told(world, session_id="another")
 
 
+def test_a_cursor_is_no_selection(world: Any) -> None:
+    show(world, "selection_changed", note="Plan.md", startLine=3, endLine=3, text="")
+    assert "selected" not in told(world)
+
+
 def test_an_edit_is_counted_in_lines(world: Any) -> None:
     assert told(world)
     with world.connect() as client:

@@ -67,9 +67,12 @@ def _read(view: View, notes: Iterable[NoteId]) -> dict[str, Note | NoteFailure]:
 
 
 def _is_recent(selection: Selection | None, now: str) -> bool:
-    """Whether a selection is so new that the user still means it. One of the future is from before the clock was
-    set back, and its age is unknown."""
-    if selection is None:
+    """Whether something is selected, so short a time ago that the user still means it.
+
+    An empty text says where the cursor is. How old a selection of the future is, from before the clock was set
+    back, cannot be known.
+    """
+    if selection is None or selection.text == "":
         return False
     age_us = microseconds(now) - microseconds(selection.at)
     return 0 <= age_us <= VOLUNTEERED_SELECTION_S * 1e6
