@@ -152,7 +152,7 @@ class Service:
         """Adds a vault: calls may be answered from it."""
         self.served[served.id] = served
         served.on_changes = partial(self.tail.signals.emit, NOTES_MOVED)
-        served.vault.visibility.remember(self.writer.visibility.of(served.id))
+        served.vault.levels.remember(self.writer.visibility.of(served.id))
         self._checks.policy_enforced(served, served.vault.policy.digest)
 
     @property
