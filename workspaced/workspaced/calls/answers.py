@@ -58,6 +58,13 @@ class Present(NamedTuple):
     """The current vault, if its folder is served."""
 
 
+class Seen(NamedTuple):
+    """What one audience sees."""
+
+    view: View
+    withheld: Withheld
+
+
 class Answers:
     """One for each daemon."""
 
@@ -127,8 +134,8 @@ class Answers:
         recorder = ViewRecorder(view, present.state)
         return answered(run_call(tool, recorder.view, arguments), recorder, present.seq)
 
-    def with_view(self, make: Callable[[View, Withheld], R], caller: str, present: Present) -> R:
-        """The result of `make`, called with the caller's view and the test for withheld notes. Blocks.
+    def with_views(self, make: Callable[[Seen, Seen], R], caller: str, present: Present) -> R:
+        """The result of `make`, called with what the caller is shown unasked, and what on request. Blocks.
 
         Calls `make` again if the policy changed meanwhile or `make` raised WithheldDuringRead, until the policy
         stays or two results are equal.
@@ -142,15 +149,13 @@ class Answers:
         if present.state.sharing_of(caller) == "none":
             raise sharing_off(caller)
         if served is None:
-            all_withheld = _withheld(present, nonblocking=False)
-            return make(self._view(present, now, caller, all_withheld, nonblocking=False), all_withheld)
+            return make(*self._seen(present, now, caller))
         last: R | None = None
         for _ in range(ATTEMPTS_MAX):
             self._checks.check_rules(served, ReconcileFirst)
             version = policy_version(served)
-            withheld = _withheld(present, nonblocking=False)
             try:
-                made = make(self._view(present, now, caller, withheld, nonblocking=False), withheld)
+                made = make(*self._seen(present, now, caller))
             except WithheldDuringRead:
                 self._checks.check_missing(served, ReconcileFirst)
                 continue
@@ -159,6 +164,13 @@ class Answers:
                 return made
             last = made
         raise policy_kept_changing()
+
+    def _seen(self, present: Present, now: str, caller: str) -> tuple[Seen, Seen]:
+        def seen(least: Level) -> Seen:
+            withheld = _withheld(present, least, nonblocking=False)
+            return Seen(self._view(present, now, caller, withheld, least, nonblocking=False), withheld)
+
+        return seen(Level.VOLUNTEER), seen(Level.ON_REQUEST)
 
     def _view(
         self,

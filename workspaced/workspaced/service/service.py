@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import anyio
 
 from workspaced_events.errors import InvalidArgument
-from workspaced_events.ids import VaultId
+from workspaced_events.ids import NoteId, VaultId
 from workspaced_events.journal.opening import Journal
 from workspaced_events.projections.visits import VisitLog
 from workspaced_events.projections.workspace_state import StateJson, to_json
@@ -89,7 +89,7 @@ class Service:
         """The texts that the log names by their hashes."""
         self.uploads = Uploads()
         self.sent_contexts = SentContextsByClient()
-        self.publishing = Publishing(writer, self.log)
+        self.publishing = Publishing(writer, self.log, self._volunteers)
         self.memory = Memory(
             Places(memory, self.served), self.publishing, journal.blobs.get, threads.check_running
         )
@@ -121,6 +121,11 @@ class Service:
                 served.vault.renamed(event.data.from_, event.data.to)
             served.visibility_checker.named(notes_published_in(event))
             served.visibility_checker.named(notes_attached_in(event), guessed=True)
+
+    def _volunteers(self, vault: VaultId | None, note: NoteId) -> bool:
+        """As `Publishing` takes it."""
+        served = self.served.get(vault) if vault is not None else self.current_vault
+        return served is not None and served.vault.volunteers(note)
 
     async def state_json(self, *, at: int | str | None, vault: str | None) -> StateJson:
         """The present state, or the state at the sequence or time `at`.

@@ -18,6 +18,7 @@ from ...notes.note import Note, NoteFailure
 from ...ports.questions import Members, Names, Read
 from ..model.blocks import called_name
 from ..model.types import Artifact
+from .explicit_notes import is_explicit
 from .inline_content import NOT_GIVEN, TOO_LARGE, distinct, named
 from .surroundings import KEPT_CHARS_MAX, cut_out, place_of
 from .view_reader import IMAGE_NOT_READ, NO_SELECTION, TOO_MANY, Reading, Unavailable, utc_seconds
@@ -41,6 +42,8 @@ def attached(
 
 
 def _read(attachment: Attachment, reading: Reading) -> Iterator[Artifact]:
+    if is_explicit(attachment):
+        reading = reading.for_explicit()
     try:
         yield from _READERS.get(attachment.kind, _inline)(attachment, reading)
     except (Unavailable, WorkspacedError) as error:
