@@ -69,6 +69,12 @@ def level_of_head(head: bytes, *, whole: bool) -> Level:
     return Level.NEVER
 
 
+def flag_line(head: bytes) -> int | None:
+    """The 1-based line of a file that begins with `head` in which its front matter first names the flag's key."""
+    lines = _decoded(head[:HEAD_BYTES]).splitlines()
+    return next((number for number, line in enumerate(lines, start=1) if _KEY in _folded(line)), None)
+
+
 def _level(head: bytes, *, whole: bool) -> Level | None:
     """The level by the front matter in `head`; None if it may begin in `head` and does not end there."""
     text = _decoded(head)

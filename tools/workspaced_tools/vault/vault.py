@@ -13,6 +13,7 @@ import threading
 import time
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final, Literal, TypeVar
 
@@ -26,7 +27,7 @@ from ..errors import NoteNotFound, ReadFailed, ReferenceOutsideVault, ToolError
 from ..limits import CACHE_BYTES_MAX, HITS_COMPARED_MAX, INDEX_WAIT_S, INDEXED_CHARS_MAX
 from ..notes.name_keys import stem
 from ..notes.note import Level, Note, NoteFailure, PrivateNote
-from ..notes.privacy_flag import level_of
+from ..notes.privacy_flag import HEAD_BYTES, flag_line, level_of
 from ..notes.snippet import Snippets
 from ..ports.images import NoteImages
 from ..ports.questions import (
@@ -316,29 +317,52 @@ class Vault:
             return False
         return True
 
-    def why(self, note: NoteId) -> list[Reason]:
-        """All reasons why the note at its present path is withheld, for the vault's owner. Reads the file.
+    def level(self, note: NoteId) -> Level:
+        """How far the note at its present path may go. Reads the file."""
+        if not self.withholds(note):
+            return Level.VOLUNTEER
+        return Level.NEVER if self.withholds(note, Level.ON_REQUEST) else Level.ON_REQUEST
 
-        Empty if the note is not withheld.
+    def why(self, note: NoteId) -> list[Reason]:
+        """All reasons why the note at its present path is not volunteered, for the vault's owner. Reads the file.
+
+        Empty if it is.
         """
-        withheld, rules = self.withholds(note), self.denied(note)
+        level, rules = self.level(note), self.denied(note)
         found = []
-        if not rules and self.visibility.is_private(note):
-            found.append(Reason("frontMatter", "its front matter withholds it, as it was last read"))
-        elif note in self.visibility.held:
-            found.append(Reason("settling", "its file changed a moment ago, and may still be being written"))
-        elif self.visibility.was_withheld(note):
+        if flagged := self._flagged(note):
+            found.append(flagged)
+        elif note in self.levels.held:
+            never = note in self.levels.requested.held
+            detail = "its file changed a moment ago, and may still be being written"
+            found.append(Reason("settling", detail, "never" if never else "on-request"))
+        elif not rules and self.visibility.was_withheld(note):
             found.append(Reason("frontMatter", "its front matter withheld it, as the log remembers"))
-        elif self.visibility.is_hidden(note):
+        elif not rules and self.visibility.is_hidden(note):
             found.append(Reason("missing", "its file is gone, and it may have moved to where it is withheld"))
-        elif withheld and not rules:
+        elif level is Level.NEVER and not any(each.level == "never" for each in rules):
             found.append(Reason("unknown", "there is no such file, and nothing is known of one"))
         return [*rules, *found]
 
+    def _flagged(self, note: NoteId) -> Reason | None:
+        """The reason in the note's front matter, as it was last read."""
+        if not self.visibility.is_private(note) and not self.levels.requested.is_private(note):
+            return None
+        line = None
+        with suppress(ToolError, OSError):
+            descriptor = self.root.open_note(note)
+            try:
+                line = flag_line(os.read(descriptor, HEAD_BYTES))
+            finally:
+                os.close(descriptor)
+        never = self.levels.requested.is_private(note)
+        detail = f"its front matter{f', line {line},' if line else ''} withholds it, as it was last read"
+        return Reason("frontMatter", detail, "never" if never else "on-request")
+
     def denied(self, path: NoteId) -> list[Reason]:
         """The rule that denies a path, if there is one."""
-        rule = self.policy.why(path)
-        return [] if rule is None else [Reason("rule", rule)]
+        rule, level = self.policy.why(path), self.policy.level(path)
+        return [] if rule is None else [Reason("rule", rule, "never" if level is Level.NEVER else "on-request")]
 
     @property
     def withholds_some(self) -> bool:

@@ -44,9 +44,10 @@ class NoteLevels:
     def is_on_request(self, note: NoteId) -> bool:
         """Whether the note is for explicit requests only, or was when it was deleted, as far as known. No I/O."""
         ruled = self.policy.level(note)
-        if ruled is Level.NEVER or self.requested.is_hidden(note):
-            return False
-        return ruled is Level.ON_REQUEST or self.volunteered.is_private(note)
+        if ruled is not Level.VOLUNTEER:
+            # Whatever the note itself says: that would tell of a note that there is one.
+            return ruled is Level.ON_REQUEST
+        return self.volunteered.is_private(note) and not self.requested.is_hidden(note)
 
     def saw(
         self,
