@@ -207,7 +207,7 @@ class World:
         for guess in (*(GUESSES if self.level == "never" else ()), "home.md"):
             number = agent.send("resources/read", uri=f"workspace://note/{guess}")
             yield f"resource {guess}", plain(agent.answer(number))
-        for uri in ("workspace://context", "workspace://current"):
+        for uri in ("workspace://context", "workspace://current", "workspace://note/current"):
             yield uri, plain(agent.answer(agent.send("resources/read", uri=uri)))
         status = json.dumps(agent.result("workspaced/status"))
         assert not any(word in status for word in ("Diary", "Moved", *WORDS)), status
