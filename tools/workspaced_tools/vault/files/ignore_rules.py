@@ -151,6 +151,8 @@ class Policy:
         with self._lock:
             version = self._version
             is_other = self._take(self._read(root))
+            if seen is not None and self._seen is not None and seen.file != self._seen.file:
+                self._since_s = self._clock_s()  # Written again, if with the same rules: it is still being saved.
             must_settle = self._former and self._version != version
         if must_settle:
             self.on_unsettled()
