@@ -85,6 +85,8 @@ from .links.resolver import IndexLookup, Lookup, WithNote, resolve
 from .young_folder import file_young_notes
 
 T = TypeVar("T")
+_VOLUNTEER: Final = Level.VOLUNTEER
+"""A member of an enum takes longer to look up than to compare."""
 _UPDATE_ATTEMPTS: Final = 3
 _BUSY_S: Final = 0.002
 """For this long after a read the index builder pauses, because more reads are likely."""
@@ -260,7 +262,7 @@ class Vault:
 
     def is_withheld(self, note: NoteId, least: Level = Level.VOLUNTEER) -> bool:
         """Whether a note that the index or the folder names is known to be withheld. Touches no file."""
-        if least is Level.VOLUNTEER:
+        if least is _VOLUNTEER:
             return self.policy.denies(note) or self.visibility.is_hidden(note)
         return self.levels.level(note) < least
 
@@ -395,12 +397,13 @@ class Vault:
         """The result of a read for the caller. A withheld note gives exactly the result of a missing note."""
         if isinstance(found, NoteFailure):
             return self._failed(found)
-        note, flagged = found.id, _flagged(found)
-        before = self.levels.level(note)
+        note, flagged, ruled = found.id, _flagged(found), self.policy.level(found.id)
+        is_open = ruled is _VOLUNTEER and not self.visibility.is_hidden(note)
+        before = ruled if is_open else self.levels.level(note)
         level = self.levels.saw(
             note,
             found.stat,
-            ruled=self.policy.level(note),
+            ruled=ruled,
             flagged=flagged,
             was_shown=self._was_indexed,
             was_requestable=self._was_requestable,
@@ -499,8 +502,10 @@ class Vault:
         """Whether the note's level changed. The index then needs an update, which may block."""
         if isinstance(found, NoteFailure):
             return False
-        level = min(self.policy.level(found.id), _flagged(found))
-        return level is not self.levels.level(found.id)
+        flagged = _flagged(found)
+        if flagged is _VOLUNTEER and not self.policy.denies(found.id):
+            return self.visibility.is_hidden(found.id)
+        return min(self.policy.level(found.id), flagged) is not self.levels.level(found.id)
 
     def names(self, notes: Sequence[NoteId]) -> list[NoteRef | None]:
         known = self._asking(lambda: self.index.entries(list(notes)))

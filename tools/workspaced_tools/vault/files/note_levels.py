@@ -17,6 +17,9 @@ from ...notes.note import Level, StatKey
 from .ignore_rules import Policy
 from .note_visibility import NoteVisibility
 
+_VOLUNTEER: Final = Level.VOLUNTEER
+"""A member of an enum takes longer to look up than to compare."""
+
 
 class NoteLevels:
     """One for each vault. Safe from any thread."""
@@ -44,7 +47,7 @@ class NoteLevels:
     def is_on_request(self, note: NoteId) -> bool:
         """Whether the note is for explicit requests only, or was when it was deleted, as far as known. No I/O."""
         ruled = self.policy.level(note)
-        if ruled is not Level.VOLUNTEER:
+        if ruled is not _VOLUNTEER:
             # Whatever the note itself says: that would tell of a note that there is one.
             return ruled is Level.ON_REQUEST
         return self.volunteered.is_private(note) and not self.requested.is_hidden(note)
@@ -71,10 +74,10 @@ class NoteLevels:
             return ruled
         if ruled is Level.ON_REQUEST:
             self.volunteered.let_go(note)
-        elif self.volunteered.saw(note, stat, private=flagged is not Level.VOLUNTEER, was_shown=was_shown):
+        elif self.volunteered.saw(note, stat, private=flagged is not _VOLUNTEER, was_shown=was_shown):
             if self.requested.is_hidden(note):
                 self.requested.show(note)
-            return Level.VOLUNTEER
+            return _VOLUNTEER
         private = flagged is Level.NEVER
         shown = self.requested.saw(note, stat, private=private, was_shown=was_requestable)
         return Level.ON_REQUEST if shown else Level.NEVER
