@@ -1500,6 +1500,8 @@ export interface ShareAcceptParams {
 export interface ShareWhyParams {
   readonly path: string;
   readonly vault?: string | null;
+  /** (minLength 1, maxLength 200) */
+  readonly client?: string | null;
 }
 
 export type ShutdownParams = Record<string, never>;

@@ -15,8 +15,8 @@ from support.profiles import examples
 
 from workspaced_events.ids import NoteId
 from workspaced_tools.limits import SETTLE_EMPTY_S, SETTLE_S
-from workspaced_tools.notes.note import Note, StatKey
-from workspaced_tools.notes.privacy_flag import HEAD_BYTES, head_says_private, says_private
+from workspaced_tools.notes.note import Level, Note, StatKey
+from workspaced_tools.notes.privacy_flag import HEAD_BYTES, level_of, level_of_head
 from workspaced_tools.vault.files import glob_rules as module
 from workspaced_tools.vault.files.glob_rules import RULE_CHARS_MAX, RuleInvalid, compile_rules
 from workspaced_tools.vault.files.ignore_rules import IGNORE_BYTES_MAX, IGNORE_FILE, RULES_MAX, Policy
@@ -70,6 +70,10 @@ class Folder:
 @pytest.fixture
 def folder(tmp_path: Path) -> Folder:
     return Folder(tmp_path / "vault")
+
+
+def says_private(text: Note) -> bool:
+    return level_of(text) is Level.NEVER
 
 
 def note(text: str | bytes, path: str = "a.md") -> Note:
@@ -167,8 +171,8 @@ def test_git_itself_ignores_the_same(tmp_path: Path) -> None:
             env=environment,
             cwd=repository,
         )
-        rules = module.RuleList(compile_rules(lines, comments=True), "")
-        assert [path for path in GIT_PATHS if rules.denies(path)] == done.stdout.splitlines()
+        rules = module.RuleList([], compile_rules(lines, is_file=True), [], "")
+        assert [path for path in GIT_PATHS if rules.level(path) is Level.NEVER] == done.stdout.splitlines()
 
     ignores_the_same()
 
@@ -176,7 +180,7 @@ def test_git_itself_ignores_the_same(tmp_path: Path) -> None:
 @given(st.text(max_size=40), st.text(max_size=40))
 def test_whatever_a_line_holds_it_is_a_rule_or_refused(line: str, path: str) -> None:
     try:
-        rules = compile_rules([line], comments=True)
+        rules = compile_rules([line], is_file=True)
     except RuleInvalid as error:
         assert error.message and error.details["line"] == 1
         return
@@ -211,7 +215,7 @@ def test_rules_that_cannot_be_understood_withhold_everything_and_say_where(folde
     assert all(map(policy.denies, PATHS))
     assert policy.problem is not None and says in policy.problem and IGNORE_FILE in policy.problem
     assert str(folder.path) not in policy.problem
-    assert policy.withholds(note("# Anything"))
+    assert policy.level("anything.md") is Level.NEVER
 
     folder.write("open.md\n")
     assert folder.settle(policy)
@@ -593,15 +597,6 @@ def test_a_text_that_is_no_front_matter_says_nothing(text: str) -> None:
     assert not says_private(note(text))
 
 
-def test_a_note_is_withheld_by_rule_or_by_itself(folder: Folder) -> None:
-    folder.write("work/")
-    policy = folder.policy()
-    private = "---\nworkspaced: private\n---\n"
-    assert policy.withholds(note("x", "work/a.md")) and policy.withholds(note(private, "b.md"))
-    assert not policy.withholds(note("x", "b.md"))
-    assert policy.is_private(note(private, "work/a.md")) and not policy.is_private(note("x", "work/a.md"))
-
-
 # -- the head of a file decides --
 
 PADDING = "x" * HEAD_BYTES
@@ -647,11 +642,11 @@ PADDING = "x" * HEAD_BYTES
 )
 def test_the_head_of_a_file_says_whether_it_is_private(text: str, private: bool) -> None:
     content = text.encode()
-    assert head_says_private(content[:HEAD_BYTES], whole=len(content) <= HEAD_BYTES) is private
+    assert (level_of_head(content[:HEAD_BYTES], whole=len(content) <= HEAD_BYTES) is Level.NEVER) is private
     assert says_private(note(content)) is private
 
 
 @given(st.binary(max_size=200), st.sampled_from([b"", b"---\n", b"\xef\xbb\xbf---\n", b"\xff\xfe-\0-\0-\0\n\0"]))
 def test_whatever_a_file_holds_it_is_private_or_not(content: bytes, before: bytes) -> None:
-    assert head_says_private(before + content, whole=True) in (True, False)
-    assert head_says_private(before + content, whole=False) in (True, False)
+    assert level_of_head(before + content, whole=True) in Level
+    assert level_of_head(before + content, whole=False) in Level

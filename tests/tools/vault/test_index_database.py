@@ -324,14 +324,14 @@ def test_a_write_that_fails_leaves_nothing_of_itself(tmp_path: Path) -> None:
         pass
     assert not file.open()
     with pytest.raises(ZeroDivisionError), file.writing() as db:
-        db.execute("INSERT INTO private VALUES ('a.md')")
+        db.execute("INSERT INTO private VALUES ('a.md', 2)")
         raise ZeroDivisionError
     with pytest.raises(IndexLost), file.writing() as db:
-        db.execute("INSERT INTO private VALUES ('b.md')")
+        db.execute("INSERT INTO private VALUES ('b.md', 2)")
         db.execute("INSERT INTO nowhere VALUES (1)")
     assert file.read("SELECT path FROM private") == []
     with file.writing() as db:
-        db.execute("INSERT INTO private VALUES ('c.md')")
+        db.execute("INSERT INTO private VALUES ('c.md', 2)")
     assert file.read("SELECT path FROM private") == [("c.md",)]
     assert file.read("SELECT path FROM private WHERE path = ?", ("\ud800",)) == []
     file.drop()

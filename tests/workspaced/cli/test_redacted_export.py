@@ -19,6 +19,7 @@ def told(module_daemon: Any) -> Any:
     running.vault = running.vault.rename(running.root / f"somebody's {CANARY} Notes")
     running.start()
     with running.connect() as client:
+        client.call("workspaced/reconcile")  # a selection's text is kept of a note that is known
         client.publish(
             [
                 {"type": "active_note_set", "data": {"note": note, "title": CANARY}, "id": f"{CANARY}-1"},

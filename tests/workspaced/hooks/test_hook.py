@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 from pathlib import Path
 from typing import Any
@@ -316,3 +317,39 @@ def test_a_forgotten_note_is_gone_from_what_was_told(world: Any) -> None:
         for name in names:
             assert "cache" in place or b"Budget" not in Path(place, name).read_bytes(), name
     assert world.cli("replay", "--verify", str(world.data)).returncode in (0, 3)
+
+
+@pytest.mark.parametrize("level", ["private", "on-request"])
+def test_what_is_not_volunteered_leaves_no_trace_in_what_is_told(daemon: Any, level: str) -> None:
+    """The same session in a vault with the note and in one without it tells the same, byte for byte."""
+
+    def session(extra: dict[str, str]) -> list[str]:
+        running = daemon(notes={**NOTES, **extra})
+        texts = []
+
+        def tell() -> None:
+            text = told(running).replace(str(running.vault), "/v")
+            texts.append(re.sub(r'as-of="\d+"', "", text))
+
+        with running.connect() as client:
+            for kind, note in (("note_pinned", "Budget.md"), ("active_note_set", "Plan.md")):
+                client.publish([{"type": kind, "data": {"note": note}}])
+            tell()
+            for kind in ("note_pinned", "temporary_tab_opened", "active_note_set"):
+                source = {"source": "search"} if kind == "temporary_tab_opened" else {}
+                if extra:
+                    client.publish([{"type": kind, "data": {"note": "Secret.md", **source}}])
+                    client.publish([{"type": "note_unpinned", "data": {"note": "Secret.md"}}])
+            if not extra:
+                client.publish([{"type": "active_note_cleared", "data": {}}])
+            tell()
+            if extra:
+                moved = {"from": "Secret.md", "to": "Hidden.md"}
+                client.publish([{"type": "note_renamed", "data": moved}])
+                client.publish([{"type": "temporary_tab_closed", "data": {"note": "Hidden.md"}}])
+            client.publish([{"type": "active_note_set", "data": {"note": "Ideas.md"}}])
+            tell()
+        return texts
+
+    secret = dict.fromkeys(("Secret.md", "Hidden.md"), f"---\nworkspaced: {level}\n---\n# Secret\n")
+    assert session(secret) == session({})

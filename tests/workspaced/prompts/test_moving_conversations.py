@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from workspaced.calls.answers import Answers, Present, WithheldDuringRead
+from workspaced.calls.answers import Answers, Present, Seen, WithheldDuringRead
 from workspaced.errors import UnknownConversation
 from workspaced.limits import ASSEMBLE_ATTEMPTS_MAX
 from workspaced.prompts import params
@@ -15,6 +15,7 @@ from workspaced.prompts.assemble import ConversationChanged, Prompted, assemble
 from workspaced.prompts.commands import add_messages, end, start_plan
 from workspaced.prompts.message_commands import nothing_uploaded
 from workspaced.vaults.policy_checks import PolicyChecks
+from workspaced.vaults.served_vault import Sources
 from workspaced_events.clock import system_clock
 from workspaced_events.ids import ConversationId, EventId, VaultId
 from workspaced_events.journal.actions import Action
@@ -23,6 +24,7 @@ from workspaced_events.projections.workspace_fold import apply
 from workspaced_events.projections.workspace_state import EMPTY, WorkspaceState
 from workspaced_events.schema.catalogue import ENTRY_OF, Data, VaultOpened
 from workspaced_tools.errors import ReadFailed
+from workspaced_tools.notes.note import Level
 from workspaced_tools.prompts.model.stored_inputs import texts_in
 from workspaced_tools.prompts.model.text_store import BlobStaging, TextCache
 from workspaced_tools.sharing.gate import AllWithheld, shared_view
@@ -66,10 +68,11 @@ class Log:
     def clock(self) -> str:
         return f"log:{self.seq}"
 
-    async def with_view(self, make: Any, _caller: str, _vault: VaultId | None) -> Any:
+    async def with_views(self, make: Any, _caller: str, _vault: VaultId | None) -> Any:
         self.looks += 1
         view = shared_view(self.state, system_clock(), None, level="all", withheld=AllWithheld())
-        return make(view, AllWithheld())
+        seen = Seen(view, AllWithheld())
+        return make(seen, seen)
 
     async def record(self, plan: Plan, _source: str, *, size_bytes: int = 0) -> list[Receipt]:
         self.between()
@@ -133,11 +136,12 @@ async def test_a_note_that_is_found_private_after_it_was_read_is_in_no_prompt(lo
     vault_id = VaultId("vault")
     log.apply(VaultOpened(vault_id, "vault", str(tmp_path)))
 
-    async def with_view(make: Any, _caller: str, _vault: VaultId | None) -> Any:
+    async def with_views(make: Any, _caller: str, _vault: VaultId | None) -> Any:
         view = shared_view(log.state, system_clock(), vault, level="all", withheld=lambda _note: False)
-        return make(view, Alone("a.md"))
+        seen = Seen(view, Alone("a.md"))
+        return make(seen, seen)
 
-    log.with_view = with_view  # type: ignore[method-assign]
+    log.with_views = with_views  # type: ignore[method-assign]
     try:
         with pytest.raises(WithheldDuringRead):
             await asked(log)
@@ -167,6 +171,7 @@ class Served:
         self.vault = self.policy = self.visibility = self
         self.digest = "rules"
         self.wants_search = False
+        self.sources = {each: Sources(self, self) for each in Level}  # type: ignore[arg-type]
 
     def refresh(self) -> None: ...
 
@@ -186,7 +191,7 @@ def looked(*made: object, moving: int) -> object:
     checks.policy_enforced(served, "rules")
     found = iter(made)
 
-    def make(_view: object, _withheld: object) -> object:
+    def make(_shown: object, _requested: object) -> object:
         nonlocal moving
         moving -= 1
         served.privacy_version += moving >= 0
@@ -195,7 +200,7 @@ def looked(*made: object, moving: int) -> object:
             raise each
         return each
 
-    return answers.with_view(make, "agent", Present(EMPTY, 0, served))
+    return answers.with_views(make, "agent", Present(EMPTY, 0, served))
 
 
 @pytest.mark.parametrize(

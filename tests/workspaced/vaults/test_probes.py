@@ -124,6 +124,8 @@ def test_a_private_note_that_became_something_else_answers_as_a_missing_one(daem
 
 def test_a_selection_is_shown_only_while_its_note_can_be_read(daemon: Any) -> None:
     running = daemon("--no-watch", notes={**HOME, "Plan.md": "# Plan\n\nxyzzy\n"})
+    with running.connect() as client:
+        client.call("workspaced/reconcile")  # a note that is not known yet is recorded without the selected text
     chosen = {"note": "Plan.md", "startLine": 3, "endLine": 3, "text": "xyzzy"}
     publish(running, ("active_note_set", {"note": "Plan.md"}), ("selection_changed", chosen))
     assert "xyzzy" in json.dumps(asked(running, "get_workspace_context"))

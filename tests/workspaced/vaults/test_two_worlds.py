@@ -7,6 +7,9 @@ The secret's image, and one that a rule withholds, are only in the one world; a 
 Every answer must be the same: of tools, at any moment, of resources, of a conversation's methods, and every error
 text. Left out of the comparison are times, sequences, and the one count that agents may read. That a vault
 withholds something is no secret either, therefore both worlds withhold another note.
+
+A note for explicit requests only is such a secret to everything that names it not: so the same worlds are compared
+without the questions that ask for it by name, or for whatever holds a word.
 """
 
 import json
@@ -34,7 +37,7 @@ PUBLIC = {
     "work/plan.md": "# Plan\n\nAfter [[Budget]] comes [[Diary|the diary]].\n",
     "work/other.md": "---\nworkspaced: private\n---\nWithheld in both worlds.\n",
 }
-FLAG = "workspaced: private\n"
+FLAGS = {"never": "workspaced: private\n", "on-request": "workspaced: on-request\n"}
 TEXT = (
     "---\n{flag}id: d-17\naliases: [Journal]\ntags: [house]\n---\n"
     "# Diary\n\nDear diary, xyzzy. [[home]] ![[secret.png]] zebra #hush ^b1\n"
@@ -68,6 +71,13 @@ FOLLOWED: tuple[Json, ...] = (
     {"reference": "home#Diary"},
 )
 """References with a note that they stand in, with a section, or with links and outline."""
+PINS: tuple[Json, ...] = (
+    *({"kind": kind} for kind in ("workspace", "open-files", "recent-changes", "next-notes", "linked-files")),
+    {"kind": "linked-files", "path": "home.md"},
+    {"kind": "folder", "folder": "keep"},
+    {"kind": "folder", "folder": ""},
+    {"kind": "note", "path": SECRET},
+)
 RULE = "/keep/Diary.md\n/keep/Moved.md\n/vault-archive/\n/keep/ruled.png\n"
 SHOWN_IMAGE = "shown.png"
 SECRET_IMAGE = "keep/secret.png"
@@ -79,17 +89,20 @@ SETTINGS = {"provider": "anthropic", "model": "m", "contextWindow": 50_000, "out
 class World:
     """One daemon, its editor, an agent over MCP, and a runtime."""
 
-    def __init__(self, daemon: Any, modern: Callable[..., Any], *, has_secret: bool, by: str) -> None:
+    def __init__(
+        self, daemon: Any, modern: Callable[..., Any], *, has_secret: bool, by: str, level: str = "never"
+    ) -> None:
         self._modern = modern
         self.has_secret = has_secret
-        self.text = TEXT.format(flag=FLAG if by in ("flag", "both") else "")
-        rules = RULE if by in ("rule", "both") else "/nothing/\n"
+        self.level = level
+        self.text = TEXT.format(flag=FLAGS[level] if by in ("flag", "both") else "")
+        rules = f"#: {level}\n{RULE}" if by in ("rule", "both") else "/nothing/\n"
         self.running = daemon(notes={**PUBLIC, IGNORE: rules}, start=False)
         self.root: Path = self.running.vault
         for note in PUBLIC:
             self._age(note)
         images.write(self.root, {SHOWN_IMAGE: images.png(3, 3)})
-        if has_secret and rules == RULE:
+        if has_secret and by != "flag":
             images.write(self.root, {RULED_IMAGE: images.png(4, 4)})
         self.place = SECRET
         self.save()
@@ -98,6 +111,9 @@ class World:
         self.moments: list[int] = []
         self.messages = 0
         self.runtime("workspaced/context/start", {"conversation": "talk", **SETTINGS})
+        self.runtime("workspaced/context/start", {"conversation": "looking", **SETTINGS})
+        for number, pin in enumerate(PINS):
+            self.runtime("workspaced/context/pin", {"conversation": "talk", "id": f"p{number}", **pin})
 
     # -- what happens --
 
@@ -184,12 +200,14 @@ class World:
         """Each question and its answer, without what may differ."""
         agent = self._modern(self.running, "agent")
         for name, arguments in self._calls():
+            if self.level == "on-request" and asks_for_it(name, arguments):
+                continue
             number = agent.send("tools/call", name=name, arguments=arguments)
             yield f"{name} {self._named(arguments)}", plain(agent.answer(number))
-        for guess in (*GUESSES, "home.md"):
+        for guess in (*(GUESSES if self.level == "never" else ()), "home.md"):
             number = agent.send("resources/read", uri=f"workspace://note/{guess}")
             yield f"resource {guess}", plain(agent.answer(number))
-        for uri in ("workspace://context", "workspace://current"):
+        for uri in ("workspace://context", "workspace://current", "workspace://note/current"):
             yield uri, plain(agent.answer(agent.send("resources/read", uri=uri)))
         status = json.dumps(agent.result("workspaced/status"))
         assert not any(word in status for word in ("Diary", "Moved", *WORDS)), status
@@ -222,20 +240,26 @@ class World:
         """A turn in which the runtime attaches names that somebody guessed."""
         self.messages += 1
         found = {"query": "q", "documents": [{"title": "D", "source": each, "text": "d"} for each in GUESSES]}
+        named = [
+            *({"kind": "note", "id": guess} for guess in GUESSES),
+            {"kind": "selected_text", "id": f"{SECRET}#L1-L2", "text": "s"},
+        ]
         attached: list[Json] = [
             {"kind": "note", "id": "home.md"},
-            *({"kind": "note", "id": guess} for guess in GUESSES),
+            *(named if self.level == "never" else ()),
             {"kind": "file", "id": SECRET, "text": "f"},
             {"kind": "folder", "id": "keep"},
             {"kind": "tag", "id": "house"},
-            {"kind": "selected_text", "id": f"{SECRET}#L1-L2", "text": "s"},
             {"kind": "image", "id": SECRET},
             {"kind": "tool_result", "id": "s", "search": found},
         ]
         message = {"id": f"m{self.messages}", "role": "user", "text": "What?", "attachments": attached}
-        talk = {"conversation": "talk"}
+        talk, looking = {"conversation": "talk"}, {"conversation": "looking"}
+        whatever = {**message, "attachments": [{"kind": "active_note"}, {"kind": "selected_text"}]}
         asked: list[tuple[str, Json]] = [
             ("workspaced/context/message", {**talk, "messages": [message]}),
+            ("workspaced/context/message", {**looking, "messages": [whatever]}),
+            ("workspaced/context/assemble", looking),
             ("workspaced/context/plan", talk),
             ("workspaced/context/assemble", talk),
             ("workspaced/context/assemble", {**talk, "shape": "openai"}),
@@ -247,6 +271,24 @@ class World:
         ]
         for method, params in asked:
             yield f"{method} {self.messages}", plain(self.runtime(method, params))
+
+
+def asks_for_it(name: str, arguments: Json) -> bool:
+    """Whether a call asks for the secret explicitly, or for all that holds a word."""
+    if name in ("get_current_note", "search_workspace"):
+        return True
+    named = {arguments.get("reference"), arguments.get("from")}
+    shown = {
+        "home",
+        "home.md",
+        "home#Home",
+        "home#Diary",
+        "keep/Budget",
+        "keep/nothing.md",
+        "work/plan.md",
+        "Budget",
+    }
+    return name == "get_note_by_reference" and not named <= {*shown, None}
 
 
 CHAT = "## User\n\nSee [[Diary]] and [[keep/Diary.md]].\n\n**Context**: [[keep/Diary.md]], [[home.md]]\n"
@@ -310,7 +352,7 @@ def assert_shows_an_image(world: World) -> None:
         client.call("workspaced/calls")  # the call is recorded, before any moment that a world remembers
 
 
-PARTS = (24, 30, 40, 60)
+PARTS = (27, 30, 40, 60)
 """How much of the secret is written when it is saved in parts: the flag, and more. Less than that is a public note
 once it has settled, as it must be; tests of `NoteVisibility` say when."""
 STEPS: dict[str, Callable[[World, int], None]] = {
@@ -330,10 +372,13 @@ STEPS: dict[str, Callable[[World, int], None]] = {
 """What happens in both worlds, as far as it can."""
 
 
+MakeWorlds = Callable[..., tuple[World, World]]
+
+
 @pytest.fixture
-def worlds(daemon: Any, modern: Callable[..., Any]) -> Callable[[str], tuple[World, World]]:
-    def made(by: str) -> tuple[World, World]:
-        return tuple(World(daemon, modern, has_secret=each, by=by) for each in (True, False))  # type: ignore[return-value]
+def worlds(daemon: Any, modern: Callable[..., Any]) -> MakeWorlds:
+    def made(by: str, level: str = "never") -> tuple[World, World]:
+        return tuple(World(daemon, modern, has_secret=each, by=by, level=level) for each in (True, False))  # type: ignore[return-value]
 
     return made
 
@@ -356,8 +401,16 @@ def assert_same_throughout(story: Iterable[tuple[str, int]], one: World, other: 
 
 
 @pytest.mark.parametrize("by", ["flag", "rule", "both"])
-def test_nothing_tells_the_worlds_apart(worlds: Callable[[str], tuple[World, World]], by: str) -> None:
-    one, other = worlds(by)
+def test_nothing_tells_the_worlds_apart(worlds: MakeWorlds, by: str) -> None:
+    tells_nothing(*worlds(by))
+
+
+@pytest.mark.parametrize("by", ["flag", "rule", "both"])
+def test_nothing_that_is_pushed_tells_of_a_note_for_explicit_requests(worlds: MakeWorlds, by: str) -> None:
+    tells_nothing(*worlds(by, "on-request"))
+
+
+def tells_nothing(one: World, other: World) -> None:
     for world in (one, other):
         assert_shows_an_image(world)
     story = [
@@ -368,9 +421,7 @@ def test_nothing_tells_the_worlds_apart(worlds: Callable[[str], tuple[World, Wor
 
 
 @pytest.mark.parametrize("by", ["flag", "rule"])
-def test_an_unmounted_vault_tells_the_worlds_apart_no_more(
-    worlds: Callable[[str], tuple[World, World]], by: str
-) -> None:
+def test_an_unmounted_vault_tells_the_worlds_apart_no_more(worlds: MakeWorlds, by: str) -> None:
     one, other = worlds(by)
     happens("show home", 0, one, other)
     happens("show the secret", 0, one, other)
@@ -394,10 +445,11 @@ def test_an_unmounted_vault_tells_the_worlds_apart_no_more(
 )
 @given(
     st.sampled_from(["flag", "rule", "both"]),
+    st.sampled_from(["never", "on-request"]),
     st.lists(st.tuples(st.sampled_from([*STEPS, "ask"]), st.integers(0, 11)), min_size=6, max_size=14),
 )
 def test_no_story_tells_the_worlds_apart(
-    worlds: Callable[[str], tuple[World, World]], by: str, story: list[tuple[str, int]]
+    worlds: MakeWorlds, by: str, level: str, story: list[tuple[str, int]]
 ) -> None:
-    one, other = worlds(by)
+    one, other = worlds(by, level)
     assert_same_throughout([*story, ("ask", 0)], one, other)

@@ -12,8 +12,8 @@ from workspaced_events.ids import NoteId
 
 from ..errors import MemoryNotFound, MemoryPathUnusable
 from ..limits import MEMORY_FILES_MAX
-from ..notes.note import Note
-from ..notes.privacy_flag import HEAD_BYTES, head_says_private
+from ..notes.note import Level, Note
+from ..notes.privacy_flag import HEAD_BYTES, level_of_head
 from ..ports.memory import MEMORY_ROOT
 from ..vault.vault import Vault
 from .folder import MemoryFolder
@@ -40,7 +40,7 @@ class BesideVaults:
         return False
 
     def withholds(self, _note: NoteId, content: bytes) -> bool:
-        return _says_private(content)
+        return _is_flagged(content)
 
 
 class InVault:
@@ -60,7 +60,7 @@ class InVault:
         return self._vault.policy.denies(note)
 
     def withholds(self, note: NoteId, content: bytes) -> bool:
-        if self.denies(note) or _says_private(content):
+        if self.denies(note) or _is_flagged(content):
             return True
         if not note.lower().endswith(".md") or self._written.get(note) == sha256(content).digest():
             return False
@@ -75,8 +75,9 @@ class InVault:
                 self._written.popitem(last=False)
 
 
-def _says_private(content: bytes) -> bool:
-    return head_says_private(content[:HEAD_BYTES], whole=len(content) <= HEAD_BYTES)
+def _is_flagged(content: bytes) -> bool:
+    level = level_of_head(content[:HEAD_BYTES], whole=len(content) <= HEAD_BYTES)
+    return level is not Level.VOLUNTEER
 
 
 class SharedFolder:

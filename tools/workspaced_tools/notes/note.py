@@ -8,8 +8,9 @@ file version.
 
 import hashlib
 from collections.abc import Callable
+from enum import IntEnum
 from functools import cached_property
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
@@ -18,6 +19,26 @@ from workspaced_events.ids import NoteId
 from ..limits import NOTE_TITLE_CHARS_MAX
 from .frontmatter import FrontMatter, split_front_matter
 from .markdown import Heading, Link, Markdown, Names, embedded_images, parse_markdown, parse_names
+
+
+class Level(IntEnum):
+    """The lower, the stricter: the least of several counts."""
+
+    NEVER = 0
+    """For agents the note does not exist."""
+    ON_REQUEST = 1
+    """Only an agent that asks for the note explicitly is shown it; to everything else it does not exist."""
+    VOLUNTEER = 2
+    """The note may be shown unasked."""
+
+    @property
+    def word(self) -> str:
+        """As people write it."""
+        return self.name.lower().replace("_", "-")
+
+
+LEVELS: Final = {level.word: level for level in Level}
+"""The levels by their words."""
 
 
 class StatKey(msgspec.Struct, frozen=True, rename="camel"):

@@ -1,33 +1,33 @@
-"""The flag in a note's front matter that withholds it from every agent.
+"""The flag in a note's front matter that says its level: `workspaced: private` (never), `workspaced: on-request`.
 
-`workspaced: private`, in any case, also as one of a list or within a longer text; `workspaced: {private: true}`
-(anything but a plain no); `workspaced: {share: X}` where X is not `all`.
+In any case, also as one of a list or within a longer text; `workspaced: {private: true}` (anything but a plain
+no); `workspaced: {share: X}`, where each X but `all` and `on-request` is private. Of several flags the strictest
+counts.
 
 People write front matter by hand, and other programs read it more leniently than our parser. So everything that
 looks like front matter counts: after blanks, blank lines, a BOM or invisible characters; after `--- # a comment`
-or a tag; in other forms of the same letters; in a merge key. Unreadable front matter withholds the note if it
-mentions the word. The first HEAD_BYTES of the file decide: front matter that begins with the file and does not end
-within them withholds the note.
+or a tag; in other forms of the same letters; in a merge key. Unreadable front matter that mentions a flag is
+private. The first HEAD_BYTES of the file decide: front matter that begins with the file and does not end within
+them is private.
 """
 
 import codecs
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 import regex
 
 from .frontmatter import split_front_matter
 from .normal_form import normalized
-from .note import Note
+from .note import Level, Note
 
 HEAD_BYTES: Final = 64 * 1024
 """The number of bytes of a file that are read to decide."""
 
 _KEY: Final = "workspaced"
 _FLAG: Final = "private"
-_WORDS: Final = (_FLAG, "on-request")
-"""Words that withhold a note if its front matter is unreadable."""
+_ON_REQUEST: Final = re.compile(r"(?<!\w)on[\W_]*request(?!\w)")
 _MERGE: Final = "<<"
 _TAG: Final = "!"
 """A tagged value is read as a mapping of its tag to the value."""
@@ -43,17 +43,17 @@ _OPENING: Final = regex.compile(
 """The first line of a YAML document; prose after the dashes makes it a line of text."""
 
 
-def says_private(note: Note) -> bool:
-    """Whether the note's front matter withholds it."""
-    known: bool | None = vars(note).get("private")
+def level_of(note: Note) -> Level:
+    """The level that the note's front matter gives it."""
+    known: Level | None = vars(note).get("level")
     if known is None:
-        known = head_says_private(note.source[:HEAD_BYTES], whole=len(note.source) <= HEAD_BYTES)
-        vars(note)["private"] = known
+        known = level_of_head(note.source[:HEAD_BYTES], whole=len(note.source) <= HEAD_BYTES)
+        vars(note)["level"] = known
     return known
 
 
-def head_says_private(head: bytes, *, whole: bool) -> bool:
-    """Whether a file that begins with `head` is withheld by its front matter.
+def level_of_head(head: bytes, *, whole: bool) -> Level:
+    """The level that its front matter gives to a file that begins with `head`.
 
     Args:
         head: the first HEAD_BYTES of the file.
@@ -61,29 +61,35 @@ def head_says_private(head: bytes, *, whole: bool) -> bool:
     """
     begins = head.lstrip(_BLANKS)[:1]
     if begins.isascii() and begins != b"-":
-        return False
+        return Level.VOLUNTEER
     for size in (_FIRST_BYTES, HEAD_BYTES):
-        found = _says(head[:size], whole=whole and len(head) <= size)
+        found = _level(head[:size], whole=whole and len(head) <= size)
         if found is not None:
             return found
-    return True
+    return Level.NEVER
 
 
-def _says(head: bytes, *, whole: bool) -> bool | None:
-    """Whether the front matter in `head` withholds; None if it may begin in `head` and does not end there."""
+def flag_line(head: bytes) -> int | None:
+    """The 1-based line of a file that begins with `head` in which its front matter first names the flag's key."""
+    lines = _decoded(head[:HEAD_BYTES]).splitlines()
+    return next((number for number, line in enumerate(lines, start=1) if _KEY in _folded(line)), None)
+
+
+def _level(head: bytes, *, whole: bool) -> Level | None:
+    """The level by the front matter in `head`; None if it may begin in `head` and does not end there."""
     text = _decoded(head)
     opening = _OPENING.match(_plain_dashes(text), partial=not whole)
     if opening is None or opening.partial:
-        return False if opening is None else None
+        return Level.VOLUNTEER if opening is None else None
     front = split_front_matter("---\n" + text[opening.end() :])
     if front.body_offset == 0:  # the front matter does not end here
         is_rule = "\n" in opening["before"] or "\r" in opening["before"]  # below blank lines
         if not whole:
-            return False if is_rule and len(head) == HEAD_BYTES else None
-        return not is_rule and _mentions(front.raw)
+            return Level.VOLUNTEER if is_rule and len(head) == HEAD_BYTES else None
+        return Level.NEVER if not is_rule and _mentions(front.raw) else Level.VOLUNTEER
     if front.error is not None:
-        return _mentions(front.raw)
-    return _flags(front.fields)
+        return Level.NEVER if _mentions(front.raw) else Level.VOLUNTEER
+    return _of_fields(front.fields)
 
 
 def _decoded(head: bytes) -> str:
@@ -106,36 +112,61 @@ def _folded(text: str) -> str:
 
 def _mentions(text: str) -> bool:
     folded = _folded(text)
-    return any(word in folded for word in _WORDS)
+    return _FLAG in folded or _ON_REQUEST.search(folded) is not None
 
 
-def _flags(fields: Mapping[str, Any]) -> bool:
-    for name, value in fields.items():
-        key = _folded(name).strip()
-        if key == _KEY and _is_flag(value):
-            return True
-        if (key == _MERGE or key.startswith(_TAG)) and any(
-            isinstance(each, dict) and _flags(each) for each in _listed(value)
-        ):
-            return True
-    return False
+def _of_fields(fields: Mapping[str, Any]) -> Level:
+    return _least(_of_field(*each) for each in fields.items())
+
+
+def _of_field(name: str, value: Any) -> Level:
+    key = _folded(name).strip()
+    if key == _KEY:
+        return _of_value(value)
+    if key == _MERGE or key.startswith(_TAG):
+        return _least(_of_fields(each) for each in _listed(value) if isinstance(each, dict))
+    return Level.VOLUNTEER
 
 
 def _listed(value: Any) -> list[Any]:
     return value if isinstance(value, list) else [value]
 
 
-def _is_flag(value: Any) -> bool:
+def _least(levels: Iterable[Level]) -> Level:
+    return min(levels, default=Level.VOLUNTEER)
+
+
+def _of_value(value: Any) -> Level:
     if isinstance(value, str):
-        return _FLAG in re.findall(r"\w+", _folded(value))
+        return _of_text(_folded(value))
     if isinstance(value, list):
-        return any(_is_flag(each) for each in value)
-    if not isinstance(value, dict):
-        return False
-    for name, each in value.items():
-        key, plain = _folded(name).strip(), _folded(str(each)).strip()
-        if (key == _FLAG and plain not in _NEGATIVE) or (key == "share" and plain != "all"):
-            return True
-        if (key == _MERGE or key.startswith(_TAG)) and any(map(_is_flag, _listed(each))):
-            return True
-    return False
+        return _least(map(_of_value, value))
+    if isinstance(value, dict):
+        return _least(_of_entry(*each) for each in value.items())
+    return Level.VOLUNTEER
+
+
+def _of_text(folded: str) -> Level:
+    if _FLAG in re.findall(r"\w+", folded):
+        return Level.NEVER
+    return Level.ON_REQUEST if _ON_REQUEST.search(folded) is not None else Level.VOLUNTEER
+
+
+def _of_entry(name: str, value: Any) -> Level:
+    key, plain = _folded(name).strip(), _folded(str(value)).strip()
+    if key == "share":
+        return _shared(plain)
+    if key == _FLAG:
+        return Level.VOLUNTEER if plain in _NEGATIVE else Level.NEVER
+    if _ON_REQUEST.fullmatch(key) is not None:
+        return Level.VOLUNTEER if plain in _NEGATIVE else Level.ON_REQUEST
+    if key == _MERGE or key.startswith(_TAG):
+        return _least(map(_of_value, _listed(value)))
+    return Level.VOLUNTEER
+
+
+def _shared(plain: str) -> Level:
+    """The level of `share: X`: what is not understood is private."""
+    if plain == "all":
+        return Level.VOLUNTEER
+    return Level.ON_REQUEST if _ON_REQUEST.fullmatch(plain) is not None else Level.NEVER

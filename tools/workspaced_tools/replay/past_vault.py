@@ -20,7 +20,9 @@ from ..ports.history import SWITCHED_ON, VersionAt
 from ..ports.images import NoteImages
 from ..ports.questions import (
     Images,
+    Incoming,
     IndexState,
+    LinkTargets,
     Names,
     NoteCount,
     Question,
@@ -28,6 +30,7 @@ from ..ports.questions import (
     Read,
     Resolve,
     ResolveFrom,
+    Search,
     VersionOf,
 )
 from ..ports.vault import Found, IncomingLinks, LinkTarget, MemberNotes, NoteRef, Resolution, VaultOverview
@@ -43,17 +46,20 @@ class PastVault:
         past: Past,
         withheld: Callable[[NoteId], bool],
         *,
+        others: Callable[[NoteId], bool] | None = None,
         withheld_image: Callable[[str], bool],
         some_withheld: bool = False,
     ) -> None:
         """
         Args:
             withheld: whether a note is withheld at present.
+            others: the same for notes that an answer names beside the one that it is about; None: as `withheld`.
             withheld_image: the same for an image's path.
             some_withheld: whether any note of the vault may be withheld.
         """
         self._past = past
         self._withheld = withheld
+        self._others = others or withheld
         self._withheld_image = withheld_image
         self._some_withheld = some_withheld
 
@@ -186,9 +192,22 @@ class PastVault:
         Raises:
             NotRecorded: the answer names a note that is withheld now. The message is that of `nobody_asked`.
         """
-        if any(self._withheld(note) for note in named_in(answer)):
+        meant = _meant_by(question, answer)
+        if any((self._withheld if note in meant else self._others)(note) for note in named_in(answer)):
             raise self._past.nobody_asked(question)
         return answer
+
+
+def _meant_by(question: Question[Any], answer: Any) -> set[NoteId]:
+    """The notes that the question itself asks for."""
+    match question, answer:
+        case ((LinkTargets(note) | Incoming(note)), _):
+            return {note}
+        case Search(), Found(hits):
+            return {hit.note.id for hit in hits}
+        case _, Resolution(NoteRef(note)):
+            return {note}
+    return set()
 
 
 def _may_count_others(answer: Any) -> bool:

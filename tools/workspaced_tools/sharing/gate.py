@@ -1,10 +1,10 @@
 """The gate: limits a workspace to what one client of the tools may see.
 
 The gate creates every `View`. It applies two decisions that are made elsewhere: which notes are withheld from
-every client (`vault/files/ignore_rules.py`; the vault itself never returns such a note), and the client's level
-(`all`, `names`, `none`). The gate removes withheld notes from the state and from the visits, so that no tool
-learns of them; only the number of notes removed from the lists is in the view. A client with `names` gets only
-paths and titles.
+the call (`vault/files/note_levels.py`; the vault itself never returns such a note), and the client's level (`all`,
+`names`, `none`). The gate removes withheld notes from the state and from the visits, so that no tool learns of
+them; only the number of notes removed from the lists is in the view, and of those that are shown on request not
+even that. A client with `names` gets only paths and titles.
 """
 
 import shlex
@@ -60,7 +60,7 @@ IsWithheld = Callable[[NoteId], bool]
 
 
 class Withheld(Protocol):
-    """Whether a note that the log names is withheld from every client. `name` is a present or former path."""
+    """Whether a note that the log names is withheld from the call. `name` is a present or former path."""
 
     def __call__(self, name: NoteId, /) -> bool: ...
 
@@ -69,6 +69,10 @@ class Withheld(Protocol):
 
         This is so if its path is denied, or if the note was shown earlier.
         """
+        ...
+
+    def uncounted(self, name: NoteId, /) -> bool:
+        """Whether the note is for explicit requests only, so that to others not even a count may tell of it."""
         ...
 
 
@@ -80,6 +84,9 @@ class AllWithheld:
 
     def withdrew(self, _name: NoteId) -> bool:
         return True
+
+    def uncounted(self, _name: NoteId) -> bool:
+        return False
 
 
 class KnownLists:
@@ -123,6 +130,7 @@ def shared_view(
     level: Sharing,
     withheld: IsWithheld,
     withdrew: IsWithheld | None = None,
+    uncounted: IsWithheld = lambda _note: False,
     lists: KnownLists | None = None,
     memory: MemoryPort | None = None,
 ) -> View:
@@ -135,6 +143,7 @@ def shared_view(
         prompts: assembled prompts. None: there are none.
         withheld: whether a note of the current vault is withheld.
         withdrew: as `Withheld.withdrew`; None: as `withheld`.
+        uncounted: whether a withheld note is not even counted.
         lists: the cache of this vault, shared between calls.
         memory: the memory folder. None: the call is about the past, where nothing is written.
 
@@ -143,7 +152,7 @@ def shared_view(
     """
     if level == "none":
         raise sharing_off("CLIENT")
-    shared, count = _shared_state(state, level, withheld, lists or KnownLists())
+    shared, count = _shared_state(state, level, withheld, uncounted, lists or KnownLists())
     former = state.of(state.current).former
     return View(
         state=shared,
@@ -154,7 +163,14 @@ def shared_view(
             level,
             SharedHistory(history, withheld) if history is not None else None,
             past if level == "all" else None,
-            SharedPrompts(prompts, former, level=level, withheld=withheld, withdrew=withdrew or withheld)
+            SharedPrompts(
+                prompts,
+                former,
+                level=level,
+                withheld=withheld,
+                withdrew=withdrew or withheld,
+                uncounted=uncounted,
+            )
             if prompts is not None
             else None,
             memory,
@@ -165,14 +181,19 @@ def shared_view(
     )
 
 
-def is_current(view: View, state: WorkspaceState, withheld: IsWithheld) -> bool:
+def is_current(
+    view: View,
+    state: WorkspaceState,
+    withheld: IsWithheld,
+    uncounted: IsWithheld = lambda _note: False,
+) -> bool:
     """Whether `shared_view` would make the same view of `state` now.
 
     False if the policy changed for a note of the view, for instance because its file turned out to be private.
     """
     if isinstance(view.vault, SharedVault) and not view.vault.is_current():
         return False
-    shared, count = _shared_state(state, view.sharing, withheld, KnownLists())
+    shared, count = _shared_state(state, view.sharing, withheld, uncounted, KnownLists())
     return count == view.withheld and (shared is view.state or shared == view.state)
 
 
@@ -205,12 +226,13 @@ def policy_kept_changing() -> ReadFailed:
 
 
 def _shared_state(
-    state: WorkspaceState, level: Sharing, withheld: IsWithheld, lists: KnownLists
+    state: WorkspaceState, level: Sharing, withheld: IsWithheld, uncounted: IsWithheld, lists: KnownLists
 ) -> tuple[WorkspaceState, int]:
-    """The state that this client may see, and the number of notes removed from its lists."""
+    """The state that this client may see, and the number of notes removed from its lists that count."""
     current = state.current
     before = state.of(current)
-    after, count = _without(before, withheld, lists)
+    after, hidden = _without(before, withheld, lists)
+    count = sum(1 for note in hidden if not uncounted(note))
     if level != "all" and after.selection is not None:
         after = msgspec.structs.replace(after, selection=None)
     if after is before and len(state.by_vault) <= 1 and not (state.sharing or state.volunteering):
@@ -220,7 +242,7 @@ def _shared_state(
     return msgspec.structs.replace(state, by_vault=by_vault, sharing={}, volunteering={}), count
 
 
-def _without(state: VaultState, withheld: IsWithheld, lists: KnownLists) -> tuple[VaultState, int]:
+def _without(state: VaultState, withheld: IsWithheld, lists: KnownLists) -> tuple[VaultState, set[NoteId]]:
     active = state.active.id if state.active is not None else None
     listed = {*state.pins, *state.tabs, *state.recents}
     if active is not None:
@@ -228,7 +250,7 @@ def _without(state: VaultState, withheld: IsWithheld, lists: KnownLists) -> tupl
     hidden = {note for note in listed if withheld(note)}
     archived, former = lists.withheld_in(state, withheld)
     if not hidden and not archived and not former:
-        return state, 0
+        return state, hidden
     hides_active = active in hidden
     selection = state.selection
     return (
@@ -242,7 +264,7 @@ def _without(state: VaultState, withheld: IsWithheld, lists: KnownLists) -> tupl
             former=_remaining(state.former, former),
             last_updated=state.last_updated,
         ),
-        len(hidden),
+        hidden,
     )
 
 

@@ -26,18 +26,20 @@ class SharedPrompts:
         level: Sharing,
         withheld: IsWithheld,
         withdrew: IsWithheld,
+        uncounted: IsWithheld = lambda _note: False,
     ) -> None:
         """
         Args:
             former: maps former paths to present ones; a manifest holds the paths at the time of the prompt.
             withheld: whether a note is withheld.
-            withdrew: as `Withheld.withdrew`.
+            withdrew, uncounted: as of `Withheld`.
         """
         self._prompts = prompts
         self._former = former
         self._level = level
         self._withheld = withheld
         self._withdrew = withdrew
+        self._uncounted = uncounted
         self._disclosed: list[NoteNames] = []
         """The notes of all entries that this object returned."""
 
@@ -47,16 +49,17 @@ class SharedPrompts:
         self._prompts.refresh_flags(
             sorted(then_and_now({name for _, names in named for name in names.every}, self._former))
         )
-        shown, hidden = [], []
+        shown, hidden, counted = [], [], 0
         for entry, names in named:
             if self._hides(names):
                 hidden.append(entry)
+                counted += not any(map(self._uncounted, names.every))
             else:
                 shown.append(entry)
                 self._disclosed.append(names)
         manifest = _without(stored.manifest, shown, hidden)
         sized = self._level == "all"
-        return ShownManifest(stored.seq, manifest if sized else _names_only(manifest), len(hidden), sized)
+        return ShownManifest(stored.seq, manifest if sized else _names_only(manifest), counted, sized)
 
     def is_current(self) -> bool:
         """Whether every entry that this object returned may still be shown."""

@@ -59,4 +59,5 @@ TOOL: Final[Tool[Any]] = Tool(
     data=LinkedNote,
     function=get_current_note,
     paged=True,
+    answers_on_request=True,
 )

@@ -171,4 +171,5 @@ TOOL: Final[Tool[Any]] = Tool(
     data=ReferencedNote | Suggestions | MissingSection,
     function=get_note_by_reference,
     paged=True,
+    answers_on_request=True,
 )

@@ -223,4 +223,5 @@ TOOL: Final[Tool[Any]] = Tool(
     arguments=SearchWorkspace,
     data=SearchResults,
     function=search_workspace,
+    answers_on_request=True,
 )

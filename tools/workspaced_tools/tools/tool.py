@@ -140,6 +140,9 @@ class Tool(Generic[A]):
     """How many levels of lists in `data` the list of tools describes: agents pay for it."""
     paged: bool = False
     """Whether results have `truncation`, because the tool returns one text in parts."""
+    answers_on_request: bool = False
+    """Whether the agent names notes explicitly, so that its view has notes for explicit requests only. A tool that
+    says anything unasked, if only a count, must not."""
     writes: bool = False
     """Whether a call may change files. Such a tool runs once for each call, and never for a moment of the past."""
 

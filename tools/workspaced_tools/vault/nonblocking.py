@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from workspaced_events.ids import NoteId
 from workspaced_events.projections.workspace_state import VaultState
 
-from ..notes.note import Note, NoteFailure
+from ..notes.note import Level, Note, NoteFailure
 from ..ports.history import ChangedLines, VersionAt
 from ..ports.prompts import StoredManifest
 from ..ports.questions import IndexState, Names, NoteCount, Question, R, Read, Resolve, ResolveFrom
@@ -35,8 +35,11 @@ class NonBlockingVault:
 
     paths_by_name: Final = False
 
-    def __init__(self, vault: Vault) -> None:
+    def __init__(self, vault: Vault, least: Level = Level.VOLUNTEER) -> None:
+        """`least`: the least level that the audience is shown. What such a note's name means, only the blocking
+        vault finds out."""
         self._vault = vault
+        self._least = least
 
     def ask(self, question: Question[R], state: VaultState) -> R:
         """As `VaultSource.ask`.
@@ -64,25 +67,29 @@ class NonBlockingVault:
         return found
 
     def _read(self, notes: Sequence[NoteId]) -> list[Note | NoteFailure]:
-        found = self._vault.read_nonblocking(notes)
+        found = self._vault.read_nonblocking(notes, self._least)
         if found is None:
             raise WouldBlock
         return found
 
     def withholds(self, note: NoteId) -> bool:
         """As `Vault.withholds`."""
-        known = self._vault.known_to_withhold(note)
-        if known is None:
-            if self._vault.has(note):
-                raise WouldBlock
+        known = self._vault.known_to_withhold(note, self._least)
+        if known is not None:
+            return known
+        if not self._vault.has(note, self._least):
             return True
-        return known
+        if self._vault.visibility.finding(note) is None:
+            raise WouldBlock
+        return not isinstance(self._read([note])[0], Note)
 
     def _resolved(self, look: Callable[[], Resolution]) -> Resolution:
         try:
             found = look()
         except IndexLost:
             raise WouldBlock from None
+        if self._least is not Level.VOLUNTEER and found.resolved_by != "path" and self._vault.has_requested:
+            raise WouldBlock
         refs = [found.note] if found.note is not None else found.candidates
         if found.resolved_by != "path":
             # Raises if the index lags behind a file: the blocking vault repairs the index and asks again.

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 
 from workspaced_events.ids import NoteId
 
+from ..notes.note import Level
 from .vault import Vault
 
 
@@ -19,16 +20,19 @@ class WithheldNames:
         vault: Vault,
         former: Mapping[NoteId, NoteId],
         withholds: Callable[[NoteId], bool] | None = None,
+        least: Level = Level.VOLUNTEER,
     ) -> None:
         """
         Args:
             former: maps former paths to present ones.
             withholds: whether a note is withheld by its present path; by default `Vault.withholds`, which may read
                 a file.
+            least: the least level that the audience is shown.
         """
         self._vault = vault
         self._former = former
-        self._withholds = withholds or vault.withholds
+        self._withholds = withholds or (lambda note: vault.withholds(note, least))
+        self._least = least
 
     def __call__(self, name: NoteId) -> bool:
         now = self._former.get(name)
@@ -36,8 +40,12 @@ class WithheldNames:
             return self._withholds(name)
         if self._withholds(now):
             return True
-        known = self._vault.known_to_withhold(name)
+        known = self._vault.known_to_withhold(name, self._least)
         return self._withholds(name) if known is None and self._vault.is_taken(name) else known is True
+
+    def uncounted(self, name: NoteId) -> bool:
+        """Whether the note is for explicit requests only, so that to others not even a count may tell of it."""
+        return any(map(self._vault.levels.is_on_request, (name, self._former.get(name, name))))
 
     def withdrew(self, name: NoteId) -> bool:
         """Whether the note is withheld and saying so does not reveal that the note exists.
@@ -45,6 +53,6 @@ class WithheldNames:
         This is so if the path is denied, or if the note was shown under this path or its present one.
         """
         names = {name, self._former.get(name, name)}
-        if any(map(self._vault.policy.denies, names)):
+        if any(self._vault.policy.level(each) < self._least for each in names):
             return True
         return any(map(self._vault.has_shown, names)) and self(name)

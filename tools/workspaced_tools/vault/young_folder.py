@@ -6,8 +6,7 @@ from typing import Final
 from workspaced_events.ids import NoteId
 
 from ..limits import MEMBERS_ATTACHED_MAX, SETTLE_S
-from .files.ignore_rules import Policy
-from .files.note_visibility import NoteVisibility
+from .files.note_levels import NoteLevels
 from .files.safe_open import VaultRoot
 from .files.walk import notes_below
 from .index.index import Index
@@ -18,9 +17,7 @@ YOUNG_S: Final = 5.0
 _MARGIN_S: Final = 0.02
 
 
-def file_young_notes(
-    root: VaultRoot, folder: str, index: Index, indexer: Indexer, policy: Policy, visibility: NoteVisibility
-) -> None:
+def file_young_notes(root: VaultRoot, folder: str, index: Index, indexer: Indexer, levels: NoteLevels) -> None:
     """Files the notes of a folder that changed a moment ago, or of which the index knows no note.
 
     Waits until those that may still be being written have settled, at most SETTLE_S. Blocks, and reads files.
@@ -28,17 +25,17 @@ def file_young_notes(
     Raises:
         ReadFailed: the vault's folder is absent or cannot be opened.
     """
-    if not folder or policy.denies(NoteId(f"{folder}/")):
+    if not folder or levels.policy.denies(NoteId(f"{folder}/")):
         return
     if index.any_below(f"{folder}/") and not _is_young(root, folder):
         return
-    found = [note for note in notes_below(root, folder, MEMBERS_ATTACHED_MAX) if not policy.denies(note)]
+    found = [note for note in notes_below(root, folder, MEMBERS_ATTACHED_MAX) if not levels.policy.denies(note)]
     known = index.entries(found)
-    new = [note for note in found if note not in known or visibility.is_hidden(note)]
+    new = [note for note in found if note not in known or levels.volunteered.is_hidden(note)]
     if not new:
         return
     indexer.file(new)
-    held = set(new).intersection(visibility.held)
+    held = set(new).intersection(levels.volunteered.held)
     if held:
         time.sleep(SETTLE_S + _MARGIN_S)
         indexer.file(held)

@@ -1,15 +1,19 @@
-"""`workspaced/share*`: sharing levels of clients, why a note is withheld, and accepting a vault's rules."""
+"""`workspaced/share*`: sharing levels of clients, why a note is shown or not, and accepting a vault's rules."""
 
-from typing import Annotated, Any
+from collections.abc import Sequence
+from typing import Annotated, Any, Literal
 
+import msgspec
 from msgspec import Meta
 
 from workspaced_events.errors import InvalidArgument
 from workspaced_events.ids import NoteId, VaultId, note_id
 from workspaced_events.limits import SHARING_CLIENT_CHARS_MAX
-from workspaced_events.projections.workspace_state import client_key
+from workspaced_events.projections.workspace_state import ANY_CLIENT, WorkspaceState, client_key
 from workspaced_events.schema.catalogue import Sharing, Volunteering
-from workspaced_tools.sharing.levels import setting, volunteering
+from workspaced_tools.notes.note import LEVELS, Level
+from workspaced_tools.recording.last_shown import LastShown, last_shown
+from workspaced_tools.sharing.levels import setting, sharing_status, volunteering
 from workspaced_tools.vault.vault import Reason
 
 from ..ipc.jsonrpc import RequestId
@@ -31,6 +35,19 @@ class Why(Params, frozen=True):
     path: str
     vault: str | None = None
     """Default: the current vault."""
+    client: Annotated[str, Meta(min_length=1, max_length=SHARING_CLIENT_CHARS_MAX)] | None = None
+    """Only what concerns this client; default: every client that is known."""
+
+
+class Effect(msgspec.Struct, frozen=True):
+    """What a note's level and a client's sharing level come to."""
+
+    client: str
+    sharing: Sharing
+    shown: Literal["nothing", "names", "all"]
+    """How much of the note the client is shown at most."""
+    unasked: bool
+    """Whether it is shown also where the client does not ask for the note."""
 
 
 class Accept(Params, frozen=True):
@@ -53,20 +70,53 @@ async def share(session: Session, _id: RequestId | None, params: Share) -> Any:
 
 
 async def why(session: Session, _id: RequestId | None, params: Why) -> Any:
-    """Whether a note is withheld from all agents, and all reasons why."""
+    """How far a note may go, all reasons why no further, and when it was last shown to whom."""
     service = session.service
     served = _served(service, params.vault)
     path = note_id(params.path)
-    now = service.tail.state.of(served.id).current_path(path)
+    state = service.tail.state
+    now = state.of(served.id).current_path(path)
     reasons: list[Reason] = await service.threads.run(_reasons, served, path, now)
+    level = min((LEVELS[each.level] for each in reasons), default=Level.VOLUNTEER)
+    shown: LastShown = await service.threads.run(_last_shown, service, served.id, path, params.client)
     return {
         "vault": served.id,
         "path": path,
         "now": now,
-        "withheld": bool(reasons),
+        "level": level.word,
+        "withheld": level is Level.NEVER,
         "reasons": reasons,
+        "clients": [_effect(state, each, level) for each in _clients(service, params.client)],
+        "lastShown": shown.shown,
+        "searchedFrom": shown.searched_from,
         "clock": service.tail.clock(),
     }
+
+
+def _clients(service: Service, client: str | None) -> Sequence[str]:
+    """The clients to speak of, as the share policy names them."""
+    if client is not None:
+        return [client_key(client)]
+    known = sharing_status(service.tail.state, service.client_names())["clients"]
+    return [ANY_CLIENT, *(each["client"] for each in known)]
+
+
+def _effect(state: WorkspaceState, client: str, level: Level) -> Effect:
+    sharing = state.sharing_of(client)
+    if sharing == "none" or level is Level.NEVER:
+        return Effect(client, sharing, "nothing", unasked=False)
+    return Effect(client, sharing, sharing, unasked=level is Level.VOLUNTEER)
+
+
+def _last_shown(service: Service, vault: VaultId, path: NoteId, client: str | None) -> LastShown:
+    service.wait_until_recorded()
+    former = service.tail.state.of(vault).former
+    now = former.get(path, path)
+    names = {path, now, *(old for old, new in former.items() if new == now)}
+    events = service.moments.before(service.moments.tail)
+    check = service.threads.check_running
+    blob = service.sweeper.blobs.get
+    return last_shown(events, vault, names, blob, service.texts, client=client, check=check)
 
 
 async def accept(session: Session, _id: RequestId | None, params: Accept) -> Any:

@@ -11,6 +11,7 @@ from workspaced_events.clock import Clock
 from workspaced_events.ids import NoteId, VaultId
 from workspaced_events.projections.visits import VisitLog
 from workspaced_events.projections.workspace_state import WorkspaceState
+from workspaced_tools.notes.note import Level
 from workspaced_tools.ports.history import ChangedLines, VersionAt
 from workspaced_tools.ports.memory import MemoryAnswer
 from workspaced_tools.ports.questions import UseMemory
@@ -57,6 +58,13 @@ class Present(NamedTuple):
     """The current vault, if its folder is served."""
 
 
+class Seen(NamedTuple):
+    """What one audience sees."""
+
+    view: View
+    withheld: Withheld
+
+
 class Answers:
     """One for each daemon."""
 
@@ -74,7 +82,7 @@ class Answers:
         self._past = past
         self._memory = memory
         self._clock = clock
-        self._lists: dict[VaultId, KnownLists] = {}
+        self._lists: dict[tuple[VaultId, Level], KnownLists] = {}
 
     def answer(
         self, tool: Tool[Any], arguments: dict[str, Any], caller: str, present: Present, *, nonblocking: bool
@@ -100,14 +108,15 @@ class Answers:
             if served is not None:
                 self._checks.check_rules(served, error)
             version = policy_version(served) if served is not None else None
-            withheld = _withheld(present, nonblocking=nonblocking)
-            view = self._view(present, now, caller, withheld, nonblocking=nonblocking)
+            least = Level.ON_REQUEST if tool.answers_on_request else Level.VOLUNTEER
+            withheld = _withheld(present, least, nonblocking=nonblocking)
+            view = self._view(present, now, caller, withheld, least, nonblocking=nonblocking)
             recorder = ViewRecorder(view, state)
             ran = run_call(tool, recorder.view, arguments)
             if served is None:
                 return answered(ran, recorder, seq)
             self._checks.check_missing(served, error)
-            if policy_version(served) == version or is_current(view, state, withheld):
+            if policy_version(served) == version or is_current(view, state, withheld, withheld.uncounted):
                 return answered(ran, recorder, seq)
             if nonblocking:
                 raise WouldBlock
@@ -125,8 +134,8 @@ class Answers:
         recorder = ViewRecorder(view, present.state)
         return answered(run_call(tool, recorder.view, arguments), recorder, present.seq)
 
-    def with_view(self, make: Callable[[View, Withheld], R], caller: str, present: Present) -> R:
-        """The result of `make`, called with the caller's view and the test for withheld notes. Blocks.
+    def with_views(self, make: Callable[[Seen, Seen], R], caller: str, present: Present) -> R:
+        """The result of `make`, called with what the caller is shown unasked, and what on request. Blocks.
 
         Calls `make` again if the policy changed meanwhile or `make` raised WithheldDuringRead, until the policy
         stays or two results are equal.
@@ -140,15 +149,13 @@ class Answers:
         if present.state.sharing_of(caller) == "none":
             raise sharing_off(caller)
         if served is None:
-            all_withheld = _withheld(present, nonblocking=False)
-            return make(self._view(present, now, caller, all_withheld, nonblocking=False), all_withheld)
+            return make(*self._seen(present, now, caller))
         last: R | None = None
         for _ in range(ATTEMPTS_MAX):
             self._checks.check_rules(served, ReconcileFirst)
             version = policy_version(served)
-            withheld = _withheld(present, nonblocking=False)
             try:
-                made = make(self._view(present, now, caller, withheld, nonblocking=False), withheld)
+                made = make(*self._seen(present, now, caller))
             except WithheldDuringRead:
                 self._checks.check_missing(served, ReconcileFirst)
                 continue
@@ -158,7 +165,24 @@ class Answers:
             last = made
         raise policy_kept_changing()
 
-    def _view(self, present: Present, now: str, caller: str, withheld: Withheld, *, nonblocking: bool) -> View:
+    def _seen(self, present: Present, now: str, caller: str) -> tuple[Seen, Seen]:
+        def seen(least: Level) -> Seen:
+            withheld = _withheld(present, least, nonblocking=False)
+            return Seen(self._view(present, now, caller, withheld, least, nonblocking=False), withheld)
+
+        return seen(Level.VOLUNTEER), seen(Level.ON_REQUEST)
+
+    def _view(
+        self,
+        present: Present,
+        now: str,
+        caller: str,
+        withheld: Withheld,
+        least: Level = Level.VOLUNTEER,
+        *,
+        nonblocking: bool,
+    ) -> View:
+        """`least`: the least level of the notes in the view."""
         state, seq, served = present
         level = state.sharing_of(caller)
         prompts = (
@@ -174,24 +198,26 @@ class Answers:
         memory = _MemoryOf(self._memory, caller, state.current)
         if served is None:
             return shared_view(state, now, None, prompts=prompts, level=level, withheld=withheld, memory=memory)
+        source = served.sources[least]
         return shared_view(
             state,
             now,
-            served.nonblocking if nonblocking else served.vault,
+            source.nonblocking if nonblocking else source.blocking,
             VaultHistory(self._visits, served.id, seq, nonblocking=nonblocking),
             NonBlockingPast() if nonblocking else _PastOf(self._past, served, state),
             prompts,
             level=level,
             withheld=withheld,
             withdrew=withheld.withdrew,
-            lists=self._lists_of(served),
+            uncounted=withheld.uncounted,
+            lists=self._lists_of(served, least),
             memory=memory,
         )
 
-    def _lists_of(self, served: ServedVault) -> KnownLists:
-        known = self._lists.get(served.id)
+    def _lists_of(self, served: ServedVault, least: Level) -> KnownLists:
+        known = self._lists.get((served.id, least))
         if known is None:
-            known = self._lists[served.id] = KnownLists(lambda: policy_version(served))
+            known = self._lists[served.id, least] = KnownLists(lambda: policy_version(served))
         return known
 
 
@@ -222,9 +248,10 @@ class _MemoryOf:
         return self._memory.use(command, self._client, self._vault)
 
 
-def _withheld(present: Present, *, nonblocking: bool) -> Withheld:
+def _withheld(present: Present, least: Level = Level.VOLUNTEER, *, nonblocking: bool) -> Withheld:
     served = present.served
     if served is None:
         return AllWithheld()
     former = present.state.of(served.id).former
-    return WithheldNames(served.vault, former, served.nonblocking.withholds if nonblocking else None)
+    withholds = served.sources[least].nonblocking.withholds if nonblocking else None
+    return WithheldNames(served.vault, former, withholds, least)

@@ -21,7 +21,7 @@ from ..recording.call_recorder import Call, CallRecorder
 from ..recording.tool_answer import ToolAnswer
 from ..vaults.policy_checks import PolicyChecks, ReconcileFirst
 from ..vaults.served_vault import ServedVault
-from .answers import Answers, Present
+from .answers import Answers, Present, Seen
 from .past_calls import PastCalls
 from .statistics import CallStatistics
 from .threads import Threads
@@ -104,7 +104,11 @@ class Calls:
             return await self._answer(tool, arguments, caller)
 
     async def with_view(self, make: Callable[[View, Withheld], R], caller: str, vault: VaultId | None) -> R:
-        """As `Answers.with_view`, on a thread, with `vault` as the current one.
+        """As `with_views`, for what is shown unasked alone."""
+        return await self.with_views(lambda shown, _requested: make(*shown), caller, vault)
+
+    async def with_views(self, make: Callable[[Seen, Seen], R], caller: str, vault: VaultId | None) -> R:
+        """As `Answers.with_views`, on a thread, with `vault` as the current one.
 
         Raises:
             SharingOff: the caller is shown nothing.
@@ -117,7 +121,7 @@ class Calls:
             served = self._served.get(vault) if vault is not None else None
             present = Present(state, self._tail.seq, served)
             try:
-                return cast(R, await self._threads.run(self._answers.with_view, make, caller, present))
+                return cast(R, await self._threads.run(self._answers.with_views, make, caller, present))
             except ReconcileFirst:
                 await self._enforce_policy(served, attempt)
         raise AssertionError("it ends with an answer")

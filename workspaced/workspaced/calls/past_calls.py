@@ -1,6 +1,7 @@
 """Calls about a moment of the past: answers only from the log and its recordings."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Final
 
 from msgspec.structs import replace
@@ -12,7 +13,7 @@ from workspaced_events.projections.visits import VisitLog
 from workspaced_events.projections.workspace_state import WorkspaceState
 from workspaced_events.replay.log_cursor import LogMoments, Moment
 from workspaced_tools.errors import ArgumentInvalid
-from workspaced_tools.notes.note import Note
+from workspaced_tools.notes.note import Level, Note
 from workspaced_tools.ports.history import ChangedLines, VersionAt
 from workspaced_tools.ports.view import View
 from workspaced_tools.prompts.audit.manifests import ManifestStore
@@ -98,7 +99,8 @@ class PastCalls:
         if served is not None:
             self._checks.check_rules(served, ReconcileFirst)
         state = self._moments.state_at(moment.seq)
-        recorder = ViewRecorder(self._view(moment, state, caller, present, served), state)
+        least = Level.ON_REQUEST if tool.answers_on_request else Level.VOLUNTEER
+        recorder = ViewRecorder(self._view(moment, state, caller, present, served, least), state)
         ran = run_call(tool, recorder.view, arguments)
         if served is not None:
             self._checks.check_missing(served, ReconcileFirst)
@@ -111,6 +113,7 @@ class PastCalls:
         caller: str,
         present: WorkspaceState,
         served: ServedVault | None,
+        least: Level,
     ) -> View:
         level = present.sharing_of(caller)
         prompts = ManifestStore(state.conversations, state.current, self._texts)
@@ -119,7 +122,8 @@ class PastCalls:
         if served is None:
             view = shared_view(state, moment.time, None, prompts=prompts, level=level, withheld=AllWithheld())
             return replace(view, also_at=also)
-        withheld = _WithheldAtPresent(served, present)
+        withheld = _WithheldAtPresent(served, present, least)
+        others = withheld if least is Level.VOLUNTEER else _WithheldAtPresent(served, present)
         past = Past(self._moments, self._recordings, served.id, moment)
         view = shared_view(
             state,
@@ -127,7 +131,8 @@ class PastCalls:
             PastVault(
                 past,
                 withheld,
-                withheld_image=served.vault.withholds_image,
+                others=others,
+                withheld_image=lambda path: served.vault.withholds_image(path, least),
                 some_withheld=served.vault.withholds_some,
             ),
             VaultHistory(self._visits, served.id, moment.seq),
@@ -136,6 +141,7 @@ class PastCalls:
             level=level,
             withheld=withheld,
             withdrew=withheld.withdrew,
+            uncounted=withheld.uncounted,
         )
         return replace(view, also_at=also)
 
@@ -175,10 +181,10 @@ class _WithheldAtPresent(WithheldNames):
     """Whether a note of the past is withheld at present. Reads the note's file first, because no other step of a
     past call reads it."""
 
-    def __init__(self, served: ServedVault, present: WorkspaceState) -> None:
-        self._read = served.vault.read
+    def __init__(self, served: ServedVault, present: WorkspaceState, least: Level = Level.VOLUNTEER) -> None:
+        self._read = partial(served.vault.read, least=least)
         self._now = present.of(served.id).former
-        super().__init__(served.vault, self._now)
+        super().__init__(served.vault, self._now, least=least)
 
     def __call__(self, name: NoteId) -> bool:
         self._read(list({name, self._now.get(name, name)}))

@@ -36,6 +36,7 @@ COMMANDS: Final = {
     "hook": ("workspace.hook", "Answer a hook of an agent's runtime: tell what changed before the user's eyes."),
     "proxy": ("daemon.proxy", "Put context into any runtime's requests on their way to the provider."),
     "share": ("workspace.share", "How much a client of the tools is shown: all, names or none."),
+    "why": ("workspace.why", "Why a note is shown to agents or not, and when it was last shown to whom."),
     "memory": ("workspace.memory", "What agents wrote into the memory folder: list, undo."),
     "log": ("log.log", "Export, import, verify, show, search and shrink the event log."),
     "replay": ("log.replay", "Fold a log without a daemon."),

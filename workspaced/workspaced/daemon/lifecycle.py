@@ -208,6 +208,7 @@ async def _start(service: Service, settings: Settings, folders: list[Path], task
             path,
             cache_dir=cache,
             deny=settings.deny,
+            on_request=settings.on_request,
             rules_file=rules_file(data, vault_id),
             cache_bytes_max=settings.cache_bytes,
         )

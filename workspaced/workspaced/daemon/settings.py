@@ -36,6 +36,8 @@ class Settings(BaseSettings):
     """Folders of Markdown; in the environment separated like PATH."""
     deny: Annotated[tuple[str, ...], NoDecode] = ()
     """Globs in gitignore syntax for notes hidden from every agent; one a line in the environment."""
+    on_request: Annotated[tuple[str, ...], NoDecode] = ()
+    """As `deny`, for notes that agents are shown only when they ask for them explicitly."""
     data_dir: Path | None = None
     cache_dir: Path | None = None
     """The folder of the indexes; its content may be deleted at any time."""
@@ -68,12 +70,12 @@ class Settings(BaseSettings):
     def _split_paths(cls, value: Any) -> Any:
         return tuple(part for part in value.split(os.pathsep) if part) if isinstance(value, str) else value
 
-    @field_validator("deny", mode="before")
+    @field_validator("deny", "on_request", mode="before")
     @classmethod
     def _split_lines(cls, value: Any) -> Any:
         return tuple(line for line in value.split("\n") if line.strip()) if isinstance(value, str) else value
 
-    @field_validator("deny")
+    @field_validator("deny", "on_request")
     @classmethod
     def _are_globs(cls, value: tuple[str, ...]) -> tuple[str, ...]:
         if value:

@@ -10,8 +10,10 @@ from functools import partial
 from typing import Any
 
 import anyio
+from msgspec.structs import replace
 
 from workspaced_events.errors import Busy, DiskFull, InvalidArgument, WorkspacedError
+from workspaced_events.ids import NoteId, VaultId
 from workspaced_events.journal.actions import Action, parse_actions
 from workspaced_events.journal.view_diff import Snapshot, checked, differences
 from workspaced_events.journal.writer import OWN_SOURCE, Done, LogWriter, Outcome, Plan, Receipt
@@ -28,9 +30,17 @@ logger = logging.getLogger(__name__)
 class Publishing:
     """Submits the actions of clients and of the daemon itself."""
 
-    def __init__(self, writer: LogWriter, log: SegmentLog) -> None:
+    def __init__(
+        self,
+        writer: LogWriter,
+        log: SegmentLog,
+        volunteers: Callable[[VaultId | None, NoteId], bool] = lambda _vault, _note: False,
+    ) -> None:
+        """`volunteers`: whether a note of a vault (None: the current one) is known to be one that may be shown
+        unasked. Answers without reading a file."""
         self.writer = writer
         self._log = log
+        self._volunteers = volunteers
 
     # -- for clients --
 
@@ -38,6 +48,8 @@ class Publishing:
         self, raw: Sequence[Any], source: str, done: Done, *, client: Hashable = None, line_bytes: int = 0
     ) -> None:
         """Checks and queues a batch; calls `done` on the loop with the receipts or the error.
+
+        The text of a selection is left out unless its note may be shown unasked: only its lines are recorded.
 
         Args:
             client: the client whose share of the queue the batch takes.
@@ -49,9 +61,23 @@ class Publishing:
         """
         if not 1 <= len(source) <= SOURCE_CHARS_MAX:
             raise InvalidArgument(f"Expected a source of 1 to {SOURCE_CHARS_MAX} characters, got {len(source)}.")
-        actions = parse_actions(raw, keep_text=_sha256)
+        actions = self._without_texts(parse_actions(raw, keep_text=_sha256))
         size_bytes = line_bytes + ACTION_BYTES * len(actions)
         self.writer.submit(actions, source, done, client=client, size_bytes=size_bytes)
+
+    def _without_texts(self, actions: list[Action]) -> list[Action]:
+        """The actions, without the text of each selection whose note is not known to be volunteered."""
+        current: VaultId | None = None
+        kept = []
+        for action in actions:
+            data = action.data
+            if isinstance(data, c.VaultSwitched):
+                current = data.vault_id
+            elif isinstance(data, c.SelectionChanged) and not self._volunteers(action.vault or current, data.note):
+                bare = replace(data, text=None, text_sha256=None)
+                action = replace(action, data=bare, blobs=())
+            kept.append(action)
+        return kept
 
     def publish_snapshot(
         self, snapshot: Snapshot, done: Done, *, client: Hashable = None, line_bytes: int = 0

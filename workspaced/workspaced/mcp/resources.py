@@ -6,6 +6,7 @@ imitate other fields.
 """
 
 import re
+from dataclasses import replace
 from typing import Any, Final, NamedTuple
 from urllib.parse import unquote
 
@@ -27,6 +28,8 @@ CONTEXT: Final = "workspace://context"
 CURRENT: Final = "workspace://note/current"
 NOTE: Final = "workspace://note/"
 _JSON: Final = "application/json"
+_PUSHED_CURRENT: Final = replace(TOOLS["get_current_note"], answers_on_request=False)
+"""A resource may be attached or watched without being asked for, and whatever is active names no note."""
 _REFERENCED: Final = {"includeMetadata": True, "maxContentLength": 10_000}
 """As much as the tool gives at a time; the tool itself reads on where `truncation` says so."""
 
@@ -96,7 +99,7 @@ def resource(uri: str) -> Resource:
     if named == CONTEXT:
         return Resource(TOOLS["get_workspace_context"], moment)
     if named == CURRENT:
-        return Resource(TOOLS["get_current_note"], moment)
+        return Resource(_PUSHED_CURRENT, moment)
     if named.startswith(NOTE) and (reference := _decoded(named.removeprefix(NOTE))):
         return Resource(TOOLS["get_note_by_reference"], {"reference": reference, **_REFERENCED, **moment})
     raise Refused(

@@ -307,8 +307,8 @@ def _taken_over(
     asked = replace(conversation, messages={**conversation.messages, asking.id: asking})
     staging = BlobStaging(service.texts)
     calibration = view.state.conversations.calibration(conversation.settings)
-    turn = gather(asked, asking.id, view, staging, staging.keep, calibration)
-    if withheld_notes.includes_any(_notes_of(turn)):
+    turn = gather(asked, asking.id, view, staging, staging.keep, calibration, requested=withheld_notes.requested)
+    if withheld_notes.includes_any(_attached_in(turn), _pinned_in(turn)):
         raise WithheldDuringRead
     settings, index = conversation.settings, LibraryIndex(staging, turn.fence)
     room = turn.policy.fold_to * (settings.context_window - settings.output_reserve) / turn.factor
@@ -416,9 +416,10 @@ def assembled(
         rebase=rebase,
         pipeline=pipeline,
         current=current,
+        requested=withheld_notes.requested,
     )
     made = assemble_prompt(conversation, turn, staging)
-    if withheld_notes.includes_any(_notes_of(turn)):
+    if withheld_notes.includes_any(_attached_in(turn), _pinned_in(turn)):
         raise WithheldDuringRead
     return turn, made
 
@@ -472,13 +473,16 @@ def last_message(conversation: Conversation, wanted: str | None, *, of_any_role:
     return name
 
 
-def _notes_of(turn: Turn) -> Iterator[NoteId]:
-    """The notes whose names or texts the turn holds."""
+def _pinned_in(turn: Turn) -> Iterator[NoteId]:
+    """The notes whose names or texts the turn holds because of pins."""
+    return (note for provided in turn.provided for note in provided.notes)
+
+
+def _attached_in(turn: Turn) -> Iterator[NoteId]:
+    """The notes whose names or texts the turn holds because they were attached."""
     for artifact in turn.artifacts:
         if artifact.note is not None and artifact.failed is None:
             yield artifact.note
-    for provided in turn.provided:
-        yield from provided.notes
     for present in turn.present:
         if present.artifact.failed is None:
             yield NoteId(present.artifact.id)

@@ -9,9 +9,10 @@ from workspaced_events.schema.catalogue import LeftOut, LibraryEntry
 from workspaced_tools.ports.questions import Read
 from workspaced_tools.ports.view import View
 from workspaced_tools.prompts.model.note_names import NOTE_KINDS, NoteNames, notes_at, then_and_now
-from workspaced_tools.prompts.model.sent_turn import SentTurn
-from workspaced_tools.sharing.gate import Withheld
+from workspaced_tools.prompts.model.sent_turn import PIN, SentPart, SentTurn
+from workspaced_tools.prompts.sources.explicit_notes import ExplicitNotes
 
+from ..calls.answers import Seen
 from ..service.service import Service
 from .commands import vault_of
 
@@ -21,24 +22,41 @@ R = TypeVar("R")
 class WithheldNotes:
     """The notes that are withheld from one client, as its view and the policy decide."""
 
-    def __init__(self, view: View, withheld: Withheld, former: Mapping[NoteId, NoteId]) -> None:
-        """`former`: former paths to present ones; the view has none that lead to withheld notes."""
-        self._view = view
-        self._withheld = withheld
+    def __init__(
+        self, shown: Seen, requested: Seen, conversation: Conversation, former: Mapping[NoteId, NoteId]
+    ) -> None:
+        """
+        Args:
+            shown: what may be pushed.
+            requested: what an agent is shown that asks for notes explicitly: for attachments that name a note.
+            former: former paths to present ones; the views have none that lead to withheld notes.
+        """
+        self._view = shown.view
+        self.requested = requested.view
+        self._pushed = shown.withheld
+        self._requested = requested.withheld
+        self._is_explicit = ExplicitNotes(conversation, requested.view)
         self._former = former
 
-    def includes_any(self, notes: Iterable[NoteId]) -> bool:
+    def _withheld(self, note: NoteId) -> bool:
+        """Whether a note is withheld that is there because it was attached."""
+        return self._pushed(note) and (self._requested(note) or not self._is_explicit(note))
+
+    def _withdrew(self, note: NoteId) -> bool:
+        return self._pushed.withdrew(note) and self._withheld(note)
+
+    def includes_any(self, attached: Iterable[NoteId], pushed: Iterable[NoteId] = ()) -> bool:
         """Whether one of the notes is known to be withheld, under this name or its present one."""
-        return any(map(self._withheld, notes))
+        return any(map(self._withheld, attached)) or any(map(self._pushed, pushed))
 
     def hides(self, names: NoteNames) -> bool:
         """Whether an attachment or document with these names is known to be hidden."""
-        return names.is_hidden(self._withheld, self._withheld.withdrew)
+        return names.is_hidden(self._withheld, self._withdrew)
 
     def refresh_flags(self, notes: Iterable[NoteId]) -> None:
         """Reads the notes' files, because only the files hold the notes' flags."""
-        if self._view.served:
-            self._view.vault.ask(Read(sorted(then_and_now(notes, self._former))))
+        if self.requested.served:
+            self.requested.vault.ask(Read(sorted(then_and_now(notes, self._former))))
 
     def refresh_library(self, library: tuple[LibraryEntry, ...]) -> None:
         """Reads the files of the library's notes, unless `without_withheld` removes all of them anyway."""
@@ -57,8 +75,11 @@ class WithheldNotes:
             part.left_out_of(name, withheld=True)
             for name, turn in turns.items()
             for part in turn.parts
-            if part.notes and (every or self.includes_any(part.notes))
+            if part.notes and (every or self._is_withheld_part(part))
         )
+
+    def _is_withheld_part(self, part: SentPart) -> bool:
+        return self.includes_any((), part.notes) if part.kind == PIN else self.includes_any(part.notes)
 
     def without_withheld(self, library: tuple[LibraryEntry, ...]) -> tuple[LibraryEntry, ...]:
         """The library without the notes that are known to be withheld."""
@@ -85,7 +106,9 @@ async def with_conversation_view(
     """
     vault = vault_of(service.tail.state, conversation)
 
-    def made(view: View, withheld: Withheld) -> R:
-        return make(view, WithheldNotes(view, withheld, service.tail.state.of(vault).former))
+    def made(shown: Seen, requested: Seen) -> R:
+        present = shown.view.state.conversations.by_id.get(conversation.id, conversation)
+        former = service.tail.state.of(vault).former
+        return make(shown.view, WithheldNotes(shown, requested, present, former))
 
-    return await service.calls.with_view(made, caller, vault)
+    return await service.calls.with_views(made, caller, vault)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import anyio
 
 from workspaced_events.errors import InvalidArgument
-from workspaced_events.ids import VaultId
+from workspaced_events.ids import NoteId, VaultId
 from workspaced_events.journal.opening import Journal
 from workspaced_events.projections.visits import VisitLog
 from workspaced_events.projections.workspace_state import StateJson, to_json
@@ -90,7 +90,7 @@ class Service:
         """The texts that the log names by their hashes."""
         self.uploads = Uploads()
         self.sent_contexts = SentContextsByClient()
-        self.publishing = Publishing(writer, self.log)
+        self.publishing = Publishing(writer, self.log, self._volunteers)
         self.memory = Memory(
             Places(memory, self.served), self.publishing, journal.blobs.get, threads.check_running
         )
@@ -124,6 +124,11 @@ class Service:
             served.visibility_checker.named(notes_published_in(event))
             served.visibility_checker.named(notes_attached_in(event), guessed=True)
 
+    def _volunteers(self, vault: VaultId | None, note: NoteId) -> bool:
+        """As `Publishing` takes it."""
+        served = self.served.get(vault) if vault is not None else self.current_vault
+        return served is not None and served.vault.volunteers(note)
+
     async def state_json(self, *, at: int | str | None, vault: str | None) -> StateJson:
         """The present state, or the state at the sequence or time `at`.
 
@@ -154,7 +159,7 @@ class Service:
         """Adds a vault: calls may be answered from it."""
         self.served[served.id] = served
         served.on_changes = partial(self.tail.signals.emit, NOTES_MOVED)
-        served.vault.visibility.remember(self.writer.visibility.of(served.id))
+        served.vault.levels.remember(self.writer.visibility.of(served.id))
         self._checks.policy_enforced(served, served.vault.policy.digest)
 
     @property

@@ -18,12 +18,16 @@ from ...notes.note import Note, NoteFailure
 from ...ports.questions import Members, Names, Read
 from ..model.blocks import called_name
 from ..model.types import Artifact
+from .explicit_notes import is_explicit
 from .inline_content import NOT_GIVEN, TOO_LARGE, distinct, named
 from .surroundings import KEPT_CHARS_MAX, cut_out, place_of
 from .view_reader import IMAGE_NOT_READ, NO_SELECTION, TOO_MANY, Reading, Unavailable, utc_seconds
 
 _ELSEWHERE: Final = re.compile(r"//|[A-Za-z][A-Za-z0-9+.-]*:")
 """Matches the beginning of an image's address that is no file of the vault."""
+_NOTHING: Final = {"active_note": NoActiveNote.code, "selected_text": NO_SELECTION}
+"""What becomes of an attachment that the daemon resolved to a note which does not exist for the client: as if
+nothing had been active or selected."""
 
 
 def attached(
@@ -41,12 +45,15 @@ def attached(
 
 
 def _read(attachment: Attachment, reading: Reading) -> Iterator[Artifact]:
+    if is_explicit(attachment):
+        reading = reading.for_explicit()
     try:
         yield from _READERS.get(attachment.kind, _inline)(attachment, reading)
     except (Unavailable, WorkspacedError) as error:
+        code = error.code
         if attachment.resolved and not _may_be_named(attachment, reading):
-            attachment = replace(attachment, id="")
-        yield replace(named(attachment), failed=error.code)
+            attachment, code = replace(attachment, id=""), _NOTHING[attachment.kind]
+        yield replace(named(attachment), failed=code)
 
 
 def _may_be_named(attachment: Attachment, reading: Reading) -> bool:

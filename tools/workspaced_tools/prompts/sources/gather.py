@@ -24,6 +24,7 @@ from ..model.turn_window import begins
 from ..model.types import RULES, TURN_VERSION, Artifact, Policy, Present, Provided, Texts, Turn
 from .attachments import attached
 from .environment import OTHER_VAULT, other_vault
+from .explicit_notes import ExplicitNotes
 from .inline_content import lost_of
 from .pinned import provide
 from .present import changed_since
@@ -41,10 +42,12 @@ def gather(
     rebase: bool = False,
     pipeline: Pipeline = "chat",
     current: VaultId | None = None,
+    requested: View | None = None,
 ) -> Turn:
     """The inputs of the prompt up to `message`; a compression reads no attachments and no pins.
 
     `current`: the vault that the user has open; where it is not the conversation's, a chat says so.
+    `requested`: the view for the notes that messages attach by name, and for nothing else; None: `view`.
 
     A prompt that continues a turn reuses the inputs of the turn's last prompt, so that the turn's payload keeps
     its bytes. It reads everything again if the client may no longer see one of the notes in those inputs.
@@ -60,7 +63,16 @@ def gather(
     settings = conversation.settings
     room = PINNED_CONTENT_SHARE * (settings.context_window - settings.output_reserve) / calibration.factor
     fence = conversation.id
-    reading = Reading(view, texts, keep, conversation.vault, fence=fence, pinned_tokens=round(room))
+    reading = Reading(
+        view,
+        texts,
+        keep,
+        conversation.vault,
+        fence=fence,
+        pinned_tokens=round(room),
+        requested=Reading(requested, texts, keep, conversation.vault, fence=fence) if requested else None,
+        is_explicit=ExplicitNotes(conversation, requested) if requested else lambda _note: False,
+    )
     begin, parts = turn_of(conversation, message), PARTS[pipeline]
     transcript = pipeline == "chat" and conversation.settings.promotion is not None
     lost = lost_of(conversation, message, texts, with_turn=not parts.turn) if parts.history else ()
@@ -68,7 +80,7 @@ def gather(
         lost = (*lost, *lost_turns(conversation, begin, texts))
     if begin != message and parts.turn:
         earlier = _earlier(conversation, begin, message, texts, pipeline)
-        if earlier is not None and reading.shows(_notes_of(earlier)):
+        if earlier is not None and _is_shown(earlier, reading):
             kept = tuple(_as_kept(each, texts) for each in earlier.present)
             return replace(earlier, message=message, rebase=rebase and parts.library, lost=lost, present=kept)
     artifacts: tuple[Artifact, ...] = ()
@@ -152,12 +164,19 @@ def _as_kept(present: Present, texts: Texts) -> Present:
     return present
 
 
-def _notes_of(turn: Turn) -> Iterator[NoteId]:
+def _is_shown(turn: Turn, reading: Reading) -> bool:
+    """Whether the client may still see all notes of the turn."""
+    return reading.shows(_pinned_in(turn)) and reading.shows_attached(_attached_in(turn))
+
+
+def _pinned_in(turn: Turn) -> Iterator[NoteId]:
+    return (note for provided in turn.provided for note in provided.notes)
+
+
+def _attached_in(turn: Turn) -> Iterator[NoteId]:
     for artifact in turn.artifacts:
         if artifact.note is not None:
             yield artifact.note
-    for provided in turn.provided:
-        yield from provided.notes
     for present in turn.present:
         yield NoteId(present.id)
         if present.artifact.note is not None and present.artifact.failed is None:

@@ -38,6 +38,8 @@ def changed_since(standing: Standing, attached: Iterable[Artifact], reading: Rea
     paths = {note: state.current_path(NoteId(note)) or NoteId(note) for note in wanted}
     found = []
     for note, artifact in zip(wanted, _read(vault, list(paths.values()), reading), strict=True):
+        if artifact.failed is not None and reading.of(paths[note]) is not reading:
+            [artifact] = _read(reading.of(paths[note]).whole()[0], [paths[note]], reading)
         if artifact.id != note and artifact.id in now:
             continue
         if artifact.failed is not None or artifact.revision != shown[note] or artifact.id != note:

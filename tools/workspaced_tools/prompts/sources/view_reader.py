@@ -60,9 +60,13 @@ class Reading:
         *,
         fence: str = "",
         pinned_tokens: int = 0,
+        requested: "Reading | None" = None,
+        is_explicit: Callable[[NoteId], bool] = lambda _note: False,
     ) -> None:
         """
         Args:
+            requested: reads what an attachment names explicitly, also notes that nothing else may show.
+            is_explicit: whether an attachment of the conversation names the note.
             vault: the conversation's: its paths mean nothing in another vault. None: any vault.
             fence: as in blocks.artifact_block.
             pinned_tokens: for the contents of notes of one pin of many notes; 0: their names alone.
@@ -73,6 +77,16 @@ class Reading:
         self.texts: Final = texts
         self.keep: Final = keep
         self._vault = vault
+        self._requested = requested
+        self._is_explicit = is_explicit
+
+    def for_explicit(self) -> "Reading":
+        """What reads a note that an attachment names."""
+        return self if self._requested is None else self._requested
+
+    def of(self, note: NoteId) -> "Reading":
+        """What reads a note that was attached before."""
+        return self.for_explicit() if self._is_explicit(note) else self
 
     def names(self) -> tuple[VaultPort, VaultState]:
         """The conversation's vault, for reading names, which every client may see.
@@ -143,6 +157,11 @@ class Reading:
             Unavailable: the text is too long.
         """
         return checked(self.texts(sha256))
+
+    def shows_attached(self, notes: Iterable[NoteId]) -> bool:
+        """As `shows`, of notes that were attached."""
+        wanted = list(dict.fromkeys(notes))
+        return self.shows(wanted) or all(self.shows([note]) or self.of(note).shows([note]) for note in wanted)
 
     def shows(self, notes: Iterable[NoteId]) -> bool:
         """Whether the client may still see these notes, under these names or under their present ones."""

@@ -27,8 +27,8 @@ from workspaced_events.ids import NoteId
 
 from ...errors import ToolError
 from ...limits import CACHE_BYTES_MAX, NOTE_BYTES_MAX, READ_ATTEMPTS_MAX, READ_INLINE_S, READ_THREADS, UNCERTAIN_NS
-from ...notes.note import Note, NoteFailure, PrivateNote, StatKey
-from ...notes.privacy_flag import HEAD_BYTES, head_says_private
+from ...notes.note import Level, Note, NoteFailure, PrivateNote, StatKey
+from ...notes.privacy_flag import HEAD_BYTES, level_of_head
 from .safe_open import RootDirectory, VaultRoot
 
 # Measured: note, stat, entry, ids and hash without text; and a link with its strings once parsed.
@@ -189,7 +189,7 @@ class ContentCache:
         """Reads the file, and caches the note if the file did not change during the read."""
         try:
             now = self._clock_ns()
-            status, data, private, stable = self._read_stable(note)
+            status, data, level, stable = self._read_stable(note)
         except ToolError as failure:
             self.evict(note)
             return NoteFailure(note, failure.code, failure.message)
@@ -199,30 +199,30 @@ class ContentCache:
             return NoteFailure(note, "READ_ERROR", text)
         key = stat_key(status)
         fresh: Note | PrivateNote
-        if private and self._withhold_private:
+        if level is Level.NEVER and self._withhold_private:
             fresh = PrivateNote(note, key)
         else:
             fresh = self._note(note, status, data, stable)
-            vars(fresh)["private"] = private
+            vars(fresh)["level"] = level
         with self._lock:
             self._misses += 1
         if stable:
             self._keep(fresh, certain=not _is_uncertain(key, now))
         return fresh
 
-    def _read_stable(self, note: NoteId) -> tuple[os.stat_result, bytes, bool, bool]:
-        """Stat, bytes, whether they are private, and whether the stat was the same before and after the read.
+    def _read_stable(self, note: NoteId) -> tuple[os.stat_result, bytes, Level, bool]:
+        """Stat, bytes, their level, and whether the stat was the same before and after the read.
 
-        Tries up to READ_ATTEMPTS_MAX times for a stable stat. A note that was private in any attempt is private.
+        Tries up to READ_ATTEMPTS_MAX times for a stable stat. The least level of all attempts counts.
         """
-        private = False
+        level = Level.VOLUNTEER
         for attempt in range(1, READ_ATTEMPTS_MAX + 1):
             descriptor = self._root.open_note(note)
             try:
                 before = os.fstat(descriptor)
                 data = _read_head(descriptor, before.st_size)
-                private = private or head_says_private(data, whole=before.st_size <= HEAD_BYTES)
-                is_enough = private and self._withhold_private
+                level = min(level, level_of_head(data, whole=before.st_size <= HEAD_BYTES))
+                is_enough = level is Level.NEVER and self._withhold_private
                 if not is_enough:
                     data = _read_rest(descriptor, data, before.st_size)
                 after = os.fstat(descriptor)
@@ -232,7 +232,7 @@ class ContentCache:
             stable = whole and stat_key(before) == stat_key(after)
             if stable or attempt == READ_ATTEMPTS_MAX:
                 break
-        return after, data, private, stable
+        return after, data, level, stable
 
     def _note(self, note: NoteId, status: os.stat_result, data: bytes, stable: bool) -> Note:
         """The bytes as a note; values already parsed from equal bytes are kept."""

@@ -1,4 +1,9 @@
-"""Ignore rules: compiles globs in gitignore's syntax and matches paths. No I/O.
+"""Ignore rules: compiles globs in gitignore's syntax, and gives paths their levels. No I/O.
+
+A file of rules has sections: a line `#: on-request` gives the rules below it that level, up to the next such line.
+Above the first section rules mean `never`. To programs that know no sections these lines are comments, so they
+deny what the rules below them name. Therefore a rule with `!` lifts all rules above it in every section, as it
+does there.
 
 The library `pathspec` translates the globs. It lets a later `!rule` bring back a file of a denied folder; git does
 not. So this module checks folders first, from the root down, and everything in a denied folder stays denied
@@ -15,10 +20,16 @@ from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
 
 from workspaced_events.errors import WorkspacedError
 
+from ...notes.note import LEVELS, Level
+
+_VOLUNTEER: Final = Level.VOLUNTEER
+"""A member of an enum takes longer to look up than to compare."""
 RULE_CHARS_MAX: Final = 1_024
 RULE_WILDCARDS_MAX: Final = 8
 """The number of parts of a rule that match any number of characters: matching takes longer with each."""
 KNOWN_PATHS_MAX: Final = 65_536
+_SECTION: Final = "#:"
+"""A line that begins with it begins a section; behind it stands a level."""
 
 # `*` before a fixed text before another `*` in one path component: the first match of the text is as good as any.
 _STARS: Final = re.compile(r"\[\^/\]\*((?:\[\^/\]|[^/(\[])*?)(?=\[\^/\]\*)")
@@ -36,8 +47,10 @@ class Rule(NamedTuple):
     """One compiled rule."""
 
     matches: Callable[[str], bool]
-    denies: bool
-    """False for a rule with `!`."""
+    level: Level
+    """Of the paths that it matches, as far as this rule decides."""
+    lifts: bool
+    """Whether it has a `!`, so that no rule before it counts. Its level is VOLUNTEER."""
     text: str
     line: int
     """The 1-based line in the source."""
@@ -50,7 +63,7 @@ class Rules(Protocol):
 
     @property
     def digest(self) -> str:
-        """Equal digests deny equal paths."""
+        """Equal digests give equal levels to equal paths."""
         ...
 
     @property
@@ -58,71 +71,84 @@ class Rules(Protocol):
         """Why every path is denied, for people; None if not. Names no path of the host."""
         ...
 
-    def denies(self, path: str) -> bool:
-        """Whether the note at `path`, a vault-relative path, is denied."""
+    def level(self, path: str) -> Level:
+        """The level of the note at `path`, a vault-relative path."""
         ...
 
     def why(self, path: str) -> str | None:
-        """For people: the rule that denies `path`; None if none does."""
+        """For people: the rule that gives `path` its level; None if that is VOLUNTEER."""
         ...
 
 
 class RuleList:
-    """Implements `Rules` over compiled rules; the last match counts. Safe from any thread."""
+    """Implements `Rules` over compiled rules. Safe from any thread.
+
+    Three lists give a path a level each, and the least counts; within a list the last match counts. A rule of
+    `own` with `!` also lifts the rules of `deny`, as if these stood above it.
+    """
 
     problem = None
 
-    def __init__(self, rules: Sequence[Rule], digest: str) -> None:
+    def __init__(self, deny: Sequence[Rule], own: Sequence[Rule], on_request: Sequence[Rule], digest: str) -> None:
+        """`deny` and `on_request` are the rules of the settings, `own` those of the vault."""
         self.digest = digest
-        self._rules = tuple(reversed(rules))
-        self._known: dict[str, bool] = {}
+        self._deny = tuple(reversed(deny))
+        self._own = tuple(reversed(own))
+        self._on_request = tuple(reversed(on_request))
+        self._any = bool(deny or own or on_request)
+        self._known: dict[str, Level] = {}
 
-    def denies(self, path: str) -> bool:
-        if not self._rules:
-            return False
+    def level(self, path: str) -> Level:
+        if not self._any:
+            return _VOLUNTEER
         known = self._known.get(path)
         if known is None:
-            known = self._denies_path(unicodedata.normalize("NFC", path))
+            known = self._level_of_path(unicodedata.normalize("NFC", path))
             self._remember(path, known)
         return known
 
     def why(self, path: str) -> str | None:
         path = unicodedata.normalize("NFC", path)
         ends = [end + 1 for end, char in enumerate(path) if char == "/"]
-        for part in (*(path[:end] for end in ends), path):
-            rule = self._last(part)
-            if rule is not None and rule.denies:
-                return f"the rule {rule.text!r}, {rule.source}, line {rule.line}, matches {part!r}"
-        return None
+        deciding = [
+            (rule, part) for part in (*(path[:end] for end in ends), path) for rule in self._deciding(part)
+        ]
+        if not deciding:
+            return None
+        rule, part = min(deciding, key=lambda each: each[0].level)
+        return f"the rule {rule.text!r}, {rule.source}, line {rule.line}, matches {part!r}"
 
-    def __len__(self) -> int:
-        return len(self._rules)
-
-    def _denies_path(self, path: str) -> bool:
-        end = path.find("/")
+    def _level_of_path(self, path: str) -> Level:
+        """The least level of the path and the folders above it."""
+        found, end = _VOLUNTEER, path.find("/")
         while end >= 0:
             folder = path[: end + 1]
             known = self._known.get(folder)
             if known is None:
-                known = self._is_denied(folder)
+                known = self._level_of_part(folder)
                 self._remember(folder, known)
-            if known:
-                return True
+            found = min(found, known)
             end = path.find("/", end + 1)
-        return self._is_denied(path)
+        return min(found, self._level_of_part(path)) if found is not Level.NEVER else found
 
-    def _is_denied(self, path: str) -> bool:
-        rule = self._last(path)
-        return rule is not None and rule.denies
+    def _level_of_part(self, path: str) -> Level:
+        return min((rule.level for rule in self._deciding(path)), default=_VOLUNTEER)
 
-    def _last(self, path: str) -> Rule | None:
-        """The last rule that matches exactly this path; a folder's path ends in a slash."""
-        return next((rule for rule in self._rules if rule.matches(path)), None)
+    def _deciding(self, path: str) -> list[Rule]:
+        """The rules that lower the level of exactly this path; a folder's path ends in a slash."""
+        own, asked = _last(self._own, path), _last(self._on_request, path)
+        denied = _last(self._deny, path) if own is None or not own.lifts else None
+        return [rule for rule in (own, denied, asked) if rule is not None and rule.level is not _VOLUNTEER]
 
-    def _remember(self, path: str, known: bool) -> None:
+    def _remember(self, path: str, known: Level) -> None:
         if len(self._known) >= KNOWN_PATHS_MAX:
             self._known = {}
         self._known[path] = known
+
+
+def _last(rules: Sequence[Rule], path: str) -> Rule | None:
+    """The first of `rules`, which stand in reverse, that matches."""
+    return next((rule for rule in rules if rule.matches(path)), None)
 
 
 class EverythingDenied:
@@ -132,38 +158,44 @@ class EverythingDenied:
         self.problem = f"{why} Every note is withheld until this is mended."
         self.digest = digest_of("everything")
 
-    def denies(self, path: str) -> bool:  # noqa: ARG002
-        return True
+    def level(self, path: str) -> Level:  # noqa: ARG002
+        return Level.NEVER
 
     def why(self, path: str) -> str | None:  # noqa: ARG002
         return self.problem
 
 
-class AnyOf:
-    """Implements `Rules`: denies a path if one of several `Rules` does."""
+class Strictest:
+    """Implements `Rules`: the least level of several `Rules` counts."""
 
     def __init__(self, rules: Sequence[Rules]) -> None:
         self._all = tuple(rules)
         self.digest = digest_of("any of", *sorted(each.digest for each in rules))
         self.problem = next((each.problem for each in rules if each.problem is not None), None)
 
-    def denies(self, path: str) -> bool:
-        return any(each.denies(path) for each in self._all)
+    def level(self, path: str) -> Level:
+        return min(each.level(path) for each in self._all)
 
     def why(self, path: str) -> str | None:
-        return next(filter(None, (each.why(path) for each in self._all)), None)
+        return min(self._all, key=lambda each: each.level(path)).why(path)
 
 
 def compile_rules(
-    lines: Iterable[str], *, ignore_case: bool = False, comments: bool = False, source: str = "the setting deny"
+    lines: Iterable[str],
+    *,
+    ignore_case: bool = False,
+    is_file: bool = False,
+    source: str = "the setting deny",
+    level: Level = Level.NEVER,
 ) -> list[Rule]:
     """Compiles the rules of these lines, in their order.
 
     Args:
         lines: gitignore's syntax, one rule each.
         ignore_case: whether `A` matches `a`.
-        comments: whether lines may be empty or comments.
+        is_file: whether lines may be empty, comments, or begin sections.
         source: the origin of the lines, for people.
+        level: of the rules, up to the first section.
 
     Raises:
         RuleInvalid: a line is no valid rule; `details["line"]` says which.
@@ -171,14 +203,36 @@ def compile_rules(
     rules = []
     for number, line in enumerate(lines, start=1):
         try:
+            if is_file and line.startswith(_SECTION):
+                level = _section(line)
+                continue
             compiled = _compile(unicodedata.normalize("NFC", line), ignore_case)
+            if compiled is None and not is_file:
+                raise RuleInvalid("Expected a glob, got an empty line or a comment.")
+            if compiled is not None and not compiled[1] and level is _VOLUNTEER:
+                raise RuleInvalid(f"A rule with ! has no meaning below {_SECTION} {level.word}.")
         except RuleInvalid as error:
             raise RuleInvalid(error.message, hint=error.hint, line=number) from None
         if compiled is not None:
-            rules.append(Rule(*compiled, line.strip(), number, source))
-        elif not comments:
-            raise RuleInvalid("Expected a glob, got an empty line or a comment.", line=number)
+            matches, plain = compiled
+            given = level if plain else _VOLUNTEER
+            rules.append(Rule(matches, given, not plain, line.strip(), number, source))
     return rules
+
+
+def _section(line: str) -> Level:
+    """The level of the rules below this line.
+
+    Raises:
+        RuleInvalid: there is no such level.
+    """
+    name = line.removeprefix(_SECTION).strip()
+    if name not in LEVELS:
+        raise RuleInvalid(
+            f"There is no section {name[:40]!r}; sections are {', '.join(LEVELS)}.",
+            hint=f"Begin a comment with # and a blank, a section with {_SECTION}.",
+        )
+    return LEVELS[name]
 
 
 def digest_of(*parts: object) -> str:
@@ -190,7 +244,7 @@ def digest_of(*parts: object) -> str:
 
 
 def _compile(line: str, ignore_case: bool) -> tuple[Callable[[str], bool], bool] | None:
-    """A line's matcher, and whether the line denies; None for an empty line or a comment."""
+    """A line's matcher, and whether the line is without `!`; None for an empty line or a comment."""
     if not line.strip() or line.startswith("#"):
         return None
     if len(line) > RULE_CHARS_MAX:
@@ -202,8 +256,8 @@ def _compile(line: str, ignore_case: bool) -> tuple[Callable[[str], bool], bool]
     if "[:" in line:
         raise RuleInvalid("Classes such as [:alpha:] are not supported.", hint="Write [a-z] instead.")
     try:
-        regex, denies = GitIgnoreSpecPattern.pattern_to_regex(line)
-        if regex is None or denies is None:
+        regex, plain = GitIgnoreSpecPattern.pattern_to_regex(line)
+        if regex is None or plain is None:
             raise ValueError
         regex = _STARS.sub(r"(?>[^/]*?\1)", regex)
         if regex.count("[^/]*") - regex.count("(?>[^/]*?") + regex.count(".+") > RULE_WILDCARDS_MAX:
@@ -215,6 +269,6 @@ def _compile(line: str, ignore_case: bool) -> tuple[Callable[[str], bool], bool]
     except Exception:  # Any error of the library means an invalid rule; a Warning of `re` comes here too.
         raise RuleInvalid("Not a glob in gitignore's syntax.", hint="See gitignore(5).") from None
     if _WITHIN not in compiled.groupindex:
-        return lambda path: compiled.search(path.removesuffix("/")) is not None, denies
+        return lambda path: compiled.search(path.removesuffix("/")) is not None, plain
     # The pattern also matches paths below the named folder or file; only the named path itself counts here.
-    return lambda path: any(found.end() == len(path) for found in compiled.finditer(path)), denies
+    return lambda path: any(found.end() == len(path) for found in compiled.finditer(path)), plain

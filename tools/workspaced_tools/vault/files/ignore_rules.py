@@ -1,8 +1,8 @@
 """`Policy`: decides which ignore rules of a vault are in force.
 
-Rules come from the setting `deny`, then from the file `.workspacedignore` at the vault's root (see glob_rules).
-Editors write that file, its disk may be unmounted, and nothing else withholds its notes from agents. So everything
-fails closed:
+Rules come from the settings `deny` and `on_request`, and from the file `.workspacedignore` at the vault's root
+(see glob_rules). Editors write that file, its disk may be unmounted, and nothing else withholds its notes from
+agents. So everything fails closed:
 
 - Rules that cannot be read, or an invalid line, deny every note.
 - New rules are in force at once. The former rules stay in force beside them until our own clock has seen the same
@@ -24,12 +24,13 @@ from typing import Final, NamedTuple
 
 from ...errors import ReadFailed
 from ...limits import SETTLE_EMPTY_S, SETTLE_S, UNCERTAIN_NS
-from ...notes.note import Note
-from ...notes.privacy_flag import says_private
-from .glob_rules import AnyOf, EverythingDenied, RuleInvalid, RuleList, Rules, compile_rules, digest_of
+from ...notes.note import Level
+from .glob_rules import EverythingDenied, RuleInvalid, RuleList, Rules, Strictest, compile_rules, digest_of
 from .safe_open import RootDirectory, VaultRoot
 from .stored_rules import RulesStore, RulesUnreadable, StoredRules
 
+_VOLUNTEER: Final = Level.VOLUNTEER
+"""A member of an enum takes longer to look up than to compare."""
 IGNORE_FILE: Final = ".workspacedignore"
 IGNORE_BYTES_MAX: Final = 64 * 1024
 RULES_MAX: Final = 2_000
@@ -44,6 +45,13 @@ _FORGOTTEN: Final = (
     "no rules, run `workspaced share accept-rules VAULT`."
 )
 _log = logging.getLogger(__name__)
+
+
+class Globs(NamedTuple):
+    """The rules of the settings."""
+
+    deny: tuple[str, ...] = ()
+    on_request: tuple[str, ...] = ()
 
 
 class _Seen(NamedTuple):
@@ -72,6 +80,7 @@ class Policy:
         self,
         root: VaultRoot,
         deny: Sequence[str] = (),
+        on_request: Sequence[str] = (),
         *,
         keeper: RulesStore | None = None,
         ignore_case: bool = sys.platform == "darwin",
@@ -81,25 +90,29 @@ class Policy:
         """
         Args:
             deny: rules that come before the file's.
+            on_request: rules that give the level ON_REQUEST, beside the others.
             keeper: stores the rules in force for the next start.
             ignore_case: for file systems where `A` names `a`.
             clock_ns: the wall clock, for comparison with file times.
             clock_s: our own clock, which only goes forward.
 
         Raises:
-            RuleInvalid: one of `deny` is no valid rule.
+            RuleInvalid: one of `deny` or `on_request` is no valid rule.
         """
         self.on_unsettled: Callable[[], object] = lambda: None
         """Called when the file must be checked again; `due_s` says when."""
         self._root = root
-        self._deny = tuple(deny)
+        self.globs: Final = Globs(tuple(deny), tuple(on_request))
         self._keeper = keeper
         self._ignore_case = ignore_case
         self._clock_ns = clock_ns
         self._clock_s = clock_s
         self._lock = threading.Lock()
         self._seen: _Seen | None = None
-        self._settings = compile_rules(self._deny, ignore_case=ignore_case)
+        self._denied = compile_rules(self.globs.deny, ignore_case=ignore_case)
+        self._requested = compile_rules(
+            self.globs.on_request, ignore_case=ignore_case, source="the setting on_request", level=Level.ON_REQUEST
+        )
         self._kept: StoredRules | None = None
         """The last settled rules, and the number of notes at that time."""
         self._is_forgotten = False
@@ -140,26 +153,24 @@ class Policy:
         with self._lock:
             version = self._version
             is_other = self._take(self._read(root))
+            if seen is not None and self._seen is not None and seen.file != self._seen.file:
+                self._since_s = self._clock_s()  # Written again, if with the same rules: it is still being saved.
             must_settle = self._former and self._version != version
         if must_settle:
             self.on_unsettled()
         return is_other
 
+    def level(self, path: str) -> Level:
+        """The level that the rules give to the note at `path`, a vault-relative path. No I/O."""
+        return self._rules.level(path)
+
     def denies(self, path: str) -> bool:
-        """Whether the rules withhold the note at `path`, a vault-relative path. No I/O."""
-        return self._rules.denies(path)
+        """Whether the rules withhold the note at `path` from all that is shown unasked. No I/O."""
+        return self._rules.level(path) is not _VOLUNTEER
 
     def why(self, path: str) -> str | None:
-        """For people: the rule that denies `path`; None if none does."""
+        """For people: the rule that gives `path` its level; None if that is VOLUNTEER."""
         return self._rules.why(path)
-
-    def is_private(self, note: Note) -> bool:
-        """Whether the note's front matter withholds it."""
-        return says_private(note)
-
-    def withholds(self, note: Note) -> bool:
-        """Whether the rules or the note's front matter withhold it."""
-        return self._rules.denies(note.id) or says_private(note)
 
     @property
     def problem(self) -> str | None:
@@ -168,7 +179,7 @@ class Policy:
 
     @property
     def digest(self) -> str:
-        """A digest of the rules in force: equal digests withhold equal paths."""
+        """A digest of the rules in force: equal digests give equal levels to equal paths."""
         return self._rules.digest
 
     # -- settling --
@@ -235,7 +246,7 @@ class Policy:
             return self._put(read.rules)
         if read.text == "" and len(self._former) == 1:
             return self._put(self._former[0])
-        return self._put(AnyOf([*self._former, read.rules]))
+        return self._put(Strictest([*self._former, read.rules]))
 
     def _wants_rules(self) -> bool:
         """Whether there is no file, and it is unknown whether there was one."""
@@ -289,12 +300,13 @@ class Policy:
     def _compiled(self, text: str) -> _Read:
         lines = [line.removesuffix("\r") for line in text.split("\n")]
         try:
-            own = compile_rules(lines, ignore_case=self._ignore_case, comments=True, source=IGNORE_FILE)
+            own = compile_rules(lines, ignore_case=self._ignore_case, is_file=True, source=IGNORE_FILE)
         except RuleInvalid as error:
             return _broken(f"{IGNORE_FILE}, line {error.details['line']}: {error.message}")
-        if len(self._settings) + len(own) > RULES_MAX:
-            return _broken(f"{IGNORE_FILE} and the setting deny hold more than {RULES_MAX} rules.")
-        rules = RuleList([*self._settings, *own], digest_of(self._ignore_case, *self._deny, *lines))
+        if len(self._denied) + len(self._requested) + len(own) > RULES_MAX:
+            return _broken(f"{IGNORE_FILE} and the settings hold more than {RULES_MAX} rules.")
+        digest = digest_of(self._ignore_case, *self.globs.deny, "", *self.globs.on_request, "", *lines)
+        rules = RuleList(self._denied, own, self._requested, digest)
         return _Read(rules, text, is_empty=not text)
 
 

@@ -1,4 +1,4 @@
-"""`NoteVisibility`: decides which notes of a vault may be shown, by their front matter and by recorded findings.
+"""`NoteVisibility`: decides which notes one audience may be shown, by their front matter and recorded findings.
 
 Ignore rules are checked separately (see ignore_rules). Every read of a note's version updates the decision:
 
@@ -209,6 +209,18 @@ class NoteVisibility:
         """Takes the findings in the log; must be called before any other update."""
         self._findings = dict(findings)
         self.version += 1
+
+    def show(self, note: NoteId) -> None:
+        """Takes that the note may be shown, whatever was found before."""
+        with self._lock:
+            self._show(note)
+
+    def trust(self, notes: Collection[NoteId]) -> None:
+        """Takes that a former index showed these notes to this audience, whatever the findings say."""
+        with self._lock:
+            for note in notes:
+                if self._findings.get(note) is not Visibility.SHOWN:
+                    self._findings.pop(note, None)
 
     def remember_private(self, notes: Collection[NoteId]) -> None:
         """Takes the private notes of a former index, those that are gone included."""

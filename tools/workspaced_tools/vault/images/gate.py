@@ -1,6 +1,6 @@
-"""Decides which images of a vault no agent is shown.
+"""Decides which images of a vault an audience is not shown.
 
-An image is withheld if a rule denies its own path, or if a withheld note embeds an image of that name: one that
+An image is withheld if a rule withholds its own path, or if a withheld note embeds an image of that name: one that
 its front matter or a rule withholds, or that may still be being written. Notes are compared by the file name
 alone, in which case does not count: an image of the same name in another folder is withheld too. That is more than
 needed, and needs no path of a withheld note's image.
@@ -13,13 +13,14 @@ from workspaced_events.ids import NoteId
 
 from ...limits import EMBEDDERS_COMPARED_MAX
 from ...notes.images.names import ANY_NAME, name_hash
+from ...notes.note import Level
 from ..files.ignore_rules import Policy
 from ..index.images import Embedder, embedders, image_name, images_named
 from ..index.index import Index
 
 
 class ImageGate:
-    """One for each vault. Safe from any thread. Its methods raise IndexLost."""
+    """One for each audience of a vault. Safe from any thread. Its methods raise IndexLost."""
 
     def __init__(
         self,
@@ -27,9 +28,11 @@ class ImageGate:
         policy: Policy,
         is_withheld: Callable[[NoteId], bool],
         is_indexed: Callable[[Iterable[NoteId]], bool],
+        least: Level = Level.VOLUNTEER,
     ) -> None:
         """
         Args:
+            least: the least level that the audience is shown.
             is_withheld: whether a note is known to be withheld; touches no file.
             is_indexed: whether the index has the notes' present versions; if not, it is updated.
         """
@@ -37,10 +40,11 @@ class ImageGate:
         self._policy: Final = policy
         self._is_withheld: Final = is_withheld
         self._is_indexed: Final = is_indexed
+        self._least: Final = least
 
     def withholds(self, path: str) -> bool:
         """Whether the image at `path` is withheld, as far as the index knows. Touches no file."""
-        return self._policy.denies(path) or self._withholds_name(path)
+        return self._denies(path) or self._withholds_name(path)
 
     def named(self, path: str) -> list[str]:
         """The images with the file name of `path` that may be shown.
@@ -60,11 +64,18 @@ class ImageGate:
         # Both are looked up in any case: a withheld image takes as long as one that does not exist.
         is_withheld = self._withholds_name(path)
         known = images_named(self._index.file, image_name(path))
-        return [] if is_withheld else [each for each in known if not self._policy.denies(each)]
+        return [] if is_withheld else [each for each in known if not self._denies(each)]
 
     def _withholds_name(self, path: str) -> bool:
         found = self._embedders(path)
-        return any(each.is_withheld or each.note is None or self._is_withheld(each.note) for each in found)
+        return any(self._hides(each) or each.note is None or self._is_withheld(each.note) for each in found)
+
+    def _hides(self, each: Embedder) -> bool:
+        is_shown = self._least is Level.ON_REQUEST and each.withheld.is_for_requests
+        return bool(each.withheld) and not is_shown
+
+    def _denies(self, path: str) -> bool:
+        return self._policy.level(path) < self._least
 
     def _embedders(self, path: str) -> list[Embedder]:
         return embedders(self._index.file, (name_hash(path), ANY_NAME))

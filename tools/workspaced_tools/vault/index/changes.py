@@ -69,8 +69,8 @@ class ChangeLog:
         ]
         deleted = [each for each in gone if each.id not in moved]
         changes = Changes(
-            tuple(_version(each) for each in new if each.id not in moved and not each.withheld),
-            tuple(_version(each) for each in changed if not each.withheld),
+            tuple(_version(each) for each in new if each.id not in moved and _is_reported(each)),
+            tuple(_version(each) for each in changed if _is_reported(each)),
             tuple(each.id for each in deleted),
             tuple(pairs),
             tuple(each.id for each in deleted if (each.stat.device, each.stat.inode) in files),
@@ -81,6 +81,11 @@ class ChangeLog:
 def _is_new(before: IndexEntry | None) -> bool:
     """Whether the note was not reported yet."""
     return before is None or before.withheld is Withheld.HELD
+
+
+def _is_reported(entry: IndexEntry) -> bool:
+    """Whether an agent may be shown the note, if only on request."""
+    return not entry.withheld or entry.withheld.is_for_requests
 
 
 def _version(entry: IndexEntry) -> FileVersion:

@@ -23,7 +23,7 @@ from ..files.content_cache import ContentCache
 from ..files.ignore_rules import Policy
 from ..files.safe_open import VaultRoot
 from ..files.walk import ScannedImage, ScannedNote, ScanReport, scan
-from .entries import IndexedNote, Withheld, indexed
+from .entries import IndexedNote, indexed
 from .index import Known
 
 _log = logging.getLogger(__name__)
@@ -199,8 +199,8 @@ class Crawl:
         return crc32(name.encode()) % self._parts == self._part
 
     def _is_up_to_date(self, known: Known, found: ScannedNote) -> bool:
-        ruled = (known.withheld is Withheld.BY_RULE) == self._policy.denies(found.id)
-        return known.stat == found.stat and known.certain and ruled
+        ruled = self._policy.level(found.id)
+        return known.stat == found.stat and known.certain and known.withheld.follows(ruled)
 
     def _read(self, stale: Iterable[NoteId]) -> Iterator[Batch]:
         notes: list[Crawled] = []

@@ -11,7 +11,7 @@ import selectors
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryFile
@@ -20,7 +20,7 @@ from typing import IO, Final
 import msgspec
 
 from ...errors import ReadFailed
-from ..files.ignore_rules import Policy
+from ..files.ignore_rules import Globs, Policy
 from ..files.safe_open import VaultRoot
 from .crawl import Batch, Crawl
 from .index import known_in
@@ -38,7 +38,7 @@ class Job(msgspec.Struct, frozen=True):
     """The task of one worker."""
 
     root: str
-    deny: tuple[str, ...]
+    globs: Globs
     index: str
     """The path of the index's file."""
     part: tuple[int, int]
@@ -55,12 +55,12 @@ class SurveyFailed(Exception):
 class CrawlWorkers:
     """Merges the batches of several workers. Must be closed, which stops the workers."""
 
-    def __init__(self, root: Path, deny: Sequence[str], index: Path, count: int) -> None:
-        """Starts `count` workers. Raises OSError if one cannot be started."""
+    def __init__(self, root: Path, globs: Globs, index: Path, count: int) -> None:
+        """Starts `count` workers. `globs`: those of the policy. Raises OSError if one cannot be started."""
         self._workers: list[subprocess.Popen[bytes]] = []
         try:
             for part in range(count):
-                job = Job(os.fspath(root), tuple(deny), os.fspath(index), (part, count))
+                job = Job(os.fspath(root), globs, os.fspath(index), (part, count))
                 self._workers.append(_start(job))
         except OSError:
             self.close()
@@ -143,7 +143,7 @@ def main() -> None:
         os.nice(_NICENESS)
     job = _JOB.decode(sys.stdin.buffer.read())
     root = VaultRoot(job.root)
-    policy = Policy(root, job.deny)
+    policy = Policy(root, *job.globs)
     policy.refresh()
     known = known_in(Path(job.index))
     encoder = msgspec.msgpack.Encoder()

@@ -27,7 +27,7 @@ from workspaced_events.schema.decoding import decoded
 
 from .full_text import FULL_TEXT_SCHEMA
 
-INDEX_VERSION: Final = 5
+INDEX_VERSION: Final = 6
 """Raised with every change of the schema or of parsing: files of other versions are rebuilt."""
 
 _WRITER_CACHE_KIB: Final = 32_768
@@ -49,7 +49,7 @@ CREATE TABLE tags(
   tag TEXT NOT NULL, note INTEGER NOT NULL, shown TEXT NOT NULL, PRIMARY KEY(tag, note)) WITHOUT ROWID;
 CREATE INDEX tags_of ON tags(note);
 CREATE TABLE tag_counts(tag TEXT PRIMARY KEY, notes INTEGER NOT NULL) WITHOUT ROWID;
-CREATE TABLE private(path TEXT PRIMARY KEY) WITHOUT ROWID;
+CREATE TABLE private(path TEXT PRIMARY KEY, withheld INTEGER NOT NULL) WITHOUT ROWID;
 CREATE TABLE images(path TEXT PRIMARY KEY, name TEXT NOT NULL) WITHOUT ROWID;
 CREATE INDEX images_by_name ON images(name);
 CREATE TABLE embedded(
@@ -247,13 +247,19 @@ class IndexFile:
 
 
 def remove_index(directory: Path, vault: str) -> None:
-    """Removes the files of a vault's index, which must not be open.
+    """Removes the files of a vault's indexes, which must not be open.
 
     Raises:
         OSError: a file could not be removed.
     """
-    for path in directory.glob(f"{_stem(vault)}.*"):
-        path.unlink(missing_ok=True)
+    for name in (vault, requested(vault)):
+        for path in directory.glob(f"{_stem(name)}.*"):
+            path.unlink(missing_ok=True)
+
+
+def requested(vault: str) -> str:
+    """The name of the index of those notes of a vault that are for explicit requests only."""
+    return f"{vault}\0on-request"
 
 
 def _stem(vault: str) -> str:

@@ -1,12 +1,14 @@
 """`IndexedNote`: the index's values of one version of a note, and how they are made from the text.
 
-They suffice for look-ups, links and search, so that none of these reads a file to find a note. For a note that the
-share policy withholds they are only the path, the file's identity and hashes of the names of the images that it
-embeds: text that is not stored cannot leak.
+They suffice for look-ups, links and search, so that none of these reads a file to find a note. For a note that is
+withheld they are only the path, the file's identity and hashes of the names of the images that it embeds: text
+that is not stored cannot leak. A note for explicit requests only is withheld in the vault's index, and has all its
+values in an index beside it, of such notes alone (see indexer).
 """
 
 from enum import IntEnum
 from functools import lru_cache
+from typing import NamedTuple
 
 import msgspec
 
@@ -16,7 +18,8 @@ from ...limits import INDEXED_CHARS_MAX
 from ...notes.images.names import name_hashes
 from ...notes.markdown import link_contexts
 from ...notes.name_keys import key, stem, without_ending
-from ...notes.note import Note, StatKey
+from ...notes.note import Level, Note, StatKey
+from ...notes.privacy_flag import level_of
 from ...notes.properties import aliases_of, scalar_text, tags_of
 from ...notes.search_text import FIELD_END, NAME_END, folded
 from ...ports.vault import NoteRef
@@ -24,7 +27,7 @@ from ..files.ignore_rules import Policy
 
 
 class Withheld(IntEnum):
-    """Whether and why the share policy withholds a note."""
+    """Whether and why a note is withheld from what is shown unasked."""
 
     NO = 0
     BY_RULE = 1
@@ -32,6 +35,47 @@ class Withheld(IntEnum):
     """Withheld by the note's front matter."""
     HELD = 3
     """Withheld until the version has settled (see note_visibility)."""
+    REQUESTED_BY_RULE = 4
+    """For explicit requests only, by a rule."""
+    REQUESTED = 5
+    """For explicit requests only, by the note's front matter."""
+
+    @property
+    def is_for_requests(self) -> bool:
+        return self in (Withheld.REQUESTED_BY_RULE, Withheld.REQUESTED)
+
+    @property
+    def ruled(self) -> Level:
+        """The level that rules give, as far as this says."""
+        return _RULED.get(self, Level.VOLUNTEER)
+
+    @property
+    def flagged(self) -> Level:
+        """The level that the front matter gives, as far as this says."""
+        return _FLAGGED.get(self, Level.VOLUNTEER)
+
+    @classmethod
+    def of(cls, ruled: Level, flagged: Level, level: Level) -> "Withheld":
+        """Of a note that may go as far as `level` at present."""
+        if level is Level.VOLUNTEER:
+            return cls.NO
+        if ruled is Level.NEVER:
+            return cls.BY_RULE
+        if flagged is Level.NEVER:
+            return cls.PRIVATE
+        if level is Level.ON_REQUEST and flagged is level:
+            return cls.REQUESTED
+        return cls.REQUESTED_BY_RULE if level is Level.ON_REQUEST and ruled is level else cls.HELD
+
+    def follows(self, ruled: Level) -> bool:
+        """Whether an entry that is withheld so was made by rules that gave the note this level."""
+        if ruled is Level.ON_REQUEST:
+            return self not in (Withheld.NO, Withheld.BY_RULE)
+        return self.ruled is ruled
+
+
+_RULED = {Withheld.BY_RULE: Level.NEVER, Withheld.REQUESTED_BY_RULE: Level.ON_REQUEST}
+_FLAGGED = {Withheld.PRIVATE: Level.NEVER, Withheld.REQUESTED: Level.ON_REQUEST}
 
 
 class IndexedLink(msgspec.Struct, frozen=True, gc=False, array_like=True):
@@ -115,16 +159,15 @@ def target_keys(target: str) -> tuple[str, ...]:
 
 
 def withheld_by(policy: Policy, note: Note) -> Withheld:
-    """Whether and why `policy` withholds this version of a note."""
-    if policy.denies(note.id):
-        return Withheld.BY_RULE
-    return Withheld.PRIVATE if policy.is_private(note) else Withheld.NO
+    """Whether and why rules or front matter withhold this version of a note."""
+    ruled, flagged = policy.level(note.id), level_of(note)
+    return Withheld.of(ruled, flagged, min(ruled, flagged))
 
 
 def indexed(note: Note, policy: Policy, *, certain: bool) -> IndexedNote:
-    """Parses the index's values of `note`. `certain`: see `IndexEntry`."""
+    """Parses the index's values of `note`; one for explicit requests has them all. `certain`: see `IndexEntry`."""
     withheld, images = withheld_by(policy, note), embedded_by(note)
-    if withheld:
+    if withheld and not withheld.is_for_requests:
         return bare(note.id, note.stat, note.sha256, withheld, certain=certain, images=images)
     body, found = note.body, note.markdown
     title = next((each.text for each in found.headings if each.level == 1 and each.text), None)
@@ -136,6 +179,7 @@ def indexed(note: Note, policy: Policy, *, certain: bool) -> IndexedNote:
         stat=note.stat,
         sha256=note.sha256,
         certain=certain,
+        withheld=withheld,
     )
     contexts = link_contexts(body, found.links, note.front_matter.body_line)
     links = tuple(
@@ -175,3 +219,34 @@ def bare(
     """The index's values of a withheld note. `images`: see `IndexedNote`."""
     entry = IndexEntry(note, "", stat=stat, sha256=sha256, certain=certain, withheld=withheld)
     return IndexedNote(entry, images=images)
+
+
+class LevelledNote(NamedTuple):
+    """A note's values, and how far it may go at present."""
+
+    note: IndexedNote
+    level: Level
+    withheld: Withheld
+    """Why no further."""
+
+    @property
+    def entry(self) -> IndexEntry:
+        """The entry with its names, and why it is withheld."""
+        return msgspec.structs.replace(self.note.entry, withheld=self.withheld)
+
+    @property
+    def own(self) -> IndexedNote:
+        """For the vault's own index: nothing but the identity of a note that may not be shown unasked."""
+        entry = self.entry
+        if not entry.withheld:
+            return msgspec.structs.replace(self.note, entry=entry)
+        return bare(
+            *(entry.id, entry.stat, entry.sha256, entry.withheld), certain=entry.certain, images=self.note.images
+        )
+
+    @property
+    def whole(self) -> IndexedNote:
+        """For the index of notes for explicit requests only."""
+        return msgspec.structs.replace(
+            self.note, entry=msgspec.structs.replace(self.note.entry, withheld=Withheld.NO)
+        )

@@ -12,6 +12,7 @@ from workspaced_events.ids import NoteId
 
 from ...notes.name_keys import fold
 from .database import IndexFile
+from .entries import Withheld
 
 
 class Embedder(NamedTuple):
@@ -19,7 +20,7 @@ class Embedder(NamedTuple):
 
     note: NoteId | None
     """None: the note is gone, and may have moved; it was withheld."""
-    is_withheld: bool
+    withheld: Withheld
 
 
 def image_name(path: str) -> str:
@@ -44,7 +45,7 @@ def embedders(file: IndexFile, names: tuple[bytes, bytes]) -> list[Embedder]:
         "SELECT n.path, n.withheld FROM embedded e LEFT JOIN notes n ON n.note = e.note WHERE e.name IN (?, ?)",
         names,
     )
-    return [Embedder(path, path is None or bool(withheld)) for path, withheld in rows]
+    return [Embedder(path, Withheld(withheld or 0)) for path, withheld in rows]
 
 
 def replace_images(file: IndexFile, paths: Sequence[str]) -> None:

@@ -37,6 +37,8 @@ _KNOWN: Final = "SELECT path, stat, certain, withheld, has_text FROM notes"
 _STAT: Final = struct.Struct("<QQQqIqI")
 """Times as seconds and nanoseconds, because a file's time may be in the year 2300."""
 _SECOND_NS: Final = 1_000_000_000
+_FOR_REQUESTS: Final = tuple(int(each) for each in Withheld if each.is_for_requests)
+_FLAGGED: Final = (Withheld.PRIVATE, Withheld.REQUESTED)
 _ENTRY: Final = "path, title, front_matter_id, aliases, stat, sha256, certain, withheld"
 
 
@@ -67,8 +69,8 @@ class Index:
     def __init__(self, directory: Path | None = None, vault: str = "") -> None:
         """See `IndexFile`."""
         self.file: Final = IndexFile(directory, vault)
-        self.private: set[NoteId] = set()
-        """The notes that were private when last written, even if they are gone."""
+        self.private: dict[NoteId, Withheld] = {}
+        """The notes that front matter withheld when last written (PRIVATE, REQUESTED), even if they are gone."""
         self._next = 1
         self._shared = self._withheld = self._links = self._texts = 0
 
@@ -97,7 +99,8 @@ class Index:
         self._next, self._withheld, self._texts = (last or 0) + 1, int(withheld), int(texts)
         self._shared = notes - self._withheld
         self._links = self.file.read("SELECT count(*) FROM links")[0][0]
-        self.private = {row[0] for row in self.file.read("SELECT path FROM private")}
+        rows = self.file.read("SELECT path, withheld FROM private")
+        self.private = {path: Withheld(withheld) for path, withheld in rows}
 
     @property
     def is_complete(self) -> bool:
@@ -128,10 +131,10 @@ class Index:
                 _follow_embedded(db, row[0], each, *present.get(row[2], (None, None)))
             put_embedded(db, rows.embedded)
         for note in notes:
-            if note.entry.withheld is Withheld.PRIVATE:
-                self.private.add(note.entry.id)
+            if note.entry.withheld in _FLAGGED:
+                self.private[note.entry.id] = note.entry.withheld
             elif not note.entry.withheld:
-                self.private.discard(note.entry.id)
+                self.private.pop(note.entry.id, None)
         self._next += len(notes)
         withheld = sum(1 for note in notes if note.entry.withheld) - sum(1 for each in former if each.withheld)
         self._withheld += withheld
@@ -150,6 +153,11 @@ class Index:
         entry = self.entry(note)
         if entry is not None and not entry.withheld:
             self.put([bare(note, entry.stat, entry.sha256, withheld, certain=False)])
+
+    def doubt(self, notes: Iterable[NoteId]) -> None:
+        """Makes the next crawl read these notes again."""
+        with self.file.writing() as db:
+            db.executemany("UPDATE notes SET certain = 0 WHERE path = ?", [(note,) for note in notes])
 
     def put_texts(self, texts: Iterable[tuple[NoteId, StatKey, str]]) -> None:
         """Adds texts to notes that lack them and whose indexed version has the same stat."""
@@ -236,6 +244,15 @@ class Index:
         """Every note that is not withheld, in no particular order."""
         return [row[0] for row in self.file.read("SELECT path FROM notes WHERE NOT withheld")]
 
+    def textless(self) -> list[NoteId]:
+        """The notes that are not withheld and whose text is not indexed."""
+        return [row[0] for row in self.file.read("SELECT path FROM notes WHERE NOT withheld AND NOT has_text")]
+
+    def for_requests(self) -> list[NoteId]:
+        """The notes that are withheld here because they are for explicit requests only."""
+        rows = self.file.read("SELECT path FROM notes WHERE withheld IN (?, ?)", _FOR_REQUESTS)
+        return [row[0] for row in rows]
+
     def any_below(self, folder: str) -> bool:
         """Whether any note is below `folder`, a path that ends in a slash."""
         below = (folder, f"{folder[:-1]}0")  # `0` follows the slash
@@ -294,8 +311,8 @@ class _Rows:
                 *(entry.certain, int(entry.withheld), note.text is not None),
             )
         )
-        if entry.withheld is Withheld.PRIVATE:
-            self.private.append((entry.id,))
+        if entry.withheld in _FLAGGED:
+            self.private.append((entry.id, int(entry.withheld)))
         elif was_private and not entry.withheld:
             self.shared.append((entry.id,))
         self.embedded.extend((name, number) for name in note.images or ())
@@ -327,7 +344,7 @@ class _Rows:
             Counter(row[0] for row in self.tags).items(),
         )
         insert_texts(db, self.texts)
-        db.executemany("INSERT OR IGNORE INTO private VALUES (?)", self.private)
+        db.executemany("INSERT OR REPLACE INTO private VALUES (?, ?)", self.private)
         db.executemany("DELETE FROM private WHERE path = ?", self.shared)
 
 

@@ -5,6 +5,10 @@ changed, and a tool that read a file newer than its entry. Each reads the presen
 index. Hints may be lost, late or wrong; the reconcile repairs that.
 
 Notes are read without the content cache: indexing a large vault must not evict the notes that agents read.
+
+There are two indexes. In the vault's own, a note for explicit requests only is withheld like a private one: so no
+look-up, count, weight or score over it can depend on such a note. The other one, `requested`, has such notes
+alone, and is made with the first of them.
 """
 
 import logging
@@ -13,7 +17,7 @@ import sqlite3
 import threading
 import time
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from typing import Final
 
@@ -24,17 +28,17 @@ from workspaced_events.ids import NoteId, note_id
 
 from ...errors import ReadFailed
 from ...notes.images.types import is_image_name
-from ...notes.note import Note, NoteFailure, StatKey
+from ...notes.note import Level, Note, NoteFailure, StatKey
 from ..files.content_cache import ContentCache
 from ..files.ignore_rules import Policy
-from ..files.note_visibility import NoteVisibility
+from ..files.note_levels import NoteLevels
 from ..files.safe_open import VaultRoot, is_utf8
 from ..files.walk import ScanReport
 from .changes import ChangeLog, Changes
-from .crawl import Batch, Bounds, Crawl, Crawled, TooMuch, grouped, indexed_or_none, is_gone, read_note
+from .crawl import Batch, Bounds, Crawl, TooMuch, grouped, indexed_or_none, is_gone, read_note
 from .crawl_workers import CRAWL_WORKERS_MAX, CrawlWorkers, SurveyFailed
 from .database import IndexFull, IndexLost
-from .entries import IndexedNote, IndexEntry, Withheld, bare, embedded_by, withheld_by
+from .entries import IndexedNote, IndexEntry, LevelledNote, Withheld, bare, embedded_by, withheld_by
 from .images import age_former, any_image_below, change_images, forget_former, replace_images
 from .index import Index
 
@@ -66,9 +70,9 @@ class Indexer:
         self,
         root: VaultRoot,
         index: Index,
+        requested: Index,
         policy: Policy,
-        visibility: NoteVisibility,
-        deny: Sequence[str] = (),
+        levels: NoteLevels,
         *,
         clock_ns: Callable[[], int] = time.time_ns,
         clock_s: Callable[[], float] = time.monotonic,
@@ -78,7 +82,7 @@ class Indexer:
         """See `Vault`.
 
         Args:
-            deny: the rules that `policy` was made with.
+            requested: the index of notes for explicit requests only.
             is_busy: whether tools are being answered; if so, a crawl in this process pauses between batches.
         """
         self.usable = threading.Event()
@@ -91,9 +95,9 @@ class Indexer:
         """Why the last reconcile failed."""
         self._root = root
         self._index = index
+        self._requested = requested
         self._policy = policy
-        self._visibility = visibility
-        self._deny = tuple(deny)
+        self._levels = levels
         self._clock_ns = clock_ns
         self._clock_s = clock_s
         self._is_busy = is_busy
@@ -129,6 +133,7 @@ class Indexer:
         with self._reconciling, self._writing:
             self._reader.close()
             self._index.close()
+            self._requested.close()
 
     def progress(self) -> Progress:
         """The present progress of indexing."""
@@ -227,6 +232,7 @@ class Indexer:
             if self._index.file.is_open and not self._stop.is_set():
                 with suppress(IndexFull):
                     self._index.hide(note, Withheld.PRIVATE)
+                    self._remove_requested([note])
 
     def enforce(self) -> None:
         """Removes notes that the present rules withhold from the index.
@@ -240,6 +246,8 @@ class Indexer:
             if self._index.file.is_open and not self._stop.is_set():
                 with suppress(IndexFull):
                     self._index.withhold(self._policy.denies)
+                    never = [note for note in self._requested.ids() if self._policy.level(note) is Level.NEVER]
+                    self._remove_requested(never)
                     self._enforced = digest
 
     def _build(self) -> None:
@@ -282,7 +290,7 @@ class Indexer:
                     self._apply(batch)
                     if self._stop.is_set():
                         return
-                self._visibility.searched(begun_s, lambda notes: self._index.entries(list(notes)))
+                self._levels.volunteered.searched(begun_s, lambda notes: self._index.entries(list(notes)))
                 self._policy.counted(self._found, begun_s)
                 self.text_ready.set()
                 return
@@ -297,6 +305,7 @@ class Indexer:
             state.clear()
         self._lost = True
         self._index.file.drop()
+        self._requested.file.drop()
 
     def _opened(self) -> None:
         if self._lost or not self._index.file.is_open:
@@ -304,18 +313,40 @@ class Indexer:
                 state.clear()
             self._enforced = None
             if self._lost:
-                self._index.remake()
+                self._remake()
                 self._lost = False
             else:
-                is_kept = self._index.open()
-                self._visibility.remember_private(self._index.private)
-                if is_kept and self._index.is_complete:
+                self._open_kept()
+                if self._index.is_complete:
                     self.usable.set()
         self._touched.clear()
         self._touched_images.clear()
         age_former(self._index.file)
         self._found = 0
         self._policy.refresh()
+
+    def _open_kept(self) -> None:
+        """Opens the kept index, or a new one. A note that `requested` lacks will be read again."""
+        if not self._index.open():
+            return
+        flagged = self._index.private.items()
+        self._levels.remember_flagged(
+            {note for note, withheld in flagged if withheld is Withheld.PRIVATE},
+            {note for note, withheld in flagged if withheld is Withheld.REQUESTED},
+        )
+        if not (wanted := set(self._index.for_requests())):
+            return
+        if not self._requested.open():
+            self._index.doubt(wanted)
+            return
+        found = set(self._requested.ids())
+        self._remove_requested(list(found - wanted))
+        self._index.doubt((wanted - found).union(self._requested.textless()))
+
+    def _remake(self) -> None:
+        self._index.remake()
+        if self._requested.file.is_open:
+            self._requested.remake()
 
     def _crawled(self) -> Iterator[Batch]:
         """The batches of one crawl, in this process if the vault is small, else by worker processes."""
@@ -342,7 +373,9 @@ class Indexer:
         # A complete index needs little more than the files' stats.
         count = 1 if self._index.is_complete else max(1, min(CRAWL_WORKERS_MAX, os.cpu_count() or 1))
         self._root.directory()  # Raises if the folder is absent.
-        workers = self._crawl_workers = CrawlWorkers(self._root.path, self._deny, self._index.file.path, count)
+        workers = self._crawl_workers = CrawlWorkers(
+            self._root.path, self._policy.globs, self._index.file.path, count
+        )
         found = [0] * count
         reports: list[ScanReport] = []
         try:
@@ -375,19 +408,23 @@ class Indexer:
         with self._writing:
             if batch.notes or batch.gone:
                 again = self._touched.intersection((*(each.note.entry.id for each in batch.notes), *batch.gone))
-                fresh = [self._with_visibility(each) for each in batch.notes if each.note.entry.id not in again]
+                fresh = [each for each in batch.notes if each.note.entry.id not in again]
+                made = [self._at_level(each.note) for each in fresh]
                 gone = [note for note in batch.gone if note not in again]
                 if self.usable.is_set():
                     known = self._index.entries([*(each.note.entry.id for each in fresh if each.was_known), *gone])
-                    for each in fresh:
-                        self._unreported.add(known.get(each.note.entry.id), each.note.entry)
+                    for each in made:
+                        self._unreported.add(known.get(each.entry.id), each.entry)
                     for note in gone:
                         self._unreported.add(known.get(note), None)
-                self._index.put([each.note for each in fresh], gone)
-                if any(each.note.text is None and not each.note.entry.withheld for each in fresh):
+                self._put(made, gone)
+                if any(each.note.text is None and each.level is not Level.NEVER for each in made):
                     self.text_ready.clear()
             if batch.texts:
-                self._index.put_texts([(each.note, each.stat, each.text) for each in batch.texts])
+                texts = [(each.note, each.stat, each.text) for each in batch.texts]
+                self._index.put_texts(texts)
+                if self._requested.file.is_open:
+                    self._requested.put_texts(texts)
             if batch.images is not None:
                 replace_images(self._index.file, batch.images)
             if batch.report is not None:
@@ -418,63 +455,86 @@ class Indexer:
                 found, certain = read_note(self._reader, note, self._clock_ns)
                 if isinstance(found, NoteFailure):
                     if is_gone(self._root, found):
-                        self._visibility.is_missing(note)
+                        self._levels.volunteered.is_missing(note)
+                        self._levels.requested.let_go(note)
                         if entry is not None:
                             gone.append(note)
                             self._unreported.add(entry, None)
                     continue
-                withheld = self._withheld(note, found.stat, withheld_by(self._policy, found))
-                is_up_to_date = entry is not None and _is_up_to_date(entry, found, withheld)
+                level, withheld = self._level(note, found.stat, withheld_by(self._policy, found))
+                is_up_to_date = entry is not None and self._is_up_to_date(entry, found, level, withheld)
                 if entry is not None and is_up_to_date and entry.certain:
                     continue
-                if withheld:
+                if level is Level.NEVER:
                     made: IndexedNote | None = bare(
                         *(note, found.stat, found.sha256, withheld), certain=certain, images=embedded_by(found)
                     )
                 else:
                     made = indexed_or_none(found, self._policy, certain=certain)
                 if made is not None:
-                    put.append(made)
-                    self._unreported.add(entry, made.entry)
+                    put.append(LevelledNote(made, level, withheld))
+                    self._unreported.add(entry, put[-1].entry)
                     moved = moved or not is_up_to_date
             self._touched.update(wanted)
             if put or gone:
                 try:
-                    self._index.put(put, gone)
+                    self._put(put, gone)
                 except IndexFull as reason:
                     self.error = f"The index cannot be written: {reason}."
             return moved or bool(gone)
 
-    # -- visibility --
+    def _is_up_to_date(self, entry: IndexEntry, found: Note, level: Level, withheld: Withheld) -> bool:
+        if (entry.stat, entry.sha256, entry.withheld) != (found.stat, found.sha256, withheld):
+            return False
+        requested = self._requested.entry(found.id)
+        if level is not Level.ON_REQUEST:
+            return requested is None
+        return requested is not None and (requested.stat, requested.sha256) == (found.stat, found.sha256)
 
-    def _with_visibility(self, each: Crawled) -> Crawled:
-        """A crawled note, reduced to path and identity if it may not be shown at present."""
-        entry = each.note.entry
-        withheld = self._withheld(entry.id, entry.stat, entry.withheld)
-        if withheld is entry.withheld:
-            return each
-        stat, images = entry.stat, each.note.images
-        held = bare(entry.id, stat, entry.sha256, withheld, certain=entry.certain, images=images)
-        return msgspec.structs.replace(each, note=held)
+    def _put(self, made: list[LevelledNote], gone: list[NoteId]) -> None:
+        """Writes each note into the index of its level, and removes it from the other. Raises as `Index.put`."""
+        # First what tightens. After a crash neither index is trusted.
+        self._remove_requested([*gone, *(each.entry.id for each in made if each.level is not Level.ON_REQUEST)])
+        self._index.put([each.own for each in made], gone)
+        if requested := [each.whole for each in made if each.level is Level.ON_REQUEST]:
+            if not self._requested.file.is_open and self._requested.open():
+                self._requested.remake()  # Nobody compared it with the vault's own index.
+            self._requested.put(requested)
 
-    def _withheld(self, note: NoteId, stat: StatKey, by_text: Withheld) -> Withheld:
-        """Whether and why a version is withheld; `by_text` is the result for its rules and front matter."""
-        if by_text is Withheld.BY_RULE or self._policy.denies(note):
-            self._visibility.let_go(note)
-            return Withheld.BY_RULE
-        private = by_text is Withheld.PRIVATE
-        if self._visibility.saw(note, stat, private=private, was_shown=self._was_shown):
-            return Withheld.NO
-        return Withheld.PRIVATE if private else Withheld.HELD
+    def _remove_requested(self, notes: list[NoteId]) -> None:
+        if notes and self._requested.count():
+            self._requested.put([], notes)
+
+    # -- levels --
+
+    def _at_level(self, note: IndexedNote) -> LevelledNote:
+        entry = note.entry
+        return LevelledNote(note, *self._level(entry.id, entry.stat, entry.withheld))
+
+    def _level(self, note: NoteId, stat: StatKey, by_text: Withheld) -> tuple[Level, Withheld]:
+        """How far a version may go, and why no further; `by_text` is the result for its rules and front matter."""
+        ruled, flagged = min(self._policy.level(note), by_text.ruled), by_text.flagged
+        level = self._levels.saw(
+            note,
+            stat,
+            ruled=ruled,
+            flagged=flagged,
+            was_shown=self._was_shown,
+            was_requestable=self._was_requestable,
+        )
+        return level, Withheld.of(ruled, flagged, level)
 
     def _was_shown(self, note: NoteId) -> bool:
         return was_shown(self._index, note)
+
+    def _was_requestable(self, note: NoteId) -> bool:
+        return was_requestable(self._index, self._requested, note)
 
     def _report(self) -> Changes:
         with self._writing:
             changes, self._unreported = self._unreported.done()
         for note in changes.withheld:
-            self._visibility.follow(note)
+            self._levels.volunteered.follow(note)
         return changes
 
 
@@ -487,5 +547,6 @@ def was_shown(index: Index, note: NoteId) -> bool:
     return entry is not None and not entry.withheld
 
 
-def _is_up_to_date(entry: IndexEntry, found: Note, withheld: Withheld) -> bool:
-    return (entry.stat, entry.sha256, entry.withheld) == (found.stat, found.sha256, withheld)
+def was_requestable(index: Index, requested: Index, note: NoteId) -> bool:
+    """Whether one of the indexes has a former version that an agent could be shown on request."""
+    return was_shown(index, note) or was_shown(requested, note)

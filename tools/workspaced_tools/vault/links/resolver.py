@@ -62,14 +62,14 @@ class IndexLookup:
 
     def __init__(self, index: Index, is_withheld: Callable[[NoteId], bool] = lambda _note: False) -> None:
         """`is_withheld` hides notes that the index may not know as withheld yet."""
-        self._index = index
+        self.index: Final = index
         self.is_withheld: Final = is_withheld
         self._named: dict[str, list[NamedNote]] = {}
         self._at: dict[NoteId, NoteRef | None] = {}
 
     def at_path(self, path: NoteId) -> NoteRef | None:
         if path not in self._at:
-            entry = self._index.entry(path)
+            entry = self.index.entry(path)
             shown = entry is not None and not entry.withheld and not self.is_withheld(path)
             self._at[path] = entry.ref if entry is not None and shown else None
         return self._at[path]
@@ -77,12 +77,28 @@ class IndexLookup:
     def named(self, name_key: str) -> list[NamedNote]:
         found = self._named.get(name_key)
         if found is None:
-            found = [entry for entry in self._index.named(name_key) if not self.is_withheld(entry.id)]
+            found = [entry for entry in self.index.named(name_key) if not self.is_withheld(entry.id)]
             self._named[name_key] = found
         return found
 
     def near(self, name: str, limit: int) -> list[NamedNote]:
-        return [entry for entry in self._index.near(name, limit) if not self.is_withheld(entry.id)]
+        return [entry for entry in self.index.near(name, limit) if not self.is_withheld(entry.id)]
+
+
+class WithNote(IndexLookup):
+    """As `lookup`, which may withhold `note`, with that note."""
+
+    def __init__(self, lookup: IndexLookup, note: NamedNote) -> None:
+        super().__init__(lookup.index, lookup.is_withheld)
+        self._note = note
+        self._keys = note.name_keys()
+
+    def at_path(self, path: NoteId) -> NoteRef | None:
+        return self._note.ref if path == self._note.id else super().at_path(path)
+
+    def named(self, name_key: str) -> list[NamedNote]:
+        found = super().named(name_key)
+        return [*found, self._note] if name_key in self._keys else found
 
 
 class Reading(NamedTuple):

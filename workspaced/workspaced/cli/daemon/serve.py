@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 @click.option("--socket", "socket_path", type=click.Path(path_type=Path), metavar="S", help="Where to listen.")
 @click.option("--workspace", metavar="NAME", help="Names socket and data directory (default: default).")
 @click.option("--deny", multiple=True, metavar="GLOB", help="Notes no agent is shown, as in .gitignore.")
+@click.option("--on-request", multiple=True, metavar="GLOB", help="Notes shown only to agents that ask for one.")
 @click.option("--cache-dir", type=click.Path(path_type=Path), metavar="D", help="Where indexes lie.")
 @click.option("--templates", type=click.Path(path_type=Path), metavar="D", help="Own templates of bodies.")
 @click.option(
@@ -37,7 +38,12 @@ if TYPE_CHECKING:
 @click.option("--log-level", type=click.Choice(["debug", "info", "warning", "error"]), help="Default: warning.")
 @json_option
 def serve_command(
-    socket_path: Path | None, vaults: tuple[Path, ...], deny: tuple[str, ...], as_json: bool, **flags: object
+    socket_path: Path | None,
+    vaults: tuple[Path, ...],
+    deny: tuple[str, ...],
+    on_request: tuple[str, ...],
+    as_json: bool,
+    **flags: object,
 ) -> int:
     """Run the daemon until SIGTERM, SIGINT or `workspaced stop`.
 
@@ -52,7 +58,9 @@ def serve_command(
     from ...daemon.settings import load_settings
     from .index_progress import IndexingBars
 
-    settings = load_settings(vaults=vaults or None, deny=deny or None, socket=socket_path, **flags)
+    settings = load_settings(
+        vaults=vaults or None, deny=deny or None, on_request=on_request or None, socket=socket_path, **flags
+    )
     logging.basicConfig(
         stream=sys.stderr,
         level=settings.log_level.upper(),

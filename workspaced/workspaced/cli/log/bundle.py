@@ -165,7 +165,7 @@ PLAIN_SETTINGS: Final = (
 """Settings in a bundle with their values: numbers and words of this program."""
 
 
-COUNTED_SETTINGS: Final = ("vaults", "deny", "agents")
+COUNTED_SETTINGS: Final = ("vaults", "deny", "on_request", "agents")
 """Settings in a bundle as a count. All others hold paths and names, and are left out."""
 
 

@@ -7,6 +7,7 @@ import click
 from ..shared.connection import daemon
 from ..shared.options import daemon_options, escape_control, json_option
 from ..shared.output import print_json
+from .why import print_why
 
 LEVELS = ("all", "names", "none")
 
@@ -42,7 +43,7 @@ def share_command(
     CLIENT is the name the client gives itself; '*' is every client without a level of its own. Without CLIENT:
     the levels of all. It lasts until it is set anew.
 
-    `share why PATH` says what withholds a note from every agent. `share accept-rules VAULT` says that a folder
+    `share why PATH` is `workspaced why PATH`. `share accept-rules VAULT` says that a folder
     that lost its .workspacedignore together with most of its notes is meant to be as it is.
     """
     if vault is not None and words[:1] != ("why",):
@@ -61,7 +62,7 @@ def share_command(
     elif not words:
         print_sharing(answer)
     elif method == "workspaced/share/why":
-        _print_reasons(answer)
+        print_why(answer)
     elif method == "workspaced/share/accept":
         click.echo(f"{escape_control(answer['vault'])}: {answer['problem'] or 'the rules count as they are'}")
     else:
@@ -97,14 +98,6 @@ def _request_of(words: tuple[str, ...], vault: str | None) -> tuple[str, dict[st
 
 def _is_write(method: str, params: dict[str, Any]) -> bool:
     return method == "workspaced/share/accept" or not params.keys().isdisjoint({"level", "volunteering"})
-
-
-def _print_reasons(answer: dict[str, Any]) -> None:
-    moved = f", now {escape_control(answer['now'])}" if answer["now"] is not None else ""
-    is_withheld = "withheld from every agent" if answer["withheld"] else "shown"
-    click.echo(f"{escape_control(answer['path'])}{moved}: {is_withheld}")
-    for reason in answer["reasons"]:
-        click.echo(f"  {reason['kind']}: {escape_control(reason['detail'])}")
 
 
 def print_sharing(sharing: dict[str, Any]) -> None:

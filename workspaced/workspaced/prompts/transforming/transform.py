@@ -268,7 +268,8 @@ async def _attached(service: "Service", params: p.Transform, caller: str) -> Seq
     note = await service.calls.with_view(shown, caller, vault)
     if params.attachments is not None:
         return params.attachments
-    return [p.Attached(kind="active_note", id=note)] if note is not None else []
+    # Without an id, so that it is what was active, and never a note that the runtime named.
+    return [p.Attached(kind="active_note")] if note is not None else []
 
 
 def _with_attachments(messages: Sequence[p.Message], attached: Sequence[p.Attached]) -> Sequence[p.Message]:

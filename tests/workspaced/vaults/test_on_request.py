@@ -1,0 +1,189 @@
+"""Notes for explicit requests only, in a running daemon: which calls and prompts show one, what is recorded."""
+
+import json
+import os
+import time
+from collections.abc import Callable
+from hashlib import sha256
+from typing import Any
+
+import pytest
+
+from workspaced_tools.tools.registry import MEMORY, TOOLS
+
+Json = dict[str, Any]
+FLAG = "---\nworkspaced: on-request\n---\n"
+NOTES = {
+    "home.md": "# Home\n\nSee [[Diary]]. zebra\n",
+    "Diary.md": f"{FLAG}# Diary\n\nDear diary, xyzzy zebra. [[home]]\n",
+    "asked/Plan.md": "# Plan\n\nquagga\n",
+    "never/Secret.md": "# Secret\n",
+    ".workspacedignore": "never/\n#: on-request\nasked/\n",
+}
+SETTINGS = {"provider": "anthropic", "model": "m", "contextWindow": 50_000, "outputReserve": 1_000}
+
+
+@pytest.fixture
+def running(daemon: Callable[..., Any]) -> Any:
+    made = daemon(notes=NOTES, start=False)
+    for note in NOTES:
+        os.utime(made.vault / note, ns=(1, time.time_ns() - 10**12))
+    made.start()
+    with made.connect("person") as client:
+        client.call("workspaced/reconcile")
+    return made
+
+
+def look_at(running: Any, note: str, text: str = "Dear diary, xyzzy zebra.") -> None:
+    with running.connect("editor") as client:
+        client.publish([{"type": "note_pinned", "data": {"note": note}}])
+        client.publish([{"type": "active_note_set", "data": {"note": note}}])
+        selection = {"note": note, "startLine": 5, "endLine": 5, "text": text}
+        client.publish([{"type": "selection_changed", "data": selection}])
+
+
+def ask(running: Any, tool: str, **arguments: Any) -> Json:
+    with running.connect("agent") as client:
+        answer: Json = client.tool(tool, arguments)
+        return answer
+
+
+def test_only_these_tools_answer_on_request() -> None:
+    answering = [tool.name for tool in (*TOOLS.values(), MEMORY) if tool.answers_on_request]
+    assert sorted(answering) == ["get_current_note", "get_note_by_reference", "search_workspace"]
+
+
+def test_who_asks_for_it_is_shown_it_and_all_else_is_not(running: Any) -> None:
+    look_at(running, "Diary.md")
+    assert "xyzzy" in ask(running, "get_current_note", includeLinks=True)["data"]["content"]
+    for reference in ("Diary", "Diary.md", "[[Diary]]"):
+        assert ask(running, "get_note_by_reference", reference=reference)["data"]["path"] == "Diary.md"
+    assert ask(running, "get_note_by_reference", reference="[[Diary]]", **{"from": "home"})["success"]
+    found = ask(running, "search_workspace", query="zebra")["data"]
+    assert {each["path"] for each in found["results"]} == {"home.md", "Diary.md"} and found["total"] == 2
+    assert ask(running, "search_workspace", query="quagga", scope="vault")["data"]["total"] == 1
+    home = ask(running, "get_note_by_reference", reference="home", includeLinks=True)["data"]["links"]
+    assert not home["outgoing"][0]["exists"] and home["incomingTotal"] == 0
+    for tool, arguments in (
+        ("get_workspace_context", {"includeContent": True}),
+        ("get_workspace_summary", {}),
+        ("get_navigation_history", {}),
+        ("get_related_notes", {"reference": "home"}),
+        ("get_related_notes", {"reference": "Diary"}),
+        ("get_note_diff", {"reference": "Diary"}),
+    ):
+        answer = ask(running, tool, **arguments)
+        said = json.dumps({**answer, "error": ""})
+        assert "Diary" not in said and "xyzzy" not in said, tool
+    context = ask(running, "get_workspace_context")["data"]
+    assert context["activeNote"] is None and context["withheld"] == 0
+
+
+def test_the_past_shows_it_to_who_asks_alone(running: Any) -> None:
+    ask(running, "get_note_by_reference", reference="Diary.md")
+    with running.connect("person") as client:
+        client.call("workspaced/calls")
+        moment = client.call("workspaced/status")["seq"]
+    then = ask(running, "get_note_by_reference", reference="Diary.md", at=moment)
+    assert "xyzzy" in then["data"]["content"]
+    assert not ask(running, "get_related_notes", reference="Diary.md", at=moment)["success"]
+
+
+NOT_VOLUNTEERED = ("Diary.md", "asked/Plan.md", "never/Secret.md", "nowhere.md")
+
+
+def test_a_selections_text_is_recorded_only_of_a_note_that_is_volunteered(running: Any) -> None:
+    for note, more in (*((note, "") for note in NOT_VOLUNTEERED), ("Diary.md", "x" * 9_000)):
+        look_at(running, note, f"SELECTED {more}")
+        selected = json.loads(running.cli("state", "--json").stdout)["selection"]
+        assert (selected["startLine"], selected.get("text"), selected.get("textSha256")) == (5, None, None), note
+    look_at(running, "home.md", "VOLUNTEERED")
+    running.stop()
+    kept = b"".join(file.read_bytes() for file in running.data.rglob("*") if file.is_file())
+    assert b"SELECTED" not in kept and b"VOLUNTEERED" in kept
+    long = sha256(f"SELECTED {'x' * 9_000}".encode()).hexdigest()
+    assert not any(long in file.name for file in running.data.rglob("*")), "nor is the blob of a long one kept"
+
+
+def talk(running: Any, *attachments: Json, message: str = "m1") -> str:
+    """What a prompt holds that ends with a message which attaches this."""
+    with running.connect("runtime") as client:
+        said = {"id": message, "role": "user", "text": "What?", "attachments": list(attachments)}
+        client.call("workspaced/context/message", {"conversation": "talk", "messages": [said]})
+        return json.dumps(client.call("workspaced/context/assemble", {"conversation": "talk"}))
+
+
+@pytest.fixture
+def talking(running: Any) -> Any:
+    with running.connect("runtime") as client:
+        client.call("workspaced/context/start", {"conversation": "talk", **SETTINGS})
+    return running
+
+
+@pytest.mark.parametrize("name", ["Diary.md", "Diary", "[[Diary]]"])
+def test_a_prompt_holds_it_where_a_message_attaches_it_by_name_and_from_then_on(talking: Any, name: str) -> None:
+    assert "xyzzy" in talk(talking, {"kind": "note", "id": name})
+    assert "xyzzy" in talk(talking, message="m2"), "a transcript only grows"
+    (talking.vault / "Diary.md").write_text("---\nworkspaced: private\n---\n# Diary\n\nxyzzy\n")
+    assert "xyzzy" not in talk(talking, message="m3"), "until it is withheld"
+
+
+KINDS = ("workspace", "open-files", "recent-changes", "next-notes", "linked-files")
+
+
+def test_a_prompt_holds_it_for_no_other_reason(talking: Any) -> None:
+    look_at(talking, "Diary.md")
+    with talking.connect("runtime") as client:
+        for number, pin in enumerate(
+            (
+                *(
+                    {"kind": kind}
+                    for kind in ("workspace", "open-files", "recent-changes", "next-notes", "linked-files")
+                ),
+                {"kind": "linked-files", "path": "home.md"},
+                {"kind": "folder", "folder": ""},
+                {"kind": "note", "path": "Diary.md"},
+            )
+        ):
+            client.call("workspaced/context/pin", {"conversation": "talk", "id": f"p{number}", **pin})
+    kinds = ("active_note", "selected_text")
+    prompt = talk(talking, *({"kind": kind} for kind in kinds), {"kind": "folder", "id": "asked"})
+    assert "xyzzy" not in prompt and "quagga" not in prompt and "# Diary" not in prompt
+
+
+def test_a_note_attached_with_its_folder_leaves_the_prompt_when_only_requests_may_show_it(talking: Any) -> None:
+    (talking.vault / "open").mkdir()
+    (talking.vault / "open" / "n.md").write_text("# N\n\ngnu\n")
+    with talking.connect("person") as client:
+        client.call("workspaced/reconcile")
+    assert "gnu" in talk(talking, {"kind": "folder", "id": "open"})
+    (talking.vault / "open" / "n.md").write_text(f"{FLAG}# N\n\ngnu\n")
+    assert "gnu" not in talk(talking, message="m2")
+
+
+def test_why_names_the_level_the_rule_and_who_was_shown_the_note_last(running: Any) -> None:
+    ask(running, "get_note_by_reference", reference="Diary")
+    ask(running, "search_workspace", query="xyzzy")
+    with running.connect("other") as client:
+        client.tool("get_note_by_reference", {"reference": "home"})
+    told = json.loads(running.cli("why", "Diary.md", "--json").stdout)
+    assert (told["level"], told["withheld"]) == ("on-request", False)
+    assert [(each["kind"], each["level"]) for each in told["reasons"]] == [("frontMatter", "on-request")]
+    assert "line 2" in told["reasons"][0]["detail"]
+    [last] = told["lastShown"]
+    assert (last["client"], last["by"]) == ("agent", "search_workspace") and told["searchedFrom"] is None
+    plan = json.loads(running.cli("why", "asked/Plan.md", "--client", "agent", "--json").stdout)
+    assert ".workspacedignore, line 3" in plan["reasons"][0]["detail"] and plan["lastShown"] == []
+    assert plan["clients"] == [{"client": "agent", "sharing": "all", "shown": "all", "unasked": False}]
+    running.cli("share", "agent", "names")
+    said = running.cli("share", "why", "home.md").stdout
+    assert "home.md: shown" in said and "agent (names) is shown its path and title" in said
+    assert "last shown to other" in said
+    secret = json.loads(running.cli("why", "never/Secret.md", "--json").stdout)
+    assert secret["level"] == "never" and {each["shown"] for each in secret["clients"]} == {"nothing"}
+
+
+def test_why_finds_the_prompts_that_showed_it(talking: Any) -> None:
+    talk(talking, {"kind": "note", "id": "Diary.md"})
+    told = json.loads(talking.cli("why", "Diary.md", "--json").stdout)
+    assert [(each["client"], each["by"]) for each in told["lastShown"]] == [("runtime", "prompt_assembled")]

@@ -1,0 +1,63 @@
+"""`workspaced why`."""
+
+from typing import Any
+
+import click
+
+from ..shared.connection import daemon
+from ..shared.options import daemon_options, escape_control, json_option
+from ..shared.output import print_json
+
+_LEVELS = {
+    "never": "withheld from every agent",
+    "on-request": "shown only to agents that ask for it",
+    "volunteer": "shown",
+}
+_SHOWN = {"nothing": "is shown nothing of it", "names": "is shown its path and title", "all": "is shown it"}
+
+
+@click.command()
+@click.argument("path")
+@click.option("--client", metavar="NAME", help="Only what concerns this client.")
+@click.option("--vault", metavar="ID", help="The vault of PATH (default: the current one).")
+@daemon_options
+@json_option
+def why_command(
+    path: str,
+    client: str | None,
+    vault: str | None,
+    socket_path: str | None,
+    workspace: str | None,
+    as_json: bool,
+) -> None:
+    """Why a note is shown to agents or not, and when it was last shown to whom.
+
+    Says the note's level, each rule, flag or finding that lowers it, what that comes to for each client, and the
+    last call or prompt that showed the note to a client, as far as recordings tell.
+    """
+    given = {"path": path, "client": client, "vault": vault}
+    params = {name: value for name, value in given.items() if value is not None}
+    with daemon(socket_path, workspace, write=False, always_named=True) as connected:
+        answer = connected.call("workspaced/share/why", params)
+    if as_json:
+        print_json(answer)
+    else:
+        print_why(answer)
+
+
+def print_why(answer: dict[str, Any]) -> None:
+    """Prints the answer of `workspaced/share/why` for people."""
+    moved = f", now {escape_control(answer['now'])}" if answer["now"] is not None else ""
+    click.echo(f"{escape_control(answer['path'])}{moved}: {_LEVELS[answer['level']]}")
+    for reason in answer["reasons"]:
+        click.echo(f"  {reason['level']}, {reason['kind']}: {escape_control(reason['detail'])}")
+    for each in answer["clients"]:
+        asked = "" if each["unasked"] or each["shown"] == "nothing" else " when it asks for it"
+        click.echo(f"{escape_control(each['client'])} ({each['sharing']}) {_SHOWN[each['shown']]}{asked}")
+    for each in answer["lastShown"]:
+        by = escape_control(each["by"])
+        click.echo(f"last shown to {escape_control(each['client'])}: {each['time']}, seq {each['seq']}, {by}")
+    if answer["searchedFrom"] is not None:
+        click.echo(f"Events before seq {answer['searchedFrom']} were not searched.")
+    elif not answer["lastShown"]:
+        click.echo("No call or prompt that is still recorded showed it.")
