@@ -40,6 +40,7 @@ def changes(before: StateJson, after: StateJson) -> list[Change]:
             all_changes += _entries(name, _by_id(old), _by_id(new))
     if before.sharing != after.sharing:
         all_changes += _entries("sharing", before.sharing or {}, after.sharing or {}, ordered=False)
+    all_changes += _scalar("paused", before.paused or None, after.paused or None)
     all_changes += _scalar("lastUpdated", before.last_updated, after.last_updated)
     return all_changes
 
@@ -111,6 +112,7 @@ _WORDS: Final = {
     "archived": "archived",
     "vaults": "open vault",
     "sharing": "shared",
+    "paused": "paused",
     "lastUpdated": "last updated",
 }
 
@@ -160,6 +162,8 @@ def _value(value: Any) -> str:
     """A field's value, without a selection's text."""
     if value is None:
         return "none"
+    if isinstance(value, dict) and "id" not in value and "note" not in value:
+        return f"until {value['until']}" if "until" in value else "until resumed"
     if isinstance(value, dict):
         return f"{value['note']} {value['startLine']}-{value['endLine']}" if "note" in value else str(value["id"])
     return str(value)

@@ -89,7 +89,7 @@ from .registry import (
     entry as entry,
 )
 
-CATALOGUE_VERSION: Final = 9
+CATALOGUE_VERSION: Final = 10
 
 TabSource = Literal["search", "wikilink", "navigation", "history"]
 Sharing = Literal["all", "names", "none"]
@@ -306,6 +306,36 @@ class SharingSet(Data, frozen=True, gc=False):
     client: Annotated[str, Meta(min_length=1, max_length=SHARING_CLIENT_CHARS_MAX), Redact.CLIENT]
     """The name the client reports, compared case-folded; `*` means every client without a level of its own."""
     level: Sharing
+
+
+# -- the pause --
+
+
+@entry("pause_started", Publisher.DAEMON)
+class PauseStarted(Data, frozen=True, gc=False):
+    """Up to `pause_ended` nothing of what the user does is recorded, and agents are answered nothing. During a
+    pause it sets another end. Belongs to the workspace, to no vault."""
+
+    until: Annotated[str, Redact.PUBLIC] | None = None
+    """When the daemon ends the pause, in an event's form; null: the user does."""
+
+
+@entry("pause_ended", Publisher.DAEMON)
+class PauseEnded(Data, frozen=True, gc=False):
+    """Recording and answering go on; what changed on balance during the pause follows."""
+
+
+# -- views of publishers --
+
+
+@entry("view_opened", Publisher.DAEMON)
+class ViewOpened(Data, frozen=True, gc=False):
+    """The event's source shows its whole view of the vault by snapshots from now on."""
+
+
+@entry("view_closed", Publisher.DAEMON)
+class ViewClosed(Data, frozen=True, gc=False):
+    """The event's source is gone. The events before it close its tabs, and clear the note that it showed."""
 
 
 # -- erasure (privacy/erasure.py) --

@@ -60,6 +60,10 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "note_archived": {"note": "a.md"},
     "note_unarchived": {"note": "a.md"},
     "sharing_set": {"client": "agent", "level": "none"},
+    "pause_started": {"until": "2026-03-01T12:30:00.000000Z"},
+    "pause_ended": {},
+    "view_opened": {},
+    "view_closed": {},
     "tool_called": {
         "tool": "t",
         "caller": "c",

@@ -12,21 +12,22 @@ from ..prompts import params as p
 from ..service.method import Method
 from . import calls, conversations, memory, sharing
 from .daemon import Hello, Nothing, hello, reconcile, shutdown, status
+from .pause import Pause, Resume, pause, resume
 from .publish import Publish, publish, snapshot
 from .state_and_log import Log, State, log, state
 from .subscriptions import Subscribe, Unsubscribe, subscribe, unsubscribe
 from .uploads import PutBlob, put_blob
 
 METHODS: Final[dict[str, Method]] = {
-    "workspaced/hello": Method(Hello, hello),
-    "workspaced/publish": Method(Publish, publish),
-    "workspaced/state": Method(State, state),
-    "workspaced/subscribe": Method(Subscribe, subscribe),
-    "workspaced/unsubscribe": Method(Unsubscribe, unsubscribe),
-    "workspaced/snapshot": Method(Snapshot, snapshot),
-    "workspaced/log": Method(Log, log),
-    "workspaced/calls": Method(calls.Calls, calls.calls),
-    "workspaced/call": Method(calls.Call, calls.call),
+    "workspaced/hello": Method(Hello, hello, works_paused=True),
+    "workspaced/publish": Method(Publish, publish, works_paused=True),
+    "workspaced/state": Method(State, state, works_paused=True),
+    "workspaced/subscribe": Method(Subscribe, subscribe, works_paused=True),
+    "workspaced/unsubscribe": Method(Unsubscribe, unsubscribe, works_paused=True),
+    "workspaced/snapshot": Method(Snapshot, snapshot, works_paused=True),
+    "workspaced/log": Method(Log, log, works_paused=True),
+    "workspaced/calls": Method(calls.Calls, calls.calls, works_paused=True),
+    "workspaced/call": Method(calls.Call, calls.call, works_paused=True),
     "workspaced/blob/put": Method(PutBlob, put_blob),
     "workspaced/context/start": Method(p.Start, conversations.start),
     "workspaced/context/agents": Method(p.Agents, conversations.agents),
@@ -37,20 +38,22 @@ METHODS: Final[dict[str, Method]] = {
     "workspaced/context/transform": Method(p.Transform, conversations.transform, is_cancellable=True),
     "workspaced/context/cite": Method(p.Cite, conversations.cite),
     "workspaced/context/plan": Method(p.Plan, conversations.plan),
-    "workspaced/context/usage": Method(p.Usage, conversations.usage),
+    "workspaced/context/usage": Method(p.Usage, conversations.usage, works_paused=True),
     "workspaced/context/rebase": Method(p.Named, conversations.rebase),
     "workspaced/context/summary": Method(p.Summarise, conversations.summary),
-    "workspaced/context/end": Method(p.Named, conversations.end),
-    "workspaced/context/export": Method(p.Named, conversations.export),
+    "workspaced/context/end": Method(p.Named, conversations.end, works_paused=True),
+    "workspaced/context/export": Method(p.Named, conversations.export, works_paused=True),
     "workspaced/context/import": Method(p.Import, conversations.import_),
-    "workspaced/memory/list": Method(memory.Writes, memory.writes),
-    "workspaced/memory/undo": Method(memory.Undo, memory.undo),
-    "workspaced/status": Method(Nothing, status),
-    "workspaced/reconcile": Method(Nothing, reconcile),
-    "workspaced/share": Method(sharing.Share, sharing.share),
-    "workspaced/share/why": Method(sharing.Why, sharing.why),
-    "workspaced/share/accept": Method(sharing.Accept, sharing.accept),
-    "workspaced/shutdown": Method(Nothing, shutdown),
-    "tools/list": Method(Page, list_tools),
-    "tools/call": Method(CallTool, call_tool),
+    "workspaced/memory/list": Method(memory.Writes, memory.writes, works_paused=True),
+    "workspaced/memory/undo": Method(memory.Undo, memory.undo, works_paused=True),
+    "workspaced/status": Method(Nothing, status, works_paused=True),
+    "workspaced/reconcile": Method(Nothing, reconcile, works_paused=True),
+    "workspaced/pause": Method(Pause, pause, works_paused=True),
+    "workspaced/resume": Method(Resume, resume, works_paused=True),
+    "workspaced/share": Method(sharing.Share, sharing.share, works_paused=True),
+    "workspaced/share/why": Method(sharing.Why, sharing.why, works_paused=True),
+    "workspaced/share/accept": Method(sharing.Accept, sharing.accept, works_paused=True),
+    "workspaced/shutdown": Method(Nothing, shutdown, works_paused=True),
+    "tools/list": Method(Page, list_tools, works_paused=True),
+    "tools/call": Method(CallTool, call_tool, works_paused=True),
 }

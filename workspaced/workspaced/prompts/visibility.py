@@ -76,16 +76,21 @@ class WithheldNotes:
 
 
 async def with_conversation_view(
-    service: Service, conversation: Conversation, make: Callable[[View, WithheldNotes], R], caller: str
+    service: Service,
+    conversation: Conversation,
+    make: Callable[[View, WithheldNotes], R],
+    caller: str,
+    *,
+    works_paused: bool = False,
 ) -> R:
     """The result of `make`, called with the caller's view of the conversation's vault and the withheld notes.
 
     Raises:
-        SharingOff, ReadFailed: as `Calls.with_view`.
+        Paused, SharingOff, ReadFailed: as `Calls.with_view`.
     """
     vault = vault_of(service.tail.state, conversation)
 
     def made(view: View, withheld: Withheld) -> R:
         return make(view, WithheldNotes(view, withheld, service.tail.state.of(vault).former))
 
-    return await service.calls.with_view(made, caller, vault)
+    return await service.calls.with_view(made, caller, vault, works_paused=works_paused)

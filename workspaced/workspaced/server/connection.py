@@ -21,6 +21,7 @@ import anyio
 import msgspec
 
 from workspaced_events.errors import InvalidArgument, WorkspacedError
+from workspaced_events.journal.actions import check_not_paused
 from workspaced_tools.tools.registry import ToolSet
 
 from ..errors import RequestError
@@ -29,9 +30,9 @@ from ..ipc.jsonrpc import NO_ANSWER, Request, RequestId, error_response, is_resp
 from ..ipc.param_hints import choices
 from ..ipc.peer import peer_uid
 from ..limits import ANSWER_BYTES_MAX, FLUSH_BYTES, IN_FLIGHT_MAX, PARTIAL_LINE_S, UNREAD_BYTES_MAX, UNREAD_S
+from ..service.awake_timer import AwakeTimer
 from ..service.method import DEFERRED, Method
 from ..service.session import Follower
-from .awake_timer import AwakeTimer
 from .host import Host
 from .protocol import ProtocolVersion, decide
 
@@ -152,6 +153,8 @@ class Connection(asyncio.Protocol):
                 return
             params = _decode_params(method, request)
             self._protocol = protocol
+            if not method.works_paused:
+                check_not_paused(self.service.tail.state)
             result = method.handler(self, request_id, params)
         except WorkspacedError as error:
             if request is None:

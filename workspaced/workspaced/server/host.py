@@ -12,6 +12,10 @@ class Accepted(Protocol):
 
     client: str
 
+    def __hash__(self) -> int:
+        """Sets and keys hold connections."""
+        ...
+
     def flush(self) -> None:
         """Writes the queued lines."""
         ...

@@ -43,6 +43,7 @@ class Server:
         assert self._listener is not None
         self.service.tail.signals.remove_listener(COMMITTED, self._tail_moved)
         self._listener.close()
+        self.service.views.stop()
         for connection in list(self._connections):
             connection.close()
 
@@ -67,6 +68,7 @@ class Server:
     def closed(self, connection: Accepted) -> None:
         """Unregisters a closed connection."""
         self._connections.discard(connection)
+        self.service.views.gone(connection)
         if not self._connections:
             self.idle_since = self.loop.time()
         self.service.connections = len(self._connections)
