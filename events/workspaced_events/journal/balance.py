@@ -41,9 +41,8 @@ class Balance:
         """Adds what is missing to `after`; `source`: of changes of which no publisher is known."""
         if after.current is not None and after.current != self.state.current:
             self.add(c.VaultSwitched(after.current), after.current, source)
-        for vault, wanted in after.by_vault.items():
-            if not self.state.vaults[vault].open:
-                continue
+        for vault in [each.id for each in self.state.vaults.values() if each.open]:
+            wanted = after.of(vault)
             for steps in (_active, _selection, _pins, _tabs, _archived):
                 for data, publisher in steps(self, vault, wanted):
                     self.add(data, vault, publisher or source)
