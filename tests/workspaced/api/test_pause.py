@@ -8,8 +8,11 @@ from typing import Any
 
 import pytest
 from support.daemon import Daemon, Factory, refusal
+from support.proxy import Proxy
+from support.raw_upstream import RawUpstream, Recorder
 
 from workspaced import SyncClient
+from workspaced.adapters.placing import Placing, Transform
 from workspaced.api.routes import METHODS
 
 SECRET = "paused-secret"
@@ -352,3 +355,117 @@ def clocked(clocks: Path) -> tuple[str, ...]:
     import support
 
     return (sys.executable, str(Path(support.__file__).with_name("clocked_daemon.py")), str(clocks))
+
+
+class TestAgents:
+    @pytest.mark.parametrize("era", ["modern", "handshake"])
+    def test_get_paused_where_a_model_reads_it_and_no_notice(
+        self, daemon: Factory, request: pytest.FixtureRequest, era: str
+    ) -> None:
+        running = daemon()
+        client = running.connect()
+        show(client, "a.md")
+        peer = request.getfixturevalue(era)(running)
+        uri = "workspace://context"
+        if era == "modern":
+            peer.send("subscriptions/listen", notifications={"resourceSubscriptions": [uri]})
+            assert peer.notice()["method"] == "notifications/subscriptions/acknowledged"
+        else:
+            peer.result("resources/subscribe", uri=uri)
+        client.pause()
+        show(client, "b.md")
+        (running.vault / "a.md").write_text("# Changed\n")
+        client.call("workspaced/reconcile")
+        answer = peer.call("get_current_note")
+        assert answer["isError"] is True and answer["structuredContent"]["code"] == "PAUSED"
+        refused = peer.error("resources/read", uri=uri)
+        assert (refused["code"], refused["data"]["code"]) == (4007, "PAUSED")
+        assert peer.notices_before("tools/list") == []
+        assert peer.result("workspaced/status")["paused"] is not None
+        client.resume()
+        assert peer.notice()["method"] == "notifications/resources/updated"
+        assert "b.md" in json.dumps(peer.result("resources/read", uri=uri))
+
+    def test_that_subscribe_during_a_pause_are_told_behind_it(self, daemon: Factory, handshake: Any) -> None:
+        running = daemon()
+        client = running.connect()
+        client.pause()
+        peer = handshake(running)
+        peer.result("resources/subscribe", uri="workspace://context")
+        client.resume()
+        assert peer.notice()["method"] == "notifications/resources/updated"
+
+    def test_behind_the_proxy_send_their_requests_as_they_are(self, daemon: Factory) -> None:
+        running = daemon()
+        client = running.connect()
+        show(client, "a.md")
+        seen = Recorder()
+        body = {"messages": [{"role": "user", "content": "What is Alpha?"}]}
+        with RawUpstream(seen) as upstream, Proxy(running, upstream) as proxy:
+            client.pause()
+            answer = proxy.request("POST", "/v1/chat/completions", body)
+            assert (answer.status, answer.context) == (200, "unchanged")
+            assert answer.reason.startswith("PAUSED")
+            assert json.loads(seen.requests[-1].body) == body
+            client.resume()
+            assert proxy.request("POST", "/v1/chat/completions", body).context == "added"
+        assert set(between(client)) <= {"note_shown"}
+
+    def test_of_a_framework_send_their_messages_as_they_are(
+        self, daemon: Factory, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        running = daemon()
+        running.connect().pause()
+        given = [{"role": "user", "content": "What is it?"}]
+
+        def work(transform: Transform, messages: list[Any]) -> list[Any]:
+            return list(transform("openai", messages)["messages"])
+
+        assert Placing("test", socket=running.socket).place(work, given) is given
+        assert "PAUSED" in caplog.text
+
+
+class TestTheVault:
+    def test_is_watched_and_nothing_of_it_recorded_but_renames_behind_the_pause(self, daemon: Factory) -> None:
+        running = daemon()
+        client = running.connect()
+        show(client, "a.md")
+        client.publish([{"type": "note_pinned", "data": {"note": "b.md"}}])
+        client.call("workspaced/reconcile")
+        client.pause()
+        (running.vault / "a.md").write_text("# Changed meanwhile\n")
+        (running.vault / "b.md").rename(running.vault / "moved.md")
+        client.call("workspaced/reconcile")
+        assert set(between(client)) <= {"note_shown"}
+        client.resume()
+        assert [pin["id"] for pin in client.state()["pinnedNotes"]] == ["moved.md"]
+        types = [event["type"] for event in events(client)]
+        assert types[types.index("pause_ended") + 1] == "note_renamed"
+        assert "note_changed" not in types
+
+    def test_still_records_that_a_note_is_withheld(self, daemon: Factory) -> None:
+        running = daemon()
+        client = running.connect()
+        show(client, "a.md")
+        following = running.connect().events(since=0, types=["note_withheld"])
+        client.pause()
+        (running.vault / "a.md").write_text("---\nworkspaced: private\n---\n# Private now\n")
+        client.call("workspaced/reconcile")
+        assert next(following).params["events"][0]["data"] == {"note": "a.md"}
+        assert "note_withheld" in between(client)
+
+
+def test_the_command_publish_says_that_it_is_only_held(daemon: Factory) -> None:
+    running = daemon()
+    running.connect().pause()
+    done = running.cli("publish", "active_note_set", "note=a.md")
+    assert (done.returncode, done.stdout) == (0, "paused active_note_set\n")
+    assert json.loads(running.cli("publish", "active_note_set", "note=a.md", "--json").stdout) == {"paused": True}
+
+
+@pytest.mark.parametrize("wrong", ["", "30", "m", "1m30", "0s", "-1m", "1.5h", "400d", "9" * 20 + "s"])
+def test_the_command_refuses_what_is_no_duration(daemon: Factory, wrong: str) -> None:
+    running = daemon()
+    done = running.cli("pause", f"--for={wrong}")
+    assert done.returncode == 2 and "30m" in done.stderr
+    assert running.connect().call("workspaced/status")["paused"] is None
