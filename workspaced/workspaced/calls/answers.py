@@ -9,7 +9,6 @@ from typing import Any, Final, NamedTuple, TypeVar
 
 from workspaced_events.clock import Clock
 from workspaced_events.ids import NoteId, VaultId
-from workspaced_events.journal.actions import check_not_paused
 from workspaced_events.projections.visits import VisitLog
 from workspaced_events.projections.workspace_state import WorkspaceState
 from workspaced_tools.ports.history import VersionAt
@@ -87,13 +86,11 @@ class Answers:
             nonblocking: neither waits nor reads a file.
 
         Raises:
-            Paused: the user has paused the workspace.
             WouldBlock: with `nonblocking`: the answer must wait or read a file.
             ReconcileFirst: without `nonblocking`: the vault must be reconciled first.
         """
         state, seq, served = present
         now = self._clock()
-        check_not_paused(state)
         if state.sharing_of(caller) == "none":
             return refused(sharing_off(caller), state, seq, now)
         if tool.writes:

@@ -147,7 +147,12 @@ class Calls:
         raise AssertionError("it ends with an answer")
 
     def _present(self) -> Present:
+        """
+        Raises:
+            Paused: the user has paused the workspace.
+        """
         state = self._tail.state
+        check_not_paused(state)
         served = self._served.get(state.current) if state.current is not None else None
         return Present(state, self._tail.seq, served)
 

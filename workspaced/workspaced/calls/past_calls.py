@@ -8,7 +8,6 @@ from msgspec.structs import replace
 from workspaced_events.clock import Clock
 from workspaced_events.errors import InvalidArgument
 from workspaced_events.ids import NoteId, VaultId
-from workspaced_events.journal.actions import check_not_paused
 from workspaced_events.projections.visits import VisitLog
 from workspaced_events.projections.workspace_state import WorkspaceState
 from workspaced_events.replay.log_cursor import LogMoments, Moment
@@ -83,11 +82,9 @@ class PastCalls:
             served: the vault that was current at that moment.
 
         Raises:
-            Paused: the user has paused the workspace.
             ReconcileFirst: the vault must be reconciled first.
         """
         now = self._clock()
-        check_not_paused(present)
         if present.sharing_of(caller) == "none":
             return refused(sharing_off(caller), present, present.seq, now)
         self._wait_until_recorded()
