@@ -318,13 +318,13 @@ class TestAPause:
 
     def test_whose_time_ran_out_meanwhile_is_over_at_the_start(self, daemon: Factory) -> None:
         clocks = daemon.root() / "clocks"
-        clocks.write_text("0 0")
+        set_clocks(clocks, "0 0")
         running = daemon(start=False)
         running.wrapper = clocked(clocks)
         running.start()
         running.connect().call("workspaced/pause", {"forS": 3_600})
         running.kill()
-        clocks.write_text("3700 3700")
+        set_clocks(clocks, "3700 3700")
         running.start()
         client = running.connect()
         assert client.server["paused"] is None
@@ -333,19 +333,26 @@ class TestAPause:
 
     def test_takes_as_long_as_was_asked_for_when_the_clock_is_set(self, daemon: Factory) -> None:
         clocks = daemon.root() / "clocks"
-        clocks.write_text("0 0")
+        set_clocks(clocks, "0 0")
         running = daemon(start=False)
         running.wrapper = clocked(clocks)
         running.start()
         client = running.connect()
         before = client.call("workspaced/pause", {"forS": 3_600})["paused"]
-        clocks.write_text("86400 0")
+        set_clocks(clocks, "86400 0")
         client.call("workspaced/share", {"client": "x", "level": "names"})
         after = client.call("workspaced/status")["paused"]
         assert after["until"] > before["until"] and "clock_stepped" in between(client)
-        clocks.write_text("90100 3700")
+        set_clocks(clocks, "90100 3700")
         following = client.events(since=0, types=["pause_ended"])
         assert next(following).params["events"][0]["type"] == "pause_ended"
+
+
+def set_clocks(clocks: Path, ahead: str) -> None:
+    """At once: a daemon that waits for the end of a pause reads the file again and again."""
+    new = clocks.with_suffix(".new")
+    new.write_text(ahead)
+    new.replace(clocks)
 
 
 def clocked(clocks: Path) -> tuple[str, ...]:
