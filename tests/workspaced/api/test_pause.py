@@ -14,6 +14,7 @@ from support.raw_upstream import RawUpstream, Recorder
 from workspaced import SyncClient
 from workspaced.adapters.placing import Placing, Transform
 from workspaced.api.routes import METHODS
+from workspaced.cli.shared.terminal import local_time
 
 SECRET = "paused-secret"
 """In the name of every note that is shown during a pause: it is to be nowhere on the disk."""
@@ -263,7 +264,11 @@ class TestAPause:
         paused = client.call("workspaced/status")["paused"]
         assert paused["until"] > paused["since"]
         assert client.state()["paused"] == paused == running.connect().server["paused"]
-        assert f"until {paused['until']}" in running.cli("status").stdout
+        since, until = (local_time(paused[name]) for name in ("since", "until"))
+        assert f"paused    since {since}, until {until}" in running.cli("status").stdout.replace(
+            "paused since", "since"
+        )
+        assert f"paused       since {since}, until {until}" in running.cli("state").stdout
         doctor = json.loads(running.cli("doctor", "--json").stdout)
         assert [each["fix"] for each in doctor if each["about"] == "pause"] == ["workspaced resume"]
         assert running.cli("call", "get_current_note").returncode == 1

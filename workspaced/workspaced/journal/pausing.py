@@ -32,6 +32,8 @@ class Pausing:
         self._writer = writer
         self._publishing = publishing
         self._begun = anyio.Event()
+        self._problem = ""
+        """Why the end of a pause was not recorded; logged once."""
 
     @property
     def paused(self) -> Pause | None:
@@ -86,7 +88,9 @@ class Pausing:
             await self._publishing.record(self._ended_if_due)
             await self._publishing.record(self._forgotten)
         except WorkspacedError as error:
-            logger.warning("the end of the pause is not recorded yet: %s", error)
+            if str(error) != self._problem:
+                logger.warning("the end of the pause is not recorded yet: %s", error)
+            self._problem = str(error)
 
     async def run(self) -> None:
         """Ends each pause when its time is over, until cancelled."""

@@ -90,6 +90,6 @@ class OpenViews:
             self._retry(source, error)
 
     def _retry(self, source: str, error: WorkspacedError) -> None:
-        logger.warning("the view of a publisher that is gone stays open for now: %s", error)
+        logger.debug("the view of a publisher that is gone stays open for now: %s", error)
         if source not in self._timers and not self._is_shown(source):
             self._wait(source)

@@ -24,9 +24,9 @@ from ...errors import NoDaemon
 from ..shared.connection import daemon
 from ..shared.options import daemon_options, json_option
 from ..shared.output import print_json
+from ..shared.state_text import pause_text
 from ..shared.target import choose
 from ..shared.terminal import print_labelled
-from .pause import pause_text
 
 WATCHES_MIN = 20_000
 

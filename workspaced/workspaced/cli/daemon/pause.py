@@ -9,6 +9,7 @@ from ...limits import PAUSE_S_MAX
 from ..shared.connection import daemon
 from ..shared.options import daemon_options, json_option
 from ..shared.output import print_json
+from ..shared.state_text import pause_text
 
 _UNITS: Final = {"d": 86_400, "h": 3_600, "m": 60, "s": 1}
 _DURATION: Final = re.compile(r"(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?", re.ASCII)
@@ -64,10 +65,3 @@ def _call(
         print_json(answer)
     else:
         click.echo(pause_text(answer["paused"]))
-
-
-def pause_text(paused: dict[str, Any] | None) -> str:
-    """A pause for people."""
-    if paused is None:
-        return "not paused"
-    return f"paused since {paused['since']}, until {paused.get('until', '`workspaced resume`')}"

@@ -11,8 +11,8 @@ from ...errors import TimedOut
 from ..shared.connection import daemon
 from ..shared.options import daemon_options, escape_control, json_option
 from ..shared.output import print_json
+from ..shared.state_text import pause_text
 from ..shared.terminal import print_labelled
-from .pause import pause_text
 
 GONE_S: Final = 15.0
 
