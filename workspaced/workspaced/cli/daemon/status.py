@@ -46,7 +46,7 @@ def status_command(every: bool, socket_path: str | None, workspace: str | None, 
                 "tool      ", f"{name}: {tool['calls']} calls, p50 {tool['p50Us']} us, p99 {tool['p99Us']} us"
             )
     if (paused := status.get("paused")) is not None:
-        print_labelled("paused    ", pause_text(paused), colour="yellow")
+        print_labelled("paused    ", pause_text(paused).removeprefix("paused "), colour="yellow")
     _print_recording(status["recording"])
     _print_conversations(status["conversations"])
     for each in status["sharing"]["clients"]:
