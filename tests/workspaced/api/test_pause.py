@@ -265,7 +265,7 @@ class TestAPause:
         assert paused["until"] > paused["since"]
         assert client.state()["paused"] == paused == running.connect().server["paused"]
         since, until = (local_time(paused[name]) for name in ("since", "until"))
-        assert f"paused    since {since}, until {until}" in running.cli("status").stdout
+        assert f"paused     since {since}, until {until}" in running.cli("status").stdout
         assert f"paused       since {since}, until {until}" in running.cli("state").stdout
         doctor = json.loads(running.cli("doctor", "--json").stdout)
         assert [each["fix"] for each in doctor if each["about"] == "pause"] == ["workspaced resume"]
