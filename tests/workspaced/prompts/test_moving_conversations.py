@@ -66,7 +66,9 @@ class Log:
     def clock(self) -> str:
         return f"log:{self.seq}"
 
-    async def with_view(self, make: Any, _caller: str, _vault: VaultId | None) -> Any:
+    async def with_view(
+        self, make: Any, _caller: str, _vault: VaultId | None, *, works_paused: bool = False
+    ) -> Any:
         self.looks += 1
         view = shared_view(self.state, system_clock(), None, level="all", withheld=AllWithheld())
         return make(view, AllWithheld())
