@@ -135,7 +135,7 @@ async def test_a_note_that_is_found_private_after_it_was_read_is_in_no_prompt(lo
     vault_id = VaultId("vault")
     log.apply(VaultOpened(vault_id, "vault", str(tmp_path)))
 
-    async def with_view(make: Any, _caller: str, _vault: VaultId | None) -> Any:
+    async def with_view(make: Any, _caller: str, _vault: VaultId | None, **_more: Any) -> Any:
         view = shared_view(log.state, system_clock(), vault, level="all", withheld=lambda _note: False)
         return make(view, Alone("a.md"))
 
