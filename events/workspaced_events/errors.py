@@ -9,6 +9,7 @@
         OutsideVault                OUTSIDE_VAULT
         BatchTooLarge               BATCH_TOO_LARGE
         Conflict                    CONFLICT
+        Paused                      PAUSED: the user paused the workspace; `since` and `until`
       Busy                          BUSY: the queue before the disk is full; retry
       PredicateFailed               PREDICATE_FAILED: the predicate command failed
       NeverTrue                     NEVER_TRUE: the predicate holds after no event in the range
@@ -86,6 +87,12 @@ class BatchTooLarge(ActionError):
 
 class Conflict(ActionError):
     code = "CONFLICT"
+
+
+class Paused(ActionError):
+    """The user paused the workspace: nothing is recorded or answered. `details`: `since`, `until` or None."""
+
+    code = "PAUSED"
 
 
 class Busy(WorkspacedError):

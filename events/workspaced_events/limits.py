@@ -10,6 +10,9 @@ TAB_LIFETIME_HOURS: Final = 24
 CLOCK_STEPS_MAX: Final = 100
 """Clock steps kept; before the oldest one, events can be found by sequence only, not by time."""
 
+VIEWS_MAX: Final = 1_000
+"""Open views of one vault; of more publishers the oldest one's stays when its editor is gone."""
+
 # Fields of one action.
 NOTE_ID_CHARS_MAX: Final = 1_024
 ID_CHARS_MAX: Final = 128
@@ -36,6 +39,9 @@ ID_WINDOW_EVENTS: Final = 16_384
 
 # The writer takes a snapshot after this many events; opening a log folds at most about as many.
 SNAPSHOT_EVENTS: Final = 20_000
+
+HELD_BYTES_MAX: Final = 512 * 1024
+"""Of the events at the end of a pause, which are one batch; renames take up to half of it."""
 
 # What may wait for the writer.
 QUEUE_BATCHES_MAX: Final = 4_096

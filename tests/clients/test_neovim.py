@@ -189,7 +189,8 @@ def test_only_notes_really_in_the_vault_are_ever_told(daemon: Any, editor: Any) 
         nvim.looked()
     nvim.lua("vim.cmd('tabedit ' .. vim.fn.fnameescape('bad\\255.md'))")
     nvim.looked()
-    assert {str(event["data"].get("note")) for event in events(client)} == {"a.md"}
+    told = [event for event in events(client) if event["type"] != "view_opened"]
+    assert {str(event["data"].get("note")) for event in told} == {"a.md"}
 
 
 def test_a_vault_reached_over_a_symlink_is_the_vault(shared: Any, editor: Any) -> None:
@@ -685,3 +686,49 @@ def test_the_help_has_every_command_and_setting(shared: Any, editor: Any, tmp_pa
     doc = tmp_path / "doc"
     shutil.copytree(PLUGIN / "doc", doc)
     nvim.do(f"helptags {doc}")
+
+
+def test_a_pause_is_begun_seen_and_ended_from_the_editor(daemon: Any, editor: Any) -> None:
+    running = daemon()
+    client = running.connect()
+    with editor(running) as made:
+        made.do("edit a.md")
+        made.settled()
+        made.lua(
+            "vim.api.nvim_create_autocmd('User', {pattern = 'WorkspacedPaused', callback = function()"
+            " vim.g.seen = require('workspaced').statusline() end})"
+        )
+        made.do("WorkspacedPause 30m")
+        made.until("s.paused")
+        assert made.lua("return vim.g.seen") == "paused"
+        paused = client.call("workspaced/status")["paused"]
+        assert paused["until"] > paused["since"]
+        made.do("edit b.md")
+        made.settled()
+        assert client.state()["activeNote"]["id"] == "a.md"
+        made.do("WorkspacedResume")
+        made.until("not s.paused")
+        assert made.lua("return require('workspaced').statusline()") == ""
+        assert client.state()["activeNote"]["id"] == "b.md"
+
+
+def test_a_pause_that_others_begin_and_end_is_seen(daemon: Any, editor: Any) -> None:
+    running = daemon()
+    client = running.connect()
+    client.pause()
+    with editor(running) as made:
+        made.do("edit a.md")
+        made.until("s.paused")
+        client.resume()
+        made.until("not s.paused")
+        client.pause(60)
+        made.until("s.paused and s.daemons[1].paused['until'] ~= nil")
+        made.do("WorkspacedPause")
+        made.until("s.paused and s.daemons[1].paused['until'] == nil")
+
+
+@pytest.mark.parametrize("wrong", ["30", "m", "1m1h", "x", "0s"])
+def test_what_is_no_duration_pauses_nothing(shared: Any, editor: Any, wrong: str) -> None:
+    with editor(shared) as made:
+        assert made.lua("return require('workspaced.pausing').seconds(...) == nil", wrong) is True
+        assert made.lua("return require('workspaced.pausing').seconds('1h30m')") == 5_400

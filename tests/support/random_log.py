@@ -39,6 +39,7 @@ def recorded(*actions: Data | tuple[Data, VaultId]) -> list[Event]:
 
 def _append(events: list[Event], state: WorkspaceState, data: Data, vault: VaultId | None) -> WorkspaceState:
     seq = len(events) + 1
+    vault = None if isinstance(data, c.PauseStarted | c.PauseEnded) else vault
     of = admit(state, Action(data, vault=vault))
     event = ENTRY_OF[type(data)].event(seq, EventId(f"id-{seq}"), time_at(seq), f"ui {seq % 3}", of, data)
     events.append(event)
@@ -114,6 +115,10 @@ _KINDS: dict[Callable[[Random, WorkspaceState, VaultId], Data], int] = {
     lambda random, _state, _vault: c.MemoryWriteEnded(random.randrange(1, 99), "done"): 2,
     lambda _random, _state, vault: c.VaultSwitched(vault): 2,
     lambda _random, _state, _vault: c.ActiveNoteCleared(): 2,
+    lambda _random, _state, _vault: c.ViewOpened(): 1,
+    lambda _random, _state, _vault: c.ViewClosed(): 1,
+    lambda random, _state, _vault: c.PauseStarted(random.choice((None, "2026-03-09T00:00:00.000000Z"))): 1,
+    lambda _random, _state, _vault: c.PauseEnded(): 2,
     _selected: 8,
     _pins_reordered: 4,
     lambda random, state, vault: c.TemporaryTabsReordered(_shuffled(random, _tabs(state, vault))): 4,  # type: ignore[arg-type]

@@ -157,7 +157,7 @@ class Session:
 
         async def submit() -> Outcome:
             done: asyncio.Future[Outcome] = self.loop.create_future()
-            self.service.publishing.publish(actions, "ui", done.set_result)
+            self.service.publishing.publish(actions, "ui", lambda outcome, _is_held: done.set_result(outcome))
             return await done
 
         try:

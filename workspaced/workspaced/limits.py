@@ -56,6 +56,12 @@ COALESCE_S: Final = 0.05
 
 FREE_PAGES_INTERVAL_S: Final = 30.0
 """Interval at which free memory is returned to the system."""
+PUBLISHER_GRACE_S: Final = 30.0
+"""How long the view of a publisher stays after its last connection is gone."""
+SOURCES_PER_CONNECTION_MAX: Final = 64
+"""Sources whose views one connection shows."""
+PAUSE_S_MIN: Final = 0.001
+PAUSE_S_MAX: Final = 366 * 86_400.0
 TAB_EXPIRY_INTERVAL_S: Final = 600.0
 RECONCILE_INTERVAL_S: Final = 60.0
 SWITCH_INTERVAL_S: Final = 0.0001

@@ -19,6 +19,10 @@ end
 
 command("WorkspacedPin", "pin", "Pin the note of the current window")
 command("WorkspacedUnpin", "unpin", "Unpin the note of the current window")
+command("WorkspacedResume", "resume", "End a pause")
+vim.api.nvim_create_user_command("WorkspacedPause", function(given)
+  require("workspaced").pause(given.args)
+end, { nargs = "?", desc = "Have nothing recorded or answered, such as for 30m" })
 command("WorkspacedStatus", "print_status", "Say which daemon is told what")
 
 if vim.v.vim_did_enter == 1 then

@@ -41,8 +41,17 @@ export interface ConnectOptions extends Target {
   readonly queuedBytesMax?: number | undefined;
   /** Told of every change of the connection. */
   readonly onConnection?: ((state: ConnectionState) => void) | undefined;
+  /** Told when the workspace is paused, gets another end, or is resumed (undefined); by whomever. */
+  readonly onPaused?: ((paused: Pause | undefined) => void) | undefined;
   /** Told of what no caller waits for. Default: a process warning. */
   readonly onError?: ((error: WorkspacedError) => void) | undefined;
+}
+
+/** While it lasts nothing of what the user does is recorded, and agents are answered nothing. */
+export interface Pause {
+  readonly since: string;
+  /** When it ends by itself; absent: the user ends it. */
+  readonly until?: string;
 }
 
 /** A UI's whole view of a vault. */
@@ -75,7 +84,19 @@ export interface ServerInfo {
   readonly limits: Readonly<
     Record<"requestBytes" | "answerBytes" | "batchActions" | "batchBytes" | "inFlight", number>
   >;
+  /** Absent in daemons without the capability `pause`. */
+  readonly paused?: Pause | null;
   readonly clock: Clock;
+}
+
+/** What became of actions. */
+export interface Published {
+  /** None while the workspace is paused. */
+  readonly events: readonly Receipt[];
+  readonly clock: Clock;
+  readonly durability: string;
+  /** The daemon holds the actions until the pause ends. */
+  readonly paused?: true;
 }
 
 /** What a method answers that only records. */
@@ -208,19 +229,13 @@ export interface MethodResults {
   "workspaced/context/usage": Recorded;
   "workspaced/hello": ServerInfo;
   "workspaced/log": { readonly events: readonly WorkspaceEvent[]; readonly clock: Clock };
-  "workspaced/publish": {
-    readonly events: readonly Receipt[];
-    readonly clock: Clock;
-    readonly durability: string;
-  };
+  "workspaced/pause": { readonly paused: Pause | null; readonly clock: Clock };
+  "workspaced/publish": Published;
   "workspaced/reconcile": Readonly<Record<string, unknown>>;
+  "workspaced/resume": { readonly paused: Pause | null; readonly clock: Clock };
   "workspaced/share": ShareParams & { readonly level: "all" | "names" | "none"; readonly clock: Clock };
   "workspaced/shutdown": Readonly<Record<string, never>>;
-  "workspaced/snapshot": {
-    readonly events: readonly Receipt[];
-    readonly clock: Clock;
-    readonly durability: string;
-  };
+  "workspaced/snapshot": Published;
   "workspaced/state": { readonly state: WorkspaceState; readonly clock: Clock };
   "workspaced/status": Readonly<Record<string, unknown>>;
 }

@@ -13,6 +13,7 @@ import type {
   MethodName,
   MethodResults,
   Notice,
+  Pause,
   Receipt,
   ServerInfo,
   SubscribeOptions,
@@ -28,6 +29,7 @@ import { newId } from "./ids.js";
 import * as limits from "./limits.js";
 import { Link } from "./link.js";
 import { Outbox } from "./outbox.js";
+import { PAUSE_EVENTS, PauseState } from "./pauses.js";
 import { type Routes, Subscription } from "./subscription.js";
 import type { Action, MethodParams, ToolArguments, WorkspaceState } from "./types.generated.js";
 import { VERSION } from "./version.js";
@@ -55,6 +57,8 @@ export class Client {
   readonly #views = new Map<string, ViewSender>();
   readonly #subscriptions = new Set<Subscription>();
   readonly #routes: Routes = new Map();
+  readonly #pauses: PauseState;
+  #followsPauses = false;
   readonly #closing = new AbortController();
   #target: Target;
   #link: Link | undefined;
@@ -70,6 +74,7 @@ export class Client {
         `Expected a name of 1 to ${limits.CLIENT_NAME_CHARS_MAX} characters, got ${this.#name.length}.`,
       );
     }
+    this.#pauses = new PauseState((paused) => this.#pausedIs(paused));
     this.#timeoutMs = options.timeoutMs ?? limits.TIMEOUT_MS;
     this.#target = { socket: options.socket, workspace: options.workspace, folder: options.folder };
     this.#outbox = new Outbox({
@@ -81,6 +86,11 @@ export class Client {
   /** The daemon's answer to hello, of the present or last connection; undefined before the first one. */
   get server(): ServerInfo | undefined {
     return this.#server;
+  }
+
+  /** The present pause; undefined without one, and of daemons that know none. */
+  get paused(): Pause | undefined {
+    return this.#pauses.paused;
   }
 
   get isConnected(): boolean {
@@ -130,6 +140,22 @@ export class Client {
   async call<Name extends ToolName>(name: Name, args?: ToolArguments[Name]): Promise<ToolAnswer<Name>> {
     const result = await this.#submit("tools/call", { name, arguments: args ?? {} }, false);
     return (result as { structuredContent: ToolAnswer<Name> }).structuredContent;
+  }
+
+  /**
+   * Pauses the workspace: nothing of what the user does is recorded, and agents are answered nothing, until it is
+   * resumed. In a pause it sets another end.
+   *
+   * @param options.forS seconds after which it ends by itself.
+   */
+  async pause(options: { forS?: number } = {}): Promise<Pause | undefined> {
+    this.#pauses.is((await this.request("workspaced/pause", options)).paused);
+    return this.paused;
+  }
+
+  /** Ends a pause. Without one it changes nothing. */
+  async resume(): Promise<void> {
+    this.#pauses.is((await this.request("workspaced/resume")).paused);
   }
 
   /** The folded state of a vault; as it was at a sequence, or not before one. */
@@ -267,12 +293,34 @@ export class Client {
   /** Shows the view again, takes up the subscriptions, and lets waiting calls go on. */
   #attach(link: Link): void {
     this.#link = link;
+    this.#followPauses();
     link.onNotice = (notice) => this.#routes.get(String(notice.params["subscription"]))?.take(notice);
     for (const subscription of [...this.#subscriptions]) subscription.attach(link);
     const shown = [...this.#views.values()].map((view) => view.attach(link));
     if (shown.length === 0) this.#outbox.attach(link);
     else void Promise.all(shown).then(() => this.#attachOutbox(link));
     this.#connectionIs("connected");
+  }
+
+  /** Follows pauses from the daemon's greeting on; the subscription outlives the connection. */
+  #followPauses(): void {
+    const server = this.#server;
+    if (!server?.capabilities?.includes("pause")) return;
+    this.#pauses.is(server.paused);
+    if (this.#followsPauses) return;
+    this.#followsPauses = true;
+    const options = { since: server.clock, types: PAUSE_EVENTS };
+    const made = new Subscription(options, this.#routes, (ended) => this.#subscriptions.delete(ended));
+    this.#subscriptions.add(made);
+    void this.#deliver(made, (notice) => this.#pauses.take(notice));
+  }
+
+  #pausedIs(paused: Pause | undefined): void {
+    try {
+      this.#options.onPaused?.(paused);
+    } catch (error) {
+      this.#tell(error);
+    }
   }
 
   /** Calls continue once the state is the one that the UI shows, so every later read gets that state. */

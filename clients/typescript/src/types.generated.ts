@@ -209,10 +209,10 @@ export interface VaultSwitchedAction {
 
 /** The `error` of a JSON-RPC response. */
 export interface WireError {
-  readonly code: -32700 | -32603 | -32602 | -32601 | -32600 | 4001 | 4002 | 4003 | 4004 | 4005 | 4006;
+  readonly code: -32700 | -32603 | -32602 | -32601 | -32600 | 4001 | 4002 | 4003 | 4004 | 4005 | 4006 | 4007;
   readonly message: string;
   readonly data: {
-    readonly code: "AGENT_INVALID" | "ALREADY_RUNNING" | "ALREADY_TRUE" | "BATCH_TOO_LARGE" | "BLOB_FAILED" | "BODY_INVALID" | "BUDGET_EXCEEDED" | "BUSY" | "CANNOT_TELL" | "CONFLICT" | "DISK_FULL" | "INTERNAL" | "INVALID_ARGUMENT" | "INVALID_JSON" | "INVALID_REQUEST" | "LINE_TOO_LARGE" | "LOG_DAMAGED" | "LOG_FAILED" | "LOG_READ_ONLY" | "LOG_UNREADABLE" | "MEMORY_CHANGED" | "MEMORY_OFF" | "MEMORY_WRITE_FAILED" | "NEVER_TRUE" | "NOT_ALLOWED" | "NOT_RECORDED" | "NO_DAEMON" | "OUTSIDE_VAULT" | "PACKAGE_MISSING" | "PORT_TAKEN" | "PREDICATE_FAILED" | "READ_ERROR" | "SERVICE_FAILED" | "SHARING_OFF" | "SOCKET_UNUSABLE" | "TEMPLATE_FAILED" | "TIMEOUT" | "UNKNOWN_ACTION" | "UNKNOWN_AGENT" | "UNKNOWN_BLOB" | "UNKNOWN_CONVERSATION" | "UNKNOWN_MESSAGE" | "UNKNOWN_METHOD" | "UNKNOWN_SHAPE" | "UNKNOWN_TOOL" | "WORKSPACE_NOT_NAMED";
+    readonly code: "AGENT_INVALID" | "ALREADY_RUNNING" | "ALREADY_TRUE" | "BATCH_TOO_LARGE" | "BLOB_FAILED" | "BODY_INVALID" | "BUDGET_EXCEEDED" | "BUSY" | "CANNOT_TELL" | "CONFLICT" | "DISK_FULL" | "INTERNAL" | "INVALID_ARGUMENT" | "INVALID_JSON" | "INVALID_REQUEST" | "LINE_TOO_LARGE" | "LOG_DAMAGED" | "LOG_FAILED" | "LOG_READ_ONLY" | "LOG_UNREADABLE" | "MEMORY_CHANGED" | "MEMORY_OFF" | "MEMORY_WRITE_FAILED" | "NEVER_TRUE" | "NOT_ALLOWED" | "NOT_RECORDED" | "NO_DAEMON" | "OUTSIDE_VAULT" | "PACKAGE_MISSING" | "PAUSED" | "PORT_TAKEN" | "PREDICATE_FAILED" | "READ_ERROR" | "SERVICE_FAILED" | "SHARING_OFF" | "SOCKET_UNUSABLE" | "TEMPLATE_FAILED" | "TIMEOUT" | "UNKNOWN_ACTION" | "UNKNOWN_AGENT" | "UNKNOWN_BLOB" | "UNKNOWN_CONVERSATION" | "UNKNOWN_MESSAGE" | "UNKNOWN_METHOD" | "UNKNOWN_SHAPE" | "UNKNOWN_TOOL" | "WORKSPACE_NOT_NAMED";
     readonly hint: string;
   };
 }
@@ -359,7 +359,7 @@ export interface ContextVolunteeredEvent {
     readonly answerVersion?: number;
     readonly session: string;
     readonly event: string;
-    readonly from?: number | null;
+    readonly fromSeq?: number | null;
     readonly textSha256: string;
   };
 }
@@ -820,6 +820,28 @@ export interface NoteWithheldEvent {
   };
 }
 
+export interface PauseEndedEvent {
+  readonly type: "pause_ended";
+  readonly seq: number;
+  readonly id: string;
+  readonly time: string;
+  readonly source: string;
+  readonly vault: string | null;
+  readonly data: Record<string, never>;
+}
+
+export interface PauseStartedEvent {
+  readonly type: "pause_started";
+  readonly seq: number;
+  readonly id: string;
+  readonly time: string;
+  readonly source: string;
+  readonly vault: string | null;
+  readonly data: {
+    readonly until?: string | null;
+  };
+}
+
 export interface PinnedNotesReorderedEvent {
   readonly type: "pinned_notes_reordered";
   readonly seq: number;
@@ -1099,6 +1121,26 @@ export interface VaultSwitchedEvent {
   readonly data: {
     readonly vaultId: string;
   };
+}
+
+export interface ViewClosedEvent {
+  readonly type: "view_closed";
+  readonly seq: number;
+  readonly id: string;
+  readonly time: string;
+  readonly source: string;
+  readonly vault: string | null;
+  readonly data: Record<string, never>;
+}
+
+export interface ViewOpenedEvent {
+  readonly type: "view_opened";
+  readonly seq: number;
+  readonly id: string;
+  readonly time: string;
+  readonly source: string;
+  readonly vault: string | null;
+  readonly data: Record<string, never>;
 }
 
 export interface VolunteeringSetEvent {
@@ -1476,6 +1518,11 @@ export interface MemoryUndoParams {
   readonly seq: number;
 }
 
+export interface PauseParams {
+  /** (minimum 0.001, maximum 31622400) */
+  readonly forS?: number | null;
+}
+
 export interface PublishParams {
   readonly actions: readonly unknown[];
   /** (minLength 1, maxLength 64) */
@@ -1485,6 +1532,8 @@ export interface PublishParams {
 }
 
 export type ReconcileParams = Record<string, never>;
+
+export type ResumeParams = Record<string, never>;
 
 export interface ShareParams {
   /** (minLength 1, maxLength 200) */
@@ -1714,6 +1763,10 @@ export interface WorkspaceState {
   readonly lastUpdated: string | null;
   readonly sharing?: { readonly [name: string]: "all" | "names" | "none" };
   readonly volunteering?: { readonly [name: string]: "off" | "on" | "selection-off" };
+  readonly paused?: {
+    readonly since: string;
+    readonly until?: string | null;
+  };
   readonly alsoAt?: readonly number[];
 }
 
@@ -2427,6 +2480,8 @@ export type WorkspaceEvent =
   | NoteUnarchivedEvent
   | NoteUnpinnedEvent
   | NoteWithheldEvent
+  | PauseEndedEvent
+  | PauseStartedEvent
   | PinnedNotesReorderedEvent
   | PromptAssembledEvent
   | RecordForgottenEvent
@@ -2443,6 +2498,8 @@ export type WorkspaceEvent =
   | VaultClosedEvent
   | VaultOpenedEvent
   | VaultSwitchedEvent
+  | ViewClosedEvent
+  | ViewOpenedEvent
   | VolunteeringSetEvent;
 
 /** Parameters by the name of the method. */
@@ -2470,8 +2527,10 @@ export interface MethodParams {
   "workspaced/log": LogParams;
   "workspaced/memory/list": MemoryListParams;
   "workspaced/memory/undo": MemoryUndoParams;
+  "workspaced/pause": PauseParams;
   "workspaced/publish": PublishParams;
   "workspaced/reconcile": ReconcileParams;
+  "workspaced/resume": ResumeParams;
   "workspaced/share": ShareParams;
   "workspaced/share/accept": ShareAcceptParams;
   "workspaced/share/why": ShareWhyParams;

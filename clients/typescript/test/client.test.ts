@@ -174,7 +174,7 @@ test("what is under way is finished before the client closes, and nothing is tak
   const shown = made.show({ active: "b.md" });
   await made.close();
   assert.equal((await published).length, 1);
-  assert.equal((await shown).length, 1);
+  assert.equal((await shown).length, 2);
   assert.equal((await failure(made.state())).code, "CLOSED");
   assert.equal((await failure(made.show({ active: null }))).code, "CLOSED");
   assert.equal((await failure(made.subscribe())).code, "CLOSED");

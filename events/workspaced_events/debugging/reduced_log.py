@@ -22,6 +22,7 @@ from ..schema import catalogue as c
 from ..schema.catalogue import ENTRY_OF, Data, Event, UnknownEvent
 
 _TAB: Final = "tab-"
+_OF_NO_VAULT: Final = (c.SharingSet, c.ClockStepped, c.PauseStarted, c.PauseEnded)
 
 
 class ReducedLog:
@@ -92,8 +93,8 @@ def _published(state: WorkspaceState, count: int, events: Sequence[Event]) -> tu
         data = _refitted(event, state, lambda seq: seq if seq <= count else numbers.get(seq))
         if data is None:
             continue
-        # The share policy and the clock belong to no vault, so no vault needs to be open.
-        vault = None if type(data) in (c.SharingSet, c.ClockStepped) else event.vault
+        # The share policy, the clock and a pause belong to no vault, so no vault needs to be open.
+        vault = None if type(data) in _OF_NO_VAULT else event.vault
         try:
             vault = admit(state, Action(data, event.id, vault))
         except ActionError:

@@ -45,11 +45,14 @@ def seed_events(state: WorkspaceState) -> list[Event]:
     steps += [_Step(first, state.current, c.SharingSet(*each)) for each in state.sharing.items()]
     steps += [_Step(first, state.current, c.VolunteeringSet(*each)) for each in state.volunteering.items()]
     steps += timed
+    steps += [_Step(last, vault, c.ViewOpened(), each) for vault, views in state.views.items() for each in views]
     steps += [_Step(last, vault, data) for vault in vaults for data in _in_order(state.of(vault))]
     closed = [vault.id for vault in state.vaults.values() if not vault.open]
     if state.current is None and closed and vaults[0] != closed[0]:
         steps.append(_Step(last, closed[0], c.VaultSwitched(closed[0])))
     steps += [_Step(last, vault, c.VaultClosed(vault)) for vault in closed]
+    if (paused := state.paused) is not None:
+        steps.append(_Step(max(last, paused.since), state.current, c.PauseStarted(paused.until)))
     return [_event(number, step) for number, step in enumerate(steps, start=1)]
 
 
@@ -66,12 +69,13 @@ def _timed_steps(vault: VaultId, sub: VaultState) -> Iterator[_Step]:
     activations = [*sub.recents.items(), *([(sub.active.id, sub.active.since)] if sub.active is not None else [])]
     for place, (note, at) in enumerate(activations):
         tab = sub.tabs.get(note)
+        publisher = sub.active.publisher if sub.active is not None and sub.active.id == note else _SOURCE
         if tab is None or at <= tab.last_accessed:
-            yield _Step(at, vault, c.ActiveNoteSet(note))
+            yield _Step(at, vault, c.ActiveNoteSet(note), publisher)
             continue
         # Setting the note would have touched its tab, so it must have had another name then.
         former = NoteId(f"{_SOURCE}/{place} {note}")
-        yield _Step(at, vault, c.ActiveNoteSet(former))
+        yield _Step(at, vault, c.ActiveNoteSet(former), publisher)
         yield _Step(at, vault, c.NoteRenamed(former, note))
     for pin in sub.pins.values():
         yield _Step(pin.pinned_at, vault, c.NotePinned(pin.id), pin.publisher)

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Final
 import msgspec
 from msgspec import Meta
 
-from ..errors import ActionError, BatchTooLarge, InvalidArgument, NotAllowed, UnknownAction
+from ..errors import ActionError, BatchTooLarge, InvalidArgument, NotAllowed, Paused, UnknownAction
 from ..ids import EventId, VaultId, note_id
 from ..limits import BATCH_ACTIONS_MAX, ID_CHARS_MAX, SELECTION_INLINE_CHARS_MAX
 from ..projections.workspace_fold import is_permutation
@@ -40,6 +40,8 @@ class Action(msgspec.Struct, frozen=True):
     """None: the current vault at the moment of the append."""
     blobs: tuple[bytes, ...] = ()
     """Texts that `data` names by their sha256; stored as blobs, durably, before the append."""
+    source: str | None = None
+    """The event's source; None: that of the batch."""
 
 
 def parse_actions(raw: Sequence[Any], *, keep_text: Callable[[bytes], str]) -> list[Action]:
@@ -137,13 +139,57 @@ def _text_as_blob(
     return msgspec.structs.replace(data, text=None, text_sha256=keep_text(blob)), (blob,)
 
 
-def admit(state: WorkspaceState, action: Action) -> VaultId | None:
+_RECORDED_IN_PAUSE: Final = frozenset(
+    (
+        # the daemon's life and its log
+        *(c.DaemonStarted, c.DaemonStopped, c.LogRecovered, c.ClockStepped, c.VaultOpened, c.VaultClosed),
+        # what the user sets
+        *(c.PauseStarted, c.PauseEnded, c.SharingSet, c.VolunteeringSet),
+        # what withholds notes
+        *(c.NoteShown, c.NoteWithheld, c.EventForgotten, c.RecordForgotten),
+        # the ends of what began before the pause, and undoing it
+        *(c.ToolCalled, c.ContextVolunteered, c.ConversationEnded, c.UsageReported),
+        *(c.MemoryWritten, c.MemoryWriteEnded),
+    )
+)
+"""A type that is not listed here is not recorded in a pause."""
+
+
+def is_recorded_in_pause(data: Data) -> bool:
+    """Whether an event with this data may stand between `pause_started` and `pause_ended`."""
+    return type(data) in _RECORDED_IN_PAUSE
+
+
+def check_not_paused(state: WorkspaceState) -> None:
+    """
+    Raises:
+        Paused: the user has paused the workspace.
+    """
+    if state.paused is None:
+        return
+    until = f" until {state.paused.until}" if state.paused.until is not None else ""
+    raise Paused(
+        f"The user has paused the workspace{until}.",
+        hint="Nothing is answered or recorded until they run `workspaced resume`, or the pause ends.",
+        since=state.paused.since,
+        until=state.paused.until,
+    )
+
+
+def admit(state: WorkspaceState, action: Action, *, during_pause: bool = False) -> VaultId | None:
     """Checks an action against the log's folded `state`, and returns the vault of its event.
 
+    Args:
+        during_pause: whether to check an action that is held, not appended, while the workspace is paused.
+
     Raises:
+        Paused: the workspace is paused, and such an event is not recorded meanwhile.
         ActionError: the vault is unknown or closed, or the order is no permutation of the present items.
     """
     data = action.data
+    # A starting daemon itself switches to a vault that it serves.
+    if not (during_pause or is_recorded_in_pause(data) or type(data) is c.VaultSwitched):
+        check_not_paused(state)
     if isinstance(data, c.VaultOpened | c.VaultClosed | c.VaultSwitched):
         return data.vault_id if isinstance(data, c.VaultOpened) else _open_vault(state, data.vault_id)
     if type(data) in DAEMON_TYPES and action.vault is None:

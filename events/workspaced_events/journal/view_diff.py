@@ -60,13 +60,37 @@ def differences(state: WorkspaceState, seq: int, snapshot: Snapshot) -> list[Act
             f"There is no vault {vault[:ID_CHARS_MAX]!r}.", hint=f"Vaults: {', '.join(state.vaults) or 'none'}."
         )
     vault_state = state.of(vault)
-    data = [*_pins(vault_state, snapshot), *_tabs(vault_state, snapshot)]
+    data: list[c.Data] = []
+    if vault is not None and state.vaults[vault].open and snapshot.source not in state.views.get(vault, {}):
+        data.append(c.ViewOpened())
+    data += [*_pins(vault_state, snapshot), *_tabs(vault_state, snapshot)]
     data += _tab_order(_folded(data, state, seq, vault, snapshot.source), snapshot)
     if snapshot.active is None and vault_state.active is not None:
         data.append(c.ActiveNoteCleared())
-    elif snapshot.active is not None and (vault_state.active is None or vault_state.active.id != snapshot.active):
+    elif snapshot.active is not None and _shown_by(vault_state) != (snapshot.active, snapshot.source):
+        # Also for a note that another source showed: it stays when that source's view closes.
         data.append(c.ActiveNoteSet(snapshot.active))
     return [Action(each, vault=vault) for each in data]
+
+
+def closed_views(state: WorkspaceState, source: str) -> list[Action]:
+    """The actions that close the source's views of all open vaults: its tabs go, and the note that it showed last
+    is no longer active. Its pins stay, and so does what other sources showed."""
+    actions: list[Action] = []
+    for vault, views in state.views.items():
+        if source not in views or not state.vaults[vault].open:
+            continue
+        sub = state.of(vault)
+        tabs = [tab.note_id for tab in sub.tabs.values() if tab.publisher == source]
+        data: list[c.Data] = [c.TemporaryTabClosed(note=note) for note in tabs]
+        if sub.active is not None and sub.active.publisher == source:
+            data.append(c.ActiveNoteCleared())
+        actions += [Action(each, vault=vault) for each in (*data, c.ViewClosed())]
+    return actions
+
+
+def _shown_by(state: VaultState) -> tuple[NoteId, str] | None:
+    return (state.active.id, state.active.publisher) if state.active is not None else None
 
 
 def _pins(state: VaultState, snapshot: Snapshot) -> list[c.Data]:

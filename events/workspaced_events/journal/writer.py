@@ -420,7 +420,7 @@ class LogWriter:
             blobs.extend(action.blobs)
             seq += 1
             entry = ENTRY_OF[type(action.data)]
-            event = entry.event(seq, event_id, draft.time, submission.source, vault, action.data)
+            event = entry.event(seq, event_id, draft.time, action.source or submission.source, vault, action.data)
             state = apply(state, event)
             events.append(event)
             receipts.append(Receipt(seq, event_id, False))

@@ -43,6 +43,7 @@ def changes(before: StateJson, after: StateJson) -> list[Change]:
     if before.volunteering != after.volunteering:
         told_before, told = before.volunteering or {}, after.volunteering or {}
         all_changes += _entries("volunteering", told_before, told, ordered=False)
+    all_changes += _scalar("paused", before.paused or None, after.paused or None)
     all_changes += _scalar("lastUpdated", before.last_updated, after.last_updated)
     return all_changes
 
@@ -115,6 +116,7 @@ _WORDS: Final = {
     "vaults": "open vault",
     "sharing": "shared",
     "volunteering": "volunteered",
+    "paused": "paused",
     "lastUpdated": "last updated",
 }
 
@@ -164,6 +166,8 @@ def _value(value: Any) -> str:
     """A field's value, without a selection's text."""
     if value is None:
         return "none"
+    if isinstance(value, dict) and "id" not in value and "note" not in value:
+        return f"until {value['until']}" if "until" in value else "until resumed"
     if isinstance(value, dict):
         return f"{value['note']} {value['startLine']}-{value['endLine']}" if "note" in value else str(value["id"])
     return str(value)

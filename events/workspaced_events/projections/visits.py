@@ -2,7 +2,7 @@
 
 A visit begins with `active_note_set` and continues while the same note is set again. It ends when another note of
 its vault is set, the vault's active note is cleared or deleted, the vault is closed or another one switched to, or
-the daemon stops. If a daemon did not stop in good order, its visits end at its last event.
+the daemon stops or is paused. If a daemon did not stop in good order, its visits end at its last event.
 
 The visits at a sequence are a function of the log and that sequence alone: for each vault the last VISITS_MAX
 visits in the last HISTORY_EVENTS_MAX events, as if there were none before. An older visit that continues therefore
@@ -322,6 +322,7 @@ _CHANGES: Final[dict[type, Callable[[VisitFold, Event, Any], None]]] = {
     c.VaultClosed: VisitFold._closed,
     c.VaultSwitched: VisitFold._switched,
     c.DaemonStopped: VisitFold._stopped,
+    c.PauseStarted: VisitFold._stopped,
     c.DaemonStarted: VisitFold._started,
     c.LogRecovered: VisitFold._started,
 }

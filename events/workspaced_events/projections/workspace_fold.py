@@ -13,7 +13,7 @@ from typing import Any, Final, TypeVar
 
 from msgspec.structs import force_setattr, replace
 
-from ..clock import microseconds
+from ..clock import event_time, microseconds
 from ..ids import NoteId, TabId, VaultId
 from ..limits import (
     CLOCK_STEPS_MAX,
@@ -22,6 +22,7 @@ from ..limits import (
     SHARING_CLIENTS_MAX,
     TAB_LIFETIME_HOURS,
     TEMPORARY_TABS_MAX,
+    VIEWS_MAX,
 )
 from ..schema import catalogue as c
 from ..schema.catalogue import Event, UnknownEvent
@@ -30,6 +31,7 @@ from .conversations import CONVERSATION_TYPES, apply_conversation
 from .workspace_state import (
     ANY_CLIENT,
     ActiveNote,
+    Pause,
     Pin,
     Selection,
     Tab,
@@ -67,12 +69,11 @@ def apply(state: WorkspaceState, event: Event) -> WorkspaceState:
             state.conversations,
             state.clock_steps,
             state.volunteering,
+            state.paused,
+            state.views,
         )
-    if (switch := _WORKSPACE_FOLDS.get(type(data))) is not None:
-        return replace(switch(state, data), seq=event.seq)
-    if type(data) is c.ClockStepped:
-        step = ClockStep(event.seq, data.before, data.after)
-        return replace(state, seq=event.seq, clock_steps=(*state.clock_steps, step)[-CLOCK_STEPS_MAX:])
+    if (fold_workspace := _WORKSPACE_FOLDS.get(type(data))) is not None:
+        return replace(fold_workspace(state, event, data), seq=event.seq)
     if type(data) in CONVERSATION_TYPES:
         conversations = apply_conversation(state.conversations, event)
         return state if conversations is state.conversations else replace(state, conversations=conversations)
@@ -110,13 +111,13 @@ def visible_tabs(state: VaultState, now: str, steps: Sequence[ClockStep] = ()) -
 # -- workspace --
 
 
-def _vault_opened(state: WorkspaceState, data: c.VaultOpened) -> WorkspaceState:
+def _vault_opened(state: WorkspaceState, _event: Event, data: c.VaultOpened) -> WorkspaceState:
     vaults = {**state.vaults, data.vault_id: Vault(data.vault_id, data.name, data.path, True)}
     state = replace(state, vaults=vaults)
     return _switch(state, data.vault_id) if state.current is None else state
 
 
-def _vault_closed(state: WorkspaceState, data: c.VaultClosed) -> WorkspaceState:
+def _vault_closed(state: WorkspaceState, _event: Event, data: c.VaultClosed) -> WorkspaceState:
     vault = state.vaults.get(data.vault_id)
     if vault is None:
         return state
@@ -124,7 +125,7 @@ def _vault_closed(state: WorkspaceState, data: c.VaultClosed) -> WorkspaceState:
     return replace(state, vaults=vaults, current=None if state.current == vault.id else state.current)
 
 
-def _vault_switched(state: WorkspaceState, data: c.VaultSwitched) -> WorkspaceState:
+def _vault_switched(state: WorkspaceState, _event: Event, data: c.VaultSwitched) -> WorkspaceState:
     vault = state.vaults.get(data.vault_id)
     if vault is None or not vault.open or state.current == vault.id:
         return state
@@ -141,7 +142,7 @@ def _switch(state: WorkspaceState, vault: VaultId) -> WorkspaceState:
 # -- the share policy --
 
 
-def _sharing_set(state: WorkspaceState, data: c.SharingSet) -> WorkspaceState:
+def _sharing_set(state: WorkspaceState, _event: Event, data: c.SharingSet) -> WorkspaceState:
     """Stores only levels that differ from the default: without a default level, `all` removes the client."""
     client = client_key(data.client)
     sharing = {**state.sharing, client: data.level}
@@ -152,7 +153,7 @@ def _sharing_set(state: WorkspaceState, data: c.SharingSet) -> WorkspaceState:
     return replace(state, sharing=sharing)
 
 
-def _volunteering_set(state: WorkspaceState, data: c.VolunteeringSet) -> WorkspaceState:
+def _volunteering_set(state: WorkspaceState, _event: Event, data: c.VolunteeringSet) -> WorkspaceState:
     """Stores only what differs from the default, as `_sharing_set`."""
     client = client_key(data.client)
     volunteering = {**state.volunteering, client: data.volunteering}
@@ -161,6 +162,48 @@ def _volunteering_set(state: WorkspaceState, data: c.VolunteeringSet) -> Workspa
     if len(volunteering) > SHARING_CLIENTS_MAX and client not in state.volunteering:
         return state
     return replace(state, volunteering=volunteering)
+
+
+# -- the clock, the pause --
+
+
+def _clock_stepped(state: WorkspaceState, event: Event, data: c.ClockStepped) -> WorkspaceState:
+    """A pause lasts as long as it was asked for, so its end is moved with the clock."""
+    step = ClockStep(event.seq, data.before, data.after)
+    paused = state.paused
+    if paused is not None and paused.until is not None:
+        set_us = microseconds(data.after) - microseconds(data.before)
+        paused = Pause(paused.since, event_time((microseconds(paused.until) + set_us) * 1_000))
+    return replace(state, clock_steps=(*state.clock_steps, step)[-CLOCK_STEPS_MAX:], paused=paused)
+
+
+def _pause_started(state: WorkspaceState, event: Event, data: c.PauseStarted) -> WorkspaceState:
+    since = state.paused.since if state.paused is not None else event.time
+    return replace(state, paused=Pause(since, data.until))
+
+
+def _pause_ended(state: WorkspaceState, _event: Event, _data: c.PauseEnded) -> WorkspaceState:
+    return replace(state, paused=None)
+
+
+# -- views --
+
+
+def _view_opened(state: WorkspaceState, event: Event, _data: c.ViewOpened) -> WorkspaceState:
+    """Beyond VIEWS_MAX the oldest view counts as published singly: what it showed stays."""
+    if event.vault is None:
+        return state
+    views = {**state.views.get(event.vault, {}), event.source: None}
+    if len(views) > VIEWS_MAX:
+        del views[next(iter(views))]
+    return replace(state, views={**state.views, event.vault: views})
+
+
+def _view_closed(state: WorkspaceState, event: Event, _data: c.ViewClosed) -> WorkspaceState:
+    if event.vault is None or event.source not in state.views.get(event.vault, {}):
+        return state
+    views = {source: None for source in state.views[event.vault] if source != event.source}
+    return replace(state, views={**state.views, event.vault: views})
 
 
 # -- active note, selection --
@@ -176,8 +219,9 @@ def _active_note_set(state: VaultState, event: Event, data: c.ActiveNoteSet) -> 
     if len(recents) > RECENT_NOTES_MAX:
         del recents[next(iter(recents))]
     same = state.active is not None and state.active.id == note
+    since = state.active.since if state.active is not None and same else event.time
     return VaultState(
-        active=state.active if same else ActiveNote(note, event.time),
+        active=ActiveNote(note, since, event.source),
         pins=state.pins,
         tabs=_accessed(state.tabs, note, event),
         recents=recents,
@@ -384,12 +428,17 @@ def _renamed(items: dict[NoteId, V], old: NoteId, new: NoteId, entry: Callable[[
     }
 
 
-_WORKSPACE_FOLDS: dict[type, Callable[[WorkspaceState, Any], WorkspaceState]] = {
+_WORKSPACE_FOLDS: dict[type, Callable[[WorkspaceState, Event, Any], WorkspaceState]] = {
     c.VaultOpened: _vault_opened,
     c.VaultClosed: _vault_closed,
     c.VaultSwitched: _vault_switched,
     c.SharingSet: _sharing_set,
     c.VolunteeringSet: _volunteering_set,
+    c.ClockStepped: _clock_stepped,
+    c.PauseStarted: _pause_started,
+    c.PauseEnded: _pause_ended,
+    c.ViewOpened: _view_opened,
+    c.ViewClosed: _view_closed,
 }
 _VAULT_FOLDS: dict[type, Callable[[VaultState, Event, Any], VaultState]] = {
     c.ActiveNoteSet: _active_note_set,

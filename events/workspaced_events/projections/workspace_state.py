@@ -18,6 +18,8 @@ from .conversations import NO_CONVERSATIONS, Conversations
 class ActiveNote(msgspec.Struct, frozen=True, rename="camel"):
     id: NoteId
     since: str
+    publisher: str = ""
+    """The source that showed the note last (it leaves with the source's view)."""
 
 
 class Pin(msgspec.Struct, frozen=True, rename="camel"):
@@ -52,6 +54,14 @@ class Vault(msgspec.Struct, frozen=True, rename="camel"):
     name: str
     path: str
     open: bool
+
+
+class Pause(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
+    """While it lasts, nothing of what the user does is recorded, and agents are answered nothing."""
+
+    since: str
+    until: str | None = None
+    """When it ends by itself; None: the user ends it."""
 
 
 class VaultState(msgspec.Struct, frozen=True):
@@ -96,6 +106,9 @@ class WorkspaceState(msgspec.Struct, frozen=True):
     """The latest CLOCK_STEPS_MAX times the clock was set."""
     volunteering: dict[str, Volunteering] = {}
     """By client, as `sharing`. Empty: all clients are told without asking."""
+    paused: Pause | None = None
+    views: dict[VaultId, dict[str, None]] = {}
+    """For each vault the sources with an open view (`view_opened`), the oldest first."""
 
     def sharing_of(self, client: str) -> Sharing:
         """The share level of a client."""
@@ -129,6 +142,11 @@ EMPTY = WorkspaceState()
 # -- the JSON form --
 
 
+class ActiveNoteJson(msgspec.Struct, frozen=True, rename="camel"):
+    id: NoteId
+    since: str
+
+
 class PinJson(msgspec.Struct, frozen=True, rename="camel"):
     id: NoteId
     pinned_at: str
@@ -159,7 +177,7 @@ class StateJson(msgspec.Struct, frozen=True, rename="camel"):
     seq: int
     current_vault_id: VaultId | None
     vaults: list[VaultJson]
-    active_note: ActiveNote | None
+    active_note: ActiveNoteJson | None
     active_tab_id: TabId | None
     pinned_notes: list[PinJson]
     temporary_tabs: list[TabJson]
@@ -171,6 +189,8 @@ class StateJson(msgspec.Struct, frozen=True, rename="camel"):
     """Omitted if every client sees everything."""
     volunteering: dict[str, Volunteering] | msgspec.UnsetType = msgspec.UNSET
     """Omitted if every client is told without asking."""
+    paused: Pause | msgspec.UnsetType = msgspec.UNSET
+    """Omitted unless the workspace is paused."""
     also_at: Sequence[int] | msgspec.UnsetType = msgspec.UNSET
     """For a state at a time that the log holds more than once: the sequences of the other moments."""
 
@@ -178,11 +198,12 @@ class StateJson(msgspec.Struct, frozen=True, rename="camel"):
 def to_json(state: WorkspaceState, vault: VaultId | None = None, also_at: Sequence[int] = ()) -> StateJson:
     """The JSON form of `state` for `vault` (default: the current one). Open vaults only; newest recents first."""
     vault_state = state.of(vault if vault is not None else state.current)
+    active = vault_state.active
     return StateJson(
         seq=state.seq,
         current_vault_id=state.current,
         vaults=[VaultJson(v.id, v.name, v.path) for v in state.vaults.values() if v.open],
-        active_note=vault_state.active,
+        active_note=ActiveNoteJson(active.id, active.since) if active is not None else None,
         active_tab_id=vault_state.active_tab_id,
         pinned_notes=[PinJson(pin.id, pin.pinned_at) for pin in vault_state.pins.values()],
         temporary_tabs=[
@@ -195,5 +216,6 @@ def to_json(state: WorkspaceState, vault: VaultId | None = None, also_at: Sequen
         last_updated=vault_state.last_updated,
         sharing=state.sharing or msgspec.UNSET,
         volunteering=state.volunteering or msgspec.UNSET,
+        paused=state.paused if state.paused is not None else msgspec.UNSET,
         also_at=also_at or msgspec.UNSET,
     )

@@ -319,6 +319,36 @@ class VolunteeringSet(Data, frozen=True, gc=False):
     volunteering: Volunteering
 
 
+# -- the pause --
+
+
+@entry("pause_started", Publisher.DAEMON)
+class PauseStarted(Data, frozen=True, gc=False):
+    """Up to `pause_ended` nothing of what the user does is recorded, and agents are answered nothing. During a
+    pause it sets another end. Belongs to the workspace, to no vault."""
+
+    until: Annotated[str, Redact.PUBLIC] | None = None
+    """When the daemon ends the pause, in an event's form; null: the user does."""
+
+
+@entry("pause_ended", Publisher.DAEMON)
+class PauseEnded(Data, frozen=True, gc=False):
+    """Recording and answering go on; what changed on balance during the pause follows."""
+
+
+# -- views of publishers --
+
+
+@entry("view_opened", Publisher.DAEMON)
+class ViewOpened(Data, frozen=True, gc=False):
+    """The event's source shows its whole view of the vault by snapshots from now on."""
+
+
+@entry("view_closed", Publisher.DAEMON)
+class ViewClosed(Data, frozen=True, gc=False):
+    """The event's source is gone. The events before it close its tabs, and clear the note that it showed."""
+
+
 # -- erasure (privacy/erasure.py) --
 
 
@@ -380,7 +410,7 @@ class ContextVolunteered(ToolCalled, frozen=True, kw_only=True):
     """The runtime's name of the agent's session."""
     event: Annotated[str, Redact.CLIENT]
     """The runtime's name of the moment, such as `UserPromptSubmit`."""
-    from_seq: Number | None = msgspec.field(name="from", default=None)
+    from_seq: Number | None = None
     """The `asOfSeq` of what the session had been told before; absent: it was told everything."""
     text_sha256: Annotated[str, Redact.HASH]
     """Of the text that the agent was given."""

@@ -61,6 +61,10 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "note_unarchived": {"note": "a.md"},
     "sharing_set": {"client": "agent", "level": "none"},
     "volunteering_set": {"client": "agent", "volunteering": "off"},
+    "pause_started": {"until": "2026-03-01T12:30:00.000000Z"},
+    "pause_ended": {},
+    "view_opened": {},
+    "view_closed": {},
     "tool_called": {
         "tool": "t",
         "caller": "c",

@@ -213,6 +213,7 @@ class TestTheTags:
             "context_volunteered.now",
             "clock_stepped.before",
             "clock_stepped.after",
+            "pause_started.until",
             "log_recovered.segment",
             "log_recovered.quarantined",
             "daemon_started.version",
@@ -515,6 +516,10 @@ def renamed(state: WorkspaceState, p: Pseudonyms) -> WorkspaceState:
         by_vault={VaultId(p.text(vault)): renamed_vault(sub, p) for vault, sub in state.by_vault.items()},
         sharing={client_key(p.text(client)): level for client, level in state.sharing.items()},
         volunteering={client_key(p.text(client)): each for client, each in state.volunteering.items()},
+        views={
+            VaultId(p.text(vault)): {p.text(source): None for source in views}
+            for vault, views in state.views.items()
+        },
         conversations=msgspec.convert(renamed_values(plain(state.conversations), p), Conversations),
     )
 
@@ -551,7 +556,7 @@ def renamed_vault(sub: VaultState, p: Pseudonyms) -> VaultState:
     pins = [replace(pin, id=name(pin.id), publisher=p.text(pin.publisher)) for pin in sub.pins.values()]
     tabs = [replace(tab, note_id=name(tab.note_id), publisher=p.text(tab.publisher)) for tab in sub.tabs.values()]
     return VaultState(
-        active=sub.active and replace(sub.active, id=name(sub.active.id)),
+        active=sub.active and replace(sub.active, id=name(sub.active.id), publisher=p.text(sub.active.publisher)),
         pins={pin.id: pin for pin in pins},
         tabs={tab.note_id: tab for tab in tabs},
         recents={name(note): at for note, at in sub.recents.items()},

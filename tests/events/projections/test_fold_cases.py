@@ -40,6 +40,8 @@ from workspaced_events.schema.catalogue import (
     NoteRenamed,
     NoteUnarchived,
     NoteUnpinned,
+    PauseEnded,
+    PauseStarted,
     PinnedNotesReordered,
     RecordForgotten,
     SelectionChanged,
@@ -56,6 +58,8 @@ from workspaced_events.schema.catalogue import (
     VaultClosed,
     VaultOpened,
     VaultSwitched,
+    ViewClosed,
+    ViewOpened,
     VolunteeringSet,
 )
 
@@ -1138,6 +1142,8 @@ def random_action(rng: random.Random, notes: list[NoteId], sub: VaultState, vaul
         lambda: SharingSet(rng.choice(["*", "Agent", "editor"]), rng.choice(["all", "names", "none"])),
         lambda: VolunteeringSet(rng.choice(["*", "Agent"]), rng.choice(["on", "selection-off", "off"])),
         lambda: ClockStepped(time_at(rng.random() * 1_000), time_at(rng.random() * 1_000)),
+        lambda: rng.choice([PauseStarted(), PauseStarted(time_at(rng.random() * 1_000)), PauseEnded()]),
+        lambda: rng.choice([ViewOpened(), ViewClosed()]),
         lambda: EventForgotten(rng.choice(["none", "updated", "left"])),
         lambda: rng.choice([TemporaryTabsCleared(), rename(note, NoteId(f"moved {rng.random()}.md"))]),
     ]

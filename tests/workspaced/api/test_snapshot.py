@@ -147,7 +147,7 @@ def show(client: Any, source: str, active: str | None = None, pins: Any = (), ta
 
 def test_a_reconnecting_ui_appends_only_what_differs(daemon: Any) -> None:
     client = daemon().connect()
-    assert show(client, "editor", "a.md", ["b.md"], ["c.md"]) == 3
+    assert show(client, "editor", "a.md", ["b.md"], ["c.md"]) == 4  # view_opened is the first of them
     assert show(client, "editor", "a.md", ["b.md"], ["c.md"]) == 0
     assert show(client, "editor", "a.md", ["b.md"], ["work/plan.md"]) == 2
     state = client.state()

@@ -92,7 +92,7 @@ def test_what_was_told_is_in_the_log_and_replays(world: Any) -> None:
     second = told(world)
     one, two = volunteered(world)
     assert [one["caller"], one["session"], one["event"]] == ["claude-code", "s-1", "UserPromptSubmit"]
-    assert "from" not in one and two["from"] == one["asOfSeq"]
+    assert "fromSeq" not in one and two["fromSeq"] == one["asOfSeq"]
     assert world.stop() == 0
     done = world.cli("replay", "--verify", str(world.data))
     assert done.returncode == 0 and "2 answer the same" in done.stdout

@@ -68,7 +68,9 @@ class Log:
     def clock(self) -> str:
         return f"log:{self.seq}"
 
-    async def with_views(self, make: Any, _caller: str, _vault: VaultId | None) -> Any:
+    async def with_views(
+        self, make: Any, _caller: str, _vault: VaultId | None, *, works_paused: bool = False
+    ) -> Any:
         self.looks += 1
         view = shared_view(self.state, system_clock(), None, level="all", withheld=AllWithheld())
         seen = Seen(view, AllWithheld())
@@ -136,7 +138,7 @@ async def test_a_note_that_is_found_private_after_it_was_read_is_in_no_prompt(lo
     vault_id = VaultId("vault")
     log.apply(VaultOpened(vault_id, "vault", str(tmp_path)))
 
-    async def with_views(make: Any, _caller: str, _vault: VaultId | None) -> Any:
+    async def with_views(make: Any, _caller: str, _vault: VaultId | None, **_more: Any) -> Any:
         view = shared_view(log.state, system_clock(), vault, level="all", withheld=lambda _note: False)
         seen = Seen(view, Alone("a.md"))
         return make(seen, seen)

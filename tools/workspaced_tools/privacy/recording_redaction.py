@@ -39,6 +39,7 @@ from workspaced_events.projections.conversations import NO_CONVERSATIONS
 from workspaced_events.projections.visits import Stay, Visit, VisitFold
 from workspaced_events.projections.workspace_state import (
     ActiveNote,
+    Pause,
     Pin,
     Selection,
     Tab,
@@ -77,6 +78,7 @@ from .rephrased_answers import Rephrased
 
 _PLAIN: Final[dict[type[msgspec.Struct], frozenset[str]]] = {
     ActiveNote: frozenset({"since"}),
+    Pause: frozenset({"since", "until"}),
     Pin: frozenset({"pinned_at"}),
     Tab: frozenset({"id", "source", "opened_at", "last_accessed"}),
     ClockStep: frozenset({"before", "after"}),

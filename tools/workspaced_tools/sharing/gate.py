@@ -13,12 +13,13 @@ from typing import Any, Final, Protocol
 
 import msgspec
 
+from workspaced_events.errors import WorkspacedError
 from workspaced_events.ids import NoteId
 from workspaced_events.projections.visits import Visit
 from workspaced_events.projections.workspace_state import VaultState, WorkspaceState
 from workspaced_events.schema.catalogue import Sharing
 
-from ..errors import NotRecorded, ReadFailed, SharingOff, ToolError
+from ..errors import NotRecorded, ReadFailed, SharingOff
 from ..notes.name_keys import fold, key, slug, stem, without_ending
 from ..notes.name_only import name_only
 from ..notes.note import Note
@@ -206,7 +207,7 @@ def sharing_off(client: str) -> SharingOff:
     )
 
 
-def refusal(error: ToolError, as_of_seq: int) -> dict[str, Any]:
+def refusal(error: WorkspacedError, as_of_seq: int) -> dict[str, Any]:
     """The result of a refused call, which runs no tool."""
     return {
         "success": False,

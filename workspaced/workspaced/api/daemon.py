@@ -28,6 +28,7 @@ CAPABILITIES: Final = (
     "context",
     "mcp",
     "check",
+    "pause",
 )
 
 
@@ -79,6 +80,7 @@ def facts(service: Service) -> dict[str, Any]:
             "batchBytes": BATCH_BYTES_MAX,
             "inFlight": IN_FLIGHT_MAX,
         },
+        "paused": service.pausing.paused,
         "clock": service.tail.clock(),
     }
 

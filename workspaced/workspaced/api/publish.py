@@ -7,12 +7,14 @@ from msgspec import Meta
 
 from workspaced_events.errors import WorkspacedError
 from workspaced_events.journal.view_diff import Snapshot
-from workspaced_events.journal.writer import Done, Outcome
+from workspaced_events.journal.writer import Outcome, Receipt
 from workspaced_events.limits import SOURCE_CHARS_MAX
 
 from ..ipc.jsonrpc import RequestId
 from ..ipc.params import Params
+from ..journal.publishing import Published
 from ..service.method import DEFERRED
+from ..service.service import Service
 from ..service.session import Session
 from .missing_notes import missing_notes
 
@@ -40,36 +42,41 @@ def publish(session: Session, request_id: RequestId | None, params: Publish) -> 
 async def _checked(session: Session, params: Publish) -> Any:
     service, client = session.service, session.client
     finished = anyio.Event()
-    outcomes: list[Outcome] = []
+    outcomes: list[tuple[Outcome, bool]] = []
 
-    def done(outcome: Outcome) -> None:
-        outcomes.append(outcome)
+    def done(outcome: Outcome, is_held: bool) -> None:
+        outcomes.append((outcome, is_held))
         finished.set()
 
     service.publishing.publish(
         params.actions, params.source or client, done, client=session, line_bytes=session.line_bytes
     )
     await finished.wait()
-    (outcome,) = outcomes
+    [(outcome, is_held)] = outcomes
     if isinstance(outcome, WorkspacedError):
         raise outcome
-    warnings = await missing_notes(service, params.actions, outcome, client)
-    return {"events": outcome, "warnings": warnings, "clock": service.tail.clock(), "durability": "synced"}
+    warnings = await missing_notes(service, params.actions, outcome, client) if not is_held else []
+    return {**_receipts(service, outcome, is_held), "warnings": warnings}
 
 
 def snapshot(session: Session, request_id: RequestId | None, params: Snapshot) -> Any:
+    session.service.views.shown(params.source, session)
     done = _receipts_to(session, request_id)
     session.service.publishing.publish_snapshot(params, done, client=session, line_bytes=session.line_bytes)
     return DEFERRED
 
 
-def _receipts_to(session: Session, request_id: RequestId | None) -> Done:
-    def done(outcome: Outcome) -> None:
+def _receipts_to(session: Session, request_id: RequestId | None) -> Published:
+    def done(outcome: Outcome, is_held: bool) -> None:
         if isinstance(outcome, WorkspacedError):
             session.fail(request_id, outcome)
         else:
-            # The log's clock at this answer, which covers at least these events.
-            clock = session.service.tail.clock()
-            session.answer(request_id, {"events": outcome, "clock": clock, "durability": "synced"})
+            session.answer(request_id, _receipts(session.service, outcome, is_held))
 
     return done
+
+
+def _receipts(service: Service, receipts: list[Receipt], is_held: bool) -> dict[str, Any]:
+    # The log's clock at this answer, which covers at least these events.
+    answer = {"events": receipts, "clock": service.tail.clock(), "durability": "none" if is_held else "synced"}
+    return {**answer, "paused": True} if is_held else answer

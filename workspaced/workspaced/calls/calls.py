@@ -1,4 +1,7 @@
-"""Calls of tools: answers on the loop if nothing blocks, else on a thread; counts and records each call."""
+"""Calls of tools: answers on the loop if nothing blocks, else on a thread; counts and records each call.
+
+A call that a pause refuses is not recorded. What takes long may end after a pause began, so it is checked again.
+"""
 
 import itertools
 import time
@@ -8,6 +11,7 @@ from typing import Any, TypeVar, cast
 from msgspec.structs import replace
 
 from workspaced_events.ids import VaultId
+from workspaced_events.journal.actions import check_not_paused
 from workspaced_tools.ports.view import View
 from workspaced_tools.sharing.gate import Withheld
 from workspaced_tools.tools.registry import MEMORY, TOOLS
@@ -75,6 +79,7 @@ class Calls:
         """Answers and records a call on the calling thread, without blocking.
 
         Raises:
+            Paused: the user has paused the workspace.
             WouldBlock: the call must wait or read a file; use `call`.
         """
         started = time.perf_counter_ns()
@@ -86,6 +91,7 @@ class Calls:
         """Answers a call on a thread, and records it.
 
         Raises:
+            Paused: the user has paused the workspace.
             TimedOut: the log did not reach `minSeq` in time.
         """
         min_seq = arguments.get("minSeq")
@@ -93,11 +99,17 @@ class Calls:
             await self._tail.reached(min_seq)
         started = time.perf_counter_ns()
         answer = await self._answer(tool, arguments, caller)
+        if not tool.writes:  # what is written is written, and its agent is to know
+            check_not_paused(self._tail.state)
         self._record(tool, caller, arguments, answer, started)
         return answer
 
     async def preview(self, tool: Tool[Any], arguments: dict[str, Any], caller: str) -> ToolAnswer:
-        """The answer that a call would get. Not recorded, because no client is shown it."""
+        """The answer that a call would get. Not recorded, because no client is shown it.
+
+        Raises:
+            Paused: the user has paused the workspace.
+        """
         try:
             return self._try_answer(tool, arguments, caller)
         except WouldBlock:
@@ -107,10 +119,18 @@ class Calls:
         """As `with_views`, for what is shown unasked alone."""
         return await self.with_views(lambda shown, _requested: make(*shown), caller, vault)
 
-    async def with_views(self, make: Callable[[Seen, Seen], R], caller: str, vault: VaultId | None) -> R:
+    async def with_views(
+        self,
+        make: Callable[[Seen, Seen], R],
+        caller: str,
+        vault: VaultId | None,
+        *,
+        works_paused: bool = False,
+    ) -> R:
         """As `Answers.with_views`, on a thread, with `vault` as the current one.
 
         Raises:
+            Paused: the user has paused the workspace, and not `works_paused`.
             SharingOff: the caller is shown nothing.
             ReadFailed: the policy kept changing.
         """
@@ -121,13 +141,23 @@ class Calls:
             served = self._served.get(vault) if vault is not None else None
             present = Present(state, self._tail.seq, served)
             try:
-                return cast(R, await self._threads.run(self._answers.with_views, make, caller, present))
+                if not works_paused:
+                    check_not_paused(state)
+                made = await self._threads.run(self._answers.with_views, make, caller, present)
+                if not works_paused:
+                    check_not_paused(self._tail.state)
+                return cast(R, made)
             except ReconcileFirst:
                 await self._enforce_policy(served, attempt)
         raise AssertionError("it ends with an answer")
 
     def _present(self) -> Present:
+        """
+        Raises:
+            Paused: the user has paused the workspace.
+        """
         state = self._tail.state
+        check_not_paused(state)
         served = self._served.get(state.current) if state.current is not None else None
         return Present(state, self._tail.seq, served)
 

@@ -37,6 +37,8 @@ COMMANDS: Final = {
     "proxy": ("daemon.proxy", "Put context into any runtime's requests on their way to the provider."),
     "share": ("workspace.share", "How much a client of the tools is shown: all, names or none."),
     "why": ("workspace.why", "Why a note is shown to agents or not, and when it was last shown to whom."),
+    "pause": ("daemon.pause", "Record nothing and answer agents nothing for a while."),
+    "resume": ("daemon.pause", "End a pause."),
     "memory": ("workspace.memory", "What agents wrote into the memory folder: list, undo."),
     "log": ("log.log", "Export, import, verify, show, search and shrink the event log."),
     "replay": ("log.replay", "Fold a log without a daemon."),

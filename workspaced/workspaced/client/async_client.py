@@ -127,7 +127,10 @@ class Client(AsyncToolMethods):
     async def publish(
         self, actions: Sequence[dict[str, Any]], *, source: str | None = None
     ) -> list[dict[str, Any]]:
-        """Publishes a batch and returns its receipts once durable; retries after a reconnection."""
+        """Publishes a batch and returns its receipts once durable; retries after a reconnection.
+
+        While the workspace is paused the daemon holds the actions, and there are no receipts.
+        """
         named = [action if action.get("id") else {**action, "id": uuid7()} for action in actions]
         params: dict[str, Any] = {"actions": named, "source": source or self._name}
         while True:
@@ -146,6 +149,16 @@ class Client(AsyncToolMethods):
         result = await self.call("workspaced/snapshot", self._snapshot)
         events: list[dict[str, Any]] = result["events"]
         return events
+
+    async def pause(self, for_s: float | None = None) -> dict[str, Any]:
+        """Pauses the workspace, for `for_s` seconds or until it is resumed; returns `{since, until?}`."""
+        result = await self.call("workspaced/pause", {} if for_s is None else {"forS": for_s})
+        paused: dict[str, Any] = result["paused"]
+        return paused
+
+    async def resume(self) -> None:
+        """Ends a pause. Without a pause it changes nothing."""
+        await self.call("workspaced/resume")
 
     async def tool(self, name: str, arguments: dict[str, Any] | None = None) -> dict[str, Any]:
         """A tool's result: `{success, data?, error?, code?, message, asOfSeq, ...}`."""

@@ -85,7 +85,8 @@ class SyncClient(ToolMethods):
     def publish(self, actions: Sequence[dict[str, Any]], *, source: str | None = None) -> list[dict[str, Any]]:
         """Publishes a batch and returns its receipts once durable.
 
-        Every action gets an id, so that a retry after a lost answer records nothing twice.
+        Every action gets an id, so that a retry after a lost answer records nothing twice. While the workspace is
+        paused the daemon holds the actions, and there are no receipts.
         """
         events: list[dict[str, Any]] = self._publish(actions, source)["events"]
         return events
@@ -113,6 +114,15 @@ class SyncClient(ToolMethods):
         except NoDaemon:
             result = self.call("workspaced/publish", params)
         return result
+
+    def pause(self, for_s: float | None = None) -> dict[str, Any]:
+        """Pauses the workspace, for `for_s` seconds or until it is resumed; returns `{since, until?}`."""
+        paused: dict[str, Any] = self.call("workspaced/pause", {} if for_s is None else {"forS": for_s})["paused"]
+        return paused
+
+    def resume(self) -> None:
+        """Ends a pause. Without a pause it changes nothing."""
+        self.call("workspaced/resume")
 
     def tool(self, name: str, arguments: dict[str, Any] | None = None) -> dict[str, Any]:
         """A tool's result: `{success, data?, error?, code?, message, asOfSeq, ...}`."""

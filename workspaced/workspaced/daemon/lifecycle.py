@@ -164,6 +164,7 @@ async def _open(settings: Settings, data: Path, memory: Path | None, roles: Role
         templates=settings.templates_path,
         memory=memory,
         roles=roles,
+        publisher_grace_s=settings.publisher_grace_s,
     )
     holder.append(service)
     service.warnings[:0] = warnings
@@ -202,6 +203,9 @@ async def _start(service: Service, settings: Settings, folders: list[Path], task
     first = [*actions, Action(c.DaemonStarted(__version__, os.getpid(), tuple(served)))]
     if not await service.publishing.begin(first):
         tasks.start_soon(service.publishing.begin_once_there_is_room, first)
+    await service.pausing.end_if_due()
+    tasks.start_soon(service.pausing.run)
+    service.views.begin(state())
     data = settings.data_path.expanduser().absolute()
     for vault_id, path in served.items():
         folder = Vault(

@@ -20,7 +20,7 @@ from workspaced_tools.limits import CACHE_BYTES_MAX
 
 from ..errors import SettingsInvalid
 from ..ipc.socket_path import WORKSPACE_NAME, default_socket
-from ..limits import RECONCILE_INTERVAL_S, RECORD_BYTES, RECORD_DAYS, RECORD_DAYS_MAX
+from ..limits import PUBLISHER_GRACE_S, RECONCILE_INTERVAL_S, RECORD_BYTES, RECORD_DAYS, RECORD_DAYS_MAX
 from ..roles.role import Name as RoleName
 from ..roles.role import Role
 
@@ -61,6 +61,8 @@ class Settings(BaseSettings):
     """The interval of comparing the vault with the index, whether or not the watcher reported a change."""
     watch: bool = True
     """Whether to watch the vault; without it, changes are found when a note is read."""
+    publisher_grace_s: Annotated[float, Field(ge=0, allow_inf_nan=False)] = PUBLISHER_GRACE_S
+    """How long what an editor showed by snapshots stays after its last connection is gone; pins stay for good."""
     idle_exit_minutes: Annotated[float, Field(gt=0)] | None = None
     """Ends the daemon after this long without a client."""
     log_level: Literal["debug", "info", "warning", "error"] = "warning"

@@ -1,4 +1,8 @@
-"""`Publishing`: submits actions to the log's writer, and hands receipts back."""
+"""`Publishing`: submits actions to the log's writer, and hands receipts back.
+
+While the workspace is paused, what publishers and watchers send is held instead (`HeldViews`). A plan decides it,
+so at the place in the log where the action would stand: what was queued before `pause_started` is appended.
+"""
 
 import hashlib
 import logging
@@ -15,6 +19,7 @@ from msgspec.structs import replace
 from workspaced_events.errors import Busy, DiskFull, InvalidArgument, WorkspacedError
 from workspaced_events.ids import NoteId, VaultId
 from workspaced_events.journal.actions import Action, parse_actions
+from workspaced_events.journal.held_views import HeldViews
 from workspaced_events.journal.view_diff import Snapshot, checked, differences
 from workspaced_events.journal.writer import OWN_SOURCE, Done, LogWriter, Outcome, Plan, Receipt
 from workspaced_events.limits import ACTION_BYTES, SOURCE_CHARS_MAX
@@ -25,6 +30,10 @@ from workspaced_events.schema import catalogue as c
 from ..limits import MIN_SEQ_WAIT_S, RECORD_WAIT_S, ROOM_CHECK_S, STEP_S
 
 logger = logging.getLogger(__name__)
+
+
+Published = Callable[[Outcome, bool], None]
+"""Gets the receipts or the error, and whether the actions are only held, because the workspace is paused."""
 
 
 class Publishing:
@@ -39,15 +48,18 @@ class Publishing:
         """`volunteers`: whether a note of a vault (None: the current one) is known to be one that may be shown
         unasked. Answers without reading a file."""
         self.writer = writer
+        self.held = HeldViews(writer.seen)
+        """For plans only."""
         self._log = log
         self._volunteers = volunteers
 
     # -- for clients --
 
     def publish(
-        self, raw: Sequence[Any], source: str, done: Done, *, client: Hashable = None, line_bytes: int = 0
+        self, raw: Sequence[Any], source: str, done: Published, *, client: Hashable = None, line_bytes: int = 0
     ) -> None:
-        """Checks and queues a batch; calls `done` on the loop with the receipts or the error.
+        """Checks and queues a batch; calls `done` on the loop with the receipts or the error. During a pause there
+        are no receipts.
 
         The text of a selection is left out unless its note may be shown unasked: only its lines are recorded.
 
@@ -63,7 +75,7 @@ class Publishing:
             raise InvalidArgument(f"Expected a source of 1 to {SOURCE_CHARS_MAX} characters, got {len(source)}.")
         actions = self._without_texts(parse_actions(raw, keep_text=_sha256))
         size_bytes = line_bytes + ACTION_BYTES * len(actions)
-        self.writer.submit(actions, source, done, client=client, size_bytes=size_bytes)
+        self._submit(lambda _state, _seq: actions, source, done, client=client, size_bytes=size_bytes)
 
     def _without_texts(self, actions: list[Action]) -> list[Action]:
         """The actions, without the text of each selection whose note is not known to be volunteered."""
@@ -80,7 +92,7 @@ class Publishing:
         return kept
 
     def publish_snapshot(
-        self, snapshot: Snapshot, done: Done, *, client: Hashable = None, line_bytes: int = 0
+        self, snapshot: Snapshot, done: Published, *, client: Hashable = None, line_bytes: int = 0
     ) -> None:
         """Queues the actions that make the state show `snapshot`; the writer derives them when it appends them.
         Otherwise like `publish`.
@@ -94,9 +106,37 @@ class Publishing:
         def plan(state: WorkspaceState, seq: int) -> Sequence[Action]:
             return differences(state, seq, wanted)
 
-        self.writer.submit(plan, snapshot.source, done, client=client, size_bytes=line_bytes)
+        self._submit(plan, snapshot.source, done, client=client, size_bytes=line_bytes)
+
+    def _submit(self, plan: Plan, source: str, done: Published, *, client: Hashable, size_bytes: int) -> None:
+        is_held = False
+
+        def unless_paused(state: WorkspaceState, seq: int) -> Sequence[Action]:
+            nonlocal is_held
+            is_held = state.paused is not None
+            return self._unless_paused(plan, source, state, seq)
+
+        def told(outcome: Outcome) -> None:
+            done(outcome, is_held)
+
+        self.writer.submit(unless_paused, source, told, client=client, size_bytes=size_bytes)
+
+    def _unless_paused(self, plan: Plan, source: str, state: WorkspaceState, seq: int) -> Sequence[Action]:
+        """The plan's actions; during a pause holds those that are not recorded then, and returns the rest."""
+        if state.paused is None:
+            return plan(state, seq)
+        shown = self.held.shown(state)
+        return self.held.hold(state, plan(shown, shown.seq), source)
 
     # -- for the daemon --
+
+    def observe(self, plan: Plan, source: str, done: Done) -> None:
+        """Queues what the daemon noticed; it is held during a pause. `done` is called on the loop.
+
+        Raises:
+            Busy: the queue before the disk is full.
+        """
+        self.writer.submit(partial(self._unless_paused, plan, source), source, done)
 
     async def record(
         self, actions: list[Action] | Plan, source: str = OWN_SOURCE, *, size_bytes: int = 0
@@ -130,9 +170,10 @@ class Publishing:
         return outcomes[0]
 
     async def note(self, actions: list[Action]) -> None:
-        """Appends the daemon's observations. A refusal is only logged: the daemon must go on serving."""
+        """Appends the daemon's observations; they are held during a pause. A refusal is only logged: the daemon
+        must go on serving."""
         try:
-            await self.record(actions)
+            await self.record(partial(self._unless_paused, lambda _state, _seq: actions, OWN_SOURCE))
         except WorkspacedError as error:
             logger.warning("not recorded: %s", error)
 

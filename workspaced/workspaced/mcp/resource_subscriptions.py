@@ -2,7 +2,7 @@
 
 A client gets a notification only if reading the resource would give another answer than before. So each commit
 that may have changed an answer calls the tool again, through the same gate as a client's call, and compares the
-answer's hash: a withheld note causes no notification either.
+answer's hash: a withheld note causes no notification either. During a pause nothing is compared; behind it all is.
 """
 
 import hashlib
@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import msgspec
 
-from workspaced_events.errors import InvalidArgument
+from workspaced_events.errors import InvalidArgument, Paused
 
 from ..errors import RequestError
 from ..ipc.jsonrpc import NO_ANSWER, RequestId, notification, response
@@ -30,6 +30,9 @@ logger = logging.getLogger(__name__)
 SUBSCRIPTION: Final = "io.modelcontextprotocol/subscriptionId"
 _CHANGE_NOTHING: Final = frozenset({"tool_called", "daemon_started", "daemon_stopped", "log_recovered"})
 """Events that change no resource. Reading a resource appends one, which must not wake the reader."""
+
+_UNKNOWN: Final = b""
+"""In place of a hash, if the watch began during a pause: the first answer behind it is a change."""
 
 
 class Filter(msgspec.Struct, frozen=True, rename="camel"):
@@ -78,7 +81,7 @@ class ResourceWatch:
     async def begin(self) -> None:
         """Hashes the present answers; later changes cause notifications."""
         for uri in self._resources:
-            self._digests[uri] = await self._digest(uri)
+            self._digests[uri] = await self._digest(uri) or _UNKNOWN
         self._busy = False
 
     def close(self) -> None:
@@ -101,6 +104,8 @@ class ResourceWatch:
 
     def _concerned(self) -> bool:
         """Whether anything since the last comparison may have changed a resource."""
+        if self._service.pausing.paused is not None:
+            return False
         if self._notes_moved:
             return True
         events = self._service.tail.events_from(self._following)
@@ -119,7 +124,7 @@ class ResourceWatch:
         try:
             for uri in self._resources:
                 digest = await self._digest(uri)
-                if self._closed:
+                if self._closed or digest is None:
                     return
                 if digest != self._digests[uri]:
                     self._digests[uri] = digest
@@ -131,9 +136,13 @@ class ResourceWatch:
             self._busy = False
         self.tail_moved()
 
-    async def _digest(self, uri: str) -> bytes:
+    async def _digest(self, uri: str) -> bytes | None:
+        """The hash of the present answer; None during a pause, in which there is none."""
         tool, arguments = self._resources[uri]
-        return _digest(await self._service.calls.preview(tool, arguments, self._caller))
+        try:
+            return _digest(await self._service.calls.preview(tool, arguments, self._caller))
+        except Paused:
+            return None
 
     def _notify(self, uri: str) -> None:
         params = {"uri": uri, "_meta": {**self._meta, **moment(self._service)}}

@@ -6,8 +6,9 @@ from typing import Any, Final
 
 import msgspec
 
-from workspaced_events.errors import InvalidArgument
+from workspaced_events.errors import InvalidArgument, Paused
 from workspaced_tools.ports.images import NoteImage
+from workspaced_tools.sharing.gate import refusal
 from workspaced_tools.tools.registry import CORE, MEMORY, TOOLS, ToolSet
 from workspaced_tools.tools.tool import Tool
 from workspaced_tools.vault.nonblocking import WouldBlock
@@ -88,10 +89,26 @@ def call_tool(session: Session, _id: RequestId | None, params: CallTool) -> Any:
         return _result(service, service.calls.try_call(tool, params.arguments, session.client))
     except WouldBlock:
         return _call_blocking(service, tool, params.arguments, session.client)
+    except Paused as error:
+        return _paused(service, error)
 
 
 async def _call_blocking(service: Service, tool: Tool[Any], arguments: dict[str, Any], caller: str) -> Any:
-    return _result(service, await service.calls.call(tool, arguments, caller))
+    try:
+        return _result(service, await service.calls.call(tool, arguments, caller))
+    except Paused as error:
+        return _paused(service, error)
+
+
+def _paused(service: Service, error: Paused) -> Any:
+    """The pause as the result of a tool, which is where a model reads it."""
+    content = refusal(error, service.tail.state.seq)
+    return {
+        "content": [{"type": "text", "text": msgspec.json.encode(content).decode()}],
+        "structuredContent": content,
+        "isError": True,
+        "_meta": moment(service),
+    }
 
 
 def _result(service: Service, answer: ToolAnswer) -> Any:

@@ -87,7 +87,7 @@ async def export(service: "Service", params: p.Named, caller: str) -> dict[str, 
         return _Exporting(conversation, service.texts, service.blobs.get, view, withheld_notes).exported()
 
     made = await with_conversation_view(
-        service, _conversation(service.tail.state, params.conversation), make, caller
+        service, _conversation(service.tail.state, params.conversation), make, caller, works_paused=True
     )
     return {
         "text": made.text,

@@ -97,12 +97,17 @@ class WithheldNotes:
 
 
 async def with_conversation_view(
-    service: Service, conversation: Conversation, make: Callable[[View, WithheldNotes], R], caller: str
+    service: Service,
+    conversation: Conversation,
+    make: Callable[[View, WithheldNotes], R],
+    caller: str,
+    *,
+    works_paused: bool = False,
 ) -> R:
     """The result of `make`, called with the caller's view of the conversation's vault and the withheld notes.
 
     Raises:
-        SharingOff, ReadFailed: as `Calls.with_view`.
+        Paused, SharingOff, ReadFailed: as `Calls.with_view`.
     """
     vault = vault_of(service.tail.state, conversation)
 
@@ -111,4 +116,4 @@ async def with_conversation_view(
         former = service.tail.state.of(vault).former
         return make(shown.view, WithheldNotes(shown, requested, present, former))
 
-    return await service.calls.with_views(made, caller, vault)
+    return await service.calls.with_views(made, caller, vault, works_paused=works_paused)

@@ -12,7 +12,7 @@ from ..errors import RequestError
 from ..ipc.framing import LineSplitter
 from ..ipc.jsonrpc import RequestId, error_response
 from ..limits import FLUSH_BYTES, IN_FLIGHT_MAX, PARTIAL_LINE_S
-from .awake_timer import AwakeTimer
+from ..service.awake_timer import AwakeTimer
 from .dispatcher import Dispatcher
 from .host import Host
 from .socket_connection import SocketConnection

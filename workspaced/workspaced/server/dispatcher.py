@@ -13,6 +13,7 @@ import anyio
 import msgspec
 
 from workspaced_events.errors import InvalidArgument, WorkspacedError
+from workspaced_events.journal.actions import check_not_paused
 from workspaced_tools.tools.registry import ToolSet
 
 from ..errors import RequestError
@@ -113,6 +114,8 @@ class Dispatcher:
                 return
             params = _decode_params(method, request)
             self._protocol = protocol
+            if not method.works_paused:
+                check_not_paused(self.service.tail.state)
             result = method.handler(self, request_id, params)
         except WorkspacedError as error:
             self.in_flight += 1
@@ -265,6 +268,7 @@ class Dispatcher:
         for subscription in self.subscriptions.values():
             subscription.close()
         self.subscriptions.clear()
+        self.service.views.gone(self)
 
 
 def _decode_params(method: Method, request: Request) -> Any:

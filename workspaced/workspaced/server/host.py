@@ -15,6 +15,10 @@ class Accepted(Protocol):
         """The client's name."""
         ...
 
+    def __hash__(self) -> int:
+        """Sets and keys hold connections."""
+        ...
+
     def flush(self) -> None:
         """Writes the queued lines."""
         ...

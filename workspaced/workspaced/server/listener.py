@@ -45,6 +45,7 @@ class Server:
         assert self._listener is not None
         self.service.tail.signals.remove_listener(COMMITTED, self._tail_moved)
         self._listener.close()
+        self.service.views.stop()
         for connection in list(self._connections):
             connection.close()
 

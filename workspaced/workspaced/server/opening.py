@@ -3,7 +3,7 @@
 from typing import Final
 
 from ..limits import PARTIAL_LINE_S
-from .awake_timer import AwakeTimer
+from ..service.awake_timer import AwakeTimer
 from .connection import Connection
 from .host import Host
 from .http.sessions import Sessions

@@ -217,33 +217,43 @@ def _status(session: Session, _id: RequestId | None, _params: Any) -> Any:
 
 
 _SHARED: Final = {
-    "tools/list": Method(tools.Page, tools.list_tools, _TOOL_LIST),
+    "tools/list": Method(tools.Page, tools.list_tools, _TOOL_LIST, works_paused=True),
     "tools/call": METHODS["tools/call"],
-    "resources/list": Method(tools.Page, resources.list_resources, _LIST),
-    "resources/templates/list": Method(tools.Page, resources.list_templates, _LIST),
+    "resources/list": Method(tools.Page, resources.list_resources, _LIST, works_paused=True),
+    "resources/templates/list": Method(tools.Page, resources.list_templates, _LIST, works_paused=True),
     "resources/read": Method(resources.Uri, resources.read_resource, _READ),
-    "prompts/list": Method(tools.Page, prompts.list_prompts, _LIST),
+    "prompts/list": Method(tools.Page, prompts.list_prompts, _LIST, works_paused=True),
     "prompts/get": Method(prompts.GetPrompt, prompts.get_prompt),
 }
 _WATCHING: Final = {
-    "resources/subscribe": Method(resources.Uri, resource_subscriptions.subscribe),
-    "resources/unsubscribe": Method(resources.Uri, resource_subscriptions.unsubscribe),
+    "resources/subscribe": Method(resources.Uri, resource_subscriptions.subscribe, works_paused=True),
+    "resources/unsubscribe": Method(resources.Uri, resource_subscriptions.unsubscribe, works_paused=True),
 }
 _OURS: Final = {
-    "workspaced/hello": Method(Hello, _greet),
-    "workspaced/status": Method(Anything, _status),
+    "workspaced/hello": Method(Hello, _greet, works_paused=True),
+    "workspaced/status": Method(Anything, _status, works_paused=True),
 }
-_PING: Final = {"ping": Method(Anything, handshake.ping)}
+_LISTEN: Final = Method(resource_subscriptions.Listen, resource_subscriptions.listen, works_paused=True)
+_INITIALIZE_METHOD: Final = Method(handshake.Initialize, handshake.initialize, works_paused=True)
+_PING: Final = {"ping": Method(Anything, handshake.ping, works_paused=True)}
 _OF_MODERN: Final = {
-    "server/discover": Method(Anything, handshake.discover, _LIST),
+    "server/discover": Method(Anything, handshake.discover, _LIST, works_paused=True),
     **_SHARED,
-    "subscriptions/listen": Method(resource_subscriptions.Listen, resource_subscriptions.listen),
+    "subscriptions/listen": Method(
+        resource_subscriptions.Listen, resource_subscriptions.listen, works_paused=True
+    ),
     **_OURS,
 }
 
 _NATIVE: Final = ProtocolVersion({**METHODS, **_SHARED, **_WATCHING})
 HANDSHAKE_MCP: Final = _Mcp(
-    {"initialize": Method(handshake.Initialize, handshake.initialize), **_PING, **_SHARED, **_WATCHING, **_OURS}
+    {
+        "initialize": Method(handshake.Initialize, handshake.initialize, works_paused=True),
+        **_PING,
+        **_SHARED,
+        **_WATCHING,
+        **_OURS,
+    }
 )
 MODERN_MCP: Final = _Modern(_OF_MODERN)
 _DISCOVERING: Final = _Discovering(_OF_MODERN)

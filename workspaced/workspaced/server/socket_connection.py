@@ -9,7 +9,7 @@ from typing import cast
 
 from ..ipc.peer import peer_uid
 from ..limits import UNREAD_BYTES_MAX, UNREAD_S
-from .awake_timer import AwakeTimer
+from ..service.awake_timer import AwakeTimer
 from .host import Host
 
 

@@ -26,8 +26,9 @@ from ..calls.calls import Calls
 from ..calls.past_calls import PastCalls
 from ..calls.threads import Threads
 from ..journal.log_tail import NOTES_MOVED, LogTail
+from ..journal.pausing import Pausing
 from ..journal.publishing import Publishing
-from ..limits import CONTEXT_TEXTS_CHARS_MAX
+from ..limits import CONTEXT_TEXTS_CHARS_MAX, PUBLISHER_GRACE_S
 from ..memory.places import Places
 from ..memory.writing import Memory
 from ..recording.call_recorder import CallRecorder
@@ -36,6 +37,7 @@ from ..roles.roles import Roles
 from ..vaults.policy_checks import PolicyChecks
 from ..vaults.served_vault import ServedVault, notes_attached_in, notes_published_in
 from ..volunteering.volunteering import Volunteering
+from .open_views import OpenViews
 from .sent_contexts import SentContextsByClient
 from .uploads import Uploads
 
@@ -57,6 +59,7 @@ class Service:
         templates: Path | None = None,
         memory: Path | None = None,
         roles: Roles | None = None,
+        publisher_grace_s: float = PUBLISHER_GRACE_S,
     ) -> None:
         """
         Args:
@@ -64,6 +67,7 @@ class Service:
             templates: the folder of the user's own templates of request bodies.
             memory: as `Places` takes it.
             roles: those that conversations may begin with; None: there are none.
+            publisher_grace_s: as `OpenViews` takes it.
         """
         self.writer = writer = journal.writer
         self.log = journal.log
@@ -91,6 +95,8 @@ class Service:
         self.uploads = Uploads()
         self.sent_contexts = SentContextsByClient()
         self.publishing = Publishing(writer, self.log, self._volunteers)
+        self.pausing = Pausing(writer, self.publishing)
+        self.views = OpenViews(self.publishing, loop, publisher_grace_s)
         self.memory = Memory(
             Places(memory, self.served), self.publishing, journal.blobs.get, threads.check_running
         )

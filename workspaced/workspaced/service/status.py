@@ -49,6 +49,7 @@ def status(service: Service, *, named: bool = True) -> dict[str, Any]:
         "vaults": [_vault_status(service, served, named=named) for served in service.served.values()],
         **({"tools": service.calls.statistics.status()} if named else {}),
         "recording": recording,
+        "paused": msgspec.to_builtins(state.paused),
         "conversations": conversations_status(state.conversations),
         "sharing": sharing_status(state, service.client_names()),
         "degraded": [each.message for each in problems],

@@ -6,6 +6,7 @@
 
 local limits = require("workspaced.limits")
 local own = require("workspaced.own")
+local pausing = require("workspaced.pausing")
 local uv = vim.uv or vim.loop
 
 local M = {}
@@ -28,8 +29,9 @@ local function tab(note)
 end
 
 --- @param published set of paths of the vaults about which the daemon has something; outlasts the connection.
---- @param on {ready = function(), lost = function(reason), later = function(function)}: `later` runs something in the
---- editor's own loop, out of libuv's callbacks, where most of the editor may not be touched.
+--- @param on {ready = function(), lost = function(reason), paused = function(), later = function(function)}: `later`
+--- runs something in the editor's own loop, out of libuv's callbacks, where most of the editor may not be touched;
+--- `paused` is called when `client.paused` changed.
 function M.new(socket, published, on)
   return setmetatable({
     socket = socket,
@@ -113,10 +115,46 @@ function M:_greet()
       return self:_lose("what listens there is no workspaced daemon")
     end
     self.vaults, self.workspace, self.version = result.vaults, result.workspace, result.version
+    self.paused = pausing.of(result.paused)
     self.state = "ready"
     self.on.ready()
+    if type(result.capabilities) == "table" and vim.tbl_contains(result.capabilities, "pause") then
+      self:_follow_pauses(result.clock)
+      self.on.paused()
+    end
   end)
   self:_write({ hello })
+end
+
+-- Pauses --
+
+--- From the moment of the daemon's greeting on.
+function M:_follow_pauses(clock)
+  local params = '{"since":%s,"types":["pause_started","pause_ended"]}'
+  self:_write({ self:_request("workspaced/subscribe", params:format(encode(clock)), function() end) })
+end
+
+--- @param seconds how long; nil: until it is resumed.
+--- @param done called with the daemon's refusal, or nil.
+function M:pause(seconds, done)
+  self:_tell("workspaced/pause", seconds and ('{"forS":%d}'):format(seconds) or "{}", done)
+end
+
+function M:resume(done)
+  self:_tell("workspaced/resume", "{}", done)
+end
+
+function M:_tell(method, params, done)
+  self:_write({ self:_request(method, params, function(_, failure)
+    done(failure and failure.message)
+  end) })
+end
+
+function M:_happened(events)
+  for _, event in ipairs(type(events) == "table" and events or {}) do
+    self.paused = pausing.after(self.paused, event)
+  end
+  self.on.paused()
 end
 
 -- What is published --
@@ -303,6 +341,9 @@ function M:_take(line)
   local understood, message = pcall(vim.json.decode, line)
   if not understood or type(message) ~= "table" then
     return self:_lose("what listens there speaks no JSON-RPC")
+  end
+  if message.method == "workspaced/event" and type(message.params) == "table" then
+    return self:_happened(message.params.events)
   end
   local on_answer = self._waiting[message.id]
   if not on_answer then

@@ -69,6 +69,22 @@ function M.unpin()
   require("workspaced.session").pin("note_unpinned")
 end
 
+--- Pauses the connected daemons: nothing is recorded or answered, until they are resumed.
+--- @param duration such as 30m, after which they resume by themselves; nil or empty: they do not.
+function M.pause(duration)
+  require("workspaced.session").pause(duration or "")
+end
+
+--- Ends a pause.
+function M.resume()
+  require("workspaced.session").resume()
+end
+
+--- For a statusline: "paused" while a connected daemon is, else empty.
+function M.statusline()
+  return M.status().paused and "paused" or ""
+end
+
 --- What is published to which daemon, and the time it took: see session.lua.
 function M.status()
   return require("workspaced.session").status()
@@ -78,6 +94,9 @@ function M.print_status()
   local status, lines = M.status(), {}
   for _, each in ipairs(status.daemons) do
     table.insert(lines, ("workspaced: %s, %s"):format(each.socket, each.state))
+    if each.paused then
+      table.insert(lines, ("  paused since %s, until %s"):format(each.paused.since, each.paused["until"] or "resumed"))
+    end
     for _, vault in ipairs(each.vaults) do
       table.insert(lines, ("  vault %s at %s"):format(vault.id, vault.path))
       table.insert(lines, ("    active %s"):format(vault.active or "-"))

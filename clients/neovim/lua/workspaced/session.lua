@@ -9,6 +9,7 @@ local Client = require("workspaced.client")
 local discovery = require("workspaced.discovery")
 local limits = require("workspaced.limits")
 local paths = require("workspaced.paths")
+local pausing = require("workspaced.pausing")
 local view = require("workspaced.view")
 local Sight = require("workspaced.sight")
 local uv = vim.uv or vim.loop
@@ -180,6 +181,39 @@ function M.pin(type)
   end, limits.patience_ms)
 end
 
+--- Tells every connected daemon, by `tell(client, done)`, and says what became of it.
+local function tell_all(verb, tell)
+  local told = 0
+  for _, client in pairs(running and state.clients or {}) do
+    if client.state == "ready" then
+      told = told + 1
+      tell(client, function(failure)
+        say(failure or ("%s %s"):format(verb, client.workspace), failure and vim.log.levels.WARN)
+      end)
+    end
+  end
+  if told == 0 then
+    say(running and "no daemon is connected." or "not started.", vim.log.levels.WARN)
+  end
+end
+
+--- @param duration such as 30m; empty: until it is resumed.
+function M.pause(duration)
+  local seconds = duration ~= "" and pausing.seconds(duration) or nil
+  if duration ~= "" and not seconds then
+    return say(("%q is no duration such as 45s, 30m, 1h30m or 2d."):format(duration), vim.log.levels.WARN)
+  end
+  tell_all("paused", function(client, done)
+    client:pause(seconds, done)
+  end)
+end
+
+function M.resume()
+  tell_all("resumed", function(client, done)
+    client:resume(done)
+  end)
+end
+
 -- Who serves what --
 
 --- Every vault of the connected daemons, as places for paths.nearest.
@@ -257,6 +291,10 @@ local function connect(socket)
   local client
   client = Client.new(socket, state.published[socket], {
     ready = M.touch,
+    paused = function()
+      pcall(vim.api.nvim_exec_autocmds, "User", { pattern = "WorkspacedPaused", modeline = false })
+      vim.cmd("redrawstatus!")
+    end,
     later = function(handler)
       vim.schedule(M.timed(handler))
     end,
@@ -361,7 +399,7 @@ end
 
 --- What is published to which daemon, for people and health checks; and the time it took the editor.
 function M.status()
-  local status = { running = running, daemons = {}, unserved = {}, stats = vim.deepcopy(stats) }
+  local status = { running = running, paused = false, daemons = {}, unserved = {}, stats = vim.deepcopy(stats) }
   if not running then
     return status
   end
@@ -370,6 +408,7 @@ function M.status()
   for socket, client in pairs(state.clients) do
     local shown = { socket = socket, state = client.state, version = client.version, problem = client.problem }
     shown.vaults, shown.writes, shown.unanswered = {}, client.writes, client._open
+    shown.paused, status.paused = client.paused, status.paused or client.paused ~= nil
     for _, vault in ipairs(client.vaults) do
       local sight = client._views[vault.id] or { tabs = {} }
       table.insert(shown.vaults, { id = vault.id, path = vault.path, active = sight.active, tabs = sight.tabs })

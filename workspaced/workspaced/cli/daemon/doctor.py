@@ -25,6 +25,7 @@ from ...errors import NoDaemon
 from ..shared.connection import daemon
 from ..shared.options import daemon_options, json_option
 from ..shared.output import print_json
+from ..shared.state_text import pause_text
 from ..shared.target import choose
 from ..shared.terminal import print_labelled
 
@@ -230,6 +231,8 @@ def _daemon(client: SyncClient) -> Iterator[Finding]:
             "warning", "daemon", f"runs version {status['version']}", "workspaced stop, then start it again."
         )
     yield Finding("ok", "daemon", f"pid {status['pid']}, event {status['seq']}")
+    if (paused := status.get("paused")) is not None:
+        yield Finding("warning", "pause", f"the workspace is {pause_text(paused)}", "workspaced resume")
     for problem in status.get("problems", [{"message": each, "fix": ""} for each in status["degraded"]]):
         yield Finding("problem", "daemon", problem["message"], problem["fix"])
     for vault in status["vaults"]:

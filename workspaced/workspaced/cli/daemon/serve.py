@@ -79,6 +79,8 @@ def serve_command(
             click.echo(f"{click.style('degraded:', fg='yellow')} {problem}", err=True)
         for vault in offline_vaults(service):
             click.echo(f"vault {vault} of the log is offline: its folder was not given", err=True)
+        if service.pausing.paused is not None:
+            click.echo("paused: nothing is recorded or answered until `workspaced resume`", err=True)
         click.echo(f"listening on {settings.socket_path}", err=True)
         if as_json:
             paths = [str(vault.path) for vault in service.served.values()]

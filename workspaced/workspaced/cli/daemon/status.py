@@ -11,6 +11,7 @@ from ...errors import TimedOut
 from ..shared.connection import daemon
 from ..shared.options import daemon_options, escape_control, json_option
 from ..shared.output import print_json
+from ..shared.state_text import pause_text
 from ..shared.terminal import print_labelled
 
 GONE_S: Final = 15.0
@@ -44,6 +45,8 @@ def status_command(every: bool, socket_path: str | None, workspace: str | None, 
             print_labelled(
                 "tool      ", f"{name}: {tool['calls']} calls, p50 {tool['p50Us']} us, p99 {tool['p99Us']} us"
             )
+    if (paused := status.get("paused")) is not None:
+        print_labelled("paused    ", pause_text(paused).removeprefix("paused "), colour="yellow")
     _print_recording(status["recording"])
     _print_conversations(status["conversations"])
     for each in status["sharing"]["clients"]:

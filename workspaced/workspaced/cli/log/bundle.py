@@ -159,6 +159,7 @@ PLAIN_SETTINGS: Final = (
     "cache_bytes",
     "reconcile_s",
     "watch",
+    "publisher_grace_s",
     "idle_exit_minutes",
     "log_level",
 )

@@ -33,6 +33,14 @@ def event_lines(event: Event) -> list[str]:
     return [escape_control(row) for row in rows]
 
 
+def pause_text(paused: dict[str, Any] | None) -> str:
+    """A pause for people."""
+    if paused is None:
+        return "not paused"
+    until = local_time(paused["until"]) if paused.get("until") is not None else "`workspaced resume`"
+    return f"paused since {local_time(paused['since'])}, until {until}"
+
+
 def state_lines(state: dict[str, Any]) -> list[str]:
     """A state's JSON form as lines for people."""
     active, selection = state["activeNote"], state["selection"]
@@ -41,6 +49,8 @@ def state_lines(state: dict[str, Any]) -> list[str]:
         f"vault        {state['currentVaultId'] or 'none'}",
         f"active       {active['id'] + '  since ' + local_time(active['since']) if active else 'none'}",
     ]
+    if (paused := state.get("paused")) is not None:
+        rows.append(f"paused       {pause_text(paused).removeprefix('paused ')}")
     rows += [f"pinned       {pin['id']}" for pin in state["pinnedNotes"]]
     for tab in state["temporaryTabs"]:
         marker = "*" if tab["id"] == state["activeTabId"] else " "

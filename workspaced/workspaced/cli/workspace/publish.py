@@ -64,6 +64,9 @@ def publish_command(
 
 def _publish(client: SyncClient, batch: list[Any], source: str, as_json: bool) -> None:
     receipts, warnings = client.publish_checked(batch, source=source)
+    if not receipts:
+        _print_held(batch, as_json)
+        return
     for action, receipt in zip(batch, receipts, strict=True):
         if as_json:
             of_it = [each for each in warnings if each["seq"] == receipt["seq"]]
@@ -73,6 +76,15 @@ def _publish(client: SyncClient, batch: list[Any], source: str, as_json: bool) -
             click.echo(f"{receipt['seq']} {action.get('type', '')}{again}")
     for warning in warnings:
         _warn(warning)
+
+
+def _print_held(batch: list[Any], as_json: bool) -> None:
+    """Says that the workspace is paused: then there are no receipts."""
+    for action in batch:
+        if as_json:
+            print_json({"paused": True})
+        else:
+            click.echo(f"paused {action.get('type', '')}")
 
 
 def _warn(warning: dict[str, Any]) -> None:

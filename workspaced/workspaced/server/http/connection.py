@@ -13,7 +13,7 @@ import msgspec
 from ...errors import RequestError
 from ...ipc.jsonrpc import error_response
 from ...limits import HTTP_AHEAD_BYTES_MAX, HTTP_HEAD_BYTES_MAX, PARTIAL_LINE_S, REQUEST_BYTES_MAX
-from ..awake_timer import AwakeTimer
+from ...service.awake_timer import AwakeTimer
 from ..host import Host
 from ..socket_connection import SocketConnection
 from .endpoint import Endpoint

@@ -1,0 +1,294 @@
+"""What a source shows by snapshots leaves once its last connection is gone for the grace; all else stays."""
+
+import asyncio
+import sys
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+import support
+from support.daemon import Daemon, Factory, refusal
+
+from workspaced import SyncClient
+from workspaced.journal.publishing import Publishing
+from workspaced.limits import LATE_S, SOURCES_PER_CONNECTION_MAX, STEP_S
+from workspaced.service.open_views import OpenViews
+from workspaced_events.ids import VaultId
+from workspaced_events.projections.workspace_state import WorkspaceState
+
+SOON = {"WORKSPACED_PUBLISHER_GRACE_S": "0.05"}
+NEVER = {"WORKSPACED_PUBLISHER_GRACE_S": "3600"}
+
+
+def show(client: SyncClient, source: str, active: str | None, *tabs: str, pins: tuple[str, ...] = ()) -> None:
+    view = {"source": source, "active": active, "pins": list(pins), "tabs": [{"note": each} for each in tabs]}
+    client.call("workspaced/snapshot", view)
+
+
+def look(client: SyncClient, note: str, source: str) -> None:
+    client.publish([{"type": "active_note_set", "data": {"note": note}}], source=source)
+
+
+def closed(daemon: Daemon, count: int = 1) -> list[str]:
+    """The sources of the views that closed, once there are so many."""
+    sources: list[str] = []
+    for notice in daemon.connect("watcher").events(since=0, types=["view_closed"]):
+        sources += [event["source"] for event in notice.params["events"]]
+        if len(sources) >= count:
+            break
+    return sources
+
+
+def shown(client: SyncClient) -> tuple[str | None, list[str], list[str]]:
+    """The active note, pins and tabs."""
+    state = client.state()
+    active = state["activeNote"]["id"] if state["activeNote"] is not None else None
+    return active, [each["id"] for each in state["pinnedNotes"]], [tab["noteId"] for tab in state["temporaryTabs"]]
+
+
+class TestAnEditorThatIsGone:
+    def test_takes_its_note_selection_and_tabs_and_leaves_its_pins(self, daemon: Factory) -> None:
+        running = daemon(env=SOON)
+        with running.connect() as editor:
+            show(editor, "editor", "a.md", "b.md", "c.md", pins=("work/plan.md",))
+            selected = {"note": "a.md", "startLine": 1, "endLine": 2}
+            editor.publish([{"type": "selection_changed", "data": selected}], source="editor")
+        assert closed(running) == ["editor"]
+        client = running.connect()
+        assert shown(client) == (None, ["work/plan.md"], [])
+        assert client.state()["selection"] is None
+        types = [(event["type"], event["source"]) for event in client.call("workspaced/log")["events"]][-4:]
+        assert types == [
+            ("temporary_tab_closed", "editor"),
+            ("temporary_tab_closed", "editor"),
+            ("active_note_cleared", "editor"),
+            ("view_closed", "editor"),
+        ]
+
+    def test_takes_nothing_of_what_others_show(self, daemon: Factory) -> None:
+        running = daemon(env=SOON)
+        other = running.connect()
+        with running.connect() as editor:
+            show(editor, "editor", "a.md", "b.md")
+            show(other, "other", "c.md", "work/plan.md")
+        assert closed(running) == ["editor"]
+        assert shown(other) == ("c.md", [], ["work/plan.md"])
+
+    def test_takes_no_note_that_another_one_shows_too(self, daemon: Factory) -> None:
+        running = daemon(env=SOON)
+        other = running.connect()
+        with running.connect() as editor:
+            show(editor, "editor", "a.md")
+            show(other, "other", "a.md")
+        assert closed(running) == ["editor"]
+        assert shown(other)[0] == "a.md"
+
+    def test_takes_nothing_that_was_published_singly(self, daemon: Factory) -> None:
+        running = daemon(env=SOON)
+        with running.connect() as editor, running.connect() as script:
+            show(editor, "editor", "a.md")
+            look(script, "b.md", "script")
+            script.publish(
+                [{"type": "temporary_tab_opened", "data": {"note": "c.md", "source": "search"}}], source="script"
+            )
+        assert closed(running) == ["editor"]
+        assert shown(running.connect()) == ("b.md", [], ["c.md"])
+
+    def test_is_gone_with_its_last_connection(self, daemon: Factory) -> None:
+        running = daemon(env=SOON)
+        first, other = running.connect(), running.connect()
+        with running.connect() as second:
+            show(first, "editor", "a.md")
+            show(second, "editor", "a.md")
+        with running.connect() as gone:
+            show(gone, "gone", None, "c.md")
+        assert closed(running) == ["gone"], "the one that is shown by a connection is not gone"
+        first.close()
+        assert closed(running, 2) == ["gone", "editor"]
+        assert shown(other) == (None, [], [])
+
+    def test_that_comes_back_within_the_grace_loses_nothing(self, daemon: Factory) -> None:
+        running = daemon(env=NEVER)
+        with running.connect() as editor:
+            show(editor, "editor", "a.md", "b.md")
+        client = running.connect()
+        seq = client.call("workspaced/status")["seq"]
+        show(client, "editor", "a.md", "b.md")
+        assert client.call("workspaced/status")["seq"] == seq
+        assert shown(client) == ("a.md", [], ["b.md"])
+
+    def test_is_noticed_after_a_start_too(self, daemon: Factory) -> None:
+        """Both were killed: the editor and the daemon, within the grace."""
+        running = daemon(env=NEVER)
+        show(running.connect(), "editor", "a.md", "b.md")
+        look(running.connect(), "c.md", "script")
+        running.kill()
+        running.env.update(SOON)
+        running.start()
+        assert closed(running) == ["editor"]
+        assert shown(running.connect()) == ("c.md", [], [])
+
+    def test_keeps_its_view_over_a_restart_that_it_outlives(self, daemon: Factory) -> None:
+        running = daemon(env=SOON)
+        editor = running.connect()
+        show(editor, "editor", "a.md", "b.md")
+        running.env.update(NEVER)
+        running.restart()
+        client = running.connect()
+        assert shown(client) == ("a.md", [], ["b.md"])
+        assert "view_closed" not in [event["type"] for event in client.call("workspaced/log")["events"]]
+
+    def test_leaves_its_vault_and_no_other(self, daemon: Factory) -> None:
+        second = daemon.root() / "second"
+        second.mkdir()
+        running = daemon("--vault", str(second), env=SOON)
+        with running.connect() as editor:
+            for vault in ("vault", "second"):
+                view = {"source": "editor", "active": "a.md", "pins": [], "tabs": [], "vault": vault}
+                editor.call("workspaced/snapshot", view)
+        assert closed(running, 2) == ["editor", "editor"]
+        client = running.connect()
+        assert client.state(vault="vault")["activeNote"] is client.state(vault="second")["activeNote"] is None
+
+    def test_during_a_pause_leaves_behind_it(self, daemon: Factory) -> None:
+        running = daemon(env=SOON)
+        client = running.connect()
+        with running.connect() as editor:
+            show(editor, "editor", "a.md", "b.md")
+            client.pause(for_s=0.5)
+        assert closed(running) == ["editor"]
+        types = [event["type"] for event in client.call("workspaced/log")["events"]]
+        begun = types.index("pause_started")
+        assert types[begun + 1] == "pause_ended", "nothing stands between"
+        assert shown(client) == (None, [], [])
+
+    def test_is_not_the_clocks_to_say(self, daemon: Factory) -> None:
+        """Wall clock and uptime are a day ahead: the machine slept, so no editor could come back."""
+        clocks = daemon.root() / "clocks"
+        clocks.write_text("0 0")
+        running = daemon(start=False, env=NEVER)
+        program = Path(support.__file__).with_name("clocked_daemon.py")
+        running.wrapper = (sys.executable, str(program), str(clocks))
+        running.start()
+        with running.connect() as editor:
+            show(editor, "editor", "a.md")
+        clocks.write_text("86400 86400")
+        client = running.connect()
+        client.call("workspaced/share", {"client": "x", "level": "names"})
+        assert shown(client)[0] == "a.md"
+
+
+def test_a_connection_shows_so_many_views_and_no_more(daemon: Factory) -> None:
+    client = daemon().connect()
+    for number in range(SOURCES_PER_CONNECTION_MAX):
+        show(client, f"editor {number}", "a.md")
+    refused = refusal(show, client, "one more", "b.md")
+    assert (refused.code, shown(client)[0]) == ("INVALID_ARGUMENT", "a.md")
+    show(client, "editor 0", "b.md")
+
+
+class FakeLoop:
+    """A loop whose time a test advances."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+        self.timers: list[Any] = []
+
+    def time(self) -> float:
+        return self.now
+
+    def call_later(self, delay_s: float, function: Any) -> Any:
+        due = self.now + delay_s
+        timer = type("Timer", (), {"when": lambda _self: due, "cancel": lambda self: self.timers_remove()})()
+        timer.timers_remove = lambda: self.timers.remove(timer) if timer in self.timers else None
+        timer.function = function
+        self.timers.append(timer)
+        return timer
+
+    def advance(self, seconds: float) -> None:
+        """In steps, as a loop that is awake."""
+        end = self.now + seconds
+        while due := [timer for timer in self.timers if timer.when() <= end]:
+            timer = min(due, key=lambda each: float(each.when()))
+            self.timers.remove(timer)
+            self.now = max(self.now, timer.when())
+            timer.function()
+        self.now = end
+
+    def sleep(self, seconds: float) -> None:
+        """The process is stopped; then what is due runs late."""
+        self.now += seconds
+        self.advance(0)
+
+
+class Closing:
+    """Notes whose views are closed, in place of the log."""
+
+    def __init__(self) -> None:
+        self.sources: list[str] = []
+
+    def observe(self, _plan: Any, source: str, done: Any) -> None:
+        self.sources.append(source)
+        done([])
+
+
+@pytest.fixture
+def loop() -> FakeLoop:
+    return FakeLoop()
+
+
+class TestTheGrace:
+    def views(self, loop: FakeLoop, closing: Closing) -> OpenViews:
+        return OpenViews(cast(Publishing, closing), cast(asyncio.AbstractEventLoop, loop), 30.0)
+
+    def test_begins_when_the_last_connection_goes(self, loop: FakeLoop) -> None:
+        closing = Closing()
+        views = self.views(loop, closing)
+        views.shown("editor", 1)
+        views.shown("editor", 2)
+        loop.advance(100)
+        views.gone(1)
+        loop.advance(100)
+        views.gone(2)
+        loop.advance(30 - STEP_S)
+        assert closing.sources == []
+        loop.advance(STEP_S)
+        assert closing.sources == ["editor"]
+
+    def test_begins_anew_each_time_it_goes(self, loop: FakeLoop) -> None:
+        closing = Closing()
+        views = self.views(loop, closing)
+        for connection in range(5):
+            views.shown("editor", connection)
+            views.gone(connection)
+            loop.advance(29)
+        assert closing.sources == []
+
+    def test_does_not_count_while_the_process_is_stopped(self, loop: FakeLoop) -> None:
+        closing = Closing()
+        views = self.views(loop, closing)
+        views.shown("editor", 1)
+        views.gone(1)
+        loop.advance(10)
+        loop.sleep(3_600)
+        assert closing.sources == []
+        loop.advance(20 + LATE_S + STEP_S)
+        assert closing.sources == ["editor"]
+
+    def test_begins_at_a_start_for_every_open_view(self, loop: FakeLoop) -> None:
+        closing = Closing()
+        views = self.views(loop, closing)
+        vault, other = VaultId("v"), VaultId("w")
+        views.begin(WorkspaceState(views={vault: {"a": None, "b": None}, other: {"b": None}}))
+        views.shown("a", 1)
+        loop.advance(31)
+        assert closing.sources == ["b"]
+
+    def test_is_not_the_daemons_own_end(self, loop: FakeLoop) -> None:
+        closing = Closing()
+        views = self.views(loop, closing)
+        views.shown("editor", 1)
+        views.stop()
+        views.gone(1)
+        loop.advance(100)
+        assert closing.sources == []

@@ -1,0 +1,481 @@
+"""`workspaced/pause` and `workspaced/resume`: what stops meanwhile, what goes on, what is recorded at the end."""
+
+import json
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.daemon import Daemon, Factory, refusal
+from support.proxy import Proxy
+from support.raw_upstream import RawUpstream, Recorder
+
+from workspaced import SyncClient
+from workspaced.adapters.placing import Placing, Transform
+from workspaced.api.routes import METHODS
+from workspaced.cli.shared.terminal import local_time
+
+SECRET = "paused-secret"
+"""In the name of every note that is shown during a pause: it is to be nowhere on the disk."""
+
+ADMINISTRATIVE: dict[str, dict[str, Any]] = {
+    "workspaced/hello": {},
+    "workspaced/publish": {"actions": [{"type": "active_note_set", "data": {"note": "b.md"}}]},
+    "workspaced/snapshot": {"source": "editor", "active": "b.md", "pins": [], "tabs": []},
+    "workspaced/state": {},
+    "workspaced/subscribe": {},
+    "workspaced/unsubscribe": {"subscription": "{subscription}"},
+    "workspaced/log": {},
+    "workspaced/calls": {},
+    "workspaced/call": {"seq": "{call}"},
+    "workspaced/context/usage": {
+        "conversation": "chat",
+        "inputTokens": 1,
+        "cachedTokens": 0,
+        "cachedInInput": True,
+    },
+    "workspaced/context/export": {"conversation": "chat"},
+    "workspaced/context/end": {"conversation": "chat"},
+    "workspaced/memory/list": {},
+    "workspaced/memory/undo": {"seq": "{write}"},
+    "workspaced/status": {},
+    "workspaced/reconcile": {},
+    "workspaced/share": {"client": "someone", "level": "names"},
+    "workspaced/share/why": {"path": "a.md"},
+    "workspaced/share/accept": {"vault": "vault"},
+    "workspaced/pause": {},
+    "tools/list": {},
+}
+"""Each works during a pause, with these parameters."""
+AT_THE_END = {"workspaced/resume", "workspaced/shutdown"}
+"""They work too, but there is no pause behind them."""
+PAUSED: dict[str, dict[str, Any]] = {
+    "workspaced/blob/put": {"upload": "u", "text": "t", "last": True},
+    "workspaced/context/start": {
+        "provider": "p",
+        "model": "m",
+        "contextWindow": 9_000,
+        "outputReserve": 500,
+        "conversation": "chat",
+    },
+    "workspaced/context/agents": {},
+    "workspaced/context/message": {"conversation": "chat", "messages": [{"role": "user", "text": "Why?"}]},
+    "workspaced/context/pin": {"conversation": "chat", "id": "p", "kind": "note", "path": "a.md"},
+    "workspaced/context/unpin": {"conversation": "chat", "id": "p"},
+    "workspaced/context/assemble": {"conversation": "chat"},
+    "workspaced/context/transform": {"form": "openai", "messages": [{"role": "user", "content": "Why?"}]},
+    "workspaced/context/cite": {"conversation": "chat", "text": "So [1]."},
+    "workspaced/context/plan": {"conversation": "chat"},
+    "workspaced/context/rebase": {"conversation": "chat"},
+    "workspaced/context/summary": {"conversation": "chat", "text": "So far.", "upTo": "m1"},
+    "workspaced/context/import": {"text": "# Chat\n"},
+}
+"""Each answers PAUSED, with parameters that are taken otherwise."""
+IN_RESULTS = {"tools/call"}
+"""They answer PAUSED in a result, where a model reads it."""
+
+
+def show(client: SyncClient, note: str | None) -> dict[str, Any]:
+    answer: dict[str, Any] = client.call(
+        "workspaced/publish", {"actions": [{"type": "active_note_set", "data": {"note": note}}]}
+    )
+    return answer
+
+
+def events(client: SyncClient) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = client.call("workspaced/log")["events"]
+    return found
+
+
+def between(client: SyncClient) -> list[str]:
+    """The types between the latest `pause_started` and its end."""
+    types = [event["type"] for event in events(client)]
+    begun = len(types) - types[::-1].index("pause_started")
+    end = types.index("pause_ended", begun) if "pause_ended" in types[begun:] else len(types)
+    return types[begun:end]
+
+
+def on_disk(daemon: Daemon, text: str) -> list[Path]:
+    """The daemon's files that hold the text."""
+    files = [Path(place, name) for place, _, names in os.walk(daemon.data) for name in names]
+    return [file for file in files if text.encode() in file.read_bytes()]
+
+
+class TestEveryMethod:
+    def test_is_classified(self) -> None:
+        assert {*ADMINISTRATIVE, *AT_THE_END, *PAUSED, *IN_RESULTS} == set(METHODS)
+
+    def test_works_or_answers_paused(self, daemon: Factory) -> None:
+        running = daemon("--memory", "Memory", notes={"a.md": "# A\n", "b.md": "# B\n", "Memory/old.md": "x\n"})
+        client = running.connect()
+        client.call("workspaced/context/start", PAUSED["workspaced/context/start"])
+        turn = {"conversation": "chat", "messages": [{"id": "m1", "role": "user", "text": "What?"}]}
+        client.call("workspaced/context/message", turn)
+        client.call("workspaced/context/assemble", {"conversation": "chat"})
+        client.tool("get_current_note")
+        client.tool("memory", {"command": "create", "path": "/memories/new.md", "file_text": "text"})
+        values = {
+            "{call}": client.call("workspaced/calls")["calls"][0]["seq"],
+            "{write}": client.call("workspaced/memory/list")["writes"][0]["seq"],
+            "{subscription}": client.call("workspaced/subscribe")["subscription"],
+        }
+        client.call("workspaced/pause")
+        for method, params in PAUSED.items():
+            assert refusal(client.call, method, params).code == "PAUSED", method
+        assert client.tool("get_current_note")["code"] == "PAUSED"
+        for method, params in ADMINISTRATIVE.items():
+            client.call(method, {name: values.get(str(value), value) for name, value in params.items()})
+        client.call("workspaced/resume")
+        assert set(between(client)) <= {
+            *("tool_called", "usage_reported", "conversation_ended", "sharing_set", "note_shown"),
+            *("memory_written", "memory_write_ended"),
+        }
+
+    @pytest.mark.parametrize("tool", ["get_current_note", "get_workspace_context", "search_workspace"])
+    def test_about_the_past_answers_paused_too(self, daemon: Factory, tool: str) -> None:
+        client = daemon().connect()
+        show(client, "a.md")
+        arguments = {"at": 3, **({"query": "first"} if tool == "search_workspace" else {})}
+        assert client.tool(tool, arguments).get("code") != "PAUSED"
+        before = len(client.call("workspaced/calls")["calls"])
+        client.call("workspaced/pause")
+        refused = client.tool(tool, arguments)
+        assert (refused["success"], refused["code"]) == (False, "PAUSED")
+        assert len(client.call("workspaced/calls")["calls"]) == before, "the refusal was recorded"
+
+
+class TestWhatIsShownMeanwhile:
+    def test_is_nowhere_before_the_end_and_then_the_last_of_it(self, daemon: Factory) -> None:
+        running = daemon()
+        client = running.connect("editor")
+        show(client, "a.md")
+        before = client.call("workspaced/pause")
+        for number in range(3):
+            answer = show(client, f"{SECRET} {number}.md")
+            assert (answer["events"], answer["paused"], answer["durability"]) == ([], True, "none")
+        client.call("workspaced/publish", {"actions": [{"type": "note_pinned", "data": {"note": f"{SECRET}.md"}}]})
+        selected = {"note": f"{SECRET} 2.md", "startLine": 1, "endLine": 2, "text": SECRET * 1_000}
+        client.call("workspaced/publish", {"actions": [{"type": "selection_changed", "data": selected}]})
+        assert client.state()["activeNote"]["id"] == "a.md"
+        assert client.call("workspaced/status")["clock"] == before["clock"]
+        assert on_disk(running, SECRET) == []
+        client.call("workspaced/resume")
+        state = client.state()
+        assert state["activeNote"]["id"] == f"{SECRET} 2.md"
+        assert [pin["id"] for pin in state["pinnedNotes"]] == [f"{SECRET}.md"]
+        assert (state["selection"]["startLine"], "textSha256" in state["selection"]) == (1, True)
+        assert not re.search(f"{SECRET} [01]", json.dumps(events(client)))
+        after = [(event["type"], event["source"]) for event in events(client)][-4:]
+        assert after == [
+            ("pause_ended", "workspaced"),
+            ("active_note_set", "editor"),
+            ("selection_changed", "editor"),
+            ("note_pinned", "editor"),
+        ]
+
+    def test_is_checked_as_always(self, daemon: Factory) -> None:
+        client = daemon().connect()
+        client.publish([{"type": "note_pinned", "data": {"note": "a.md"}, "id": "once"}])
+        client.call("workspaced/pause")
+        reorder = {"type": "pinned_notes_reordered", "data": {"notes": ["a.md", "b.md"]}}
+        bad: list[tuple[dict[str, Any], str]] = [
+            ({"type": "note_starred", "data": {}}, "UNKNOWN_ACTION"),
+            ({"type": "pause_ended", "data": {}}, "NOT_ALLOWED"),
+            ({"type": "active_note_set", "data": {"note": "../x.md"}}, "OUTSIDE_VAULT"),
+            (reorder, "INVALID_ARGUMENT"),
+            ({"type": "active_note_set", "data": {"note": "a.md"}, "vault": "other"}, "INVALID_ARGUMENT"),
+            ({"type": "note_pinned", "data": {"note": "b.md"}, "id": "once"}, "CONFLICT"),
+        ]
+        for action, code in bad:
+            pinned = {"type": "note_pinned", "data": {"note": "c.md"}}
+            refused = refusal(client.call, "workspaced/publish", {"actions": [pinned, action]})
+            assert (refused.code, refused.details["index"]) == (code, 1)
+        client.publish([{"type": "note_pinned", "data": {"note": "b.md"}}])
+        client.publish([reorder])  # what was shown meanwhile counts
+        client.call("workspaced/resume")
+        assert [pin["id"] for pin in client.state()["pinnedNotes"]] == ["a.md", "b.md"]
+
+    def test_is_kept_of_each_source_apart(self, daemon: Factory) -> None:
+        client = daemon().connect()
+        client.call("workspaced/pause")
+        for source, active in (("one", "a.md"), ("two", "b.md")):
+            view = {"source": source, "active": active, "pins": [], "tabs": [{"note": f"{source}.md"}]}
+            assert client.call("workspaced/snapshot", view)["paused"] is True
+        one = {"source": "one", "active": "c.md", "pins": ["p.md"], "tabs": []}
+        client.call("workspaced/snapshot", one)
+        client.call("workspaced/resume")
+        state = client.state()
+        assert state["activeNote"]["id"] == "c.md"
+        assert [tab["noteId"] for tab in state["temporaryTabs"]] == ["two.md"]
+        sources = {event["data"].get("note"): event["source"] for event in events(client)}
+        assert (sources["c.md"], sources["p.md"], sources["two.md"]) == ("one", "one", "two")
+        assert "b.md" not in sources
+
+    def test_keeps_renames_in_their_order(self, daemon: Factory) -> None:
+        client = daemon().connect()
+        client.publish([{"type": "note_pinned", "data": {"note": "a.md"}}])
+        client.call("workspaced/pause")
+        for old, new in (("a.md", "x.md"), ("b.md", "a.md"), ("x.md", "y.md")):
+            client.publish([{"type": "note_renamed", "data": {"from": old, "to": new}}])
+        client.call("workspaced/resume")
+        renames = [event["data"] for event in events(client) if event["type"] == "note_renamed"]
+        assert [(each["from"], each["to"]) for each in renames] == [
+            ("a.md", "x.md"),
+            ("b.md", "a.md"),
+            ("x.md", "y.md"),
+        ]
+        assert [pin["id"] for pin in client.state()["pinnedNotes"]] == ["y.md"]
+
+    def test_that_was_queued_before_the_pause_is_recorded(self, daemon: Factory) -> None:
+        """All in one write, so that most of it waits for the writer when the pause is asked for."""
+        running = daemon()
+        wire = running.wire()
+
+        def line(number: int, method: str, params: dict[str, Any]) -> bytes:
+            return (
+                json.dumps({"jsonrpc": "2.0", "id": number, "method": method, "params": params}).encode() + b"\n"
+            )
+
+        def note(number: int) -> dict[str, Any]:
+            return {"actions": [{"type": "active_note_set", "data": {"note": f"{number}.md"}}]}
+
+        lines = [line(number, "workspaced/publish", note(number)) for number in range(1, 31)]
+        lines.insert(15, line(100, "workspaced/pause", {}))
+        wire.send(b"".join(lines))
+        answers: dict[int, dict[str, Any]] = {}
+        while len(answers) < 31:
+            message = wire.line()
+            assert message is not None
+            answers[message["id"]] = message["result"]
+        recorded = [number for number in range(1, 31) if answers[number]["events"]]
+        assert recorded == list(range(1, 16))
+        assert all(answers[number].get("paused") for number in range(16, 31))
+        assert between(running.connect()) == []
+
+
+class TestAPause:
+    def test_is_shown_wherever_one_looks(self, daemon: Factory) -> None:
+        running = daemon()
+        client = running.connect()
+        assert client.call("workspaced/status")["paused"] is None
+        assert "paused" not in client.state()
+        assert running.cli("pause", "--for", "30m").stdout.startswith("paused since ")
+        paused = client.call("workspaced/status")["paused"]
+        assert paused["until"] > paused["since"]
+        assert client.state()["paused"] == paused == running.connect().server["paused"]
+        since, until = (local_time(paused[name]) for name in ("since", "until"))
+        assert f"paused     since {since}, until {until}" in running.cli("status").stdout
+        assert f"paused       since {since}, until {until}" in running.cli("state").stdout
+        doctor = json.loads(running.cli("doctor", "--json").stdout)
+        assert [each["fix"] for each in doctor if each["about"] == "pause"] == ["workspaced resume"]
+        assert running.cli("call", "get_current_note").returncode == 1
+        assert running.cli("resume").stdout == "not paused\n"
+        assert running.cli("resume").returncode == 0
+        assert [event["type"] for event in events(client)].count("pause_ended") == 1
+
+    def test_again_replaces_the_end_and_keeps_the_beginning(self, daemon: Factory) -> None:
+        client = daemon().connect()
+        first = client.call("workspaced/pause", {"forS": 3_600})["paused"]
+        second = client.call("workspaced/pause", {"forS": 60})["paused"]
+        third = client.call("workspaced/pause")["paused"]
+        assert first["since"] == second["since"] == third["since"]
+        assert first["until"] > second["until"] and "until" not in third
+        seq = client.call("workspaced/status")["seq"]
+        client.call("workspaced/pause")
+        assert client.call("workspaced/status")["seq"] == seq, "it was so already"
+
+    @pytest.mark.parametrize("wrong", [0, -1, 1e12, "30m"])
+    def test_of_an_impossible_length_is_refused(self, daemon: Factory, wrong: Any) -> None:
+        client = daemon().connect()
+        assert refusal(client.call, "workspaced/pause", {"forS": wrong}).code == "INVALID_ARGUMENT"
+        assert client.call("workspaced/status")["paused"] is None
+
+    def test_ends_by_itself_and_tells_subscribers(self, daemon: Factory) -> None:
+        running = daemon()
+        client = running.connect()
+        following = running.connect().events(since=0, types=["pause_started", "pause_ended", "note_pinned"])
+        client.call("workspaced/pause", {"forS": 0.2})
+        client.publish([{"type": "note_pinned", "data": {"note": "a.md"}}])
+        seen: list[str] = []
+        while len(seen) < 3:
+            seen += [event["type"] for event in next(following).params["events"]]
+        assert seen == ["pause_started", "pause_ended", "note_pinned"]
+        assert client.tool("get_workspace_context")["success"] is True
+
+    def test_outlasts_a_kill(self, daemon: Factory) -> None:
+        running = daemon()
+        client = running.connect()
+        show(client, "a.md")
+        paused = client.call("workspaced/pause")["paused"]
+        show(client, f"{SECRET}.md")
+        running.kill()
+        running.start()
+        client = running.connect()
+        assert client.call("workspaced/status")["paused"] == paused
+        assert client.tool("get_current_note")["code"] == "PAUSED"
+        assert show(client, "b.md")["paused"] is True
+        client.call("workspaced/resume")
+        assert client.state()["activeNote"]["id"] == "b.md"
+        assert on_disk(running, SECRET) == []
+
+    def test_whose_time_ran_out_meanwhile_is_over_at_the_start(self, daemon: Factory) -> None:
+        clocks = daemon.root() / "clocks"
+        set_clocks(clocks, "0 0")
+        running = daemon(start=False)
+        running.wrapper = clocked(clocks)
+        running.start()
+        running.connect().call("workspaced/pause", {"forS": 3_600})
+        running.kill()
+        set_clocks(clocks, "3700 3700")
+        running.start()
+        client = running.connect()
+        assert client.server["paused"] is None
+        assert client.tool("get_workspace_context")["success"] is True
+        assert [event["type"] for event in events(client)][-1] == "pause_ended"
+
+    def test_takes_as_long_as_was_asked_for_when_the_clock_is_set(self, daemon: Factory) -> None:
+        clocks = daemon.root() / "clocks"
+        set_clocks(clocks, "0 0")
+        running = daemon(start=False)
+        running.wrapper = clocked(clocks)
+        running.start()
+        client = running.connect()
+        before = client.call("workspaced/pause", {"forS": 3_600})["paused"]
+        set_clocks(clocks, "86400 0")
+        client.call("workspaced/share", {"client": "x", "level": "names"})
+        after = client.call("workspaced/status")["paused"]
+        assert after["until"] > before["until"] and "clock_stepped" in between(client)
+        set_clocks(clocks, "90100 3700")
+        following = client.events(since=0, types=["pause_ended"])
+        assert next(following).params["events"][0]["type"] == "pause_ended"
+
+
+def set_clocks(clocks: Path, ahead: str) -> None:
+    """At once: a daemon that waits for the end of a pause reads the file again and again."""
+    new = clocks.with_suffix(".new")
+    new.write_text(ahead)
+    new.replace(clocks)
+
+
+def clocked(clocks: Path) -> tuple[str, ...]:
+    """Runs a daemon whose clocks the file sets."""
+    import sys
+
+    import support
+
+    return (sys.executable, str(Path(support.__file__).with_name("clocked_daemon.py")), str(clocks))
+
+
+class TestAgents:
+    @pytest.mark.parametrize("era", ["modern", "handshake"])
+    def test_get_paused_where_a_model_reads_it_and_no_notice(
+        self, daemon: Factory, request: pytest.FixtureRequest, era: str
+    ) -> None:
+        running = daemon()
+        client = running.connect()
+        show(client, "a.md")
+        peer = request.getfixturevalue(era)(running)
+        uri = "workspace://context"
+        if era == "modern":
+            peer.send("subscriptions/listen", notifications={"resourceSubscriptions": [uri]})
+            assert peer.notice()["method"] == "notifications/subscriptions/acknowledged"
+        else:
+            peer.result("resources/subscribe", uri=uri)
+        client.pause()
+        show(client, "b.md")
+        (running.vault / "a.md").write_text("# Changed\n")
+        client.call("workspaced/reconcile")
+        answer = peer.call("get_current_note")
+        assert answer["isError"] is True and answer["structuredContent"]["code"] == "PAUSED"
+        refused = peer.error("resources/read", uri=uri)
+        assert (refused["code"], refused["data"]["code"]) == (4007, "PAUSED")
+        assert peer.notices_before("tools/list") == []
+        assert peer.result("workspaced/status")["paused"] is not None
+        client.resume()
+        assert peer.notice()["method"] == "notifications/resources/updated"
+        assert "b.md" in json.dumps(peer.result("resources/read", uri=uri))
+
+    def test_that_subscribe_during_a_pause_are_told_behind_it(self, daemon: Factory, handshake: Any) -> None:
+        running = daemon()
+        client = running.connect()
+        client.pause()
+        peer = handshake(running)
+        peer.result("resources/subscribe", uri="workspace://context")
+        client.resume()
+        assert peer.notice()["method"] == "notifications/resources/updated"
+
+    def test_behind_the_proxy_send_their_requests_as_they_are(self, daemon: Factory) -> None:
+        running = daemon()
+        client = running.connect()
+        show(client, "a.md")
+        seen = Recorder()
+        body = {"messages": [{"role": "user", "content": "What is Alpha?"}]}
+        with RawUpstream(seen) as upstream, Proxy(running, upstream) as proxy:
+            client.pause()
+            answer = proxy.request("POST", "/v1/chat/completions", body)
+            assert (answer.status, answer.context) == (200, "unchanged")
+            assert answer.reason.startswith("PAUSED")
+            assert json.loads(seen.requests[-1].body) == body
+            client.resume()
+            assert proxy.request("POST", "/v1/chat/completions", body).context == "added"
+        assert set(between(client)) <= {"note_shown"}
+
+    def test_of_a_framework_send_their_messages_as_they_are(
+        self, daemon: Factory, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        running = daemon()
+        running.connect().pause()
+        given = [{"role": "user", "content": "What is it?"}]
+
+        def work(transform: Transform, messages: list[Any]) -> list[Any]:
+            return list(transform("openai", messages)["messages"])
+
+        assert Placing("test", socket=running.socket).place(work, given) is given
+        assert "PAUSED" in caplog.text
+
+
+class TestTheVault:
+    def test_is_watched_and_nothing_of_it_recorded_but_renames_behind_the_pause(self, daemon: Factory) -> None:
+        running = daemon()
+        client = running.connect()
+        show(client, "a.md")
+        client.publish([{"type": "note_pinned", "data": {"note": "b.md"}}])
+        client.call("workspaced/reconcile")
+        client.pause()
+        (running.vault / "a.md").write_text("# Changed meanwhile\n")
+        (running.vault / "b.md").rename(running.vault / "moved.md")
+        client.call("workspaced/reconcile")
+        assert set(between(client)) <= {"note_shown"}
+        client.resume()
+        assert [pin["id"] for pin in client.state()["pinnedNotes"]] == ["moved.md"]
+        types = [event["type"] for event in events(client)]
+        assert types[types.index("pause_ended") + 1] == "note_renamed"
+        assert "note_changed" not in types
+
+    def test_still_records_that_a_note_is_withheld(self, daemon: Factory) -> None:
+        running = daemon()
+        client = running.connect()
+        show(client, "a.md")
+        following = running.connect().events(since=0, types=["note_withheld"])
+        client.pause()
+        (running.vault / "a.md").write_text("---\nworkspaced: private\n---\n# Private now\n")
+        client.call("workspaced/reconcile")
+        assert next(following).params["events"][0]["data"] == {"note": "a.md"}
+        assert "note_withheld" in between(client)
+
+
+def test_the_command_publish_says_that_it_is_only_held(daemon: Factory) -> None:
+    running = daemon()
+    running.connect().pause()
+    done = running.cli("publish", "active_note_set", "note=a.md")
+    assert (done.returncode, done.stdout) == (0, "paused active_note_set\n")
+    assert json.loads(running.cli("publish", "active_note_set", "note=a.md", "--json").stdout) == {"paused": True}
+
+
+@pytest.mark.parametrize("wrong", ["", "30", "m", "1m30", "0s", "-1m", "1.5h", "400d", "9" * 20 + "s"])
+def test_the_command_refuses_what_is_no_duration(daemon: Factory, wrong: str) -> None:
+    running = daemon()
+    done = running.cli("pause", f"--for={wrong}")
+    assert done.returncode == 2 and "30m" in done.stderr
+    assert running.connect().call("workspaced/status")["paused"] is None
