@@ -86,7 +86,8 @@ class Publishing:
             if isinstance(data, c.VaultSwitched):
                 current = data.vault_id
             elif isinstance(data, c.SelectionChanged) and not self._volunteers(action.vault or current, data.note):
-                bare = replace(data, text=None, text_sha256=None)
+                empty = "" if data.text == "" else None  # where the cursor is
+                bare = replace(data, text=empty, text_sha256=None)
                 action = replace(action, data=bare, blobs=())
             kept.append(action)
         return kept
