@@ -166,6 +166,8 @@ VOLUNTEERED_PINS_MAX: Final = 50
 VOLUNTEERED_LIST_BYTES_MAX: Final = 600
 """Of one list of names in it, unless its first name alone is longer."""
 VOLUNTEERED_NAME_CHARS_MAX: Final = 150
+VOLUNTEERED_FOLDER_BYTES_MAX: Final = 500
+"""A folder of a longer path is not named."""
 VOLUNTEERED_SELECTION_CHARS_MAX: Final = 1_000
 VOLUNTEERED_SELECTION_S: Final = 600.0
 """An older selection is not told."""

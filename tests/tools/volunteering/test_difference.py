@@ -33,11 +33,13 @@ def sight(
         more_pins=0,
         tabs=list(tabs),
         versions={note: text for note, text in (texts or {}).items() if note in listed},
+        left={},
+        at="",
     )
 
 
 def changed(told: Sight, now: Sight, moves: dict[str, str] | None = None) -> Difference:
-    return difference(told, now, pins=now.pins, moved_to=(moves or {}).get)
+    return difference(told, now, pins=dict.fromkeys(now.pins, "1"), moved_to=(moves or {}).get)
 
 
 @settings(max_examples=examples(300), deadline=None)
@@ -77,6 +79,8 @@ def test_a_renamed_note_is_the_same_note(told: Sight, old: str) -> None:
         more_pins=0,
         tabs=list(map(moved, told.tabs)),
         versions={moved(note): sha for note, sha in told.versions.items()},
+        left={},
+        at="",
     )
     renamed = ((old, "new.md"),) if old in notes_of(told) else ()
     assert changed(told, now, {old: "new.md"}) == NO_CHANGE._replace(renamed=renamed)
@@ -94,5 +98,5 @@ def test_pins_beyond_those_that_are_compared_are_counted() -> None:
     more = now.model_copy(update={"more_pins": 2})
     assert changed(told, more).more_pinned == 2
     assert changed(more, told).more_pinned == 0
-    beyond = difference(told, sight(pins=NAMES[1:2]), pins=NAMES, moved_to={}.get)
+    beyond = difference(told, sight(pins=NAMES[1:2]), pins=dict.fromkeys(NAMES, "1"), moved_to={}.get)
     assert not beyond.unpinned

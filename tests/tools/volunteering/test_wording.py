@@ -19,7 +19,9 @@ names = st.text(min_size=1, max_size=300) | st.sampled_from(
 
 def seen(*names: str) -> Sight:
     active, *rest = names
-    return Sight(active=active, selection=None, pins=rest[:2], more_pins=0, tabs=rest[2:], versions={})
+    return Sight(
+        active=active, selection=None, pins=rest[:2], more_pins=0, tabs=rest[2:], versions={}, left={}, at=""
+    )
 
 
 def whole(sight: Sight, selected: SelectedText | None = None, form: Form = "tagged") -> str:

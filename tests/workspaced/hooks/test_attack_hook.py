@@ -94,7 +94,6 @@ def end(process: "subprocess.Popen[bytes]") -> tuple[bytes, bytes]:
     return out or b"", err or b""
 
 
-@pytest.mark.xfail(strict=True, reason="a blocked SIGALRM is inherited, and the hook gives up by nothing else")
 def test_a_runtime_that_blocks_signals_is_not_kept_waiting(answering: Any) -> None:
     blocked = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGALRM])
     try:
@@ -104,7 +103,6 @@ def test_a_runtime_that_blocks_signals_is_not_kept_waiting(answering: Any) -> No
     assert end(process)[0] == b"" and process.returncode == 0
 
 
-@pytest.mark.xfail(strict=True, reason="KeyboardInterrupt is no Exception: a traceback, and no code 0")
 def test_an_interrupted_hook_says_nothing(answering: Any) -> None:
     daemon = answering(silence)
     process = start(daemon, "--timeout", "30", stderr=subprocess.PIPE)
@@ -121,18 +119,16 @@ def test_an_interrupted_hook_says_nothing(answering: Any) -> None:
         process.kill()
 
 
-@pytest.mark.xfail(strict=True, reason="the socket becomes file 1: the daemon gets the answer, and a confirmation")
 def test_a_hook_without_standard_output_does_not_say_that_the_agent_was_told(answering: Any) -> None:
     daemon = answering(long_text)
     command = [sys.executable, "-m", "workspaced", "hook", "claude", "--socket", str(daemon.path)]
     closing = ["/bin/sh", "-c", 'exec "$@" >&-', "sh", *command]
     subprocess.run(closing, input=STDIN, timeout=SOON_S, check=True)
     daemon.close()
-    assert daemon.asked == ["workspaced/volunteer"]
+    assert "workspaced/volunteer/confirm" not in daemon.asked
 
 
 @linux
-@pytest.mark.xfail(strict=True, reason="the timer is off while the hook writes, so a full pipe holds it for ever")
 def test_a_runtime_that_reads_only_after_the_end_is_not_kept_waiting(answering: Any) -> None:
     inner, outer = os.pipe()
     fcntl.fcntl(outer, SET_PIPE_SIZE, PAGE_BYTES)
@@ -146,7 +142,6 @@ def test_a_runtime_that_reads_only_after_the_end_is_not_kept_waiting(answering: 
 
 
 @linux
-@pytest.mark.xfail(strict=True, reason="BlockingIOError ends the hook after half of its answer")
 def test_a_pipe_that_does_not_block_gets_all_of_the_answer_or_nothing(answering: Any) -> None:
     inner, outer = os.pipe()
     fcntl.fcntl(outer, SET_PIPE_SIZE, PAGE_BYTES)
@@ -198,7 +193,6 @@ def was_reached(listener: socket.socket) -> bool:
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="only root can give a socket away")
-@pytest.mark.xfail(strict=True, reason="is_listening connects before anybody has looked whose socket it is")
 def test_a_hook_connects_to_no_socket_of_another_user(daemon: Any) -> None:
     world = daemon()
     path = world.root / "h"

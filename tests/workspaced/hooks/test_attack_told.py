@@ -56,7 +56,6 @@ def rename(world: Any, client: Any, old: str, new: str) -> None:
 # -- a path that a renamed note has left belongs to the next note of that name --
 
 
-@pytest.mark.xfail(strict=True, reason="current_path() follows a rename older than what the session was told")
 def test_a_note_in_the_place_of_one_that_was_renamed_before_is_told_once(world: Any) -> None:
     with world.connect() as client:
         agent = Agent(client, world.vault)
@@ -67,7 +66,6 @@ def test_a_note_in_the_place_of_one_that_was_renamed_before_is_told_once(world: 
         assert agent.told() == ""
 
 
-@pytest.mark.xfail(strict=True, reason="current_path() follows a rename older than what the session was told")
 def test_a_pin_in_the_place_of_a_note_that_was_renamed_before_stays_pinned(world: Any) -> None:
     with world.connect() as client:
         agent = Agent(client, world.vault)
@@ -79,7 +77,6 @@ def test_a_pin_in_the_place_of_a_note_that_was_renamed_before_stays_pinned(world
         assert agent.told().splitlines()[1:-1] == ["pinned since: Budget.md"]
 
 
-@pytest.mark.xfail(strict=True, reason="versions move along a rename older than what the session was told")
 def test_a_note_that_nobody_edited_is_not_said_to_be(world: Any) -> None:
     with world.connect() as client:
         agent = Agent(client, world.vault)
@@ -95,7 +92,6 @@ def test_a_note_that_nobody_edited_is_not_said_to_be(world: Any) -> None:
 # -- after a compaction the agent has nothing --
 
 
-@pytest.mark.xfail(strict=True, reason="a whole that finds an offer on its way is dropped for good")
 def test_a_compaction_beside_a_prompts_hook_is_told_the_whole_in_the_end(world: Any) -> None:
     with world.connect() as client:
         agent = Agent(client, world.vault)
@@ -109,7 +105,6 @@ def test_a_compaction_beside_a_prompts_hook_is_told_the_whole_in_the_end(world: 
         assert compacted["text"] is not None and "vault: " in compacted["text"]
 
 
-@pytest.mark.xfail(strict=True, reason="a whole that is not offered leaves the session as one that was told")
 def test_a_compaction_while_the_client_is_switched_off_is_made_up_for(world: Any) -> None:
     with world.connect() as client:
         agent = Agent(client, world.vault)
@@ -120,7 +115,6 @@ def test_a_compaction_while_the_client_is_switched_off_is_made_up_for(world: Any
         assert "vault: " in agent.told()
 
 
-@pytest.mark.xfail(strict=True, reason="an offer of the whole that is not confirmed leaves the session as it was")
 def test_a_whole_that_the_hook_did_not_deliver_is_offered_again(world: Any) -> None:
     with world.connect() as client:
         agent = Agent(client, world.vault)
@@ -135,7 +129,6 @@ def test_a_whole_that_the_hook_did_not_deliver_is_offered_again(world: Any) -> N
 # -- offers that nobody confirms --
 
 
-@pytest.mark.xfail(strict=True, reason="256 unconfirmed offers hold every text they were made from, without end")
 def test_offers_that_nobody_confirms_do_not_keep_the_texts_of_notes(daemon: Any) -> None:
     running = daemon(notes={"Long.md": "z" * MEGABYTE})
     with running.connect() as client:

@@ -300,7 +300,9 @@ class _Redaction:
         """What a session had been told (`Sight`), so that it differs from the redacted state as it did before."""
         selection, versions = told.get("selection"), told.get("versions", {})
         return {
-            **self._json({name: each for name, each in told.items() if name not in ("selection", "versions")}),
+            **{name: told[name] for name in ("morePins", "at") if name in told},
+            **{name: self._json(told.get(name)) for name in ("active", "pins", "tabs")},
+            "left": {self._text(path): self._text(to) for path, to in told.get("left", {}).items()},
             "selection": {**selection, "textSha256": self._json(selection["textSha256"])} if selection else None,
             "versions": {self._text(note): self._text_name(sha256) for note, sha256 in versions.items()},
         }

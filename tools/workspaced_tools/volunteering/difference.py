@@ -1,7 +1,9 @@
 """What changed between what an agent was told and what the user has before them now. Pure."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
+
+from workspaced_events.ids import NoteId
 
 from .sight import Sight
 
@@ -23,21 +25,31 @@ class Difference(NamedTuple):
 
 
 def difference(
-    told: Sight, now: Sight, *, pins: Collection[str], moved_to: Callable[[str], str | None]
+    told: Sight, now: Sight, *, pins: Mapping[NoteId, str], moved_to: Callable[[str], str | None]
 ) -> Difference:
     """The difference of `now` from `told`. A note that was renamed is the same note.
 
     Args:
-        pins: all pins, also those beyond the ones that a sight lists.
-        moved_to: the present path of the note that was renamed away from a path; None: no rename is known.
+        pins: all pins, also those beyond the ones that a sight lists, with the time of each.
+        moved_to: the present path of the note that was last renamed away from a path; None: no rename is known.
     """
-    moves = {old: new for old in notes_of(told) if (new := moved_to(old)) is not None and old != new}
+
+    def moved(note: str) -> str | None:
+        """Where a note is now that was renamed since. A rename before concerned another note."""
+        new, left = moved_to(note), told.left.get(note)
+        return new if new not in (None, note, left, moved_to(left) if left is not None else left) else None
+
+    def is_new(pin: str) -> bool:
+        """Where a sight does not list all, only its time tells a new pin from one that came into the list."""
+        return pin not in before.pins and (not before.more_pins or pins.get(NoteId(pin), "") > told.at)
+
+    moves = {old: new for old in notes_of(told) if (new := moved(old)) is not None}
     before = _renamed(told, moves)
     before_eyes = {before.active, *before.pins, *before.tabs}
     is_elsewhere = now.active != before.active or (now.selection is not None and now.selection != before.selection)
     return Difference(
         looks_elsewhere=is_elsewhere,
-        pinned=tuple(note for note in now.pins if note not in before.pins),
+        pinned=tuple(filter(is_new, now.pins)),
         more_pinned=max(0, now.more_pins - before.more_pins),
         unpinned=tuple(note for note in before.pins if note not in pins),
         opened=tuple(note for note in now.tabs if note not in before_eyes and note != now.active),

@@ -36,6 +36,10 @@ class Sight(Model):
     tabs: list[str]
     versions: dict[str, str]
     """For each of these notes that can be read, the sha256 of its text."""
+    left: dict[str, str]
+    """For each of these paths that another note had before and left, the path of that note."""
+    at: str
+    """When it was."""
 
 
 class Seen:
@@ -57,6 +61,8 @@ class Seen:
             more_pins=len(pins) - len(listed),
             tabs=[str(note) for note in tabs],
             versions={note: found.source_sha256 for note, found in self.notes.items() if type(found) is Note},
+            left={note: to for note in self.notes if (to := state.current_path(NoteId(note))) is not None},
+            at=view.now,
         )
 
 

@@ -51,7 +51,8 @@ def volunteer_context(view: View, arguments: VolunteerContext) -> Answer:
         folder = current.path if view.sharing == "all" else None
         lines = whole_lines(sight, selected, vault=current.name, folder=folder)
     else:
-        changed = difference(told, sight, pins=state.pins, moved_to=lambda old: state.current_path(NoteId(old)))
+        pins = {pin.id: pin.pinned_at for pin in state.pins.values()}
+        changed = difference(told, sight, pins=pins, moved_to=lambda old: state.current_path(NoteId(old)))
         nameable = _nameable(view, changed)
 
         def edit_of(note: str, before: str) -> ChangedLines | None:

@@ -11,6 +11,7 @@ from typing import Final, Literal, NamedTuple
 
 from ..limits import (
     VOLUNTEERED_BYTES_MAX,
+    VOLUNTEERED_FOLDER_BYTES_MAX,
     VOLUNTEERED_LIST_BYTES_MAX,
     VOLUNTEERED_NAME_CHARS_MAX,
     VOLUNTEERED_SELECTION_CHARS_MAX,
@@ -51,8 +52,8 @@ def whole_lines(sight: Sight, selected: SelectedText | None, *, vault: str, fold
         folder: its path on this machine, where the client may see it.
     """
     where = _name(vault)
-    if folder is not None:
-        where = f"{_name(folder)} (read its notes as files, or ask workspaced's get_note_by_reference)"
+    if folder is not None and len(folder.encode()) <= VOLUNTEERED_FOLDER_BYTES_MAX:
+        where = f"{_one_line(folder)} (read its notes as files, or ask workspaced's get_note_by_reference)"
     lines: Lines = [f"vault: {where}", *_looking_at(sight.active, selected)]
     if sight.pins:
         lines.append(f"pinned: {_names(sight.pins, sight.more_pins)}")
@@ -156,7 +157,10 @@ def _joined(items: Sequence[str], more: int = 0) -> str:
 
 def _name(text: str) -> str:
     """A name on one line."""
+    escaped = _one_line(text)
+    return escaped if len(escaped) <= VOLUNTEERED_NAME_CHARS_MAX else escaped[:VOLUNTEERED_NAME_CHARS_MAX] + _CUT
+
+
+def _one_line(text: str) -> str:
     escaped = escape_body(text, block=BLOCK).translate(_ONE_LINE)
-    if len(escaped) > VOLUNTEERED_NAME_CHARS_MAX:
-        escaped = escaped[:VOLUNTEERED_NAME_CHARS_MAX] + _CUT
-    return '"' + escaped.replace('"', "'") + '"' if _AMBIGUOUS.search(escaped) else escaped
+    return '"' + escaped.replace('"', '\\"') + '"' if _AMBIGUOUS.search(escaped) else escaped

@@ -51,7 +51,7 @@ async def volunteer(session: Session, _id: RequestId | None, params: Volunteer) 
         return _answer(service, Offered(None, reason="otherVault"))
     key = SessionKey.of(params.client, params.session, vault)
     if params.tell == "nothing":
-        service.volunteering.sessions.forget(key)
+        service.volunteering.forget(key)
         return _answer(service, Offered(None, reason="nothingNew"))
     is_whole = params.tell == "whole"
     offered = await service.volunteering.offer(key, params.client, params.event, whole=is_whole, form=params.form)

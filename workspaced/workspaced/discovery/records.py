@@ -70,7 +70,12 @@ def running() -> list[Record]:
 
 
 def is_listening(path: str) -> bool | None:
-    """Whether a process accepts connections at `path`, however slowly; None if that is unknown."""
+    """Whether a process of this user accepts connections at `path`, however slowly; None if that is unknown."""
+    try:
+        if os.stat(path).st_uid != os.getuid():
+            return None
+    except OSError:
+        return False
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
         probe.settimeout(PROBE_S)
         try:

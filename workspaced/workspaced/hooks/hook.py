@@ -7,10 +7,12 @@ starts no daemon. The prompt and the transcript's path never leave this process.
 Imports only a small part of the standard library, because it runs at every prompt.
 """
 
+import fcntl
 import json
 import os
 import signal
 import socket
+import stat
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any, Final, NamedTuple
@@ -73,9 +75,12 @@ def _is_timeout(text: str) -> bool:
 
 def run(target: HookTarget) -> int:
     """Answers one hook; returns 0."""
-    signal.signal(signal.SIGALRM, lambda _number, _frame: os._exit(0))
+    for number in (signal.SIGALRM, signal.SIGINT):
+        signal.signal(number, lambda _number, _frame: os._exit(0))
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGALRM])  # the runtime may have blocked it
     signal.setitimer(signal.ITIMER_REAL, target.timeout_s)
     with suppress(Exception):
+        os.fstat(1)  # if it is closed, the socket would take its place
         sent = _input()
         found = moment(target.runtime, json.loads(sent)) if sent else None
         if found is not None:
@@ -114,8 +119,11 @@ def _tell(target: HookTarget, found: Moment) -> None:
         text, token = result.get("text"), result.get("token")
         if not text:
             return
+        answer = json.dumps(found.output(text), ensure_ascii=False).encode() + b"\n"
+        if not _fits(answer):
+            return
         signal.setitimer(signal.ITIMER_REAL, 0)  # half of an answer would be read as text
-        _write(json.dumps(found.output(text), ensure_ascii=False).encode() + b"\n")
+        os.write(1, answer)
         _send(connection, "workspaced/volunteer/confirm", {"token": token}, 2)
 
 
@@ -138,7 +146,8 @@ def _send(connection: socket.socket, method: str, params: dict[str, Any], number
     connection.sendall(json.dumps(request).encode() + b"\n")
 
 
-def _write(answer: bytes) -> None:
-    left = memoryview(answer)
-    while left:
-        left = left[os.write(1, left) :]
+def _fits(answer: bytes) -> bool:
+    """Whether standard output takes the whole answer at once, also from a runtime that reads only at the end."""
+    if not stat.S_ISFIFO(os.fstat(1).st_mode) or not hasattr(fcntl, "F_GETPIPE_SZ"):
+        return True
+    return len(answer) <= fcntl.fcntl(1, fcntl.F_GETPIPE_SZ)

@@ -15,6 +15,7 @@ import msgspec
 from msgspec.structs import replace
 
 from workspaced_events.projections.workspace_state import WorkspaceState
+from workspaced_tools.recording.view_recorder import ViewRecorder
 from workspaced_tools.volunteering.tool import VOLUNTEER
 from workspaced_tools.volunteering.wording import Form
 
@@ -23,7 +24,8 @@ from ..recording.call_recorder import Call, VolunteeredTo
 from .sessions import SessionKey, Sessions, Told
 
 OFFERS_MAX: Final = 256
-"""Offers that are not confirmed yet; beyond that the oldest is given up."""
+OFFERS_BYTES_MAX: Final = 16 * 1024 * 1024
+"""Of offers that are not confirmed yet, and of the texts behind them; beyond that the oldest are given up."""
 ON_ITS_WAY_S: Final = 1.0
 """For this long an offer may be on its way to its session, which is offered nothing else meanwhile."""
 
@@ -39,6 +41,8 @@ class Offer(NamedTuple):
     call: Call
     told: Told
     """What the session was told once it has the text."""
+    size_bytes: int
+    """Of the texts that it was made from."""
 
 
 class Offered(NamedTuple):
@@ -91,10 +95,12 @@ class Volunteering:
         Raises:
             WorkspacedError: as a call of a tool.
         """
+        if whole:
+            self.forget(key)
         if self._clock() - self._begun.get(key, -ON_ITS_WAY_S) < ON_ITS_WAY_S:
             return Offered(None, reason="offered")
         self._begin(key)
-        told = None if whole else self.sessions.told(key)
+        told = self.sessions.told(key)
         try:
             call, data, reason = await self._ask(key, client, told, form)
         except BaseException:
@@ -110,9 +116,11 @@ class Volunteering:
             text_sha256=sha256(data.text.encode()).hexdigest(),
         )
         token = secrets.token_hex(8)
-        self._offers[token] = Offer(key, replace(call, volunteered=to), Told(data.sight, call.answer.as_of_seq))
-        if len(self._offers) > OFFERS_MAX:
-            self._offers.popitem(last=False)
+        made_from = call.answer.made_from
+        size_bytes = made_from.texts_bytes() if isinstance(made_from, ViewRecorder) else 0
+        then = Told(data.sight, call.answer.as_of_seq)
+        self._offers[token] = Offer(key, replace(call, volunteered=to), then, size_bytes)
+        self._bound_offers()
         return Offered(data.text, token)
 
     async def preview(self, key: SessionKey, client: str, *, form: Form) -> Offered:
@@ -129,6 +137,19 @@ class Volunteering:
         self.sessions.tell(offer.key, offer.told)
         self._record(offer.call)
         return True
+
+    def forget(self, key: SessionKey) -> None:
+        """The agent has lost what it was told, or will, and what is on its way too: it is told everything next."""
+        self.sessions.forget(key)
+        self._begun.pop(key, None)
+        for token in [token for token, offer in self._offers.items() if offer.key == key]:
+            del self._offers[token]
+
+    def _bound_offers(self) -> None:
+        sizes = [offer.size_bytes for offer in self._offers.values()]
+        while len(self._offers) > 1 and (len(sizes) > OFFERS_MAX or sum(sizes) > OFFERS_BYTES_MAX):
+            self._offers.popitem(last=False)
+            del sizes[0]
 
     def _begin(self, key: SessionKey) -> None:
         self._begun[key] = self._clock()
@@ -151,8 +172,11 @@ class Volunteering:
             arguments["told"] = told.sight
         started = time.perf_counter_ns()
         answer = await self._calls.preview(VOLUNTEER, arguments, client)
-        if not answer.ok:
+        made_from = answer.made_from
+        if not answer.ok or not isinstance(made_from, ViewRecorder):
             return None, None, "refused"
+        if made_from.full.current != key.vault:
+            return None, None, "otherVault"  # the user went there meanwhile
         duration_us = (time.perf_counter_ns() - started) // 1000
         data = _ANSWER.decode(answer.payload).data
         call = Call(VOLUNTEER.name, client, arguments, answer, duration_us)
