@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.daemon import write_vault
 
 NOTES = {"Plan.md": "# Plan\n\none\ntwo\n", "Budget.md": "# Budget\n", "Ideas.md": "# Ideas\n"}
 MEGABYTE = 1024 * 1024
@@ -53,6 +54,34 @@ def rename(world: Any, client: Any, old: str, new: str) -> None:
     show(client, "note_renamed", **{"from": old, "to": new})
 
 
+# -- only the vault that the agent works for --
+
+
+@pytest.mark.xfail(strict=True, reason="the vault is checked before a reconcile, and the answer is made after it")
+def test_a_switch_to_another_vault_meanwhile_tells_nothing_of_it(daemon: Any) -> None:
+    running = daemon(notes={f"folder-{at % 50}/{at}.md": f"# {at}\n" for at in range(3_000)}, start=False)
+    other = write_vault(running.root / "other", {"Elsewhere.md": "# Elsewhere\n"})
+    running.flags = ("--vault", str(other))
+    running.start()
+    with running.connect() as client:
+        here, there = (each["id"] for each in client.server["vaults"])
+        client.call("workspaced/reconcile")
+        show(client, "vault_switched", vaultId=there)
+        show(client, "note_pinned", note="Elsewhere.md")
+        told = []
+        for number in range(5):
+            show(client, "vault_switched", vaultId=here)
+            (running.vault / ".workspacedignore").write_text(f"none-{number}\n")  # to be reconciled first
+            with running.wire() as wire:
+                asked = Agent(client, running.vault, f"s-{number}").asked
+                offer = wire.request("workspaced/volunteer", asked)
+                switch = [{"type": "vault_switched", "data": {"vaultId": there}}]
+                wire.request("workspaced/publish", {"actions": switch})
+                answers = [wire.line(), wire.line()]
+            told += [each["result"]["text"] for each in answers if each is not None and each["id"] == offer]
+        assert len(told) == 5 and "Elsewhere" not in "".join(filter(None, told))
+
+
 # -- a path that a renamed note has left belongs to the next note of that name --
 
 
@@ -87,6 +116,18 @@ def test_a_note_that_nobody_edited_is_not_said_to_be(world: Any) -> None:
         assert agent.told()
         show(client, "note_pinned", note="Budget.md")
         assert "edited" not in agent.told()
+
+
+@pytest.mark.xfail(strict=True, reason="a pin beyond the fiftieth is compared once another one goes")
+def test_a_pin_that_was_only_counted_is_not_said_to_be_new(daemon: Any) -> None:
+    running = daemon(notes={f"{at}.md": f"# {at}\n" for at in range(52)})
+    with running.connect() as client:
+        agent = Agent(client, running.vault)
+        for at in range(52):
+            show(client, "note_pinned", note=f"{at}.md")
+        assert agent.told()
+        show(client, "note_unpinned", note="3.md")
+        assert agent.told().splitlines()[1:-1] == ["no longer pinned: 3.md"]
 
 
 # -- after a compaction the agent has nothing --
