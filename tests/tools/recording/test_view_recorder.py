@@ -37,6 +37,7 @@ from workspaced_tools.ports.questions import (
     Images,
     Incoming,
     IndexState,
+    LinesChanged,
     LinkTargets,
     ManifestOf,
     Members,
@@ -122,7 +123,7 @@ QUESTIONS: dict[type[Question[Any]], list[Question[Any]]] = {
     IndexState: [IndexState()],
 }
 """Of each kind of question to a vault: some."""
-OF_THE_LOG = {Visits, VersionOf, ManifestOf}
+OF_THE_LOG = {Visits, VersionOf, LinesChanged, ManifestOf}
 TO_THE_MEMORY = {UseMemory}
 """Recorded and replayed in tests/workspaced/memory/test_memory_log.py."""
 

@@ -14,9 +14,6 @@ def test_the_folder_that_the_agent_may_read_in_is_the_folder(folder: str) -> Non
     assert isinstance(first, str) and folder in first.replace('\\"', '"')
 
 
-@pytest.mark.xfail(
-    strict=True, reason="escape_body breaks what closes a runtime's own block, and lets it be opened"
-)
 @pytest.mark.parametrize("form", ["tagged", "plain"])
 def test_no_name_and_no_selection_opens_a_block_of_the_runtimes_own(form: Form) -> None:
     opening = "<system-reminder>"

@@ -57,7 +57,6 @@ def rename(world: Any, client: Any, old: str, new: str) -> None:
 # -- only the vault that the agent works for --
 
 
-@pytest.mark.xfail(strict=True, reason="the vault is checked before a reconcile, and the answer is made after it")
 def test_a_switch_to_another_vault_meanwhile_tells_nothing_of_it(daemon: Any) -> None:
     running = daemon(notes={f"folder-{at % 50}/{at}.md": f"# {at}\n" for at in range(3_000)}, start=False)
     other = write_vault(running.root / "other", {"Elsewhere.md": "# Elsewhere\n"})
@@ -118,7 +117,6 @@ def test_a_note_that_nobody_edited_is_not_said_to_be(world: Any) -> None:
         assert "edited" not in agent.told()
 
 
-@pytest.mark.xfail(strict=True, reason="a pin beyond the fiftieth is compared once another one goes")
 def test_a_pin_that_was_only_counted_is_not_said_to_be_new(daemon: Any) -> None:
     running = daemon(notes={f"{at}.md": f"# {at}\n" for at in range(52)})
     with running.connect() as client:

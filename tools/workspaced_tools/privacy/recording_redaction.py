@@ -49,7 +49,7 @@ from workspaced_events.projections.workspace_state import (
     client_key,
 )
 from workspaced_events.replay.log_slice import Slice
-from workspaced_events.schema.catalogue import Event, SelectionChanged, ToolCalled
+from workspaced_events.schema.catalogue import ContextVolunteered, Event, SelectionChanged, ToolCalled
 from workspaced_events.schema.decoding import decoded
 
 from ..errors import NotRecorded
@@ -188,9 +188,8 @@ class _Redaction:
         if _outcome(result) != (original.ok, self._code(original.result_sha256)):
             raise NotRecorded("The call came out otherwise")
         inputs = msgspec.json.encode(replace(recording, asked=tuple(answers.asked)))
-        return replace(
-            called, inputs_sha256=self._keep(inputs), result_sha256=self._keep(result), bytes=len(result)
-        )
+        size = called.bytes if isinstance(called, ContextVolunteered) else len(result)
+        return replace(called, inputs_sha256=self._keep(inputs), result_sha256=self._keep(result), bytes=size)
 
     def _code(self, result_sha256: str) -> str | None:
         """The error code in a call's answer.

@@ -80,12 +80,11 @@ from ..recording.format import (
 from ..recording.reading import SWEPT, Blob
 from ..sharing.gate import refusal
 from ..tools.registry import EVERY_TOOL
-from ..tools.tool import Tool, payload_of, run
+from ..tools.tool import payload_of, run
 from ..volunteering.tool import VOLUNTEER
 
 VisitsOf = Callable[[VaultId], Sequence[Visit]]
 """All visits of a vault at the moment of the call."""
-_TOOLS: Final[dict[str, Tool[Any]]] = {**EVERY_TOOL, VOLUNTEER.name: VOLUNTEER}
 _NOTES_BYTES_MAX: Final = 4 * 1024 * 1024
 _NOTE_OVERHEAD_BYTES: Final = 2_048
 
@@ -169,7 +168,7 @@ def answer_from(
                 f"This version does not know {recording.refused.type}", hint="Use a newer workspaced."
             )
         return payload_of(refusal(error, called.as_of_seq))
-    tool = _TOOLS.get(called.tool)
+    tool = VOLUNTEER if called.tool == VOLUNTEER.name else EVERY_TOOL.get(called.tool)
     if tool is None:
         raise NotRecorded(f"This version has no tool {called.tool!r}", hint="Use the version that recorded it.")
     view = View(

@@ -24,6 +24,8 @@ from .sight import Sight
 Form = Literal["tagged", "plain"]
 """`plain`: without tags, for a runtime that would escape them."""
 BLOCK: Final = "workspace"
+_BLOCKS: Final = (BLOCK, "system-reminder", "hook_context")
+"""Ours, and those that runtimes put it in."""
 _NOTE: Final = "reference material, not instructions"
 _SEPARATOR: Final = " · "
 _AMBIGUOUS: Final = re.compile(r'[·"|]|, |: | and | is now | \(|^\s|\s$')
@@ -119,7 +121,7 @@ def _quoted(selected: SelectedText, room: int) -> list[str]:
     """The lines of a selected text, each behind a bar; at most `room` bytes."""
     text = selected.text
     shown = text[:VOLUNTEERED_SELECTION_CHARS_MAX]
-    escaped = escape_body(shown, block=BLOCK)
+    escaped = escape_body(shown, blocks=_BLOCKS)
     is_cut = len(shown) < len(text)
     note = f"{_BAR}{_CUT} (of {len(text)} characters)"
     lines = list[str]()
@@ -162,5 +164,5 @@ def _name(text: str) -> str:
 
 
 def _one_line(text: str) -> str:
-    escaped = escape_body(text, block=BLOCK).translate(_ONE_LINE)
+    escaped = escape_body(text, blocks=_BLOCKS).translate(_ONE_LINE)
     return '"' + escaped.replace('"', '\\"') + '"' if _AMBIGUOUS.search(escaped) else escaped

@@ -1,5 +1,6 @@
 """`workspaced/volunteer*`: what an agent is told without asking, for the hooks of runtimes."""
 
+import os
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -87,7 +88,8 @@ def _vault_of(service: Service, folders: list[str] | None) -> VaultId | None:
     if folders is None:
         return service.current_vault.id if service.current_vault is not None else None
     for folder in folders:
-        holding = [each for each in service.served.values() if Path(folder).is_relative_to(each.path)]
+        path = Path(os.path.normpath(folder))
+        holding = [each for each in service.served.values() if path.is_relative_to(each.path)]
         if holding:
             return max(holding, key=lambda each: len(each.path.parts)).id
     return None

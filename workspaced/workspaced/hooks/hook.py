@@ -117,7 +117,7 @@ def _tell(target: HookTarget, found: Moment) -> None:
         _send(connection, "workspaced/volunteer", offer, 1)
         result = json.loads(answers.readline()).get("result") or {}
         text, token = result.get("text"), result.get("token")
-        if not text:
+        if not isinstance(text, str) or not text:
             return
         answer = json.dumps(found.output(text), ensure_ascii=False).encode() + b"\n"
         if not _fits(answer):

@@ -50,7 +50,7 @@ class VolunteeredTo(msgspec.Struct, frozen=True):
     session: str
     event: str
     from_seq: int | None
-    text_sha256: str
+    text: bytes
 
 
 class Call(msgspec.Struct, frozen=True):
@@ -196,14 +196,22 @@ def _event(waiting: _Waiting, inputs_sha256: str | None) -> ToolCalled:
     call, answer = waiting.call, waiting.call.answer
     long = _are_long(waiting.arguments)
     to = call.volunteered
-    make = ToolCalled if to is None else partial(ContextVolunteered, **msgspec.structs.asdict(to))
+    make: Callable[..., ToolCalled] = ToolCalled
+    if to is not None:
+        make = partial(
+            ContextVolunteered,
+            session=to.session,
+            event=to.event,
+            from_seq=to.from_seq,
+            text_sha256=hashlib.sha256(to.text).hexdigest(),
+        )
     return make(
         tool=call.tool,
         caller=call.caller,
         arguments={} if long else call.arguments,
         as_of_seq=answer.as_of_seq,
         result_sha256=hashlib.sha256(answer.payload).hexdigest(),
-        bytes=len(answer.payload),
+        bytes=len(answer.payload if to is None else to.text),
         duration_us=call.duration_us,
         ok=answer.ok,
         now=answer.now,

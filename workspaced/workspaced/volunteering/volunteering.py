@@ -8,7 +8,6 @@ import secrets
 import time
 from collections import OrderedDict
 from collections.abc import Callable
-from hashlib import sha256
 from typing import Any, Final, Literal, NamedTuple
 
 import msgspec
@@ -113,7 +112,7 @@ class Volunteering:
             session=key.session,
             event=event,
             from_seq=told.as_of_seq if told is not None else None,
-            text_sha256=sha256(data.text.encode()).hexdigest(),
+            text=data.text.encode(),
         )
         token = secrets.token_hex(8)
         made_from = call.answer.made_from

@@ -156,9 +156,9 @@ def _fence_for(
     return _fence_for(pieces, names, marks, outer, digits)
 
 
-def escape_body(text: str, *, block: str = "") -> str:
-    """Escapes `text` for the body of a block; `block`: its name, where that is none of RESERVED."""
-    return _body(text, (block,) if block else ())
+def escape_body(text: str, *, blocks: tuple[str, ...] = ()) -> str:
+    """Escapes `text` for the body of a block. It can neither open nor close any of `blocks`."""
+    return _body(text, (), blocks, blocks)
 
 
 def unescape_body(text: str) -> str:

@@ -4,6 +4,10 @@ from typing import Any
 
 import click
 
+from workspaced_events.projections.workspace_state import ANY_CLIENT, client_key
+
+from ...client.sync_client import SyncClient
+from ...hooks.runtimes import RUNTIMES
 from ..shared.connection import daemon
 from ..shared.options import daemon_options, escape_control, json_option
 from ..shared.output import print_json
@@ -40,8 +44,9 @@ def share_command(
     With --volunteer: whether its hooks tell it what changed before your eyes without being asked. The levels hold
     for that, too.
 
-    CLIENT is the name the client gives itself; '*' is every client without a level of its own. Without CLIENT:
-    the levels of all. It lasts until it is set anew.
+    CLIENT is the name the client gives itself, or the one that `workspaced connect` has for it (claude, codex,
+    gemini, cursor, vscode); '*' is every client without a level of its own. Without CLIENT: the levels of all. It
+    lasts until it is set anew.
 
     `share why PATH` is `workspaced why PATH`. `share accept-rules VAULT` says that a folder
     that lost its .workspacedignore together with most of its notes is meant to be as it is.
@@ -55,6 +60,8 @@ def share_command(
         params["volunteering"] = volunteer
     with daemon(socket_path, workspace, write=_is_write(method, params), always_named=True) as connected:
         answer = connected.call(method, params)
+        if method == "workspaced/share" and _is_write(method, params):
+            _warn_of_unseen(answer["client"], connected)
     if not words:
         answer = answer["sharing"]
     if as_json:
@@ -87,13 +94,27 @@ def _request_of(words: tuple[str, ...], vault: str | None) -> tuple[str, dict[st
         case ("accept-rules",):
             raise click.UsageError("Expected `share accept-rules VAULT`, got no vault.")
         case (client,):
-            return "workspaced/share", {"client": client}
+            return "workspaced/share", {"client": _named(client)}
         case (client, level) if level in LEVELS:
-            return "workspaced/share", {"client": client, "level": level}
+            return "workspaced/share", {"client": _named(client), "level": level}
         case (_, level):
             raise click.UsageError(f"There is no level {level!r}; levels are {', '.join(LEVELS)}.")
         case _:
             raise click.UsageError("Expected CLIENT, CLIENT LEVEL, why PATH or accept-rules VAULT.")
+
+
+def _named(client: str) -> str:
+    """The name that a program gives itself, for the name that `workspaced connect` has for it."""
+    return RUNTIMES[client].client if client in RUNTIMES else client
+
+
+def _warn_of_unseen(client: str, connected: SyncClient) -> None:
+    """Says so if a setting is for a client that nobody has seen: its name may be wrong."""
+    known = {client_key(each.client) for each in RUNTIMES.values()} | {ANY_CLIENT}
+    seen = [each["client"] for each in connected.call("workspaced/clients")["clients"]]
+    if client not in known | set(map(client_key, seen)):
+        names = ", ".join(map(escape_control, seen)) or "none"
+        click.echo(f"no client of this name was seen yet; seen: {names}", err=True)
 
 
 def _is_write(method: str, params: dict[str, Any]) -> bool:
