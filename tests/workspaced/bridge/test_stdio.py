@@ -318,10 +318,28 @@ def test_a_workspace_that_serves_another_folder_is_named(daemon: Any, agent: Any
     made.ask("workspaced/hello")
     other = running.root / "other"
     other.mkdir()
-    code, out, said = agent(running, "--vault", str(other)).end()
-    assert (code, out) == (3, b"") and str(running.vault) in said and "ALREADY_RUNNING" in said
+    code, out, said = agent(running, "--vault", str(other), "--workspace", "default").end()
+    assert (code, out) == (3, b"") and str(running.vault) in said and "serves" in said
     made.ask("workspaced/shutdown")
     assert made.process.wait(END_S) == 3
+
+
+def test_a_second_folder_has_a_workspace_of_its_own_and_keeps_it(daemon: Any, agent: Any) -> None:
+    running = daemon(start=False)
+    other = running.root / "Other notes"
+    other.mkdir()
+    first = agent(running, "--vault", str(running.vault))
+    assert first.ask("workspaced/hello")["workspace"] == "default"
+    second = agent(running, "--vault", str(other))
+    name = second.ask("workspaced/hello")["workspace"]
+    assert name.startswith("other-notes-")
+    for each in (first, second):
+        each.ask("workspaced/shutdown")
+        assert each.process.wait(END_S) == 3
+    alone = agent(running, "--vault", str(other))
+    assert alone.ask("workspaced/hello")["workspace"] == name
+    alone.ask("workspaced/shutdown")
+    assert alone.process.wait(END_S) == 3
 
 
 # -- what it costs --

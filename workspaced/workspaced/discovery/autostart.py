@@ -41,7 +41,8 @@ def reach_or_start(
         reach: tries to reach the daemon; called every 20 ms while one starts.
         vaults: folders for the daemon to serve, in addition to the settings'.
         socket_path: where the daemon is to listen; default: the settings'.
-        workspace: the daemon's workspace; default: the settings'.
+        workspace: the daemon's workspace; default: the settings'; where the default one serves other folders, that
+            of the first folder's own.
 
     Raises:
         NoDaemon: no daemon could be started; the message holds its output.
@@ -60,7 +61,8 @@ def reach_or_start(
                 return reached
             if is_starter and child is None:
                 begin = os.lseek(log, 0, os.SEEK_END)
-                child = _spawn(_command(vaults, socket_path, workspace), log)
+                wanted = workspace or (own_workspace(vaults[0]) if vaults and socket_path is None else None)
+                child = _spawn(_command(vaults, socket_path, wanted), log)
             if child is not None and child.poll() is not None:
                 output = _output(log, begin)
                 other_until = other_until or time.monotonic() + OTHER_S
@@ -78,6 +80,25 @@ def reach_or_start(
     finally:
         os.close(lock)
         os.close(log)
+
+
+def own_workspace(vault: str) -> str | None:
+    """The workspace of a folder's own, if it had one before, or needs one because the default one serves others.
+
+    None: the default one; also where the user has said what a workspace holds.
+    """
+    if any(os.environ.get(name) for name in ("WORKSPACED_WORKSPACE", "WORKSPACED_DATA_DIR", "WORKSPACED_CONFIG")):
+        return None
+    import hashlib
+    import re
+
+    import platformdirs
+
+    path = os.path.realpath(os.path.expanduser(vault))
+    words = re.sub(r"[^a-z0-9]+", "-", os.path.basename(path).lower()).strip("-")
+    name = f"{words[:20].strip('-') or 'notes'}-{hashlib.sha256(os.fsencode(path)).hexdigest()[:6]}"
+    had_one = os.path.isdir(platformdirs.user_data_path("workspaced") / name)
+    return name if had_one or any(each.workspace == "default" for each in running()) else None
 
 
 def installed_command() -> list[str]:
