@@ -2,7 +2,6 @@
 
 import json
 import os
-import re
 import shlex
 from collections.abc import Callable
 from pathlib import Path
@@ -163,26 +162,38 @@ def test_the_next_run_clears_away_what_a_crash_left(
     assert all_files(home) == before
 
 
-def resolved(value: Any, variables: dict[str, str]) -> Any:
-    """A value as Gemini CLI reads it: texts may name variables of the environment, as $NAME or ${NAME}
-    (geminicli.com/docs/reference/configuration); one that is not set stays as it is."""
-    if isinstance(value, dict):
-        return {key: resolved(each, variables) for key, each in value.items()}
-    if isinstance(value, list):
-        return [resolved(each, variables) for each in value]
-    if not isinstance(value, str):
-        return value
-    return re.sub(r"\$(?:(\w+)|\{([^}]+)\})", lambda it: variables.get(it[1] or it[2], it[0]), value)
-
-
-@pytest.mark.xfail(strict=True, reason="nothing keeps $NAME in a path from Gemini CLI, which resolves it")
-def test_a_folder_named_like_a_variable_is_kept_from_gemini(connect: Command, home: Path, tmp_path: Path) -> None:
-    vault = tmp_path / "of $HOME"
+@pytest.mark.parametrize(
+    ("runtime", "name"),
+    [
+        ("gemini", "of $HOME"),
+        ("gemini", "${HOME}"),
+        ("claude", "${HOME}"),
+        ("cursor", "${userHome}"),
+        ("vscode", "${env:HOME}"),
+        ("windsurf", "${env:HOME}"),
+        ("opencode", "{env:HOME}"),
+        ("opencode", "{file:x}"),
+    ],
+)
+def test_a_folder_that_a_program_would_take_for_a_variable_needs_another_name(
+    connect: Command, home: Path, tmp_path: Path, runtime: str, name: str
+) -> None:
+    vault = tmp_path / name
     vault.mkdir()
-    if connect("gemini", "--vault", vault) != 0:
-        return  # refused: as good
-    whole = resolved(json.loads((home / PLACES["gemini"]).read_text()), {"HOME": "/home/u"})
-    (entry,) = whole["mcpServers"].values()
-    assert entry["args"][-1] == str(vault)
-    (group,) = whole["hooks"]["BeforeAgent"]
-    assert shlex.split(group["hooks"][0]["command"])[-1] == str(vault)
+    assert connect(runtime, "--vault", vault) == 2
+    assert run(["mcp", "--install", runtime, "--vault", str(vault)]) == 2
+    assert run(["mcp", "--print-config", runtime, "--vault", str(vault)]) == 2
+    assert all_files(home) == {}
+    link = tmp_path / "plain"
+    link.symlink_to(vault)
+    assert connect(runtime, "--vault", link) == 0
+    assert all(name.encode() not in text for text in all_files(home).values())
+
+
+@pytest.mark.parametrize(("runtime", "name"), [("codex", "${HOME}"), ("claude", "$HOME"), ("zed", "$HOME")])
+def test_what_a_program_takes_as_it_stands_is_connected(
+    connect: Command, home: Path, tmp_path: Path, runtime: str, name: str
+) -> None:
+    vault = tmp_path / name
+    vault.mkdir()
+    assert connect(runtime, "--vault", vault, "--only", "mcp") == 0
