@@ -31,8 +31,11 @@ HTTP_HEAD_BYTES_MAX: Final = 32 * 1024
 """Of a request's target and headers. The header `Mcp-Name` may hold a long URI in base64."""
 HTTP_AHEAD_BYTES_MAX: Final = 64 * 1024
 """What a client may send before its last request was answered; then the daemon reads nothing more."""
+HTTP_CHUNKS_MAX: Final = 2_048
+"""Of a request's body: each costs the parser some 10 us, however short it is."""
 HTTP_SESSIONS_MAX: Final = 64
-"""Sessions of MCP's versions with a handshake; beyond that the longest unused ends."""
+"""Sessions of MCP's versions with a handshake; beyond that the longest unused ends, if possible one
+without a stream or an open request."""
 STREAM_COMMENT_S: Final = 15.0
 """Interval of the comments in a stream: some clients give up one that says nothing for five minutes."""
 

@@ -91,6 +91,12 @@ def test_any_member_can_be_replaced_or_taken_wherever_it_stands(
     assert json_text.parse(del_text) == whole
 
 
+def test_half_a_character_is_written_as_an_escape() -> None:
+    text = json_text.put('{"ä": 1}', ("b",), "\udce9 ü")
+    assert text == '{"ä": 1, "b": "\\udce9 ü"}'
+    assert json_text.parse(text) == {"ä": 1, "b": "\udce9 ü"}
+
+
 names = st.text("abcdefghijklmnopqrstuvwxyz0123456789-_", min_size=1, max_size=12)
 lines = st.sampled_from(
     [

@@ -4,11 +4,10 @@ import json
 import os
 import select
 import socket
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
-import pytest
 from support.http_socket import JSON, HttpWire, message, modern_post, post, read
 
 from workspaced.limits import HTTP_SESSIONS_MAX
@@ -18,7 +17,6 @@ HELLO = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"na
 ANSWERED = b"HTTP/1.1 200"
 
 
-@pytest.mark.xfail(strict=True, reason="the count of bytes sent ahead begins anew with each response")
 def test_a_client_that_sends_faster_than_it_is_answered_is_not_read_ahead(daemon: Any) -> None:
     running = daemon()
     one = modern_post("tools/call", name="get_current_note", arguments={"at": 10**6})  # answered on a thread
@@ -44,7 +42,6 @@ def cpu_s(pid: int) -> float:
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-@pytest.mark.xfail(strict=True, reason="each chunk of a body costs the loop microseconds, and 2**20 are taken")
 def test_a_body_in_chunks_of_one_byte_does_not_hold_the_loop(daemon: Any) -> None:
     running = daemon()
     head = post(b"").split(b"Content-Length")[0] + b"Transfer-Encoding: chunked\r\n\r\n"
@@ -52,12 +49,12 @@ def test_a_body_in_chunks_of_one_byte_does_not_hold_the_loop(daemon: Any) -> Non
     with closing(socket.socket(socket.AF_UNIX)) as raw:
         raw.settimeout(60)
         raw.connect(str(running.socket))
-        raw.sendall(head + b"1\r\n \r\n" * 1_000_000 + b"0\r\n\r\n")
+        with suppress(ConnectionError):  # it is answered before it is through
+            raw.sendall(head + b"1\r\n \r\n" * 1_000_000 + b"0\r\n\r\n")
         assert raw.recv(65_536).startswith(b"HTTP/1.1 4")
     assert cpu_s(running.pid) - before < 1.0
 
 
-@pytest.mark.xfail(strict=True, reason="a session with an open request and no stream counts as idle, and is ended")
 def test_handshakes_of_others_cut_no_request_that_is_under_way(daemon: Any) -> None:
     running = daemon()
     with closing(HttpWire(running.socket)) as working, closing(HttpWire(running.socket)) as others:

@@ -5,6 +5,7 @@ import socket
 import subprocess
 import sys
 from contextlib import closing, suppress
+from time import monotonic
 from typing import Any
 
 import pytest
@@ -194,6 +195,18 @@ def hurried(module_daemon: Any) -> Any:
 def test_row_28_a_request_that_is_not_completed_ends_the_connection_in_time(hurried: Any, begun: bytes) -> None:
     expected = [] if begun == b"POS" else [408]
     assert statuses(said(hurried, begun, half_close=False)) == expected
+
+
+def test_row_28_each_request_has_the_time_of_its_own(hurried: Any) -> None:
+    begun, rest = LIST[:20], LIST[20:]
+    answers = bytearray()
+    with closing(Raw(hurried)) as raw:
+        raw.send(begun)
+        end = monotonic() + 1.5
+        while monotonic() < end:
+            raw.send(rest + begun)  # so the daemon never waits for the first byte of a request
+            answers += raw.socket.recv(MEGABYTE)
+    assert set(statuses(bytes(answers))) == {200}
 
 
 def test_a_connection_without_a_request_stays(hurried: Any) -> None:

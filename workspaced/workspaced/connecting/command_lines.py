@@ -10,6 +10,7 @@ from typing import NamedTuple
 from ..__about__ import __version__
 from ..bridge.stdio import Target, target_of
 from ..discovery.autostart import installed_command
+from ..hooks.hook import target_of as hook_target_of
 
 
 class OwnCommand(NamedTuple):
@@ -24,6 +25,10 @@ class OwnCommand(NamedTuple):
     def serves(self, vault: str) -> bool:
         """Whether it names exactly this folder."""
         return len(self.target.vaults) == 1 and is_same_folder(self.target.vaults[0], vault)
+
+    @property
+    def is_of_this_installation(self) -> bool:
+        return self.program == tuple(own_program())
 
 
 def own_program() -> list[str]:
@@ -63,6 +68,11 @@ def hook_line(runtime: str, vault: str) -> str:
     return line
 
 
+def renewed_hook_line(hook: OwnCommand) -> str:
+    """The line of a hook that is there, with the command of this installation; its arguments stay."""
+    return shlex.join([*own_program(), "hook", *hook.arguments])
+
+
 def own_bridge(argv: Sequence[str]) -> OwnCommand | None:
     """The command line as a bridge of ours; None if it is none."""
     split = _split(argv, "mcp")
@@ -77,9 +87,9 @@ def own_hook(line: str) -> OwnCommand | None:
         split = _split(shlex.split(line), "hook")
     except ValueError:
         return None
-    if split is None or (target := target_of(split[1][1:])) is None:
+    if split is None or (target := hook_target_of(split[1])) is None:
         return None
-    return OwnCommand(*split, target)
+    return OwnCommand(*split, Target(target.socket_path, target.workspace, target.vaults))
 
 
 def absolute(path: str) -> str:

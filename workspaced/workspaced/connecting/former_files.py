@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 from . import hooks, json_text, servers
 from .json_text import Unmergeable
@@ -55,10 +56,20 @@ def _rest(spec: Runtime, path: Path, text: str) -> str:
     except Unmergeable:
         return text
     head = {} if spec.hooks is None or holds_servers else spec.hooks.head
-    places = (spec.servers.key, "hooks")
+    places = (spec.servers.key, hooks.KEY)
     rest = {
         key: value
-        for key, value in whole.items()
+        for key, value in {**whole, hooks.KEY: _without_empty(whole.get(hooks.KEY))}.items()
         if (value or key not in places) and (key not in head or head[key] != value)
     }
     return json.dumps(rest, default=str)  # TOML has dates
+
+
+def _without_empty(value: Any) -> Any:
+    """The value without the lists and objects in it that are empty, or so become."""
+    if isinstance(value, dict):
+        inner = {key: _without_empty(each) for key, each in value.items()}
+        return {key: each for key, each in inner.items() if each not in ({}, [])}
+    if isinstance(value, list):
+        return [each for each in map(_without_empty, value) if each not in ({}, [])]
+    return value

@@ -4,11 +4,11 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from . import json_text
-from .command_lines import OwnCommand, own_hook
+from .command_lines import OwnCommand, own_hook, renewed_hook_line
 from .json_text import Path
 from .runtimes import HookEvent, HookFile
 
-_KEY = "hooks"
+KEY = "hooks"
 
 
 class Hook(NamedTuple):
@@ -28,7 +28,7 @@ def find(spec: HookFile, whole: Mapping[str, Any]) -> list[Hook]:
 
 
 def add(spec: HookFile, text: str, line: str, vault: str) -> str:
-    """The text with a hook for the vault at each event. A hook for it that is there stays in its place.
+    """The text with a hook for the vault at each event. One that is there keeps its place and its arguments.
 
     Raises:
         Unmergeable: the text cannot be changed without loss.
@@ -41,10 +41,10 @@ def add(spec: HookFile, text: str, line: str, vault: str) -> str:
     for event in spec.events:
         present = [each for each in ours if each.event == event.name]
         for each in present:
-            if each.line != line:
-                text = json_text.put(text, (*each.path, "command"), line)
+            if not each.command.is_of_this_installation:
+                text = json_text.put(text, (*each.path, "command"), renewed_hook_line(each.command))
         if not present:
-            text = json_text.put(text, (_KEY, event.name, _count(whole, event.name)), _new(spec, event, line))
+            text = json_text.put(text, (KEY, event.name, _count(whole, event.name)), _new(spec, event, line))
     return text
 
 
@@ -66,24 +66,24 @@ def remove(spec: HookFile, text: str, is_wanted: Callable[[Hook], bool]) -> str:
 
 def settings(spec: HookFile, line: str) -> dict[str, Any]:
     """What a file that holds nothing else would be."""
-    return {**spec.head, _KEY: {event.name: [_new(spec, event, line)] for event in spec.events}}
+    return {**spec.head, KEY: {event.name: [_new(spec, event, line)] for event in spec.events}}
 
 
 def _new(spec: HookFile, event: HookEvent, line: str) -> dict[str, Any]:
     if not spec.is_grouped:
         return {"command": line, "timeout": spec.timeout}
     matcher = {} if event.matcher is None else {"matcher": event.matcher}
-    return {**matcher, _KEY: [{"type": "command", "command": line, "timeout": spec.timeout}]}
+    return {**matcher, KEY: [{"type": "command", "command": line, "timeout": spec.timeout}]}
 
 
 def _find(spec: HookFile, whole: Mapping[str, Any]) -> Iterator[Hook]:
-    for event, groups in _items(whole.get(_KEY)):
+    for event, groups in _items(whole.get(KEY)):
         for place, group in _elements(groups):
             if not spec.is_grouped:
-                yield from _own(event, group, (_KEY, event, place))
+                yield from _own(event, group, (KEY, event, place))
                 continue
-            for number, hook in _elements(group.get(_KEY)):
-                yield from _own(event, hook, (_KEY, event, place, _KEY, number))
+            for number, hook in _elements(group.get(KEY)):
+                yield from _own(event, hook, (KEY, event, place, KEY, number))
 
 
 def _own(event: str, hook: Mapping[str, Any], path: Path) -> Iterator[Hook]:
@@ -103,7 +103,7 @@ def _elements(value: Any) -> list[tuple[int, dict[str, Any]]]:
 
 
 def _count(whole: Mapping[str, Any], event: str) -> int:
-    events = whole.get(_KEY)
+    events = whole.get(KEY)
     groups = events.get(event) if isinstance(events, dict) else None
     return len(groups) if isinstance(groups, list) else 0
 
@@ -111,7 +111,7 @@ def _count(whole: Mapping[str, Any], event: str) -> int:
 def _holders(hook: Path) -> list[tuple[Path, Path]]:
     """What held the hook, from the inside: what must be empty, and what goes then."""
     event, group = (hook[:2], hook[:3])
-    in_group = [((*group, _KEY), group)] if len(hook) > len(group) else []
+    in_group = [((*group, KEY), group)] if len(hook) > len(group) else []
     return [*in_group, (event, event), (hook[:1], hook[:1])]
 
 

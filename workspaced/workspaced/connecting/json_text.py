@@ -11,6 +11,7 @@ Path = tuple[str | int, ...]
 
 _SPACE: Final = re.compile(r"[ \t\r\n]*")
 _DECODER: Final = json.JSONDecoder()
+_HALF_CHARACTER: Final = re.compile(r"[\ud800-\udfff]")
 
 
 class Unmergeable(Exception):
@@ -161,9 +162,12 @@ class _Style(NamedTuple):
 
     def written(self, value: Any, indent: str, *, inline: bool) -> str:
         if inline:
-            return json.dumps(value, ensure_ascii=self.is_ascii, separators=(self.comma, self.colon))
-        lines = json.dumps(value, ensure_ascii=self.is_ascii, indent=self.indent)
-        return lines.replace("\n", self.newline + indent)
+            written = json.dumps(value, ensure_ascii=self.is_ascii, separators=(self.comma, self.colon))
+        else:
+            lines = json.dumps(value, ensure_ascii=self.is_ascii, indent=self.indent)
+            written = lines.replace("\n", self.newline + indent)
+        # An escape can say one, UTF-8 cannot.
+        return _HALF_CHARACTER.sub(lambda half: f"\\u{ord(half[0]):04x}", written)
 
 
 def _insert(text: str, container: _Container, key: str | int, value: Any, style: _Style) -> str:

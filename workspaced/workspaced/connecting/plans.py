@@ -14,7 +14,7 @@ from . import hooks, servers, toml_text
 from .command_lines import bridge_line, hook_line
 from .former_files import as_before, with_backup
 from .json_text import Unmergeable
-from .runtimes import RUNTIMES, ServerFile
+from .runtimes import RUNTIMES, Runtime, ServerFile
 from .settings_files import Change, read
 
 Part = Literal["mcp", "hook"]
@@ -30,10 +30,12 @@ def plan_connection(
         name: of the MCP entry; default: that of an entry for the vault, else one after the folder.
 
     Raises:
-        SettingsInvalid: a file cannot be read or changed without loss, or the name is taken.
+        SettingsInvalid: a file cannot be read or changed without loss, or the name is taken, or the program would
+            read another path.
         UnicodeEncodeError: the vault's path is not UTF-8.
     """
     spec = RUNTIMES[runtime]
+    _check_words(spec, bridge_line(Target(vaults=(vault,))))
     files = _Files(lambda: hand_made(runtime, vault, parts, name))
     if "mcp" in parts:
         at = spec.servers
@@ -54,11 +56,12 @@ def plan_entry(runtime: str, target: Target) -> list[Change]:
     """The change of `mcp --install`: an MCP entry for any daemon, named `workspaced` if that is free.
 
     Raises:
-        SettingsInvalid: the file cannot be read or changed without loss.
+        SettingsInvalid: the file cannot be read or changed without loss, or the program would read another path.
         UnicodeEncodeError: a path is not UTF-8.
     """
     spec = RUNTIMES[runtime]
     argv = bridge_line(target)
+    _check_words(spec, argv)
     files = _Files(lambda: entry_text(runtime, servers.NAME, argv))
 
     def with_entry(text: str) -> str:
@@ -113,7 +116,12 @@ def hand_made(runtime: str, vault: str, parts: Collection[Part], name: str | Non
 
 
 def entry_text(runtime: str, name: str, argv: list[str]) -> str:
-    """The content of the program's settings for one MCP entry, complete for an empty file."""
+    """The content of the program's settings for one MCP entry, complete for an empty file.
+
+    Raises:
+        SettingsInvalid: the program would read another path.
+    """
+    _check_words(RUNTIMES[runtime], argv)
     spec = RUNTIMES[runtime].servers
     entry = servers.entry(spec, argv)
     if spec.syntax == "toml":
@@ -147,6 +155,19 @@ class _Files:
             Change(path, before, None if before is None and not text else text)
             for path, (before, text) in self._texts.items()
         ]
+
+
+def _check_words(spec: Runtime, argv: list[str]) -> None:
+    """
+    Raises:
+        SettingsInvalid: the program would take a part of a word for a variable.
+    """
+    for word in argv:
+        if spec.variables is not None and (found := spec.variables.search(word)) is not None:
+            raise SettingsInvalid(
+                f"{spec.title} would read {found[0]!r} in {word!r} as a variable.",
+                hint="Name the folder by a symbolic link to it that has another name.",
+            )
 
 
 def _entry_name(spec: ServerFile, whole: dict[str, object], target: Target) -> str:

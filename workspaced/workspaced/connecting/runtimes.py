@@ -5,12 +5,14 @@ every project.
 """
 
 import os
+import re
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final, Literal, NamedTuple
 
 _MAC: Final = sys.platform == "darwin"
+_BRACED: Final = re.compile(r"\$\{[^}]+\}")
 
 
 class ServerFile(NamedTuple):
@@ -74,6 +76,8 @@ class Runtime(NamedTuple):
     looked_up: str
     next_step: str = ""
     """What the user must do before its hooks run, beyond a restart."""
+    variables: re.Pattern[str] | None = None
+    """What it replaces in the texts of its settings, and cannot be escaped."""
 
 
 def _home(*parts: str) -> Path:
@@ -139,6 +143,7 @@ RUNTIMES: Final[dict[str, Runtime]] = {
             switch=Switch(lambda: _claude() / "settings.json", ("disableAllHooks",), True),
         ),
         "2026-11-22",
+        variables=_BRACED,
     ),
     "codex": Runtime(
         "Codex",
@@ -167,6 +172,7 @@ RUNTIMES: Final[dict[str, Runtime]] = {
             switch=Switch(lambda: _gemini() / "settings.json", ("hooksConfig", "enabled"), False),
         ),
         "2026-11-23",
+        variables=re.compile(r"\$(?:\w+|\{[^}]+\})"),
     ),
     "cursor": Runtime(
         "Cursor",
@@ -181,6 +187,7 @@ RUNTIMES: Final[dict[str, Runtime]] = {
             is_grouped=False,
         ),
         "2026-11-23",
+        variables=_BRACED,
     ),
     "vscode": Runtime(
         "VS Code",
@@ -190,6 +197,7 @@ RUNTIMES: Final[dict[str, Runtime]] = {
         ServerFile(lambda: _app("Code", "User", "mcp.json"), "servers", {"type": "stdio"}),
         None,
         "2026-11-22",
+        variables=_BRACED,
     ),
     "zed": Runtime(
         "Zed",
@@ -217,6 +225,7 @@ RUNTIMES: Final[dict[str, Runtime]] = {
         ServerFile(lambda: _home(".codeium", "windsurf", "mcp_config.json"), "mcpServers"),
         None,
         "2026-11-23",
+        variables=_BRACED,
     ),
     "opencode": Runtime(
         "OpenCode",
@@ -228,9 +237,10 @@ RUNTIMES: Final[dict[str, Runtime]] = {
         ),  # version 2 reads entries in both places
         None,
         "2026-11-23",
+        variables=re.compile(r"\{(?:env|file):[^}]+\}"),
     ),
 }
 """Sources: code.claude.com/docs/en/{mcp,hooks}; developers.openai.com/codex/mcp and Codex's own hooks engine;
-geminicli.com/docs/{tools/mcp-server,hooks/reference}; cursor.com/docs/{mcp,hooks};
+geminicli.com/docs/{tools/mcp-server,hooks/reference,reference/configuration}; cursor.com/docs/{mcp,hooks};
 code.visualstudio.com's reference of the MCP configuration; zed.dev/docs/ai/mcp; modelcontextprotocol.io (Claude
 Desktop); docs.windsurf.com; opencode.ai/docs/mcp-servers and v2/docs/migrate-v1."""

@@ -43,16 +43,16 @@ def name_for(spec: ServerFile, whole: Mapping[str, Any], vault: str, wanted: str
     """The name of the entry for a vault: `wanted`, else that of an entry for the vault, else one after the folder.
 
     Raises:
-        SettingsInvalid: `wanted` is no name, or stands for something else.
+        SettingsInvalid: `wanted` is no name, or stands for something else, or the vault has another one.
     """
     taken = _all(spec, whole)
-    ours = {each.name: each for each in find(spec, whole)}
+    ours = find(spec, whole)
+    present = [each.name for each in ours if each.command.serves(vault)]
     if wanted is not None:
-        _check(wanted, taken, ours, vault)
+        _check(wanted, taken, ours, present)
         return wanted
-    for each in ours.values():
-        if each.command.serves(vault):
-            return each.name
+    if present:
+        return present[0]
     return next(name for name in _names(vault) if name not in taken)
 
 
@@ -72,7 +72,7 @@ def entry(spec: ServerFile, argv: list[str]) -> dict[str, Any]:
 
 
 def add(spec: ServerFile, text: str, name: str, argv: list[str]) -> str:
-    """The text with the entry, whose other fields stay.
+    """The text with the entry. What else an entry that is there says keeps its bytes.
 
     Raises:
         Unmergeable: the text cannot be changed without loss.
@@ -80,18 +80,22 @@ def add(spec: ServerFile, text: str, name: str, argv: list[str]) -> str:
     whole = parse(spec, text)
     fields = entry(spec, argv)
     present = _all(spec, whole).get(name)
-    if present is not None and not isinstance(present, dict):
+    place = (*_place(spec, whole), name)
+    if present is None and spec.syntax == "json":
+        return json_text.put(text, place, fields)
+    if present is None:
+        return toml_text.put(text, spec.key, name, fields)
+    if not isinstance(present, dict):
         raise Unmergeable(f"holds something else than an object under '{spec.key}.{name}'")
-    merged = {**(present or {}), **fields}
-    if merged == present:
-        return text
+    changed = {field: value for field, value in fields.items() if present.get(field) != value}
     if spec.syntax == "json":
-        return json_text.put(text, (*_place(spec, whole), name), merged)
-    if present is not None:
-        if own_bridge(_argv(present)) is None or merged != fields:
+        for field, value in changed.items():
+            text = json_text.put(text, (*place, field), value)
+    elif changed:
+        if own_bridge(_argv(present)) is None or not present.keys() <= fields.keys():
             raise Unmergeable(f"has another [{spec.key}.{name}]")
-        text = toml_text.take(text, spec.key, name)
-    return toml_text.put(text, spec.key, name, fields)
+        text = toml_text.put(toml_text.take(text, spec.key, name), spec.key, name, fields)
+    return text
 
 
 def remove(spec: ServerFile, text: str, names: list[str]) -> str:
@@ -150,19 +154,24 @@ def _argv(value: Mapping[str, Any]) -> list[str]:
 # -- names --
 
 
-def _check(name: str, taken: Mapping[str, Any], ours: Mapping[str, Server], vault: str) -> None:
+def _check(name: str, taken: Mapping[str, Any], ours: list[Server], present: list[str]) -> None:
+    """`present`: the names of the vault's entries."""
     if not _ALLOWED.fullmatch(name):
         raise SettingsInvalid(
             f"Expected a name of letters, digits, - and _, up to {NAME_CHARS_MAX}, got {name[:100]!r}.",
             hint="Leave --name out to name the entry after the folder.",
         )
-    if name not in taken:
+    if name in present:
         return
-    command = ours[name].command if name in ours else None
-    if command is None or not command.serves(vault):
-        folders = ", ".join(command.target.vaults) if command else ""
+    if name in taken:
+        folders = ", ".join(folder for each in ours if each.name == name for folder in each.command.target.vaults)
         raise SettingsInvalid(
             f"The name {name!r} stands for {folders or 'something else'}.", hint="Give another --name, or none."
+        )
+    if present:
+        raise SettingsInvalid(
+            f"The folder is connected already, as {present[0]!r}.",
+            hint=f"Leave --name out, or take that entry out first: --remove --name {present[0]}.",
         )
 
 

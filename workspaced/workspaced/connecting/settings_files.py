@@ -1,13 +1,15 @@
 """Reads and writes settings files that belong to other programs: all of a change or nothing, without damage.
 
 A file that we change for the first time is kept beside as it was. A change is refused if the file has changed
-since it was read.
+since it was read. Texts are written as drafts, which get their names when they are safe on the disk; the drafts of
+a run that died are cleared away by the next change of the file.
 """
 
 import difflib
 import os
 import re
 import stat
+import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -90,7 +92,7 @@ def backups(path: Path) -> list[tuple[Path, str]]:
     target = Path(os.path.realpath(path))
     found: list[tuple[Path, str]] = []
     for number in range(1, BACKUPS_MAX):
-        backup = _numbered(target, BACKUP, number)
+        backup = _numbered(target, number)
         if not backup.exists():
             break
         with suppress(SettingsInvalid):
@@ -105,7 +107,7 @@ def write(changes: Sequence[Change]) -> list[Path | None]:
     Raises:
         SettingsInvalid: a file has changed since the plan, is read-only, or cannot be written.
     """
-    made: list[Path] = []  # removed again on an error
+    made: list[Path] = []  # backups, removed again on an error
     done: list[Change] = []
     try:
         drafts = [_prepare(change, made) for change in changes]
@@ -117,9 +119,12 @@ def write(changes: Sequence[Change]) -> list[Path | None]:
             done.append(change)
     except (OSError, SettingsInvalid) as error:
         for change in reversed(done):
-            _set(_target(change), None if change.before is None else _draft(change, change.before))
-        for each in made:
-            each.unlink(missing_ok=True)
+            target = _target(change)
+            _set(target, None if change.before is None else _draft(target, change.before))
+        for backup in made:
+            backup.unlink(missing_ok=True)
+        for change in changes:
+            _clear_drafts(_target(change))
         if isinstance(error, SettingsInvalid):
             raise
         where = error.filename or changes[len(done)].path
@@ -134,26 +139,22 @@ def _prepare(change: Change, made: list[Path]) -> tuple[Path | None, Path | None
     """Writes what the change needs beside the file: the backup, and the new text."""
     target = _target(change)
     make_folder(target.parent)
+    _clear_drafts(target)
     backup = draft = None
     if change.before is not None and not target.stat().st_mode & stat.S_IWUSR:
         raise SettingsInvalid(
             f"{target} is read-only; it was left as it is.", hint=f"chmod u+w {target}, if it is meant to change."
         )
     if change.before is not None and change.keeps_backup:
-        backup = _new_file(target, BACKUP, change.before)
+        backup = _draft(target, change.before).rename(_new_backup(target))
         made.append(backup)
     if change.after is not None:
-        draft = _draft(change, change.after)
-        made.append(draft)
+        draft = _draft(target, change.after)
     return backup, draft
 
 
 def _target(change: Change) -> Path:
     return Path(os.path.realpath(change.path))
-
-
-def _draft(change: Change, text: str) -> Path:
-    return _new_file(_target(change), _DRAFT, text)
 
 
 def _set(target: Path, draft: Path | None) -> None:
@@ -163,33 +164,45 @@ def _set(target: Path, draft: Path | None) -> None:
         draft.replace(target)
 
 
-def _new_file(beside: Path, suffix: str, text: str) -> Path:
-    """Makes a new file next to another one, with its mode and owner; never overwrites an existing file."""
+def _draft(target: Path, text: str) -> Path:
+    """Writes a text beside a file, with the mode and owner of that file, and syncs it."""
+    content = text.encode()
     try:
-        status = beside.stat()
+        status = target.stat()
         mode = stat.S_IMODE(status.st_mode)
     except FileNotFoundError:
         status, mode = None, 0o600
-    for number in range(1, BACKUPS_MAX):
-        path = _numbered(beside, suffix, number)
-        with suppress(FileExistsError):
-            descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-            break
-    else:
-        raise SettingsInvalid(f"There are {BACKUPS_MAX} files like {path}.", hint="Remove those you do not need.")
+    descriptor, path = tempfile.mkstemp(prefix=f"{target.name}{_DRAFT}-", dir=target.parent)
     with os.fdopen(descriptor, "wb") as file:
         if status is not None:
             with suppress(PermissionError):  # for root, who changes the file of a user
                 os.fchown(descriptor, status.st_uid, status.st_gid)
         os.fchmod(descriptor, mode)
-        file.write(text.encode())
+        file.write(content)
         file.flush()
         os.fsync(descriptor)
-    return path
+    return Path(path)
 
 
-def _numbered(path: Path, suffix: str, number: int) -> Path:
-    return path.with_name(f"{path.name}{suffix}{'' if number == 1 else f'-{number}'}")
+def _clear_drafts(target: Path) -> None:
+    """Removes all drafts of a file. Another run that needs one of them fails, and takes back what it did."""
+    with suppress(OSError):
+        for path in target.parent.iterdir():
+            if path.name.startswith(f"{target.name}{_DRAFT}"):
+                path.unlink(missing_ok=True)
+
+
+def _new_backup(target: Path) -> Path:
+    """The first name for a backup that is free."""
+    for number in range(1, BACKUPS_MAX):
+        path = _numbered(target, number)
+        if not os.path.lexists(path):
+            return path
+    raise SettingsInvalid(f"There are {BACKUPS_MAX} files like {path}.", hint="Remove those you do not need.")
+
+
+def _numbered(path: Path, number: int) -> Path:
+    return path.with_name(f"{path.name}{BACKUP}{'' if number == 1 else f'-{number}'}")
 
 
 # -- differences --

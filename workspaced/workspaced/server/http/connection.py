@@ -12,7 +12,13 @@ import msgspec
 
 from ...errors import RequestError
 from ...ipc.jsonrpc import error_response
-from ...limits import HTTP_AHEAD_BYTES_MAX, HTTP_HEAD_BYTES_MAX, PARTIAL_LINE_S, REQUEST_BYTES_MAX
+from ...limits import (
+    HTTP_AHEAD_BYTES_MAX,
+    HTTP_CHUNKS_MAX,
+    HTTP_HEAD_BYTES_MAX,
+    PARTIAL_LINE_S,
+    REQUEST_BYTES_MAX,
+)
 from ...service.awake_timer import AwakeTimer
 from ..host import Host
 from ..socket_connection import SocketConnection
@@ -35,10 +41,10 @@ class HttpConnection(SocketConnection):
         self._head: h11.Request | None = None
         self._body: list[bytes] = []
         self._body_bytes = 0
+        self._chunks = 0
+        """Of the body; none if its length is known."""
         self._response: HttpResponse | None = None
         self._client = "unknown"
-        self._ahead_bytes = 0
-        """What came while a response was open."""
         self._at_end = False
         self._timer: AwakeTimer | None = None
 
@@ -49,8 +55,6 @@ class HttpConnection(SocketConnection):
     # -- what comes --
 
     def data_received(self, data: bytes) -> None:
-        if self._response is not None:
-            self._ahead_bytes += len(data)
         self._http.receive_data(data)
         self.go_on()
 
@@ -90,10 +94,14 @@ class HttpConnection(SocketConnection):
         elif isinstance(event, h11.Data):
             self._body.append(bytes(event.data))
             self._body_bytes += len(event.data)
+            self._chunks += event.chunk_start
             if self._body_bytes > REQUEST_BYTES_MAX:
                 self._refuse_body()
+            elif self._chunks > HTTP_CHUNKS_MAX:
+                self._refuse(413, f"A body has at most {HTTP_CHUNKS_MAX} chunks.", "Send larger chunks.")
         elif isinstance(event, h11.EndOfMessage):
             self._serve()
+            return False  # the next request has the next turn of the loop, so that others get theirs
         else:  # PAUSED after an error, or the client has closed its side
             if isinstance(event, h11.ConnectionClosed) and self._transport is not None:
                 self._transport.close()
@@ -111,7 +119,8 @@ class HttpConnection(SocketConnection):
     def _serve(self) -> None:
         assert self._head is not None, "a request ends after it has begun"
         request = HttpRequest.of(self._head, b"".join(self._body))
-        self._head, self._body, self._body_bytes = None, [], 0
+        self._head, self._body, self._body_bytes, self._chunks = None, [], 0, 0
+        self._stop_timer()
         response = self._response = self._new_response(has_body=request.method != "HEAD")
         self._client = self._endpoint.serve(request, response) or self._client
 
@@ -124,6 +133,11 @@ class HttpConnection(SocketConnection):
 
     # -- bounds --
 
+    @property
+    def _ahead_bytes(self) -> int:
+        """What came and was not taken: a part of a head, or requests that wait for their turn."""
+        return len(self._http.trailing_data[0])
+
     def throttle(self) -> None:
         if self._transport is None or self._transport.is_closing():
             return
@@ -135,7 +149,7 @@ class HttpConnection(SocketConnection):
 
     def _watch_request(self) -> None:
         """A request must be complete in PARTIAL_LINE_S, counted from its first byte."""
-        has_begun = self._head is not None or bool(self._http.trailing_data[0])
+        has_begun = self._head is not None or self._ahead_bytes > 0
         if self._response is not None or not has_begun or not self.writable:
             self._stop_timer()
         elif self._timer is None:
@@ -173,7 +187,6 @@ class HttpConnection(SocketConnection):
     def _ended(self) -> None:
         """Goes on with the next request, or closes if there can be none."""
         self._response = None
-        self._ahead_bytes = 0
         if self._http.our_state is h11.DONE and self._http.their_state is h11.DONE:
             self._http.start_next_cycle()
             self._loop.call_soon(self.go_on)

@@ -35,6 +35,11 @@ class Session:
         self._unsent: list[bytes] = []
         """What a comparison that was under way told after the stream had ended: at most one message a watch."""
 
+    @property
+    def is_idle(self) -> bool:
+        """Whether its client waits for nothing: neither a stream nor a request is open."""
+        return self.stream is None and not self._responses
+
     def post(self, request: Request, response: "HttpResponse") -> None:
         """Hands a request over; `response` gets its answer.
 
@@ -116,7 +121,7 @@ class Session:
 
 
 class Sessions:
-    """The sessions of a daemon, at most HTTP_SESSIONS_MAX: a new one ends the longest unused."""
+    """The sessions of a daemon, at most HTTP_SESSIONS_MAX: a new one ends the longest unused of the idle."""
 
     def __init__(self) -> None:
         self._by_id: dict[str, Session] = {}
@@ -124,7 +129,7 @@ class Sessions:
     def add(self, session: Session) -> None:
         """Adds a session whose handshake succeeded."""
         while len(self._by_id) >= HTTP_SESSIONS_MAX:
-            idle = (each for each in self._by_id.values() if each.stream is None)
+            idle = (each for each in self._by_id.values() if each.is_idle)
             self.end(next(idle, next(iter(self._by_id.values()))))
         self._by_id[session.id] = session
 
