@@ -17,6 +17,7 @@ from typing import Any
 
 import pytest
 from support import call_faults
+from support.daemon import Factory
 
 ATTACH_S = 10.0
 
@@ -25,6 +26,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if Path(__file__).parent in item.path.parents:
             item.add_marker(pytest.mark.thorough)
+
+
+@pytest.fixture
+def daemon() -> Iterator[Factory]:
+    """Starts daemons that have indexed their vaults: the text of a selection is recorded of notes that are known."""
+    made = Factory(indexed=True)
+    yield made
+    made.tear_down()
 
 
 class Injection:

@@ -173,6 +173,7 @@ def test_row_06_without_an_inode_left_a_blob_is_refused_and_the_log_goes_on(
         "type": "selection_changed",
         "data": {"note": "a.md", "startLine": 1, "endLine": 2, "text": "x" * 5_000},
     }
+    client.call("workspaced/reconcile")  # of a note that is known the text is recorded
     fillers = fill_inodes(running.data)
     acknowledged = {"before": publish(client, look("a.md", "before"))}
     error = refusal(client.publish, [{**selection, "id": "selected"}])
