@@ -163,6 +163,7 @@ def test_row_49_texts_that_an_export_never_held_are_no_damage_of_the_log_made_of
     running.start()
     client = running.connect()
     assert client.call("workspaced/status")["degraded"] == []
+    client.call("workspaced/reconcile")
     client.publish([selected(OTHER, "its own")])
     path = blob_of(running, client, "its own")
     path.unlink()
