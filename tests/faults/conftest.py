@@ -30,7 +30,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture
 def daemon() -> Iterator[Factory]:
-    """Starts daemons that have indexed their vaults: the text of a selection is recorded of notes that are known."""
+    """Starts daemons that have indexed their vaults: a selection's text is recorded of notes that are known."""
     made = Factory(indexed=True)
     yield made
     made.tear_down()

@@ -146,7 +146,7 @@ _RECORDED_IN_PAUSE: Final = frozenset(
         # what the user sets
         *(c.PauseStarted, c.PauseEnded, c.SharingSet, c.VolunteeringSet),
         # what withholds notes
-        *(c.NoteShown, c.NoteWithheld, c.EventForgotten, c.RecordForgotten),
+        *(c.NoteWithheld, c.EventForgotten, c.RecordForgotten),
         # the ends of what began before the pause, and undoing it
         *(c.ToolCalled, c.ContextVolunteered, c.ConversationEnded, c.UsageReported),
         *(c.MemoryWritten, c.MemoryWriteEnded),

@@ -1,11 +1,11 @@
 """The actions that lead from one state to another on balance: what a pause leaves to record. Pure.
 
-They lead to the same current vault, active notes, selections, pins, tabs and archived notes, by none of the steps
-in between: a note that was opened and closed again is in none of them. States do not tell of renames, so the
-caller adds them first.
+They lead to the same current vault, active notes, pins, tabs and archived notes, by none of the steps in between:
+a note that was opened and closed again is in none of them. What was selected meanwhile is not recorded. States do
+not tell of renames, so the caller adds them first.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from ..ids import VaultId
 from ..projections.workspace_fold import apply
@@ -17,25 +17,22 @@ from .actions import Action
 class Balance:
     """Collects actions, each with the source that it is recorded of, and folds them as the writer will."""
 
-    def __init__(self, state: WorkspaceState, seq: int, texts: Mapping[str, bytes]) -> None:
+    def __init__(self, state: WorkspaceState, seq: int) -> None:
         """
         Args:
             state: before the actions.
             seq: the last sequence before them, since new tabs are named by sequences.
-            texts: the long selected texts by their sha256.
         """
         self.actions: list[Action] = []
         self.state = state
         self._seq = seq
-        self._texts = texts
 
     def add(self, data: c.Data, vault: VaultId | None, source: str) -> None:
         """Appends one action."""
         self._seq += 1
         event = c.ENTRY_OF[type(data)].event(self._seq, "", "", source, vault, data)
         self.state = apply(self.state, event)
-        text = self._texts.get(getattr(data, "text_sha256", None) or "")
-        self.actions.append(Action(data, vault=vault, blobs=(text,) if text is not None else (), source=source))
+        self.actions.append(Action(data, vault=vault, source=source))
 
     def lead_to(self, after: WorkspaceState, source: str) -> None:
         """Adds what is missing to `after`; `source`: of changes of which no publisher is known."""
@@ -43,7 +40,7 @@ class Balance:
             self.add(c.VaultSwitched(after.current), after.current, source)
         for vault in [each.id for each in self.state.vaults.values() if each.open]:
             wanted = after.of(vault)
-            for steps in (_active, _selection, _pins, _tabs, _archived):
+            for steps in (_active, _pins, _tabs, _archived):
                 for data, publisher in steps(self, vault, wanted):
                     self.add(data, vault, publisher or source)
             opened, now_open = after.views.get(vault, {}), self.state.views.get(vault, {})
@@ -64,21 +61,11 @@ def _active(balance: Balance, vault: VaultId, wanted: VaultState) -> Steps:
             yield c.ActiveNoteCleared(), now.active.publisher
         return
     is_same = now.active is not None and now.active.id == then.id
-    if is_same and now.selection is not None and wanted.selection is None:
-        yield c.ActiveNoteCleared(), then.publisher  # the note was left meanwhile, so its selection is gone
+    if is_same and now.selection is not None and now.selection != wanted.selection:
+        yield c.ActiveNoteCleared(), then.publisher  # something else is selected, or nothing
         is_same = False
     if not is_same or (now.active is not None and now.active.publisher != then.publisher):
         yield c.ActiveNoteSet(then.id), then.publisher
-
-
-def _selection(balance: Balance, vault: VaultId, wanted: VaultState) -> Steps:
-    then, now = wanted.selection, balance.state.of(vault).selection
-    if then is None or wanted.active is None or (now is not None and now.at == then.at):
-        return
-    data = c.SelectionChanged(
-        then.note, then.start_line, then.end_line, text=then.text, text_sha256=then.text_sha256
-    )
-    yield data, wanted.active.publisher
 
 
 def _pins(balance: Balance, vault: VaultId, wanted: VaultState) -> Steps:

@@ -35,8 +35,6 @@ class HeldViews:
         self._shown = EMPTY
         self._renames: list[Action] = []
         self._renames_bytes = 0
-        self._texts: dict[str, bytes] = {}
-        """The long selected texts that `_shown` names, by sha256."""
 
     def shown(self, state: WorkspaceState) -> WorkspaceState:
         """The state as publishers see it: what they did during the pause included."""
@@ -74,17 +72,14 @@ class HeldViews:
 
     def _keep(self, since: str, shown: WorkspaceState, held: list[Action]) -> None:
         if since != self._since:
-            self._since, self._renames, self._renames_bytes, self._texts = since, [], 0, {}
+            self._since, self._renames, self._renames_bytes = since, [], 0
         self._shown = shown
         for action in held:
-            self._texts |= {getattr(action.data, "text_sha256", ""): blob for blob in action.blobs}
             if isinstance(action.data, c.NoteRenamed):
                 self._renames.append(action)
                 self._renames_bytes += _bytes_of(action)
         while self._renames_bytes > HELD_BYTES_MAX // 2:
             self._renames_bytes -= _bytes_of(self._renames.pop(0))
-        named = {sub.selection.text_sha256 for sub in shown.by_vault.values() if sub.selection is not None}
-        self._texts = {name: text for name, text in self._texts.items() if name in named}
 
     def ended(self, state: WorkspaceState, seq: int, source: str) -> list[Action]:
         """The actions that end the pause: `pause_ended`, and behind it what changed on balance. Empty without a
@@ -97,7 +92,7 @@ class HeldViews:
         """
         if state.paused is None:
             return []
-        balance = Balance(state, seq, self._texts)
+        balance = Balance(state, seq)
         shown = self.shown(state)
         balance.add(c.PauseEnded(), state.current, source)
         if shown is not state:
@@ -109,7 +104,7 @@ class HeldViews:
     def forget(self, state: WorkspaceState) -> None:
         """Frees the memory unless the workspace is paused. To be called once the end of the pause was appended."""
         if state.paused is None:
-            self._since, self._shown, self._renames, self._renames_bytes, self._texts = None, EMPTY, [], 0, {}
+            self._since, self._shown, self._renames, self._renames_bytes = None, EMPTY, [], 0
 
 
 def _fitting(actions: list[Action]) -> list[Action]:

@@ -9,6 +9,7 @@ object, and `apply` sets `lastUpdated` in it.
 """
 
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from typing import Any, Final, TypeVar
 
 from msgspec.structs import force_setattr, replace
@@ -172,8 +173,9 @@ def _clock_stepped(state: WorkspaceState, event: Event, data: c.ClockStepped) ->
     step = ClockStep(event.seq, data.before, data.after)
     paused = state.paused
     if paused is not None and paused.until is not None:
-        set_us = microseconds(data.after) - microseconds(data.before)
-        paused = Pause(paused.since, event_time((microseconds(paused.until) + set_us) * 1_000))
+        with suppress(ValueError):  # what is no time in a log that others made
+            set_us = microseconds(data.after) - microseconds(data.before)
+            paused = Pause(paused.since, event_time((microseconds(paused.until) + set_us) * 1_000))
     return replace(state, clock_steps=(*state.clock_steps, step)[-CLOCK_STEPS_MAX:], paused=paused)
 
 

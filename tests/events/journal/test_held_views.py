@@ -30,7 +30,6 @@ ALLOWED = {
         "pause_ended",
         "sharing_set",
         "volunteering_set",
-        "note_shown",
         "note_withheld",
         "event_forgotten",
     ),
@@ -232,17 +231,6 @@ class TestAPauseInBetween:
         assert HELD_BYTES_MAX / 4 < size < HELD_BYTES_MAX
         renames = [event.data.to for event in world.events[before:] if type(event.data) is c.NoteRenamed]
         assert renames == [NoteId(f"{'y' * 200} {number}.md") for number in range(6_000 - len(renames), 6_000)]
-
-    def test_keeps_the_long_text_that_is_selected_and_no_other(self) -> None:
-        world = World()
-        world.publish([Action(c.ActiveNoteSet(NoteId("a.md")))], "editor")
-        world.pause()
-        for text in (b"first", b"second"):
-            name = text.hex().rjust(64, "0")
-            data = c.SelectionChanged(NoteId("a.md"), 1, 2, text_sha256=name)
-            world.publish([Action(data, blobs=(text,))], "editor")
-        actions = world.held.ended(world.state, len(world.events), "workspaced")
-        assert [action.blobs for action in actions] == [(), (b"second",)]
 
 
 class TestWhilePaused:

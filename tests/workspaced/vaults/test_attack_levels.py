@@ -45,7 +45,6 @@ def context(running: Any) -> dict[str, Any]:
 # -- what people write --
 
 
-@pytest.mark.xfail(strict=True, reason="The flag does not know `never`, which is the level's name")
 @pytest.mark.parametrize("flag", ["never", "[work, never]", "{level: never}"])
 def test_a_note_is_withheld_by_the_name_of_the_level(daemon: Callable[..., Any], flag: str) -> None:
     running = daemon(notes={"home.md": HOME, "Diary.md": f"---\nworkspaced: {flag}\n---\n# Diary\n"})
@@ -57,7 +56,6 @@ def test_a_note_is_withheld_by_the_name_of_the_level(daemon: Callable[..., Any],
 # -- counts and times --
 
 
-@pytest.mark.xfail(strict=True, reason="The status for agents counts notes on request among the withheld ones")
 def test_the_status_that_agents_see_is_that_of_a_vault_without_the_note(
     daemon: Callable[..., Any], modern: Callable[..., Any]
 ) -> None:

@@ -1,8 +1,8 @@
-"""The flag in a note's front matter that says its level: `workspaced: private` (never), `workspaced: on-request`.
+"""The flag in a note's front matter that says its level: `workspaced: private` or `never`, or `on-request`.
 
 In any case, also as one of a list or within a longer text; `workspaced: {private: true}` (anything but a plain
-no); `workspaced: {share: X}`, where each X but `all` and `on-request` is private. Of several flags the strictest
-counts.
+no); `workspaced: {level: X}`; `workspaced: {share: X}`, where each X but `all` and `on-request` is private. Of
+several flags the strictest counts.
 
 People write front matter by hand, and other programs read it more leniently than our parser. So everything that
 looks like front matter counts: after blanks, blank lines, a BOM or invisible characters; after `--- # a comment`
@@ -26,7 +26,7 @@ HEAD_BYTES: Final = 64 * 1024
 """The number of bytes of a file that are read to decide."""
 
 _KEY: Final = "workspaced"
-_FLAG: Final = "private"
+_FLAGS: Final = ("private", "never")
 _ON_REQUEST: Final = re.compile(r"(?<!\w)on[\W_]*request(?!\w)")
 _MERGE: Final = "<<"
 _TAG: Final = "!"
@@ -112,7 +112,8 @@ def _folded(text: str) -> str:
 
 def _mentions(text: str) -> bool:
     folded = _folded(text)
-    return _FLAG in folded or _ON_REQUEST.search(folded) is not None
+    has_flag = "private" in folded or (_KEY in folded and "never" in folded)  # a word of many texts
+    return has_flag or _ON_REQUEST.search(folded) is not None
 
 
 def _of_fields(fields: Mapping[str, Any]) -> Level:
@@ -147,7 +148,7 @@ def _of_value(value: Any) -> Level:
 
 
 def _of_text(folded: str) -> Level:
-    if _FLAG in re.findall(r"\w+", folded):
+    if not set(_FLAGS).isdisjoint(re.findall(r"\w+", folded)):
         return Level.NEVER
     return Level.ON_REQUEST if _ON_REQUEST.search(folded) is not None else Level.VOLUNTEER
 
@@ -156,13 +157,13 @@ def _of_entry(name: str, value: Any) -> Level:
     key, plain = _folded(name).strip(), _folded(str(value)).strip()
     if key == "share":
         return _shared(plain)
-    if key == _FLAG:
+    if key in _FLAGS:
         return Level.VOLUNTEER if plain in _NEGATIVE else Level.NEVER
     if _ON_REQUEST.fullmatch(key) is not None:
         return Level.VOLUNTEER if plain in _NEGATIVE else Level.ON_REQUEST
     if key == _MERGE or key.startswith(_TAG):
         return _least(map(_of_value, _listed(value)))
-    return Level.VOLUNTEER
+    return _of_text(plain) if key == "level" else Level.VOLUNTEER
 
 
 def _shared(plain: str) -> Level:

@@ -254,6 +254,10 @@ class Vault:
     def statistics(self, *, named: bool = True) -> VaultStatistics:
         """Counts and warnings. `named`: include names of files and counts that may reveal withheld notes."""
         progress = self._indexer.progress()
+        if not named:
+            progress = msgspec.structs.replace(
+                progress, withheld=progress.withheld - self._indexer.requested_count
+            )
         warnings = tuple(self._warnings(named=named))
         cache = self._cache.statistics() if named else msgspec.UNSET
         return VaultStatistics(cache, progress, progress.withheld, warnings)

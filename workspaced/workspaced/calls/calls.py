@@ -113,7 +113,9 @@ class Calls:
         try:
             return self._try_answer(tool, arguments, caller)
         except WouldBlock:
-            return await self._answer(tool, arguments, caller)
+            answer = await self._answer(tool, arguments, caller)
+            check_not_paused(self._tail.state)
+            return answer
 
     async def with_view(self, make: Callable[[View, Withheld], R], caller: str, vault: VaultId | None) -> R:
         """As `with_views`, for what is shown unasked alone."""

@@ -73,13 +73,16 @@ class Publishing:
         """
         if not 1 <= len(source) <= SOURCE_CHARS_MAX:
             raise InvalidArgument(f"Expected a source of 1 to {SOURCE_CHARS_MAX} characters, got {len(source)}.")
-        actions = self._without_texts(parse_actions(raw, keep_text=_sha256))
+        actions = parse_actions(raw, keep_text=_sha256)
         size_bytes = line_bytes + ACTION_BYTES * len(actions)
-        self._submit(lambda _state, _seq: actions, source, done, client=client, size_bytes=size_bytes)
 
-    def _without_texts(self, actions: list[Action]) -> list[Action]:
+        def plan(state: WorkspaceState, _seq: int) -> list[Action]:
+            return self._without_texts(actions, state.current)
+
+        self._submit(plan, source, done, client=client, size_bytes=size_bytes)
+
+    def _without_texts(self, actions: list[Action], current: VaultId | None) -> list[Action]:
         """The actions, without the text of each selection whose note is not known to be volunteered."""
-        current: VaultId | None = None
         kept = []
         for action in actions:
             data = action.data
@@ -265,9 +268,14 @@ class Publishing:
             logger.warning("the end of %d writes is not recorded: %s", len(actions), error)
 
     def record_findings(self, actions: list[Action]) -> None:
-        """Queues findings about the visibility of notes."""
+        """Queues findings about the visibility of notes. During a pause only those that withhold a note: no other
+        name gets into the log."""
+
+        def plan(state: WorkspaceState, _seq: int) -> list[Action]:
+            return [each for each in actions if state.paused is None or type(each.data) is not c.NoteShown]
+
         try:
-            self.writer.submit(actions, OWN_SOURCE, lambda _outcome: None)
+            self.writer.submit(plan, OWN_SOURCE, lambda _outcome: None)
         except WorkspacedError as error:
             logger.warning("what was found of %d notes is not recorded: %s", len(actions), error)
 
