@@ -57,6 +57,7 @@ def test_row_61_a_head_that_fails_for_a_whole_life_shows_in_degraded_and_costs_n
     fault = plan.add(call, "log/HEAD.tmp" if call == "open" else "log/HEAD", errno.EIO)
     running.start()
     client = running.connect()
+    client.call("workspaced/reconcile")  # of notes that are known texts are recorded
     acknowledged = {}
     for each in range(5):
         acknowledged[f"n{each}"] = publish(client, look("a.md", f"n{each}"))
@@ -78,6 +79,7 @@ def test_row_61_a_head_that_fails_for_a_while_shows_until_it_is_written_again(
     plan = faults_of(running)
     running.start()
     client = running.connect()
+    client.call("workspaced/reconcile")  # of notes that are known texts are recorded
     acknowledged = {"before": publish(client, look("a.md", "before"))}
     assert client.call("workspaced/status")["degraded"] == []
     fault = plan.add(call, "log/HEAD", errno.ENOSPC)
@@ -105,6 +107,7 @@ def test_row_61_a_blob_that_cannot_be_written_is_refused_by_its_own_code_and_the
     plan = faults_of(running)
     running.start()
     client = running.connect()
+    client.call("workspaced/reconcile")  # of notes that are known texts are recorded
     acknowledged = {"kept": publish(client, selected("kept"))}
     fault = plan.add(call, "/blobs", error)
     refused = refusal(client.publish, [selected("s")])
@@ -125,6 +128,7 @@ def test_row_61_the_blobs_of_a_refused_batch_are_removed_again(daemon: Any, faul
     plan = faults_of(running)
     running.start()
     client = running.connect()
+    client.call("workspaced/reconcile")  # of notes that are known texts are recorded
     acknowledged = {"kept": publish(client, selected("kept"))}
     impossible = {"type": "pinned_notes_reordered", "data": {"notes": ["no.md"]}}
     assert refusal(client.publish, [selected("x"), impossible]).code == "INVALID_ARGUMENT"
@@ -161,6 +165,7 @@ def test_row_61_a_call_interrupted_without_end_is_a_typed_failure_in_bounded_tim
     plan = faults_of(running)
     running.start()
     client = running.connect()
+    client.call("workspaced/reconcile")  # of notes that are known texts are recorded
     acknowledged = {"before": publish(client, look("a.md", "before"))}
     few = plan.add(call, path, errno.EINTR, times=5)
     acknowledged["few"] = publish(client, selected("few"))
@@ -191,6 +196,7 @@ def test_row_61_a_head_whose_writing_is_interrupted_without_end_hangs_nobody(
     plan.add(call, "log/HEAD", errno.EINTR)
     running.start()
     client = running.connect()
+    client.call("workspaced/reconcile")  # of notes that are known texts are recorded
     acknowledged = {f"n{each}": publish(client, look("a.md", f"n{each}")) for each in range(5)}
     degraded(client, names_head)
     plan.clear()
