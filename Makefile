@@ -110,7 +110,7 @@ $(VENV)/.frameworks: pyproject.toml | $(VENV)/bin/python
 # The agents' programs that tests/runtimes/ starts (1.1 GB; needs Node and npm); their tests are skipped without them.
 $(VENV)/.runtimes: tests/runtimes/package.json | $(VENV)/bin/python
 	@mkdir -p $(VENV)/runtimes && cp $< $(VENV)/runtimes/
-	@if (cd $(VENV)/runtimes && npm install --no-audit --no-fund --silent); then touch $@; \
+	@if (cd $(VENV)/runtimes && npm install --no-audit --no-fund --silent --fetch-timeout=60000 --fetch-retries=1); then touch $@; \
 	else echo "make: the agents' programs could not be installed; tests/runtimes/ skips them" >&2; fi
 
 $(VENV)/.docs: pyproject.toml | $(VENV)/bin/python
