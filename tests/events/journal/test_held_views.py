@@ -193,6 +193,15 @@ class TestAPauseInBetween:
             paused = event.type == "pause_started" or (paused and event.type != "pause_ended")
             assert not paused or event.type in ALLOWED
 
+    def test_leaves_a_pin_that_another_source_took_over_to_that_source(self) -> None:
+        world, note = World(), NoteId("a.md")
+        world.publish([Action(c.NotePinned(note))], "one")
+        world.pause()
+        world.publish([Action(c.NoteUnpinned(note))], "one")
+        world.publish([Action(c.NotePinned(note))], "two")
+        world.resume()
+        assert world.state.of(V).pins[note].publisher == "two"
+
     def test_leaves_nothing_of_the_way_there(self) -> None:
         world = World()
         world.pause()

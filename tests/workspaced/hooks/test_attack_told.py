@@ -57,6 +57,7 @@ def rename(world: Any, client: Any, old: str, new: str) -> None:
 # -- only the vault that the agent works for --
 
 
+@pytest.mark.thorough
 def test_a_switch_to_another_vault_meanwhile_tells_nothing_of_it(daemon: Any) -> None:
     running = daemon(notes={f"folder-{at % 50}/{at}.md": f"# {at}\n" for at in range(3_000)}, start=False)
     other = write_vault(running.root / "other", {"Elsewhere.md": "# Elsewhere\n"})
@@ -168,6 +169,7 @@ def test_a_whole_that_the_hook_did_not_deliver_is_offered_again(world: Any) -> N
 # -- offers that nobody confirms --
 
 
+@pytest.mark.thorough
 def test_offers_that_nobody_confirms_do_not_keep_the_texts_of_notes(daemon: Any) -> None:
     running = daemon(notes={"Long.md": "z" * MEGABYTE})
     with running.connect() as client:

@@ -168,6 +168,7 @@ def test_row_31_what_an_editor_shows_is_not_answered_from_outside(shared: Any, m
         show(shared, peer, path)
 
 
+@pytest.mark.thorough
 def test_row_31_no_attachment_and_no_pin_brings_anything_from_outside_into_a_prompt(shared: Any) -> None:
     for number, path in enumerate(paths.bad(shared.vault)):
         answers = talk(shared, f"talk-{number}", path)
@@ -175,6 +176,7 @@ def test_row_31_no_attachment_and_no_pin_brings_anything_from_outside_into_a_pro
         assert all("result" in answer for answer in answers[4:8]), (path, answers[4:8])
 
 
+@pytest.mark.thorough
 def test_row_31_an_imported_chat_brings_nothing_from_outside(shared: Any, tmp_path: Path) -> None:
     wire = shared.wire()
     for number, path in enumerate(paths.bad(shared.vault)):
