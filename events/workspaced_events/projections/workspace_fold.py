@@ -144,25 +144,21 @@ def _switch(state: WorkspaceState, vault: VaultId) -> WorkspaceState:
 
 
 def _sharing_set(state: WorkspaceState, _event: Event, data: c.SharingSet) -> WorkspaceState:
-    """Stores only levels that differ from the default: without a default level, `all` removes the client."""
-    client = client_key(data.client)
-    sharing = {**state.sharing, client: data.level}
-    if sharing.get(ANY_CLIENT, "all") == "all":
-        sharing = {name: level for name, level in sharing.items() if level != "all"}
-    if len(sharing) > SHARING_CLIENTS_MAX and client not in state.sharing:
-        return state
-    return replace(state, sharing=sharing)
+    return replace(state, sharing=_with_setting(state.sharing, data.client, data.level, "all"))
 
 
 def _volunteering_set(state: WorkspaceState, _event: Event, data: c.VolunteeringSet) -> WorkspaceState:
-    """Stores only what differs from the default, as `_sharing_set`."""
-    client = client_key(data.client)
-    volunteering = {**state.volunteering, client: data.volunteering}
-    if volunteering.get(ANY_CLIENT, "on") == "on":
-        volunteering = {name: each for name, each in volunteering.items() if each != "on"}
-    if len(volunteering) > SHARING_CLIENTS_MAX and client not in state.volunteering:
-        return state
+    volunteering = _with_setting(state.volunteering, data.client, data.volunteering, "on")
     return replace(state, volunteering=volunteering)
+
+
+def _with_setting(settings: dict[str, V], client: str, value: V, usual: V) -> dict[str, V]:
+    """The settings of clients with one more; without one for every client, `usual` removes the client's own."""
+    name = client_key(client)
+    changed = {**settings, name: value}
+    if changed.get(ANY_CLIENT, usual) == usual:
+        changed = {key: each for key, each in changed.items() if each != usual}
+    return settings if len(changed) > SHARING_CLIENTS_MAX and name not in settings else changed
 
 
 # -- the clock, the pause --

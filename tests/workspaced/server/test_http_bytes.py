@@ -214,7 +214,9 @@ def test_a_connection_without_a_request_stays(hurried: Any) -> None:
         listening = http.ask("POST", *modern("subscriptions/listen", notifications={}))
         comments = 0
         while comments < 10:  # a second of nothing else
-            comments += listening.readline() == b":\n"
+            line = listening.readline()
+            assert line, "the connection ended"
+            comments += line == b":\n"
 
 
 def test_a_client_that_does_not_read_is_dropped_and_costs_no_memory(hurried: Any) -> None:

@@ -61,6 +61,3 @@ class Sessions:
         """The client's session that was told last."""
         key = client_key(client)
         return next((each for each in reversed(self._told) if each.client == key), None)
-
-    def __len__(self) -> int:
-        return len(self._told)
