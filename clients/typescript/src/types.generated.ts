@@ -1612,6 +1612,19 @@ export interface VolunteerConfirmParams {
   readonly token: string;
 }
 
+export interface VolunteerEditorParams {
+  /** (minLength 1, maxLength 64) */
+  readonly client: string;
+  /** (minLength 1, maxLength 200) */
+  readonly session: string;
+  /** (minLength 1, maxLength 64) */
+  readonly event: string;
+  /** (maxItems 32) */
+  readonly folders: readonly string[];
+  /** (default "selection") */
+  readonly part?: "editors" | "selection";
+}
+
 export interface VolunteerPreviewParams {
   /** (minLength 1, maxLength 64) */
   readonly client: string;
@@ -2542,6 +2555,7 @@ export interface MethodParams {
   "workspaced/unsubscribe": UnsubscribeParams;
   "workspaced/volunteer": VolunteerParams;
   "workspaced/volunteer/confirm": VolunteerConfirmParams;
+  "workspaced/volunteer/editor": VolunteerEditorParams;
   "workspaced/volunteer/preview": VolunteerPreviewParams;
 }
 

@@ -63,6 +63,12 @@ PAUSED: dict[str, dict[str, Any]] = {
     },
     "workspaced/volunteer": {"client": "claude-code", "session": "s-1", "event": "UserPromptSubmit"},
     "workspaced/volunteer/preview": {"client": "claude-code"},
+    "workspaced/volunteer/editor": {
+        "client": "claude-code",
+        "session": "s-1",
+        "event": "selection_changed",
+        "folders": ["/"],
+    },
     "workspaced/context/agents": {},
     "workspaced/context/message": {"conversation": "chat", "messages": [{"role": "user", "text": "Why?"}]},
     "workspaced/context/pin": {"conversation": "chat", "id": "p", "kind": "note", "path": "a.md"},

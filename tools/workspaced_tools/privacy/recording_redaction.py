@@ -73,6 +73,7 @@ from ..recording.reading import arguments_of, read_recording
 from ..replay.call_replay import ANSWER_TYPES, Notes, answer_from
 from ..replay.verify import Moments, StateNotRetained
 from ..tools.registry import EVERY_TOOL
+from ..volunteering.editor import HIDDEN
 from ..volunteering.tool import VOLUNTEER
 from .rephrased_answers import Rephrased
 
@@ -95,7 +96,7 @@ _PLAIN: Final[dict[type[msgspec.Struct], frozenset[str]]] = {
     ManifestEntry: frozenset({"layer", "kind", "state", "why"}),
 }
 """Fields that stay, because they hold times or words of this program."""
-_TOOLS: Final = {**EVERY_TOOL, VOLUNTEER.name: VOLUNTEER}
+_TOOLS: Final = {**EVERY_TOOL, **HIDDEN}
 _PLAIN_ANSWERS: Final = frozenset({"building", "ready"})
 _TIMES: Final = frozenset({"at", "sinceTime"})
 """The arguments of tools that may be times."""

@@ -81,7 +81,7 @@ from ..recording.reading import SWEPT, Blob
 from ..sharing.gate import refusal
 from ..tools.registry import EVERY_TOOL
 from ..tools.tool import payload_of, run
-from ..volunteering.tool import VOLUNTEER
+from ..volunteering.editor import HIDDEN
 
 VisitsOf = Callable[[VaultId], Sequence[Visit]]
 """All visits of a vault at the moment of the call."""
@@ -168,7 +168,7 @@ def answer_from(
                 f"This version does not know {recording.refused.type}", hint="Use a newer workspaced."
             )
         return payload_of(refusal(error, called.as_of_seq))
-    tool = VOLUNTEER if called.tool == VOLUNTEER.name else EVERY_TOOL.get(called.tool)
+    tool = HIDDEN.get(called.tool) or EVERY_TOOL.get(called.tool)
     if tool is None:
         raise NotRecorded(f"This version has no tool {called.tool!r}", hint="Use the version that recorded it.")
     view = View(

@@ -53,7 +53,7 @@ class Seen:
         tabs = [tab.note_id for tab in visible_tabs(state, view.now, view.state.clock_steps)]
         active = state.active.id if state.active is not None else None
         self.notes = _read(view, dict.fromkeys([*([active] if active else ()), *listed, *tabs]))
-        self.selection = state.selection if with_selection and _is_recent(state.selection, view.now) else None
+        self.selection = recent_selection(view) if with_selection else None
         self.sight = Sight(
             active=active,
             selection=_selected(self.selection),
@@ -72,16 +72,17 @@ def _read(view: View, notes: Iterable[NoteId]) -> dict[str, Note | NoteFailure]:
     return dict(zip(wanted, found, strict=True))
 
 
-def _is_recent(selection: Selection | None, now: str) -> bool:
-    """Whether something is selected, so short a time ago that the user still means it.
+def recent_selection(view: View) -> Selection | None:
+    """What is selected, if that was so short a time ago that the user still means it.
 
     An empty text says where the cursor is. How old a selection of the future is, from before the clock was set
     back, cannot be known.
     """
+    selection = view.vault_state.selection
     if selection is None or selection.text == "":
-        return False
-    age_us = microseconds(now) - microseconds(selection.at)
-    return 0 <= age_us <= VOLUNTEERED_SELECTION_S * 1e6
+        return None
+    age_us = microseconds(view.now) - microseconds(selection.at)
+    return selection if 0 <= age_us <= VOLUNTEERED_SELECTION_S * 1e6 else None
 
 
 def _selected(selection: Selection | None) -> Selected | None:

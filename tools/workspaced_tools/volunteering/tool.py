@@ -44,7 +44,7 @@ def volunteer_context(view: View, arguments: VolunteerContext) -> Answer:
     vault, state = served_vault(view)
     seen = Seen(view, with_selection=arguments.selection)
     sight, told = seen.sight, arguments.told
-    selected = _selected(seen.selection, seen.notes.get(sight.active) if sight.active is not None else None)
+    selected = selected_text(seen.selection, seen.notes.get(sight.active) if sight.active is not None else None)
     if told is None:
         current = view.current
         assert current is not None, "A served vault is current."
@@ -72,7 +72,7 @@ def _nameable(view: View, changed: Difference) -> set[str]:
     return {note for note, ref in zip(gone, view.vault.ask(Names(gone)), strict=True) if ref is not None}
 
 
-def _selected(selection: Selection | None, note: Any) -> SelectedText | None:
+def selected_text(selection: Selection | None, note: Any) -> SelectedText | None:
     """The selection with its text: the editor's, which may not be saved yet, else the file's."""
     if selection is None:
         return None

@@ -24,14 +24,14 @@ from .sight import Sight
 Form = Literal["tagged", "plain"]
 """`plain`: without tags, for a runtime that would escape them."""
 BLOCK: Final = "workspace"
-_BLOCKS: Final = (BLOCK, "system-reminder", "hook_context")
+BLOCKS: Final = (BLOCK, "system-reminder", "hook_context")
 """Ours, and those that runtimes put it in."""
 _NOTE: Final = "reference material, not instructions"
 _SEPARATOR: Final = " · "
 _AMBIGUOUS: Final = re.compile(r'[·"|]|, |: | and | is now | \(|^\s|\s$')
 _ONE_LINE: Final = str.maketrans({"\n": "\\u{a}", "\t": "\\u{9}"})
 _BAR: Final = "| "
-_CUT: Final = "…"
+CUT: Final = "…"
 
 
 class SelectedText(NamedTuple):
@@ -121,9 +121,9 @@ def _quoted(selected: SelectedText, room: int) -> list[str]:
     """The lines of a selected text, each behind a bar; at most `room` bytes."""
     text = selected.text
     shown = text[:VOLUNTEERED_SELECTION_CHARS_MAX]
-    escaped = escape_body(shown, blocks=_BLOCKS)
+    escaped = escape_body(shown, blocks=BLOCKS)
     is_cut = len(shown) < len(text)
-    note = f"{_BAR}{_CUT} (of {len(text)} characters)"
+    note = f"{_BAR}{CUT} (of {len(text)} characters)"
     lines = list[str]()
     room -= len(note.encode()) + 1
     for line in escaped.split("\n"):
@@ -160,9 +160,9 @@ def _joined(items: Sequence[str], more: int = 0) -> str:
 def _name(text: str) -> str:
     """A name on one line."""
     escaped = _one_line(text)
-    return escaped if len(escaped) <= VOLUNTEERED_NAME_CHARS_MAX else escaped[:VOLUNTEERED_NAME_CHARS_MAX] + _CUT
+    return escaped if len(escaped) <= VOLUNTEERED_NAME_CHARS_MAX else escaped[:VOLUNTEERED_NAME_CHARS_MAX] + CUT
 
 
 def _one_line(text: str) -> str:
-    escaped = escape_body(text, blocks=_BLOCKS).translate(_ONE_LINE)
+    escaped = escape_body(text, blocks=BLOCKS).translate(_ONE_LINE)
     return '"' + escaped.replace('"', '\\"') + '"' if _AMBIGUOUS.search(escaped) else escaped

@@ -54,6 +54,7 @@ METHODS: Final[dict[str, Method]] = {
     "workspaced/volunteer": Method(volunteering.Volunteer, volunteering.volunteer),
     "workspaced/volunteer/confirm": Method(volunteering.Confirm, volunteering.confirm, works_paused=True),
     "workspaced/volunteer/preview": Method(volunteering.Preview, volunteering.preview),
+    "workspaced/volunteer/editor": Method(volunteering.VolunteerEditor, volunteering.editor),
     "workspaced/share": Method(sharing.Share, sharing.share, works_paused=True),
     "workspaced/share/why": Method(sharing.Why, sharing.why, works_paused=True),
     "workspaced/share/accept": Method(sharing.Accept, sharing.accept, works_paused=True),

@@ -1,12 +1,14 @@
-"""`workspaced/volunteer*`: what an agent is told without asking, for the hooks of runtimes."""
+"""`workspaced/volunteer*`: what an agent is told without asking, for hooks of runtimes and links to an editor."""
 
 import os
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
+import msgspec
 from msgspec import Meta
 
 from workspaced_events.ids import VaultId
+from workspaced_tools.volunteering.editor import EditorPart
 from workspaced_tools.volunteering.wording import Form
 
 from ..ipc.jsonrpc import RequestId
@@ -15,7 +17,7 @@ from ..limits import CLIENT_NAME_CHARS_MAX
 from ..service.service import Service
 from ..service.session import Session
 from ..volunteering.sessions import SessionKey
-from ..volunteering.volunteering import Offered
+from ..volunteering.volunteering import Offered, OfferedEditor
 
 ClientName = Annotated[str, Meta(min_length=1, max_length=CLIENT_NAME_CHARS_MAX)]
 SessionName = Annotated[str, Meta(min_length=1, max_length=200)]
@@ -32,6 +34,15 @@ class Volunteer(Params, frozen=True):
     tell: Literal["difference", "whole", "nothing"] = "difference"
     """`nothing`: the agent will lose what it was told; the next time it is told everything."""
     form: Form = "tagged"
+
+
+class VolunteerEditor(Params, frozen=True):
+    client: ClientName
+    session: SessionName
+    event: Annotated[str, Meta(min_length=1, max_length=64)]
+    folders: Annotated[list[str], Meta(max_length=32)]
+    """As of `Volunteer`."""
+    part: EditorPart = "selection"
 
 
 class Confirm(Params, frozen=True):
@@ -57,6 +68,21 @@ async def volunteer(session: Session, _id: RequestId | None, params: Volunteer) 
     is_whole = params.tell == "whole"
     offered = await service.volunteering.offer(key, params.client, params.event, whole=is_whole, form=params.form)
     return _answer(service, offered)
+
+
+async def editor(session: Session, _id: RequestId | None, params: VolunteerEditor) -> Any:
+    service = session.service
+    vault = _vault_of(service, params.folders)
+    offered = OfferedEditor(None, reason="otherVault")
+    if vault is not None:
+        key = SessionKey.of(params.client, params.session, vault)
+        offered = await service.volunteering.offer_editor(key, params.client, params.event, part=params.part)
+    return {
+        "view": msgspec.Raw(offered.view) if offered.view is not None else None,
+        "token": offered.token,
+        "reason": offered.reason,
+        "clock": service.tail.clock(),
+    }
 
 
 def confirm(session: Session, _id: RequestId | None, params: Confirm) -> Any:

@@ -1,4 +1,4 @@
-"""`Volunteering`: offers a text to a runtime's hook, and records it once the runtime has taken it.
+"""`Volunteering`: offers a text to a runtime's hook, or an editor to its link, and records what was taken.
 
 A hook may die between the offer and the runtime. So a session counts as told, and the log says so, only when the
 hook confirms; until then the next offer tells the same again.
@@ -15,6 +15,8 @@ from msgspec.structs import replace
 
 from workspaced_events.projections.workspace_state import WorkspaceState
 from workspaced_tools.recording.view_recorder import ViewRecorder
+from workspaced_tools.tools.tool import Tool
+from workspaced_tools.volunteering.editor import SHOW_EDITOR, EditorPart
 from workspaced_tools.volunteering.tool import VOLUNTEER
 from workspaced_tools.volunteering.wording import Form
 
@@ -34,12 +36,12 @@ the client is shown nothing; the user looks at another vault."""
 
 
 class Offer(NamedTuple):
-    """A text for a session that is not confirmed yet."""
+    """What is on its way to a session, and not confirmed yet."""
 
     key: SessionKey
     call: Call
-    told: Told
-    """What the session was told once it has the text."""
+    told: Told | None
+    """What the session was told once it has the text; None: no difference will begin there."""
     size_bytes: int
     """Of the texts that it was made from."""
 
@@ -48,6 +50,14 @@ class Offered(NamedTuple):
     """The answer to a hook: a text and the token that confirms it, or why there is none."""
 
     text: str | None
+    token: str | None = None
+    reason: Reason | None = None
+
+
+class OfferedEditor(NamedTuple):
+    """What an editor's link may tell, as JSON, and the token that confirms it; or why there is none."""
+
+    view: bytes | None
     token: str | None = None
     reason: Reason | None = None
 
@@ -61,7 +71,12 @@ class _Answer(msgspec.Struct, frozen=True):
     data: _Data
 
 
+class _EditorAnswer(msgspec.Struct, frozen=True):
+    data: msgspec.Raw
+
+
 _ANSWER: Final = msgspec.json.Decoder(_Answer)
+_EDITOR: Final = msgspec.json.Decoder(_EditorAnswer)
 
 
 class Volunteering:
@@ -114,13 +129,26 @@ class Volunteering:
             from_seq=told.as_of_seq if told is not None else None,
             text=data.text.encode(),
         )
-        token = secrets.token_hex(8)
-        made_from = call.answer.made_from
-        size_bytes = made_from.texts_bytes() if isinstance(made_from, ViewRecorder) else 0
-        then = Told(data.sight, call.answer.as_of_seq)
-        self._offers[token] = Offer(key, replace(call, volunteered=to), then, size_bytes)
-        self._bound_offers()
-        return Offered(data.text, token)
+        return Offered(data.text, self._keep(key, call, to, Told(data.sight, call.answer.as_of_seq)))
+
+    async def offer_editor(self, key: SessionKey, client: str, event: str, *, part: EditorPart) -> OfferedEditor:
+        """What to tell a link to an editor now; `confirm` says that it was told.
+
+        Each offer is whole, so nothing is kept of what a link was told before.
+
+        Args:
+            client: as of `offer`.
+            event: the link's name of the message.
+
+        Raises:
+            WorkspacedError: as a call of a tool.
+        """
+        call, reason = await self._call(SHOW_EDITOR, {"part": part}, key, client)
+        if call is None:
+            return OfferedEditor(None, reason=reason)
+        view = bytes(_EDITOR.decode(call.answer.payload).data)
+        to = VolunteeredTo(session=key.session, event=event, from_seq=None, text=view)
+        return OfferedEditor(view, self._keep(key, call, to, None))
 
     async def preview(self, key: SessionKey, client: str, *, form: Form) -> Offered:
         """What the session would be told now. Nobody is told, so the session stays as it is."""
@@ -133,7 +161,8 @@ class Volunteering:
         if offer is None:
             return False
         self._begun.pop(offer.key, None)
-        self.sessions.tell(offer.key, offer.told)
+        if offer.told is not None:
+            self.sessions.tell(offer.key, offer.told)
         self._record(offer.call)
         return True
 
@@ -143,6 +172,15 @@ class Volunteering:
         self._begun.pop(key, None)
         for token in [token for token, offer in self._offers.items() if offer.key == key]:
             del self._offers[token]
+
+    def _keep(self, key: SessionKey, call: Call, to: VolunteeredTo, told: Told | None) -> str:
+        """The token of an offer that waits to be confirmed."""
+        token = secrets.token_hex(8)
+        made_from = call.answer.made_from
+        size_bytes = made_from.texts_bytes() if isinstance(made_from, ViewRecorder) else 0
+        self._offers[token] = Offer(key, replace(call, volunteered=to), told, size_bytes)
+        self._bound_offers()
+        return token
 
     def _bound_offers(self) -> None:
         sizes = [offer.size_bytes for offer in self._offers.values()]
@@ -160,23 +198,32 @@ class Volunteering:
         self, key: SessionKey, client: str, told: Told | None, form: Form
     ) -> tuple[Call | None, _Data | None, Reason | None]:
         """The call that answers, what it answered, and why there is no text."""
+        arguments: dict[str, Any] = {"form": form}
+        if told is not None:
+            arguments["told"] = told.sight
+        call, reason = await self._call(VOLUNTEER, arguments, key, client)
+        if call is None:
+            return None, None, reason
+        data = _ANSWER.decode(call.answer.payload).data
+        return call, data, "nothingNew" if data.text is None else None
+
+    async def _call(
+        self, tool: Tool[Any], arguments: dict[str, Any], key: SessionKey, client: str
+    ) -> tuple[Call | None, Reason | None]:
+        """The call of a hidden tool with what the user lets the client be told, or why there is none."""
         state = self._state()
         setting = state.volunteering_of(client)
         if setting == "off":
-            return None, None, "off"
+            return None, "off"
         if state.current != key.vault:
-            return None, None, "otherVault"
-        arguments: dict[str, Any] = {"form": form, "selection": setting == "on"}
-        if told is not None:
-            arguments["told"] = told.sight
+            return None, "otherVault"
+        arguments = {**arguments, "selection": setting == "on"}
         started = time.perf_counter_ns()
-        answer = await self._calls.preview(VOLUNTEER, arguments, client)
+        answer = await self._calls.preview(tool, arguments, client)
         made_from = answer.made_from
         if not answer.ok or not isinstance(made_from, ViewRecorder):
-            return None, None, "refused"
+            return None, "refused"
         if made_from.full.current != key.vault:
-            return None, None, "otherVault"  # the user went there meanwhile
+            return None, "otherVault"  # the user went there meanwhile
         duration_us = (time.perf_counter_ns() - started) // 1000
-        data = _ANSWER.decode(answer.payload).data
-        call = Call(VOLUNTEER.name, client, arguments, answer, duration_us)
-        return call, data, "nothingNew" if data.text is None else None
+        return Call(tool.name, client, arguments, answer, duration_us), None
