@@ -182,3 +182,34 @@ DAEMON_PAUSE_S: Final = 10.0
 """How long prompts go on without context after the daemon left one waiting."""
 DAEMON_RETRY_S: Final = 1.0
 """How often the proxy looks for a daemon that did not run when it started."""
+
+# The link that Claude Code has to an editor.
+LINK_PORTS: Final = (10_000, 65_535)
+"""The first and the last port that Claude Code looks for."""
+LINK_PORT_TRIES_MAX: Final = 50
+LINK_TOKEN_BYTES: Final = 32
+LINK_LOCK_BYTES_MAX: Final = 64 * 1024
+"""A longer lock file is none of ours."""
+LINK_SESSIONS_MAX: Final = 16
+"""Sessions of Claude Code at once."""
+LINK_CONNECTIONS_MAX: Final = 64
+"""Connections at once, with those that have not said yet who they are."""
+LINK_OPEN_S: Final = 5.0
+"""How long a connection may take to say who it is."""
+LINK_MESSAGE_BYTES_MAX: Final = 256 * 1024
+LINK_MESSAGES_WAITING_MAX: Final = 16
+"""Of one session; one that sends more is not read from meanwhile."""
+LINK_BATCH_MAX: Final = 32
+"""Requests in one message."""
+LINK_PAUSE_S: Final = 0.05
+"""Between two messages about what is selected."""
+LINK_LOOK_AGAIN_S: Final = 30.0
+"""How often a link looks without an event: a selection grows old, and rules in files change, without one."""
+LINK_ANSWER_S: Final = 5.0
+"""How long a link waits for the daemon."""
+LINK_RETRY_S: Final = 1.0
+"""How often a link looks for a daemon that is gone."""
+LINK_PING_S: Final = 20.0
+"""A session that does not answer a ping for so long is ended."""
+LINK_END_S: Final = 2.0
+"""How long sessions may take to end with the link."""

@@ -1,0 +1,151 @@
+"""`workspaced ide` in a process of its own, and a client of its WebSocket: honest as Claude Code, or not."""
+
+import json
+import os
+import signal
+import subprocess
+import threading
+from collections.abc import Mapping
+from contextlib import ExitStack
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from websockets.sync.client import connect
+
+from support import process
+from support.daemon import ANSWER_S, STOP_S, Daemon
+
+Json = dict[str, Any]
+TOKEN = "x-claude-code-ide-authorization"
+QUIET_S = 0.4
+"""After this time without a message nothing more is told: an event takes a tenth of it."""
+
+
+class Link:
+    """`with` it runs, and has announced itself in the daemon's home."""
+
+    def __init__(
+        self, daemon: Daemon, *flags: str, vault: Path | None = None, env: Mapping[str, str] | None = None
+    ) -> None:
+        arguments = [
+            "ide",
+            "--socket",
+            str(daemon.socket),
+            "--vault",
+            str(vault or daemon.vault),
+            "--json",
+            *flags,
+        ]
+        streams: Any = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+        environment = {**daemon.env, **(env or {})}
+        self.process = process.spawn(*arguments, env=environment, **streams)
+        self.stderr: list[str] = []
+        self._reader = threading.Thread(target=self._read_stderr)
+        self._reader.start()
+        assert self.process.stdout is not None
+        line = self.process.stdout.readline()
+        if not line:
+            self.wait()
+            raise AssertionError(self.stderr)
+        self.started: Json = json.loads(line)
+        self.port: int = self.started["port"]
+        self.path = Path(self.started["lock"])
+        self.lock: Json = json.loads(self.path.read_text())
+
+    def _read_stderr(self) -> None:
+        assert self.process.stderr is not None
+        with self.process.stderr:
+            self.stderr.extend(line.decode(errors="replace").rstrip("\n") for line in self.process.stderr)
+
+    def claude(self, **changes: Any) -> "Claude":
+        """A session that has said hello; `changes` are arguments of `connect`."""
+        return Claude(self, **changes)
+
+    def wait(self) -> int:
+        """The exit code, once it has ended."""
+        code = self.process.wait(STOP_S)
+        self._reader.join(STOP_S)
+        if self.process.stdout is not None:
+            self.process.stdout.close()
+        return code
+
+    def stop(self, number: int = signal.SIGTERM) -> int:
+        """Ends it by a signal; returns the exit code."""
+        os.kill(self.process.pid, number)
+        return self.wait()
+
+    def __enter__(self) -> "Link":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, _trace: TracebackType | None
+    ) -> None:
+        if self.process.poll() is not None:
+            return
+        code = self.stop()
+        if error is None:
+            assert code == 0, (code, self.stderr)
+            assert not self.path.exists()
+            assert not [line for line in self.stderr if "Traceback" in line], self.stderr
+
+
+def opened(link: Link, *, headers: Mapping[str, str] | None = None, **changes: Any) -> connect:
+    """`with` it a bare connection is open, with the token, which `headers` can replace."""
+    sent = {TOKEN: link.lock["authToken"], **(headers or {})}
+    options = {"subprotocols": ["mcp"], "compression": None, "open_timeout": ANSWER_S, "proxy": None, **changes}
+    return connect(f"ws://127.0.0.1:{link.port}", additional_headers=sent, **options)
+
+
+class Claude:
+    """A session as Claude Code opens it."""
+
+    def __init__(self, link: Link, **changes: Any) -> None:
+        self._open = ExitStack()
+        self.connection = self._open.enter_context(opened(link, **changes))
+        self._ids = 0
+        self._told: list[Json] = []
+        hello = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "claude-code"}}
+        self.server = self.ask("initialize", hello)["result"]
+        self.send({"jsonrpc": "2.0", "method": "notifications/initialized"})
+
+    def send(self, message: Any) -> None:
+        self.connection.send(message if isinstance(message, str | bytes) else json.dumps(message))
+
+    def message(self, timeout_s: float = ANSWER_S) -> Any:
+        """The next message."""
+        return json.loads(self.connection.recv(timeout_s))
+
+    def ask(self, method: str, params: Any = None) -> Json:
+        """The answer to a request; what is told meanwhile is kept."""
+        self._ids += 1
+        self.send({"jsonrpc": "2.0", "id": self._ids, "method": method, "params": params or {}})
+        while (message := self.message()).get("id") != self._ids:
+            self._told.append(message)
+        return message
+
+    def told(self) -> Json:
+        """The next `selection_changed`."""
+        message = self._told.pop(0) if self._told else self.message()
+        assert message["method"] == "selection_changed" and message["jsonrpc"] == "2.0"
+        return message["params"]
+
+    def is_told_nothing(self) -> bool:
+        """Whether no message comes for a while."""
+        try:
+            self._told.append(self.message(QUIET_S))
+        except TimeoutError:
+            return not self._told
+        return False
+
+    def tool(self, name: str) -> Any:
+        """The answer of a tool: JSON, or the text of its error."""
+        result = self.ask("tools/call", {"name": name, "arguments": {}})["result"]
+        text = result["content"][0]["text"]
+        return text if result["isError"] else json.loads(text)
+
+    def __enter__(self) -> "Claude":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._open.close()

@@ -1,0 +1,285 @@
+"""Who may open the link, how much they may send, and what it leaves on the disk."""
+
+import json
+import os
+import signal
+import socket
+import stat
+import struct
+from contextlib import ExitStack, suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support import process
+from support.editor_link import TOKEN, Link, opened
+from websockets.exceptions import ConnectionClosed, InvalidStatus
+
+from workspaced.editor_link.lock_files import announced
+from workspaced.errors import FolderUnsafe
+from workspaced.limits import (
+    LINK_BATCH_MAX,
+    LINK_CONNECTIONS_MAX,
+    LINK_MESSAGE_BYTES_MAX,
+    LINK_OPEN_S,
+    LINK_SESSIONS_MAX,
+)
+
+from .conftest import show
+
+
+def refused(link: Link, **changes: Any) -> int:
+    """The status of a connection that is refused."""
+    with pytest.raises(InvalidStatus) as caught, opened(link, **changes):
+        pass
+    return caught.value.response.status_code
+
+
+def is_served(link: Link) -> bool:
+    with link.claude() as claude:
+        return claude.told()["filePath"].endswith("Plan.md")
+
+
+class TestOnlyWhoReadTheLockFileIsServed:
+    @pytest.mark.parametrize("token", ["", "wrong", "ä", "0" * 64])
+    def test_with_its_token(self, link: Link, token: str) -> None:
+        assert refused(link, headers={TOKEN: token}) == 401
+        assert is_served(link)
+
+    def test_with_a_token_at_all(self, link: Link) -> None:
+        with socket.create_connection(("127.0.0.1", link.port)) as bare:
+            bare.sendall(handshake(link, token=None))
+            assert bare.recv(4_096).startswith(b"HTTP/1.1 401 ")
+
+    def test_and_no_page_in_a_browser_even_with_it(self, link: Link) -> None:
+        for origin in ("https://example.org", "null", f"http://127.0.0.1:{link.port}"):
+            assert refused(link, origin=origin) == 403
+        assert is_served(link)
+
+    @pytest.mark.parametrize("host", ["example.org", "127.0.0.1", "127.0.0.1.example.org:{port}", "[::1]:{port}"])
+    def test_by_this_machines_name(self, link: Link, host: str) -> None:
+        with socket.create_connection(("127.0.0.1", link.port)) as bare:
+            bare.sendall(handshake(link, host=host.format(port=link.port)))
+            assert bare.recv(4_096).startswith(b"HTTP/1.1 403 ")
+
+    def test_with_or_without_the_subprotocol(self, link: Link) -> None:
+        with opened(link) as chosen, opened(link, subprotocols=None) as none:
+            assert (chosen.subprotocol, none.subprotocol) == ("mcp", None)
+
+    def test_on_the_loopback_interface(self, link: Link) -> None:
+        hexadecimal = f"{link.port:04X}"
+        listening = [line.split()[1] for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
+        assert [each for each in listening if each.endswith(f":{hexadecimal}")][:1] == [f"0100007F:{hexadecimal}"]
+        everywhere = [line.split()[1] for line in Path("/proc/net/tcp6").read_text().splitlines()[1:]]
+        assert not [each for each in everywhere if each.endswith(f":{hexadecimal}")]
+
+
+def handshake(link: Link, *, host: str | None = None, token: str | None = "") -> bytes:
+    lines = [
+        "GET / HTTP/1.1",
+        f"Host: {host or f'127.0.0.1:{link.port}'}",
+        "Upgrade: websocket",
+        "Connection: Upgrade",
+        "Sec-WebSocket-Version: 13",
+        "Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==",
+    ]
+    if token is not None:
+        lines.append(f"{TOKEN}: {token or link.lock['authToken']}")
+    return "\r\n".join([*lines, "", ""]).encode()
+
+
+class TestAHostileSession:
+    def test_with_a_huge_message_is_ended(self, link: Link) -> None:
+        with opened(link) as hostile, pytest.raises(ConnectionClosed) as caught:
+            hostile.send("x" * (LINK_MESSAGE_BYTES_MAX + 1))
+            hostile.recv(10)
+        assert caught.value.rcvd is not None and caught.value.rcvd.code == 1009
+        assert is_served(link)
+
+    def test_that_announces_a_huge_frame_is_ended_at_its_head(self, link: Link) -> None:
+        with socket.create_connection(("127.0.0.1", link.port), 10) as bare:
+            bare.sendall(handshake(link))
+            assert bare.recv(4_096).startswith(b"HTTP/1.1 101 ")
+            bare.sendall(b"\x81\xff" + struct.pack(">Q", 1 << 40) + b"\0\0\0\0")
+            assert b"\x03\xf1" in bare.recv(4_096)  # 1009
+        assert is_served(link)
+
+    @pytest.mark.parametrize(
+        ("message", "code"),
+        [
+            ("{", -32700),
+            (b"\xff\xfe", -32700),
+            ("[" * 100_000, -32700),
+            ('"hello"', -32600),
+            ("[]", -32600),
+            ('{"jsonrpc":"2.0","id":{},"method":"ping"}', -32600),
+            ('{"jsonrpc":"2.0","id":1,"method":7}', -32600),
+            (json.dumps([{"id": 1, "method": "ping"}] * (LINK_BATCH_MAX + 1)), -32600),
+            ('{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":["a"]}}', -32602),
+            ('{"jsonrpc":"2.0","id":1,"method":"tools/call","params":[]}', -32602),
+        ],
+    )
+    def test_with_a_wrong_message_gets_an_error_and_goes_on(
+        self, link: Link, message: str | bytes, code: int
+    ) -> None:
+        with opened(link) as hostile:
+            hostile.send(message)
+            assert json.loads(hostile.recv(10))["error"]["code"] == code
+            hostile.send('{"jsonrpc":"2.0","id":2,"method":"ping"}')
+            assert json.loads(hostile.recv(10)) == {"jsonrpc": "2.0", "id": 2, "result": {}}
+
+    def test_a_batch_is_answered_as_one(self, link: Link) -> None:
+        with opened(link) as session:
+            session.send(json.dumps([{"id": 1, "method": "ping"}, {"method": "x"}, {"id": 2, "method": "ping"}]))
+            assert [each["id"] for each in json.loads(session.recv(10))] == [1, 2]
+
+    def test_is_told_nothing_before_it_has_said_hello(self, world: Any, link: Link) -> None:
+        with opened(link) as session:
+            show(world, "Budget.md")
+            with pytest.raises(TimeoutError):
+                session.recv(0.3)
+
+    def test_that_only_connects_is_ended_in_time(self, link: Link) -> None:
+        with socket.create_connection(("127.0.0.1", link.port), LINK_OPEN_S + 10) as bare:
+            bare.sendall(b"GET / HTTP/1.1\r\nHost:")
+            with suppress(ConnectionResetError):
+                assert bare.recv(4_096) == b""
+        assert is_served(link)
+
+    def test_of_many_that_say_nothing_none_keeps_claude_out_for_long(self, link: Link) -> None:
+        with ExitStack() as stack:
+            idle = [
+                stack.enter_context(socket.create_connection(("127.0.0.1", link.port), LINK_OPEN_S + 10))
+                for _ in range(LINK_CONNECTIONS_MAX + 36)
+            ]
+            for each in idle:
+                with suppress(ConnectionResetError):
+                    each.recv(1)
+            assert is_served(link)
+
+    def test_that_does_not_read_keeps_no_other_waiting(self, world: Any, link: Link) -> None:
+        with link.claude(), link.claude() as reading, world.connect() as client:
+            assert reading.told()
+            for number in range(200):
+                data = {"note": "Plan.md", "startLine": 1, "endLine": 1, "text": f"{number} " + "x" * 900}
+                client.publish([{"type": "selection_changed", "data": data}])
+            while not reading.told()["text"].startswith("199 "):
+                pass
+
+    def test_no_more_than_so_many_are_served_at_once(self, link: Link) -> None:
+        with ExitStack() as stack:
+            for _ in range(LINK_SESSIONS_MAX):
+                stack.enter_context(link.claude())
+            assert [refused(link) for _ in range(50 - LINK_SESSIONS_MAX)] == [503] * (50 - LINK_SESSIONS_MAX)
+        assert is_served(link)
+
+
+class TestTheLockFile:
+    def test_is_its_users_alone_and_says_what_claude_looks_for(self, world: Any, link: Link) -> None:
+        assert link.path == Path(world.env["HOME"]) / ".claude" / "ide" / f"{link.port}.lock"
+        assert 10_000 <= link.port <= 65_535
+        assert stat.S_IMODE(link.path.stat().st_mode) == 0o600
+        assert stat.S_IMODE(link.path.parent.stat().st_mode) == 0o700
+        assert len(bytes.fromhex(link.lock.pop("authToken"))) >= 16
+        assert link.lock == {
+            "pid": link.process.pid,
+            "workspaceFolders": [str(world.vault)],
+            "ideName": "workspaced",
+            "transport": "ws",
+        }
+        assert [path.name for path in link.path.parent.iterdir()] == [link.path.name]
+
+    @pytest.mark.parametrize(
+        ("number", "code"), [(signal.SIGTERM, 0), (signal.SIGHUP, 0), (signal.SIGINT, 130)], ids=str
+    )
+    def test_goes_with_the_link(self, world: Any, number: int, code: int) -> None:
+        with Link(world) as link, link.claude():
+            assert link.stop(number) == code
+            assert not link.path.exists()
+
+    def test_of_one_that_was_killed_goes_with_the_next_start(self, world: Any) -> None:
+        with Link(world) as first:
+            first.stop(signal.SIGKILL)
+            assert first.path.exists()
+            with Link(world) as second:
+                assert [path.name for path in first.path.parent.glob("*.lock")] == [second.path.name]
+                assert is_served(second)
+
+    def test_of_anybody_else_stays(self, world: Any) -> None:
+        folder = Path(world.env["HOME"]) / ".claude" / "ide"
+        folder.mkdir(parents=True, mode=0o700)
+        gone = process_that_is_gone()
+        others = {
+            "10001.lock": json.dumps({"pid": gone, "workspaceFolders": [], "ideName": "Code", "authToken": "x"}),
+            "10002.lock": json.dumps({"pid": os.getpid(), "workspaceFolders": [], "ideName": "workspaced"}),
+            "10003.lock": "not JSON",
+            "10004.lock": "x" * 100_000,
+            "10005.txt": json.dumps(
+                {"pid": gone, "ideName": "workspaced", "workspaceFolders": [], "authToken": ""}
+            ),
+        }
+        for name, text in others.items():
+            (folder / name).write_text(text)
+        (folder / "10006.lock").symlink_to(folder / "10001.lock")
+        (folder / "10007.lock").mkdir()
+        before = {path.name for path in folder.iterdir()}
+        with Link(world) as link:
+            assert {path.name for path in folder.iterdir()} == {*before, link.path.name}
+        assert {path.name for path in folder.iterdir()} == before
+        assert {name: (folder / name).read_text() for name in others} == others
+
+    def test_of_another_editor_at_the_same_port_is_not_replaced(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("HOME", str(tmp_path))
+        lock = tmp_path / ".claude" / "ide" / "12345.lock"
+        lock.parent.mkdir(parents=True, mode=0o700)
+        lock.write_text("another editor's")
+        with pytest.raises(FileExistsError), announced(12345, ["/notes"], "token"):
+            pass
+        assert lock.read_text() == "another editor's"
+
+    def test_that_another_has_put_in_its_place_stays(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("HOME", str(tmp_path))
+        with announced(12345, ["/notes"], "token") as path:
+            path.unlink()
+            path.write_text("another editor's")
+        assert path.read_text() == "another editor's"
+
+    def test_is_not_written_where_others_may_write(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("HOME", str(tmp_path))
+        folder = tmp_path / ".claude" / "ide"
+        folder.mkdir(parents=True)
+        folder.chmod(0o777)
+        with pytest.raises(FolderUnsafe), announced(12345, ["/notes"], "token"):
+            pass
+        assert not [*folder.iterdir()]
+
+    def test_names_every_folder_given(self, world: Any, tmp_path: Path) -> None:
+        with Link(world, "--folder", str(tmp_path)) as link:
+            assert link.lock["workspaceFolders"] == [str(world.vault), str(tmp_path.resolve())]
+            with link.claude() as claude:
+                assert len(claude.tool("getWorkspaceFolders")["folders"]) == 2
+
+
+def process_that_is_gone() -> int:
+    child = process.spawn("--version", env=dict(os.environ))
+    child.wait(30)
+    return child.pid
+
+
+class TestTheCommand:
+    def test_names_the_folders_it_could_mean(self, world: Any) -> None:
+        done = world.cli("ide", "--socket", str(world.socket), "--vault", "/nowhere")
+        assert done.returncode == 2 and str(world.vault) in done.stderr
+
+    def test_says_what_to_install(self, world: Any, tmp_path: Path) -> None:
+        (tmp_path / "websockets.py").write_text("raise ModuleNotFoundError('none', name='websockets')")
+        done = world.cli("ide", "--socket", str(world.socket), env={"PYTHONPATH": str(tmp_path)})
+        assert "pip install 'workspaced[ide]'" in done.stderr
+
+    def test_needs_a_daemon_to_begin_with(self, world: Any) -> None:
+        done = world.cli("ide", "--socket", str(world.root / "nobody"))
+        assert done.returncode == 3

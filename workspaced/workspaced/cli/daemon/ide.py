@@ -1,0 +1,139 @@
+"""`workspaced ide`."""
+
+import logging
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from workspaced_events.escaping import escape_control
+
+from ...errors import PackageMissing, RemoteError, SettingsInvalid
+from ...limits import CLIENT_NAME_CHARS_MAX, ON_DEMAND_IDLE_MINUTES
+from ..shared.connection import daemon
+from ..shared.options import daemon_options, json_option
+from ..shared.output import print_json
+
+if TYPE_CHECKING:
+    from ...client.sync_client import SyncClient
+    from ...editor_link.server import Started
+
+_PACKAGE = "websockets"
+
+
+@click.command()
+@click.option(
+    "--vault",
+    metavar="DIR",
+    help="The folder of the notes that are told of. If no daemon serves it, one is started; "
+    f"it ends after {ON_DEMAND_IDLE_MINUTES} idle minutes. Default: the daemon's only one, or the current one.",
+)
+@click.option(
+    "--folder",
+    "folders",
+    multiple=True,
+    metavar="DIR",
+    help="Where Claude Code works besides, such as a repository. Can be repeated.",
+)
+@click.option(
+    "--client",
+    default="claude-code",
+    show_default=True,
+    metavar="NAME",
+    help="The name whose sharing level and volunteering count.",
+)
+@daemon_options
+@json_option
+def ide_command(
+    vault: str | None,
+    folders: tuple[str, ...],
+    client: str,
+    socket_path: str | None,
+    workspace: str | None,
+    as_json: bool,
+) -> int:
+    """Be the editor that Claude Code in a terminal connects to, until Ctrl-C.
+
+    Claude then has the note that you look at, and what is selected in it, from any editor that publishes. In the
+    vault's folder it connects by `/ide` or `claude --ide`. What it is told is what it may be told without asking
+    (`workspaced share claude-code`), and is in the log. Needs `pip install 'workspaced[ide]'`.
+
+    \b
+    workspaced ide
+    workspaced ide --vault ~/notes --folder ~/src/project
+    """
+    if not 1 <= len(client) <= CLIENT_NAME_CHARS_MAX:
+        raise click.UsageError(f"--client takes a name of 1 to {CLIENT_NAME_CHARS_MAX} characters.")
+    try:
+        from ...editor_link.server import Options, run_link
+    except ModuleNotFoundError as error:
+        if error.name != _PACKAGE:
+            raise
+        raise PackageMissing(
+            f"The link needs the package {error.name}, which is not installed.",
+            hint="pip install 'workspaced[ide]'",
+        ) from None
+    others = [_folder(each) for each in folders]
+    with daemon(socket_path, workspace, vaults=[vault] if vault is not None else []) as connected:
+        notes = _vault(connected.server["vaults"], vault)
+        _check_version(connected, notes)
+        socket = connected.path
+    every = tuple(dict.fromkeys([notes, *others]))
+
+    def ready(started: "Started") -> None:
+        if as_json:
+            lock = {"port": started.port, "lock": str(started.lock), "folders": list(every), "pid": os.getpid()}
+            print_json(lock)
+            return
+        click.echo(f"Claude Code finds this link in {', '.join(map(escape_control, every))}: type /ide there.")
+        click.echo(f"or start it with CLAUDE_CODE_SSE_PORT={started.port} ENABLE_IDE_INTEGRATION=true")
+
+    logging.basicConfig(stream=sys.stderr, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    return run_link(Options(socket, client, every), ready)
+
+
+def _folder(given: str) -> str:
+    path = Path(given).expanduser().resolve()
+    if not path.is_dir():
+        raise SettingsInvalid(f"{given} is no folder.", hint="Give the folder in which you start claude.")
+    return str(path)
+
+
+def _vault(served: Sequence[dict[str, Any]], given: str | None) -> str:
+    """The folder of the notes.
+
+    Raises:
+        SettingsInvalid: the daemon does not serve the given one, or none was given and several may be meant.
+    """
+    paths: list[str] = [each["path"] for each in served]
+    wanted = Path(given).expanduser().resolve() if given is not None else Path.cwd()
+    holding = [path for path in paths if wanted.is_relative_to(path)]
+    if not holding and given is None and len(paths) == 1:
+        return paths[0]
+    if not holding:
+        raise SettingsInvalid(
+            f"The daemon does not serve {given}."
+            if given is not None
+            else "Several folders may be meant, or none.",
+            hint=f"Give one of its folders as --vault: {', '.join(paths) or 'it serves none'}.",
+        )
+    return max(holding, key=len)
+
+
+def _check_version(connected: "SyncClient", notes: str) -> None:
+    """
+    Raises:
+        SettingsInvalid: the daemon is of a version that has no such link.
+    """
+    asked = {"client": "ide", "session": "ide", "event": "none", "folders": [notes]}
+    try:
+        connected.call("workspaced/volunteer/editor", asked)
+    except RemoteError as error:
+        if error.code == "UNKNOWN_METHOD":
+            raise SettingsInvalid(
+                f"The daemon is of version {connected.server.get('version')}, which cannot do this.",
+                hint="Restart it: `workspaced stop`, then `workspaced serve`.",
+            ) from None

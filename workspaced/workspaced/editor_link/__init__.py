@@ -1,0 +1,1 @@
+"""`workspaced ide`: the link that Claude Code has to an editor, for every editor that publishes to us."""

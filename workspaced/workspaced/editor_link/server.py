@@ -1,0 +1,186 @@
+"""The link's life: its port, its lock file, its sessions, and its end.
+
+It ends by SIGTERM, SIGINT or SIGHUP. While the daemon is gone it waits for it: the user's sessions of Claude Code
+then need not be connected again.
+"""
+
+import asyncio
+import itertools
+import logging
+import os
+import random
+import secrets
+import signal
+import socket
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from functools import partial
+from http import HTTPStatus
+from pathlib import Path
+from typing import Final, NamedTuple
+
+import anyio
+from websockets.asyncio.server import Server, ServerConnection, serve
+from websockets.exceptions import ConnectionClosed
+from websockets.http11 import Request, Response
+from websockets.typing import Subprotocol
+
+from ..errors import PortTaken
+from ..limits import (
+    LINK_CONNECTIONS_MAX,
+    LINK_END_S,
+    LINK_MESSAGE_BYTES_MAX,
+    LINK_MESSAGES_WAITING_MAX,
+    LINK_OPEN_S,
+    LINK_PING_S,
+    LINK_PORT_TRIES_MAX,
+    LINK_PORTS,
+    LINK_SESSIONS_MAX,
+    LINK_TOKEN_BYTES,
+)
+from .access import Access
+from .daemon_link import DaemonLink
+from .lock_files import announced
+from .session import Session
+
+HOST: Final = "127.0.0.1"
+MCP: Final = Subprotocol("mcp")
+_INTERRUPTED: Final = 130
+_SIGNALS: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+
+
+class Options(NamedTuple):
+    """What a link is to do."""
+
+    socket: Path
+    """The daemon's."""
+    client: str
+    """The name whose sharing level and volunteering count."""
+    folders: tuple[str, ...]
+    """Where Claude Code may work; the first one is the vault."""
+
+
+class Started(NamedTuple):
+    """A link that takes sessions."""
+
+    port: int
+    lock: Path
+
+
+def run_link(options: Options, ready: Callable[[Started], None]) -> int:
+    """Serves until a signal; returns the exit code.
+
+    Raises:
+        PortTaken: no port is free.
+        SettingsInvalid: the lock file cannot be written.
+    """
+    logging.getLogger("websockets").disabled = True  # its lines would hold headers, and so the token
+    logging.getLogger("websockets.server").disabled = True
+    token = secrets.token_hex(LINK_TOKEN_BYTES)
+    with _announced_port(options.folders, token) as (listener, lock):
+        return anyio.run(_serve, options, listener, lock, token, ready)
+
+
+@contextmanager
+def _announced_port(folders: tuple[str, ...], token: str) -> Iterator[tuple[socket.socket, Path]]:
+    """A socket that listens on a free port, and its lock file, which is removed before the port is free again."""
+    with ExitStack() as stack:
+        for _ in range(LINK_PORT_TRIES_MAX):
+            port = random.randint(*LINK_PORTS)
+            listener = stack.enter_context(socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP))
+            try:
+                listener.bind((HOST, port))
+                listener.listen()
+                path = stack.enter_context(announced(port, folders, token))
+            except OSError:  # another program has the port, or another editor a lock file of it
+                listener.close()
+                continue
+            yield listener, path
+            return
+    raise PortTaken(
+        f"Found no free port from {LINK_PORTS[0]} to {LINK_PORTS[1]} on {HOST}.",
+        hint="Do many programs listen there? `ss -ltn` lists them.",
+    )
+
+
+async def _serve(
+    options: Options, listener: socket.socket, lock: Path, token: str, ready: Callable[[Started], None]
+) -> int:
+    port: int = listener.getsockname()[1]
+    daemon = DaemonLink(options.socket, options.client, options.folders)
+    link = _Link(Access(token, port), daemon, options.folders)
+    with anyio.open_signal_receiver(*_SIGNALS) as signals:
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(daemon.keep_connected)
+            async with link.served(listener):
+                ready(Started(port, lock))
+                number = await anext(aiter(signals))
+            tasks.cancel_scope.cancel()
+    return _INTERRUPTED if number == signal.SIGINT else os.EX_OK
+
+
+class _Link:
+    """The sessions of one link, and who may open one."""
+
+    def __init__(self, access: Access, daemon: DaemonLink, folders: tuple[str, ...]) -> None:
+        self._access = access
+        self._daemon = daemon
+        self._folders = folders
+        self._sessions = 0
+        self._numbers = itertools.count(1)
+        self._name = secrets.token_hex(4)
+
+    def served(self, listener: socket.socket) -> Server:
+        """A server for `async with`."""
+        return serve(
+            self._run,
+            sock=listener,
+            process_request=self._check,
+            select_subprotocol=lambda _, offered: MCP if MCP in offered else None,
+            create_connection=_Bounded,
+            compression=None,  # so that a short message cannot become a long one
+            server_header=None,
+            open_timeout=LINK_OPEN_S,
+            ping_interval=LINK_PING_S,
+            ping_timeout=LINK_PING_S,
+            close_timeout=LINK_END_S,
+            max_size=LINK_MESSAGE_BYTES_MAX,
+            max_queue=LINK_MESSAGES_WAITING_MAX,
+        )
+
+    def _check(self, connection: ServerConnection, request: Request) -> Response | None:
+        refused = self._access.refusal(request.headers)
+        if refused is not None:
+            return connection.respond(*refused)
+        if self._sessions >= LINK_SESSIONS_MAX:
+            return connection.respond(
+                HTTPStatus.SERVICE_UNAVAILABLE, f"There are {LINK_SESSIONS_MAX} sessions already: end one.\n"
+            )
+        return None
+
+    async def _run(self, connection: ServerConnection) -> None:
+        name = f"ide-{self._name}-{next(self._numbers)}"
+        session = Session(name, connection, self._daemon, self._folders)
+        self._sessions += 1
+        try:
+            async with anyio.create_task_group() as tasks:
+                for task in (session.tell, session.answer):
+                    tasks.start_soon(partial(_until_closed, task, tasks.cancel_scope))
+        finally:
+            self._sessions -= 1
+
+
+async def _until_closed(task: Callable[[], Awaitable[None]], scope: anyio.CancelScope) -> None:
+    try:
+        await task()
+    except ConnectionClosed:
+        scope.cancel()
+
+
+class _Bounded(ServerConnection):
+    """A connection that is closed at once if there are LINK_CONNECTIONS_MAX already."""
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        super().connection_made(transport)
+        if len(self.server.handler_tasks) > LINK_CONNECTIONS_MAX:
+            self.transport.abort()

@@ -1,0 +1,211 @@
+"""One session of Claude Code: what it is told as the user moves, and the answers to its requests.
+
+The requests are those of MCP 2025-03-26, as far as the link uses them.
+"""
+
+import json
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, Final, Protocol
+
+import anyio
+
+from ..__about__ import __version__
+from ..limits import LINK_BATCH_MAX, LINK_LOOK_AGAIN_S, LINK_PAUSE_S
+from .daemon_link import DaemonLink
+from .editor_messages import (
+    NO_SELECTION,
+    Json,
+    current_selection,
+    open_editors,
+    selection_of,
+    text_result,
+    workspace_folders,
+)
+
+PROTOCOL: Final = "2025-03-26"
+SELECTION_CHANGED: Final = "selection_changed"
+_NO_ARGUMENTS: Final = {"type": "object", "properties": {}, "additionalProperties": False}
+TOOLS: Final = {
+    "getCurrentSelection": "The note that the user looks at in their editor, and what is selected in it.",
+    "getLatestSelection": "As getCurrentSelection.",
+    "getOpenEditors": "The notes that are open in the user's editors.",
+    "getWorkspaceFolders": "The folder of the notes.",
+}
+CHANGING: Final = frozenset(
+    {
+        *("openFile", "openDiff", "close_tab", "closeAllDiffTabs", "saveDocument"),
+        *("checkDocumentDirty", "getDiagnostics", "executeCode"),
+    }
+)
+"""Tools of other editors' links that need the editor itself."""
+_INVALID_JSON, _INVALID_REQUEST, _UNKNOWN_METHOD, _INVALID_PARAMS = -32700, -32600, -32601, -32602
+
+
+class Failed(Exception):
+    """A request that is answered with an error."""
+
+    def __init__(self, number: int, message: str) -> None:
+        super().__init__(message)
+        self.error: Final = {"code": number, "message": message}
+
+
+class Connection(Protocol):
+    """The messages of one WebSocket."""
+
+    async def recv(self) -> str | bytes:
+        """The next message.
+
+        Raises:
+            ConnectionClosed: there is none.
+        """
+        ...
+
+    async def send(self, message: str) -> None:
+        """Waits while the other side does not read.
+
+        Raises:
+            ConnectionClosed: the other side is gone.
+        """
+        ...
+
+
+class Session:
+    """Belongs to the loop's thread."""
+
+    def __init__(self, name: str, connection: Connection, daemon: DaemonLink, folders: Sequence[str]) -> None:
+        """
+        Args:
+            name: of the session, in the log.
+            folders: where Claude Code may work; the first one is the vault.
+        """
+        self._name = name
+        self._connection = connection
+        self._daemon = daemon
+        self._folders = folders
+        self._ready = anyio.Event()
+        self._methods: dict[str, Callable[[Json], Awaitable[Json]]] = {
+            "initialize": self._initialize,
+            "ping": self._nothing,
+            "tools/list": self._list_tools,
+            "tools/call": self._call_tool,
+            "prompts/list": self._list_prompts,
+        }
+
+    async def tell(self) -> None:
+        """Tells what is selected, now and whenever that changes, until it is cancelled.
+
+        A session that does not read is told nothing meanwhile, and then only the present.
+
+        Raises:
+            ConnectionClosed: the session has ended.
+        """
+        await self._ready.wait()
+        told = NO_SELECTION
+        while True:
+            moves = self._daemon.moves
+            look = await self._daemon.look(self._name, SELECTION_CHANGED)
+            selection = selection_of(look.view, self._folders[0])
+            if selection != told:
+                await self._send({"jsonrpc": "2.0", "method": SELECTION_CHANGED, "params": selection})
+                told = selection
+                if selection is not NO_SELECTION:
+                    await self._daemon.confirm(look)
+            await anyio.sleep(LINK_PAUSE_S)
+            with anyio.move_on_after(LINK_LOOK_AGAIN_S):
+                await self._daemon.moved_since(moves)
+
+    async def answer(self) -> None:
+        """Answers requests, one after another.
+
+        Raises:
+            ConnectionClosed: the session has ended.
+        """
+        while True:
+            answer = await self._answer_message(await self._connection.recv())
+            if answer is not None:
+                await self._send(answer)
+
+    async def _send(self, message: Any) -> None:
+        await self._connection.send(json.dumps(message, ensure_ascii=False))
+
+    # -- requests --
+
+    async def _answer_message(self, message: str | bytes) -> Any:
+        """The answer to a request, or to each of a batch; None where none is due."""
+        try:
+            request = json.loads(message)
+        except (ValueError, RecursionError):
+            return _failed(None, Failed(_INVALID_JSON, "Expected one JSON value."))
+        if not isinstance(request, list):
+            return await self._answer_request(request)
+        if not 1 <= len(request) <= LINK_BATCH_MAX:
+            return _failed(None, Failed(_INVALID_REQUEST, f"A batch has 1 to {LINK_BATCH_MAX} requests."))
+        answers = [await self._answer_request(each) for each in request]
+        return [each for each in answers if each is not None] or None
+
+    async def _answer_request(self, request: Any) -> Json | None:
+        if not isinstance(request, dict) or not isinstance(request.get("method", ""), str):
+            return _failed(None, Failed(_INVALID_REQUEST, "Expected a request of JSON-RPC."))
+        request_id, method, params = request.get("id"), request.get("method"), request.get("params")
+        if method is None:
+            return None  # an answer, and we ask nothing
+        if "id" not in request:
+            if method == "notifications/initialized":
+                self._ready.set()
+            return None
+        if not isinstance(request_id, str | int) or isinstance(request_id, bool):
+            return _failed(None, Failed(_INVALID_REQUEST, "An id is a string or a whole number."))
+        handler = self._methods.get(method)
+        try:
+            if handler is None:
+                raise Failed(_UNKNOWN_METHOD, f"There is no method {method[:100]!r} on this link.")
+            result = await handler(params if isinstance(params, dict) else {})
+        except Failed as failed:
+            return _failed(request_id, failed)
+        return {"jsonrpc": "2.0", "id": request_id, "result": result}
+
+    async def _initialize(self, _params: Json) -> Json:
+        return {
+            "protocolVersion": PROTOCOL,
+            "capabilities": {"tools": {"listChanged": False}, "prompts": {"listChanged": False}},
+            "serverInfo": {"name": "workspaced", "version": __version__},
+        }
+
+    async def _nothing(self, _params: Json) -> Json:
+        return {}
+
+    async def _list_prompts(self, _params: Json) -> Json:
+        return {"prompts": []}
+
+    async def _list_tools(self, _params: Json) -> Json:
+        return {
+            "tools": [
+                {"name": name, "description": description, "inputSchema": _NO_ARGUMENTS}
+                for name, description in TOOLS.items()
+            ]
+        }
+
+    async def _call_tool(self, params: Json) -> Json:
+        name = params.get("name")
+        if not isinstance(name, str) or name not in {*TOOLS, *CHANGING}:
+            raise Failed(
+                _INVALID_PARAMS, f"There is no tool {str(name)[:100]!r} on this link: {', '.join(TOOLS)}."
+            )
+        if name in CHANGING:
+            return text_result(
+                f"{name} needs the editor itself, and workspaced only tells what the user has before them there.",
+                is_error=True,
+            )
+        look = await self._daemon.look(self._name, name, "editors" if name == "getOpenEditors" else "selection")
+        if look.failure is not None:
+            return text_result(f"{look.failure.code}: {look.failure.message}", is_error=True)
+        if name == "getWorkspaceFolders":
+            return text_result(workspace_folders(self._folders))
+        if look.view is not None and look.view["active"] is not None:
+            await self._daemon.confirm(look)
+        answer = open_editors if name == "getOpenEditors" else current_selection
+        return text_result(answer(look.view, self._folders[0]))
+
+
+def _failed(request_id: str | int | None, failed: Failed) -> Json:
+    return {"jsonrpc": "2.0", "id": request_id, "error": failed.error}
