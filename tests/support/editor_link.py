@@ -6,7 +6,7 @@ import signal
 import subprocess
 import threading
 from collections.abc import Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -105,6 +105,7 @@ class Claude:
         self.connection = self._open.enter_context(opened(link, **changes))
         self._ids = 0
         self._told: list[Json] = []
+        self._last: Json = {}
         hello = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "claude-code"}}
         self.server = self.ask("initialize", hello)["result"]
         self.send({"jsonrpc": "2.0", "method": "notifications/initialized"})
@@ -125,18 +126,19 @@ class Claude:
         return message
 
     def told(self) -> Json:
-        """The next `selection_changed`."""
-        message = self._told.pop(0) if self._told else self.message()
-        assert message["method"] == "selection_changed" and message["jsonrpc"] == "2.0"
-        return message["params"]
+        """What is told next that is new: a session that begins is told the present twice."""
+        while True:
+            message = self._told.pop(0) if self._told else self.message()
+            assert message["method"] == "selection_changed" and message["jsonrpc"] == "2.0"
+            before, self._last = self._last, message["params"]
+            if self._last != before:
+                return self._last
 
     def is_told_nothing(self) -> bool:
-        """Whether no message comes for a while."""
-        try:
+        """Whether nothing new is told for a while."""
+        with suppress(TimeoutError):
             self._told.append(self.message(QUIET_S))
-        except TimeoutError:
-            return not self._told
-        return False
+        return all(each["params"] == self._last for each in self._told)
 
     def tool(self, name: str) -> Any:
         """The answer of a tool: JSON, or the text of its error."""

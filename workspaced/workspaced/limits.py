@@ -201,6 +201,10 @@ LINK_MESSAGES_WAITING_MAX: Final = 16
 """Of one session; one that sends more is not read from meanwhile."""
 LINK_BATCH_MAX: Final = 32
 """Requests in one message."""
+LINK_LISTENS_S: Final = 0.3
+"""After this time a session that has said hello listens, mostly."""
+LINK_REPEAT_S: Final = 2.0
+"""A session that was told nothing new for so long at its beginning is told the present again."""
 LINK_PAUSE_S: Final = 0.05
 """Between two messages about what is selected."""
 LINK_LOOK_AGAIN_S: Final = 30.0

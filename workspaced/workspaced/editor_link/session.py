@@ -10,7 +10,7 @@ from typing import Any, Final, Protocol
 import anyio
 
 from ..__about__ import __version__
-from ..limits import LINK_BATCH_MAX, LINK_LOOK_AGAIN_S, LINK_PAUSE_S
+from ..limits import LINK_BATCH_MAX, LINK_LISTENS_S, LINK_LOOK_AGAIN_S, LINK_PAUSE_S, LINK_REPEAT_S
 from .daemon_link import DaemonLink
 from .editor_messages import (
     NO_SELECTION,
@@ -94,13 +94,16 @@ class Session:
     async def tell(self) -> None:
         """Tells what is selected, now and whenever that changes, until it is cancelled.
 
-        A session that does not read is told nothing meanwhile, and then only the present.
+        A session that does not read is told nothing meanwhile, and then only the present. Claude Code drops what
+        comes before it listens, some time after it has said hello. So the first message waits a little, and the
+        present is repeated once.
 
         Raises:
             ConnectionClosed: the session has ended.
         """
         await self._ready.wait()
-        told = NO_SELECTION
+        await anyio.sleep(LINK_LISTENS_S)
+        told, is_repeated = NO_SELECTION, False
         while True:
             moves = self._daemon.moves
             look = await self._daemon.look(self._name, SELECTION_CHANGED)
@@ -111,8 +114,10 @@ class Session:
                 if selection is not NO_SELECTION:
                     await self._daemon.confirm(look)
             await anyio.sleep(LINK_PAUSE_S)
-            with anyio.move_on_after(LINK_LOOK_AGAIN_S):
+            with anyio.move_on_after(LINK_LOOK_AGAIN_S if is_repeated else LINK_REPEAT_S) as quiet:
                 await self._daemon.moved_since(moves)
+            if quiet.cancelled_caught and not is_repeated:
+                told, is_repeated = NO_SELECTION, True
 
     async def answer(self) -> None:
         """Answers requests, one after another.
