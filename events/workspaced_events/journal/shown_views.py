@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from ..ids import VaultId
+from ..ids import NoteId, VaultId
 from ..projections.workspace_fold import apply
 from ..projections.workspace_state import WorkspaceState
 from ..schema import catalogue as c
@@ -62,9 +62,15 @@ class ShownViews:
 def _with_present_paths(snapshot: Snapshot, state: WorkspaceState, vault: VaultId) -> Snapshot:
     """The snapshot after the renames that came after it."""
     former = state.of(vault).former
-    pins = [former.get(note, note) for note in snapshot.pins]
+
+    def present(note: NoteId) -> NoteId:
+        return former.get(note, note)
+
     return replace(
-        snapshot, pins=pins, tabs=[SnapshotTab(former.get(t.note, t.note), t.source) for t in snapshot.tabs]
+        snapshot,
+        active=present(snapshot.active) if snapshot.active is not None else None,
+        pins=[present(note) for note in snapshot.pins],
+        tabs=[SnapshotTab(present(tab.note), tab.source) for tab in snapshot.tabs],
     )
 
 

@@ -112,7 +112,8 @@ def differences(state: WorkspaceState, seq: int, snapshot: Snapshot, *, inferred
 
 
 def handed_over(before: VaultState, after: VaultState, snapshot: Snapshot) -> list[c.Data]:
-    """What keeps the pins and tabs of `snapshot` that were shown before and are not after."""
+    """What keeps the active note, pins and tabs of `snapshot` that were shown before and are not after."""
+    is_left = before.active is not None and after.active is None and before.active.id == snapshot.active
     pins = [note for note in snapshot.pins if note in before.pins and note not in after.pins]
     tabs = [
         tab
@@ -120,7 +121,11 @@ def handed_over(before: VaultState, after: VaultState, snapshot: Snapshot) -> li
         if (tab.note in before.pins or tab.note in before.tabs)
         and not (tab.note in after.pins or tab.note in after.tabs or tab.note in pins)
     ]
-    return [*(c.NotePinned(note) for note in pins), *(c.TemporaryTabOpened(tab.note, tab.source) for tab in tabs)]
+    return [
+        *(c.NotePinned(note) for note in pins),
+        *(c.TemporaryTabOpened(tab.note, tab.source) for tab in tabs),
+        *([c.ActiveNoteSet(snapshot.active)] if is_left else []),
+    ]
 
 
 def closed_views(state: WorkspaceState, source: str) -> list[Action]:
