@@ -14,6 +14,7 @@ from typing import Final
 from . import (
     context,
     definitions,
+    editor_link,
     hooks,
     mcp_calls,
     peers,
@@ -68,6 +69,7 @@ ON_REQUEST: Final[dict[str, Callable[[Place], Iterator[Figure]]]] = {
     "context.memory": prompt_load.memory,
     "definitions": definitions.tokens,
     "hooks": hooks.figures,
+    "ide": editor_link.figures,
     "next": next_notes.guesses,
     "proxy": proxy.figures,
     "search": search.search,

@@ -9,6 +9,7 @@ import pytest
 from support.editor_link import QUIET_S, Claude, Link
 
 from workspaced.limits import LINK_REPEAT_S
+from workspaced.volunteering.volunteering import OFFERS_MAX
 
 from .conftest import publish, select, show, volunteered
 
@@ -44,6 +45,17 @@ def test_a_session_is_told_the_present_and_then_each_change(world: Any, link: Li
         assert claude.told() == NOTHING
         publish(world, "note_pinned", note="Plan.md")
         assert claude.is_told_nothing()
+
+
+def test_what_an_editor_shows_by_a_snapshot_is_told(world: Any, link: Link) -> None:
+    with link.claude() as claude, world.connect("editor") as editor:
+        assert names(claude.told()) == "Plan.md"
+        view = {"source": "editor", "active": "Plan.md", "pins": [], "tabs": []}
+        editor.call("workspaced/snapshot", {**view, "focused": True, "selection": {"startLine": 3, "endLine": 3}})
+        assert claude.told()["text"] == "one"
+        editor.call("workspaced/snapshot", {**view, "focused": True, "selection": None})
+        told = claude.told()
+        assert (names(told), told["text"], told["selection"]["isEmpty"]) == ("Plan.md", "", True)
 
 
 def test_each_of_several_sessions_is_told(world: Any, link: Link) -> None:
@@ -176,6 +188,16 @@ def test_a_redacted_bundle_of_it_verifies_and_keeps_no_text(world: Any, link: Li
     done = world.cli("replay", "--verify", str(bundle))
     assert done.returncode == 0 and f"{count} answer the same" in done.stdout
     assert b"topsecretword" not in bundle.read_bytes()
+
+
+def test_looks_that_tell_nothing_new_push_no_offer_to_a_hook_out(world: Any) -> None:
+    about = {"client": "claude-code", "session": "s-1", "folders": [str(world.vault)]}
+    with world.connect() as client:
+        offered = client.call("workspaced/volunteer", {**about, "event": "UserPromptSubmit"})
+        for _ in range(OFFERS_MAX + 10):
+            look = client.call("workspaced/volunteer/editor", {**about, "event": "selection_changed"})
+        assert client.call("workspaced/volunteer/confirm", {"token": offered["token"]}) == {"recorded": True}
+        assert client.call("workspaced/volunteer/confirm", {"token": look["token"]}) == {"recorded": True}
 
 
 class TestTools:

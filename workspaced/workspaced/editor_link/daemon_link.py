@@ -64,7 +64,8 @@ class DaemonLink:
                     while True:
                         await self._follow(client)
             except WorkspacedError as error:
-                logger.warning("the daemon is gone: %s", error.message)
+                if self._client is not None:  # else it was gone before, and that was said
+                    logger.warning("the daemon is gone, and waited for: %s", error.message)
             self._client = None
             self._move()
             await anyio.sleep(LINK_RETRY_S)
@@ -105,7 +106,7 @@ class DaemonLink:
         Raises:
             WorkspacedError: the daemon did not come back in time.
         """
-        async with client.subscribe(types=TYPES, coalesce=True) as notices:
+        async with client.subscribe(types=TYPES) as notices:
             self._move()
             async for _ in notices:
                 self._move()

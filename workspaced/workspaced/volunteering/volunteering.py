@@ -45,6 +45,11 @@ class Offer(NamedTuple):
     size_bytes: int
     """Of the texts that it was made from."""
 
+    def is_for(self, key: SessionKey, event: str) -> bool:
+        """Whether it is on its way to that session for that event."""
+        to = self.call.volunteered
+        return self.key == key and to is not None and to.event == event
+
 
 class Offered(NamedTuple):
     """The answer to a hook: a text and the token that confirms it, or why there is none."""
@@ -134,7 +139,8 @@ class Volunteering:
     async def offer_editor(self, key: SessionKey, client: str, event: str, *, part: EditorPart) -> OfferedEditor:
         """What to tell a link to an editor now; `confirm` says that it was told.
 
-        Each offer is whole, so nothing is kept of what a link was told before.
+        Each offer is whole, so nothing is kept of what a link was told before, and an offer takes the place of the
+        session's last one for that event: a link looks often, and tells only what is new.
 
         Args:
             client: as of `offer`.
@@ -146,6 +152,8 @@ class Volunteering:
         call, reason = await self._call(SHOW_EDITOR, {"part": part}, key, client)
         if call is None:
             return OfferedEditor(None, reason=reason)
+        for token in [token for token, offer in self._offers.items() if offer.is_for(key, event)]:
+            del self._offers[token]
         view = bytes(_EDITOR.decode(call.answer.payload).data)
         to = VolunteeredTo(session=key.session, event=event, from_seq=None, text=view)
         return OfferedEditor(view, self._keep(key, call, to, None))
