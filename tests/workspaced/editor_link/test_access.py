@@ -200,10 +200,10 @@ class TestTheLockFile:
     def test_of_one_that_was_killed_goes_with_the_next_start(self, world: Any) -> None:
         with Link(world) as first:
             first.stop(signal.SIGKILL)
-            assert first.path.exists()
+            assert first.path.exists() and links_found(world) == ["warning"]
             with Link(world) as second:
                 assert [path.name for path in first.path.parent.glob("*.lock")] == [second.path.name]
-                assert is_served(second)
+                assert is_served(second) and links_found(world) == ["ok"]
 
     def test_of_anybody_else_stays(self, world: Any) -> None:
         folder = Path(world.env["HOME"]) / ".claude" / "ide"
@@ -262,6 +262,12 @@ class TestTheLockFile:
             assert link.lock["workspaceFolders"] == [str(world.vault), str(tmp_path.resolve())]
             with link.claude() as claude:
                 assert len(claude.tool("getWorkspaceFolders")["folders"]) == 2
+
+
+def links_found(world: Any) -> list[str]:
+    """What `workspaced doctor` finds of links."""
+    findings = json.loads(world.cli("doctor", "--json").stdout)
+    return [each["level"] for each in findings if each["about"] == "link of Claude Code"]
 
 
 def process_that_is_gone() -> int:

@@ -56,7 +56,7 @@ def announced(port: int, folders: Sequence[str], token: str) -> Iterator[Path]:
     path = folder / f"{port}{_SUFFIX}"
     try:
         _make_private(folder)
-        _remove_stale(folder)
+        _remove_stale()
         lock = Lock(os.getpid(), list(folders), IDE_NAME, token)
         _write(path, lock)
     except FileExistsError:
@@ -93,11 +93,31 @@ def _write(path: Path, lock: Lock) -> None:
         draft.unlink()
 
 
-def _remove_stale(folder: Path) -> None:
-    """Removes the lock files of processes like this one that are gone."""
-    for path in folder.glob(f"*{_SUFFIX}"):
+def own_locks() -> Iterator[tuple[Path, Lock]]:
+    """The lock files of links of ours, by path, also of those that are gone."""
+    for path in sorted(lock_folder().glob(f"*{_SUFFIX}")):
         lock = _read(path)
-        if lock is not None and lock.ide_name == IDE_NAME and _is_gone(lock.pid):
+        if lock is not None and lock.ide_name == IDE_NAME:
+            yield path, lock
+
+
+def is_gone(lock: Lock) -> bool:
+    """Whether its process has ended."""
+    if lock.pid <= 0:
+        return False
+    try:
+        os.kill(lock.pid, 0)
+    except ProcessLookupError:
+        return True
+    except OSError:
+        return False  # another user's, so it is there
+    return False
+
+
+def _remove_stale() -> None:
+    """Removes the lock files of processes like this one that are gone."""
+    for path, lock in own_locks():
+        if is_gone(lock):
             _remove(path, lock)
 
 
@@ -121,18 +141,6 @@ def _read(path: Path) -> Lock | None:
     finally:
         os.close(descriptor)
     return lock
-
-
-def _is_gone(pid: int) -> bool:
-    if pid <= 0:
-        return False
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return True
-    except OSError:
-        return False  # another user's, so it is there
-    return False
 
 
 def _remove(path: Path, lock: Lock) -> None:

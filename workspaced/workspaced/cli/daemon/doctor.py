@@ -1,6 +1,7 @@
 """`workspaced doctor`: each finding with its fix."""
 
 import os
+import shlex
 import stat
 import sys
 from collections.abc import Iterator
@@ -21,6 +22,7 @@ from ...client.sync_client import SyncClient, connect
 from ...connecting.listing import connected
 from ...daemon.settings import Settings, config_file, load_settings
 from ...discovery.records import running
+from ...editor_link.lock_files import is_gone, own_locks
 from ...errors import NoDaemon
 from ..shared.connection import daemon
 from ..shared.options import daemon_options, json_option
@@ -83,6 +85,7 @@ def examine(socket_path: str | None, workspace: str | None) -> Iterator[Finding]
         if not path.is_dir():
             yield Finding("problem", "vault", f"{path} is no directory", "Correct `vaults` in the settings.")
     yield from _connections()
+    yield from _links()
     try:
         client = connect(target, name="doctor", timeout_s=5.0)
     except NoDaemon:
@@ -93,6 +96,18 @@ def examine(socket_path: str | None, workspace: str | None) -> Iterator[Finding]
         return
     with client:
         yield from _daemon(client)
+
+
+def _links() -> Iterator[Finding]:
+    """The links of Claude Code (`workspaced ide`) that run, or were killed."""
+    for path, lock in own_locks():
+        if is_gone(lock):
+            fix = f"rm {shlex.quote(str(path))}, or start `workspaced ide`, which removes it."
+            yield Finding("warning", "link of Claude Code", f"{path} is of a link that was killed", fix)
+        else:
+            yield Finding(
+                "ok", "link of Claude Code", f"pid {lock.pid}, found in {', '.join(lock.workspace_folders)}"
+            )
 
 
 def _target(socket_path: str | None, workspace: str | None, settings: Settings) -> tuple[Path, Path]:
