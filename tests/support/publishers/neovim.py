@@ -1,5 +1,6 @@
 """Neovim as the situations of publishers drive it."""
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
@@ -28,10 +29,19 @@ end
 """
 
 
+def _name(path: Path) -> str | bytes:
+    """A path as the editor's RPC takes it; bytes where it is no UTF-8."""
+    name = os.fsencode(path)
+    try:
+        return name.decode()
+    except UnicodeDecodeError:
+        return name
+
+
 class Neovim:
     """Implements `PublishingEditor`: a headless editor with the plugin."""
 
-    can: ClassVar[frozenset[str]] = ABILITIES - {"tabs"}
+    can: ClassVar[frozenset[str]] = ABILITIES - {"tabs", "focus"}
     lasting: ClassVar[str] = "neovim"
     missing: ClassVar[str | None] = None if NVIM else "nvim is not installed (Debian: apt-get install neovim)"
 
@@ -54,7 +64,7 @@ class Neovim:
         self._show("split", path)
 
     def close(self, path: Path) -> None:
-        self._editor.lua(CLOSE, str(path))
+        self._editor.lua(CLOSE, _name(path))
 
     def pin(self, path: Path) -> None:
         self._go_to(path)
@@ -71,7 +81,7 @@ class Neovim:
 
     def rename(self, old: Path, new: Path) -> None:
         self._go_to(old)
-        self._editor.lua(RENAME, str(old), str(new))
+        self._editor.lua(RENAME, _name(old), _name(new))
 
     def focus(self) -> None:
         self._editor.do("doautocmd FocusGained")
@@ -80,7 +90,7 @@ class Neovim:
         self._editor.do("doautocmd FocusLost")
 
     def burst(self, paths: Sequence[Path]) -> None:
-        self._editor.lua(BURST, *map(str, paths))
+        self._editor.lua(BURST, *map(_name, paths))
 
     def pause(self) -> None:
         self._editor.do("WorkspacedPause")
@@ -104,10 +114,8 @@ class Neovim:
         self._editor.quit()
 
     def _show(self, command: str, path: Path) -> None:
-        self._editor.lua(
-            "local how, path = ...; vim.cmd(how .. ' ' .. vim.fn.fnameescape(path))", command, str(path)
-        )
+        self._editor.lua(SHOW, command, _name(path))
 
     def _go_to(self, path: Path) -> None:
         """Goes to the window that shows a file, or shows it in the current one."""
-        self._editor.lua(GO_TO, str(path))
+        self._editor.lua(GO_TO, _name(path))

@@ -9,7 +9,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, ClassVar, Protocol, Self
 
-ABILITIES = frozenset({"focus", "pin", "rename", "selection", "split", "tabs", "pause", "quit-takes-back"})
+ABILITIES = frozenset(
+    {"focus", "pin", "rename", "selection", "split", "tabs", "pause", "quit-takes-back", "bytes"}
+)
 """What an editor, or its driver, may lack; a situation that needs it is skipped then, and says so."""
 
 
@@ -18,9 +20,9 @@ class PublishingEditor(Protocol):
     told is a question of `settled`. Every wait is bounded: what does not come is an AssertionError."""
 
     can: ClassVar[frozenset[str]]
-    """Of `ABILITIES`. "tabs": several open notes are tabs, though only one is in front."""
+    """Of `ABILITIES`. "bytes": opens names that are no UTF-8; "tabs": what is open but not shown is a tab."""
     lasting: ClassVar[str]
-    """The source of what commands publish, such as "neovim"; sources of views begin with it."""
+    """The source of what commands publish, such as "neovim". Sources of views begin with it."""
     missing: ClassVar[str | None]
     """Why the editor cannot be started on this machine; None: it can."""
 
