@@ -12,7 +12,7 @@ from support.daemon import Daemon
 from support.publishers import EDITORS
 from support.publishers.protocol import PublishingEditor
 from workspaced import SyncClient
-from workspaced.errors import RemoteError
+from workspaced.errors import NoDaemon, RemoteError
 
 UNTIL_S = 30.0
 SOURCES = tuple(kind.lasting for kind in EDITORS.values())
@@ -95,8 +95,15 @@ class Desk:
             self._client = self.daemon.connect()
         return self._client
 
+    def _call(self, method: str, params: dict[str, Any]) -> Any:
+        try:
+            return self.client.call(method, params)
+        except NoDaemon:  # it was started again
+            return self.client.call(method, params)
+
     def state(self, vault: str | None = None) -> State:
-        return self.client.state(vault=vault)
+        found: State = self._call("workspaced/state", {} if vault is None else {"vault": vault})["state"]
+        return found
 
     def shown(self, vault: str | None = None) -> Shown:
         return shown(self.state(vault))
@@ -107,19 +114,19 @@ class Desk:
         while not holds(state := self.state(vault)):
             assert time.monotonic() < ends, (state, self.events())
             try:
-                self.client.call("workspaced/state", {"minSeq": state["seq"] + 1})
+                self._call("workspaced/state", {"minSeq": state["seq"] + 1})
             except RemoteError as error:
                 assert error.code == "TIMED_OUT", error
 
     def mark(self) -> None:
         """`events` begins behind what was recorded so far."""
-        self._marked = self.client.call("workspaced/status")["seq"]
+        self._marked = self._call("workspaced/status", {})["seq"]
 
     def events(self, *types: str) -> list[dict[str, Any]]:
         """What editors published since `mark`, all or of some types; not that views were opened."""
         found: list[dict[str, Any]] = []
         at = self._marked + 1
-        while page := self.client.call("workspaced/log", {"from": at})["events"]:
+        while page := self._call("workspaced/log", {"from": at})["events"]:
             found += page
             at = page[-1]["seq"] + 1
         return [

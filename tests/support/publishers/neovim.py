@@ -41,7 +41,7 @@ def _name(path: Path) -> str | bytes:
 class Neovim:
     """Implements `PublishingEditor`: a headless editor with the plugin."""
 
-    can: ClassVar[frozenset[str]] = ABILITIES - {"tabs", "focus"}
+    can: ClassVar[frozenset[str]] = ABILITIES - {"tabs"}
     lasting: ClassVar[str] = "neovim"
     missing: ClassVar[str | None] = None if NVIM else "nvim is not installed (Debian: apt-get install neovim)"
 
