@@ -10,7 +10,6 @@ from support.neovim import ANSWER_S, NVIM, Editor
 from support.publishers.protocol import ABILITIES
 
 SHOW = "local how, path = ...; vim.cmd(how .. ' ' .. vim.fn.fnameescape(path))"
-BURST = "for _, path in ipairs({...}) do vim.cmd('edit ' .. vim.fn.fnameescape(path)) end"
 CLOSE = "vim.cmd('bdelete! ' .. vim.fn.bufnr(vim.fn.fnameescape(...)))"
 RENAME = """
 local old, new = ...
@@ -45,8 +44,9 @@ class Neovim:
     lasting: ClassVar[str] = "neovim"
     missing: ClassVar[str | None] = None if NVIM else "nvim is not installed (Debian: apt-get install neovim)"
 
-    def __init__(self, home: Path, cwd: Path, env: dict[str, str], vault: Path) -> None:
-        self._editor = Editor(home, cwd, env)
+    def __init__(self, home: Path, cwd: Path, env: dict[str, str], vault: Path, setup: str = "") -> None:
+        """`setup`: Lua that runs before the plugin starts."""
+        self._editor = Editor(home, cwd, env, setup)
         self._editor.lua("vim.cmd('cd ' .. vim.fn.fnameescape(...))", str(vault))
 
     def __enter__(self) -> Self:
@@ -90,7 +90,8 @@ class Neovim:
         self._editor.do("doautocmd FocusLost")
 
     def burst(self, paths: Sequence[Path]) -> None:
-        self._editor.lua(BURST, *map(_name, paths))
+        for path in paths:  # a call each, so that the editor's loop runs in between
+            self.open(path)
 
     def pause(self) -> None:
         self._editor.do("WorkspacedPause")
