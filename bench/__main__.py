@@ -17,6 +17,7 @@ from . import (
     editor_link,
     hooks,
     mcp_calls,
+    neovim,
     peers,
     privacy,
     prompt_cost,
@@ -72,6 +73,7 @@ ON_REQUEST: Final[dict[str, Callable[[Place], Iterator[Figure]]]] = {
     "ide": editor_link.figures,
     "next": next_notes.guesses,
     "proxy": proxy.figures,
+    "publishers.neovim": neovim.figures,
     "search": search.search,
 }
 """The same, for what needs package registries or minutes: measured only when asked for by its name."""
