@@ -1,6 +1,6 @@
 /** What an editor gives the publisher, and what it gets from it. */
 
-import type { Pause } from "../api.js";
+import type { Pause, Selection } from "../api.js";
 import type { SnapshotParams } from "../types.generated.js";
 
 /** How the user came to a note. */
@@ -53,8 +53,11 @@ export interface VaultStatus {
   readonly id: string;
   readonly path: string;
   readonly active: string | null;
+  /** Whether the user is in this window, with a note of this vault. */
+  readonly focused: boolean;
   readonly tabs: readonly string[];
   readonly pins: readonly string[];
+  readonly selection: Selection | null;
 }
 
 export interface DaemonStatus {

@@ -148,8 +148,8 @@ export class Daemon implements Taker {
       ...(this.#problem === undefined ? {} : { problem: this.#problem }),
       ...(paused === undefined ? {} : { paused }),
       vaults: this.places.map(({ vaultId, root }) => {
-        const { active, tabs, pins } = this.#shown.get(vaultId) ?? emptyView();
-        return { id: vaultId, path: root, active, tabs: tabs.map(({ note }) => note), pins };
+        const { tabs, ...view } = this.#shown.get(vaultId) ?? emptyView();
+        return { id: vaultId, path: root, ...view, tabs: tabs.map(({ note }) => note) };
       }),
     };
   }

@@ -42,6 +42,7 @@ export class Publisher {
   /** That the user came back, and no view was told since. */
   #cameBack = false;
   #isStopped = false;
+  #stopped: Promise<void> | undefined;
   #isTold = false;
   #told: PublisherStatus | undefined;
   #waiters: (() => void)[] = [];
@@ -120,7 +121,12 @@ export class Publisher {
   }
 
   /** Takes the view back and ends; within a second, whatever the daemons do. */
-  async stop(): Promise<void> {
+  stop(): Promise<void> {
+    this.#stopped ??= this.#stop();
+    return this.#stopped;
+  }
+
+  async #stop(): Promise<void> {
     this.#isStopped = true;
     clearTimeout(this.#timer);
     this.#timer = undefined;
