@@ -67,6 +67,13 @@ def test_it_has_no_network_beyond_a_socket_on_this_machine(dist: Path) -> None:
     assert not {"node:http", "node:https", "node:dgram", "node:tls", "node:http2"} & wanted
 
 
+def test_the_zip_holds_what_obsidian_asks_for_and_the_licences(dist: Path) -> None:
+    makefile = (obsidian.ROOT / "Makefile").read_text()
+    (names,) = re.findall(r"^OBSIDIAN = \$\(addprefix clients/obsidian/dist/,(.*)\)$", makefile, re.MULTILINE)
+    assert {"main.js", "manifest.json", "styles.css", "LICENSE", "THIRD_PARTY.md"} == set(names.split())
+    assert all((dist / name).stat().st_size > 0 for name in names.split())
+
+
 def test_what_is_bundled_is_listed_with_its_licence(dist: Path) -> None:
     listed = (dist / "THIRD_PARTY.md").read_text()
     assert "Nothing else is bundled." in listed
