@@ -22,6 +22,7 @@ from . import (
     prompt_load,
     proxy,
     publish,
+    publishers,
     recording,
     replay,
     scale,
@@ -70,6 +71,7 @@ ON_REQUEST: Final[dict[str, Callable[[Place], Iterator[Figure]]]] = {
     "hooks": hooks.figures,
     "next": next_notes.guesses,
     "proxy": proxy.figures,
+    "publishers": publishers.figures,
     "search": search.search,
 }
 """The same, for what needs package registries or minutes: measured only when asked for by its name."""
