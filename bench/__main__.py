@@ -24,6 +24,7 @@ from . import (
     prompt_load,
     proxy,
     publish,
+    publishers,
     recording,
     replay,
     scale,
@@ -74,6 +75,7 @@ ON_REQUEST: Final[dict[str, Callable[[Place], Iterator[Figure]]]] = {
     "next": next_notes.guesses,
     "proxy": proxy.figures,
     "publishers.neovim": neovim.figures,
+    "publishers": publishers.figures,
     "search": search.search,
 }
 """The same, for what needs package registries or minutes: measured only when asked for by its name."""

@@ -1,8 +1,10 @@
 """The editors that publish, each behind its driver; every one goes through tests/clients/publishers."""
 
 from support.publishers.neovim import Neovim
+from support.publishers.obsidian import Obsidian
 from support.publishers.protocol import PublishingEditor
 
 EDITORS: dict[str, type[PublishingEditor]] = {
     "neovim": Neovim,
+    "obsidian": Obsidian,
 }
