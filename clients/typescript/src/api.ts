@@ -31,6 +31,8 @@ export type ConnectionState = "connected" | "reconnecting" | "closed";
 export interface ConnectOptions extends Target {
   /** What the daemon calls this client, 1 to 64 characters: the source of its events. Default: `typescript`. */
   readonly name?: string | undefined;
+  /** The source of its events, 1 to 64 characters, where it is another one. Default: `name`. */
+  readonly source?: string | undefined;
   /** For connecting, and for each answer. Default: 10,000. */
   readonly timeoutMs?: number | undefined;
   /** Connects later if no daemon runs, instead of failing with NO_DAEMON. Default: false. */
@@ -64,6 +66,23 @@ export interface View {
   readonly tabs?: SnapshotParams["tabs"];
   /** Default: the current one. */
   readonly vault?: string;
+  /**
+   * Whether the user is in this UI; a view without the focus never takes the active note from another UI. Told to
+   * daemons with the capability `focus` only. Default: true.
+   */
+  readonly focused?: boolean;
+  /**
+   * The lines selected in the active note, from 1 on; null: nothing is selected. Told to daemons with the
+   * capability `focus` only. Default: not told.
+   */
+  readonly selection?: Selection | null;
+}
+
+/** Selected lines of a note, from 1 on. */
+export interface Selection {
+  readonly startLine: number;
+  readonly endLine: number;
+  readonly text?: string;
 }
 
 /** What became of one action. */

@@ -51,6 +51,7 @@ export class Client {
   readonly context: Context = new Context((method, params) => this.request(method, params));
   readonly #options: ConnectOptions;
   readonly #name: string;
+  readonly #source: string;
   readonly #timeoutMs: number;
   readonly #outbox: Outbox;
   /** One for each vault that was shown; the empty name stands for the current one. */
@@ -69,10 +70,13 @@ export class Client {
   constructor(options: ConnectOptions) {
     this.#options = options;
     this.#name = options.name ?? "typescript";
-    if (this.#name.length < 1 || this.#name.length > limits.CLIENT_NAME_CHARS_MAX) {
-      throw new InvalidArgument(
-        `Expected a name of 1 to ${limits.CLIENT_NAME_CHARS_MAX} characters, got ${this.#name.length}.`,
-      );
+    this.#source = options.source ?? this.#name;
+    for (const name of [this.#name, this.#source]) {
+      if (name.length < 1 || name.length > limits.CLIENT_NAME_CHARS_MAX) {
+        throw new InvalidArgument(
+          `Expected a name of 1 to ${limits.CLIENT_NAME_CHARS_MAX} characters, got ${name.length}.`,
+        );
+      }
     }
     this.#pauses = new PauseState((paused) => this.#pausedIs(paused));
     this.#timeoutMs = options.timeoutMs ?? limits.TIMEOUT_MS;
@@ -106,7 +110,7 @@ export class Client {
    */
   async publish(actions: readonly Action[], options: { source?: string } = {}): Promise<readonly Receipt[]> {
     const named = actions.map((action) => (action.id ? action : { ...action, id: newId() }));
-    const params = { actions: named, source: options.source ?? this.#name };
+    const params = { actions: named, source: options.source ?? this.#source };
     const result = await this.#submit("workspaced/publish", params, true);
     return (result as MethodResults["workspaced/publish"]).events;
   }
@@ -125,9 +129,9 @@ export class Client {
     const vault = view.vault ?? "";
     let sender = this.#views.get(vault);
     if (sender === undefined) {
-      sender = new ViewSender(this.#name, (error) => this.#tell(error));
+      sender = new ViewSender(this.#source, (error) => this.#tell(error));
       this.#views.set(vault, sender);
-      if (this.#link !== undefined) void sender.attach(this.#link);
+      if (this.#link !== undefined) void sender.attach(this.#link, this.#knowsFocus);
     }
     return sender.show(view, options.again ?? false, this.#timeoutMs);
   }
@@ -296,10 +300,14 @@ export class Client {
     this.#followPauses();
     link.onNotice = (notice) => this.#routes.get(String(notice.params["subscription"]))?.take(notice);
     for (const subscription of [...this.#subscriptions]) subscription.attach(link);
-    const shown = [...this.#views.values()].map((view) => view.attach(link));
+    const shown = [...this.#views.values()].map((view) => view.attach(link, this.#knowsFocus));
     if (shown.length === 0) this.#outbox.attach(link);
     else void Promise.all(shown).then(() => this.#attachOutbox(link));
     this.#connectionIs("connected");
+  }
+
+  get #knowsFocus(): boolean {
+    return this.#server?.capabilities?.includes("focus") ?? false;
   }
 
   /** Follows pauses from the daemon's greeting on; the subscription outlives the connection. */

@@ -37,6 +37,7 @@ export type {
   Published,
   Receipt,
   Recorded,
+  Selection,
   ServerInfo,
   Source,
   SubscribeOptions,

@@ -15,6 +15,9 @@ import { type Link, LinkLost } from "./link.js";
 import type { Receipt, View } from "./api.js";
 import type { SnapshotParams } from "./types.generated.js";
 
+/** What of a view goes into a snapshot; older daemons refuse the last two. */
+type Shown = SnapshotParams & Pick<View, "focused" | "selection">;
+
 interface Waiter {
   readonly version: number;
   readonly timer: NodeJS.Timeout;
@@ -26,10 +29,11 @@ export class ViewSender {
   readonly #source: string;
   readonly #onUnheard: (error: WorkspacedError) => void;
   #link: Link | undefined;
-  #wanted: { readonly version: number; readonly params: SnapshotParams } | undefined;
+  #wanted: { readonly version: number; readonly params: Shown } | undefined;
   /** What the daemon took last, on this connection. */
-  #taken: { readonly version: number; readonly params: SnapshotParams } | undefined;
+  #taken: { readonly version: number; readonly params: Shown } | undefined;
   #refused = 0;
+  #knowsFocus = false;
   #again = false;
   #sending = false;
   #scheduled = false;
@@ -50,13 +54,15 @@ export class ViewSender {
    * @param again sends it even if it is the same as before.
    */
   show(view: View, again: boolean, timeoutMs: number): Promise<readonly Receipt[]> {
-    const { active, pins = [], tabs = [], vault } = view;
-    const params: SnapshotParams = structuredClone({
+    const { active, pins = [], tabs = [], vault, focused, selection } = view;
+    const params: Shown = structuredClone({
       source: this.#source,
       active,
       pins,
       tabs,
       ...(vault === undefined ? {} : { vault }),
+      ...(focused === undefined ? {} : { focused }),
+      ...(selection === undefined ? {} : { selection }),
     });
     const version = (this.#wanted?.version ?? 0) + 1;
     this.#wanted = { version, params };
@@ -71,8 +77,9 @@ export class ViewSender {
   }
 
   /** Sends the view over a new connection; settles once it was answered, also by a refusal. */
-  attach(link: Link): Promise<void> {
+  attach(link: Link, knowsFocus: boolean): Promise<void> {
     this.#link = link;
+    this.#knowsFocus = knowsFocus;
     this.#taken = undefined;
     this.#refused = 0;
     return new Promise((resolve) => {
@@ -109,17 +116,18 @@ export class ViewSender {
   #flush(): void {
     const [link, wanted] = [this.#link, this.#wanted];
     if (!link?.isOpen || wanted === undefined || this.#sending || wanted.version === this.#refused) return;
-    if (this.#taken !== undefined && !this.#again && isDeepStrictEqual(this.#taken.params, wanted.params)) {
+    const params = this.#knowsFocus ? wanted.params : withoutFocus(wanted.params);
+    if (this.#taken !== undefined && !this.#again && isDeepStrictEqual(this.#taken.params, params)) {
       this.#settle(wanted.version, (waiter) => waiter.resolve([]));
       return;
     }
     this.#sending = true;
     this.#again = false;
     const answered = this.#onAnswer;
-    link.request("workspaced/snapshot", wanted.params, (error, result) => {
+    link.request("workspaced/snapshot", params, (error, result) => {
       this.#sending = false;
       if (error === undefined) {
-        this.#taken = link === this.#link ? wanted : undefined;
+        this.#taken = link === this.#link ? { version: wanted.version, params } : undefined;
         const { events } = result as { events: readonly Receipt[] };
         this.#settle(wanted.version, (waiter) => waiter.resolve(events));
         this.#flush();
@@ -163,4 +171,8 @@ export class ViewSender {
     }
     return settled.length;
   }
+}
+
+function withoutFocus({ focused: _focused, selection: _selection, ...params }: Shown): Shown {
+  return params;
 }

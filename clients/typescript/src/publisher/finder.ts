@@ -1,0 +1,92 @@
+/** Looks for daemons that serve what is open: at once when something new is, then with growing pauses. */
+
+import { homedir } from "node:os";
+
+import { type DaemonRecord, runningDaemons } from "../discovery.js";
+import { PATHS_MAX, RETRY_FIRST_MS, RETRY_MAX_MS } from "./limits.js";
+import { nearest } from "./paths.js";
+
+export class Finder {
+  readonly #socket: string | undefined;
+  readonly #connect: (socket: string) => void;
+  readonly #onLooked: () => void;
+  /** Real paths that were looked for. */
+  readonly #sought = new Set<string>();
+  #wanted: readonly string[] = [];
+  #owed: readonly string[] = [];
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #isLooking = false;
+  #isStopped = false;
+  #pauseMs = RETRY_FIRST_MS;
+
+  /**
+   * @param socket of the only daemon that is meant.
+   * @param onLooked called after every look, whatever was found: `seek` then decides about the next one.
+   */
+  constructor(socket: string | undefined, connect: (socket: string) => void, onLooked: () => void) {
+    const named = socket || process.env["WORKSPACED_SOCKET"] || undefined;
+    this.#socket = named?.replace(/^~(?=\/)/, homedir());
+    this.#connect = connect;
+    this.#onLooked = onLooked;
+  }
+
+  /** Whether it looks at this moment. */
+  get isLooking(): boolean {
+    return this.#isLooking;
+  }
+
+  /**
+   * @param wanted the real paths of all that is open.
+   * @param unserved whether some of it has no connected daemon.
+   * @param owed sockets of daemons that are not connected and still show something of this editor.
+   */
+  seek(wanted: readonly string[], unserved: boolean, owed: readonly string[]): void {
+    this.#wanted = wanted;
+    this.#owed = owed;
+    if (wanted.some((path) => !this.#sought.has(path))) {
+      this.again();
+      void this.#find();
+    } else if ((unserved || owed.length > 0) && this.#timer === undefined && !this.#isLooking) {
+      this.#timer = setTimeout(() => void this.#find(), this.#pauseMs);
+    } else if (!unserved && owed.length === 0) {
+      this.#stopTimer();
+    }
+  }
+
+  /** Begins with the first pause again. */
+  again(): void {
+    this.#pauseMs = RETRY_FIRST_MS;
+  }
+
+  stop(): void {
+    this.#isStopped = true;
+    this.#stopTimer();
+  }
+
+  #stopTimer(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+  }
+
+  async #find(): Promise<void> {
+    this.#stopTimer();
+    if (this.#isLooking || this.#isStopped) return;
+    this.#pauseMs = Math.min(this.#pauseMs * 2, RETRY_MAX_MS);
+    if (this.#sought.size > PATHS_MAX) this.#sought.clear();
+    for (const path of this.#wanted) this.#sought.add(path);
+    this.#isLooking = true;
+    const found = await this.#sockets(this.#wanted).catch(() => []);
+    this.#isLooking = false;
+    if (this.#isStopped) return;
+    for (const socket of new Set([...found, ...this.#owed])) this.#connect(socket);
+    this.#onLooked();
+  }
+
+  async #sockets(wanted: readonly string[]): Promise<string[]> {
+    if (this.#socket !== undefined) return [this.#socket];
+    const places = (await runningDaemons()).flatMap((record: DaemonRecord) =>
+      record.vaults.map((root) => ({ root, socket: record.socket })),
+    );
+    return wanted.flatMap((path) => nearest(places, path)?.place.socket ?? []);
+  }
+}
