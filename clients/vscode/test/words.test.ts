@@ -1,15 +1,25 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import type { DaemonStatus, PublisherStatus } from "workspaced-client/publisher";
+import type { DaemonStatus, PublisherStatus, VaultStatus } from "workspaced-client/publisher";
 
 import { conditionOf, hoverOf, toldOf } from "../src/words.js";
 
+const vault = (more: Partial<VaultStatus>): VaultStatus => ({
+  id: "notes",
+  path: "/work/notes",
+  active: null,
+  focused: true,
+  tabs: [],
+  pins: [],
+  selection: null,
+  ...more,
+});
 const daemon = (more: Partial<DaemonStatus> = {}): DaemonStatus => ({
   socket: "/run/w.sock",
   state: "connected",
   version: "9.9.9",
-  vaults: [{ id: "notes", path: "/work/notes", active: "Plan.md", tabs: ["Plan.md", "Idea.md"], pins: ["Home.md"] }],
+  vaults: [vault({ active: "Plan.md", tabs: ["Plan.md", "Idea.md"], pins: ["Home.md"] })],
   ...more,
 });
 const status = (more: Partial<PublisherStatus> = {}): PublisherStatus => ({
@@ -50,7 +60,7 @@ test("without a daemon the hover says the next step", () => {
 });
 
 test("a name with backticks does not end its code in the hover", () => {
-  const vaults = [{ id: "n", path: "/v", active: "a`[x](command:y)`.md", tabs: [], pins: [] }];
+  const vaults = [vault({ active: "a`[x](command:y)`.md" })];
   assert.ok(hoverOf(status({ daemons: [daemon({ vaults })] }), nobody).includes("`a'[x](command:y)'.md`"));
 });
 

@@ -2,7 +2,9 @@
 
 from support.publishers.neovim import Neovim
 from support.publishers.protocol import PublishingEditor
+from support.publishers.vscode import VSCode
 
 EDITORS: dict[str, type[PublishingEditor]] = {
     "neovim": Neovim,
+    "vscode": VSCode,
 }
