@@ -64,12 +64,14 @@ EVERY ?= 2
 faults: $(VENV)/.dev
 	@$(BIN)/python tests/faults_by_hand.py --every $(EVERY)
 
-# The packages in dist/: wheel, source distribution, npm tarball (needs Node 20 and npm). REPOSITORY_URL=... makes the
+# The packages in dist/: wheel, source distribution, npm tarball, extension of VS Code (needs Node 20 and npm). REPOSITORY_URL=... makes the
 # README's links absolute.
 dist: $(VENV)/.dev
 	rm -rf dist
 	$(BIN)/python -m build --no-isolation --outdir dist .
 	cd clients/typescript && npm install --no-audit --no-fund --silent && npm pack --silent --pack-destination "$(CURDIR)/dist"
+	cd clients/vscode && npm install --no-package-lock --ignore-scripts --no-audit --no-fund --silent && node scripts/build.js && \
+	  node scripts/package.js "$(CURDIR)/dist"
 
 schemas: $(VENV)/.dev
 	$(BIN)/workspaced schema --write schemas

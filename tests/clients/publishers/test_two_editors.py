@@ -6,12 +6,16 @@ from typing import NamedTuple
 
 import pytest
 from support.daemon import Factory
-from support.publishers import EDITORS
+from support.publishers import EDITORS, SLOW
 from support.publishers.desk import Desk, shown
 from support.publishers.protocol import PublishingEditor
 
 SOON = {"WORKSPACED_PUBLISHER_GRACE_S": "0.05"}
-PAIRS = list(product(EDITORS, repeat=2))
+PAIRS = [
+    pytest.param(pair, id="+".join(pair), marks=[pytest.mark.thorough] if SLOW & {*pair} else [])
+    for pair in product(EDITORS, repeat=2)
+    if not SLOW & {*pair} or {*pair} <= SLOW | {"neovim"}  # a slow editor meets itself, and one that is fast
+]
 
 
 class Pair(NamedTuple):
@@ -22,7 +26,7 @@ class Pair(NamedTuple):
     second: PublishingEditor
 
 
-@pytest.fixture(params=PAIRS, ids=lambda pair: "+".join(pair))
+@pytest.fixture(params=PAIRS)
 def pair(request: pytest.FixtureRequest, daemon: Factory) -> Iterator[Callable[..., Pair]]:
     """`pair(*needs)`: the first shows a.md, the second, which has the focus, b.md."""
     kinds = [EDITORS[name] for name in request.param]

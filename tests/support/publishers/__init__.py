@@ -8,3 +8,6 @@ EDITORS: dict[str, type[PublishingEditor]] = {
     "neovim": Neovim,
     "vscode": VSCode,
 }
+
+SLOW = frozenset({"vscode"})
+"""Of them: a window takes seconds to open, so they are thorough."""

@@ -8,7 +8,10 @@ from typing import Any, ClassVar, Self
 from support.publishers.protocol import ABILITIES
 from support.vscode_host import MISSING, Window
 
-TABS = "const tabsOf = (path) => vscode.window.tabGroups.all.flatMap((group) => group.tabs).filter((tab) => tab.input?.uri?.fsPath === path);"
+TABS = """
+const tabs = () => vscode.window.tabGroups.all.flatMap((group) => group.tabs);
+const tabsOf = (path) => tabs().filter((tab) => tab.input?.uri?.fsPath === path);
+"""
 IN_FRONT = "const front = () => vscode.window.tabGroups.activeTabGroup.activeTab?.input?.uri?.fsPath;"
 OPEN = (
     IN_FRONT
@@ -96,13 +99,14 @@ await until(() => told().daemons.every(({ paused }) => !paused));
 
 
 class VSCode:
-    """Implements `PublishingEditor`: a window of code-server in a browser. Files open in the group's preview tab, as
-    they do by a click, so that one takes the place of the one before."""
+    """Implements `PublishingEditor`: a window of code-server in a browser.
+
+    Files open in the group's preview tab, as they do by a click, so that one takes the place of the one before.
+    """
 
     can: ClassVar[frozenset[str]] = ABILITIES - {"tabs"}
     lasting: ClassVar[str] = "vscode"
     missing: ClassVar[str | None] = MISSING
-    is_slow: ClassVar[bool] = True
 
     def __init__(self, home: Path, cwd: Path, env: dict[str, str], vault: Path) -> None:
         self._window = Window([vault], {**env, "HOME": str(home)})
