@@ -30,6 +30,7 @@ from . import (
     silent,
     tools,
     vault,
+    vscode,
 )
 from . import next as next_notes
 from .daemon import Place, place
@@ -71,6 +72,7 @@ ON_REQUEST: Final[dict[str, Callable[[Place], Iterator[Figure]]]] = {
     "next": next_notes.guesses,
     "proxy": proxy.figures,
     "search": search.search,
+    "vscode": vscode.figures,
 }
 """The same, for what needs package registries or minutes: measured only when asked for by its name."""
 
