@@ -64,14 +64,17 @@ EVERY ?= 2
 faults: $(VENV)/.dev
 	@$(BIN)/python tests/faults_by_hand.py --every $(EVERY)
 
-# The packages in dist/: wheel, source distribution, npm tarball, extension of VS Code (needs Node 20 and npm). REPOSITORY_URL=... makes the
-# README's links absolute.
+# The packages in dist/: wheel, source distribution, npm tarball, VS Code extension, Obsidian plugin (needs Node 20 and
+# npm). REPOSITORY_URL=... makes the README's links absolute.
+OBSIDIAN = $(addprefix clients/obsidian/dist/,main.js manifest.json styles.css LICENSE THIRD_PARTY.md)
 dist: $(VENV)/.dev
 	rm -rf dist
 	$(BIN)/python -m build --no-isolation --outdir dist .
 	cd clients/typescript && npm install --no-audit --no-fund --silent && npm pack --silent --pack-destination "$(CURDIR)/dist"
 	cd clients/vscode && npm install --no-package-lock --ignore-scripts --no-audit --no-fund --silent && node scripts/build.js && \
 	  node scripts/package.js "$(CURDIR)/dist"
+	cd clients/obsidian && npm install --no-audit --no-fund --silent && npm run --silent build
+	$(BIN)/python -m zipfile -c dist/workspaced-obsidian-$$(node -p "require('./clients/obsidian/manifest.json').version").zip $(OBSIDIAN)
 
 schemas: $(VENV)/.dev
 	$(BIN)/workspaced schema --write schemas

@@ -1,10 +1,11 @@
 """The pictures of README and docs, each once for light and once for dark themes.
 
-    python docs/generator/pictures.py               writes the overview
+    python docs/generator/pictures.py               writes the drawings
     python docs/generator/pictures.py --record      also runs `workspaced demo` and records its terminal
 
-The overview is the template overview.svg with a palette filled in. The recording is a real run in a pseudo
-terminal; the pictures show its lines one after another, paced for a reader, in a window that scrolls.
+A drawing is a template beside this file, such as overview.svg, with a palette filled in. The recording is a real
+run in a pseudo terminal; the pictures show its lines one after another, paced for a reader, in a window that
+scrolls.
 """
 
 import argparse
@@ -59,14 +60,14 @@ END_S: Final = 6.0
 _SGR: Final = re.compile(r"\x1b\[([\d;]*)m")
 
 
-def write_overview() -> None:
-    """Fills each palette into the template."""
-    template = (HERE / "overview.svg").read_text()
-    for theme, palette in PALETTES.items():
-        filled = template
-        for name, colour in palette.items():
-            filled = filled.replace(f"{{{{{name}}}}}", colour)
-        (IMAGES / f"overview-{theme}.svg").write_text(filled)
+def write_drawings() -> None:
+    """Fills each palette into each template."""
+    for template in sorted(HERE.glob("*.svg")):
+        for theme, palette in PALETTES.items():
+            filled = template.read_text()
+            for name, colour in palette.items():
+                filled = filled.replace(f"{{{{{name}}}}}", colour)
+            (IMAGES / f"{template.stem}-{theme}.svg").write_text(filled)
 
 
 def recorded(command: list[str]) -> list[str]:
@@ -182,7 +183,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Write the pictures of README and docs.")
     parser.add_argument("--record", action="store_true", help="also run `workspaced demo` and record it")
     options = parser.parse_args()
-    write_overview()
+    write_drawings()
     if options.record:
         lines = ["$ make demo", *recorded([sys.executable, "-m", "workspaced", "demo"])]
         for theme in PALETTES:

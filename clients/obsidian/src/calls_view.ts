@@ -46,7 +46,8 @@ export class CallsView extends ItemView {
     for (const { seq, time, caller, what, ok, size } of calls) {
       const item = list.createEl("li", { cls: ok ? "workspaced-call" : "workspaced-call workspaced-problem" });
       item.createEl("span", { text: what, cls: "workspaced-call-what" });
-      item.createEl("span", { text: `${caller}, ${when(time)}, ${ok ? size : "refused"}`, cls: "workspaced-call-by" });
+      const by = `${caller}, ${when(time)}, ${ok ? size : "refused"}`;
+      item.createEl("span", { text: by, cls: "workspaced-call-by" });
       item.setAttr("aria-label", `workspaced calls show ${seq}`);
     }
   }

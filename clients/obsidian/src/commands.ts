@@ -20,6 +20,8 @@ export interface Commanded {
   connectAgent(): void;
 }
 
+type Tell = (publisher: Publisher) => Promise<readonly Outcome[]>;
+
 export function addCommands(plugin: Plugin, commanded: Commanded): void {
   const onNote = (id: "pin" | "unpin", name: string, verb: string): void => {
     plugin.addCommand({
@@ -33,8 +35,10 @@ export function addCommands(plugin: Plugin, commanded: Commanded): void {
       },
     });
   };
-  const add = (id: string, name: string, callback: () => void): void => void plugin.addCommand({ id, name, callback });
-  const toAll = (id: string, name: string, verb: string, tell: (to: Publisher) => Promise<readonly Outcome[]>): void =>
+  const add = (id: string, name: string, callback: () => void): void => {
+    plugin.addCommand({ id, name, callback });
+  };
+  const toAll = (id: string, name: string, verb: string, tell: Tell): void =>
     add(id, name, () => {
       const publisher = commanded.publisher();
       if (publisher !== undefined) void tell(publisher).then((outcomes) => say(verb, outcomes));

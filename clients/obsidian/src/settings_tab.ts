@@ -4,6 +4,11 @@ import { type App, type Plugin, PluginSettingTab, Setting } from "obsidian";
 
 import type { Preferences } from "./preferences.js";
 
+const SOCKET =
+  "Empty: each daemon that serves the folder of an open note. In a sandbox (Flatpak, Snap): a path that the " +
+  "sandbox sees too, as given to workspaced serve --socket.";
+const PROGRAM = "The path of workspaced; needed to start the daemon and to connect agents.";
+
 export interface Settled {
   readonly preferences: Preferences;
   /** Keeps the preferences and goes by them. */
@@ -21,9 +26,8 @@ export class SettingsTab extends PluginSettingTab {
 
   override display(): void {
     this.containerEl.empty();
-    const socket = "Empty: each daemon that serves the folder of an open note. In a sandbox (Flatpak, Snap): a path that the sandbox sees too, as given to workspaced serve --socket.";
-    this.#text("Socket", socket, "socket", "");
-    this.#text("Program", "The path of workspaced; needed to start the daemon and to connect agents.", "command", "workspaced");
+    this.#text("Socket", SOCKET, "socket", "");
+    this.#text("Program", PROGRAM, "command", "workspaced");
     this.#toggle("Start the daemon", "Where none serves this vault, once a note is open.", "startDaemon");
     this.#toggle("Share the selection", "Tell daemons which lines are selected, with their text.", "shareSelection");
     new Setting(this.containerEl)

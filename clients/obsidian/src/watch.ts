@@ -12,7 +12,7 @@ export interface Watcher {
 }
 
 /**
- * Watches for as long as the plugin is loaded. Call it once the layout is ready: the vault tells of every file before.
+ * Watches for as long as the plugin is loaded. Call it once the layout is ready.
  *
  * @param leaves all that there are at this moment.
  */

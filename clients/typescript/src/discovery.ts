@@ -45,6 +45,11 @@ export async function runningDaemons(): Promise<DaemonRecord[]> {
     .sort((a, b) => order(a.workspace, b.workspace) || order(a.socket, b.socket));
 }
 
+/** Every daemon that has a record, also one that has ended without removing it; none of them is connected to. */
+export async function recordedDaemons(): Promise<DaemonRecord[]> {
+  return (await readRecords()).map(({ record }) => record);
+}
+
 /**
  * The socket of the daemon that is meant.
  *

@@ -15,9 +15,6 @@ import { type Link, LinkLost } from "./link.js";
 import type { Receipt, View } from "./api.js";
 import type { SnapshotParams } from "./types.generated.js";
 
-/** What of a view goes into a snapshot; older daemons refuse the last two. */
-type Shown = SnapshotParams & Pick<View, "focused" | "selection">;
-
 interface Waiter {
   readonly version: number;
   readonly timer: NodeJS.Timeout;
@@ -29,9 +26,9 @@ export class ViewSender {
   readonly #source: string;
   readonly #onUnheard: (error: WorkspacedError) => void;
   #link: Link | undefined;
-  #wanted: { readonly version: number; readonly params: Shown } | undefined;
+  #wanted: { readonly version: number; readonly params: SnapshotParams } | undefined;
   /** What the daemon took last, on this connection. */
-  #taken: { readonly version: number; readonly params: Shown } | undefined;
+  #taken: { readonly version: number; readonly params: SnapshotParams } | undefined;
   #refused = 0;
   #knowsFocus = false;
   #again = false;
@@ -55,7 +52,7 @@ export class ViewSender {
    */
   show(view: View, again: boolean, timeoutMs: number): Promise<readonly Receipt[]> {
     const { active, pins = [], tabs = [], vault, focused, selection } = view;
-    const params: Shown = structuredClone({
+    const params: SnapshotParams = structuredClone({
       source: this.#source,
       active,
       pins,
@@ -173,6 +170,7 @@ export class ViewSender {
   }
 }
 
-function withoutFocus({ focused: _focused, selection: _selection, ...params }: Shown): Shown {
+/** Older daemons refuse what they do not know. */
+function withoutFocus({ focused: _focused, selection: _selection, ...params }: SnapshotParams): SnapshotParams {
   return params;
 }

@@ -183,6 +183,21 @@ test("each note goes to the nearest daemon above it, and what is outside every v
   assert.deepEqual(editor.publisher.status().unserved, [elsewhere]);
 });
 
+test("a record of a daemon that is gone keeps nobody from the next one above", async () => {
+  const root = realpathSync(directory());
+  const inner = join(root, "in");
+  mkdirSync(inner);
+  const [gone, there] = [await Fake.start(), await Fake.start(serving(root))];
+  recordOf(gone, inner);
+  recordOf(there, root);
+  gone.stop();
+  const editor = new Editor();
+  editor.show({ active: join(inner, "a.md") });
+  await editor.until(isConnected);
+  await editor.publisher.settled();
+  assert.equal(there.params("workspaced/snapshot")[0]?.["active"], "in/a.md");
+});
+
 test("a note that was left for another vault's stays active there while it is open, without the focus", async () => {
   const [one, two] = [realpathSync(directory()), realpathSync(directory())];
   const [first, second] = [await Fake.start(serving(one, ["focus"])), await Fake.start(serving(two, ["focus"]))];

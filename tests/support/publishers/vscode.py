@@ -104,7 +104,7 @@ class VSCode:
     Files open in the group's preview tab, as they do by a click, so that one takes the place of the one before.
     """
 
-    can: ClassVar[frozenset[str]] = ABILITIES - {"tabs"}
+    can: ClassVar[frozenset[str]] = ABILITIES - {"bytes", "tabs"}
     lasting: ClassVar[str] = "vscode"
     missing: ClassVar[str | None] = MISSING
 

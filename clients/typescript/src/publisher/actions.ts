@@ -3,7 +3,7 @@
 import { newId } from "../ids.js";
 import type { Action } from "../types.generated.js";
 import type { Outcome } from "./api.js";
-import { ACTIONS_MAX, RENAMED_NOTES_MAX } from "./limits.js";
+import { ACTIONS_MAX, PATHS_WAIT_MS, RENAMED_NOTES_MAX } from "./limits.js";
 import { nearest, noteIn, notesBelow, type RealPaths } from "./paths.js";
 import type { Place } from "./sight.js";
 
@@ -26,6 +26,7 @@ interface Waiting {
   realTo: string | null | undefined;
   /** By the path below the folder, or "" for the file itself. */
   readonly ids: Map<string, string>;
+  readonly at: number;
   isSent: boolean;
 }
 
@@ -47,6 +48,11 @@ export class Actions {
   /** Whether it is not known yet what some action concerns. */
   get isBusy(): boolean {
     return this.#waiting.some((each) => each.below === undefined);
+  }
+
+  /** As of `RealPaths`. */
+  get isWorthWaiting(): boolean {
+    return this.#waiting.some(({ below, at }) => below === undefined && performance.now() - at < PATHS_WAIT_MS);
   }
 
   /** Whether a daemon has some and did not answer. */
@@ -77,6 +83,7 @@ export class Actions {
         real: real ?? undefined,
         realTo: undefined,
         ids: new Map(),
+        at: performance.now(),
         isSent: false,
       };
       this.#waiting.push(made);
@@ -103,7 +110,7 @@ export class Actions {
   /** Gives each action, in their order, to the daemon that serves its note. */
   handOn(places: readonly Place<Taker>[]): void {
     for (const each of [...this.#waiting]) {
-      const isLocated = each.real && (each.to === undefined || each.realTo !== undefined);
+      const isLocated = each.below !== undefined && each.real && (each.to === undefined || each.realTo !== undefined);
       if (!each.isSent && isLocated) this.#give(each, places);
     }
   }

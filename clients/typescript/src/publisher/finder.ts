@@ -2,14 +2,27 @@
 
 import { homedir } from "node:os";
 
-import { type DaemonRecord, runningDaemons } from "../discovery.js";
+import { recordedDaemons } from "../discovery.js";
 import { PATHS_MAX, RETRY_FIRST_MS, RETRY_MAX_MS } from "./limits.js";
 import { nearest } from "./paths.js";
 
+export interface Seeker {
+  /** Connects, if it is not connected. */
+  connect(socket: string): void;
+  /** Whether the last connection could not be made, or broke. */
+  isLost(socket: string): boolean;
+  /** Called after every look, whatever was found: `seek` then decides about the next one. */
+  looked(): void;
+}
+
+interface Served {
+  readonly root: string;
+  readonly socket: string;
+}
+
 export class Finder {
   readonly #socket: string | undefined;
-  readonly #connect: (socket: string) => void;
-  readonly #onLooked: () => void;
+  readonly #seeker: Seeker;
   /** Real paths that were looked for. */
   readonly #sought = new Set<string>();
   #wanted: readonly string[] = [];
@@ -19,15 +32,11 @@ export class Finder {
   #isStopped = false;
   #pauseMs = RETRY_FIRST_MS;
 
-  /**
-   * @param socket of the only daemon that is meant.
-   * @param onLooked called after every look, whatever was found: `seek` then decides about the next one.
-   */
-  constructor(socket: string | undefined, connect: (socket: string) => void, onLooked: () => void) {
+  /** @param socket of the only daemon that is meant. */
+  constructor(socket: string | undefined, seeker: Seeker) {
     const named = socket || process.env["WORKSPACED_SOCKET"] || undefined;
     this.#socket = named?.replace(/^~(?=\/)/, homedir());
-    this.#connect = connect;
-    this.#onLooked = onLooked;
+    this.#seeker = seeker;
   }
 
   /** Whether it looks at this moment. */
@@ -78,15 +87,26 @@ export class Finder {
     const found = await this.#sockets(this.#wanted).catch(() => []);
     this.#isLooking = false;
     if (this.#isStopped) return;
-    for (const socket of new Set([...found, ...this.#owed])) this.#connect(socket);
-    this.#onLooked();
+    for (const socket of new Set([...found, ...this.#owed])) this.#seeker.connect(socket);
+    this.#seeker.looked();
   }
 
   async #sockets(wanted: readonly string[]): Promise<string[]> {
     if (this.#socket !== undefined) return [this.#socket];
-    const places = (await runningDaemons()).flatMap((record: DaemonRecord) =>
-      record.vaults.map((root) => ({ root, socket: record.socket })),
-    );
-    return wanted.flatMap((path) => nearest(places, path)?.place.socket ?? []);
+    const records = await recordedDaemons();
+    const places = records.flatMap(({ vaults, socket }) => vaults.map((root) => ({ root, socket })));
+    return wanted.flatMap((path) => this.#above(places, path));
+  }
+
+  /**
+   * The daemon nearest above a path. A record is a hint: after one that could not be reached comes the next one; it
+   * is tried again all the same.
+   */
+  #above(places: readonly Served[], path: string): string[] {
+    const found = nearest(places, path)?.place.socket;
+    if (found === undefined) return [];
+    if (!this.#seeker.isLost(found)) return [found];
+    const others = places.filter(({ socket }) => socket !== found);
+    return [found, ...this.#above(others, path)];
   }
 }

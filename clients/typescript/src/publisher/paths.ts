@@ -3,14 +3,14 @@
 import { lstat, readdir, realpath } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 
-import { NAME_BYTES_MAX, NOTE_CHARS_MAX, PATHS_ASKED_MAX, PATHS_MAX } from "./limits.js";
+import { NAME_BYTES_MAX, NOTE_CHARS_MAX, PATHS_ASKED_MAX, PATHS_MAX, PATHS_WAIT_MS } from "./limits.js";
 
 export class RealPaths {
   readonly #onKnown: () => void;
   /** By path; null: it lies nowhere. */
   readonly #known = new Map<string, string | null>();
   /** Questions that are open, the first ones at the disk. What a forgotten one answers does not count. */
-  readonly #asked = new Map<string, object>();
+  readonly #asked = new Map<string, { readonly at: number }>();
   readonly #waiting: (() => Promise<void>)[] = [];
   #atDisk = 0;
 
@@ -19,9 +19,14 @@ export class RealPaths {
     this.#onKnown = onKnown;
   }
 
-  /** Whether some question is open; then a view would be made of half the truth. */
+  /** Whether some question is open. */
   get isBusy(): boolean {
     return this.#asked.size > 0;
+  }
+
+  /** Whether it is worth waiting: a view would be made of half the truth. A disk that hangs is not waited for. */
+  get isWorthWaiting(): boolean {
+    return [...this.#asked.values()].some(({ at }) => performance.now() - at < PATHS_WAIT_MS);
   }
 
   /** The real path of an absolute one; null: none; undefined: not known yet, `onKnown` is called once it is. */
@@ -47,7 +52,7 @@ export class RealPaths {
   }
 
   #ask(path: string): void {
-    const question = {};
+    const question = { at: performance.now() };
     this.#asked.set(path, question);
     this.#waiting.push(async () => {
       if (this.#asked.get(path) !== question) return;

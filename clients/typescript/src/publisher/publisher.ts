@@ -38,7 +38,7 @@ export class Publisher {
   #unserved: readonly string[] = [];
   #problem: string | undefined;
   #timer: ReturnType<typeof setTimeout> | undefined;
-  #busySince: number | undefined;
+  #heldBack: ReturnType<typeof setTimeout> | undefined;
   /** That the user came back, and no view was told since. */
   #cameBack = false;
   #isStopped = false;
@@ -49,11 +49,11 @@ export class Publisher {
 
   constructor(options: PublisherOptions) {
     this.#options = options;
-    this.#finder = new Finder(
-      options.socket,
-      (socket) => this.#connect(socket),
-      () => this.touch(),
-    );
+    this.#finder = new Finder(options.socket, {
+      connect: (socket) => this.#connect(socket),
+      isLost: (socket) => this.#daemons.get(socket)?.isLost ?? false,
+      looked: () => this.touch(),
+    });
     this.touch();
   }
 
@@ -129,6 +129,7 @@ export class Publisher {
   async #stop(): Promise<void> {
     this.#isStopped = true;
     clearTimeout(this.#timer);
+    clearTimeout(this.#heldBack);
     this.#timer = undefined;
     this.#selection.stop();
     this.#finder.stop();
@@ -158,31 +159,24 @@ export class Publisher {
   #tell(seen: EditorView, again: boolean): void {
     const view = located({ ...seen, selection: this.#selection.of(seen) }, this.#paths);
     this.#actions.locate();
-    if (this.#isHeldBack(again)) return; // the answer looks again
+    const isBack = again || this.#cameBack;
+    if (this.#isHeldBack(again)) return;
     const places = this.#places();
     this.#actions.handOn(places);
     this.#sight.remember(view);
     this.#seek(places, view);
     const views = this.#sight.views(places, view);
     for (const daemon of this.#ready()) {
-      daemon.show(views.get(daemon) ?? { views: new Map(), focus: undefined }, again || this.#cameBack);
+      daemon.show(views.get(daemon) ?? { views: new Map(), focus: undefined }, isBack);
     }
-    this.#cameBack = false;
   }
 
-  /** Whether to wait for the disk: never for longer than `PATHS_WAIT_MS`, it may hang. */
+  /** Whether to wait for the disk, which looks again once it answers, or after `PATHS_WAIT_MS`: it may hang. */
   #isHeldBack(again: boolean): boolean {
-    if (!this.#paths.isBusy && !this.#actions.isBusy) {
-      this.#busySince = undefined;
-      return false;
-    }
-    const now = performance.now();
-    if (this.#busySince === undefined) {
-      this.#busySince = now;
-      setTimeout(() => this.touch(), PATHS_WAIT_MS);
-    }
-    const isHeldBack = now - this.#busySince < PATHS_WAIT_MS;
-    if (isHeldBack) this.#cameBack ||= again;
+    const isHeldBack = this.#paths.isWorthWaiting || this.#actions.isWorthWaiting;
+    clearTimeout(this.#heldBack);
+    this.#heldBack = isHeldBack ? setTimeout(() => this.touch(), PATHS_WAIT_MS) : undefined;
+    this.#cameBack = isHeldBack && (this.#cameBack || again);
     return isHeldBack;
   }
 

@@ -1,6 +1,6 @@
 /**
  * From what the editor shows, by real paths, to what each vault is to see. Remembers which note was looked at last:
- * a daemon whose note was left for another daemon's keeps it as active for as long as it is open.
+ * a daemon whose note was left for one that it does not serve keeps it as active until it is closed.
  */
 
 import type { Selection } from "../api.js";
@@ -69,14 +69,24 @@ export function located(view: EditorView, paths: RealPaths): Located {
 }
 
 export class Sight {
-  /** The notes that were active and are still open, the latest last. */
-  #recent: string[] = [];
+  /** The notes that were active, the latest last, and whether they were open when last looked. */
+  #recent: { readonly path: string; readonly isOpen: boolean }[] = [];
+  #active: string | null = null;
 
-  /** Takes the next view. */
+  /**
+   * Takes the next view. A note that goes in the look in which another one comes to the front was replaced in its
+   * pane, and is still what was looked at last; one that goes otherwise was closed.
+   */
   remember({ active, tabs, pins }: Located): void {
     const open = new Set([...tabs.map((tab) => tab.path), ...pins]);
-    this.#recent = this.#recent.filter((path) => open.has(path) && path !== active).slice(1 - RECENT_MAX);
-    if (active !== null) this.#recent.push(active);
+    const cameToFront = active !== null && active !== this.#active;
+    const others = this.#recent.flatMap(({ path, isOpen }) => {
+      const isKept = open.has(path) || (isOpen ? cameToFront : active !== null);
+      return isKept && path !== active ? [{ path, isOpen: open.has(path) }] : [];
+    });
+    this.#recent = others.slice(1 - RECENT_MAX);
+    if (active !== null) this.#recent.push({ path: active, isOpen: true });
+    this.#active = active;
   }
 
   /** What each daemon is to see; one that is missing is to see nothing. */
@@ -86,7 +96,7 @@ export class Sight {
       const daemon = getOr(made, place.of, () => ({ views: new Map(), focus: undefined }));
       return [daemon, getOr(daemon.views, place.vaultId, () => emptyView())];
     };
-    for (const path of [...this.#recent].reverse()) {
+    for (const { path } of [...this.#recent].reverse()) {
       const found = nearest(places, path);
       if (found === undefined) continue;
       const [daemon, shown] = of(found.place);

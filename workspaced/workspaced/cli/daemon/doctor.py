@@ -21,6 +21,7 @@ from ...client.sync_client import SyncClient, connect
 from ...connecting.listing import connected
 from ...daemon.settings import Settings, config_file, load_settings
 from ...discovery.records import running
+from ...discovery.sandboxes import is_seen_by, sandboxes
 from ...errors import NoDaemon
 from ..shared.connection import daemon
 from ..shared.options import daemon_options, json_option
@@ -78,6 +79,7 @@ def examine(socket_path: str | None, workspace: str | None) -> Iterator[Finding]
     yield from _log(data)
     yield from _snapshots(data)
     yield from _socket(target.parent)
+    yield from _sandboxes(target)
     yield from _watches()
     for path in settings.vaults:
         if not path.is_dir():
@@ -195,6 +197,22 @@ def _socket(directory: Path) -> Iterator[Finding]:
         )
     else:
         yield Finding("ok", "socket", str(directory))
+
+
+def _sandboxes(socket: Path) -> Iterator[Finding]:
+    home = Path.home()
+    for each in sandboxes(home):
+        about, ran = "sandbox", f"{each.editor} ran as a {each.kind} ({each.traces})"
+        if is_seen_by(each, socket, home):
+            yield Finding("ok", about, f"{ran}; it sees {socket}, if its setting Socket names it")
+            continue
+        seen = home / "workspaced.sock"
+        yield Finding(
+            "warning",
+            about,
+            f"{ran}, which does not see {socket}",
+            f"workspaced serve --socket {seen}, and the same path in the setting Socket of its plugin",
+        )
 
 
 def _watches() -> Iterator[Finding]:

@@ -1,0 +1,108 @@
+"""The Obsidian plugin: it builds, follows Obsidian's rules for plugins, and its own tests pass on a real daemon.
+
+Obsidian itself cannot run here: the tests meet the plugin on a host of ours (clients/obsidian/test), and
+clients/obsidian/CHECKLIST.md is for a person with the real program.
+"""
+
+import json
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support import obsidian
+
+from workspaced import __version__
+
+SOURCES = sorted((obsidian.PLUGIN / "src").glob("*.ts"))
+
+pytestmark = pytest.mark.skipif(not obsidian.PLUGIN.is_dir(), reason="clients/ is not here")
+
+
+@pytest.fixture(scope="module")
+def dist() -> Path:
+    return obsidian.built()
+
+
+def test_its_version_is_ours_and_obsidian_knows_from_which_one_of_its_own() -> None:
+    manifest = json.loads((obsidian.PLUGIN / "manifest.json").read_text())
+    package = json.loads((obsidian.PLUGIN / "package.json").read_text())
+    versions = json.loads((obsidian.PLUGIN / "versions.json").read_text())
+    assert manifest["version"] == package["version"] == __version__
+    assert versions[__version__] == manifest["minAppVersion"]
+    assert manifest["isDesktopOnly"] is True
+
+
+def test_its_manifest_is_as_obsidian_asks() -> None:
+    manifest = json.loads((obsidian.PLUGIN / "manifest.json").read_text())
+    assert re.fullmatch(r"[a-z-]+", manifest["id"]) and "obsidian" not in manifest["id"]
+    assert len(manifest["description"]) <= 250 and manifest["description"].endswith(".")
+    assert "obsidian" not in manifest["description"].lower()
+
+
+@pytest.mark.parametrize(
+    "refused",
+    [
+        r"\binnerHTML|outerHTML|insertAdjacentHTML",
+        r"(?<![.#\w])app\.",
+        r"\bstyle\.|\.style\b|setCssStyles",
+        r"\bfetch\(|XMLHttpRequest|requestUrl|node:https?|WebSocket",
+        r"console\.(log|info|debug)",
+        r"detachLeavesOfType|loadIfDeferred",
+        r"\bas any\b|: any\b",
+    ],
+)
+def test_it_does_nothing_that_obsidians_guidelines_refuse(refused: str) -> None:
+    found = [f"{path.name}: {line}" for path in SOURCES for line in path.read_text().splitlines()]
+    assert SOURCES and [line for line in found if re.search(refused, line)] == []
+
+
+def test_it_has_no_network_beyond_a_socket_on_this_machine(dist: Path) -> None:
+    wanted = set(re.findall(r'require\("([^"]+)"\)', (dist / "main.js").read_text()))
+    assert "obsidian" in wanted
+    given = {"obsidian", "@codemirror/view", "@codemirror/state"}
+    modules = {name for name in wanted - given if not name.startswith("node:")}
+    assert modules == set(), "everything else is bundled"
+    assert not {"node:http", "node:https", "node:dgram", "node:tls", "node:http2"} & wanted
+
+
+def test_the_zip_holds_what_obsidian_asks_for_and_the_licences(dist: Path) -> None:
+    makefile = (obsidian.ROOT / "Makefile").read_text()
+    (names,) = re.findall(r"^OBSIDIAN = \$\(addprefix clients/obsidian/dist/,(.*)\)$", makefile, re.MULTILINE)
+    assert {"main.js", "manifest.json", "styles.css", "LICENSE", "THIRD_PARTY.md"} == set(names.split())
+    assert all((dist / name).stat().st_size > 0 for name in names.split())
+
+
+def test_what_is_bundled_is_listed_with_its_licence(dist: Path) -> None:
+    listed = (dist / "THIRD_PARTY.md").read_text()
+    assert "Nothing else is bundled." in listed
+    assert "node_modules/" not in (dist / "main.js").read_text()
+
+
+def test_a_bundled_package_without_a_licence_ends_the_build(dist: Path, tmp_path: Path) -> None:
+    package = tmp_path / "node_modules" / "kind"
+    package.mkdir(parents=True)
+    (package / "package.json").write_text('{"name": "kind", "version": "1.2.3", "license": "MIT"}')
+    script = "require('./scripts/licences.js').licences(process.argv[1], ['node_modules/kind/index.js'])"
+    refused = obsidian.run("node", "-e", script, str(tmp_path))
+    assert refused.returncode != 0 and "kind 1.2.3 is bundled and has no licence" in refused.stderr
+    (package / "LICENSE").write_text("Be kind.")
+    listed = obsidian.run("node", "-p", script, str(tmp_path))
+    assert "## kind 1.2.3 (MIT)" in listed.stdout and "Be kind." in listed.stdout
+
+
+@pytest.mark.thorough
+def test_its_types_fit_obsidians(dist: Path) -> None:
+    done = obsidian.run("npm", "run", "--silent", "types")
+    assert done.returncode == 0, done.stdout
+
+
+@pytest.mark.thorough
+def test_its_own_tests_pass_on_a_real_daemon(dist: Path, daemon: Any) -> None:
+    command = json.dumps([sys.executable, "-m", "workspaced"])
+    environment = {**daemon(start=False).env, "DAEMON_COMMAND": command}
+    tests = sorted(str(path) for path in (dist / "test").glob("*.test.js"))
+    done = obsidian.run("node", "--test", *tests, env=environment)
+    assert done.returncode == 0, done.stdout[-8_000:]
+    assert int(done.stdout.partition("\n# pass ")[2].split("\n")[0]) >= 19
