@@ -29,7 +29,7 @@ FLAGS = (
 
 
 class Page:
-    """One page, in a window of its own."""
+    """One page, a tab of the one window: what comes to the front takes the focus from the others."""
 
     def __init__(self, browser: "Browser", target: str, session: str) -> None:
         self._browser = browser
@@ -88,7 +88,7 @@ class Browser:
 
     def page(self) -> Page:
         """A new page in front of all others."""
-        made = self.call("Target.createTarget", {"url": "about:blank", "newWindow": True})["targetId"]
+        made = self.call("Target.createTarget", {"url": "about:blank"})["targetId"]
         return Page(
             self, made, self.call("Target.attachToTarget", {"targetId": made, "flatten": True})["sessionId"]
         )

@@ -10,12 +10,24 @@ from support.publishers import EDITORS, SLOW
 from support.publishers.desk import Desk, shown
 from support.publishers.protocol import PublishingEditor
 
+from workspaced import SyncClient
+
 SOON = {"WORKSPACED_PUBLISHER_GRACE_S": "0.05"}
+
+
+def thorough(*names: str) -> list[pytest.MarkDecorator]:
+    """The mark of a situation with editors that are slow."""
+    return [pytest.mark.thorough] if SLOW & {*names} else []
+
+
 PAIRS = [
-    pytest.param(pair, id="+".join(pair), marks=[pytest.mark.thorough] if SLOW & {*pair} else [])
+    pytest.param(pair, id="+".join(pair), marks=thorough(*pair))
     for pair in product(EDITORS, repeat=2)
     if not SLOW & {*pair} or {*pair} <= SLOW | {"neovim"}  # a slow editor meets itself, and one that is fast
 ]
+EACH = {name: pytest.param(kind, id=name, marks=thorough(name)) for name, kind in EDITORS.items()}
+KNOW = [EACH[name] for name, kind in EDITORS.items() if "focus" in kind.can]
+INFER = [EACH[name] for name, kind in EDITORS.items() if "focus" not in kind.can]
 
 
 class Pair(NamedTuple):
@@ -135,3 +147,48 @@ def test_the_second_goes_and_the_first_is_right_when_the_user_comes_back(pair: C
     first.focus()
     first.settled()
     assert here.shown().active == "a.md"
+
+
+# -- one that infers what the user looks at, beside one that knows --
+
+
+def infers(client: SyncClient, note: str) -> None:
+    """Shows a note as a client does that infers what its user looks at."""
+    client.call("workspaced/hello", {"client": {"name": "infers"}, "inferred": True})
+    client.call("workspaced/snapshot", {"source": "infers-1", "active": note, "pins": [], "tabs": []})
+
+
+def test_an_editor_that_knows_wins_over_a_view_that_is_inferred(desk: Callable[..., Desk]) -> None:
+    here = desk(env=SOON)
+    editor = here.editor("focus")
+    client = here.daemon.connect("infers")
+    infers(client, "c.md")
+    assert here.shown().active == "c.md"
+    editor.open(here.vault / "a.md")
+    editor.settled()
+    infers(client, "b.md")
+    assert here.shown().active == "a.md"
+    editor.kill()
+    here.until(lambda state: shown(state).active is None)
+    infers(client, "b.md")
+    assert here.shown().active == "b.md"
+
+
+@pytest.mark.parametrize("knows", KNOW)
+@pytest.mark.parametrize("infers", INFER)
+def test_an_editor_that_infers_yields_to_one_that_knows_until_that_one_leaves(
+    daemon: Factory, knows: type[PublishingEditor], infers: type[PublishingEditor]
+) -> None:
+    with Desk(daemon(env=SOON), infers) as here:
+        first = here.editor()
+        first.open(here.vault / "a.md")
+        first.settled()
+        assert here.shown().active == "a.md"
+        second = here.editor(kind=knows)
+        second.open(here.vault / "b.md")
+        second.settled()
+        first.open(here.vault / "c.md")
+        first.settled()
+        assert here.shown().active == "b.md"
+        second.quit()
+        here.until(lambda state: shown(state).active == "c.md")
