@@ -15,7 +15,7 @@ test: check
 	$(BIN)/python -m pytest -q -n $(WORKERS) -m "not thorough"
 
 # What `make test` left out, and every property on all of its examples.
-thorough: $(VENV)/.frameworks $(VENV)/.runtimes
+thorough: $(VENV)/.frameworks $(VENV)/.runtimes $(VENV)/.vscode
 	TEST_PROFILE=thorough $(BIN)/python -m pytest -q -n $(WORKERS) -m "thorough or hypothesis"
 
 # What must pass before a change lands.
@@ -64,13 +64,15 @@ EVERY ?= 2
 faults: $(VENV)/.dev
 	@$(BIN)/python tests/faults_by_hand.py --every $(EVERY)
 
-# The packages in dist/: wheel, source distribution, npm tarball, Obsidian plugin (needs Node 20 and npm). REPOSITORY_URL=... makes the
-# README's links absolute.
+# The packages in dist/: wheel, source distribution, npm tarball, VS Code extension, Obsidian plugin (needs Node 20 and
+# npm). REPOSITORY_URL=... makes the README's links absolute.
 OBSIDIAN = $(addprefix clients/obsidian/dist/,main.js manifest.json styles.css LICENSE THIRD_PARTY.md)
 dist: $(VENV)/.dev
 	rm -rf dist
 	$(BIN)/python -m build --no-isolation --outdir dist .
 	cd clients/typescript && npm install --no-audit --no-fund --silent && npm pack --silent --pack-destination "$(CURDIR)/dist"
+	cd clients/vscode && npm install --no-package-lock --ignore-scripts --no-audit --no-fund --silent && node scripts/build.js && \
+	  node scripts/package.js "$(CURDIR)/dist"
 	cd clients/obsidian && npm install --no-audit --no-fund --silent && npm run --silent build
 	$(BIN)/python -m zipfile -c dist/workspaced-obsidian-$$(node -p "require('./clients/obsidian/manifest.json').version").zip $(OBSIDIAN)
 
@@ -115,6 +117,12 @@ $(VENV)/.runtimes: tests/runtimes/package.json | $(VENV)/bin/python
 	@mkdir -p $(VENV)/runtimes && cp $< $(VENV)/runtimes/
 	@if (cd $(VENV)/runtimes && npm install --no-audit --no-fund --silent --fetch-timeout=60000 --fetch-retries=1); then touch $@; \
 	else echo "make: the agents' programs could not be installed; tests/runtimes/ skips them" >&2; fi
+
+# The VS Code that tests of clients/vscode start (0.6 GB; needs Node and npm); they are skipped without it.
+$(VENV)/.vscode: tests/support/vscode/package.json tests/support/vscode/install.sh | $(VENV)/bin/python
+	@mkdir -p $(VENV)/vscode && cp $< $(VENV)/vscode/
+	@if timeout 300 tests/support/vscode/install.sh $(VENV)/vscode; then touch $@; \
+	else echo "make: code-server could not be installed; the tests in a real VS Code are skipped" >&2; fi
 
 $(VENV)/.docs: pyproject.toml | $(VENV)/bin/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[docs]'

@@ -33,6 +33,7 @@ from . import (
     silent,
     tools,
     vault,
+    vscode,
 )
 from . import next as next_notes
 from .daemon import Place, place
@@ -77,6 +78,7 @@ ON_REQUEST: Final[dict[str, Callable[[Place], Iterator[Figure]]]] = {
     "publishers.neovim": neovim.figures,
     "publishers": publishers.figures,
     "search": search.search,
+    "vscode": vscode.figures,
 }
 """The same, for what needs package registries or minutes: measured only when asked for by its name."""
 

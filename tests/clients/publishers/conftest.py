@@ -6,12 +6,17 @@ from typing import Any
 
 import pytest
 from support.daemon import NOTES, Factory
-from support.publishers import EDITORS
+from support.publishers import EDITORS, SLOW
 from support.publishers.desk import Desk
 from support.publishers.protocol import PublishingEditor
 
 
-@pytest.fixture(params=EDITORS.values(), ids=EDITORS.keys())
+def thorough(*names: str) -> list[pytest.MarkDecorator]:
+    """The mark of a situation with editors that are slow."""
+    return [pytest.mark.thorough] if SLOW & {*names} else []
+
+
+@pytest.fixture(params=[pytest.param(kind, id=name, marks=thorough(name)) for name, kind in EDITORS.items()])
 def kind(request: pytest.FixtureRequest) -> type[PublishingEditor]:
     """Each editor."""
     found: type[PublishingEditor] = request.param

@@ -6,16 +6,28 @@ from typing import NamedTuple
 
 import pytest
 from support.daemon import Factory
-from support.publishers import EDITORS
+from support.publishers import EDITORS, SLOW
 from support.publishers.desk import Desk, shown
 from support.publishers.protocol import PublishingEditor
 
 from workspaced import SyncClient
 
 SOON = {"WORKSPACED_PUBLISHER_GRACE_S": "0.05"}
-PAIRS = list(product(EDITORS, repeat=2))
-KNOW = [kind for kind in EDITORS.values() if "focus" in kind.can]
-INFER = [kind for kind in EDITORS.values() if "focus" not in kind.can]
+
+
+def thorough(*names: str) -> list[pytest.MarkDecorator]:
+    """The mark of a situation with editors that are slow."""
+    return [pytest.mark.thorough] if SLOW & {*names} else []
+
+
+PAIRS = [
+    pytest.param(pair, id="+".join(pair), marks=thorough(*pair))
+    for pair in product(EDITORS, repeat=2)
+    if not SLOW & {*pair} or {*pair} <= SLOW | {"neovim"}  # a slow editor meets itself, and one that is fast
+]
+EACH = {name: pytest.param(kind, id=name, marks=thorough(name)) for name, kind in EDITORS.items()}
+KNOW = [EACH[name] for name, kind in EDITORS.items() if "focus" in kind.can]
+INFER = [EACH[name] for name, kind in EDITORS.items() if "focus" not in kind.can]
 
 
 class Pair(NamedTuple):
@@ -26,7 +38,7 @@ class Pair(NamedTuple):
     second: PublishingEditor
 
 
-@pytest.fixture(params=PAIRS, ids=lambda pair: "+".join(pair))
+@pytest.fixture(params=PAIRS)
 def pair(request: pytest.FixtureRequest, daemon: Factory) -> Iterator[Callable[..., Pair]]:
     """`pair(*needs)`: the first shows a.md, the second, which has the focus, b.md."""
     kinds = [EDITORS[name] for name in request.param]
@@ -164,8 +176,8 @@ def test_an_editor_that_knows_wins_over_a_view_that_is_inferred(desk: Callable[.
     assert here.shown().active == "b.md"
 
 
-@pytest.mark.parametrize("knows", KNOW, ids=lambda kind: kind.__name__)
-@pytest.mark.parametrize("infers", INFER, ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize("knows", KNOW)
+@pytest.mark.parametrize("infers", INFER)
 def test_an_editor_that_infers_yields_to_one_that_knows_until_that_one_leaves(
     daemon: Factory, knows: type[PublishingEditor], infers: type[PublishingEditor]
 ) -> None:

@@ -3,8 +3,13 @@
 from support.publishers.neovim import Neovim
 from support.publishers.obsidian import Obsidian
 from support.publishers.protocol import PublishingEditor
+from support.publishers.vscode import VSCode
 
 EDITORS: dict[str, type[PublishingEditor]] = {
     "neovim": Neovim,
+    "vscode": VSCode,
     "obsidian": Obsidian,
 }
+
+SLOW = frozenset({"vscode"})
+"""Of them: a window takes seconds to open, so they are thorough."""

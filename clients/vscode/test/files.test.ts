@@ -1,0 +1,47 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { Files } from "../src/files.js";
+
+const MARKDOWN = ["**/*.md"];
+
+test("by default every Markdown file is one, whatever its case, in a workspace folder or not", () => {
+  const files = new Files(MARKDOWN, ["/work/notes"]);
+  for (const path of ["/work/notes/a.md", "/work/notes/x/y/B.MD", "/elsewhere/c.md", "/home/me/.notes/d.md"]) {
+    assert.equal(files.has(path), true, path);
+  }
+  for (const path of ["/work/notes/a.txt", "/work/notes/a.md.bak", "/work/notes/md"]) {
+    assert.equal(files.has(path), false, path);
+  }
+});
+
+test("globs are relative to the workspace folder that is nearest above a file", () => {
+  const files = new Files(["src/**", "./docs/*.md"], ["/work", "/work/inner/"]);
+  assert.equal(files.has("/work/src/a/b.py"), true);
+  assert.equal(files.has("/work/docs/a.md"), true);
+  assert.equal(files.has("/work/docs/deep/a.md"), false);
+  assert.equal(files.has("/work/inner/src/a.py"), true);
+  assert.equal(files.has("/work/inner/docs/a.md"), true);
+  assert.equal(files.has("/work/other/src/a.py"), false);
+});
+
+test("a folder whose name only begins alike is another one", () => {
+  assert.equal(new Files(["*.md"], ["/work/notes"]).has("/work/notes2/a.md"), false);
+});
+
+test("no globs, no files", () => {
+  assert.equal(new Files([], ["/work"]).has("/work/a.md"), false);
+  assert.equal(new Files([""], ["/work"]).has("/work/a.md"), false);
+});
+
+test("what is no list of globs is refused", () => {
+  assert.throws(() => new Files([3] as unknown as string[], []), TypeError);
+});
+
+test("300 folders and 10,000 files are answered", () => {
+  const folders = Array.from({ length: 300 }, (_, number) => `/work/${number}`);
+  const files = new Files(["notes/*.md"], folders);
+  for (let number = 0; number < 10_000; number += 1) {
+    assert.equal(files.has(`/work/${number % 400}/notes/${number}.md`), number % 400 < 300);
+  }
+});

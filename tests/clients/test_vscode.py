@@ -1,0 +1,268 @@
+"""The VS Code extension: its own tests, its package, and windows of a real VS Code that tell a real daemon.
+
+What it does as every publisher is in tests/clients/publishers; here is what only VS Code has.
+"""
+
+import json
+import re
+import zipfile
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.daemon import NOTES, Daemon, Factory, write_vault
+from support.publishers.desk import Desk, Shown, shown
+from support.publishers.vscode import BURST, CLOSE, OPEN, SELECT, SETTLED, VSCode
+from support.vscode_host import EXTENSION, MISSING, Window, installed, packed_extension, run
+
+from workspaced import __version__
+
+pytestmark = pytest.mark.skipif(not EXTENSION.is_dir(), reason="clients/ is not here")
+in_vscode = pytest.mark.skipif(MISSING is not None, reason=MISSING or "")
+
+HUNDRED_MB = 100 * 1024 * 1024
+SHIPPED = {
+    "extension/LICENSE.txt",
+    "extension/THIRD_PARTY.md",
+    "extension/dist/extension.js",
+    "extension/dist/web.js",
+    "extension/media/icon.png",
+    "extension/package.json",
+    "extension/readme.md",
+}
+
+
+def manifest() -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((EXTENSION / "package.json").read_text())
+    return found
+
+
+def commands() -> set[str]:
+    return {each["command"] for each in manifest()["contributes"]["commands"]}
+
+
+# -- the package --
+
+
+def test_every_setting_and_command_is_documented() -> None:
+    contributed, readme = manifest()["contributes"], (EXTENSION / "README.md").read_text()
+    for name, setting in contributed["configuration"]["properties"].items():
+        assert setting["markdownDescription"] and f"`{name}`" in readme, name
+    for command in contributed["commands"]:
+        assert f"**{command['title']}**" in readme or command["title"] in readme, command
+
+
+def test_in_a_browser_every_command_answers_too() -> None:
+    listed = re.search(r"const COMMANDS = \[(.*?)\]", (EXTENSION / "src" / "web.ts").read_text())
+    assert listed is not None
+    assert {f"workspaced.{name}" for name in re.findall(r'"(\w+)"', listed[1])} == commands()
+
+
+@pytest.mark.thorough
+def test_its_own_tests_pass() -> None:
+    installed()
+    report = run("npm", "test")
+    assert int(report.partition("\n# pass ")[2].split("\n")[0]) >= 22, report[-500:]
+
+
+@pytest.mark.thorough
+def test_what_is_packed_is_what_runs_and_the_licences_of_what_it_bundles(tmp_path: Path) -> None:
+    installed()
+    with zipfile.ZipFile(packed_extension(tmp_path)) as packed:
+        names = {name for name in packed.namelist() if name.startswith("extension/")}
+        licences = packed.read("extension/THIRD_PARTY.md").decode()
+        shipped = json.loads(packed.read("extension/package.json"))
+        code = packed.read("extension/dist/extension.js").decode()
+    assert names == SHIPPED
+    bundled = set(re.findall(r"^// node_modules/((?:@[^/]+/)?[^/]+)/", code, re.MULTILINE))
+    assert bundled == {"picomatch"} == set(re.findall(r"^## (\S+) ", licences, re.MULTILINE))
+    assert "devDependencies" not in shipped and shipped["version"] == __version__
+
+
+# -- windows --
+
+TO_SIDE = {"preview": False, "viewColumn": -2}
+RUN = "await vscode.commands.executeCommand(...args)"
+PAGE = """
+await vscode.commands.executeCommand("workspaced.showTold");
+await until(() => vscode.window.activeTextEditor?.document.uri.scheme === "workspaced");
+const { document } = vscode.window.activeTextEditor;
+await until(() => document.getText().includes(args[0]));
+return document.getText();
+"""
+NOT_NOTES = """
+const untitled = await vscode.workspace.openTextDocument({ language: "markdown", content: "# never saved" });
+await vscode.window.showTextDocument(untitled, { preview: false });
+const [left, right] = args.map((path) => vscode.Uri.file(path));
+await vscode.commands.executeCommand("vscode.diff", left, right, "a diff", { preview: false });
+await vscode.commands.executeCommand("workbench.action.openSettings2");
+await until(() => vscode.window.tabGroups.all.flatMap((group) => group.tabs).length >= 4);
+"""
+CLOSE_ALL = """
+await vscode.commands.executeCommand("workbench.action.revertAndCloseActiveEditor");
+await vscode.commands.executeCommand("workbench.action.closeAllEditors");
+await until(() => vscode.window.tabGroups.all.every((group) => group.tabs.length === 0));
+"""
+STATUS_BAR = """
+const item = document.querySelector('[id="workspaced.workspaced.workspaced"]')
+  ?? document.querySelector('.statusbar-item[id*="workspaced"]');
+item ? item.getAttribute("aria-label") + " " + item.innerText : ""
+"""
+
+
+class Sitting:
+    """A window beside a daemon."""
+
+    def __init__(self, desk: Desk, window: Window) -> None:
+        self.desk = desk
+        self.window = window
+
+    def settled(self) -> Shown:
+        """What the daemon's state shows, once it was told all."""
+        self.window.do(SETTLED)
+        return self.desk.shown()
+
+    def open(self, path: Path, **options: Any) -> None:
+        self.window.do(OPEN, str(path), {"preview": False, **options})
+
+
+@pytest.fixture
+def sit(daemon: Factory) -> Iterator[Callable[..., Sitting]]:
+    """`sit(folders=, settings=)`: a daemon, and a window on its vault or other folders."""
+    with ExitStack() as stack:
+
+        def make(*, running: Daemon | None = None, folders: list[Path] | None = None, **options: Any) -> Sitting:
+            running = running or daemon(notes=options.pop("notes", NOTES))
+            desk = stack.enter_context(Desk(running, VSCode))
+            env = {**running.env, "HOME": str(running.env["HOME"])}
+            window = Window(folders or [running.vault], env, options.get("settings"))
+            stack.callback(window.kill)
+            return Sitting(desk, window)
+
+        yield make
+
+
+@in_vscode
+@pytest.mark.thorough
+def test_tabs_behind_others_are_not_told_but_for_previews_and_pins(sit: Callable[..., Sitting]) -> None:
+    here = sit()
+    vault = here.desk.vault
+    here.open(vault / "a.md")
+    here.open(vault / "b.md", preview=True)
+    here.open(vault / "c.md")
+    assert here.settled() == ("c.md", ["b.md", "c.md"], [])
+    here.window.do(OPEN + RUN.replace("...args", '"workbench.action.pinEditor"'), str(vault / "a.md"), {})
+    here.open(vault / "c.md")
+    assert here.settled() == ("c.md", ["b.md", "c.md"], ["a.md"])
+    here.open(vault / "work" / "plan.md", **TO_SIDE)
+    assert here.settled() == ("work/plan.md", ["b.md", "c.md", "work/plan.md"], ["a.md"])
+    assert {tab["source"] for tab in here.desk.state()["temporaryTabs"]} == {"navigation"}
+
+
+@in_vscode
+@pytest.mark.thorough
+def test_what_is_no_note_leaves_the_last_note_active_until_it_is_closed(sit: Callable[..., Sitting]) -> None:
+    here = sit()
+    vault = here.desk.vault
+    here.open(vault / "a.md")
+    here.settled()
+    here.desk.mark()
+    here.window.do(NOT_NOTES, str(vault / "b.md"), str(vault / "c.md"))
+    assert here.settled().active == "a.md"
+    assert here.desk.events() == [], "nor is anything else told of them"
+    here.window.do(CLOSE, str(vault / "a.md"))
+    assert here.settled() == (None, [], [])
+
+
+@in_vscode
+@pytest.mark.thorough
+def test_commands_pin_for_all_windows_and_show_what_is_told(sit: Callable[..., Sitting]) -> None:
+    here = sit()
+    vault = here.desk.vault
+    assert commands() <= set(here.window.do("return vscode.commands.getCommands(true)"))
+    here.open(vault / "a.md")
+    here.window.do(RUN, "workspaced.pin")
+    assert here.settled().pins == ["a.md"]
+    [pinned] = here.desk.events("note_pinned")
+    assert pinned["source"] == "vscode"
+    told = here.window.do(PAGE, "active note: a.md")
+    assert str(here.desk.daemon.socket) in told
+    here.open(vault / "a.md")
+    here.window.do(RUN, "workspaced.unpin")
+    assert here.settled().pins == []
+    here.desk.client.tool("get_current_note")
+    bar = here.window.page.evaluate(STATUS_BAR)
+    assert "workspaced" in bar and "not found" not in bar
+    here.window.do(RUN, "workspaced.connectAgent")
+    assert "workspaced connect" in here.window.do("return vscode.window.terminals.map(({ name }) => name)")
+
+
+@in_vscode
+@pytest.mark.thorough
+def test_settings_say_which_files_and_whether_the_selection(sit: Callable[..., Sitting]) -> None:
+    settings = {"workspaced.files": ["work/*.md"], "workspaced.shareSelection": False}
+    here = sit(settings=settings)
+    vault = here.desk.vault
+    here.open(vault / "work" / "plan.md")
+    here.window.do(SELECT, str(vault / "work" / "plan.md"), 1, 2)
+    here.open(vault / "a.md")
+    here.window.do(SETTLED)
+    assert here.settled().active == "work/plan.md"
+    assert here.desk.state()["selection"] is None and "a.md" not in str(here.desk.events())
+
+
+@in_vscode
+@pytest.mark.thorough
+def test_each_folder_of_a_window_finds_its_own_daemon(sit: Callable[..., Sitting], daemon: Factory) -> None:
+    first = daemon()
+    second = daemon("--workspace", "second", env={"HOME": first.env["HOME"]}, start=False)
+    second.vault = write_vault(second.root / "other", {"o.md": "# O\n"})
+    second.start()
+    here = sit(running=first, folders=[first.vault, second.vault])
+    here.open(first.vault / "a.md")
+    here.open(second.vault / "o.md", **TO_SIDE)
+    with Desk(second, VSCode) as there:
+        there.until(lambda state: shown(state).active == "o.md")
+        assert here.settled() == ("a.md", [], [])
+        assert "a.md" not in str(there.events()) and "o.md" not in str(here.desk.events())
+
+
+@in_vscode
+@pytest.mark.thorough
+def test_a_window_of_300_folders_and_a_file_of_100_mb(sit: Callable[..., Sitting], daemon: Factory) -> None:
+    running = daemon()
+    folders = [running.root / f"folder-{number:03}" for number in range(300)]
+    for folder in folders:
+        folder.mkdir()
+        (folder / "x.md").write_text("# X\n")
+    huge = running.vault / "huge.md"
+    with huge.open("wb") as file:
+        file.write(b"# Huge\n")
+        file.truncate(HUNDRED_MB)
+    here = sit(running=running, folders=[*folders, running.vault])
+    here.window.do(BURST, *(str(folder / "x.md") for folder in folders[:50]))
+    here.open(running.vault / "a.md")
+    assert here.settled().active == "a.md"
+    here.open(huge)
+    assert here.settled().active == "huge.md"
+    here.open(running.vault / "b.md")
+    assert here.settled().active == "b.md"
+
+
+@in_vscode
+@pytest.mark.thorough
+def test_a_name_that_is_no_utf8_is_told_to_nobody(sit: Callable[..., Sitting]) -> None:
+    here = sit()
+    (Path(str(here.desk.vault)) / "bad\udcff.md").touch()
+    here.open(here.desk.vault / "a.md")
+    here.settled()
+    here.desk.mark()
+    # VS Code reads each wrong byte as U+FFFD, and shows an editor without the file.
+    bad = str(here.desk.vault / "bad\ufffd.md")
+    here.window.do(OPEN, bad, {"preview": False})
+    here.window.do(SETTLED)
+    here.open(here.desk.vault / "b.md")
+    assert here.settled().active == "b.md"
+    assert [event["data"] for event in here.desk.events("active_note_set")] == [{"note": "b.md"}]
