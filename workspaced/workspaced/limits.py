@@ -81,6 +81,11 @@ NONBLOCKING_CALL_S: Final = 0.05
 """After a call on the event loop that took longer than this, the vault's calls run on threads."""
 NONBLOCKING_PAUSE_S: Final = 60.0
 """How long the calls of such a vault run on threads."""
+COMPLETIONS_MAX: Final = 500
+"""Names in one answer to an editor."""
+COMPLETION_PREFIX_CHARS_MAX: Final = 1_000
+LINKS_MAX: Final = 1_000
+"""Links in one answer to an editor, and in one request."""
 LATENCY_SAMPLES: Final = 1_024
 
 SOCKET_PATH_BYTES_MAX: Final = 103 if sys.platform == "darwin" else 107
