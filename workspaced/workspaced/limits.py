@@ -86,6 +86,8 @@ COMPLETIONS_MAX: Final = 500
 COMPLETION_PREFIX_CHARS_MAX: Final = 1_000
 LINKS_MAX: Final = 1_000
 """Links in one answer to an editor, and in one request."""
+EXCERPT_CHARS_MAX: Final = 2_000
+"""Of a link's target, in an answer to an editor."""
 LATENCY_SAMPLES: Final = 1_024
 
 SOCKET_PATH_BYTES_MAX: Final = 103 if sys.platform == "darwin" else 107
@@ -187,3 +189,31 @@ DAEMON_PAUSE_S: Final = 10.0
 """How long prompts go on without context after the daemon left one waiting."""
 DAEMON_RETRY_S: Final = 1.0
 """How often the proxy looks for a daemon that did not run when it started."""
+
+LSP_COALESCE_S: Final = 0.05
+"""What happens in an editor within this time is one view."""
+LSP_ANSWER_S: Final = 2.0
+"""How long a request of an editor waits for the daemon; then the answer is empty."""
+LSP_EDIT_S: Final = 10.0
+"""The same for a request that the user made explicitly, such as a rename."""
+LSP_CONNECT_S: Final = 5.0
+"""How long a daemon may take to greet, and to take a view."""
+LSP_TICK_S: Final = 1.0
+"""How often a connection is looked at, whether its daemon is another one or gone."""
+LSP_RETRY_FIRST_S: Final = 0.2
+LSP_RETRY_MAX_S: Final = 10.0
+"""Pauses between looks for daemons; each is twice as long as the one before."""
+LSP_DOCUMENT_BYTES_MAX: Final = 16 * 1024 * 1024
+"""A longer document is shown to the daemon, but nothing in it is read."""
+LSP_TABS_MAX: Final = 10
+LSP_RENAMES_MAX: Final = 1_000
+"""Renames that wait for a daemon, and notes of one renamed folder."""
+LSP_NAMES_MAX: Final = 30
+LSP_LINKS_MAX: Final = 1_000
+LSP_HOVER_CHARS: Final = 800
+LSP_SELECTION_CHARS: Final = 65_536
+"""Of a longer selection only the lines are told."""
+LSP_DIAGNOSE_S: Final = 0.5
+"""A text is looked through for broken links once it has not changed for this long."""
+LSP_LEAVE_S: Final = 2.0
+"""How long the end waits until every daemon has taken the view back."""

@@ -9,12 +9,12 @@ from workspaced_events.ids import NoteId
 from ..errors import NoteNotFound, ReadFailed
 from ..notes.markdown import Link
 from ..notes.note import Note
-from ..notes.sections import block_section, heading_section
+from ..notes.sections import Section, block_section, heading_section
 from ..ports.questions import Incoming, LinkTargets, Read
-from ..ports.vault import LinkName, LinkTarget, NoteRef
+from ..ports.vault import LinkName, NoteRef
 from ..ports.view import View
 from .placed_links import placed_links
-from .positions import Range
+from .positions import Encoding, Range
 
 
 class WrittenLink(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
@@ -25,6 +25,19 @@ class WrittenLink(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fi
     """True for `[[target]]`, false for `[text](target)`."""
     heading: str | None = None
     block: str | None = None
+
+
+class Wanted(msgspec.Struct, frozen=True):
+    """How much is told of links."""
+
+    limit: int
+    """At most so many links."""
+    encoding: Encoding = "utf-16"
+    """What columns count."""
+    parts: bool = False
+    """Whether the lines of headings and blocks are looked up, which reads the targets."""
+    excerpt_chars: int = 0
+    """How much of each target is told, which reads it."""
 
 
 class OutgoingLink(msgspec.Struct, frozen=True, rename="camel"):
@@ -41,6 +54,8 @@ class OutgoingLink(msgspec.Struct, frozen=True, rename="camel"):
     part_line: int | None = None
     """The 1-based line of the heading or block in the target; None: none is named, there is none, or it was not
     asked for."""
+    excerpt: str | None = None
+    """How the target, or the part of it that is named, begins, if that was asked for."""
 
 
 class IncomingPlace(msgspec.Struct, frozen=True, rename="camel"):
@@ -64,14 +79,12 @@ class IncomingPlaces(msgspec.Struct, frozen=True, rename="camel"):
 
 
 def outgoing(
-    view: View, note: NoteId, written: Sequence[WrittenLink] | None, *, limit: int, parts: bool
+    view: View, note: NoteId, written: Sequence[WrittenLink] | None, wanted: Wanted
 ) -> list[OutgoingLink]:
     """What the links of a note lead to, in the order of the text.
 
     Args:
         written: links of the note's unsaved text, instead of those in the file.
-        limit: at most so many links of the file.
-        parts: whether the lines of headings and blocks are looked up, which reads the targets.
 
     Raises:
         NoteNotFound, ReadFailed: without `written`: the note cannot be read.
@@ -81,34 +94,34 @@ def outgoing(
     else:
         found = [
             OutgoingLink(_written(each.link), None, False, each.link.raw, each.range)
-            for each in placed_links(_read(view, note))[:limit]
+            for each in placed_links(_read(view, note), wanted.encoding)[: wanted.limit]
         ]
     names = [LinkName(each.link.target, each.link.wiki) for each in found]
-    targets: Sequence[LinkTarget] = view.vault.ask(LinkTargets(note, names)) if names else []
-    lines = _part_lines(view, found, targets) if parts else [None] * len(found)
-    return [
-        msgspec.structs.replace(each, note=target.note, ambiguous=target.ambiguous, part_line=line)
-        for each, target, line in zip(found, targets, lines, strict=True)
+    targets = view.vault.ask(LinkTargets(note, names)) if names else []
+    found = [
+        msgspec.structs.replace(each, note=target.note, ambiguous=target.ambiguous)
+        for each, target in zip(found, targets, strict=True)
     ]
+    return _with_parts(view, found, wanted) if wanted.parts or wanted.excerpt_chars else found
 
 
-def incoming(view: View, note: NoteId, limit: int) -> IncomingPlaces:
-    """The first `limit` links from other notes to `note`, by source and place."""
-    rows = view.vault.ask(Incoming(note, limit))
+def incoming(view: View, note: NoteId, wanted: Wanted) -> IncomingPlaces:
+    """The first links from other notes to `note`, by source and place."""
+    rows = view.vault.ask(Incoming(note, wanted.limit))
     sources = list(dict.fromkeys(row.source.id for row in rows.links))
     contexts = {(row.source.id, row.line): row.context for row in rows.links}
     links: list[IncomingPlace] = []
     for read in view.vault.ask(Read(sources)) if sources else []:
         if isinstance(read, Note):
-            links += _places(view, read, note, contexts)
-    return IncomingPlaces(links[:limit], max(rows.total, len(links)))
+            links += _places(view, read, note, contexts, wanted.encoding)
+    return IncomingPlaces(links[: wanted.limit], max(rows.total, len(links)))
 
 
 def _places(
-    view: View, source: Note, note: NoteId, contexts: dict[tuple[NoteId, int], str]
+    view: View, source: Note, note: NoteId, contexts: dict[tuple[NoteId, int], str], encoding: Encoding
 ) -> list[IncomingPlace]:
     """The links in `source` that lead to `note`, as its file has them now."""
-    placed = placed_links(source)
+    placed = placed_links(source, encoding)
     names = [LinkName(each.link.target, each.link.wiki) for each in placed]
     ref = NoteRef(source.id, source.title, source.id)
     return [
@@ -121,29 +134,38 @@ def _places(
     ]
 
 
-def _part_lines(view: View, found: Sequence[OutgoingLink], targets: Sequence[LinkTarget]) -> list[int | None]:
-    """The lines of the headings and blocks that the links name."""
-    notes = [
-        target.note.id if target.note is not None and (each.link.heading or each.link.block) else None
-        for each, target in zip(found, targets, strict=True)
-    ]
-    wanted = list(dict.fromkeys(note for note in notes if note is not None))
-    read = dict(zip(wanted, view.vault.ask(Read(wanted)), strict=True)) if wanted else {}
-    lines: list[int | None] = []
-    for each, note in zip(found, notes, strict=True):
-        target = read.get(note) if note is not None else None
-        lines.append(part_line(target, each.link) if isinstance(target, Note) else None)
-    return lines
+def _with_parts(view: View, found: Sequence[OutgoingLink], wanted: Wanted) -> list[OutgoingLink]:
+    """The links with the places of the parts that they name, and with excerpts. Reads each target once."""
+    notes = list(
+        dict.fromkeys(
+            each.note.id
+            for each in found
+            if each.note is not None and (wanted.excerpt_chars or each.link.heading or each.link.block)
+        )
+    )
+    read = dict(zip(notes, view.vault.ask(Read(notes)), strict=True)) if notes else {}
+    links = []
+    for each in found:
+        target = read.get(each.note.id) if each.note is not None else None
+        links.append(_with_part(each, target, wanted) if isinstance(target, Note) else each)
+    return links
 
 
-def part_line(note: Note, link: WrittenLink) -> int | None:
-    """The 1-based line of the heading or block that the link names in `note`; None: there is none."""
-    section = None
+def _with_part(link: OutgoingLink, target: Note, wanted: Wanted) -> OutgoingLink:
+    part = part_of(target, link.link)
+    excerpt = None
+    if wanted.excerpt_chars:
+        body = target.body
+        begun = body[part.start : part.end] if part is not None else body
+        excerpt = begun[: wanted.excerpt_chars].strip()
+    return msgspec.structs.replace(link, part_line=part.start_line if part is not None else None, excerpt=excerpt)
+
+
+def part_of(note: Note, link: WrittenLink) -> Section | None:
+    """The heading's section or the block that the link names in `note`; None: it names none, or there is none."""
     if link.block:
-        section = block_section(note, link.block)
-    elif link.heading:
-        section = heading_section(note, link.heading)
-    return section.start_line if section is not None else None
+        return block_section(note, link.block)
+    return heading_section(note, link.heading) if link.heading else None
 
 
 def _written(link: Link) -> WrittenLink:

@@ -50,18 +50,28 @@ def completions(view: View, written: str, source: NoteId | None, limit: int) -> 
     Raises:
         ToolError: what stands before `#` or `^` leads out of the vault.
     """
-    cuts = [at for at in (written.find("#"), written.find("^")) if at >= 0]
-    if not cuts:
+    name = name_before_part(written)
+    if name is None:
         return _names(view, written, source, limit)
-    cut = min(cuts)
-    name, mark, rest = written[:cut].strip(), written[cut], written[cut + 1 :]
-    is_block = mark == "^" or rest.startswith("^")
     note = _note(view, name, source)
-    if note is None:
-        return Completions([], True)
+    return part_completions(note, written, limit) if note is not None else Completions([], True)
+
+
+def name_before_part(written: str) -> str | None:
+    """The name before `#` or `^`, empty for the link's own note; None: no part of a note is asked for."""
+    cuts = [at for at in (written.find("#"), written.find("^")) if at >= 0]
+    return written[: min(cuts)].strip() if cuts else None
+
+
+def part_completions(note: Note, written: str, limit: int) -> Completions:
+    """The headings of `note`, or behind `^` its blocks, that a link may lead to; `written` has a `#` or `^`."""
+    name = name_before_part(written)
+    assert name is not None, "the caller has seen a part"
+    rest = written.strip()[len(name) :]
     ref = NoteRef(note.id, note.title, note.id)
+    is_block = rest.lstrip().lstrip("#").startswith("^")
+    wanted = folded(rest.strip().lstrip("#^"))
     parts = _blocks(note, ref, name) if is_block else _headings(note, ref, name)
-    wanted = folded(rest.lstrip("^"))
     fitting = [each for each in parts if wanted in folded(each.name)]
     fitting.sort(key=lambda each: not folded(each.name).startswith(wanted))
     return Completions(fitting[:limit], len(fitting) <= limit)

@@ -37,6 +37,11 @@ class Positions:
         self._encoding = encoding
         self._starts = [0, *(end.end() for end in _LINE_END.finditer(self._source))]
 
+    @property
+    def size(self) -> int:
+        """The length of the text in bytes."""
+        return len(self._source)
+
     def at(self, offset: int) -> Position:
         """The position of a byte; of one beyond the text, the text's end."""
         offset = max(0, min(offset, len(self._source)))

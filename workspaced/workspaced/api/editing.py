@@ -15,13 +15,14 @@ from msgspec import Meta
 
 from workspaced_events.ids import note_id
 from workspaced_events.limits import NOTE_ID_CHARS_MAX
-from workspaced_tools.editing.links import IncomingPlaces, OutgoingLink, WrittenLink, incoming, outgoing
+from workspaced_tools.editing.links import IncomingPlaces, OutgoingLink, Wanted, WrittenLink, incoming, outgoing
 from workspaced_tools.editing.names import Completions, completions
+from workspaced_tools.editing.positions import Encoding
 
 from ..calls.answers import Seen
 from ..ipc.jsonrpc import RequestId
 from ..ipc.params import Params
-from ..limits import COMPLETION_PREFIX_CHARS_MAX, COMPLETIONS_MAX, LINKS_MAX
+from ..limits import COMPLETION_PREFIX_CHARS_MAX, COMPLETIONS_MAX, EXCERPT_CHARS_MAX, LINKS_MAX
 from ..service.session import Session
 
 
@@ -42,6 +43,10 @@ class Links(Params, frozen=True):
     """Only with `out`: these links, of the note's unsaved text, instead of those in its file."""
     parts: bool = False
     """Only with `out`: also the lines of headings and blocks, for which the targets are read."""
+    excerpt_chars: Annotated[int, Meta(ge=0, le=EXCERPT_CHARS_MAX)] = 0
+    """Only with `out`: how much of each target, or of the part of it that is named, is told."""
+    encoding: Encoding = "utf-16"
+    """What the columns of ranges count."""
     limit: Annotated[int, Meta(ge=1, le=LINKS_MAX)] = LINKS_MAX
     vault: str | None = None
     """Default: the current vault."""
@@ -71,10 +76,12 @@ async def links(session: Session, _id: RequestId | None, params: Links) -> Any:
     served = service.served_vault(params.vault)
     note = note_id(params.note)
 
+    wanted = Wanted(params.limit, params.encoding, params.parts, params.excerpt_chars)
+
     def look(_shown: Seen, requested: Seen) -> list[OutgoingLink] | IncomingPlaces:
         if params.direction == "in":
-            return incoming(requested.view, note, params.limit)
-        return outgoing(requested.view, note, params.links, limit=params.limit, parts=params.parts)
+            return incoming(requested.view, note, wanted)
+        return outgoing(requested.view, note, params.links, wanted)
 
     found = await service.calls.with_views(look, session.client, served.id, works_paused=True)
     answer = {"links": found} if isinstance(found, list) else {"links": found.links, "total": found.total}
