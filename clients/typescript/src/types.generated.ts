@@ -1140,7 +1140,9 @@ export interface ViewOpenedEvent {
   readonly time: string;
   readonly source: string;
   readonly vault: string | null;
-  readonly data: Record<string, never>;
+  readonly data: {
+    readonly confidence?: "inferred" | null;
+  };
 }
 
 export interface VolunteeringSetEvent {
@@ -1163,7 +1165,7 @@ export interface ExportHeader {
   readonly version: number;
   /** (default "") */
   readonly log?: string;
-  /** (default 10) */
+  /** (default 11) */
   readonly catalogue?: number;
   readonly redacted?: boolean;
 }
@@ -1496,6 +1498,8 @@ export interface HelloParams {
     readonly pid?: number | null;
   };
   readonly tools?: "all" | "core" | null;
+  /** (default false) */
+  readonly inferred?: boolean;
 }
 
 export interface LinksParams {
@@ -1512,6 +1516,10 @@ export interface LinksParams {
   }> | null;
   /** (default false) */
   readonly parts?: boolean;
+  /** (minimum 0, maximum 2000, default 0) */
+  readonly excerptChars?: number;
+  /** (default "utf-16") */
+  readonly encoding?: "utf-16" | "utf-32" | "utf-8";
   /** (minimum 1, maximum 1000, default 1000) */
   readonly limit?: number;
   readonly vault?: string | null;
@@ -1584,7 +1592,7 @@ export interface ShareWhyParams {
 
 export type ShutdownParams = Record<string, never>;
 
-/** A UI's whole view after it (re)connected. */
+/** A UI's whole view. */
 export interface SnapshotParams {
   /** (minLength 1, maxLength 64) */
   readonly source: string;
@@ -1598,6 +1606,16 @@ export interface SnapshotParams {
     readonly source?: "history" | "navigation" | "search" | "wikilink";
   }>;
   readonly vault?: string | null;
+  /** (default true) */
+  readonly focused?: boolean;
+  readonly selection?: {
+    /** 1-based line of the raw file (minimum 1) */
+    readonly startLine: number;
+    /** 1-based line of the raw file (minimum 1) */
+    readonly endLine: number;
+    /** (maxLength 200000) */
+    readonly text?: string | null;
+  } | null;
 }
 
 export interface StateParams {

@@ -3,10 +3,10 @@
 import asyncio
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from lsprotocol import types
-from pygls.exceptions import JsonRpcInvalidParams, JsonRpcRequestFailed
+from pygls.exceptions import JsonRpcException, JsonRpcInvalidParams
 
 from workspaced_tools.notes.name_keys import stem
 
@@ -16,6 +16,9 @@ from .links import FoundLink, given_range, link_at, links_to, lsp_range, meant_n
 from .rewriting import new_path, rewritten
 from .session import Session
 from .uris import note_of, path_of, real_path, uri_of
+
+_REQUEST_FAILED: Final = -32803
+"""The protocol's code for a request that was right and could not be answered."""
 
 
 class Renaming(NamedTuple):
@@ -46,7 +49,7 @@ async def rename(
 
     Raises:
         JsonRpcInvalidParams: no note may be called so, or another one is.
-        JsonRpcRequestFailed: the daemon does not say what links to the note.
+        JsonRpcException: the daemon does not say what links to the note.
     """
     sight = await session.sight(uri)
     note = await meant_note(session, sight, at) if sight is not None else None
@@ -92,12 +95,12 @@ async def _edits(session: Session, place: Place, note: str, path: str) -> tuple[
     """The edits of all links to `note`, and of its own relative links where it changes its folder.
 
     Raises:
-        JsonRpcRequestFailed: the daemon does not say what links to the note.
+        JsonRpcException: the daemon does not say what links to the note.
     """
     answer = await links_to(session, place, note, LSP_EDIT_S)
     own = await _own_links(session, place._replace(note=note))
     if answer is None or own is None:
-        raise JsonRpcRequestFailed(message="The daemon does not say what links to the note. Try again.")
+        raise JsonRpcException("The daemon does not say what links to the note. Try again.", _REQUEST_FAILED)
     found, left = answer
     bare = await _is_free(session, place, note, stem(path))
     moves = note.rpartition("/")[0] != path.rpartition("/")[0]

@@ -17,8 +17,8 @@ _SAFE: Final = "/~!$&'*+,;=@"
 
 
 def new_path(old: str, name: str) -> str | None:
-    """The path of the note `old` under a new name: in its folder, or with a slash from the vault's root. None if no
-    note may be called so, or no link can hold the name."""
+    """The path of the note `old` under a new name: in its folder, or with a slash from the vault's root. None if
+    no note may be called so, or no link can hold the name."""
     name = without_ending(name.strip().strip("/"))
     parts = name.split("/")
     if not name or _NOT_IN_NAMES.search(name) or any(part.strip() in ("", ".", "..") for part in parts):
@@ -61,11 +61,10 @@ def _wikilink(raw: str, target: str, source: str, note: str, *, bare: bool) -> s
 
 
 def _path_link(raw: str, target: str, source: str, note: str) -> str | None:
-    found = None
-    for found in _DESTINATION.finditer(raw):
-        pass  # the last one: an image within the link's text has one too
-    if found is None or not found["path"]:
+    every = list(_DESTINATION.finditer(raw))
+    if not every or not every[-1]["path"]:
         return None
+    found = every[-1]  # an image within the link's text has one too
     path = f"/{note}" if target.startswith("/") else _relative(source, note)
     if target[-3:].lower() != ".md":
         path = without_ending(path)

@@ -1,5 +1,6 @@
 """The language server: which message of the protocol does what. What it does is in the other modules."""
 
+import asyncio
 import logging
 from collections.abc import Awaitable, Generator, Sequence
 from typing import Any, Final, TypeVar
@@ -11,6 +12,7 @@ from pygls.lsp.server import LanguageServer
 from pygls.protocol import LanguageServerProtocol, lsp_method
 
 from workspaced_events.schema.decoding import converted
+from workspaced_tools.editing.positions import Encoding
 
 from ..__about__ import __version__
 from ..errors import RemoteError
@@ -21,6 +23,7 @@ from .documents import Change
 from .links import position
 from .outline import flat, outline
 from .session import Options, Session
+from .uris import path_of
 from .view import Selection
 
 R = TypeVar("R")
@@ -58,7 +61,7 @@ class Server(LanguageServer):
         self.session = Session()
         self._socket = socket
         self._has_said_older = False
-        self._diagnosing: dict[str, Any] = {}
+        self._diagnosing: dict[str, asyncio.TimerHandle] = {}
         _register(self)
 
     def begin(self, params: types.InitializeParams) -> None:
@@ -68,10 +71,7 @@ class Server(LanguageServer):
             self.session.options = converted(given if isinstance(given, dict) else {}, Options)
         except msgspec.ValidationError as error:
             self.say(f"workspaced: initializationOptions: {error}.", types.MessageType.Warning)
-        encoding = self.workspace.position_encoding
-        self.session.documents.encoding = (
-            "utf-8" if encoding == "utf-8" else _ENCODINGS.get(str(encoding), "utf-16")
-        )
+        self.session.documents.encoding = _ENCODINGS.get(self.workspace.position_encoding, "utf-16")
         self.session.daemons.socket = self.session.options.socket or self._socket
 
     async def answered(self, uri: str, answer: Awaitable[R]) -> R | None:
@@ -98,8 +98,6 @@ class Server(LanguageServer):
         before = self._diagnosing.pop(uri, None)
         if before is not None:
             before.cancel()
-        import asyncio
-
         loop = asyncio.get_running_loop()
         self._diagnosing[uri] = loop.call_later(LSP_DIAGNOSE_S, lambda: self.session.start(self._diagnose(uri)))
 
@@ -126,7 +124,10 @@ class Server(LanguageServer):
         logger.warning("%s: %s", source.__name__, error)
 
 
-_ENCODINGS: Final[dict[str, Any]] = {"utf-8": "utf-8", "utf-16": "utf-16", "utf-32": "utf-32"}
+_ENCODINGS: Final[dict[str | None, Encoding]] = {
+    types.PositionEncodingKind.Utf8: "utf-8",
+    types.PositionEncodingKind.Utf32: "utf-32",
+}
 
 
 def _register(server: Server) -> None:
@@ -171,7 +172,7 @@ def _register_documents(server: Server) -> None:
     @server.feature(types.WORKSPACE_DID_RENAME_FILES, _FILES)
     def renamed(params: types.RenameFilesParams) -> None:
         for file in params.files:
-            old, new = links.path_of(file.old_uri), links.path_of(file.new_uri)
+            old, new = path_of(file.old_uri), path_of(file.new_uri)
             if old is not None and new is not None:
                 session.renamed(old, new)
 
@@ -260,10 +261,9 @@ def _register_commands(server: Server) -> None:
         if start < end:
             # Whole lines end at the beginning of the next one.
             last = params.range.end.line + (params.range.end.character > 0)
+            first = params.range.start.line + 1
             text = session.selected_text(document, start, end)
-            session.select(
-                document, Selection(params.range.start.line + 1, max(last, params.range.start.line + 1), text)
-            )
+            session.select(document, Selection(first, max(first, last), text))
         else:
             session.select(document, None)
         return commands.code_actions(document.uri)
