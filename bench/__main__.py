@@ -16,6 +16,7 @@ from . import (
     definitions,
     hooks,
     mcp_calls,
+    neovim,
     peers,
     privacy,
     prompt_cost,
@@ -70,6 +71,7 @@ ON_REQUEST: Final[dict[str, Callable[[Place], Iterator[Figure]]]] = {
     "hooks": hooks.figures,
     "next": next_notes.guesses,
     "proxy": proxy.figures,
+    "publishers.neovim": neovim.figures,
     "search": search.search,
 }
 """The same, for what needs package registries or minutes: measured only when asked for by its name."""

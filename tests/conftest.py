@@ -46,10 +46,11 @@ def client(shared: Daemon) -> Iterator[SyncClient]:
 
 @pytest.fixture(params=old_daemon.RECORDED, ids=lambda file: file.stem)
 def older(request: pytest.FixtureRequest, daemon: Factory) -> Iterator[Any]:
-    """A daemon of an older version, with `asked`, the methods it was asked; the rest is of this version."""
+    """A daemon of an older version, with `asked`, the methods it was asked, and `requests`; the rest is of this
+    version."""
     made: Any = daemon(start=False)
     playing = old_daemon.OldDaemon(request.param, made.socket, made.vault)
-    made.asked = playing.asked
+    made.asked, made.requests = playing.asked, playing.requests
     with answers.of_another_version():
         yield made
     playing.close()

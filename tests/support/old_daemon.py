@@ -36,6 +36,8 @@ class OldDaemon:
         """`vault`: the folder that it says it serves."""
         self.asked: list[str] = []
         """The methods, in order."""
+        self.requests: list[dict[str, Any]] = []
+        """The same, whole."""
         self._answers: dict[tuple[str, str], dict[str, Any]] = {}
         self._notice: dict[str, Any] | None = None
         first = connections(file)[0]["lines"][1][1]["result"]["vaults"][0]["path"]
@@ -71,6 +73,7 @@ class OldDaemon:
 
     def _answered(self, request: dict[str, Any]) -> list[dict[str, Any]]:
         self.asked.append(request["method"])
+        self.requests.append(request)
         if "id" not in request:
             return []
         unknown = self._answers[("workspaced/of-a-later-version", "")]

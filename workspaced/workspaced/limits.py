@@ -206,8 +206,8 @@ LSP_RETRY_MAX_S: Final = 10.0
 LSP_DOCUMENT_BYTES_MAX: Final = 16 * 1024 * 1024
 """A longer document is shown to the daemon, but nothing in it is read."""
 LSP_TABS_MAX: Final = 10
-LSP_RENAMES_MAX: Final = 1_000
-"""Renames that wait for a daemon, and notes of one renamed folder."""
+LSP_WAITING_MAX: Final = 1_000
+"""Pins and renames that wait for a daemon, and notes of one renamed folder."""
 LSP_NAMES_MAX: Final = 30
 LSP_LINKS_MAX: Final = 1_000
 LSP_HOVER_CHARS: Final = 800

@@ -22,16 +22,16 @@ _PATIENCE_S: Final = 10.0
 
 async def pin(session: Session, uri: str, action: str) -> str:
     """Pins or unpins (`note_pinned`, `note_unpinned`) the note of a document; says what became of it."""
+    document = session.documents.get(uri)
+    if document is None or document.path is None:
+        return "Only an open file can be pinned."
     sight = await session.sight(uri)
+    if document.real is None:
+        return "Only an open file can be pinned."
+    session.act(action, document.real)
     if sight is None:
-        return "No vault that is served holds this document."
-    place = sight.place
-    try:
-        await place.daemon.act(action, {"note": place.note}, place.vault)
-    except WorkspacedError as error:
-        return error.message
-    place.daemon.forget()
-    return f"{'Pinned' if action == 'note_pinned' else 'Unpinned'} {place.note} for agents."
+        return "No daemon serves this file yet; it is told once one does."
+    return f"{'Pinned' if action == 'note_pinned' else 'Unpinned'} {sight.place.note} for agents."
 
 
 async def pause(session: Session) -> str:

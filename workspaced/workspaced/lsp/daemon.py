@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any, Final
 
+import anyio
+
 from workspaced_events.errors import WorkspacedError
 from workspaced_events.ids import uuid7
 
@@ -81,19 +83,21 @@ class Daemon:
                 await self._tell()
                 self._changed.clear()
                 if self.problem is not None or self.is_told:
-                    with suppress(TimeoutError):
-                        await asyncio.wait_for(self._changed.wait(), LSP_TICK_S)
+                    with anyio.move_on_after(LSP_TICK_S):
+                        await self._changed.wait()
         finally:
-            _replaced(following, None)
+            if following is not None:
+                following.cancel()  # while the connection stands, so that it can end the subscription
+                await asyncio.gather(following, return_exceptions=True)
 
-    async def act(self, action: str, data: Mapping[str, Any], vault: str) -> None:
-        """Publishes an action of the user.
+    async def act(self, action: str, data: Mapping[str, Any], vault: str, name: str | None = None) -> None:
+        """Publishes an action of the user. `name`: its id, if it was sent before.
 
         Raises:
             WorkspacedError: the daemon refused it, or did not answer.
         """
-        what = {"type": action, "data": data, "vault": vault, "id": uuid7()}
-        source = NAME if action.startswith("note_pinned") else SOURCE
+        what = {"type": action, "data": data, "vault": vault, "id": name or uuid7()}
+        source = NAME if action == "note_pinned" else SOURCE
         await self.client.call("workspaced/publish", {"actions": [what], "source": source})
 
     async def leave(self) -> None:

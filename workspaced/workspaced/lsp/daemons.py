@@ -2,10 +2,12 @@
 
 import asyncio
 import logging
+import math
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
+
+import anyio
 
 from workspaced_events.errors import WorkspacedError
 
@@ -70,8 +72,8 @@ class Daemons:
 
     async def placed(self, real: str, timeout_s: float) -> Place | None:
         """As `place`; while daemons are being looked for or greet, waits at most `timeout_s`."""
-        with suppress(TimeoutError):
-            async with asyncio.timeout(timeout_s), self._moved:
+        with anyio.move_on_after(timeout_s):
+            async with self._moved:
                 await self._moved.wait_for(lambda: self.place(real) is not None or not self.is_busy)
         return self.place(real)
 
@@ -82,9 +84,8 @@ class Daemons:
 
     async def leave(self) -> None:
         """Takes all views back and ends the connections, within LSP_LEAVE_S."""
-        with suppress(TimeoutError):
-            async with asyncio.timeout(LSP_LEAVE_S):
-                await asyncio.gather(*(daemon.leave() for daemon in self._ready.values()))
+        with anyio.move_on_after(LSP_LEAVE_S):
+            await asyncio.gather(*(daemon.leave() for daemon in self._ready.values()))
         tasks = [*self._connections.values(), *([self._searcher] if self._searcher is not None else [])]
         for task in tasks:
             task.cancel()
@@ -99,11 +100,11 @@ class Daemons:
             self._is_looking = False
             await self._tell_moved()
             is_done = all(self.place(path) is not None for path in self._wanted())
-            try:
-                await asyncio.wait_for(self._sought.wait(), None if is_done and self._ready else pause_s)
+            rest_s = math.inf if is_done and self._ready else pause_s
+            pause_s = min(2 * pause_s, LSP_RETRY_MAX_S)
+            with anyio.move_on_after(rest_s):
+                await self._sought.wait()
                 pause_s = LSP_RETRY_FIRST_S
-            except TimeoutError:
-                pause_s = min(2 * pause_s, LSP_RETRY_MAX_S)
 
     async def _look(self) -> None:
         unserved = [path for path in self._wanted() if self.place(path) is None]

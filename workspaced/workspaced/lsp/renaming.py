@@ -10,7 +10,7 @@ from pygls.exceptions import JsonRpcException, JsonRpcInvalidParams
 
 from workspaced_tools.notes.name_keys import stem
 
-from ..limits import LSP_EDIT_S, LSP_RENAMES_MAX
+from ..limits import LSP_EDIT_S, LSP_WAITING_MAX
 from .daemons import Place
 from .links import FoundLink, given_range, link_at, links_to, lsp_range, meant_note, place_uri, wire
 from .rewriting import new_path, rewritten
@@ -77,7 +77,7 @@ async def will_rename(session: Session, files: Sequence[types.FileRename]) -> Re
     """The edit of links for files that the editor is about to rename."""
     every: list[types.TextDocumentEdit] = []
     said = []
-    for file in files[:LSP_RENAMES_MAX]:
+    for file in files[:LSP_WAITING_MAX]:
         old, new = path_of(file.old_uri), path_of(file.new_uri)
         real = real_path(old) if old is not None else None
         place = await session.daemons.placed(real, LSP_EDIT_S) if real is not None else None

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import os
 from collections.abc import Awaitable, Generator, Sequence
 from typing import Any, Final, TypeVar
 
@@ -60,6 +61,7 @@ class Server(LanguageServer):
         super().__init__("workspaced", __version__, protocol_cls=_Protocol)
         self.session = Session()
         self._socket = socket
+        self.was_asked_to_end = False
         self._has_said_older = False
         self._diagnosing: dict[str, asyncio.TimerHandle] = {}
         _register(self)
@@ -143,6 +145,7 @@ def _register(server: Server) -> None:
 
     @server.feature(types.SHUTDOWN)
     async def leave(_params: None) -> None:
+        server.was_asked_to_end = True
         await session.leave()
 
 
@@ -305,6 +308,12 @@ def _moves_files(capabilities: types.ClientCapabilities) -> bool:
 
 
 def run_server(socket: str | None) -> int:
-    """Serves one editor over standard input and output, until it says so or closes them."""
-    Server(socket).start_io()
-    return 0
+    """Serves one editor over standard input and output, until it says so or closes them; returns the exit code.
+
+    The protocol has copies of both to itself: pygls closes them, and nothing else may write between its messages.
+    """
+    server = Server(socket)
+    given, taken = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+    server.start_io(given, taken)
+    return 0 if server.was_asked_to_end else 1

@@ -3,7 +3,6 @@
 import asyncio
 import logging
 from collections.abc import Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -11,19 +10,20 @@ import anyio
 import msgspec
 
 from workspaced_events.errors import WorkspacedError
+from workspaced_events.ids import uuid7
 
 from ..errors import RemoteError
 from ..limits import (
     LSP_ANSWER_S,
     LSP_COALESCE_S,
     LSP_LINKS_MAX,
-    LSP_RENAMES_MAX,
     LSP_SELECTION_CHARS,
+    LSP_WAITING_MAX,
 )
 from .daemon import Daemon
 from .daemons import Daemons, Place
 from .documents import Change, Document, Documents
-from .uris import path_of, real_path
+from .uris import note_of, path_of, real_path
 from .view import Selection, Shown, shown
 
 logger = logging.getLogger(__name__)
@@ -47,6 +47,18 @@ class Sight(NamedTuple):
     place: Place
 
 
+class Waiting(NamedTuple):
+    """An action of the user that no daemon took yet. It keeps its id, so that however often it is sent, it is one
+    event."""
+
+    type: str
+    real: str
+    """The real path of the note."""
+    to: str | None
+    """Of a rename: the new real path."""
+    id: str
+
+
 class Session:
     """Belongs to the loop's thread. Nothing here waits for a daemon but what answers a request."""
 
@@ -56,7 +68,7 @@ class Session:
         self.daemons = Daemons(self._real_paths, self.touch)
         self._active: Document | None = None
         self._selection: tuple[Document, Selection] | None = None
-        self._renames: list[tuple[str, str]] = []
+        self._waiting: list[Waiting] = []
         self._looking: asyncio.TimerHandle | None = None
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -167,8 +179,8 @@ class Session:
         self._looking = None
         if any(real is not None and self.daemons.place(real) is None for real in self._real_paths()):
             self.daemons.seek()
-        if self._renames:
-            self.start(self._hand_on_renames())
+        if self._waiting:
+            self.start(self._hand_on())
         for daemon in self.daemons:
             self._show(daemon)
 
@@ -207,33 +219,50 @@ class Session:
         """Finds where a document's file really lies; a disk that hangs makes nothing else wait."""
         if document.path is not None:
             document.real = await asyncio.to_thread(real_path, document.path)
+            if document.real is not None and self.daemons.place(document.real) is None:
+                self.daemons.seek()
             self.touch()
 
     async def _rename(self, old: str, new: str) -> None:
         was, now = await asyncio.gather(*(asyncio.to_thread(real_path, each) for each in (old, new)))
         if was is None or now is None:
             return
-        below = await asyncio.to_thread(_notes_below, now)
-        pairs = [(was + path, now + path) for path in below]
-        self._renames = [*self._renames, *pairs][-LSP_RENAMES_MAX:]
-        self.daemons.seek()
+        for path in await asyncio.to_thread(_notes_below, now):
+            self.act("note_renamed", was + path, now + path)
+
+    def act(self, action: str, real: str, to: str | None = None) -> None:
+        """Tells the daemon of a note what the user did with it, now or once one serves it."""
+        self._waiting = [*self._waiting, Waiting(action, real, to, uuid7())][-LSP_WAITING_MAX:]
+        if self.daemons.place(real) is None:
+            self.daemons.seek()
         self.touch()
 
-    async def _hand_on_renames(self) -> None:
-        """Tells each rename to the daemon that serves it; those that no daemon takes wait."""
-        waiting, self._renames = self._renames, []
-        for old, new in waiting:
-            was, now = self.daemons.place(old), self.daemons.place(new)
-            if was is None:
-                self._renames.append((old, new))
-            elif now is not None and now.vault == was.vault:
-                with suppress(RemoteError):
-                    try:
-                        await was.daemon.act("note_renamed", {"from": was.note, "to": now.note}, was.vault)
-                    except RemoteError:
-                        raise
-                    except WorkspacedError:
-                        self._renames.append((old, new))
+    async def _hand_on(self) -> None:
+        """Tells each action to the daemon that serves its note; those that none takes wait."""
+        waiting, self._waiting = self._waiting, []
+        for each in waiting:
+            if not await self._told(each):
+                self._waiting.append(each)
+
+    async def _told(self, action: Waiting) -> bool:
+        """Whether the action needs to wait no more: a daemon took or refused it, or the note left its vault."""
+        place = self.daemons.place(action.real)
+        if place is None:
+            return False
+        data = {"note": place.note}
+        if action.to is not None:
+            to = note_of(action.to, place.root)
+            if to is None:
+                return True
+            data = {"from": place.note, "to": to}
+        try:
+            await place.daemon.act(action.type, data, place.vault, action.id)
+        except RemoteError as error:
+            logger.info("%s: %s", action.type, error.message)
+        except WorkspacedError:
+            return False
+        place.daemon.forget()
+        return True
 
     # -- for people, and the end --
 
@@ -242,15 +271,17 @@ class Session:
         return {
             "daemons": [_status_of(daemon) for daemon in self.daemons],
             "unserved": [real for real in self._real_paths() if self.daemons.place(real) is None],
-            "waiting": len(self._renames),
+            "waiting": len(self._waiting),
+            "settled": self.is_settled,
         }
 
     @property
     def is_settled(self) -> bool:
-        """Whether all that the editor said is told."""
-        if self._looking is not None or self._tasks or self.daemons.is_busy:
+        """Whether all that the editor said is told: a daemon is connected, and each one has answered."""
+        if self._looking is not None or self._tasks or self._waiting or self.daemons.is_busy:
             return False
-        return all(daemon.is_told for daemon in self.daemons)
+        daemons = list(self.daemons)
+        return bool(daemons) and all(daemon.is_told for daemon in daemons)
 
     async def leave(self) -> None:
         """Takes all views back. Bounded in time."""
@@ -289,6 +320,6 @@ def _notes_below(path: str) -> list[str]:
     found = []
     for file in folder.rglob("*.[mM][dD]"):
         found.append(str(file)[len(path) :])
-        if len(found) == LSP_RENAMES_MAX:
+        if len(found) == LSP_WAITING_MAX:
             break
     return sorted(found)

@@ -7,6 +7,7 @@
 local limits = require("workspaced.limits")
 local own = require("workspaced.own")
 local pausing = require("workspaced.pausing")
+local snapshots = require("workspaced.snapshots")
 local uv = vim.uv or vim.loop
 
 local M = {}
@@ -15,18 +16,9 @@ M.__index = M
 --- Pins outlast the editor, so they are published under a name all editors share; tabs are each editor's own.
 local PINS_SOURCE = "neovim"
 local VERSION = "0.1.0"
-local SOURCE = ("neovim-%d"):format(uv.os_getpid())
+local SOURCE = ("neovim-%d-1"):format(uv.os_getpid())
 
 local encode = vim.json.encode
-
---- JSON by hand where a list may be empty: versions of Neovim differ in how they encode {}.
-local function array(list)
-  return "[" .. table.concat(list, ",") .. "]"
-end
-
-local function tab(note)
-  return ('{"note":%s}'):format(encode(note))
-end
 
 --- @param published set of paths of the vaults about which the daemon has something; outlasts the connection.
 --- @param on {ready = function(), lost = function(reason), paused = function(), later = function(function)}: `later`
@@ -39,6 +31,7 @@ function M.new(socket, published, on)
     on = on,
     state = "connecting",
     vaults = {},
+    _knows_focus = false,
     writes = 0,
     --- Actions to publish, oldest first: {type, data, vault, id, done}.
     outbox = {},
@@ -116,9 +109,11 @@ function M:_greet()
     end
     self.vaults, self.workspace, self.version = result.vaults, result.workspace, result.version
     self.paused = pausing.of(result.paused)
+    local capabilities = type(result.capabilities) == "table" and result.capabilities or {}
+    self._knows_focus = vim.tbl_contains(capabilities, "focus")
     self.state = "ready"
     self.on.ready()
-    if type(result.capabilities) == "table" and vim.tbl_contains(result.capabilities, "pause") then
+    if vim.tbl_contains(capabilities, "pause") then
       self:_follow_pauses(result.clock)
       self.on.paused()
     end
@@ -159,10 +154,14 @@ end
 
 -- What is published --
 
---- Shows a view from now on: for each vault's id {active, tabs}, `focus` (the id of the vault the user is in, or nil)
---- and `selection` ({note, startLine, endLine, text?} or nil).
-function M:show(views, focus, selection)
-  self._views, self._focus, self._selection = views, focus, selection
+--- Shows a view from now on.
+--- @param views for each vault's id {active, tabs}.
+--- @param focus the id of the vault of the note that was looked at last, or nil.
+--- @param selection {vault, note, startLine, endLine, text?}, text "" where only the cursor is; nil: nothing is
+--- selected; false: selections are not told.
+--- @param is_focused whether the user is in this editor.
+function M:show(views, focus, selection, is_focused)
+  self._views, self._focus, self._selection, self._is_focused = views, focus, selection, is_focused
   self:pump()
 end
 
@@ -176,7 +175,8 @@ function M:pump()
   if self.state ~= "ready" or self._open > 0 then
     return
   end
-  if #self.vaults > 1 and self._focus and not self._current then
+  local focus = self:_switching_to()
+  if #self.vaults > 1 and focus and not self._current then
     return self:_write({ self:_ask_current() })
   end
   local lines = {}
@@ -184,16 +184,23 @@ function M:pump()
     table.insert(lines, self:_act(action))
   end
   self.outbox = {}
-  if self._current and self._focus and self._current ~= self._focus then
-    table.insert(lines, self:_switch())
+  if self._current and focus and self._current ~= focus then
+    table.insert(lines, self:_switch(focus))
   end
   for _, vault in ipairs(self.vaults) do
     table.insert(lines, self:_differing(vault))
   end
-  table.insert(lines, self:_selection_request())
+  if not self._knows_focus then
+    table.insert(lines, self:_selection_request())
+  end
   if #lines > 0 then
     self:_write(lines)
   end
+end
+
+--- The vault that is to be current, or nil: an editor that the user is not in switches none.
+function M:_switching_to()
+  return (self._is_focused or not self._knows_focus) and self._focus or nil
 end
 
 --- Of a daemon with several vaults one is current; agents are answered from that one.
@@ -226,8 +233,7 @@ function M:_act(action)
   end)
 end
 
-function M:_switch()
-  local focus = self._focus
+function M:_switch(focus)
   self._current = focus
   local data = ('{"vaultId":%s}'):format(encode(focus))
   return self:_request("workspaced/publish", self:_publish(SOURCE, "vault_switched", data, focus), function(_, failure)
@@ -238,13 +244,6 @@ function M:_switch()
   end)
 end
 
-local function snapshot(view, vault)
-  local tabs = array(vim.tbl_map(tab, view.tabs))
-  local active = view.active and encode(view.active) or "null"
-  local params = '{"source":%s,"active":%s,"pins":[],"tabs":%s,"vault":%s}'
-  return params:format(encode(SOURCE), active, tabs, encode(vault.id))
-end
-
 local EMPTY = { tabs = {} }
 
 --- The request that shows a vault's view, or nil if the daemon has it. No empty view for a vault of which nothing was published:
@@ -252,7 +251,11 @@ local EMPTY = { tabs = {} }
 function M:_differing(vault)
   local view = self._views[vault.id] or EMPTY
   local is_empty = not view.active and #view.tabs == 0
-  local params = snapshot(view, vault)
+  local more = nil
+  if self._knows_focus then
+    more = { is_focused = self._is_focused, selection = self._selection }
+  end
+  local params = snapshots.params(SOURCE, vault.id, view, more)
   if self._shown[vault.id] == params or (is_empty and not self.published[vault.path]) then
     return nil
   end
@@ -268,16 +271,14 @@ function M:_differing(vault)
   end)
 end
 
---- The request that publishes the selection, or nil if the daemon has it. Each is an event: the daemon compares nothing here.
+--- The request that tells an older daemon of the selection, or nil if it has it. Each is an event: it compares nothing.
 function M:_selection_request()
   local selection = self._selection
   if not selection then
     self._selected_params = nil
     return nil
   end
-  local text = selection.text and (',"text":%s'):format(encode(selection.text)) or ""
-  local data = '{"note":%s,"startLine":%d,"endLine":%d%s}'
-  data = data:format(encode(selection.note), selection.startLine, selection.endLine, text)
+  local data = ('{"note":%s,%s}'):format(encode(selection.note), snapshots.lines(selection))
   local params = self:_publish(SOURCE, "selection_changed", data, selection.vault)
   if self._selected_params == params then
     return nil

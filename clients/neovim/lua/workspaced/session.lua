@@ -26,6 +26,8 @@ local function new_state()
     clients = {},
     published = {},
     sight = Sight.new(M.touch),
+    --- Whether the user is in this editor; it stays true where the terminal does not tell.
+    is_focused = true,
     --- Those no daemon has answered yet (actions.lua).
     actions = {},
     --- By buffer: what it was called, while it gets another name.
@@ -82,8 +84,15 @@ function M.file_moved(event)
   M.touch()
 end
 
+--- The user has gone to another program.
+function M.focus_lost()
+  state.is_focused = false
+  M.touch()
+end
+
 --- The user is back: another editor may have published another view, files may have moved.
-function M.refresh()
+function M.focus_gained()
+  state.is_focused = true
   paths.forget()
   for _, client in pairs(state.clients) do
     client:forget()
@@ -276,7 +285,7 @@ function look()
   local views = sight:views(places, shown, chosen)
   for _, client in pairs(state.clients) do
     local it = views[client] or { views = {} }
-    client:show(it.views, it.focus, it.selection)
+    client:show(it.views, it.focus, options.selection and it.selection, state.is_focused)
   end
   stats.views = stats.views + 1
 end

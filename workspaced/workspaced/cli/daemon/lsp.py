@@ -32,8 +32,9 @@ def lsp_command(verbose: bool, socket_path: str | None, workspace: str | None) -
             f"The language server needs the package {error.name}, which is not installed.",
             hint="pip install 'workspaced[lsp]'",
         ) from None
-    level = logging.INFO if verbose else logging.CRITICAL
-    logging.basicConfig(stream=sys.stderr, level=level, format="%(asctime)s %(name)s: %(message)s")
+    logging.basicConfig(stream=sys.stderr, level=logging.CRITICAL, format="%(asctime)s %(message)s")
+    if verbose:
+        logging.getLogger("workspaced").setLevel(logging.INFO)
     named = socket_path or os.environ.get("WORKSPACED_SOCKET")
     socket = str(choose(socket_path, workspace).socket) if named or workspace else None
     return run_server(socket)

@@ -1,0 +1,238 @@
+"""Editors and daemons that end, come back, stand still or speak another version; no editor waits for a daemon."""
+
+import json
+import os
+import signal
+import socket
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.publishers.desk import UNTIL_S, Desk, shown
+from support.publishers.newer_daemon import NewerDaemon
+from support.publishers.protocol import PublishingEditor
+
+Desks = Callable[..., Desk]
+
+SOON = {"WORKSPACED_PUBLISHER_GRACE_S": "0.05"}
+NEVER = {"WORKSPACED_PUBLISHER_GRACE_S": "3600"}
+
+
+def stand_still(pid: int) -> None:
+    """Stops a process, and waits until it stands."""
+    os.kill(pid, signal.SIGSTOP)
+    while Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "T":
+        pass
+
+
+# -- editors --
+
+
+def test_what_an_editor_that_was_killed_showed_leaves_after_the_grace(desk: Desks) -> None:
+    here = desk(env=SOON)
+    editor = here.editor()
+    editor.open(here.vault / "a.md")
+    editor.settled()
+    editor.kill()
+    here.until(lambda state: shown(state)[:2] == (None, []))
+
+
+def test_pins_by_command_outlast_the_editor_and_those_of_its_view_do_not(desk: Desks) -> None:
+    here = desk(env=SOON)
+    editor = here.editor("pin")
+    editor.open(here.vault / "a.md")
+    editor.pin(here.vault / "a.md")
+    editor.settled()
+    [pinned] = here.events("note_pinned")
+    editor.kill()
+    kept = ["a.md"] if pinned["source"] == editor.lasting else []
+    here.until(lambda state: shown(state) == (None, [], kept))
+
+
+def test_an_editor_that_quits_takes_its_view_back_without_a_grace(desk: Desks) -> None:
+    here = desk(env=NEVER)
+    editor = here.editor("quit-takes-back")
+    editor.open(here.vault / "a.md")
+    editor.settled()
+    editor.quit()
+    here.until(lambda state: shown(state)[:2] == (None, []))
+
+
+def test_an_editor_started_again_shows_anew(desk: Desks) -> None:
+    here = desk(env=NEVER)
+    for name in ("a.md", "b.md"):
+        editor = here.editor()
+        editor.open(here.vault / name)
+        editor.settled()
+        assert here.shown().active == name
+        editor.kill()
+
+
+# -- daemons --
+
+
+def test_a_daemon_started_after_the_editor_is_found(desk: Desks) -> None:
+    here = desk(start=False)
+    editor = here.editor()
+    editor.open(here.vault / "a.md")
+    editor.open(here.vault / "b.md")
+    here.daemon.start()
+    here.until(lambda state: shown(state).active == "b.md")
+    editor.settled()
+    assert "a.md" not in [event["data"].get("note") for event in here.events("active_note_set")]
+
+
+@pytest.mark.parametrize("how", ["killed", "ended"])
+def test_a_daemon_that_comes_back_is_told_what_is_shown_now(desk: Desks, how: str) -> None:
+    here = desk()
+    editor = here.editor()
+    editor.open(here.vault / "a.md")
+    editor.settled()
+    if how == "killed":
+        here.daemon.kill()
+    else:
+        assert here.daemon.stop() == 0
+    editor.open(here.vault / "b.md")
+    editor.open(here.vault / "c.md")
+    here.daemon.start()
+    here.until(lambda state: shown(state).active == "c.md")
+    editor.settled()
+    assert here.shown().active == "c.md"
+    assert "b.md" not in [event["data"].get("note") for event in here.events("active_note_set")]
+
+
+def test_what_was_closed_while_no_daemon_ran_is_closed_for_it_too(desk: Desks) -> None:
+    here = desk(env=NEVER)
+    editor = here.editor()
+    editor.open(here.vault / "a.md")
+    editor.settled()
+    here.daemon.kill()
+    editor.close(here.vault / "a.md")
+    here.daemon.start()
+    here.until(lambda state: shown(state)[:2] == (None, []))
+    editor.settled()
+    assert here.shown() == (None, [], [])
+
+
+def test_a_pin_while_no_daemon_runs_is_told_once_one_does(desk: Desks) -> None:
+    here = desk(start=False)
+    editor = here.editor("pin")
+    editor.open(here.vault / "a.md")
+    editor.pin(here.vault / "a.md")
+    here.daemon.start()
+    here.until(lambda state: shown(state).pins == ["a.md"])
+    editor.settled()
+    assert len(here.events("note_pinned")) == 1
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_a_daemon_that_stands_still_holds_nobody_up_and_is_told_the_last_view(desk: Desks) -> None:
+    here = desk(notes={f"n{number:02}.md": "x\n" for number in range(20)})
+    editor = here.editor()
+    editor.burst([here.vault / f"n{each:02}.md" for each in range(20)])
+    editor.settled()
+    here.mark()
+    stand_still(here.daemon.pid)
+    try:
+        for number in range(20):
+            editor.burst([here.vault / f"n{each:02}.md" for each in range(20)])
+            editor.open(here.vault / f"n{number:02}.md")
+            assert editor.told()["daemons"]
+    finally:
+        here.daemon.send_signal(signal.SIGCONT)
+    editor.settled()
+    assert here.shown().active == "n19.md"
+    assert len(here.events("active_note_set")) <= 4, "one was on its way; then the latest, and what came since"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_an_editor_quits_though_the_daemon_stands_still(desk: Desks) -> None:
+    here = desk(env=SOON)
+    editor = here.editor()
+    editor.open(here.vault / "a.md")
+    editor.settled()
+    stand_still(here.daemon.pid)
+    try:
+        editor.burst([here.vault / "b.md", here.vault / "c.md"] * 100)  # so that something is on its way
+        editor.quit()
+    finally:
+        here.daemon.send_signal(signal.SIGCONT)
+    here.until(lambda state: shown(state)[:2] == (None, []))
+
+
+def test_a_socket_that_accepts_and_never_answers_holds_up_nobody_else(desk: Desks) -> None:
+    """Its record says that it serves a folder of its own, which the user looks at, too."""
+    here = desk()
+    silent = here.daemon.root / "silent"
+    silent.mkdir()
+    (silent / "s.md").touch()
+    [record] = Path(here.daemon.env["HOME"]).glob("**/daemons/*.json")
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(str(here.daemon.root / "t"))
+        listening.listen()
+        listening.settimeout(UNTIL_S)
+        forged = {**json.loads(record.read_text()), "socket": str(here.daemon.root / "t"), "vaults": [str(silent)]}
+        (record.parent / "silent.json").touch(0o600)
+        (record.parent / "silent.json").write_text(json.dumps(forged))
+        editor = here.editor(opened=here.daemon.root)
+        editor.open(silent / "s.md")
+        connection, _ = listening.accept()
+        with connection:
+            connection.settimeout(UNTIL_S)
+            assert json.loads(connection.recv(65_536))["method"] == "workspaced/hello"
+            for name in ("a.md", "b.md"):
+                editor.open(here.vault / name)
+                here.until(lambda state, name=name: shown(state).active == name)  # type: ignore[misc]
+            editor.quit()
+            while connection.recv(65_536):
+                pass
+    assert "s.md" not in str(here.events())
+
+
+def test_a_daemon_is_found_among_two_hundred_records_of_daemons_that_are_gone(desk: Desks) -> None:
+    here = desk()
+    [record] = Path(here.daemon.env["HOME"]).glob("**/daemons/*.json")
+    found = json.loads(record.read_text())
+    for number in range(200):
+        gone = record.with_name(f"gone-{number:03}.json")
+        gone.touch(0o600)
+        folder = here.vault / f"folder-{number:03}"
+        folder.mkdir()
+        gone.write_text(json.dumps({**found, "socket": str(here.daemon.root / "gone"), "vaults": [str(folder)]}))
+    editor = here.editor()
+    editor.open(here.vault / "a.md")
+    editor.settled()
+    assert here.shown().active == "a.md"
+
+
+# -- other versions --
+
+SNAPSHOT_BEFORE_FOCUS = {"source", "active", "pins", "tabs", "vault"}
+
+
+def test_an_older_daemon_is_asked_nothing_that_it_does_not_know(older: Any, kind: type[PublishingEditor]) -> None:
+    with Desk(older, kind) as here:
+        editor = here.editor(env={"WORKSPACED_SOCKET": str(older.socket)})
+        for name in ("a.md", "b.md"):
+            editor.open(here.vault / name)
+            editor.settled()
+    asked = [request for request in older.requests if request["method"] == "workspaced/snapshot"]
+    assert [request["params"]["active"] for request in asked][:2] == ["a.md", "b.md"]
+    assert {name for request in asked for name in request["params"]} <= SNAPSHOT_BEFORE_FOCUS
+    [hello] = [request["params"] for request in older.requests if request["method"] == "workspaced/hello"][:1]
+    assert set(hello) <= {"client", "protocol"}
+
+
+def test_a_newer_daemon_that_says_more_is_told_the_same(desk: Desks) -> None:
+    here = desk()
+    with NewerDaemon(here.daemon.root / "newer", here.daemon.socket) as newer:
+        editor = here.editor(env={"WORKSPACED_SOCKET": str(newer.path)})
+        for name in ("a.md", "b.md"):
+            editor.open(here.vault / name)
+            editor.settled()
+            assert here.shown().active == name
+        editor.close(here.vault / "b.md")
+        editor.settled()
+        assert newer.said > 0 and here.shown().active != "b.md"

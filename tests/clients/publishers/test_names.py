@@ -1,0 +1,136 @@
+"""Names of notes as files, folders and users have them: what is told, and what is told to nobody."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from support.daemon import NOTES, Factory, write_vault
+from support.publishers.desk import Desk, shown
+from support.publishers.protocol import PublishingEditor
+
+Desks = Callable[..., Desk]
+
+NAMES = {
+    "accents": "Žluťoučký “kůň”.md",
+    "folder": "日本/ノート.md",
+    "emoji": "👩‍👩‍👧‍👦 family 🏳️‍🌈.md",
+    "combining": "q\u0323\u0304 zo\u00eb.md",
+    "right-to-left": "שלום עולם.md",
+    "quotes": "a \"quote\" 'and' #1 100% $x [y] {z} `w`.md",
+    "spaces": "  two  spaces .md",
+    "longest": "n" * 252 + ".md",
+    "longest-in-bytes": "語" * 84 + ".md",
+    "deep": "/".join(["a folder with a name of its own"] * 12) + "/note.md",
+}
+
+
+@pytest.mark.parametrize("name", NAMES.values(), ids=NAMES.keys())
+def test_any_name_is_told_as_it_is(desk: Desks, name: str) -> None:
+    here = desk()
+    editor = here.editor()
+    editor.open(here.note(name))
+    editor.settled()
+    assert here.shown().active == name
+
+
+def test_an_accent_written_as_two_characters_is_the_note_of_the_composed_name(desk: Desks) -> None:
+    here = desk()
+    editor = here.editor()
+    editor.open(here.note("cafe\u0301.md"))
+    editor.settled()
+    assert here.shown().active == "caf\u00e9.md"
+
+
+def test_a_name_that_is_no_utf8_is_told_to_nobody(desk: Desks) -> None:
+    here = desk()
+    bad = Path(os.fsdecode(os.fsencode(here.vault) + b"/bad\xff.md"))
+    bad.touch()
+    editor = here.editor()
+    editor.open(here.vault / "a.md")
+    editor.settled()
+    here.mark()
+    if "bytes" in editor.can:
+        editor.open(bad)
+        editor.settled()
+        assert here.shown().active == "a.md"
+    editor.open(here.vault / "b.md")
+    editor.settled()
+    assert [event["data"]["note"] for event in here.events("active_note_set")] == ["b.md"]
+    assert here.shown().active == "b.md" and "bad" not in str(here.events())
+
+
+def test_a_file_outside_every_vault_is_told_to_nobody(desk: Desks) -> None:
+    here = desk()
+    beside = write_vault(here.daemon.root / "vault-beside")
+    (here.vault / "leads-out.md").symlink_to(beside / "c.md")
+    editor = here.editor(opened=here.daemon.root)
+    editor.open(here.vault / "a.md")
+    editor.settled()
+    here.mark()
+    for path in (beside / "b.md", here.vault / "leads-out.md", beside / "work" / "plan.md"):
+        editor.open(path)
+        editor.settled()
+    assert here.events() == []
+    assert str((beside / "work" / "plan.md").resolve()) in editor.told()["unserved"]
+
+
+def test_a_vault_above_the_opened_folder_has_its_notes(desk: Desks) -> None:
+    here = desk()
+    editor = here.editor(opened=here.vault / "work")
+    editor.open(here.vault / "work" / "plan.md")
+    editor.settled()
+    assert here.shown().active == "work/plan.md"
+
+
+@pytest.fixture
+def nested(desk: Desks) -> Desk:
+    """A desk whose vault lies in a folder of its own, below one that may be opened."""
+    here = desk(start=False)
+    here.daemon.vault = here.vault = write_vault(here.daemon.root / "documents" / "notes")
+    return here
+
+
+def test_a_vault_below_the_opened_folder_has_its_notes(nested: Desk) -> None:
+    nested.daemon.start()
+    documents = nested.vault.parent
+    (documents / "outside.md").touch()
+    editor = nested.editor(opened=documents)
+    editor.open(nested.vault / "a.md")
+    editor.settled()
+    assert nested.shown().active == "a.md"
+    editor.open(documents / "outside.md")
+    editor.settled()
+    assert nested.shown().active == "a.md" and "outside" not in str(nested.events())
+
+
+def test_of_two_vaults_of_one_daemon_each_has_its_own_notes(nested: Desk) -> None:
+    other = write_vault(nested.vault.parent / "other", {"o.md": "# O\n"})
+    nested.daemon.flags = ("--vault", str(other))
+    nested.daemon.start()
+    editor = nested.editor(opened=nested.vault.parent)
+    editor.open(nested.vault / "a.md")
+    editor.settled()
+    assert nested.state()["currentVaultId"] == "notes" and nested.shown().active == "a.md"
+    editor.open(other / "o.md")
+    editor.settled()
+    assert nested.state()["currentVaultId"] == "other" and nested.shown().active == "o.md"
+    assert "o.md" not in str(nested.state("notes"))
+
+
+def test_of_two_daemons_each_has_the_notes_of_its_own_vault(
+    daemon: Factory, nested: Desk, kind: type[PublishingEditor]
+) -> None:
+    second = daemon("--workspace", "second", env={"HOME": nested.daemon.env["HOME"]}, start=False)
+    second.vault = write_vault(nested.vault.parent / "other", NOTES)
+    nested.daemon.start()
+    second.start()
+    with Desk(second, kind) as there:
+        editor = nested.editor(opened=nested.vault.parent)
+        editor.open(nested.vault / "a.md")
+        nested.until(lambda state: shown(state).active == "a.md")
+        editor.open(second.vault / "b.md")
+        there.until(lambda state: shown(state).active == "b.md")
+        editor.settled()
+        assert "b.md" not in str(nested.events()) and "a.md" not in str(there.events())
+        assert nested.shown().active in ("a.md", None), "the last note of this vault, or none: the editor's choice"

@@ -1,0 +1,207 @@
+"""What one editor shows, each situation for every editor: the log of a real daemon has it, and nothing more."""
+
+import time
+from collections.abc import Callable
+
+import pytest
+from support.publishers.desk import Desk
+
+Desks = Callable[..., Desk]
+
+COALESCE_S = 0.025
+"""No editor tells more often."""
+
+
+def test_a_note_that_is_opened_is_the_active_note(desk: Desks) -> None:
+    here = desk()
+    editor = here.editor()
+    editor.open(here.vault / "a.md")
+    editor.settled()
+    assert here.shown().active == "a.md"
+    assert [event["data"] for event in here.events("active_note_set")] == [{"note": "a.md"}]
+
+
+def test_what_is_told_to_whom_can_be_seen(desk: Desks) -> None:
+    here = desk()
+    editor = here.editor()
+    editor.open(here.vault / "a.md")
+    editor.settled()
+    [told] = editor.told()["daemons"]
+    assert told["socket"] == str(here.daemon.socket)
+    assert [(vault["path"], vault["active"]) for vault in told["vaults"]] == [(str(here.vault.resolve()), "a.md")]
+
+
+def test_going_to_another_note_and_back_is_one_event_each(desk: Desks) -> None:
+    here = desk()
+    editor = here.editor()
+    for name in ("a.md", "b.md"):
+        editor.open(here.vault / name)
+        editor.settled()
+    here.mark()
+    for name in ("a.md", "b.md", "a.md"):
+        editor.open(here.vault / name)
+        editor.settled()
+    assert [event["data"]["note"] for event in here.events("active_note_set")] == ["a.md", "b.md", "a.md"]
+    assert {event["type"] for event in here.events()} == {"active_note_set"}
+
+
+def test_an_editor_that_the_user_has_left_still_tells_what_it_shows(desk: Desks) -> None:
+    here = desk()
+    editor = here.editor("focus")
+    editor.open(here.vault / "a.md")
+    editor.settled()
+    editor.blur()
+    editor.settled()
+    assert here.shown().active == "a.md"
+    editor.open(here.vault / "b.md")
+    editor.settled()
+    assert here.shown().active == "b.md"
+    editor.close(here.vault / "b.md")
+    editor.close(here.vault / "a.md")
+    editor.settled()
+    assert here.shown().active is None
+
+
+def test_nothing_done_is_nothing_told(desk: Desks) -> None:
+    here = desk()
+    editor = here.editor()
+    editor.open(here.vault / "a.md")
+    editor.settled()
+    here.mark()
+    for _ in range(3):
+        editor.settled()
+    assert here.events() == []
+
+
+def test_notes_shown_side_by_side_are_tabs_and_the_one_in_focus_is_active(desk: Desks) -> None:
+    here = desk()
+    editor = here.editor("split")
+    editor.open(here.vault / "a.md")
+    editor.split(here.vault / "b.md")
+    editor.settled()
+    assert here.shown().active == "b.md" and "a.md" in here.shown().tabs
+    editor.close(here.vault / "b.md")
+    editor.settled()
+    assert here.shown().active == "a.md" and "b.md" not in here.shown().tabs
+
+
+def test_a_note_that_is_closed_is_shown_no_more(desk: Desks) -> None:
+    here = desk()
+    editor = here.editor()
+    editor.open(here.vault / "a.md")
+    editor.settled()
+    editor.close(here.vault / "a.md")
+    editor.settled()
+    assert here.shown() == (None, [], [])
+
+
+def test_a_note_is_pinned_and_unpinned(desk: Desks) -> None:
+    here = desk()
+    editor = here.editor("pin")
+    editor.open(here.vault / "a.md")
+    editor.pin(here.vault / "a.md")
+    editor.settled()
+    assert (here.shown().active, here.shown().pins) == ("a.md", ["a.md"])
+    editor.open(here.vault / "b.md")
+    editor.settled()
+    assert (here.shown().active, here.shown().pins) == ("b.md", ["a.md"])
+    editor.unpin(here.vault / "a.md")
+    editor.settled()
+    assert here.shown().pins == []
+    types = [event["type"] for event in here.events("note_pinned", "note_unpinned")]
+    assert types == ["note_pinned", "note_unpinned"]
+
+
+def test_a_selection_is_told_by_its_lines_and_ends(desk: Desks) -> None:
+    here = desk(notes={"a.md": "one\ntwo\nthree\nfour\n", "b.md": "x\n"})
+    editor = here.editor("selection")
+    editor.open(here.vault / "a.md")
+    editor.settled()
+    editor.select(here.vault / "a.md", 2, 3)
+    here.until(lambda state: state["selection"] is not None)
+    selected = here.state()["selection"]
+    assert (selected["startLine"], selected["endLine"]) == (2, 3)
+    assert here.events("selection_changed")[-1]["data"]["note"] == "a.md"
+    assert selected["text"].rstrip("\n") == "two\nthree"
+    editor.open(here.vault / "b.md")
+    editor.settled()
+    assert here.state()["selection"] is None
+
+
+def test_of_a_selection_too_long_to_tell_there_are_the_lines_alone(desk: Desks) -> None:
+    here = desk(notes={"a.md": "a line of some length\n" * 20_000})
+    editor = here.editor("selection")
+    editor.open(here.vault / "a.md")
+    editor.settled()
+    editor.select(here.vault / "a.md", 1, 20_000)
+    here.until(lambda state: state["selection"] is not None)
+    selected = here.state()["selection"]
+    assert (selected["startLine"], selected["endLine"]) == (1, 20_000)
+    assert not selected.get("text") and not selected.get("textSha256")
+
+
+def test_a_thousand_switches_in_a_moment_are_few_events_and_end_right(desk: Desks) -> None:
+    here = desk(notes={f"n{number:02}.md": "x\n" for number in range(20)})
+    editor = here.editor()
+    editor.open(here.vault / "n00.md")
+    editor.settled()
+    here.mark()
+    began = time.monotonic()
+    editor.burst([here.vault / f"n{number % 20:02}.md" for number in range(1_000)])
+    editor.open(here.vault / "n07.md")
+    editor.settled()
+    took_s = time.monotonic() - began
+    assert here.shown().active == "n07.md"
+    assert len(here.events()) <= took_s / COALESCE_S + 5
+
+
+def test_a_pause_leaves_nothing_of_it_and_its_end_tells_the_present(desk: Desks) -> None:
+    here = desk()
+    editor = here.editor("pause")
+    editor.open(here.vault / "a.md")
+    editor.settled()
+    editor.pause()
+    here.mark()
+    editor.open(here.vault / "b.md")
+    editor.settled()
+    editor.open(here.vault / "c.md")
+    editor.settled()
+    assert here.events() == [] and here.shown().active == "a.md"
+    editor.resume()
+    editor.settled()
+    assert here.shown().active == "c.md"
+    assert "b.md" not in [event["data"].get("note") for event in here.events()]
+
+
+PRIVATE = {"a.md": "# A\n", "secret.md": "---\nworkspaced: private\n---\nwhat nobody may see\n"}
+
+
+def test_a_withheld_note_is_recorded_and_shown_to_no_agent(desk: Desks) -> None:
+    here = desk(notes=PRIVATE)
+    editor = here.editor("selection")
+    editor.open(here.vault / "a.md")
+    editor.settled()
+    editor.open(here.vault / "secret.md")
+    editor.select(here.vault / "secret.md", 4, 4)
+    editor.settled()
+    assert here.shown().active == "secret.md"
+    answers = [here.client.tool("get_current_note"), here.client.tool("get_workspace_context")]
+    assert "secret" not in str(answers) and "nobody may see" not in str(answers)
+    assert "nobody may see" not in str(here.events())
+
+
+@pytest.mark.thorough
+def test_a_file_of_a_hundred_megabytes_is_a_note_like_any_other(desk: Desks) -> None:
+    here = desk()
+    with (here.vault / "huge.md").open("w") as file:
+        for _ in range(100):
+            file.write("a line of a very long file, as logs have them\n" * 22_000)
+    editor = here.editor()
+    editor.open(here.vault / "huge.md")
+    editor.settled()
+    assert here.shown().active == "huge.md"
+    answer = here.client.tool("get_current_note")
+    assert len(str(answer)) < 1_000_000
+    editor.open(here.vault / "a.md")
+    editor.settled()
+    assert here.shown().active == "a.md"

@@ -1,0 +1,182 @@
+"""Two editors on one folder, every ordered pair: the last active one wins, and each keeps what is its own."""
+
+from collections.abc import Callable, Iterator
+from itertools import product
+from typing import NamedTuple
+
+import pytest
+from support.daemon import Factory
+from support.publishers import EDITORS
+from support.publishers.desk import Desk, shown
+from support.publishers.protocol import PublishingEditor
+
+from workspaced import SyncClient
+
+SOON = {"WORKSPACED_PUBLISHER_GRACE_S": "0.05"}
+PAIRS = list(product(EDITORS, repeat=2))
+KNOW = [kind for kind in EDITORS.values() if "focus" in kind.can]
+INFER = [kind for kind in EDITORS.values() if "focus" not in kind.can]
+
+
+class Pair(NamedTuple):
+    """Two editors; the user is in the second, which started last."""
+
+    desk: Desk
+    first: PublishingEditor
+    second: PublishingEditor
+
+
+@pytest.fixture(params=PAIRS, ids=lambda pair: "+".join(pair))
+def pair(request: pytest.FixtureRequest, daemon: Factory) -> Iterator[Callable[..., Pair]]:
+    """`pair(*needs)`: the first shows a.md, the second, which has the focus, b.md."""
+    kinds = [EDITORS[name] for name in request.param]
+    with Desk(daemon(env=SOON), kinds[0]) as here:
+
+        def make(*needs: str) -> Pair:
+            first = here.editor(*needs)
+            first.open(here.vault / "a.md")
+            first.settled()
+            if "focus" in first.can:
+                first.blur()
+                first.settled()
+            second = here.editor(*needs, kind=kinds[1])
+            second.open(here.vault / "b.md")
+            second.settled()
+            assert here.shown().active == "b.md"
+            return Pair(here, first, second)
+
+        yield make
+
+
+def test_the_editor_that_the_user_comes_back_to_is_right_at_once(pair: Callable[..., Pair]) -> None:
+    here, first, second = pair("focus")
+    for editor, other, active in ((first, second, "a.md"), (second, first, "b.md")) * 2:
+        other.blur()
+        editor.focus()
+        editor.settled()
+        other.settled()
+        assert here.shown().active == active
+
+
+def test_what_moves_in_an_editor_that_the_user_is_not_in_changes_nothing(pair: Callable[..., Pair]) -> None:
+    here, first, _second = pair("focus")
+    here.mark()
+    first.open(here.vault / "c.md")
+    first.settled()
+    first.close(here.vault / "c.md")
+    first.open(here.vault / "work" / "plan.md")
+    first.settled()
+    assert here.shown().active == "b.md"
+    assert here.events("active_note_set", "active_note_cleared") == []
+
+
+def test_after_a_restart_focus_decides_and_not_who_reconnects_last(pair: Callable[..., Pair]) -> None:
+    here, first, second = pair("focus")
+    second.blur()
+    first.focus()
+    first.settled()
+    second.settled()
+    assert here.shown().active == "a.md"
+    for _ in range(3):
+        here.daemon.kill()
+        here.daemon.start()
+        first.settled()
+        second.settled()
+        assert here.shown().active == "a.md"
+
+
+def test_pins_are_the_union(pair: Callable[..., Pair]) -> None:
+    here, first, second = pair("pin")
+    first.pin(here.vault / "a.md")
+    second.pin(here.vault / "b.md")
+    first.settled()
+    second.settled()
+    assert sorted(here.shown().pins) == ["a.md", "b.md"]
+
+
+def test_a_note_that_both_show_stays_until_the_last_one_closes_it(pair: Callable[..., Pair]) -> None:
+    here, first, second = pair("split")
+    for editor in (first, second):
+        editor.open(here.vault / "c.md")
+        editor.split(here.vault / "work" / "plan.md")
+        editor.settled()
+    assert "c.md" in here.shown().tabs
+    first.close(here.vault / "c.md")
+    first.settled()
+    assert "c.md" in here.shown().tabs, "the second still shows it"
+    second.close(here.vault / "c.md")
+    second.settled()
+    assert "c.md" not in here.shown().tabs
+
+
+@pytest.mark.parametrize("how", ["quit", "killed"])
+def test_the_one_that_leaves_takes_only_its_own(pair: Callable[..., Pair], how: str) -> None:
+    here, first, second = pair("split")
+    first.split(here.vault / "c.md")
+    second.open(here.vault / "b.md")
+    second.split(here.vault / "work" / "plan.md")
+    first.settled()
+    second.settled()
+    assert {"a.md", "b.md"} <= {*here.shown().tabs}
+    if how == "quit":
+        first.quit()
+    else:
+        first.kill()
+    here.until(lambda state: "a.md" not in shown(state).tabs)
+    second.settled()
+    assert "b.md" in here.shown().tabs
+    assert here.shown().active in ("work/plan.md", None)
+
+
+def test_the_second_goes_and_the_first_is_right_when_the_user_comes_back(pair: Callable[..., Pair]) -> None:
+    here, first, second = pair("focus")
+    second.quit()
+    here.until(lambda state: shown(state).active != "b.md")
+    first.focus()
+    first.settled()
+    assert here.shown().active == "a.md"
+
+
+# -- one that infers what the user looks at, beside one that knows --
+
+
+def infers(client: SyncClient, note: str) -> None:
+    """Shows a note as a client does that infers what its user looks at."""
+    client.call("workspaced/hello", {"client": {"name": "infers"}, "inferred": True})
+    client.call("workspaced/snapshot", {"source": "infers-1", "active": note, "pins": [], "tabs": []})
+
+
+def test_an_editor_that_knows_wins_over_a_view_that_is_inferred(desk: Callable[..., Desk]) -> None:
+    here = desk(env=SOON)
+    editor = here.editor("focus")
+    client = here.daemon.connect("infers")
+    infers(client, "c.md")
+    assert here.shown().active == "c.md"
+    editor.open(here.vault / "a.md")
+    editor.settled()
+    infers(client, "b.md")
+    assert here.shown().active == "a.md"
+    editor.kill()
+    here.until(lambda state: shown(state).active is None)
+    infers(client, "b.md")
+    assert here.shown().active == "b.md"
+
+
+@pytest.mark.parametrize("knows", KNOW, ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize("infers", INFER, ids=lambda kind: kind.__name__)
+def test_an_editor_that_infers_yields_to_one_that_knows_until_that_one_leaves(
+    daemon: Factory, knows: type[PublishingEditor], infers: type[PublishingEditor]
+) -> None:
+    with Desk(daemon(env=SOON), infers) as here:
+        first = here.editor()
+        first.open(here.vault / "a.md")
+        first.settled()
+        assert here.shown().active == "a.md"
+        second = here.editor(kind=knows)
+        second.open(here.vault / "b.md")
+        second.settled()
+        first.open(here.vault / "c.md")
+        first.settled()
+        assert here.shown().active == "b.md"
+        second.quit()
+        here.until(lambda state: shown(state).active == "c.md")
