@@ -302,9 +302,7 @@ def _moves_files(capabilities: types.ClientCapabilities) -> bool:
     """Whether the editor renames files as a part of an edit."""
     edit = capabilities.workspace.workspace_edit if capabilities.workspace is not None else None
     operations = edit.resource_operations if edit is not None else None
-    return bool(
-        edit is not None and edit.document_changes and types.ResourceOperationKind.Rename in (operations or ())
-    )
+    return types.ResourceOperationKind.Rename in (operations or ())
 
 
 def run_server(socket: str | None) -> int:
