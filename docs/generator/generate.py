@@ -38,6 +38,7 @@ _NOTICE: Final = (
 _GROUPS: Final = {
     "Connection and daemon": ("hello", "status", "reconcile", "shutdown"),
     "Workspace and log": ("publish", "snapshot", "state", "subscribe", "unsubscribe", "log"),
+    "Editing": ("names", "links"),
     "Recorded calls": ("calls", "call", "clients"),
     "Sharing": ("share", "share/why", "share/accept"),
 }

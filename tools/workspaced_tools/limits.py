@@ -40,6 +40,8 @@ LINK_BYTES_MAX: Final = 4_096
 LINK_TARGET_CHARS_MAX: Final = 1_024
 LINKS_PER_NOTE_MAX: Final = 20_000
 HEADINGS_PER_NOTE_MAX: Final = 10_000
+BLOCK_IDS_MAX: Final = 500
+"""Blocks of one note that completion of a link offers."""
 HEADING_CHARS_MAX: Final = 1_000
 TAGS_PER_NOTE_MAX: Final = 2_000
 TAG_CHARS_MAX: Final = 200
@@ -74,6 +76,9 @@ HITS_COMPARED_MAX: Final = 200
 """Of the hits of a search this many are compared with the disk, also beyond the limit of the query."""
 SNIPPETS_CHARS_FOLDED_MAX: Final = 524_288
 """The snippets of an answer are looked for in so many characters, best hit first; lines of ASCII do not count."""
+COMPLETIONS_COMPARED_MAX: Final = 200
+"""Of the workspace's notes, of those whose name begins like what the user has written, and of those whose names
+hold it, so many are compared."""
 NAMES_COMPARED_MAX: Final = 10_000
 NAMES_VERIFIED_MAX: Final = 200
 WORDS_WEIGHED_MAX: Final = 64

@@ -81,6 +81,13 @@ NONBLOCKING_CALL_S: Final = 0.05
 """After a call on the event loop that took longer than this, the vault's calls run on threads."""
 NONBLOCKING_PAUSE_S: Final = 60.0
 """How long the calls of such a vault run on threads."""
+COMPLETIONS_MAX: Final = 500
+"""Names in one answer to an editor."""
+COMPLETION_PREFIX_CHARS_MAX: Final = 1_000
+LINKS_MAX: Final = 1_000
+"""Links in one answer to an editor, and in one request."""
+EXCERPT_CHARS_MAX: Final = 2_000
+"""Of a link's target, in an answer to an editor."""
 LATENCY_SAMPLES: Final = 1_024
 
 SOCKET_PATH_BYTES_MAX: Final = 103 if sys.platform == "darwin" else 107
@@ -217,3 +224,30 @@ LINK_PING_S: Final = 20.0
 """A session that does not answer a ping for so long is ended."""
 LINK_END_S: Final = 2.0
 """How long sessions may take to end with the link."""
+LSP_COALESCE_S: Final = 0.05
+"""What happens in an editor within this time is one view."""
+LSP_ANSWER_S: Final = 2.0
+"""How long a request of an editor waits for the daemon; then the answer is empty."""
+LSP_EDIT_S: Final = 10.0
+"""The same for a request that the user made explicitly, such as a rename."""
+LSP_CONNECT_S: Final = 5.0
+"""How long a daemon may take to greet, and to take a view."""
+LSP_TICK_S: Final = 1.0
+"""How often a connection is looked at, whether its daemon is another one or gone."""
+LSP_RETRY_FIRST_S: Final = 0.2
+LSP_RETRY_MAX_S: Final = 10.0
+"""Pauses between looks for daemons; each is twice as long as the one before."""
+LSP_DOCUMENT_BYTES_MAX: Final = 16 * 1024 * 1024
+"""A longer document is shown to the daemon, but nothing in it is read."""
+LSP_TABS_MAX: Final = 10
+LSP_WAITING_MAX: Final = 1_000
+"""Pins and renames that wait for a daemon, and notes of one renamed folder."""
+LSP_NAMES_MAX: Final = 30
+LSP_LINKS_MAX: Final = 1_000
+LSP_HOVER_CHARS: Final = 800
+LSP_SELECTION_CHARS: Final = 65_536
+"""Of a longer selection only the lines are told."""
+LSP_DIAGNOSE_S: Final = 0.5
+"""A text is looked through for broken links once it has not changed for this long."""
+LSP_LEAVE_S: Final = 2.0
+"""How long the end waits until every daemon has taken the view back."""

@@ -1502,6 +1502,29 @@ export interface HelloParams {
   readonly inferred?: boolean;
 }
 
+export interface LinksParams {
+  /** (maxLength 1024) */
+  readonly note: string;
+  readonly direction: "in" | "out";
+  /** (maxItems 1000) */
+  readonly links?: ReadonlyArray<{
+    readonly target: string;
+    /** (default true) */
+    readonly wiki?: boolean;
+    readonly heading?: string | null;
+    readonly block?: string | null;
+  }> | null;
+  /** (default false) */
+  readonly parts?: boolean;
+  /** (minimum 0, maximum 2000, default 0) */
+  readonly excerptChars?: number;
+  /** (default "utf-16") */
+  readonly encoding?: "utf-16" | "utf-32" | "utf-8";
+  /** (minimum 1, maximum 1000, default 1000) */
+  readonly limit?: number;
+  readonly vault?: string | null;
+}
+
 export interface LogParams {
   /** (minimum 0, default 1) */
   readonly from?: number;
@@ -1520,6 +1543,16 @@ export interface MemoryListParams {
 export interface MemoryUndoParams {
   /** (minimum 1) */
   readonly seq: number;
+}
+
+export interface NamesParams {
+  /** (maxLength 1000) */
+  readonly prefix: string;
+  /** (maxLength 1024) */
+  readonly note?: string | null;
+  /** (minimum 1, maximum 500, default 30) */
+  readonly limit?: number;
+  readonly vault?: string | null;
 }
 
 export interface PauseParams {
@@ -2551,9 +2584,11 @@ export interface MethodParams {
   "workspaced/context/unpin": ContextUnpinParams;
   "workspaced/context/usage": ContextUsageParams;
   "workspaced/hello": HelloParams;
+  "workspaced/links": LinksParams;
   "workspaced/log": LogParams;
   "workspaced/memory/list": MemoryListParams;
   "workspaced/memory/undo": MemoryUndoParams;
+  "workspaced/names": NamesParams;
   "workspaced/pause": PauseParams;
   "workspaced/publish": PublishParams;
   "workspaced/reconcile": ReconcileParams;

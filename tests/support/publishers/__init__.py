@@ -1,5 +1,6 @@
 """The editors that publish, each behind its driver; every one goes through tests/clients/publishers."""
 
+from support.publishers.lsp import LanguageServer
 from support.publishers.neovim import Neovim
 from support.publishers.obsidian import Obsidian
 from support.publishers.protocol import PublishingEditor
@@ -9,6 +10,7 @@ EDITORS: dict[str, type[PublishingEditor]] = {
     "neovim": Neovim,
     "vscode": VSCode,
     "obsidian": Obsidian,
+    "lsp": LanguageServer,
 }
 
 SLOW = frozenset({"vscode"})

@@ -42,6 +42,7 @@ from workspaced_tools.ports.questions import (
     ManifestOf,
     Members,
     Names,
+    NamesLike,
     NoteCount,
     Overview,
     Question,
@@ -104,6 +105,7 @@ QUESTIONS: dict[type[Question[Any]], list[Question[Any]]] = {
     Images: [Images(NoteId("pictures.md")), Images(A), Images(GONE)],
     Incoming: [Incoming(A, 1), Incoming(A, 100), Incoming(GONE, 5)],
     Names: [Names(NOTES), Names([])],
+    NamesLike: [NamesLike("b", 5), NamesLike("", 3)],
     Search: [
         Search(SearchQuery("zebra", 2)),
         Search(SearchQuery("zebra", 10, among=(A,), tags=("x",), folder="one", names_only=True)),
@@ -196,6 +198,7 @@ def test_a_question_is_recorded_as_its_name_and_its_fields() -> None:
         ),
         "incoming": b'["a.md",1]',
         "names": msgspec.json.encode([NOTES]),
+        "names_like": b'["b",5]',
         "search": (b'[{"words":"zebra","limit":2,"among":null,"tags":[],"folder":null,"namesOnly":false}]'),
         "images": b'["pictures.md"]',
         "members": b'["one",null,9]',

@@ -26,6 +26,7 @@ from workspaced_tools.ports.questions import (
     LinkTargets,
     Members,
     Names,
+    NamesLike,
     NoteCount,
     Overview,
     Question,
@@ -416,6 +417,7 @@ STRICT: tuple[Callable[[], Question[Any]], ...] = (
     lambda: LinkTargets(NoteId("home.md"), [LinkName(name, True) for name in (*NAMES, "Plan", "shared")]),
     lambda: Incoming(NoteId("home.md"), 20),
     lambda: Names([NoteId(f"{note}.md") for note in NAMES]),
+    *(lambda word=word: NamesLike(word, 20) for word in ("", "a", "title", "pl", "shared", "d/")),  # type: ignore[misc]
     lambda: Members("", None, 20),
     lambda: Members("d", None, 20),
     lambda: Members(None, "x", 20),

@@ -47,6 +47,8 @@ ADMINISTRATIVE: dict[str, dict[str, Any]] = {
     "workspaced/share/why": {"path": "a.md"},
     "workspaced/share/accept": {"vault": "vault"},
     "workspaced/pause": {},
+    "workspaced/names": {"prefix": "a"},
+    "workspaced/links": {"note": "a.md", "direction": "out"},
     "tools/list": {},
 }
 """Each works during a pause, with these parameters."""

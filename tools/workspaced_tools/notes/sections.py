@@ -17,6 +17,7 @@ from typing import Final
 
 import msgspec
 
+from ..limits import BLOCK_IDS_MAX
 from .markdown import Block, Heading, parse_blocks
 from .name_keys import fold, slug
 from .note import Note
@@ -33,6 +34,7 @@ _OPENING: Final = re.compile(r"#{1,6}(?=[ \t]|\Z)")
 _CLOSING: Final = re.compile(r"(?:\A|[ \t])#+\Z")
 _ID_AT_END: Final = re.compile(r"[ \t]\^[A-Za-z0-9-]+[ \t]*\Z")
 _BLOCK_ID: Final = re.compile(r"[A-Za-z0-9-]{1,200}")
+_ANY_ID: Final = re.compile(r"(?m)(?:^|(?<=\r)|[ \t])\^(?P<id>[A-Za-z0-9-]{1,200})(?=[ \t]*+(?:[\r\n]|\Z))")
 _NO_IDS: Final = frozenset({"CodeBlock", "HtmlBlock", "MetadataBlock"})
 """Blocks whose text is no Markdown."""
 
@@ -82,6 +84,22 @@ def block_section(note: Note, wanted: str) -> Section | None:
         if block is not None:
             return lines.section(block.first_line, block.last_line)
     return None
+
+
+def block_ids(note: Note) -> list[tuple[str, int]]:
+    """The ids of the note's blocks with their 1-based lines, in the order of the text."""
+    body = note.body
+    marks = [*_ANY_ID.finditer(body)]
+    if not marks:
+        return []
+    lines = _Lines(body, note.front_matter.body_line)
+    blocks = parse_blocks(body, note.front_matter.body_line)
+    found = [(mark["id"], lines.number(mark.start("id"))) for mark in marks[:BLOCK_IDS_MAX]]
+    return [
+        (name, line)
+        for name, line in found
+        if _block_at(blocks, line, alone=_is_alone(lines.text(line), f"^{name}")) is not None
+    ]
 
 
 # -- headings --

@@ -23,6 +23,7 @@ from .vault import (
     LinkName,
     LinkTarget,
     MemberNotes,
+    NamesFound,
     NoteRef,
     Resolution,
     SearchQuery,
@@ -105,6 +106,15 @@ class Names(Question[list[NoteRef | None]], frozen=True, array_like=True):
 
     name: ClassVar[str] = "names"
     notes: Sequence[NoteId]
+
+
+class NamesLike(Question[NamesFound], frozen=True, array_like=True):
+    """The notes whose name begins with `prefix` or holds its words; for an empty one those of the workspace, then
+    those changed last."""
+
+    name: ClassVar[str] = "names_like"
+    prefix: str
+    limit: int
 
 
 class Search(Question[Found], frozen=True, array_like=True):

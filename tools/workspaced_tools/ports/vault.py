@@ -1,5 +1,7 @@
 """The values in questions to a vault and in their answers."""
 
+from typing import Literal
+
 import msgspec
 
 from workspaced_events.ids import NoteId
@@ -44,6 +46,24 @@ class LinkTarget(msgspec.Struct, frozen=True, rename="camel"):
 
     note: NoteRef | None
     ambiguous: bool = False
+
+
+class NameHit(msgspec.Struct, frozen=True, rename="camel"):
+    """A note found by what the user has written of one of its names."""
+
+    note: NoteRef
+    name: str
+    """The name that fits best: the file's name (its path, where a folder was written), the title or an alias."""
+    kind: Literal["file", "title", "alias"]
+
+
+class NamesFound(msgspec.Struct, frozen=True, rename="camel"):
+    """The notes that a few characters may mean, best first."""
+
+    names: tuple[NameHit, ...]
+    """At most the question's `limit`; each note once."""
+    complete: bool
+    """Whether every name was looked through, not only the beginnings."""
 
 
 class IncomingLink(msgspec.Struct, frozen=True, rename="camel"):

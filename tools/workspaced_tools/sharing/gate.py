@@ -37,6 +37,7 @@ from ..ports.questions import (
     ManifestOf,
     Members,
     Names,
+    NamesLike,
     NoteCount,
     Overview,
     Question,
@@ -51,7 +52,16 @@ from ..ports.questions import (
     VersionOf,
     Visits,
 )
-from ..ports.vault import Found, IncomingLinks, LinkTarget, MemberNotes, NoteRef, Resolution, VaultOverview
+from ..ports.vault import (
+    Found,
+    IncomingLinks,
+    LinkTarget,
+    MemberNotes,
+    NamesFound,
+    NoteRef,
+    Resolution,
+    VaultOverview,
+)
 from ..ports.view import View
 from .manifests import SharedPrompts
 
@@ -408,6 +418,9 @@ def names_only(question: Question[Any], ask: _Ask) -> Any:
             return [LinkTarget(None) for _ in question.links]
         case Incoming():
             return IncomingLinks((), 0)
+        case NamesLike():
+            found = ask(question)
+            return NamesFound(tuple(hit for hit in found.names if hit.kind != "alias"), found.complete)
         case Images():
             return NoteImages()
         case Search():

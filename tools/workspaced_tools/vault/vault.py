@@ -37,6 +37,7 @@ from ..ports.questions import (
     LinkTargets,
     Members,
     Names,
+    NamesLike,
     NoteCount,
     Overview,
     Question,
@@ -54,6 +55,7 @@ from ..ports.vault import (
     LinkName,
     LinkTarget,
     MemberNotes,
+    NamesFound,
     NoteRef,
     Resolution,
     SearchHit,
@@ -81,6 +83,7 @@ from .index.similarity import similar
 from .links.backlinks import incoming
 from .links.followed_references import resolve_from
 from .links.link_targets import LinkResolver
+from .links.name_completion import names_like
 from .links.resolver import IndexLookup, Lookup, WithNote, resolve
 from .young_folder import file_young_notes
 
@@ -462,6 +465,8 @@ class Vault:
                 return self.link_targets(source, links, state)
             case Incoming(note, limit):
                 return self.incoming(note, limit, state)
+            case NamesLike(prefix, limit):
+                return self.names_like(prefix, limit, state)
             case Images(note):
                 return self.images(note)
             case Search(query):
@@ -608,6 +613,18 @@ class Vault:
             if self._is_indexed({link.source.id for link in found.links}):
                 break
         return found
+
+    def names_like(self, prefix: str, limit: int, state: VaultState) -> NamesFound:
+        def ask() -> NamesFound:
+            self.await_names()
+            for _ in range(_UPDATE_ATTEMPTS):
+                complete = self._indexer.text_ready.is_set()
+                found = names_like(prefix, limit, state, self.index, self.is_withheld)
+                if self._is_indexed([hit.note.id for hit in found]):
+                    break
+            return NamesFound(tuple(found), complete)
+
+        return self._asking(ask)
 
     def lookup_with(self, own: NamedNote | None) -> IndexLookup:
         """A look-up in the index that finds `own` whatever its level."""

@@ -1,11 +1,14 @@
-"""`workspaced/context/*`: conversations of runtimes, and their prompts.
+"""`workspaced/context/*`: conversations of runtimes, and their prompts. `workspaced/blob/put`: their long texts.
 
 When a method answers, its changes are synced, and the next prompt holds them.
 """
 
-from typing import Any
+from typing import Annotated, Any
+
+from msgspec import Meta
 
 from workspaced_events.journal.writer import Plan
+from workspaced_events.limits import ID_CHARS_MAX
 
 from ..ipc.jsonrpc import RequestId
 from ..prompts import assemble as assembling
@@ -16,6 +19,19 @@ from ..prompts import plan as planning
 from ..prompts import start as starting
 from ..prompts.transforming import transform as transforming
 from ..service.session import Session
+
+
+class PutBlob(p.Params, frozen=True):
+    upload: Annotated[str, Meta(min_length=1, max_length=ID_CHARS_MAX)]
+    """The client's name for the upload; parts are joined in the order in which they come."""
+    text: str
+    last: bool = False
+    """Whether the text is complete with this part."""
+
+
+def put_blob(session: Session, _id: RequestId | None, params: PutBlob) -> Any:
+    put = session.service.uploads.put(session.client, params.upload, params.text, last=params.last)
+    return {"bytes": put.bytes} if put.sha256 is None else {"bytes": put.bytes, "sha256": put.sha256}
 
 
 async def _recorded(session: Session, params: p.Params, plan: Plan) -> dict[str, Any]:

@@ -10,13 +10,12 @@ from workspaced_events.journal.view_diff import Snapshot
 from ..mcp.tools import CallTool, Page, call_tool, list_tools
 from ..prompts import params as p
 from ..service.method import Method
-from . import calls, conversations, memory, sharing, volunteering
+from . import calls, conversations, editing, memory, sharing, volunteering
 from .daemon import Hello, Nothing, hello, reconcile, shutdown, status
 from .pause import Pause, Resume, pause, resume
 from .publish import Publish, publish, snapshot
 from .state_and_log import Log, State, log, state
 from .subscriptions import Subscribe, Unsubscribe, subscribe, unsubscribe
-from .uploads import PutBlob, put_blob
 
 METHODS: Final[dict[str, Method]] = {
     "workspaced/hello": Method(Hello, hello, works_paused=True),
@@ -29,7 +28,7 @@ METHODS: Final[dict[str, Method]] = {
     "workspaced/calls": Method(calls.Calls, calls.calls, works_paused=True),
     "workspaced/call": Method(calls.Call, calls.call, works_paused=True),
     "workspaced/clients": Method(calls.Clients, calls.clients, works_paused=True),
-    "workspaced/blob/put": Method(PutBlob, put_blob),
+    "workspaced/blob/put": Method(conversations.PutBlob, conversations.put_blob),
     "workspaced/context/start": Method(p.Start, conversations.start),
     "workspaced/context/agents": Method(p.Agents, conversations.agents),
     "workspaced/context/message": Method(p.Messages, conversations.message),
@@ -58,6 +57,8 @@ METHODS: Final[dict[str, Method]] = {
     "workspaced/share": Method(sharing.Share, sharing.share, works_paused=True),
     "workspaced/share/why": Method(sharing.Why, sharing.why, works_paused=True),
     "workspaced/share/accept": Method(sharing.Accept, sharing.accept, works_paused=True),
+    "workspaced/names": Method(editing.Names, editing.names, works_paused=True),
+    "workspaced/links": Method(editing.Links, editing.links, works_paused=True),
     "workspaced/shutdown": Method(Nothing, shutdown, works_paused=True),
     "tools/list": Method(Page, list_tools, works_paused=True),
     "tools/call": Method(CallTool, call_tool, works_paused=True),

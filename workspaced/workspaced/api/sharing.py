@@ -6,7 +6,6 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
-from workspaced_events.errors import InvalidArgument
 from workspaced_events.ids import NoteId, VaultId, note_id
 from workspaced_events.limits import SHARING_CLIENT_CHARS_MAX
 from workspaced_events.projections.workspace_state import ANY_CLIENT, WorkspaceState, client_key
@@ -72,7 +71,7 @@ async def share(session: Session, _id: RequestId | None, params: Share) -> Any:
 async def why(session: Session, _id: RequestId | None, params: Why) -> Any:
     """How far a note may go, all reasons why no further, and when it was last shown to whom."""
     service = session.service
-    served = _served(service, params.vault)
+    served = service.served_vault(params.vault)
     path = note_id(params.path)
     state = service.tail.state
     now = state.of(served.id).current_path(path)
@@ -122,23 +121,10 @@ def _last_shown(service: Service, vault: VaultId, path: NoteId, client: str | No
 async def accept(session: Session, _id: RequestId | None, params: Accept) -> Any:
     """Accepts the vault's present rules, even if the rules file disappeared together with most notes."""
     service = session.service
-    served = _served(service, params.vault)
+    served = service.served_vault(params.vault)
     served.vault.policy.accept()
     await reconcile(service)
     return {"vault": served.id, "problem": served.vault.policy.problem, "clock": service.tail.clock()}
-
-
-def _served(service: Service, vault: str | None) -> ServedVault:
-    """
-    Raises:
-        InvalidArgument: there is no such vault, or the vault is not served.
-    """
-    found = service.current_vault if vault is None else service.served.get(VaultId(vault))
-    if found is None:
-        known = ", ".join(service.served) or "none"
-        what = "No vault is current." if vault is None else f"The vault {vault[:100]!r} is not served."
-        raise InvalidArgument(what, hint=f"Served: {known}.")
-    return found
 
 
 def _reasons(served: ServedVault, path: NoteId, now: NoteId | None) -> list[Reason]:

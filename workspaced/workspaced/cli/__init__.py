@@ -36,6 +36,7 @@ COMMANDS: Final = {
     "hook": ("workspace.hook", "Answer a hook of an agent's runtime: tell what changed before the user's eyes."),
     "proxy": ("daemon.proxy", "Put context into any runtime's requests on their way to the provider."),
     "ide": ("daemon.ide", "Be the editor that Claude Code in a terminal connects to, for all that publish to us."),
+    "lsp": ("daemon.lsp", "A language server for any editor: shows agents what is open, and completes links."),
     "share": ("workspace.share", "How much a client of the tools is shown: all, names or none."),
     "why": ("workspace.why", "Why a note is shown to agents or not, and when it was last shown to whom."),
     "pause": ("daemon.pause", "Record nothing and answer agents nothing for a while."),

@@ -173,6 +173,19 @@ class Service:
         """The current vault, if its folder is served."""
         return self.served.get(self.tail.state.current) if self.tail.state.current is not None else None
 
+    def served_vault(self, vault: str | None) -> ServedVault:
+        """The vault of that id; None: the current one.
+
+        Raises:
+            InvalidArgument: there is no such vault, or the vault is not served.
+        """
+        found = self.current_vault if vault is None else self.served.get(VaultId(vault))
+        if found is None:
+            known = ", ".join(self.served) or "none"
+            what = "No vault is current." if vault is None else f"The vault {vault[:100]!r} is not served."
+            raise InvalidArgument(what, hint=f"Served: {known}.")
+        return found
+
     async def _reconcile(self, served: ServedVault) -> None:
         await served.reconcile(lambda: self.tail.state, self.publishing.note)
 

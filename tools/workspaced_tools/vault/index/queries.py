@@ -13,10 +13,15 @@ import msgspec
 from workspaced_events.ids import NoteId
 
 from ...limits import TAGGED_NOTES_MAX
-from ...notes.name_keys import fold
+from ...notes.name_keys import fold, key
+from ...notes.search_query import literal
 from ...ports.vault import SearchQuery
+from . import full_text
+from .entries import NamedNote
 from .index import Index
 
+_LAST: Final = "\U0010ffff"
+"""Sorts behind every text."""
 TAGGED: Final = "SELECT note FROM tags WHERE tag = ? OR (tag > ? AND tag < ?)"
 
 
@@ -60,6 +65,32 @@ def members(index: Index, folder: str | None, tag: str | None, limit: int) -> tu
         return [path for (path,) in rows], len(rows)
     total = index.file.read(f"SELECT count(*) {matching}", tuple(arguments))
     return [path for (path,) in rows], total[0][0] if total else len(rows)
+
+
+def named_like(index: Index, written: str, limit: int) -> list[NamedNote]:
+    """Notes with a name that begins like `written`, and notes whose names hold its words: at most `limit` of each,
+    in no particular order, some twice.
+
+    The caller compares the names: keys and trigrams are coarser than names.
+    """
+    columns = "n.path, n.title, n.front_matter_id, n.aliases"
+    begun = key(written)
+    rows = index.file.read(
+        f"SELECT {columns} FROM names k JOIN notes n ON n.note = k.note"
+        " WHERE k.key >= ? AND k.key < ? ORDER BY k.key LIMIT ?",
+        (begun, begun + _LAST, limit),
+    )
+    wanted = full_text.match(index.file.read, literal(written).terms, names=True)
+    if wanted is not None and wanted.grams is not None:
+        rows += index.file.read(
+            f"SELECT {columns} FROM name_grams t CROSS JOIN notes n ON n.note = t.rowid"
+            " WHERE name_grams MATCH ? AND NOT n.withheld ORDER BY t.rowid DESC LIMIT ?",
+            (wanted.grams, limit),
+        )
+    return [
+        NamedNote(path, title, own_id, tuple(json.loads(aliases)) if aliases else ())
+        for path, title, own_id, aliases in rows
+    ]
 
 
 def sharing_tags(index: Index, note: NoteId, limit: int) -> list[Scored]:

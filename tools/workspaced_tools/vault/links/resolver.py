@@ -289,8 +289,8 @@ def _decided(stage: str, hits: Sequence[NoteRef], way: Reading, state: VaultStat
     hits = not_archived(hits, state)
     if len(hits) == 1:
         return Resolution(hits[0], stage, heading=way.heading, block=way.block)
-    members = {note: rank for rank, note in enumerate(_members(state))}
-    ordered = sorted(hits, key=lambda ref: (members.get(ref.id, len(members)), ref.id))
+    ranks = {note: rank for rank, note in enumerate(members(state))}
+    ordered = sorted(hits, key=lambda ref: (ranks.get(ref.id, len(ranks)), ref.id))
     return Resolution(
         resolved_by=stage, candidates=tuple(ordered[:CANDIDATES_MAX]), heading=way.heading, block=way.block
     )
@@ -300,7 +300,7 @@ def not_archived(hits: Sequence[NoteRef], state: VaultState) -> Sequence[NoteRef
     return [ref for ref in hits if ref.id not in state.archived] or hits
 
 
-def _members(state: VaultState) -> Iterable[NoteId]:
+def members(state: VaultState) -> Iterable[NoteId]:
     """The workspace's notes: active, pins, tabs, recents (newest first)."""
     active = [state.active.id] if state.active is not None else []
     return dict.fromkeys([*active, *state.pins, *state.tabs, *reversed(state.recents)])

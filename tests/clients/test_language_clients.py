@@ -1,0 +1,138 @@
+"""Language clients that nobody here wrote, with `workspaced lsp` and a real daemon: Neovim's own, and eglot."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from support.daemon import Factory
+
+NVIM = shutil.which("nvim")
+EMACS = shutil.which("emacs")
+NOTES = {
+    "Home.md": "# Home\n\nSee [[Plan#Steps]].\n",
+    "Plan.md": "# The plan\n\n## Steps\n\nBack to [[Home]].\n",
+}
+RUN_S = 120.0
+"""Far from what it takes: a busy machine fails no test."""
+
+NEOVIM = """
+local answer, wait = {}, 60000
+local function ask(client, method, params)
+  local done
+  client.request(method, params, function(failure, result) done = failure or result or false end,
+    vim.api.nvim_get_current_buf())
+  assert(vim.wait(wait, function() return done ~= nil end, 10), method)
+  return done
+end
+vim.cmd("edit Home.md")
+local id = vim.lsp.start_client({ name = "workspaced", cmd = { vim.env.PYTHON, "-m", "workspaced", "lsp" },
+  root_dir = vim.fn.getcwd() })
+vim.lsp.buf_attach_client(0, id)
+assert(vim.wait(wait, function() return vim.lsp.get_client_by_id(id).server_capabilities ~= nil end, 10))
+local client = vim.lsp.get_client_by_id(id)
+vim.fn.cursor(3, 8)
+answer.definition = ask(client, "textDocument/definition", vim.lsp.util.make_position_params())
+vim.api.nvim_buf_set_lines(0, 2, 3, false, { "Unsaved [[pl" })
+vim.fn.cursor(3, 13)
+local params = vim.lsp.util.make_position_params()
+params.position.character = 12
+answer.completion = ask(client, "textDocument/completion", params)
+params.newName = "Start"
+params.position = { line = 0, character = 0 }
+vim.lsp.util.apply_workspace_edit(ask(client, "textDocument/rename", params), client.offset_encoding)
+ask(client, "workspace/executeCommand", { command = "workspaced.status", arguments = { true } })
+answer.name = vim.fn.expand("%:t")
+vim.fn.writefile({ vim.json.encode(answer) }, vim.env.ANSWER)
+vim.cmd("qall!")
+"""
+
+EGLOT = """
+(require 'eglot)
+(require 'json)
+(require 'cl-lib)
+(define-derived-mode note-mode text-mode "Note")
+(add-to-list 'auto-mode-alist '("\\\\.md\\\\'" . note-mode))
+(add-to-list 'eglot-server-programs `(note-mode . (,(getenv "PYTHON") "-m" "workspaced" "lsp")))
+(setq eglot-connect-timeout 60 eglot-sync-connect 60 eglot-autoshutdown t vc-handled-backends nil)
+(find-file "Home.md")
+(apply #'eglot--connect (eglot--guess-contact))
+(let ((server (eglot-current-server)) answer)
+  (goto-char (point-min))
+  (search-forward "[[P")
+  (eglot--managed-mode 1)
+  (push (cons 'definition (jsonrpc-request server :textDocument/definition
+                                           (eglot--TextDocumentPositionParams))) answer)
+  (push (cons 'references
+              (length (jsonrpc-request server :textDocument/references
+                                       (append (eglot--TextDocumentPositionParams)
+                                               '(:context (:includeDeclaration t)))))) answer)
+  (push (cons 'rename (jsonrpc-request server :textDocument/rename
+                                       (append (eglot--TextDocumentPositionParams) '(:newName "Later")))) answer)
+  (eglot-execute-command server 'workspaced.status [t])
+  (with-temp-file (getenv "ANSWER") (insert (json-encode answer)))
+  (eglot-shutdown server))
+"""
+
+
+@pytest.mark.skipif(NVIM is None, reason="nvim is not installed (Debian: apt-get install neovim)")
+def test_neovims_own_client_follows_completes_and_renames(daemon: Factory, tmp_path: Path) -> None:
+    running = daemon(notes=NOTES)
+    script, answer = tmp_path / "it.lua", tmp_path / "answer.json"
+    script.write_text(NEOVIM)
+    env = {**running.env, "PYTHON": sys.executable, "ANSWER": str(answer)}
+    done = subprocess.run(
+        [str(NVIM), "--headless", "--clean", "-i", "NONE", "-n", "-c", f"luafile {script}"],
+        cwd=running.vault,
+        env=env,
+        capture_output=True,
+        text=True,
+        timeout=RUN_S,
+        check=False,
+    )
+    assert answer.exists(), done.stderr
+    found = json.loads(answer.read_text())
+    assert found["definition"]["uri"].endswith("/Plan.md")
+    assert found["definition"]["range"]["start"]["line"] == 2
+    assert [each["textEdit"]["newText"] for each in found["completion"]["items"]] == ["Plan]]"]
+    # It applies the whole edit, the rename of the file with it.
+    assert found["name"] == "Start.md"
+    assert (running.vault / "Start.md").exists()
+    client = running.connect()
+    opened = [each for each in client.call("workspaced/log")["events"] if each["type"] == "view_opened"]
+    assert [each["data"].get("confidence") for each in opened] == ["inferred"]
+
+
+@pytest.mark.thorough
+@pytest.mark.skipif(EMACS is None, reason="emacs is not installed (Debian: apt-get install emacs-nox elpa-eglot)")
+def test_eglot_follows_and_renames_links_alone(daemon: Factory, tmp_path: Path) -> None:
+    has_eglot = subprocess.run(
+        [str(EMACS), "--batch", "--eval", "(require 'eglot)"], capture_output=True, check=False
+    )
+    if has_eglot.returncode != 0:
+        pytest.skip("eglot is not installed (Debian: apt-get install elpa-eglot)")
+    running = daemon(notes=NOTES)
+    script, answer = tmp_path / "it.el", tmp_path / "answer.json"
+    script.write_text(EGLOT)
+    env = {**running.env, "PYTHON": sys.executable, "ANSWER": str(answer), "TERM": os.environ.get("TERM", "dumb")}
+    done = subprocess.run(
+        [str(EMACS), "--batch", "--load", str(script)],
+        cwd=running.vault,
+        env=env,
+        capture_output=True,
+        text=True,
+        timeout=RUN_S,
+        check=False,
+    )
+    assert answer.exists(), done.stderr
+    found = json.loads(answer.read_text())
+    assert found["definition"]["uri"].endswith("/Plan.md")
+    assert found["references"] == 1
+    # It renames no files for a server, so it gets the links alone, and the user a word.
+    assert list(found["rename"]) == ["changes"]
+    assert "Rename the file Plan.md" in done.stderr
+    state = running.connect().call("workspaced/log")["events"]
+    assert [each["data"]["note"] for each in state if each["type"] == "active_note_set"][:1] == ["Home.md"]

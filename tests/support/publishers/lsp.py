@@ -1,0 +1,115 @@
+"""The language server as the situations of publishers drive it: a plain editor that speaks the protocol.
+
+The editor shows one file in each pane and keeps no hidden ones, so what it replaces is closed. The protocol has no
+focus, and says nothing of which open documents are shown.
+"""
+
+from collections.abc import Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from types import TracebackType
+from typing import Any, ClassVar, Self
+
+from support.language_client import LanguageClient, uri_of
+from support.publishers.protocol import ABILITIES
+
+
+class LanguageServer:
+    """Implements `PublishingEditor`: `workspaced lsp` with an editor that does what the protocol asks of one."""
+
+    can: ClassVar[frozenset[str]] = ABILITIES - {"focus", "tabs"}
+    lasting: ClassVar[str] = "lsp"
+    missing: ClassVar[str | None] = None if find_spec("pygls") else "pygls is not installed (workspaced[lsp])"
+
+    def __init__(self, home: Path, cwd: Path, env: dict[str, str], vault: Path) -> None:
+        self._client = LanguageClient({**env, "HOME": str(home)}, vault)
+        self._panes: list[Path] = []
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._client.process.poll() is None:
+            self._client.kill()
+
+    def open(self, path: Path) -> None:
+        before = self._panes.pop() if self._panes else None
+        self._close(before, path)
+        self._show(path)
+
+    def split(self, path: Path) -> None:
+        self._show(path)
+
+    def close(self, path: Path) -> None:
+        self._panes = [pane for pane in self._panes if pane != path]
+        self._client.close(uri_of(path))
+        if self._panes:
+            self._work_in(self._panes[-1])
+
+    def pin(self, path: Path) -> None:
+        self._work_in(path)
+        self._client.run("workspaced.pin", uri_of(path))
+
+    def unpin(self, path: Path) -> None:
+        self._work_in(path)
+        self._client.run("workspaced.unpin", uri_of(path))
+
+    def select(self, path: Path, first: int, last: int) -> None:
+        line = path.read_text().splitlines()[last - 1]
+        self._client.actions(uri_of(path), (first - 1, 0), (last - 1, len(line.encode("utf-16-le")) // 2))
+
+    def rename(self, old: Path, new: Path) -> None:
+        old.rename(new)
+        files = [{"oldUri": uri_of(old), "newUri": uri_of(new)}]
+        self._client.tell("workspace/didRenameFiles", {"files": files})
+        self._client.close(uri_of(old))
+        self._panes.remove(old)
+        self._show(new)
+
+    def focus(self) -> None:
+        raise NotImplementedError("the protocol has no focus")
+
+    def blur(self) -> None:
+        raise NotImplementedError("the protocol has no focus")
+
+    def burst(self, paths: Sequence[Path]) -> None:
+        for path in paths:
+            self.open(path)
+
+    def pause(self) -> None:
+        self._client.run("workspaced.pause")
+
+    def resume(self) -> None:
+        self._client.run("workspaced.resume")
+
+    def settled(self) -> None:
+        status = self._client.settled()
+        assert status["settled"], status
+
+    def told(self) -> dict[str, Any]:
+        status: dict[str, Any] = self._client.run("workspaced.status")
+        return status
+
+    def kill(self) -> None:
+        self._client.kill()
+
+    def quit(self) -> None:
+        self._client.quit()
+
+    def _show(self, path: Path) -> None:
+        if path in self._panes:
+            self._panes.remove(path)
+            self._work_in(path)
+        else:
+            self._client.open(path, path.read_bytes().decode(errors="replace") if path.exists() else "")
+        self._panes.append(path)
+
+    def _close(self, path: Path | None, other: Path) -> None:
+        if path is not None and path not in (other, *self._panes):
+            self._client.close(uri_of(path))
+
+    def _work_in(self, path: Path) -> None:
+        """What an editor asks of its own accord about the document that its user works in."""
+        self._client.of("documentSymbol", uri_of(path))

@@ -1,0 +1,250 @@
+"""`workspaced lsp` between an editor and a real daemon: what it gives the user back."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from support.daemon import Daemon, Factory
+from support.language_client import LanguageClient, Refused, uri_of
+
+NOTES = {
+    "Home.md": "# Home\n\n🧑‍🚀 See [[Plan]], [[Plan#Steps|steps]], [deep](work/Deep%20note.md), [[Nowhere]].\n\n"
+    "To [[#End]].\n\n# End\n",
+    "Plan.md": "# The plan\n\n## Steps\n\nFirst. ^first\n\n### Small\n\n## Costs\n\nBack to [[Home]].\n",
+    "work/Deep note.md": "# Deep\n\nUp to [[Plan]], [up](../Plan.md#steps) and [ref][r].\n\n[r]: ../Plan.md\n",
+    "one/Twin.md": "# Twin\n",
+    "two/Twin.md": "# Twin\n",
+}
+
+
+@pytest.fixture(scope="module")
+def running(module_daemon: Factory) -> Daemon:
+    return module_daemon(notes=NOTES)
+
+
+@pytest.fixture(scope="module")
+def server(running: Daemon) -> Iterator[LanguageClient]:
+    with LanguageClient(running.env, running.vault) as client:
+        yield client
+
+
+@pytest.fixture
+def editor(server: LanguageClient) -> Iterator[LanguageClient]:
+    """An editor with nothing open."""
+    server.said.clear()
+    yield server
+    for uri in server.opened:
+        server.close(uri)
+
+
+def at_line(location: dict[str, Any]) -> tuple[str, int]:
+    return location["uri"], location["range"]["start"]["line"]
+
+
+class TestDefinition:
+    def test_of_a_link_is_the_note_its_heading_or_its_path(self, editor: LanguageClient, running: Daemon) -> None:
+        home = editor.open(running.vault / "Home.md")
+        assert at_line(editor.at("definition", home, 2, 13)) == (uri_of(running.vault / "Plan.md"), 0)
+        assert at_line(editor.at("definition", home, 2, 26)) == (uri_of(running.vault / "Plan.md"), 2)
+        assert at_line(editor.at("definition", home, 2, 50)) == (uri_of(running.vault / "work/Deep note.md"), 0)
+
+    def test_of_a_link_within_the_note_is_its_heading(self, editor: LanguageClient, running: Daemon) -> None:
+        home = editor.open(running.vault / "Home.md")
+        assert at_line(editor.at("definition", home, 4, 7)) == (home, 6)
+
+    def test_of_what_is_no_link_or_leads_nowhere_is_nothing(self, editor: LanguageClient, running: Daemon) -> None:
+        home = editor.open(running.vault / "Home.md")
+        assert editor.at("definition", home, 0, 0) is None
+        assert editor.at("definition", home, 2, 80) is None
+
+    def test_is_read_in_the_text_of_the_editor(self, editor: LanguageClient, running: Daemon) -> None:
+        home = editor.open(running.vault / "Home.md", "nothing yet\n")
+        editor.change(home, "[[Plan#Steps]] ", (0, 0), (0, 7))
+        plan = editor.open(running.vault / "Plan.md", "# Unsaved\n\nnew\n\n## Steps\n")
+        assert at_line(editor.at("definition", home, 0, 3)) == (plan, 4)
+
+
+def test_references_are_the_links_to_the_note(editor: LanguageClient, running: Daemon) -> None:
+    plan = editor.open(running.vault / "Plan.md")
+    home, deep = uri_of(running.vault / "Home.md"), uri_of(running.vault / "work/Deep note.md")
+    found = [at_line(each) for each in editor.references(plan, 0, 0)]
+    assert found == [(home, 2), (home, 2), (deep, 2), (deep, 2), (deep, 2)]
+    editor.open(running.vault / "work/Deep note.md", "x\n\n\n[[Plan]] unsaved\n")
+    assert [at_line(each) for each in editor.references(plan, 0, 0)] == [(home, 2), (home, 2), (deep, 3)]
+
+
+def test_hover_shows_how_the_target_begins(editor: LanguageClient, running: Daemon) -> None:
+    home = editor.open(running.vault / "Home.md")
+    shown = editor.at("hover", home, 2, 26)["contents"]["value"]
+    assert shown.startswith("**The plan** — `Plan.md`\n\n## Steps\n\nFirst.")
+    assert editor.at("hover", home, 0, 0) is None
+
+
+def test_each_link_that_leads_to_a_note_is_a_document_link(editor: LanguageClient, running: Daemon) -> None:
+    home = editor.open(running.vault / "Home.md")
+    assert [each["target"].rpartition("/")[2] for each in editor.of("documentLink", home)] == [
+        "Plan.md",
+        "Plan.md",
+        "Deep%20note.md",
+    ]
+
+
+class TestCompletion:
+    def offered(self, editor: LanguageClient, uri: str, line: int, column: int) -> list[str]:
+        found = editor.at("completion", uri, line, column)
+        assert found is None or found["isIncomplete"]
+        return [each["textEdit"]["newText"] for each in found["items"]] if found is not None else []
+
+    def test_offers_notes_behind_two_brackets(self, editor: LanguageClient, running: Daemon) -> None:
+        note = editor.open(running.vault / "new.md", "Go to [[pl")
+        assert self.offered(editor, note, 0, 10) == ["Plan]]"]
+        assert self.offered(editor, note, 0, 4) == []
+
+    def test_closes_no_brackets_that_are_closed(self, editor: LanguageClient, running: Daemon) -> None:
+        note = editor.open(running.vault / "new.md", "𝄞 [[pl]]")
+        [item] = editor.at("completion", note, 0, 7)["items"]
+        assert item["textEdit"] == {
+            "newText": "Plan",
+            "range": {"start": {"line": 0, "character": 5}, "end": {"line": 0, "character": 7}},
+        }
+
+    def test_offers_headings_of_the_other_note_and_of_this_one(
+        self, editor: LanguageClient, running: Daemon
+    ) -> None:
+        note = editor.open(running.vault / "new.md", "# Own\n\n[[Plan#s\n[[#o\n[[Plan#^\n")
+        assert self.offered(editor, note, 2, 8) == ["Plan#Steps]]", "Plan#Small]]", "Plan#Costs]]"]
+        assert self.offered(editor, note, 3, 4) == ["#Own]]"]
+        assert self.offered(editor, note, 4, 8) == ["Plan#^first]]"]
+
+
+@pytest.mark.parametrize(("encoding", "column"), [("utf-8", 14), ("utf-16", 7), ("utf-32", 5)])
+def test_columns_count_as_the_editor_says(running: Daemon, encoding: str, column: int) -> None:
+    text = "🧑‍🚀é [[Plan]]\n"
+    with LanguageClient(running.env, running.vault, encodings=[encoding]) as editor:
+        assert editor.server["capabilities"]["positionEncoding"] == encoding
+        note = editor.open(running.vault / "Home.md", text)
+        [link] = editor.of("documentLink", note)
+        assert link["range"]["start"]["character"] == column
+        assert editor.at("definition", note, 0, column) is not None
+        assert editor.at("definition", note, 0, column - 1) is None
+
+
+class TestRename:
+    def edited(self, text: str, edits: list[dict[str, Any]]) -> str:
+        """The text after the edits, which are all of one line each and ASCII-only before."""
+        lines = text.splitlines(keepends=True)
+        for edit in sorted(edits, key=lambda each: -each["range"]["start"]["character"]):
+            start, end = edit["range"]["start"], edit["range"]["end"]
+            line = lines[start["line"]].encode("utf-16-le")
+            new = edit["newText"].encode("utf-16-le")
+            changed = line[: 2 * start["character"]] + new + line[2 * end["character"] :]
+            lines[start["line"]] = changed.decode("utf-16-le")
+        return "".join(lines)
+
+    def test_moves_the_file_and_edits_every_link(self, editor: LanguageClient, running: Daemon) -> None:
+        plan = editor.open(running.vault / "Plan.md")
+        assert editor.at("prepareRename", plan, 0, 0)["placeholder"] == "Plan"
+        *edits, moved = editor.at("rename", plan, 0, 0, newName="Our plan")["documentChanges"]
+        assert moved == {"kind": "rename", "oldUri": plan, "newUri": uri_of(running.vault / "Our plan.md")}
+        paths = {uri_of(running.vault / name): text for name, text in NOTES.items()}
+        uris = {each["textDocument"]["uri"]: each["edits"] for each in edits}
+        texts = {uri: self.edited(paths[uri], of) for uri, of in uris.items()}
+        assert "See [[Our plan]], [[Our plan#Steps|steps]]" in texts[uri_of(running.vault / "Home.md")]
+        deep = texts[uri_of(running.vault / "work/Deep note.md")]
+        assert "Up to [[Our plan]], [up](../Our%20plan.md#steps) and [ref][r]" in deep
+        assert "1 links" in editor.hear("window/showMessage")["message"]
+
+    def test_into_another_folder_mends_the_notes_own_links(self, editor: LanguageClient, running: Daemon) -> None:
+        deep = editor.open(running.vault / "work/Deep note.md", "[up](../Plan.md) [[Plan]] text\n")
+        changes = editor.at("rename", deep, 0, 28, newName="far/away/Deep")["documentChanges"]
+        texts = {each["textDocument"]["uri"]: each["edits"] for each in changes if "edits" in each}
+        assert [each["newText"] for each in texts[deep]] == ["[up](../../Plan.md)"]
+        assert changes[-1]["newUri"] == uri_of(running.vault / "far/away/Deep.md")
+
+    def test_of_the_link_under_the_cursor_renames_its_note(self, editor: LanguageClient, running: Daemon) -> None:
+        home = editor.open(running.vault / "Home.md")
+        changes = editor.at("rename", home, 2, 13, newName="Later")["documentChanges"]
+        assert changes[-1]["newUri"] == uri_of(running.vault / "Later.md")
+
+    def test_gives_the_links_alone_to_an_editor_that_moves_no_files(self, running: Daemon) -> None:
+        with LanguageClient(running.env, running.vault, capabilities={}) as editor:
+            plan = editor.open(running.vault / "Plan.md")
+            edit = editor.at("rename", plan, 0, 0, newName="Later")
+            assert "documentChanges" not in edit
+            assert set(edit["changes"]) == {
+                uri_of(running.vault / name) for name in ("Home.md", "work/Deep note.md")
+            }
+            assert "Rename the file Plan.md to Later.md yourself" in editor.hear("window/showMessage")["message"]
+
+    @pytest.mark.parametrize("name", ["Home", "a#b", "", "../x", "a|b", ".hidden"])
+    def test_to_what_no_note_can_be_called_is_refused(
+        self, editor: LanguageClient, running: Daemon, name: str
+    ) -> None:
+        plan = editor.open(running.vault / "Plan.md")
+        with pytest.raises(Refused):
+            editor.at("rename", plan, 0, 0, newName=name)
+
+    def test_by_the_editors_own_file_list_edits_the_links_too(
+        self, editor: LanguageClient, running: Daemon
+    ) -> None:
+        editor.open(running.vault / "Home.md")
+        files = [{"oldUri": uri_of(running.vault / "Plan.md"), "newUri": uri_of(running.vault / "Later.md")}]
+        edit = editor.ask("workspace/willRenameFiles", {"files": files})
+        assert [each["newText"] for each in edit["changes"][uri_of(running.vault / "Home.md")]] == [
+            "[[Later]]",
+            "[[Later#Steps|steps]]",
+        ]
+
+
+def test_the_outline_is_that_of_the_text_in_the_editor(editor: LanguageClient, running: Daemon) -> None:
+    plan = editor.open(running.vault / "Plan.md")
+    [top] = editor.of("documentSymbol", plan)
+    assert (top["name"], [each["name"] for each in top["children"]]) == ("The plan", ["Steps", "Costs"])
+    steps = top["children"][0]
+    assert (steps["range"]["start"]["line"], steps["range"]["end"]["line"]) == (2, 8)
+    assert [each["name"] for each in steps["children"]] == ["Small"]
+    assert editor.of("documentSymbol", editor.open("untitled:1", "# One\n"))[0]["name"] == "One"
+
+
+def test_an_editor_that_knows_no_tree_gets_a_list(running: Daemon) -> None:
+    with LanguageClient(running.env, running.vault, capabilities={}) as editor:
+        plan = editor.open(running.vault / "Plan.md")
+        assert [each["name"] for each in editor.of("documentSymbol", plan)] == [
+            "The plan",
+            "Steps",
+            "Small",
+            "Costs",
+        ]
+
+
+def test_workspace_symbols_are_notes(editor: LanguageClient, running: Daemon) -> None:
+    editor.open(running.vault / "Home.md")
+    editor.settled()
+    [plan] = editor.ask("workspace/symbol", {"query": "plan"})
+    assert (plan["name"], plan["location"]["uri"]) == ("Plan", uri_of(running.vault / "Plan.md"))
+
+
+class TestDiagnostics:
+    def test_mark_links_that_lead_nowhere_where_they_are_wanted(self, running: Daemon) -> None:
+        with LanguageClient(running.env, running.vault, options={"diagnostics": True}) as editor:
+            home = editor.open(running.vault / "Home.md", "[[Nowhere]] [[Plan#No]] [[Plan#Steps]] [[Twin]]\n")
+            found = editor.hear("textDocument/publishDiagnostics")
+            assert [each["message"] for each in found["diagnostics"]] == [
+                "No note is called 'Nowhere', or it is withheld.",
+                "Plan.md has no heading or block 'No'.",
+            ]
+            editor.change(home, "[[Plan]]")
+            assert editor.hear("textDocument/publishDiagnostics")["diagnostics"] == []
+
+    def test_are_off_by_default(self, editor: LanguageClient, running: Daemon) -> None:
+        editor.open(running.vault / "Home.md", "[[Nowhere]]\n")
+        editor.settled()
+        assert editor.said == []
+
+
+def test_a_client_that_is_shown_nothing_completes_nothing(daemon: Factory) -> None:
+    running = daemon(notes=NOTES)
+    running.connect().call("workspaced/share", {"client": "lsp", "level": "none"})
+    with LanguageClient(running.env, running.vault) as editor:
+        note = editor.open(running.vault / "new.md", "[[pl")
+        assert editor.at("completion", note, 0, 4)["items"] == []

@@ -1,0 +1,30 @@
+"""The links of a note with the ranges that they take in the file."""
+
+import msgspec
+
+from ..notes.markdown import Link
+from ..notes.note import Note
+from .positions import Encoding, Positions, Range
+
+
+class PlacedLink(msgspec.Struct, frozen=True):
+    """A link, and where it stands in the whole text, front matter included."""
+
+    link: Link
+    range: Range
+
+
+def placed_links(note: Note, encoding: Encoding = "utf-16") -> list[PlacedLink]:
+    """Every link of the note, in the order of the text."""
+    links = note.markdown.links
+    if not links:
+        return []
+    positions = Positions(note.text, encoding)
+    before = len(note.text[: note.front_matter.body_offset].encode(errors="replace"))
+    return [
+        PlacedLink(
+            each,
+            positions.range(before + each.start, before + each.start + len(each.raw.encode(errors="replace"))),
+        )
+        for each in links
+    ]

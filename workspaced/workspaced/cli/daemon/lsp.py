@@ -1,0 +1,40 @@
+"""`workspaced lsp`."""
+
+import logging
+import os
+import sys
+
+import click
+
+from ...errors import PackageMissing
+from ..shared.options import daemon_options
+from ..shared.target import choose
+
+_PACKAGES = {"pygls", "lsprotocol", "cattrs", "attrs"}
+
+
+@click.command()
+@click.option("--verbose", is_flag=True, help="Say on standard error what is told to whom, and what fails.")
+@daemon_options
+def lsp_command(verbose: bool, socket_path: str | None, workspace: str | None) -> int:
+    """A language server for any editor, over standard input and output. The editor runs this.
+
+    Shows agents what is open in the editor, and gives its user completion of links, definitions, backlinks, hover,
+    an outline and renames. Finds the daemon that serves a document's folder. Needs
+    `pip install 'workspaced[lsp]'`.
+    """
+    try:
+        from ...lsp.server import run_server
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] not in _PACKAGES:
+            raise
+        raise PackageMissing(
+            f"The language server needs the package {error.name}, which is not installed.",
+            hint="pip install 'workspaced[lsp]'",
+        ) from None
+    logging.basicConfig(stream=sys.stderr, level=logging.CRITICAL, format="%(asctime)s %(message)s")
+    if verbose:
+        logging.getLogger("workspaced").setLevel(logging.INFO)
+    named = socket_path or os.environ.get("WORKSPACED_SOCKET")
+    socket = str(choose(socket_path, workspace).socket) if named or workspace else None
+    return run_server(socket)

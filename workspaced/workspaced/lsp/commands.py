@@ -1,0 +1,75 @@
+"""What the user tells the daemon through the editor: pins and pauses, offered as commands and code actions."""
+
+from collections.abc import Awaitable, Callable
+from typing import Any, Final
+
+import anyio
+from lsprotocol import types
+
+from workspaced_events.errors import WorkspacedError
+
+from ..limits import LSP_EDIT_S
+from .daemon import Daemon
+from .session import Session
+
+PIN: Final = "workspaced.pin"
+UNPIN: Final = "workspaced.unpin"
+PAUSE: Final = "workspaced.pause"
+RESUME: Final = "workspaced.resume"
+STATUS: Final = "workspaced.status"
+_PATIENCE_S: Final = 10.0
+
+
+async def pin(session: Session, uri: str, action: str) -> str:
+    """Pins or unpins (`note_pinned`, `note_unpinned`) the note of a document; says what became of it."""
+    document = session.documents.get(uri)
+    if document is None or document.path is None:
+        return "Only an open file can be pinned."
+    sight = await session.sight(uri)
+    if document.real is None:
+        return "Only an open file can be pinned."
+    session.act(action, document.real)
+    if sight is None:
+        return "No daemon serves this file yet; it is told once one does."
+    return f"{'Pinned' if action == 'note_pinned' else 'Unpinned'} {sight.place.note} for agents."
+
+
+async def pause(session: Session) -> str:
+    """Pauses every connected daemon until it is resumed; says what became of it."""
+    return await _tell_all(session, "Paused", lambda daemon: daemon.client.pause())
+
+
+async def resume(session: Session) -> str:
+    """Ends the pause of every connected daemon; says what became of it."""
+    return await _tell_all(session, "Resumed", lambda daemon: daemon.client.resume())
+
+
+async def status(session: Session, *, settled: bool) -> dict[str, Any]:
+    """What is told to whom. `settled`: once all is told, within _PATIENCE_S."""
+    if settled:
+        with anyio.move_on_after(_PATIENCE_S):
+            while not session.is_settled:  # noqa: ASYNC110 (what settles is spread over tasks and connections)
+                await anyio.sleep(0.01)
+    return session.status()
+
+
+def code_actions(uri: str) -> list[types.CodeAction]:
+    """The commands for a note."""
+    return [
+        types.CodeAction(title, command=types.Command(title, name, arguments=[uri]))
+        for title, name in (("Pin this note for agents", PIN), ("Unpin this note for agents", UNPIN))
+    ]
+
+
+async def _tell_all(session: Session, verb: str, tell: Callable[[Daemon], Awaitable[Any]]) -> str:
+    said = []
+    for daemon in session.daemons:
+        try:
+            with anyio.fail_after(LSP_EDIT_S):
+                await tell(daemon)
+            said.append(f"{verb} {daemon.client.server.get('workspace', daemon.client.path)}.")
+        except WorkspacedError as error:
+            said.append(error.message)
+        except TimeoutError:
+            said.append(f"The daemon on {daemon.client.path} does not answer.")
+    return " ".join(said) or "No daemon is connected."

@@ -1,0 +1,102 @@
+"""The documents that are open in the editor, with the text that it shows."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from workspaced_events.ids import NoteId
+from workspaced_tools.editing.placed_links import PlacedLink, placed_links
+from workspaced_tools.editing.positions import Encoding, Position, Positions
+from workspaced_tools.notes.note import Note, StatKey
+
+from ..limits import LSP_DOCUMENT_BYTES_MAX
+
+_NO_STAT = StatKey(0, 0, 0, 0, 0)
+
+
+class Change(NamedTuple):
+    """An edit: the text between two places becomes `text`; without places, the whole text does."""
+
+    text: str
+    start: Position | None = None
+    end: Position | None = None
+
+
+class Document:
+    """One open document."""
+
+    def __init__(self, uri: str, path: str | None, text: str, encoding: Encoding) -> None:
+        """`path`: None for what is no file."""
+        self.uri = uri
+        self.path = path
+        self.real: str | None = None
+        """Where the file really lies, once that is known."""
+        self.text: str | None = None
+        """None: too long to be read."""
+        self._encoding = encoding
+        self._positions: Positions | None = None
+        self._note: Note | None = None
+        self._links: list[PlacedLink] | None = None
+        self._set(text)
+
+    def change(self, changes: Iterable[Change]) -> None:
+        """Applies edits in their order. A place beyond the text is the text's end. Of a document that was too long
+        only a whole new text is taken."""
+        for text, start, end in changes:
+            if start is None or end is None:
+                self._set(text)
+            elif self.text is not None:
+                first, last = sorted((self.positions.offset(start), self.positions.offset(end)))
+                source = self.text.encode(errors="replace")
+                changed = source[:first] + text.encode(errors="replace") + source[last:]
+                self._set(changed.decode())
+
+    @property
+    def positions(self) -> Positions:
+        """Those of the text."""
+        if self._positions is None:
+            self._positions = Positions(self.text or "", self._encoding)
+        return self._positions
+
+    def note(self, name: str) -> Note:
+        """The text as the note `name`, parsed once for each version of the text."""
+        if self._note is None or self._note.id != name:
+            source = (self.text or "").encode(errors="replace")
+            self._note = Note(NoteId(name), _NO_STAT, None, "", source)
+            self._links = None
+        return self._note
+
+    def links(self, name: str) -> Sequence[PlacedLink]:
+        """The links of the text as the note `name`, with their places."""
+        note = self.note(name)
+        if self._links is None:
+            self._links = placed_links(note, self._encoding)
+        return self._links
+
+    def _set(self, text: str) -> None:
+        self.text = text if len(text) <= LSP_DOCUMENT_BYTES_MAX else None
+        self._positions = self._note = self._links = None
+
+
+class Documents:
+    """All open documents, in the order in which they were opened."""
+
+    def __init__(self) -> None:
+        self.encoding: Encoding = "utf-16"
+        self._by_uri: dict[str, Document] = {}
+
+    def __iter__(self) -> Iterator[Document]:
+        return iter(list(self._by_uri.values()))
+
+    def open(self, document: Document) -> None:
+        """Adds a document; one that is open already is as it is now."""
+        self._by_uri[document.uri] = document
+
+    def close(self, uri: str) -> Document | None:
+        return self._by_uri.pop(uri, None)
+
+    def get(self, uri: str) -> Document | None:
+        return self._by_uri.get(uri)
+
+    def at(self, real: str) -> Document | None:
+        """The document of the file that really lies there."""
+        return next((each for each in self._by_uri.values() if each.real == real), None)

@@ -1,0 +1,325 @@
+"""The session with one editor: its documents, the view inferred from its messages, and the way to the daemons."""
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import anyio
+import msgspec
+
+from workspaced_events.errors import WorkspacedError
+from workspaced_events.ids import uuid7
+
+from ..errors import RemoteError
+from ..limits import (
+    LSP_ANSWER_S,
+    LSP_COALESCE_S,
+    LSP_LINKS_MAX,
+    LSP_SELECTION_CHARS,
+    LSP_WAITING_MAX,
+)
+from .daemon import Daemon
+from .daemons import Daemons, Place
+from .documents import Change, Document, Documents
+from .uris import note_of, path_of, real_path
+from .view import Selection, Shown, shown
+
+logger = logging.getLogger(__name__)
+
+
+class Options(msgspec.Struct, frozen=True, rename="camel"):
+    """The editor's `initializationOptions`. Unknown fields are ignored: editors put their own there."""
+
+    diagnostics: bool = False
+    """Whether broken links are marked."""
+    selection: bool = True
+    """Whether what is selected is told."""
+    socket: str | None = None
+    """The daemon's socket; None: that of the daemon which serves a document's folder."""
+
+
+class Sight(NamedTuple):
+    """A document, and where it is a note."""
+
+    document: Document
+    place: Place
+
+
+class Waiting(NamedTuple):
+    """An action of the user that no daemon took yet. It keeps its id, so that however often it is sent, it is one
+    event."""
+
+    type: str
+    real: str
+    """The real path of the note."""
+    to: str | None
+    """Of a rename: the new real path."""
+    id: str
+
+
+class Session:
+    """Belongs to the loop's thread. Nothing here waits for a daemon but what answers a request."""
+
+    def __init__(self) -> None:
+        self.options = Options()
+        self.documents = Documents()
+        self.daemons = Daemons(self._real_paths, self.touch)
+        self._active: Document | None = None
+        self._selection: tuple[Document, Selection] | None = None
+        self._waiting: list[Waiting] = []
+        self._looking: asyncio.TimerHandle | None = None
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    # -- what the editor says --
+
+    def open(self, uri: str, text: str) -> None:
+        """A document is open, and was opened now."""
+        document = Document(uri, path_of(uri), text, self.documents.encoding)
+        self.documents.open(document)
+        self._active = document
+        if document.path is not None:
+            self.start(self._locate(document))
+
+    def close(self, uri: str) -> None:
+        """A document is closed. Which one the user looks at now shows with the next message about one."""
+        document = self.documents.close(uri)
+        if document is self._active:
+            self._active = self._selection = None
+        self.touch()
+
+    def change(self, uri: str, changes: Sequence[Change]) -> None:
+        """The text of a document was changed. A document that is not open is none of ours."""
+        document = self.documents.get(uri)
+        if document is not None:
+            document.change(changes)
+            self.use(document)
+            self._select(document, None)
+
+    def use(self, document: Document) -> None:
+        """The user works in a document."""
+        if self._active is not document:
+            self._active = document
+            self.touch()
+
+    def select(self, document: Document, selection: Selection | None) -> None:
+        """These lines of the document are selected; None: nothing is."""
+        self.use(document)
+        if self.options.selection:
+            self._select(document, selection)
+
+    def selected_text(self, document: Document, start: int, end: int) -> str | None:
+        """The text between two offsets in bytes; None if it is too long to be told."""
+        text = (document.text or "").encode(errors="replace")[start:end]
+        return text.decode(errors="ignore") if len(text) <= LSP_SELECTION_CHARS else None
+
+    def renamed(self, old: str, new: str) -> None:
+        """A file or folder has another path now."""
+        self.start(self._rename(old, new))
+
+    # -- what the daemons say --
+
+    async def sight(self, uri: str, timeout_s: float = LSP_ANSWER_S) -> Sight | None:
+        """The open document and its note. None: it is not open, too long, or a note of no vault."""
+        document = self.documents.get(uri)
+        if document is None or document.text is None or document.path is None:
+            return None
+        if document.real is None:
+            await self._locate(document)
+        place = await self.daemons.placed(document.real, timeout_s) if document.real is not None else None
+        return Sight(document, place) if place is not None else None
+
+    async def ask(self, place: Place, method: str, params: dict[str, Any], timeout_s: float = LSP_ANSWER_S) -> Any:
+        """The daemon's answer about the vault of `place`; None if it has none in time.
+
+        Raises:
+            RemoteError: UNKNOWN_METHOD: the daemon is older than this.
+        """
+        try:
+            with anyio.fail_after(timeout_s):
+                return await place.daemon.client.call(method, {**params, "vault": place.vault})
+        except RemoteError as error:
+            if error.code == "UNKNOWN_METHOD":
+                raise
+            logger.info("%s: %s", method, error.message)
+        except (WorkspacedError, TimeoutError) as error:
+            logger.info("%s: %s", method, error)
+        return None
+
+    async def targets(
+        self, place: Place, links: Sequence[dict[str, Any]], timeout_s: float = LSP_ANSWER_S, **more: Any
+    ) -> list[dict[str, Any]] | None:
+        """What links of a note's text lead to; None: the daemon does not say."""
+        found: list[dict[str, Any]] = []
+        for at in range(0, len(links), LSP_LINKS_MAX):
+            params = {"note": place.note, "direction": "out", "links": links[at : at + LSP_LINKS_MAX], **more}
+            answer = await self.ask(place, "workspaced/links", params, timeout_s)
+            if answer is None:
+                return None
+            found += answer["links"]
+        return found
+
+    async def incoming(
+        self, place: Place, note: str, timeout_s: float = LSP_ANSWER_S
+    ) -> tuple[list[dict[str, Any]], int] | None:
+        """The links of other notes to `note`, as their files have them, and the number of all."""
+        params = {"note": note, "direction": "in", "encoding": self.documents.encoding}
+        answer = await self.ask(place, "workspaced/links", params, timeout_s)
+        return (answer["links"], answer["total"]) if answer is not None else None
+
+    # -- the view --
+
+    def touch(self) -> None:
+        """What the editor shows may be another: told LSP_COALESCE_S later, with all that happened by then."""
+        if self._looking is None:
+            self._looking = asyncio.get_running_loop().call_later(LSP_COALESCE_S, self._look)
+
+    def _look(self) -> None:
+        self._looking = None
+        if any(real is not None and self.daemons.place(real) is None for real in self._real_paths()):
+            self.daemons.seek()
+        if self._waiting:
+            self.start(self._hand_on())
+        for daemon in self.daemons:
+            self._show(daemon)
+
+    def _show(self, daemon: Daemon) -> None:
+        notes: dict[str, list[str]] = {}
+        active: dict[str, str] = {}
+        for document in self.documents:
+            place = self.daemons.place(document.real) if document.real is not None else None
+            if place is None or place.daemon is not daemon:
+                continue
+            notes.setdefault(place.vault, []).append(place.note)
+            if document is self._active:
+                active[place.vault] = place.note
+        selection = self._selection[1] if self._selection is not None else None
+        views = {
+            vault: shown(active.get(vault), names, selection if vault in active else None)
+            for vault, names in notes.items()
+        }
+        daemon.show(views, next(iter(active), None))
+
+    def _select(self, document: Document, selection: Selection | None) -> None:
+        before = self._selection
+        if selection is not None:
+            self._selection = document, selection
+        elif before is not None and before[0] is document:
+            self._selection = None
+        if self._selection != before:
+            self.touch()
+
+    # -- files --
+
+    def _real_paths(self) -> list[str]:
+        return [each.real for each in self.documents if each.real is not None]
+
+    async def _locate(self, document: Document) -> None:
+        """Finds where a document's file really lies; a disk that hangs makes nothing else wait."""
+        if document.path is not None:
+            document.real = await asyncio.to_thread(real_path, document.path)
+            if document.real is not None and self.daemons.place(document.real) is None:
+                self.daemons.seek()
+            self.touch()
+
+    async def _rename(self, old: str, new: str) -> None:
+        was, now = await asyncio.gather(*(asyncio.to_thread(real_path, each) for each in (old, new)))
+        if was is None or now is None:
+            return
+        for path in await asyncio.to_thread(_notes_below, now):
+            self.act("note_renamed", was + path, now + path)
+
+    def act(self, action: str, real: str, to: str | None = None) -> None:
+        """Tells the daemon of a note what the user did with it, now or once one serves it."""
+        self._waiting = [*self._waiting, Waiting(action, real, to, uuid7())][-LSP_WAITING_MAX:]
+        if self.daemons.place(real) is None:
+            self.daemons.seek()
+        self.touch()
+
+    async def _hand_on(self) -> None:
+        """Tells each action to the daemon that serves its note; those that none takes wait."""
+        waiting, self._waiting = self._waiting, []
+        for each in waiting:
+            if not await self._told(each):
+                self._waiting.append(each)
+
+    async def _told(self, action: Waiting) -> bool:
+        """Whether the action needs to wait no more: a daemon took or refused it, or the note left its vault."""
+        place = self.daemons.place(action.real)
+        if place is None:
+            return False
+        data = {"note": place.note}
+        if action.to is not None:
+            to = note_of(action.to, place.root)
+            if to is None:
+                return True
+            data = {"from": place.note, "to": to}
+        try:
+            await place.daemon.act(action.type, data, place.vault, action.id)
+        except RemoteError as error:
+            logger.info("%s: %s", action.type, error.message)
+        except WorkspacedError:
+            return False
+        place.daemon.forget()
+        return True
+
+    # -- for people, and the end --
+
+    def status(self) -> dict[str, Any]:
+        """What is told to whom."""
+        return {
+            "daemons": [_status_of(daemon) for daemon in self.daemons],
+            "unserved": [real for real in self._real_paths() if self.daemons.place(real) is None],
+            "waiting": len(self._waiting),
+            "settled": self.is_settled,
+        }
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether all that the editor said is told: a daemon is connected, and each one has answered."""
+        if self._looking is not None or self._tasks or self._waiting or self.daemons.is_busy:
+            return False
+        daemons = list(self.daemons)
+        return bool(daemons) and all(daemon.is_told for daemon in daemons)
+
+    async def leave(self) -> None:
+        """Takes all views back. Bounded in time."""
+        if self._looking is not None:
+            self._looking.cancel()
+        await self.daemons.leave()
+
+    def start(self, coroutine: Any) -> None:
+        """Runs a coroutine beside everything else."""
+        task = asyncio.ensure_future(coroutine)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+
+def _status_of(daemon: Daemon) -> dict[str, Any]:
+    told: dict[str, Shown] = daemon.told
+    return {
+        "socket": str(daemon.client.path),
+        "state": "ready" if daemon.client.is_connected else "lost",
+        "version": daemon.version,
+        "problem": daemon.problem,
+        "vaults": [
+            {"id": vault, "path": path, "active": told[vault].active, "tabs": list(told[vault].tabs), "pins": []}
+            if vault in told
+            else {"id": vault, "path": path, "active": None, "tabs": [], "pins": []}
+            for vault, path in daemon.vaults
+        ],
+    }
+
+
+def _notes_below(path: str) -> list[str]:
+    """The notes below a folder, as what to put behind its path; of a file the empty string. Touches the disk."""
+    folder = Path(path)
+    if not folder.is_dir():
+        return [""]
+    found = []
+    for file in folder.rglob("*.[mM][dD]"):
+        found.append(str(file)[len(path) :])
+        if len(found) == LSP_WAITING_MAX:
+            break
+    return sorted(found)

@@ -1,0 +1,48 @@
+"""Files as editors name them: `file:` URIs."""
+
+import os
+import posixpath
+from pathlib import Path
+from typing import Final
+from urllib.parse import quote, unquote_to_bytes, urlsplit
+
+_HOSTS: Final = ("", "localhost")
+_SAFE: Final = "/~!$&'()*+,;=@"
+
+
+def path_of(uri: str) -> str | None:
+    """The absolute path; None for what is no file of this machine, or has a name that is no UTF-8."""
+    try:
+        parts = urlsplit(uri)
+        path = unquote_to_bytes(parts.path).decode()
+    except ValueError:
+        return None
+    if parts.scheme.lower() != "file" or parts.netloc.lower() not in _HOSTS or "\0" in path:
+        return None
+    return posixpath.normpath(path) if path.startswith("/") else None
+
+
+def uri_of(path: str) -> str:
+    """The URI of an absolute path."""
+    return f"file://{quote(path, safe=_SAFE)}"
+
+
+def note_of(path: str, root: str) -> str | None:
+    """The note that a path is in the vault at `root`; None if it is none."""
+    if not path.startswith(f"{root.rstrip('/')}/") or path[-3:].lower() != ".md":
+        return None
+    note = path[len(root.rstrip("/")) + 1 :]
+    return None if any(part.startswith(".") for part in note.split("/")) else note
+
+
+def real_path(path: str) -> str | None:
+    """Where a file really lies; a file that is not there yet lies where its folder does. None: a link that leads
+    nowhere, or a name that is no UTF-8. Touches the disk."""
+    try:
+        there = os.path.lexists(path)
+        file = Path(path)
+        found = str(file.resolve(strict=True) if there else file.parent.resolve() / file.name)
+        found.encode()
+    except (OSError, UnicodeEncodeError):
+        return None
+    return found
