@@ -273,6 +273,10 @@ class _Redaction:
         if isinstance(value, WorkspaceState):
             special["sharing"] = self._by_client(value.sharing)
             special["volunteering"] = self._by_client(value.volunteering)
+            special["views"] = {
+                self.value(vault): {self.value(source): confidence for source, confidence in views.items()}
+                for vault, views in value.views.items()
+            }
         elif isinstance(value, Vault):
             special["path"] = self._pseudonyms.secret(value.path)
         elif isinstance(value, Selection):

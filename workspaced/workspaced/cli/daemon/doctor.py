@@ -22,8 +22,8 @@ from ...client.sync_client import SyncClient, connect
 from ...connecting.listing import connected
 from ...daemon.settings import Settings, config_file, load_settings
 from ...discovery.records import running
-from ...editor_link.lock_files import is_gone, own_locks
 from ...discovery.sandboxes import is_seen_by, sandboxes
+from ...editor_link.lock_files import is_gone, own_locks
 from ...errors import NoDaemon
 from ..shared.connection import daemon
 from ..shared.options import daemon_options, json_option
