@@ -1108,6 +1108,7 @@ export interface VaultOpenedEvent {
     readonly vaultId: string;
     readonly name: string;
     readonly path: string;
+    readonly files?: readonly string[];
   };
 }
 
@@ -1835,6 +1836,7 @@ export interface GetCurrentNoteOutput {
     readonly title: string;
     readonly path: string;
     readonly type?: string;
+    readonly language?: string;
     readonly exists: boolean;
     readonly archived: boolean;
     readonly metadata?: {
@@ -1970,6 +1972,7 @@ export interface GetNoteByReferenceOutput {
     readonly title: string;
     readonly path: string;
     readonly type?: string;
+    readonly language?: string;
     readonly exists: boolean;
     readonly archived: boolean;
     readonly metadata?: {
@@ -2248,6 +2251,7 @@ export interface GetWorkspaceContextOutputContextNote {
   readonly title: string;
   readonly path: string;
   readonly type?: string;
+  readonly language?: string;
   readonly exists: boolean;
   readonly archived: boolean;
   readonly metadata?: {

@@ -12,7 +12,7 @@ from workspaced_events.ids import NoteId
 from workspaced_events.projections.workspace_state import VaultState
 
 from ..errors import ToolError
-from ..notes.note import Level, Note
+from ..notes.note import Level, Note, readable
 from ..ports.questions import (
     Images,
     Incoming,
@@ -43,7 +43,7 @@ class RequestedVault:
         answer: Any
         match question:
             case Read(notes):
-                answer = vault.read(notes, _LEAST)
+                answer = [readable(each) for each in vault.read(notes, _LEAST)]
             case Names(notes):
                 answer = self._names(notes)
             case Resolve(reference):

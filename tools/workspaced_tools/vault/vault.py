@@ -26,7 +26,7 @@ from workspaced_events.projections.workspace_state import VaultState
 from ..errors import NoteNotFound, ReadFailed, ReferenceOutsideVault, ToolError
 from ..limits import CACHE_BYTES_MAX, HITS_COMPARED_MAX, INDEX_WAIT_S, INDEXED_CHARS_MAX
 from ..notes.name_keys import stem
-from ..notes.note import Level, Note, NoteFailure, PrivateNote
+from ..notes.note import Level, Note, NoteFailure, PrivateNote, readable
 from ..notes.privacy_flag import HEAD_BYTES, flag_line, level_of
 from ..notes.snippet import Snippets
 from ..ports.images import NoteImages
@@ -66,6 +66,7 @@ from .files.content_cache import CacheStatistics, ContentCache, NoteRead, stat_k
 from .files.ignore_rules import Policy
 from .files.note_levels import NoteLevels
 from .files.safe_open import VaultRoot, missing_note
+from .files.selected_files import MARKDOWN_ONLY, FileChoice, SelectedFiles
 from .files.stored_rules import RulesStore
 from .images.embedded import EmbeddedImages
 from .images.gate import ImageGate
@@ -119,6 +120,7 @@ class Vault:
         self,
         path: str | os.PathLike[str],
         *,
+        files: FileChoice = MARKDOWN_ONLY,
         cache_dir: Path | None = None,
         deny: Sequence[str] = (),
         on_request: Sequence[str] = (),
@@ -133,6 +135,7 @@ class Vault:
 
         Args:
             path: the vault's folder.
+            files: the files that are notes beside Markdown.
             cache_dir: the directory that keeps the index between starts; None: the index is temporary.
             deny: rules of the share policy that come before the vault's own.
             on_request: rules for notes that are shown on explicit request only.
@@ -144,16 +147,17 @@ class Vault:
             clock_s: a monotonic clock.
 
         Raises:
-            RuleInvalid: one of `deny` or `on_request` is no valid rule.
+            RuleInvalid: one of `deny`, `on_request` or `files.globs` is invalid.
         """
-        self.root: Final = VaultRoot(path)
+        self.root: Final = VaultRoot(path, SelectedFiles(files))
         keeper = RulesStore(rules_file) if rules_file is not None else None
         self.policy: Final = Policy(self.root, deny, on_request, keeper=keeper, clock_ns=clock_ns, clock_s=clock_s)
         self.levels: Final = NoteLevels(self.policy, clock_ns=clock_ns, clock_s=clock_s)
         self.visibility: Final = self.levels.volunteered
         name = os.fspath(self.root.path)
-        self.index: Final = Index(cache_dir, name)
-        self.requested: Final = Index(cache_dir, requested(name))
+        files_digest = self.root.selected.digest
+        self.index: Final = Index(cache_dir, name, files_digest)
+        self.requested: Final = Index(cache_dir, requested(name), files_digest)
         """The index of the notes that are shown on explicit request only."""
         self._cache: Final = ContentCache(
             self.root, bytes_max=cache_bytes_max, clock_ns=clock_ns, withhold_private=True
@@ -440,7 +444,7 @@ class Vault:
         answer: Any
         match question:
             case Read(notes):
-                answer = self.read(notes)
+                answer = [readable(each) for each in self.read(notes)]
             case Resolve(reference):
                 answer = self.resolve(reference, state)
             case ResolveFrom(reference, source):

@@ -128,6 +128,7 @@ class LinkedNote(msgspec.Struct, frozen=True, kw_only=True, rename=camel):
     title: str | None = None
     path: str | None = None
     type: str | None = None
+    language: str | None = None
     exists: bool | None = None
     archived: bool | None = None
     metadata: Metadata | None = None
@@ -201,6 +202,7 @@ class ReferencedNote(msgspec.Struct, frozen=True, kw_only=True, rename=camel):
     title: str | None = None
     path: str | None = None
     type: str | None = None
+    language: str | None = None
     exists: bool | None = None
     archived: bool | None = None
     metadata: Metadata | None = None
@@ -282,6 +284,7 @@ class ContextNote(msgspec.Struct, frozen=True, kw_only=True, rename=camel):
     title: str | None = None
     path: str | None = None
     type: str | None = None
+    language: str | None = None
     exists: bool | None = None
     archived: bool | None = None
     metadata: Metadata | None = None
