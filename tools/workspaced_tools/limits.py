@@ -189,3 +189,14 @@ MEMORY_INDEX_NAMES_MAX: Final = 100
 """Names in a prompt's index of the memory."""
 MEMORY_SNIPPET_LINES: Final = 4
 """Lines shown around an edit."""
+
+# Outlines of source code.
+OUTLINE_BYTES_MAX: Final = 1024 * 1024
+"""A larger file has no outline."""
+OUTLINE_S: Final = 3.0
+"""How long an agent waits for the parser."""
+OUTLINE_CPU_S: Final = 3
+OUTLINE_MEMORY_BYTES: Final = 2 * 1024 * 1024 * 1024
+"""The address space of a parser's process."""
+OUTLINE_SYMBOLS_MAX: Final = 5_000
+OUTLINE_NAME_CHARS_MAX: Final = 200

@@ -1880,6 +1880,7 @@ export interface GetCurrentNoteOutput {
       readonly level: number;
       readonly title: string;
       readonly line: number;
+      readonly kind?: string;
     }>;
     readonly images?: ReadonlyArray<{
       readonly path: string;
@@ -2038,6 +2039,7 @@ export interface GetNoteByReferenceOutput {
       readonly level: number;
       readonly title: string;
       readonly line: number;
+      readonly kind?: string;
       readonly offset: number;
     };
     readonly block?: {
@@ -2077,6 +2079,7 @@ export interface GetNoteByReferenceOutputOutlineHeading {
   readonly level: number;
   readonly title: string;
   readonly line: number;
+  readonly kind?: string;
 }
 
 export interface GetNoteDiffInput {

@@ -1,11 +1,13 @@
 """`--files`: text files that are no Markdown are notes too, from what an editor shows to what an agent reads."""
 
+import threading
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from workspaced.errors import RemoteError
+from workspaced_tools.code import grammars
 
 CODE = 'def greet(name):\n    # [[Home]] #tag\n    return f"hello {name}, xyzzy"\n'
 NOTES = {
@@ -59,3 +61,74 @@ def test_a_daemon_says_in_its_greeting_which_files_belong(running: Any, daemon: 
     plain = daemon(notes=NOTES)
     with plain.connect("editor") as client:
         assert "files" not in client.call("workspaced/hello")["vaults"][0]
+
+
+# -- outlines --
+
+SOURCES = {
+    "a.py": "class A:\n    def m(self):\n        pass\n\n\ndef f():\n    pass\n",
+    "b.ts": "interface I {}\nclass A {\n  m() {}\n}\nfunction f() {}\n",
+    "c.go": "package a\n\ntype A struct{}\n\nfunc f() {}\n",
+    "d.rs": "struct A;\n\nimpl A {\n    fn m(&self) {}\n}\n\nfn f() {}\n",
+    "e.rb": "module M\n  class A\n    def m; end\n  end\nend\n",
+    "f.c": "struct A { int x; };\nint f(void) { return 0; }\n",
+    "g.cpp": "class A { void m() {} };\nint f() { return 0; }\n",
+    "h.java": "class A { void m() {} }\n",
+    "i.js": "class A { m() {} }\nfunction f() {}\n",
+    "j.lua": "function f() end\n",
+    "k.php": "<?php\nclass A { function m() {} }\nfunction f() {}\n",
+    "l.tsx": "class A { m() {} }\nconst f = () => <p />;\n",
+}
+NAMES = {"a.py": ["A", "m", "f"], "b.ts": ["I", "A", "m", "f"], "c.go": ["A", "f"], "d.rs": ["A", "m", "f"]}
+NAMES |= {"e.rb": ["M", "A", "m"], "f.c": ["A", "f"], "h.java": ["A", "m"], "j.lua": ["f"]}
+
+
+def outline(client: Any, reference: str) -> tuple[list[dict[str, Any]], list[str]]:
+    asked = {"reference": reference, "includeOutline": True, "includeContent": False}
+    found = client.tool("get_note_by_reference", asked)
+    return found["data"]["outline"], found.get("warnings", [])
+
+
+def test_code_has_an_outline_in_every_language_of_the_list(daemon: Callable[..., Any]) -> None:
+    endings = {f"x.{ending}" for ending in grammars._GRAMMARS}
+    kinds = {grammars.grammar_of(name) for name in SOURCES}
+    assert {grammars.grammar_of(name) for name in endings} == kinds, "a language without a source here"
+    running = daemon("--files", "*", notes=SOURCES)
+    with running.connect("agent") as client:
+        for name in SOURCES:
+            symbols, warnings = outline(client, name)
+            assert [each["title"] for each in symbols] == NAMES.get(name, ["A", "m", "f"]), name
+            assert warnings == []
+        symbols, _ = outline(client, "a.py")
+    assert [(each["kind"], each["line"], each["level"]) for each in symbols] == [
+        ("class", 1, 1),
+        ("function", 2, 2),
+        ("function", 6, 1),
+    ]
+
+
+def test_a_language_without_a_grammar_is_said_to_have_no_outline(running: Any) -> None:
+    with running.connect("agent") as client:
+        assert outline(client, "config.yaml") == ([], ["There is no outline for this language."])
+
+
+@pytest.mark.thorough  # it takes as long as the parser may
+def test_a_file_that_no_parser_ends_with_holds_nobody_up(daemon: Callable[..., Any]) -> None:
+    running = daemon("--files", "*", notes={"bad.py": "(" * 262_144, "good.md": "# Good\n"})
+    with running.connect("agent") as client, running.connect("other") as other:
+        waiting = threading.Thread(target=lambda: found.append(outline(client, "bad.py")))
+        found: list[Any] = []
+        waiting.start()
+        while waiting.is_alive():
+            assert other.tool("get_note_by_reference", {"reference": "good.md"})["success"]
+        waiting.join()
+    assert found == [([], ["The file could not be parsed in time, so it has no outline."])]
+
+
+def test_an_outline_replays_from_the_log_alone(daemon: Callable[..., Any]) -> None:
+    running = daemon("--files", "*", notes=SOURCES)
+    with running.connect("agent") as client:
+        outline(client, "a.py")
+    running.stop()
+    replayed = running.cli("replay", str(running.data), "--verify", "--json")
+    assert replayed.returncode == 0, replayed.stdout

@@ -21,6 +21,7 @@ from workspaced_events.schema.catalogue import ToolCalled
 from workspaced_events.schema.decoding import decoded
 
 from .. import errors
+from ..code.outline import CodeOutline
 from ..errors import NotRecorded, ToolError
 from ..notes.name_only import name_known
 from ..notes.note import Note, NoteFailure
@@ -38,6 +39,7 @@ from ..ports.questions import (
     Members,
     Names,
     NoteCount,
+    Outline,
     Overview,
     Question,
     R,
@@ -258,6 +260,7 @@ ANSWER_TYPES: Final[dict[str, Any]] = {
     LinkTargets.name: list[LinkTarget],
     Incoming.name: IncomingLinks,
     Images.name: RecordedImages,
+    Outline.name: CodeOutline,
     Names.name: list[NoteRef | None],
     Search.name: Found,
     Members.name: MemberNotes,

@@ -19,6 +19,7 @@ from workspaced_events.projections.visits import Visit
 from workspaced_events.projections.workspace_state import VaultState, WorkspaceState
 from workspaced_events.schema.catalogue import Sharing
 
+from ..code.outline import CodeOutline
 from ..errors import NotRecorded, ReadFailed, SharingOff
 from ..notes.name_keys import fold, key, slug, stem, without_ending
 from ..notes.name_only import name_only
@@ -38,6 +39,7 @@ from ..ports.questions import (
     Members,
     Names,
     NoteCount,
+    Outline,
     Overview,
     Question,
     R,
@@ -410,6 +412,8 @@ def names_only(question: Question[Any], ask: _Ask) -> Any:
             return IncomingLinks((), 0)
         case Images():
             return NoteImages()
+        case Outline():
+            return CodeOutline()
         case Search():
             return _searched_by_name(question, ask)
         case Members():

@@ -36,7 +36,7 @@ from ..notes.sections import Section
 from ..notes.truncation import truncate
 from ..ports.asking import VaultPort
 from ..ports.history import SWITCHED_ON
-from ..ports.questions import Incoming, IndexState, LinkTargets
+from ..ports.questions import Incoming, IndexState, LinkTargets, Outline
 from ..ports.vault import IncomingLink as FoundLink
 from ..ports.vault import LinkName, LinkTarget
 from ..ports.view import View
@@ -134,6 +134,8 @@ class OutlineHeading(Model):
     level: int
     title: str
     line: int
+    kind: str | None = None
+    """Of a definition in code: the grammar's word, such as `class`."""
 
 
 # -- the vault --
@@ -259,6 +261,27 @@ def outline_of(note: Note, warnings: list[str]) -> list[Json]:
     if len(headings) > LISTED_MAX:
         warnings.append(f"The outline shows the first {LISTED_MAX} of {len(headings)} headings.")
     return [{"level": each.level, "title": each.text, "line": each.line} for each in headings[:LISTED_MAX]]
+
+
+_NO_OUTLINE: Final = {
+    "language": "There is no outline for this language.",
+    "extra": "There is no outline of code here: the user can install workspaced[code].",
+    "large": "The file is too large for an outline.",
+    "failed": "The file could not be parsed in time, so it has no outline.",
+}
+
+
+def outline_of_code(note: Note, vault: VaultPort, warnings: list[str]) -> list[Json]:
+    """The definitions of a note that is no Markdown, in the order of the file."""
+    found = vault.ask(Outline(note.id))
+    if found.missing is not None:
+        warnings.append(_NO_OUTLINE[found.missing])
+    if len(found.symbols) > LISTED_MAX:
+        warnings.append(f"The outline shows the first {LISTED_MAX} of {len(found.symbols)} definitions.")
+    return [
+        {"level": each.level, "title": each.name, "line": each.line, "kind": each.kind}
+        for each in found.symbols[:LISTED_MAX]
+    ]
 
 
 def part_of(note: Note, part: Section, limit: int, offset: int) -> tuple[str, Json]:

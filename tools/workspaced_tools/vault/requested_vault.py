@@ -18,6 +18,7 @@ from ..ports.questions import (
     Incoming,
     LinkTargets,
     Names,
+    Outline,
     Question,
     R,
     Read,
@@ -56,6 +57,8 @@ class RequestedVault:
                 answer = vault.incoming(note, limit, state, self._least_of(note))
             case Images(note):
                 answer = vault.images(note, self._least_of(note))
+            case Outline(note):
+                answer = vault.outline(note, self._least_of(note))
             case Search(query):
                 answer = self._search(query, state)
             case _:

@@ -23,6 +23,7 @@ from workspaced_events.ids import NoteId
 from workspaced_events.projections.note_visibility import Visibility
 from workspaced_events.projections.workspace_state import VaultState
 
+from ..code.outline import CodeOutline, outline_of_code
 from ..errors import NoteNotFound, ReadFailed, ReferenceOutsideVault, ToolError
 from ..limits import CACHE_BYTES_MAX, HITS_COMPARED_MAX, INDEX_WAIT_S, INDEXED_CHARS_MAX
 from ..notes.name_keys import stem
@@ -38,6 +39,7 @@ from ..ports.questions import (
     Members,
     Names,
     NoteCount,
+    Outline,
     Overview,
     Question,
     R,
@@ -468,6 +470,8 @@ class Vault:
                 return self.incoming(note, limit, state)
             case Images(note):
                 return self.images(note)
+            case Outline(note):
+                return self.outline(note)
             case Search(query):
                 return self.search(query, state.recents)
             case Members(folder, tag, limit):
@@ -638,6 +642,18 @@ class Vault:
         self._indexer.ready.wait(self._index_wait_s)
         images = EmbeddedImages(self.root, self._indexer, self._image_gates[least])
         return self._asking(lambda: images.of(found, complete=self._indexer.is_complete))
+
+    def outline(self, note: NoteId, least: Level = Level.VOLUNTEER) -> CodeOutline:
+        """The definitions in a note that is no Markdown; kept with the note's version."""
+        [found] = self.read([note], least)
+        if not isinstance(found, Note) or found.is_markdown:
+            return CodeOutline()
+        known: CodeOutline | None = vars(found).get("outline")
+        if known is None:
+            known = outline_of_code(note, found.source)
+            if known.missing != "failed":
+                vars(found)["outline"] = known
+        return known
 
     def withholds_image(self, path: str, least: Level = Level.VOLUNTEER) -> bool:
         """Whether the image at `path` is withheld, as far as known. Touches no file of the vault."""

@@ -105,6 +105,7 @@ class OutlineHeading(msgspec.Struct, frozen=True, kw_only=True, rename=camel):
     level: int | None = None
     title: str | None = None
     line: int | None = None
+    kind: str | None = None
 
 
 class EmbeddedImage(msgspec.Struct, frozen=True, kw_only=True, rename=camel):
@@ -184,6 +185,7 @@ class FoundHeading(msgspec.Struct, frozen=True, kw_only=True, rename=camel):
     level: int | None = None
     title: str | None = None
     line: int | None = None
+    kind: str | None = None
     offset: int | None = None
 
 
