@@ -113,6 +113,8 @@ class NonBlockingVault:
     # -- the resolver's look-up --
 
     def at_path(self, path: NoteId) -> NoteRef | None:
+        if not self._vault.root.selected.may_hold(path):
+            return None
         found = self._vault.read_nonblocking([path])
         if found is not None and isinstance(found[0], Note):
             return NoteRef(path, found[0].title, path)

@@ -862,6 +862,8 @@ class _Files:
         self._requested = IndexLookup(vault.requested, lambda note: vault.is_withheld(note, least))
 
     def at_path(self, path: NoteId) -> NoteRef | None:
+        if not self._vault.root.selected.may_hold(path):
+            return None
         if not path.isascii() and not unicodedata.is_normalized("NFC", path):
             # A path that is not NFC names a note only if another note has the NFC form; the disk finds it always.
             return self._index.at_path(path)
