@@ -414,7 +414,7 @@ def test_two_editors_keep_their_tabs_and_the_one_that_is_come_back_to_is_right(d
     first.settled()
     assert active(client.state()) == "b.md"
     second.quit()
-    until_type(client, "active_note_cleared")
+    until_type(client, "temporary_tab_closed")
     first.do("doautocmd FocusGained")
     first.settled()
     assert (active(client.state()), tabs(client.state())) == ("b.md", ["a.md", "b.md"])

@@ -1141,7 +1141,9 @@ export interface ViewOpenedEvent {
   readonly time: string;
   readonly source: string;
   readonly vault: string | null;
-  readonly data: Record<string, never>;
+  readonly data: {
+    readonly confidence?: "inferred" | null;
+  };
 }
 
 export interface VolunteeringSetEvent {
@@ -1164,7 +1166,7 @@ export interface ExportHeader {
   readonly version: number;
   /** (default "") */
   readonly log?: string;
-  /** (default 10) */
+  /** (default 11) */
   readonly catalogue?: number;
   readonly redacted?: boolean;
 }
@@ -1497,6 +1499,8 @@ export interface HelloParams {
     readonly pid?: number | null;
   };
   readonly tools?: "all" | "core" | null;
+  /** (default false) */
+  readonly inferred?: boolean;
 }
 
 export interface LogParams {
@@ -1556,7 +1560,7 @@ export interface ShareWhyParams {
 
 export type ShutdownParams = Record<string, never>;
 
-/** A UI's whole view after it (re)connected. */
+/** A UI's whole view. */
 export interface SnapshotParams {
   /** (minLength 1, maxLength 64) */
   readonly source: string;
@@ -1570,6 +1574,16 @@ export interface SnapshotParams {
     readonly source?: "history" | "navigation" | "search" | "wikilink";
   }>;
   readonly vault?: string | null;
+  /** (default true) */
+  readonly focused?: boolean;
+  readonly selection?: {
+    /** 1-based line of the raw file (minimum 1) */
+    readonly startLine: number;
+    /** 1-based line of the raw file (minimum 1) */
+    readonly endLine: number;
+    /** (maxLength 200000) */
+    readonly text?: string | null;
+  } | null;
 }
 
 export interface StateParams {

@@ -46,7 +46,11 @@ def seed_events(state: WorkspaceState) -> list[Event]:
     steps += [_Step(first, state.current, c.SharingSet(*each)) for each in state.sharing.items()]
     steps += [_Step(first, state.current, c.VolunteeringSet(*each)) for each in state.volunteering.items()]
     steps += timed
-    steps += [_Step(last, vault, c.ViewOpened(), each) for vault, views in state.views.items() for each in views]
+    steps += [
+        _Step(last, vault, c.ViewOpened(confidence), source)
+        for vault, views in state.views.items()
+        for source, confidence in views.items()
+    ]
     steps += [_Step(last, vault, data) for vault in vaults for data in _in_order(state.of(vault))]
     closed = [vault.id for vault in state.vaults.values() if not vault.open]
     if state.current is None and closed and vaults[0] != closed[0]:

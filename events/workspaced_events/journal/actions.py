@@ -91,7 +91,7 @@ def _parse(raw: Any, keep_text: Callable[[bytes], str]) -> Action:
     if isinstance(data, c.ActiveNoteSet) and data.note is None:
         data = c.ActiveNoteCleared()
     elif isinstance(data, c.SelectionChanged):
-        data, blobs = _text_as_blob(data, keep_text)
+        data, blobs = text_as_blob(data, keep_text)
     return Action(
         data,
         EventId(envelope.id) if envelope.id is not None else None,
@@ -135,9 +135,14 @@ def paths_in(data: Data) -> Iterator[NoteId]:
         yield from value if isinstance(value, tuple) else (value,) if value is not None else ()
 
 
-def _text_as_blob(
+def text_as_blob(
     data: c.SelectionChanged, keep_text: Callable[[bytes], str]
 ) -> tuple[c.SelectionChanged, tuple[bytes, ...]]:
+    """The data of a selection, with a long text as the blob that it names.
+
+    Raises:
+        InvalidArgument: it names a blob already.
+    """
     if data.text_sha256 is not None:
         raise InvalidArgument("textSha256 is the daemon's to set.", hint="Send the selected text as `text`.")
     if data.text is None or len(data.text) <= SELECTION_INLINE_CHARS_MAX:

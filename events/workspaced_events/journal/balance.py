@@ -44,8 +44,8 @@ class Balance:
                 for data, publisher in steps(self, vault, wanted):
                     self.add(data, vault, publisher or source)
             opened, now_open = after.views.get(vault, {}), self.state.views.get(vault, {})
-            for publisher in [each for each in opened if each not in now_open]:
-                self.add(c.ViewOpened(), vault, publisher)
+            for publisher in [each for each in opened if each not in now_open or opened[each] != now_open[each]]:
+                self.add(c.ViewOpened(opened[publisher]), vault, publisher)
             for publisher in [each for each in now_open if each not in opened]:
                 self.add(c.ViewClosed(), vault, publisher)
 

@@ -1,19 +1,26 @@
 """Turns a UI's whole view into the actions that bring the state to it. Pure; unchanged parts yield no action."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from hashlib import sha256
 from typing import Annotated
 
 import msgspec
-from msgspec import Meta
+from msgspec import UNSET, Meta, UnsetType
 
 from workspaced_events.errors import InvalidArgument
 from workspaced_events.ids import NoteId, VaultId, note_id
-from workspaced_events.journal.actions import Action
-from workspaced_events.limits import ID_CHARS_MAX, NOTES_PER_ACTION_MAX, SOURCE_CHARS_MAX, TEMPORARY_TABS_MAX
+from workspaced_events.journal.actions import Action, text_as_blob
+from workspaced_events.limits import (
+    ID_CHARS_MAX,
+    NOTES_PER_ACTION_MAX,
+    SELECTION_CHARS_MAX,
+    SOURCE_CHARS_MAX,
+    TEMPORARY_TABS_MAX,
+)
 from workspaced_events.projections.workspace_fold import apply
-from workspaced_events.projections.workspace_state import VaultState, WorkspaceState
+from workspaced_events.projections.workspace_state import Selection, VaultState, WorkspaceState
 from workspaced_events.schema import catalogue as c
-from workspaced_events.schema.catalogue import TabSource
+from workspaced_events.schema.catalogue import Line, TabSource
 
 
 class SnapshotTab(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -21,14 +28,31 @@ class SnapshotTab(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     source: TabSource = "navigation"
 
 
+class SnapshotSelection(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
+    """What is selected in the active note."""
+
+    start_line: Line
+    end_line: Line
+    text: Annotated[str, Meta(max_length=SELECTION_CHARS_MAX)] | None = None
+
+
 class Snapshot(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
-    """A UI's whole view after it (re)connected."""
+    """A UI's whole view."""
 
     source: Annotated[str, Meta(min_length=1, max_length=SOURCE_CHARS_MAX)]
     active: NoteId | None
     pins: Annotated[list[NoteId], Meta(max_length=NOTES_PER_ACTION_MAX)]
     tabs: Annotated[list[SnapshotTab], Meta(max_length=NOTES_PER_ACTION_MAX)]
     vault: str | None = None
+    focused: bool = True
+    """Whether the user is in this UI. If not, it does not take the active note from another one."""
+    selection: SnapshotSelection | UnsetType | None = UNSET
+    """None: nothing is selected. Left out: the UI does not tell."""
+
+
+def emptied(snapshot: Snapshot) -> Snapshot:
+    """The snapshot of a UI that shows nothing."""
+    return msgspec.structs.replace(snapshot, active=None, pins=[], tabs=[], selection=UNSET)
 
 
 def checked(snapshot: Snapshot) -> Snapshot:
@@ -46,10 +70,8 @@ def checked(snapshot: Snapshot) -> Snapshot:
     )
 
 
-def differences(state: WorkspaceState, seq: int, snapshot: Snapshot) -> list[Action]:
-    """The actions to append after sequence `seq` so that the state shows `snapshot`.
-
-    Pins and tabs of other sources stay as they are.
+def vault_of(state: WorkspaceState, snapshot: Snapshot) -> VaultId | None:
+    """The vault that the snapshot is of; None: no vault is open.
 
     Raises:
         InvalidArgument: the vault is unknown.
@@ -59,18 +81,51 @@ def differences(state: WorkspaceState, seq: int, snapshot: Snapshot) -> list[Act
         raise InvalidArgument(
             f"There is no vault {vault[:ID_CHARS_MAX]!r}.", hint=f"Vaults: {', '.join(state.vaults) or 'none'}."
         )
+    return vault
+
+
+def differences(state: WorkspaceState, seq: int, snapshot: Snapshot, *, inferred: bool = False) -> list[Action]:
+    """The actions to append after sequence `seq` so that the state shows `snapshot`.
+
+    Pins and tabs of other sources stay as they are, and so does the active note of another source unless the user
+    is in this one and looks at a note.
+
+    Args:
+        inferred: the source infers its view.
+
+    Raises:
+        InvalidArgument: the vault is unknown.
+    """
+    vault = vault_of(state, snapshot)
+    views = state.views.get(vault, {}) if vault is not None else {}
+    confidence: c.Confidence | None = "inferred" if inferred else None
     vault_state = state.of(vault)
     data: list[c.Data] = []
-    if vault is not None and state.vaults[vault].open and snapshot.source not in state.views.get(vault, {}):
-        data.append(c.ViewOpened())
+    if vault is not None and state.vaults[vault].open and not _is_open(views, snapshot.source, confidence):
+        data.append(c.ViewOpened(confidence))
     data += [*_pins(vault_state, snapshot), *_tabs(vault_state, snapshot)]
     data += _tab_order(_folded(data, state, seq, vault, snapshot.source), snapshot)
-    if snapshot.active is None and vault_state.active is not None:
-        data.append(c.ActiveNoteCleared())
-    elif snapshot.active is not None and _shown_by(vault_state) != (snapshot.active, snapshot.source):
-        # Also for a note that another source showed: it stays when that source's view closes.
-        data.append(c.ActiveNoteSet(snapshot.active))
-    return [Action(each, vault=vault) for each in data]
+    active = _active(vault_state, snapshot)
+    shown = _folded(active, state, seq, vault, snapshot.source)
+    actions = [Action(each, vault=vault) for each in (*data, *active)]
+    return [*actions, *_selection(shown, snapshot, vault)]
+
+
+def handed_over(before: VaultState, after: VaultState, snapshot: Snapshot) -> list[c.Data]:
+    """What keeps the active note, pins and tabs of `snapshot` that were shown before and are not after."""
+    is_left = before.active is not None and after.active is None and before.active.id == snapshot.active
+    pins = [note for note in snapshot.pins if note in before.pins and note not in after.pins]
+    tabs = [
+        tab
+        for tab in snapshot.tabs
+        if (tab.note in before.pins or tab.note in before.tabs)
+        and not (tab.note in after.pins or tab.note in after.tabs or tab.note in pins)
+    ]
+    return [
+        *(c.NotePinned(note) for note in pins),
+        *(c.TemporaryTabOpened(tab.note, tab.source) for tab in tabs),
+        *([c.ActiveNoteSet(snapshot.active)] if is_left else []),
+    ]
 
 
 def closed_views(state: WorkspaceState, source: str) -> list[Action]:
@@ -89,8 +144,43 @@ def closed_views(state: WorkspaceState, source: str) -> list[Action]:
     return actions
 
 
-def _shown_by(state: VaultState) -> tuple[NoteId, str] | None:
-    return (state.active.id, state.active.publisher) if state.active is not None else None
+def _is_open(views: Mapping[str, c.Confidence | None], source: str, confidence: c.Confidence | None) -> bool:
+    return source in views and views[source] == confidence
+
+
+def _active(state: VaultState, snapshot: Snapshot) -> list[c.Data]:
+    own = state.active if state.active is not None and state.active.publisher == snapshot.source else None
+    if snapshot.active is None:
+        return [c.ActiveNoteCleared()] if own is not None else []
+    if own is None and not snapshot.focused:
+        return []
+    if own is not None and own.id == snapshot.active:
+        return []
+    # Also for a note that another source showed: it stays when that source's view closes.
+    return [c.ActiveNoteSet(snapshot.active)]
+
+
+def _selection(state: VaultState, snapshot: Snapshot, vault: VaultId | None) -> list[Action]:
+    active, now, wanted = state.active, state.selection, snapshot.selection
+    if active is None or (active.id, active.publisher) != (snapshot.active, snapshot.source):
+        return []
+    if isinstance(wanted, UnsetType) or (wanted is None and (now is None or now.text == "")):
+        return []
+    if wanted is None:
+        assert now is not None
+        data = c.SelectionChanged(active.id, now.end_line, now.end_line, text="")
+    else:
+        data = c.SelectionChanged(active.id, wanted.start_line, wanted.end_line, text=wanted.text)
+    data, blobs = text_as_blob(data, lambda text: sha256(text).hexdigest())
+    if now is not None and _is_same(now, data):
+        return []
+    return [Action(data, vault=vault, blobs=blobs)]
+
+
+def _is_same(selection: Selection, data: c.SelectionChanged) -> bool:
+    lines = (data.start_line, data.end_line)
+    same_text = (selection.text, selection.text_sha256) == (data.text, data.text_sha256)
+    return (selection.start_line, selection.end_line) == lines and same_text
 
 
 def _pins(state: VaultState, snapshot: Snapshot) -> list[c.Data]:

@@ -44,7 +44,7 @@ from .workspace_state import (
 
 V = TypeVar("V")
 
-FOLD_VERSION: Final = 6
+FOLD_VERSION: Final = 7
 """Raised whenever a log folds to another state than before; snapshots of other versions are ignored."""
 
 
@@ -187,11 +187,11 @@ def _pause_ended(state: WorkspaceState, _event: Event, _data: c.PauseEnded) -> W
 # -- views --
 
 
-def _view_opened(state: WorkspaceState, event: Event, _data: c.ViewOpened) -> WorkspaceState:
+def _view_opened(state: WorkspaceState, event: Event, data: c.ViewOpened) -> WorkspaceState:
     """Beyond VIEWS_MAX the oldest view counts as published singly: what it showed stays."""
     if event.vault is None:
         return state
-    views = {**state.views.get(event.vault, {}), event.source: None}
+    views = {**state.views.get(event.vault, {}), event.source: data.confidence}
     if len(views) > VIEWS_MAX:
         del views[next(iter(views))]
     return replace(state, views={**state.views, event.vault: views})
@@ -200,7 +200,7 @@ def _view_opened(state: WorkspaceState, event: Event, _data: c.ViewOpened) -> Wo
 def _view_closed(state: WorkspaceState, event: Event, _data: c.ViewClosed) -> WorkspaceState:
     if event.vault is None or event.source not in state.views.get(event.vault, {}):
         return state
-    views = {source: None for source in state.views[event.vault] if source != event.source}
+    views = {source: each for source, each in state.views[event.vault].items() if source != event.source}
     return replace(state, views={**state.views, event.vault: views})
 
 

@@ -10,7 +10,7 @@ from typing import Final
 import msgspec
 
 from ..ids import NoteId, TabId, VaultId
-from ..schema.catalogue import Sharing, TabSource, Volunteering
+from ..schema.catalogue import Confidence, Sharing, TabSource, Volunteering
 from .clock_steps import ClockStep
 from .conversations import NO_CONVERSATIONS, Conversations
 
@@ -109,8 +109,8 @@ class WorkspaceState(msgspec.Struct, frozen=True):
     volunteering: dict[str, Volunteering] = {}
     """By client, as `sharing`. Empty: all clients are told without asking."""
     paused: Pause | None = None
-    views: dict[VaultId, dict[str, None]] = {}
-    """For each vault the sources with an open view (`view_opened`), the oldest first."""
+    views: dict[VaultId, dict[str, Confidence | None]] = {}
+    """For each vault the sources with an open view (`view_opened`), the oldest first. None: it is not inferred."""
 
     def sharing_of(self, client: str) -> Sharing:
         """The share level of a client."""

@@ -89,11 +89,12 @@ from .registry import (
     entry as entry,
 )
 
-CATALOGUE_VERSION: Final = 10
+CATALOGUE_VERSION: Final = 11
 
 TabSource = Literal["search", "wikilink", "navigation", "history"]
 Sharing = Literal["all", "names", "none"]
 """How much of the vault a client of the tools may see."""
+Confidence = Literal["inferred"]
 Volunteering = Literal["on", "selection-off", "off"]
 """Whether a client is told of the workspace without asking; `selection-off`: of all but what is selected."""
 Line = Annotated[Number, Meta(ge=1, description="1-based line of the raw file")]
@@ -344,6 +345,9 @@ class PauseEnded(Data, frozen=True, gc=False):
 @entry("view_opened", Publisher.DAEMON)
 class ViewOpened(Data, frozen=True, gc=False):
     """The event's source shows its whole view of the vault by snapshots from now on."""
+
+    confidence: Annotated[Confidence, Redact.PUBLIC] | None = None
+    """Absent: the source knows what the user looks at. It wins over sources that infer it."""
 
 
 @entry("view_closed", Publisher.DAEMON)

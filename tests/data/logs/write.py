@@ -6,7 +6,7 @@ makes `v<version of the catalogue>/`, `v<version>.jsonl` and `v<version>.state.j
 written by this very script on the code of their time (`git archive COMMIT | tar -x -C DIR`, then
 PYTHONPATH=DIR/events) and are never written again: they are what users have. Version 1 is of commit 7414d5b,
 version 2 of 273e9a6, version 3 of ebda4f1, version 4 of 337f8dc, version 5 of 9b4ba7e, version 6 of e41a920,
-version 7 of 451c334, version 8 of 4ea7765, version 9 of 0ccbf55.
+version 7 of 451c334, version 8 of 4ea7765, version 9 of 0ccbf55, version 10 of 052ff82.
 Run it anew only for a version that was never released.
 """
 
@@ -281,7 +281,7 @@ ROWS = [
     ("pause_started", {"until": "2026-03-01T13:00:00.000000Z"}),
     ("pause_ended", {}),
     ("view_closed", {}),
-    ("view_opened", {}),
+    ("view_opened", {"confidence": "inferred"}),
     ("vault_switched", {"vaultId": "work"}),
     ("active_note_set", {"note": "todo.md"}),
     ("temporary_tab_opened", {"note": "one.md", "source": "history"}),

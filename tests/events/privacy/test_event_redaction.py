@@ -517,7 +517,7 @@ def renamed(state: WorkspaceState, p: Pseudonyms) -> WorkspaceState:
         sharing={client_key(p.text(client)): level for client, level in state.sharing.items()},
         volunteering={client_key(p.text(client)): each for client, each in state.volunteering.items()},
         views={
-            VaultId(p.text(vault)): {p.text(source): None for source in views}
+            VaultId(p.text(vault)): {p.text(source): each for source, each in views.items()}
             for vault, views in state.views.items()
         },
         conversations=msgspec.convert(renamed_values(plain(state.conversations), p), Conversations),

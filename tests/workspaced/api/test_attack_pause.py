@@ -220,7 +220,6 @@ def _closed(daemon: Daemon) -> None:
     next(notice for notice in daemon.connect().events(since=0, types=["view_closed"]) if notice.params["events"])
 
 
-@pytest.mark.xfail(strict=True, reason="A tab has one publisher: the first editor that showed it")
 def test_a_tab_that_another_editor_shows_too_stays(daemon: Factory) -> None:
     running = daemon(env=SOON)
     other = running.connect()
@@ -243,7 +242,6 @@ def test_a_tab_that_was_published_singly_too_stays(daemon: Factory) -> None:
     assert [each["noteId"] for each in script.state()["temporaryTabs"]] == ["c.md"]
 
 
-@pytest.mark.xfail(strict=True, reason="The active note has one publisher: the last editor that showed it")
 def test_a_note_that_another_editor_showed_before_and_still_shows_stays(daemon: Factory) -> None:
     running = daemon(env=SOON)
     other = running.connect()

@@ -227,7 +227,7 @@ class Closing:
     def __init__(self) -> None:
         self.sources: list[str] = []
 
-    def observe(self, _plan: Any, source: str, done: Any) -> None:
+    def close_view(self, source: str, done: Any) -> None:
         self.sources.append(source)
         done([])
 

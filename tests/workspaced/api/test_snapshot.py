@@ -9,6 +9,7 @@ from support.profiles import examples
 
 from workspaced_events.ids import EventId, NoteId, VaultId
 from workspaced_events.journal.actions import Action, admit
+from workspaced_events.journal.shown_views import ShownViews
 from workspaced_events.journal.view_diff import Snapshot, SnapshotTab, checked, differences
 from workspaced_events.limits import TEMPORARY_TABS_MAX
 from workspaced_events.projections.workspace_fold import apply
@@ -36,7 +37,7 @@ class World:
             self.seq += 1
             made = c.ENTRY_OF[type(action.data)].event
             time = f"2026-01-01T00:{self.seq // 60:02}:{self.seq % 60:02}.000000Z"
-            event = made(self.seq, EventId(str(self.seq)), time, source, vault, action.data)
+            event = made(self.seq, EventId(str(self.seq)), time, action.source or source, vault, action.data)
             self.state = apply(self.state, event)
 
     @property
@@ -98,9 +99,10 @@ def tabs_of(sub: VaultState, source: str) -> list[NoteId]:
 def test_afterwards_the_state_shows_the_snapshot(history: list[tuple[str, Any]], snapshot: Snapshot) -> None:
     world = after(history)
     foreign_pins = set(pins_of(world.sub, "mobile"))
+    foreign = world.sub.active.id if world.sub.active and world.sub.active.publisher == "mobile" else None
     world.show(snapshot)
     sub = world.sub
-    assert (sub.active.id if sub.active else None) == snapshot.active
+    assert (sub.active.id if sub.active else None) == (snapshot.active or foreign)
     assert set(snapshot.pins) <= set(sub.pins)
     assert pins_of(sub, "editor") == [each for each in snapshot.pins if each not in foreign_pins]
     shown = [tab.note for tab in snapshot.tabs if tab.note not in sub.pins]
@@ -136,6 +138,59 @@ def test_the_same_snapshot_again_appends_nothing(history: list[tuple[str, Any]],
         assert world.show(snapshot) == []
 
 
+class Several(World):
+    """Publishers of one folder, each with the view that it showed last."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.views = ShownViews()
+
+    def show(self, snapshot: Snapshot) -> list[Action]:
+        actions = self.views.show(self.state, self.seq, checked(snapshot))
+        self.add(actions, snapshot.source)
+        return actions
+
+    def leave(self, source: str) -> None:
+        self.add(self.views.close(self.state, self.seq, source), source)
+
+
+FEW = st.integers(0, 4).map(note)
+
+
+def few(source: str) -> st.SearchStrategy[Snapshot]:
+    notes = st.lists(FEW, max_size=3, unique=True)
+    tabs = notes.map(lambda each: [SnapshotTab(note) for note in each])
+    return st.builds(Snapshot, st.just(source), st.none() | FEW, notes, tabs, focused=st.booleans())
+
+
+SHOWN = st.sampled_from(["editor", "mobile", "terminal"]).flatmap(few)
+
+
+@settings(max_examples=examples(400), deadline=None)
+@given(st.lists(SHOWN | st.sampled_from(["editor", "mobile", "terminal"]), max_size=12))
+@example([Snapshot(each, None, [note(1)], [SnapshotTab(note(2))]) for each in ("editor", "mobile")])
+def test_pins_and_tabs_are_the_union_of_what_publishers_show(steps: list[Snapshot | str]) -> None:
+    """A text is the end of that publisher: its tabs go, its pins stay."""
+    world, shown = Several(), dict[str, Snapshot]()
+    for step in steps:
+        if isinstance(step, str):
+            world.leave(step)
+            shown.pop(step, None)
+            continue
+        before = world.sub.active
+        world.show(step)
+        shown[step.source] = step
+        if not step.focused and before is not None and before.publisher != step.source:
+            assert world.sub.active == before, "who is not there takes nothing"
+        if step.active is None and before is not None and before.publisher != step.source:
+            assert world.sub.active == before
+        for view in shown.values():
+            assert set(view.pins) <= set(world.sub.pins)
+            assert {tab.note for tab in view.tabs} <= {*world.sub.pins, *world.sub.tabs}
+    tabs = {tab.note for view in shown.values() for tab in view.tabs}
+    assert set(world.sub.tabs) <= tabs
+
+
 # -- over the socket --
 
 
@@ -165,6 +220,168 @@ def test_two_uis_keep_their_own_and_share_the_active_note(daemon: Any) -> None:
     assert [tab["noteId"] for tab in state["temporaryTabs"]] == ["c.md"]
 
 
+def look(client: Any, source: str, active: str | None, **more: Any) -> list[str]:
+    """Shows a view with a note and no tabs; returns the types of the events that took, without `view_opened`."""
+    params = {"source": source, "active": active, "pins": [], "tabs": [], **more}
+    seqs = {each["seq"] for each in client.call("workspaced/snapshot", params)["events"]}
+    events = client.call("workspaced/log", {"from": min(seqs)})["events"] if seqs else []
+    return [each["type"] for each in events if each["seq"] in seqs and each["type"] != "view_opened"]
+
+
+def active(client: Any) -> str | None:
+    note: dict[str, str] | None = client.state()["activeNote"]
+    return note["id"] if note is not None else None
+
+
+class TestOfTwoUis:
+    def test_the_one_that_the_user_is_in_has_the_active_note(self, daemon: Any) -> None:
+        client = daemon().connect()
+        look(client, "editor", "a.md", focused=True)
+        assert look(client, "mobile", "b.md", focused=False) == []
+        assert active(client) == "a.md"
+        assert look(client, "mobile", "b.md", focused=True) == ["active_note_set"]
+        assert look(client, "editor", "a.md", focused=False) == []
+        assert active(client) == "b.md"
+
+    def test_one_that_is_left_still_tells_of_its_own_note(self, daemon: Any) -> None:
+        client = daemon().connect()
+        look(client, "editor", "a.md", focused=True)
+        look(client, "editor", "c.md", focused=False)
+        assert active(client) == "c.md"
+        look(client, "editor", None, focused=False)
+        assert active(client) is None
+        assert look(client, "editor", "a.md", focused=False) == [], "nobody is in it"
+
+    def test_none_clears_what_the_other_one_shows(self, daemon: Any) -> None:
+        client = daemon().connect()
+        look(client, "editor", "a.md")
+        assert look(client, "mobile", None) == []
+        assert active(client) == "a.md"
+        assert look(client, "editor", None) == ["active_note_cleared"]
+
+    def test_after_a_restart_focus_decides_not_who_connects_last(self, daemon: Any) -> None:
+        running = daemon()
+        with running.connect() as client:
+            look(client, "mobile", "b.md", focused=True)
+            look(client, "editor", "a.md", focused=True)
+        running.restart()
+        client = running.connect()
+        look(client, "editor", "a.md", focused=True)
+        look(client, "mobile", "b.md", focused=False)
+        assert active(client) == "a.md"
+
+    def test_each_keeps_the_pins_and_tabs_that_both_show(self, daemon: Any) -> None:
+        client = daemon().connect()
+        for source in ("editor", "mobile"):
+            show(client, source, None, ["b.md"], ["c.md"])
+        show(client, "editor", None, [], [])
+        state = client.state()
+        assert [pin["id"] for pin in state["pinnedNotes"]] == ["b.md"]
+        assert [tab["noteId"] for tab in state["temporaryTabs"]] == ["c.md"]
+        show(client, "mobile", None, [], [])
+        state = client.state()
+        assert state["pinnedNotes"] == state["temporaryTabs"] == []
+
+    def test_what_a_user_unpins_is_unpinned_for_both(self, daemon: Any) -> None:
+        client = daemon().connect()
+        for source in ("editor", "mobile"):
+            show(client, source, None, ["b.md"])
+        client.publish([{"type": "note_unpinned", "data": {"note": "b.md"}}], source="editor")
+        assert client.state()["pinnedNotes"] == []
+
+    def test_a_note_that_is_renamed_stays_for_the_one_that_does_not_know_yet(self, daemon: Any) -> None:
+        client = daemon().connect()
+        for source in ("editor", "mobile"):
+            show(client, source, None, [], ["c.md"])
+        client.publish([{"type": "note_renamed", "data": {"from": "c.md", "to": "d.md"}}], source="editor")
+        show(client, "editor", None, [], [])
+        assert [tab["noteId"] for tab in client.state()["temporaryTabs"]] == ["d.md"]
+
+
+class TestAnInferredView:
+    def inferring(self, running: Any) -> Any:
+        client = running.connect()
+        client.call("workspaced/hello", {"client": {"name": "lsp"}, "inferred": True})
+        return client
+
+    def test_shows_what_it_infers_while_nobody_knows(self, daemon: Any) -> None:
+        running = daemon()
+        guess = self.inferring(running)
+        show(guess, "lsp", "a.md", [], ["b.md"])
+        assert active(guess) == "a.md"
+        opened = [each for each in guess.call("workspaced/log")["events"] if each["type"] == "view_opened"]
+        assert [each["data"] for each in opened] == [{"confidence": "inferred"}]
+
+    def test_shows_nothing_while_one_that_knows_is_there(self, daemon: Any) -> None:
+        running = daemon(env={"WORKSPACED_PUBLISHER_GRACE_S": "0"})
+        guess = self.inferring(running)
+        show(guess, "lsp", "a.md", [], ["b.md"])
+        with running.connect() as editor:
+            look(editor, "editor", "c.md", focused=True)
+            show(guess, "lsp", "b.md", ["a.md"], ["b.md"])
+            state = editor.state()
+            assert (active(editor), state["pinnedNotes"], state["temporaryTabs"]) == ("c.md", [], [])
+        for notice in guess.events(since=0, types=["view_closed"]):
+            if notice.params["events"]:
+                break
+        show(guess, "lsp", "b.md", [], [])
+        assert active(guess) == "b.md"
+
+    def test_has_no_part_in_what_two_inferring_ones_show(self, daemon: Any) -> None:
+        running = daemon()
+        first, second = self.inferring(running), self.inferring(running)
+        show(first, "lsp-1", "a.md")
+        show(second, "lsp-2", "b.md")
+        assert active(first) == "b.md", "the last one wins, as among those that know"
+
+
+class TestASelectionInAView:
+    def selected(self, client: Any) -> Any:
+        found = client.state()["selection"]
+        return found and (found["startLine"], found["endLine"], found.get("text"))
+
+    def ready(self, daemon: Any) -> Any:
+        client = daemon().connect()
+        client.call("workspaced/reconcile")
+        return client
+
+    def test_is_of_its_active_note_and_appended_once(self, daemon: Any) -> None:
+        client = self.ready(daemon)
+        view = {"selection": {"startLine": 1, "endLine": 2, "text": "# A"}}
+        assert look(client, "editor", "a.md", **view) == ["active_note_set", "selection_changed"]
+        assert self.selected(client) == (1, 2, "# A")
+        assert look(client, "editor", "a.md", **view) == []
+        assert look(client, "editor", "a.md") == [], "it is not told"
+        assert look(client, "editor", "a.md", selection=None) == ["selection_changed"]
+        assert self.selected(client) == (2, 2, "")
+        assert look(client, "editor", "a.md", selection=None) == []
+
+    def test_with_a_long_text_is_appended_once_too(self, daemon: Any) -> None:
+        client = self.ready(daemon)
+        view = {"selection": {"startLine": 1, "endLine": 200, "text": "long " * 2_000}}
+        look(client, "editor", "a.md", **view)
+        assert look(client, "editor", "a.md", **view) == []
+
+    def test_of_a_note_that_is_not_volunteered_has_no_text(self, daemon: Any) -> None:
+        running = daemon(start=False)
+        (running.vault / "secret.md").write_text("---\nworkspaced: never\n---\n# S\n")
+        running.start()
+        client = running.connect()
+        client.call("workspaced/reconcile")
+        view = {"selection": {"startLine": 4, "endLine": 4, "text": "# S"}}
+        look(client, "editor", "secret.md", **view)
+        events = client.call("workspaced/log")["events"]
+        assert [each["data"].get("text") for each in events if each["type"] == "selection_changed"] == [None]
+        assert look(client, "editor", "secret.md", **view) == []
+
+    def test_of_a_ui_that_does_not_have_the_active_note_is_none(self, daemon: Any) -> None:
+        client = self.ready(daemon)
+        look(client, "editor", "a.md", focused=True)
+        there = {"startLine": 1, "endLine": 1, "text": "# B"}
+        assert look(client, "mobile", "b.md", focused=False, selection=there) == []
+        assert self.selected(client) is None
+
+
 def test_a_ui_that_disconnects_changes_nothing(daemon: Any) -> None:
     running = daemon()
     with running.connect() as client:
@@ -186,6 +403,10 @@ def test_a_wrong_snapshot_is_refused_whole(shared: Any, client: Any) -> None:
         ({"colour": "red"}, "INVALID_ARGUMENT"),
         ({"vault": "nowhere", "active": "a.md"}, "INVALID_ARGUMENT"),
         ({"vault": "nowhere"}, "INVALID_ARGUMENT"),
+        ({"focused": "yes"}, "INVALID_ARGUMENT"),
+        ({"selection": {"startLine": 0, "endLine": 1}}, "INVALID_ARGUMENT"),
+        ({"selection": {"startLine": 1}}, "INVALID_ARGUMENT"),
+        ({"selection": {"startLine": 1, "endLine": 1, "note": "a.md"}}, "INVALID_ARGUMENT"),
     ):
         assert refusal(client.call, "workspaced/snapshot", {**good, **wrong}).code == code, wrong
     assert client.state() == before

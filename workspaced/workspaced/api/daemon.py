@@ -30,6 +30,8 @@ CAPABILITIES: Final = (
     "mcp",
     "check",
     "pause",
+    "focus",
+    "inferred",
 )
 
 
@@ -48,6 +50,8 @@ class Hello(msgspec.Struct, frozen=True):
     client: ClientInfo = ClientInfo()
     tools: ToolSet | None = None
     """The tools that `tools/list` shows from now on; None: as before, at first all."""
+    inferred: bool = False
+    """Whether the snapshots of this connection are inferred: the client does not know what the user looks at."""
 
 
 class Nothing(Params, frozen=True):
@@ -55,7 +59,7 @@ class Nothing(Params, frozen=True):
 
 
 def hello(session: Session, _id: RequestId | None, params: Hello) -> Any:
-    session.client = params.client.name
+    session.client, session.inferred = params.client.name, params.inferred
     choose_tools(session, params)
     return facts(session.service)
 

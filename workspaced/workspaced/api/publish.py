@@ -62,7 +62,9 @@ async def _checked(session: Session, params: Publish) -> Any:
 def snapshot(session: Session, request_id: RequestId | None, params: Snapshot) -> Any:
     session.service.views.shown(params.source, session)
     done = _receipts_to(session, request_id)
-    session.service.publishing.publish_snapshot(params, done, client=session, line_bytes=session.line_bytes)
+    session.service.publishing.publish_snapshot(
+        params, done, inferred=session.inferred, client=session, line_bytes=session.line_bytes
+    )
     return DEFERRED
 
 

@@ -142,10 +142,25 @@ class Client(AsyncToolMethods):
             return events
 
     async def show(
-        self, *, active: str | None, pins: Sequence[str] = (), tabs: Sequence[dict[str, str]] = ()
+        self,
+        *,
+        active: str | None,
+        pins: Sequence[str] = (),
+        tabs: Sequence[dict[str, str]] = (),
+        focused: bool = True,
+        selection: dict[str, Any] | None = None,
     ) -> list[dict[str, Any]]:
-        """Publishes the UI's whole view; the daemon appends the differences. Resent after every reconnection."""
+        """Publishes the UI's whole view; the daemon appends the differences. Resent after every reconnection.
+
+        Args:
+            focused: whether the user is in this UI; if not, no other one loses the active note to it.
+            selection: `{startLine, endLine, text?}` of the active note.
+        """
         self._snapshot = {"source": self._name, "active": active, "pins": list(pins), "tabs": list(tabs)}
+        if not focused:  # Only what older daemons do not know yet is left out where it says nothing.
+            self._snapshot["focused"] = False
+        if selection is not None:
+            self._snapshot["selection"] = selection
         result = await self.call("workspaced/snapshot", self._snapshot)
         events: list[dict[str, Any]] = result["events"]
         return events

@@ -20,7 +20,8 @@ from workspaced_events.errors import Busy, DiskFull, InvalidArgument, Workspaced
 from workspaced_events.ids import NoteId, VaultId, is_markdown
 from workspaced_events.journal.actions import Action, parse_actions, paths_in
 from workspaced_events.journal.held_views import HeldViews
-from workspaced_events.journal.view_diff import Snapshot, checked, differences
+from workspaced_events.journal.shown_views import ShownViews
+from workspaced_events.journal.view_diff import Snapshot, SnapshotSelection, checked, vault_of
 from workspaced_events.journal.writer import OWN_SOURCE, Done, LogWriter, Outcome, Plan, Receipt
 from workspaced_events.limits import ACTION_BYTES, SOURCE_CHARS_MAX
 from workspaced_events.log.segments import SegmentLog
@@ -55,6 +56,8 @@ class Publishing:
         """
         self.writer = writer
         self.held = HeldViews(writer.seen)
+        """For plans only."""
+        self._views = ShownViews()
         """For plans only."""
         self._log = log
         self._volunteers = volunteers
@@ -125,10 +128,19 @@ class Publishing:
         return kept
 
     def publish_snapshot(
-        self, snapshot: Snapshot, done: Published, *, client: Hashable = None, line_bytes: int = 0
+        self,
+        snapshot: Snapshot,
+        done: Published,
+        *,
+        inferred: bool = False,
+        client: Hashable = None,
+        line_bytes: int = 0,
     ) -> None:
         """Queues the actions that make the state show `snapshot`; the writer derives them when it appends them.
         Otherwise like `publish`.
+
+        Args:
+            inferred: the source does not know what the user looks at (`view_diff.differences`).
 
         Raises:
             ActionError: a path cannot be a note's path, or the vault holds no file of such a name.
@@ -138,9 +150,26 @@ class Publishing:
         self._check_shown(wanted)
 
         def plan(state: WorkspaceState, seq: int) -> Sequence[Action]:
-            return differences(state, seq, wanted)
+            return self._views.show(state, seq, self._without_text(wanted, state), inferred=inferred)
 
         self._submit(plan, snapshot.source, done, client=client, size_bytes=line_bytes)
+
+    def _without_text(self, snapshot: Snapshot, state: WorkspaceState) -> Snapshot:
+        """The snapshot, without the selected text unless its note is known to be volunteered."""
+        selection = snapshot.selection
+        if not isinstance(selection, SnapshotSelection) or not selection.text or snapshot.active is None:
+            return snapshot
+        if self._volunteers(vault_of(state, snapshot), snapshot.active):
+            return snapshot
+        return replace(snapshot, selection=replace(selection, text=None))
+
+    def close_view(self, source: str, done: Done) -> None:
+        """Queues the actions that close the source's view of each vault.
+
+        Raises:
+            Busy: the queue before the disk is full.
+        """
+        self.observe(lambda state, seq: self._views.close(state, seq, source), source, done)
 
     def _submit(self, plan: Plan, source: str, done: Published, *, client: Hashable, size_bytes: int) -> None:
         is_held = False

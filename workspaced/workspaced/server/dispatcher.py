@@ -75,6 +75,7 @@ class Dispatcher:
         self.service = host.service
         self.client = "unknown"
         """The client's name, from the current or the last request."""
+        self.inferred = False
         self.tools: ToolSet = "all"
         """The tools that this client's list shows."""
         self.line_bytes = 0

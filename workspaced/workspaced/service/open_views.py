@@ -10,8 +10,6 @@ import logging
 from collections.abc import Hashable
 
 from workspaced_events.errors import InvalidArgument, WorkspacedError
-from workspaced_events.journal.actions import Action
-from workspaced_events.journal.view_diff import closed_views
 from workspaced_events.journal.writer import Outcome
 from workspaced_events.projections.workspace_state import WorkspaceState
 
@@ -77,15 +75,12 @@ class OpenViews:
     def _close(self, source: str) -> None:
         del self._timers[source]
 
-        def plan(state: WorkspaceState, _seq: int) -> list[Action]:
-            return closed_views(state, source)
-
         def done(outcome: Outcome) -> None:
             if isinstance(outcome, WorkspacedError):
                 self._retry(source, outcome)
 
         try:
-            self._publishing.observe(plan, source, done)
+            self._publishing.close_view(source, done)
         except WorkspacedError as error:
             self._retry(source, error)
 

@@ -33,6 +33,8 @@ class Session(Protocol):
     service: Service
     client: str
     """The name of the client that made the request at hand."""
+    inferred: bool
+    """Whether the client infers the views that it shows."""
     tools: ToolSet
     """The tools that `tools/list` shows on this connection."""
     line_bytes: int
