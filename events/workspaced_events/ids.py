@@ -27,9 +27,11 @@ _KNOWN_PATHS = 4_096
 def note_id(path: str) -> NoteId:
     """The id of the note at the vault-relative `path`. Checks the syntax only; touches no file.
 
+    Any ending will do: which files belong to a vault is the vault's question.
+
     Raises:
         OutsideVault: absolute, with `..` as a component, or with a NUL.
-        InvalidArgument: empty, too long, not ending in `.md`, in a dot folder, or with empty components.
+        InvalidArgument: empty, too long, in a dot folder, or with empty components.
     """
     shown = repr(path[:_ECHO_CHARS_MAX])
     if "\0" in path:
@@ -48,17 +50,17 @@ def note_id(path: str) -> NoteId:
             f"The path {shown} is too long.",
             hint=f"At most {NOTE_ID_CHARS_MAX} characters, {COMPONENT_BYTES_MAX} bytes for one name.",
         )
-    if not path.lower().endswith(".md"):
-        raise InvalidArgument(
-            f"Expected the path of a Markdown note (*.md), got {shown}.",
-            hint="Give a path relative to the vault's root, such as 'work/plan.md'.",
-        )
     if any(part == "" or part.startswith(".") for part in parts):
         raise InvalidArgument(
             f"The path {shown} has an empty or hidden component.",
             hint="Files in dot folders are no notes; write 'folder/note.md'.",
         )
     return NoteId(path)
+
+
+def is_markdown(path: str) -> bool:
+    """Whether the file at `path` is Markdown, by its ending in any case."""
+    return path[-3:].lower() == ".md"
 
 
 def uuid7() -> str:

@@ -13,6 +13,8 @@ from typing import Any
 import pytest
 from support.neovim import ANSWER_S, NVIM, PLUGIN, Editor
 
+from workspaced_tools.vault.files.selected_files import FileChoice, SelectedFiles
+
 EVENT_COST_NS = 100_000_000
 """What one event may cost the editor here: far above what it takes (about 0.1 ms), far below any wait."""
 
@@ -673,7 +675,7 @@ def test_an_unknown_setting_is_an_error_that_names_the_known_ones(shared: Any, e
 def test_pinning_what_is_no_note_says_so(shared: Any, editor: Any) -> None:
     nvim = editor(shared)
     nvim.do("enew", "WorkspacedPin")
-    assert "no Markdown file" in nvim.messages()
+    assert "no file" in nvim.messages()
 
 
 def test_the_help_has_every_command_and_setting(shared: Any, editor: Any, tmp_path: Path) -> None:
@@ -732,3 +734,69 @@ def test_what_is_no_duration_pauses_nothing(shared: Any, editor: Any, wrong: str
     with editor(shared) as made:
         assert made.lua("return require('workspaced.pausing').seconds(...) == nil", wrong) is True
         assert made.lua("return require('workspaced.pausing').seconds('1h30m')") == 5_400
+
+
+# -- files that are no Markdown --
+
+
+def test_code_is_published_where_the_daemon_says_that_it_belongs(
+    daemon: Callable[..., Any], editor: Callable[..., Editor]
+) -> None:
+    notes = {"a.md": "# A\n", "src/a.py": "a = 1\n", "src/gen/b.py": "b = 1\n", "other.py": "c = 1\n"}
+    running = daemon("--files", "src/**,!src/gen/**", notes=notes)
+    nvim = editor(running)
+    with running.connect() as client:
+        nvim.do("edit src/a.py")
+        nvim.settled()
+        assert active(client.state()) == "src/a.py"
+        nvim.do("edit other.py", "edit src/gen/b.py")
+        nvim.settled()
+        assert active(client.state()) == "src/a.py", "what is no note leaves the last one"
+        nvim.do("edit src/a.py", "WorkspacedPin")
+        until_type(client, "note_pinned")
+        assert pins(client.state()) == ["src/a.py"]
+    assert not any("other.py" in path or "gen" in path for path in nvim.status()["unserved"])
+
+
+ASK_GLOBS = """
+local globs, files = ...
+return vim.tbl_map(function(path) return require("workspaced.globs").name(globs, path) end, files)
+"""
+GLOBS = (
+    "src/**",
+    "src",
+    "/src/",
+    "*.py",
+    "/*.py",
+    "src/*.py",
+    "**/gen",
+    "src/**/x.py",
+    "a?.py",
+    "[ab].py",
+    "[!a].py",
+)
+GLOBS = (*GLOBS, "!*.py", "**", "*", "gen/", "src/gen", "\\!x.py", "x.*", "s*c/**", "!src/gen/**")
+FILES = (
+    "a.py",
+    "b.py",
+    "ab.py",
+    "x.c",
+    "src/a.py",
+    "src/x.py",
+    "src/gen/x.py",
+    "src/gen/deep/x.py",
+    "gen",
+    "!x.py",
+)
+FILES = (*FILES, "src/p.png", "docs/src/a.py", "srcs/a.py")
+
+
+def test_the_editor_takes_globs_as_the_daemon_does(
+    daemon: Callable[..., Any], editor: Callable[..., Editor]
+) -> None:
+    nvim = editor(daemon(start=False))
+    chosen = [[glob] for glob in GLOBS] + [[one, other] for one in GLOBS for other in ("!*.py", "src/**", "*.c")]
+    for globs in chosen:
+        selected = SelectedFiles(FileChoice(tuple(globs)))
+        told = nvim.lua(ASK_GLOBS, globs, list(FILES))
+        assert dict(zip(FILES, told, strict=True)) == {path: selected.names(path) for path in FILES}, globs

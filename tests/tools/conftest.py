@@ -64,10 +64,10 @@ def make_vault(tmp_path: Path) -> Iterator[Callable[..., Vault]]:
     """make_vault({path: text}) -> a Vault over those files, indexed unless `indexed` is false."""
     made: list[Any] = []
 
-    def make(files: dict[str, str | bytes], *, indexed: bool = True, **options: Any) -> Vault:
+    def make(contents: dict[str, str | bytes], *, indexed: bool = True, **options: Any) -> Vault:
         folder = tmp_path / f"vault{len(made)}"
         folder.mkdir()
-        for path, text in files.items():
+        for path, text in contents.items():
             file = folder / path
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_bytes(text.encode() if isinstance(text, str) else text)

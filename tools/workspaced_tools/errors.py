@@ -11,6 +11,8 @@
         ReferenceOutsideVault      OUTSIDE_VAULT
         ArgumentInvalid            INVALID_ARGUMENT
         ReadFailed                 READ_ERROR
+        BinaryFile                 BINARY_FILE: the file is no text, so only its name is known
+        FileTooLarge               FILE_TOO_LARGE: the file is not read, only its name is known
         SharingOff                 SHARING_OFF
         NotRecorded                NOT_RECORDED: the question is about the past, and its answer is not kept
         MemoryOff                  MEMORY_OFF: no memory folder is set
@@ -76,6 +78,18 @@ class ArgumentInvalid(ToolError):
 
 class ReadFailed(ToolError):
     code = "READ_ERROR"
+
+
+class BinaryFile(ToolError):
+    """The file is no UTF-8 text, or holds a NUL; only its name is known."""
+
+    code = "BINARY_FILE"
+
+
+class FileTooLarge(ToolError):
+    """The file is no Markdown and larger than NOTE_BYTES_MAX; only its name is known."""
+
+    code = "FILE_TOO_LARGE"
 
 
 class SharingOff(ToolError):

@@ -3,7 +3,9 @@
 from typing import Final
 
 NOTE_BYTES_MAX: Final = 16 * 1024 * 1024
-"""The rest of a larger file is not read; the note has a warning."""
+"""The rest of a larger file is not read; the note has a warning. A file that is no Markdown is not read at all."""
+BINARY_HEAD_BYTES: Final = 8 * 1024
+"""A NUL among the first bytes of a file that is no Markdown shows that it is no text."""
 CACHE_BYTES_MAX: Final = 64 * 1024 * 1024
 UNCERTAIN_NS: Final = 2_000_000_000
 """A file changed less than this before it was read may still change without a new stat, so it is read again next
@@ -192,3 +194,14 @@ MEMORY_INDEX_NAMES_MAX: Final = 100
 """Names in a prompt's index of the memory."""
 MEMORY_SNIPPET_LINES: Final = 4
 """Lines shown around an edit."""
+
+# Outlines of source code.
+OUTLINE_BYTES_MAX: Final = 1024 * 1024
+"""A larger file has no outline."""
+OUTLINE_S: Final = 3.0
+"""How long an agent waits for the parser."""
+OUTLINE_CPU_S: Final = 3
+OUTLINE_MEMORY_BYTES: Final = 2 * 1024 * 1024 * 1024
+"""The address space of a parser's process."""
+OUTLINE_SYMBOLS_MAX: Final = 5_000
+OUTLINE_NAME_CHARS_MAX: Final = 200

@@ -1108,6 +1108,7 @@ export interface VaultOpenedEvent {
     readonly vaultId: string;
     readonly name: string;
     readonly path: string;
+    readonly files?: readonly string[];
   };
 }
 
@@ -1895,6 +1896,7 @@ export interface GetCurrentNoteOutput {
     readonly title: string;
     readonly path: string;
     readonly type?: string;
+    readonly language?: string;
     readonly exists: boolean;
     readonly archived: boolean;
     readonly metadata?: {
@@ -1938,6 +1940,7 @@ export interface GetCurrentNoteOutput {
       readonly level: number;
       readonly title: string;
       readonly line: number;
+      readonly kind?: string;
     }>;
     readonly images?: ReadonlyArray<{
       readonly path: string;
@@ -2030,6 +2033,7 @@ export interface GetNoteByReferenceOutput {
     readonly title: string;
     readonly path: string;
     readonly type?: string;
+    readonly language?: string;
     readonly exists: boolean;
     readonly archived: boolean;
     readonly metadata?: {
@@ -2095,6 +2099,7 @@ export interface GetNoteByReferenceOutput {
       readonly level: number;
       readonly title: string;
       readonly line: number;
+      readonly kind?: string;
       readonly offset: number;
     };
     readonly block?: {
@@ -2134,6 +2139,7 @@ export interface GetNoteByReferenceOutputOutlineHeading {
   readonly level: number;
   readonly title: string;
   readonly line: number;
+  readonly kind?: string;
 }
 
 export interface GetNoteDiffInput {
@@ -2308,6 +2314,7 @@ export interface GetWorkspaceContextOutputContextNote {
   readonly title: string;
   readonly path: string;
   readonly type?: string;
+  readonly language?: string;
   readonly exists: boolean;
   readonly archived: boolean;
   readonly metadata?: {

@@ -39,7 +39,8 @@ def seed_events(state: WorkspaceState) -> list[Event]:
     )
     first = timed[0].time if timed else _BEGINNING
     last = timed[-1].time if timed else _BEGINNING
-    steps = [_Step(first, each.id, c.VaultOpened(each.id, each.name, each.path)) for each in state.vaults.values()]
+    opened = [c.VaultOpened(each.id, each.name, each.path, each.files) for each in state.vaults.values()]
+    steps = [_Step(first, each.vault_id, each) for each in opened]
     if state.current is not None and state.current != vaults[0]:
         steps.append(_Step(first, state.current, c.VaultSwitched(state.current)))
     steps += [_Step(first, state.current, c.SharingSet(*each)) for each in state.sharing.items()]

@@ -113,7 +113,7 @@ def visible_tabs(state: VaultState, now: str, steps: Sequence[ClockStep] = ()) -
 
 
 def _vault_opened(state: WorkspaceState, _event: Event, data: c.VaultOpened) -> WorkspaceState:
-    vaults = {**state.vaults, data.vault_id: Vault(data.vault_id, data.name, data.path, True)}
+    vaults = {**state.vaults, data.vault_id: Vault(data.vault_id, data.name, data.path, True, data.files)}
     state = replace(state, vaults=vaults)
     return _switch(state, data.vault_id) if state.current is None else state
 

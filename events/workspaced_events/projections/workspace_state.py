@@ -49,11 +49,13 @@ class Selection(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True)
     text_sha256: str | None = None
 
 
-class Vault(msgspec.Struct, frozen=True, rename="camel"):
+class Vault(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
     id: VaultId
     name: str
     path: str
     open: bool
+    files: tuple[str, ...] = ()
+    """Globs of the files that are notes beside Markdown."""
 
 
 class Pause(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):

@@ -118,6 +118,8 @@ class VaultOpened(Data, frozen=True, gc=False):
     vault_id: VaultId
     name: Annotated[str, Redact.CONTENT]
     path: Annotated[str, Redact.SECRET]
+    files: Annotated[tuple[str, ...], Redact.CONTENT] = ()
+    """Globs of the files that are notes beside Markdown."""
 
 
 @entry("vault_closed", Publisher.DAEMON)

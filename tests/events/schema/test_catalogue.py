@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from support.profiles import examples
 
 from workspaced_events.errors import ActionError, InvalidArgument, OutsideVault
-from workspaced_events.ids import COMPONENT_BYTES_MAX, EventId, NoteId, VaultId, note_id
+from workspaced_events.ids import COMPONENT_BYTES_MAX, EventId, NoteId, VaultId, is_markdown, note_id
 from workspaced_events.limits import (
     NOTE_ID_CHARS_MAX,
     NOTES_PER_ACTION_MAX,
@@ -540,8 +540,27 @@ OUTSIDE = [
 
 INVALID = [
     "",
-    " ",
     ".",
+    "a.md/",
+    "work/",
+    "work//a.md",
+    "work///a.md",
+    "./a.md",
+    "work/./a.md",
+    ".git/a.md",
+    ".obsidian/plugins/a.md",
+    "work/.trash/a.md",
+    ".../a.md",
+    "work/.../a.md",
+    "x" * (NOTE_ID_CHARS_MAX - 2) + ".md",
+    "x/" * (NOTE_ID_CHARS_MAX // 2) + "a.md",
+    "x" * (COMPONENT_BYTES_MAX - 2) + ".md",
+    "x" * (COMPONENT_BYTES_MAX + 1) + "/a.md",
+    "é" * (COMPONENT_BYTES_MAX // 2) + ".md",
+    "日" * (COMPONENT_BYTES_MAX // 3) + ".md",
+]
+
+NO_MARKDOWN = [
     "a",
     "a.txt",
     "a.md.txt",
@@ -552,29 +571,14 @@ INVALID = [
     "a.md ",
     "a.md.",
     "a.md\n",
-    "a.md/",
-    "work/",
     "work",
-    "work//a.md",
-    "work///a.md",
-    "./a.md",
-    "work/./a.md",
-    ".git/a.md",
-    ".obsidian/plugins/a.md",
-    "work/.trash/a.md",
-    ".../a.md",
-    "work/.../a.md",
     "a.md#heading",
     "a.md?x=1",
     "a.ｍｄ",
     "a．md",
-    "x" * (NOTE_ID_CHARS_MAX - 2) + ".md",
-    "x/" * (NOTE_ID_CHARS_MAX // 2) + "a.md",
-    "x" * (COMPONENT_BYTES_MAX - 2) + ".md",
-    "x" * (COMPONENT_BYTES_MAX + 1) + "/a.md",
-    "é" * (COMPONENT_BYTES_MAX // 2) + ".md",
-    "日" * (COMPONENT_BYTES_MAX // 3) + ".md",
+    " ",
 ]
+"""Paths of files that only a vault can say belong to it."""
 
 GOOD = [
     "a.md",
@@ -620,7 +624,8 @@ def shown(path: str) -> str:
 
 
 def test_there_are_forty_bad_paths_and_more() -> None:
-    assert len({*OUTSIDE, *INVALID}) == len(OUTSIDE) + len(INVALID) >= 40
+    bad = [*OUTSIDE, *INVALID]
+    assert len({*bad, *NO_MARKDOWN}) == len(bad) + len(NO_MARKDOWN) >= 40
 
 
 @pytest.mark.parametrize("path", OUTSIDE, ids=shown)
@@ -641,6 +646,12 @@ def test_a_path_that_can_be_no_note_is_an_invalid_argument(path: str) -> None:
 def test_a_name_that_is_not_utf_8_is_an_invalid_argument(path: str) -> None:
     with pytest.raises(InvalidArgument):
         note_id(path)
+
+
+@pytest.mark.parametrize("path", NO_MARKDOWN, ids=shown)
+def test_a_file_of_any_ending_has_an_id_and_is_no_markdown(path: str) -> None:
+    assert note_id(path) == path
+    assert not is_markdown(path)
 
 
 @pytest.mark.parametrize("path", GOOD, ids=shown)
@@ -703,7 +714,6 @@ def test_whatever_the_text_it_is_an_id_or_a_typed_error(path: str) -> None:
         assert error.code in ("OUTSIDE_VAULT", "INVALID_ARGUMENT")
         return
     parts = made.split("/")
-    assert made.lower().endswith(".md")
     assert "\0" not in made
     assert not any(part == "" or part.startswith(".") for part in parts[:-1])
     assert parts[-1] not in ("", ".", "..")

@@ -44,6 +44,7 @@ from workspaced_tools.ports.questions import (
     Names,
     NamesLike,
     NoteCount,
+    Outline,
     Overview,
     Question,
     Read,
@@ -62,6 +63,7 @@ from workspaced_tools.recording.reading import read_recording
 from workspaced_tools.recording.view_recorder import Exchanges, RecordingVault, ViewRecorder, recorded
 from workspaced_tools.replay.call_replay import ANSWER_TYPES, Answers, Notes, RecordedVault, error_of
 from workspaced_tools.sharing.gate import shared_view, sharing_off
+from workspaced_tools.vault.files.selected_files import FileChoice
 from workspaced_tools.vault.vault import Vault as Folder
 
 NOW = "2026-03-01T12:00:00.000000Z"
@@ -75,6 +77,8 @@ FILES: dict[str, bytes] = {
     "two/Twin.md": b"# Twin\n",
     "raw.md": b"# Raw \xff\xfe\n\x00\n",
     "empty.md": b"",
+    "code/f.py": b"class F:\n    def zebra(self): pass\n",
+    "code/data.bin": b"zebra\0",
     "pictures.md": b"![[a.png]] ![[b.svg]] ![[gone.png]]",
     "huge.md": b"# Huge\n\n" + b"on and on zebra " * 20_000,
 }
@@ -103,6 +107,7 @@ QUESTIONS: dict[type[Question[Any]], list[Question[Any]]] = {
         LinkTargets(GONE, []),
     ],
     Images: [Images(NoteId("pictures.md")), Images(A), Images(GONE)],
+    Outline: [Outline(NoteId("code/f.py")), Outline(NoteId("code/data.bin")), Outline(A), Outline(GONE)],
     Incoming: [Incoming(A, 1), Incoming(A, 100), Incoming(GONE, 5)],
     Names: [Names(NOTES), Names([])],
     NamesLike: [NamesLike("b", 5), NamesLike("", 3)],
@@ -163,7 +168,7 @@ def recorder_over(
 @pytest.fixture
 def folder(make_vault: Callable[..., Folder]) -> Folder:
     """A vault with notes of every kind, one that is a folder and one that is a link."""
-    vault = make_vault(FILES | PICTURES)
+    vault = make_vault(FILES | PICTURES, files=FileChoice(("code/**",)))
     (vault.root.path / "folder.md").mkdir()
     (vault.root.path / "link.md").symlink_to("a.md")
     return vault
@@ -201,6 +206,7 @@ def test_a_question_is_recorded_as_its_name_and_its_fields() -> None:
         "names_like": b'["b",5]',
         "search": (b'[{"words":"zebra","limit":2,"among":null,"tags":[],"folder":null,"namesOnly":false}]'),
         "images": b'["pictures.md"]',
+        "outline": b'["code/f.py"]',
         "members": b'["one",null,9]',
         "similar": b'["a.md",5]',
         "sharing_tags": b'["a.md",5]',

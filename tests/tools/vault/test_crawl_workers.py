@@ -17,6 +17,7 @@ from workspaced_events.projections.workspace_state import EMPTY_VAULT
 from workspaced_tools.errors import ReadFailed
 from workspaced_tools.ports.vault import SearchQuery
 from workspaced_tools.vault.files.ignore_rules import IGNORE_FILE, Globs
+from workspaced_tools.vault.files.safe_open import VaultRoot
 from workspaced_tools.vault.index import crawl, indexer
 from workspaced_tools.vault.index.crawl import Batch, Bounds
 from workspaced_tools.vault.index.crawl_workers import CrawlWorkers
@@ -389,7 +390,7 @@ def test_a_worker_that_is_stopped_and_continued_half_way_through_a_write_tells_a
         (folder / f"n{number}.md").write_text(f"# Title {number}\n\n{links}")
     index = Index()
     index.open()
-    surveyors = CrawlWorkers(folder, Globs(), index.file.path, 1)
+    surveyors = CrawlWorkers(VaultRoot(folder), Globs(), index.file.path, 1)
     done = threading.Event()
 
     def interrupt() -> None:

@@ -10,7 +10,7 @@ with many aliases is refused before loading, and the loaded nodes are counted.
 
 import math
 import re
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 import ryaml
@@ -47,6 +47,9 @@ class FrontMatter(msgspec.Struct, frozen=True):
     """With an error, the text between the lines of dashes, or up to the limit if the closing line is missing.
 
     The share policy still searches this text."""
+
+
+NO_FRONT_MATTER: Final = FrontMatter({}, None, 0, 1, "")
 
 
 def split_front_matter(text: str) -> FrontMatter:

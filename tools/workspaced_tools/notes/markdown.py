@@ -104,6 +104,10 @@ def parse_markdown(body: str, first_line: int = 1) -> Markdown:
     return found if len(body) <= MARKDOWN_CHARS_MAX else msgspec.structs.replace(found, complete=False)
 
 
+NO_MARKDOWN: Final = Markdown((), (), ())
+"""What is found in a text that is no Markdown."""
+
+
 class Block(msgspec.Struct, frozen=True):
     """A paragraph, list, item, table, quote, code block or the like; lines are 1-based raw lines."""
 
@@ -156,6 +160,9 @@ class Names(msgspec.Struct, frozen=True):
     """The first level-one heading with a text."""
     links: tuple[tuple[str, bool], ...]
     """Target of each link, and whether it is a wikilink."""
+
+
+NO_NAMES: Final = Names(None, ())
 
 
 def parse_names(body: str) -> Names:

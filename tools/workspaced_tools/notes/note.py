@@ -4,21 +4,35 @@
 Latin-1 takes two or four bytes for each character. Values parsed from the text are computed on demand; those
 needed often (front matter, title, outline and links) are kept with the note, which the content cache keeps per
 file version.
+
+A note need not be Markdown (see vault/files/selected_files). In any other file everything is body, and nothing is
+a title, heading, link, tag or embedded image.
 """
 
 import hashlib
 from collections.abc import Callable
 from enum import IntEnum
 from functools import cached_property
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import msgspec
 
-from workspaced_events.ids import NoteId
+from workspaced_events.ids import NoteId, is_markdown
 
-from ..limits import NOTE_TITLE_CHARS_MAX
-from .frontmatter import FrontMatter, split_front_matter
-from .markdown import Heading, Link, Markdown, Names, embedded_images, parse_markdown, parse_names
+from ..errors import BinaryFile, FileTooLarge
+from ..limits import ECHO_CHARS_MAX, NOTE_BYTES_MAX, NOTE_TITLE_CHARS_MAX
+from .frontmatter import NO_FRONT_MATTER, FrontMatter, split_front_matter
+from .markdown import (
+    NO_MARKDOWN,
+    NO_NAMES,
+    Heading,
+    Link,
+    Markdown,
+    Names,
+    embedded_images,
+    parse_markdown,
+    parse_names,
+)
 
 
 class Level(IntEnum):
@@ -64,6 +78,12 @@ class Note(msgspec.Struct, frozen=True, dict=True):
     """The whole file in UTF-8; the BOM dropped."""
     warnings: tuple[str, ...] = ()
     """Repairs made while reading, such as for bytes that are not UTF-8 or a file cut at its limit."""
+    unread: Literal["binary", "large"] | None = None
+    """Why the file's text is not read, so that `source` is empty: only its name is known."""
+
+    @cached_property
+    def is_markdown(self) -> bool:
+        return is_markdown(self.id)
 
     @cached_property
     def source_sha256(self) -> str:
@@ -78,7 +98,7 @@ class Note(msgspec.Struct, frozen=True, dict=True):
     @cached_property
     def front_matter(self) -> FrontMatter:
         """Front matter and where the body begins."""
-        return split_front_matter(self.text)
+        return split_front_matter(self.text) if self.is_markdown else NO_FRONT_MATTER
 
     @property
     def body(self) -> str:
@@ -88,23 +108,25 @@ class Note(msgspec.Struct, frozen=True, dict=True):
     @property
     def names(self) -> Names:
         """First heading and links, parsed on each access."""
-        return parse_names(self.body)
+        return parse_names(self.body) if self.is_markdown else NO_NAMES
 
     @property
     def tags(self) -> tuple[str, ...]:
         """The inline tags, without keeping the outline and links that are read with them."""
-        kept = vars(self).get("markdown")
+        kept = vars(self).get("markdown") if self.is_markdown else NO_MARKDOWN
         return (kept or parse_markdown(self.body)).tags
 
     @cached_property
     def markdown(self) -> Markdown:
         """Outline, links and inline tags; lines are 1-based lines of the raw file."""
+        if not self.is_markdown:
+            return NO_MARKDOWN
         return parse_markdown(self.body, first_line=self.front_matter.body_line)
 
     @cached_property
     def images(self) -> tuple[str, ...]:
         """The addresses of the images that the body shows."""
-        return embedded_images(self.body)
+        return embedded_images(self.body) if self.is_markdown else ()
 
     @cached_property
     def title(self) -> str:
@@ -137,11 +159,25 @@ class PrivateNote(msgspec.Struct, frozen=True):
 
 
 class NoteFailure(msgspec.Struct, frozen=True, rename="camel"):
-    """Why a note could not be read. `code` is NOTE_NOT_FOUND, OUTSIDE_VAULT or READ_ERROR."""
+    """Why a note could not be read.
+
+    `code` is NOTE_NOT_FOUND, OUTSIDE_VAULT, READ_ERROR, BINARY_FILE or FILE_TOO_LARGE.
+    """
 
     id: NoteId
     code: str
     message: str
 
 
-__all__ = ["Heading", "Link", "Note", "NoteFailure", "PrivateNote", "StatKey"]
+def readable(found: Note | NoteFailure) -> Note | NoteFailure:
+    """`found`, or the failure of a note of which only the name is known."""
+    if isinstance(found, NoteFailure) or found.unread is None:
+        return found
+    name = repr(found.id[:ECHO_CHARS_MAX])
+    if found.unread == "binary":
+        return NoteFailure(found.id, BinaryFile.code, f"{name} is no text file.")
+    message = f"{name} has {found.stat.size} bytes, more than the {NOTE_BYTES_MAX} that are read."
+    return NoteFailure(found.id, FileTooLarge.code, message)
+
+
+__all__ = ["Heading", "Link", "Note", "NoteFailure", "PrivateNote", "StatKey", "readable"]

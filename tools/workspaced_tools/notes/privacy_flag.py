@@ -44,7 +44,9 @@ _OPENING: Final = regex.compile(
 
 
 def level_of(note: Note) -> Level:
-    """The level that the note's front matter gives it."""
+    """The level that the note's front matter gives it; only Markdown has any."""
+    if not note.is_markdown:
+        return Level.VOLUNTEER
     known: Level | None = vars(note).get("level")
     if known is None:
         known = level_of_head(note.source[:HEAD_BYTES], whole=len(note.source) <= HEAD_BYTES)

@@ -12,6 +12,7 @@ import msgspec
 from workspaced_events.ids import NoteId
 from workspaced_events.projections.visits import Visit
 
+from ..code.outline import CodeOutline
 from ..notes.note import Note, NoteFailure
 from .history import ChangedLines, VersionAt
 from .images import NoteImages
@@ -98,6 +99,13 @@ class Images(Question[NoteImages], frozen=True, array_like=True):
     """The images that the body of `note` embeds: at most the first IMAGES_SHOWN_MAX of them, with their bytes."""
 
     name: ClassVar[str] = "images"
+    note: NoteId
+
+
+class Outline(Question[CodeOutline], frozen=True, array_like=True):
+    """The definitions in `note`, a file that is no Markdown."""
+
+    name: ClassVar[str] = "outline"
     note: NoteId
 
 

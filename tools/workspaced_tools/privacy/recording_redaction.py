@@ -52,6 +52,7 @@ from workspaced_events.replay.log_slice import Slice
 from workspaced_events.schema.catalogue import ContextVolunteered, Event, SelectionChanged, ToolCalled
 from workspaced_events.schema.decoding import decoded
 
+from ..code.outline import CodeOutline, Symbol
 from ..errors import NotRecorded
 from ..notes.frontmatter import split_front_matter
 from ..ports.images import IMAGE_NOT_SENT
@@ -89,6 +90,8 @@ _PLAIN: Final[dict[type[msgspec.Struct], frozenset[str]]] = {
     Stay: frozenset({"resumed"}),
     VisitFold: frozenset({"alive_at"}),
     Resolution: frozenset({"resolved_by"}),
+    Symbol: frozenset({"kind"}),
+    CodeOutline: frozenset({"missing"}),
     RecordedFailure: frozenset({"code"}),
     RecordedImageFailure: frozenset({"code"}),
     RecordedVersion: frozenset({"at"}),

@@ -21,6 +21,7 @@ from workspaced_events.schema.catalogue import ToolCalled
 from workspaced_events.schema.decoding import decoded
 
 from .. import errors
+from ..code.outline import CodeOutline
 from ..errors import NotRecorded, ToolError
 from ..notes.name_only import name_known
 from ..notes.note import Note, NoteFailure
@@ -39,6 +40,7 @@ from ..ports.questions import (
     Names,
     NamesLike,
     NoteCount,
+    Outline,
     Overview,
     Question,
     R,
@@ -260,6 +262,7 @@ ANSWER_TYPES: Final[dict[str, Any]] = {
     LinkTargets.name: list[LinkTarget],
     Incoming.name: IncomingLinks,
     Images.name: RecordedImages,
+    Outline.name: CodeOutline,
     Names.name: list[NoteRef | None],
     NamesLike.name: NamesFound,
     Search.name: Found,

@@ -19,6 +19,7 @@ from workspaced_events.projections.visits import Visit
 from workspaced_events.projections.workspace_state import VaultState, WorkspaceState
 from workspaced_events.schema.catalogue import Sharing
 
+from ..code.outline import CodeOutline
 from ..errors import NotRecorded, ReadFailed, SharingOff
 from ..notes.name_keys import fold, key, slug, stem, without_ending
 from ..notes.name_only import name_only
@@ -39,6 +40,7 @@ from ..ports.questions import (
     Names,
     NamesLike,
     NoteCount,
+    Outline,
     Overview,
     Question,
     R,
@@ -423,6 +425,8 @@ def names_only(question: Question[Any], ask: _Ask) -> Any:
             return NamesFound(tuple(hit for hit in found.names if hit.kind != "alias"), found.complete)
         case Images():
             return NoteImages()
+        case Outline():
+            return CodeOutline()
         case Search():
             return _searched_by_name(question, ask)
         case Members():

@@ -15,7 +15,17 @@ from typing_extensions import TypeAliasType
 from workspaced_events.ids import NoteId
 from workspaced_events.projections.workspace_state import VaultState
 
-from ..errors import NoActiveVault, NoteNotFound, NotRecorded, ReadFailed, ReferenceOutsideVault, ToolError
+from ..code.languages import language_of
+from ..errors import (
+    BinaryFile,
+    FileTooLarge,
+    NoActiveVault,
+    NoteNotFound,
+    NotRecorded,
+    ReadFailed,
+    ReferenceOutsideVault,
+    ToolError,
+)
 from ..limits import CUSTOM_FIELDS_CHARS_MAX, INCOMING_LINKS_MAX, LISTED_MAX, NOTE_TYPE_CHARS_MAX, TAGS_CHARS_MAX
 from ..notes.markdown import Link, word_count
 from ..notes.name_keys import stem
@@ -26,7 +36,7 @@ from ..notes.sections import Section
 from ..notes.truncation import truncate
 from ..ports.asking import VaultPort
 from ..ports.history import SWITCHED_ON
-from ..ports.questions import Incoming, IndexState, LinkTargets
+from ..ports.questions import Incoming, IndexState, LinkTargets, Outline
 from ..ports.vault import IncomingLink as FoundLink
 from ..ports.vault import LinkName, LinkTarget
 from ..ports.view import View
@@ -79,6 +89,8 @@ class ShownNote(Model):
     title: str
     path: str
     type: str | None = None
+    language: str | None = None
+    """Of a file that is no Markdown, if its name tells it."""
     exists: bool
     archived: bool
     metadata: Metadata | None = None
@@ -122,6 +134,8 @@ class OutlineHeading(Model):
     level: int
     title: str
     line: int
+    kind: str | None = None
+    """Of a definition in code: the grammar's word, such as `class`."""
 
 
 # -- the vault --
@@ -154,7 +168,8 @@ def note_or_error(found: Note | NoteFailure, *, missing: Callable[[], ToolError]
             holds keeps that frame, and so itself, in memory.
 
     Raises:
-        ToolError: the error of `missing`, ReferenceOutsideVault, NotRecorded or ReadFailed.
+        ToolError: the error of `missing`, ReferenceOutsideVault, BinaryFile, FileTooLarge, NotRecorded or
+            ReadFailed.
     """
     if isinstance(found, Note):
         return found
@@ -164,6 +179,10 @@ def note_or_error(found: Note | NoteFailure, *, missing: Callable[[], ToolError]
         raise ReferenceOutsideVault(
             found.message, hint="Links out of the vault are never followed; name another note."
         )
+    if found.code == BinaryFile.code:
+        raise BinaryFile(found.message, hint="Only its name and path are known; ask for a text file.")
+    if found.code == FileTooLarge.code:
+        raise FileTooLarge(found.message, hint="Only its name and path are known; ask for a smaller file.")
     if found.code == NotRecorded.code:
         raise NotRecorded(found.message.rstrip("."), hint=SWITCHED_ON)
     raise ReadFailed(found.message, hint="Check the file's permissions and kind, then try again.")
@@ -207,10 +226,12 @@ def note_entry(note: NoteId, found: Note | NoteFailure, *, archived: bool, metad
             "exists": True,
             "archived": archived,
         }
+        if not found.is_markdown and (language := language_of(note)) is not None:
+            entry["language"] = language
         if metadata:
             entry["metadata"] = shown.metadata
         return entry
-    exists = found.code in (ReadFailed.code, NotRecorded.code)
+    exists = found.code in (ReadFailed.code, BinaryFile.code, FileTooLarge.code, NotRecorded.code)
     entry = {"id": note, "title": stem(note), "path": note, "exists": exists, "archived": archived}
     if found.code != NoteNotFound.code:
         entry["error"] = found.message
@@ -240,6 +261,27 @@ def outline_of(note: Note, warnings: list[str]) -> list[Json]:
     if len(headings) > LISTED_MAX:
         warnings.append(f"The outline shows the first {LISTED_MAX} of {len(headings)} headings.")
     return [{"level": each.level, "title": each.text, "line": each.line} for each in headings[:LISTED_MAX]]
+
+
+_NO_OUTLINE: Final = {
+    "language": "There is no outline for this language.",
+    "extra": "There is no outline of code here: the user can install workspaced[code].",
+    "large": "The file is too large for an outline.",
+    "failed": "The file could not be parsed in time, so it has no outline.",
+}
+
+
+def outline_of_code(note: Note, vault: VaultPort, warnings: list[str]) -> list[Json]:
+    """The definitions of a note that is no Markdown, in the order of the file."""
+    found = vault.ask(Outline(note.id))
+    if found.missing is not None:
+        warnings.append(_NO_OUTLINE[found.missing])
+    if len(found.symbols) > LISTED_MAX:
+        warnings.append(f"The outline shows the first {LISTED_MAX} of {len(found.symbols)} definitions.")
+    return [
+        {"level": each.level, "title": each.name, "line": each.line, "kind": each.kind}
+        for each in found.symbols[:LISTED_MAX]
+    ]
 
 
 def part_of(note: Note, part: Section, limit: int, offset: int) -> tuple[str, Json]:

@@ -25,6 +25,7 @@ from .note_answers import (
     note_entry,
     note_or_error,
     outline_of,
+    outline_of_code,
     part_of,
 )
 from .note_images import EmbeddedImage, images_of
@@ -90,7 +91,8 @@ def note_answer(
             data["indexState"] = "building"
             warnings.append("The index is still being built: links may be missing, or lead to other notes.")
     if asked.outline:
-        data["outline"] = outline_of(note, warnings)
+        is_text = note.is_markdown
+        data["outline"] = outline_of(note, warnings) if is_text else outline_of_code(note, vault, warnings)
     answer = Answer(data, "", warnings, truncation)
     if asked.images:
         data["images"], answer.images = images_of(note, vault, warnings)

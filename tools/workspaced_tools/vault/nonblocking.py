@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from workspaced_events.ids import NoteId
 from workspaced_events.projections.workspace_state import VaultState
 
-from ..notes.note import Level, Note, NoteFailure
+from ..notes.note import Level, Note, NoteFailure, readable
 from ..ports.history import ChangedLines, VersionAt
 from ..ports.prompts import StoredManifest
 from ..ports.questions import IndexState, Names, NoteCount, Question, R, Read, Resolve, ResolveFrom
@@ -70,7 +70,7 @@ class NonBlockingVault:
         found = self._vault.read_nonblocking(notes, self._least)
         if found is None:
             raise WouldBlock
-        return found
+        return [readable(each) for each in found]
 
     def withholds(self, note: NoteId) -> bool:
         """As `Vault.withholds`."""
@@ -81,7 +81,10 @@ class NonBlockingVault:
             return True
         if self._vault.visibility.finding(note) is None:
             raise WouldBlock
-        return not isinstance(self._read([note])[0], Note)
+        found = self._vault.read_nonblocking([note], self._least)
+        if found is None:
+            raise WouldBlock
+        return not isinstance(found[0], Note)
 
     def _resolved(self, look: Callable[[], Resolution]) -> Resolution:
         try:
@@ -110,6 +113,8 @@ class NonBlockingVault:
     # -- the resolver's look-up --
 
     def at_path(self, path: NoteId) -> NoteRef | None:
+        if not self._vault.root.selected.may_hold(path):
+            return None
         found = self._vault.read_nonblocking([path])
         if found is not None and isinstance(found[0], Note):
             return NoteRef(path, found[0].title, path)

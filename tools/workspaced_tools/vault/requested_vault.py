@@ -12,12 +12,13 @@ from workspaced_events.ids import NoteId
 from workspaced_events.projections.workspace_state import VaultState
 
 from ..errors import ToolError
-from ..notes.note import Level, Note
+from ..notes.note import Level, Note, readable
 from ..ports.questions import (
     Images,
     Incoming,
     LinkTargets,
     Names,
+    Outline,
     Question,
     R,
     Read,
@@ -43,7 +44,7 @@ class RequestedVault:
         answer: Any
         match question:
             case Read(notes):
-                answer = vault.read(notes, _LEAST)
+                answer = [readable(each) for each in vault.read(notes, _LEAST)]
             case Names(notes):
                 answer = self._names(notes)
             case Resolve(reference):
@@ -56,6 +57,8 @@ class RequestedVault:
                 answer = vault.incoming(note, limit, state, self._least_of(note))
             case Images(note):
                 answer = vault.images(note, self._least_of(note))
+            case Outline(note):
+                answer = vault.outline(note, self._least_of(note))
             case Search(query):
                 answer = self._search(query, state)
             case _:

@@ -23,10 +23,11 @@ from workspaced_events.ids import NoteId
 from workspaced_events.projections.note_visibility import Visibility
 from workspaced_events.projections.workspace_state import VaultState
 
+from ..code.outline import CodeOutline, outline_of_code
 from ..errors import NoteNotFound, ReadFailed, ReferenceOutsideVault, ToolError
 from ..limits import CACHE_BYTES_MAX, HITS_COMPARED_MAX, INDEX_WAIT_S, INDEXED_CHARS_MAX
 from ..notes.name_keys import stem
-from ..notes.note import Level, Note, NoteFailure, PrivateNote
+from ..notes.note import Level, Note, NoteFailure, PrivateNote, readable
 from ..notes.privacy_flag import HEAD_BYTES, flag_line, level_of
 from ..notes.snippet import Snippets
 from ..ports.images import NoteImages
@@ -39,6 +40,7 @@ from ..ports.questions import (
     Names,
     NamesLike,
     NoteCount,
+    Outline,
     Overview,
     Question,
     R,
@@ -68,6 +70,7 @@ from .files.content_cache import CacheStatistics, ContentCache, NoteRead, stat_k
 from .files.ignore_rules import Policy
 from .files.note_levels import NoteLevels
 from .files.safe_open import VaultRoot, missing_note
+from .files.selected_files import MARKDOWN_ONLY, FileChoice, SelectedFiles
 from .files.stored_rules import RulesStore
 from .images.embedded import EmbeddedImages
 from .images.gate import ImageGate
@@ -122,6 +125,7 @@ class Vault:
         self,
         path: str | os.PathLike[str],
         *,
+        files: FileChoice = MARKDOWN_ONLY,
         cache_dir: Path | None = None,
         deny: Sequence[str] = (),
         on_request: Sequence[str] = (),
@@ -136,6 +140,7 @@ class Vault:
 
         Args:
             path: the vault's folder.
+            files: the files that are notes beside Markdown.
             cache_dir: the directory that keeps the index between starts; None: the index is temporary.
             deny: rules of the share policy that come before the vault's own.
             on_request: rules for notes that are shown on explicit request only.
@@ -147,16 +152,17 @@ class Vault:
             clock_s: a monotonic clock.
 
         Raises:
-            RuleInvalid: one of `deny` or `on_request` is no valid rule.
+            RuleInvalid: one of `deny`, `on_request` or `files.globs` is invalid.
         """
-        self.root: Final = VaultRoot(path)
+        self.root: Final = VaultRoot(path, SelectedFiles(files))
         keeper = RulesStore(rules_file) if rules_file is not None else None
         self.policy: Final = Policy(self.root, deny, on_request, keeper=keeper, clock_ns=clock_ns, clock_s=clock_s)
         self.levels: Final = NoteLevels(self.policy, clock_ns=clock_ns, clock_s=clock_s)
         self.visibility: Final = self.levels.volunteered
         name = os.fspath(self.root.path)
-        self.index: Final = Index(cache_dir, name)
-        self.requested: Final = Index(cache_dir, requested(name))
+        files_digest = self.root.selected.digest
+        self.index: Final = Index(cache_dir, name, files_digest)
+        self.requested: Final = Index(cache_dir, requested(name), files_digest)
         """The index of the notes that are shown on explicit request only."""
         self._cache: Final = ContentCache(
             self.root, bytes_max=cache_bytes_max, clock_ns=clock_ns, withhold_private=True
@@ -443,7 +449,7 @@ class Vault:
         answer: Any
         match question:
             case Read(notes):
-                answer = self.read(notes)
+                answer = [readable(each) for each in self.read(notes)]
             case Resolve(reference):
                 answer = self.resolve(reference, state)
             case ResolveFrom(reference, source):
@@ -469,6 +475,8 @@ class Vault:
                 return self.names_like(prefix, limit, state)
             case Images(note):
                 return self.images(note)
+            case Outline(note):
+                return self.outline(note)
             case Search(query):
                 return self.search(query, state.recents)
             case Members(folder, tag, limit):
@@ -651,6 +659,18 @@ class Vault:
         self._indexer.ready.wait(self._index_wait_s)
         images = EmbeddedImages(self.root, self._indexer, self._image_gates[least])
         return self._asking(lambda: images.of(found, complete=self._indexer.is_complete))
+
+    def outline(self, note: NoteId, least: Level = Level.VOLUNTEER) -> CodeOutline:
+        """The definitions in a note that is no Markdown; kept with the note's version."""
+        [found] = self.read([note], least)
+        if not isinstance(found, Note) or found.is_markdown:
+            return CodeOutline()
+        known: CodeOutline | None = vars(found).get("outline")
+        if known is None:
+            known = outline_of_code(note, found.source)
+            if known.missing != "failed":
+                vars(found)["outline"] = known
+        return known
 
     def withholds_image(self, path: str, least: Level = Level.VOLUNTEER) -> bool:
         """Whether the image at `path` is withheld, as far as known. Touches no file of the vault."""
@@ -859,6 +879,8 @@ class _Files:
         self._requested = IndexLookup(vault.requested, lambda note: vault.is_withheld(note, least))
 
     def at_path(self, path: NoteId) -> NoteRef | None:
+        if not self._vault.root.selected.may_hold(path):
+            return None
         if not path.isascii() and not unicodedata.is_normalized("NFC", path):
             # A path that is not NFC names a note only if another note has the NFC form; the disk finds it always.
             return self._index.at_path(path)

@@ -16,6 +16,7 @@ from ..service import upkeep
 from ..service.service import Service
 from ..service.session import Session
 from ..service.status import status as daemon_status
+from ..vaults.served_vault import ServedVault
 
 CAPABILITIES: Final = (
     "publish",
@@ -76,7 +77,7 @@ def facts(service: Service) -> dict[str, Any]:
         "instance": service.instance,
         "workspace": service.workspace,
         "capabilities": CAPABILITIES,
-        "vaults": [{"id": each.id, "path": str(each.path)} for each in service.served.values()],
+        "vaults": [_vault_facts(each) for each in service.served.values()],
         "limits": {
             "requestBytes": REQUEST_BYTES_MAX,
             "answerBytes": ANSWER_BYTES_MAX,
@@ -87,6 +88,12 @@ def facts(service: Service) -> dict[str, Any]:
         "paused": service.pausing.paused,
         "clock": service.tail.clock(),
     }
+
+
+def _vault_facts(vault: ServedVault) -> dict[str, Any]:
+    """A vault; with `files` if it holds more than Markdown."""
+    files = vault.vault.root.selected.choice.globs
+    return {"id": vault.id, "path": str(vault.path)} | ({"files": files} if files else {})
 
 
 def status(session: Session, _id: RequestId | None, _params: Nothing) -> Any:

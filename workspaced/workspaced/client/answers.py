@@ -105,6 +105,7 @@ class OutlineHeading(msgspec.Struct, frozen=True, kw_only=True, rename=camel):
     level: int | None = None
     title: str | None = None
     line: int | None = None
+    kind: str | None = None
 
 
 class EmbeddedImage(msgspec.Struct, frozen=True, kw_only=True, rename=camel):
@@ -128,6 +129,7 @@ class LinkedNote(msgspec.Struct, frozen=True, kw_only=True, rename=camel):
     title: str | None = None
     path: str | None = None
     type: str | None = None
+    language: str | None = None
     exists: bool | None = None
     archived: bool | None = None
     metadata: Metadata | None = None
@@ -183,6 +185,7 @@ class FoundHeading(msgspec.Struct, frozen=True, kw_only=True, rename=camel):
     level: int | None = None
     title: str | None = None
     line: int | None = None
+    kind: str | None = None
     offset: int | None = None
 
 
@@ -201,6 +204,7 @@ class ReferencedNote(msgspec.Struct, frozen=True, kw_only=True, rename=camel):
     title: str | None = None
     path: str | None = None
     type: str | None = None
+    language: str | None = None
     exists: bool | None = None
     archived: bool | None = None
     metadata: Metadata | None = None
@@ -282,6 +286,7 @@ class ContextNote(msgspec.Struct, frozen=True, kw_only=True, rename=camel):
     title: str | None = None
     path: str | None = None
     type: str | None = None
+    language: str | None = None
     exists: bool | None = None
     archived: bool | None = None
     metadata: Metadata | None = None

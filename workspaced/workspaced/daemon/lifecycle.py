@@ -31,6 +31,7 @@ from workspaced_events.log.segments import NO_SPACE
 from workspaced_events.privacy.erasure import finish_forgetting
 from workspaced_events.projections.workspace_state import WorkspaceState
 from workspaced_events.schema import catalogue as c
+from workspaced_tools.vault.files.selected_files import FileChoice
 from workspaced_tools.vault.vault import Vault
 
 from ..__about__ import __version__
@@ -198,7 +199,7 @@ async def _start(service: Service, settings: Settings, folders: list[Path], task
         return service.tail.state
 
     record = service.publishing.note
-    served, actions = registrations(state(), folders)
+    served, actions = registrations(state(), folders, settings.files)
     cache = settings.cache_path.expanduser().absolute()
     first = [*actions, Action(c.DaemonStarted(__version__, os.getpid(), tuple(served)))]
     if not await service.publishing.begin(first):
@@ -210,6 +211,7 @@ async def _start(service: Service, settings: Settings, folders: list[Path], task
     for vault_id, path in served.items():
         folder = Vault(
             path,
+            files=FileChoice(settings.files, settings.gitignore),
             cache_dir=cache,
             deny=settings.deny,
             on_request=settings.on_request,

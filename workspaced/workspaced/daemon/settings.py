@@ -1,6 +1,7 @@
 """Settings: flags, then `WORKSPACED_*`, then `config.toml` in the user's config directory, then defaults."""
 
 import os
+import re
 import tomllib
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -34,6 +35,10 @@ class Settings(BaseSettings):
     """The workspace's name, which selects the socket and the data directory."""
     vaults: Annotated[tuple[Path, ...], NoDecode] = ()
     """Folders of Markdown; in the environment separated like PATH."""
+    files: Annotated[tuple[str, ...], NoDecode] = ()
+    """Globs in gitignore syntax for text files that are notes beside Markdown; in a text separated by commas."""
+    gitignore: bool = True
+    """Whether `.gitignore` files in the vault leave out files that `files` names."""
     deny: Annotated[tuple[str, ...], NoDecode] = ()
     """Globs in gitignore syntax for notes hidden from every agent; one a line in the environment."""
     on_request: Annotated[tuple[str, ...], NoDecode] = ()
@@ -72,12 +77,19 @@ class Settings(BaseSettings):
     def _split_paths(cls, value: Any) -> Any:
         return tuple(part for part in value.split(os.pathsep) if part) if isinstance(value, str) else value
 
+    @field_validator("files", mode="before")
+    @classmethod
+    def _split_globs(cls, value: Any) -> Any:
+        if not isinstance(value, str):
+            return value
+        return tuple(glob for each in re.split(r"[,\n]", value) if (glob := each.strip()))
+
     @field_validator("deny", "on_request", mode="before")
     @classmethod
     def _split_lines(cls, value: Any) -> Any:
         return tuple(line for line in value.split("\n") if line.strip()) if isinstance(value, str) else value
 
-    @field_validator("deny", "on_request")
+    @field_validator("files", "deny", "on_request")
     @classmethod
     def _are_globs(cls, value: tuple[str, ...]) -> tuple[str, ...]:
         if value:

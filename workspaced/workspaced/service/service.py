@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import anyio
 
 from workspaced_events.errors import InvalidArgument
-from workspaced_events.ids import NoteId, VaultId
+from workspaced_events.ids import NoteId, VaultId, is_markdown
 from workspaced_events.journal.opening import Journal
 from workspaced_events.projections.visits import VisitLog
 from workspaced_events.projections.workspace_state import StateJson, to_json
@@ -94,7 +94,7 @@ class Service:
         """The texts that the log names by their hashes."""
         self.uploads = Uploads()
         self.sent_contexts = SentContextsByClient()
-        self.publishing = Publishing(writer, self.log, self._volunteers)
+        self.publishing = Publishing(writer, self.log, self._volunteers, self._may_hold)
         self.pausing = Pausing(writer, self.publishing)
         self.views = OpenViews(self.publishing, loop, publisher_grace_s)
         self.memory = Memory(
@@ -134,6 +134,13 @@ class Service:
         """As `Publishing` takes it."""
         served = self.served.get(vault) if vault is not None else self.current_vault
         return served is not None and served.vault.volunteers(note)
+
+    def _may_hold(self, vault: VaultId | None, note: NoteId) -> bool:
+        """As `Publishing` takes it."""
+        if is_markdown(note):
+            return True
+        served = self.served.get(vault) if vault is not None else self.current_vault
+        return served is not None and served.vault.root.selected.names(note)
 
     async def state_json(self, *, at: int | str | None, vault: str | None) -> StateJson:
         """The present state, or the state at the sequence or time `at`.

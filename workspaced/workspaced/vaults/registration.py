@@ -58,11 +58,16 @@ def check_apart(folders: Iterable[Path], data: Path, socket: Path, cache: Path) 
                 )
 
 
-def registrations(state: WorkspaceState, folders: Iterable[Path]) -> tuple[dict[VaultId, Path], list[Action]]:
+def registrations(
+    state: WorkspaceState, folders: Iterable[Path], files: tuple[str, ...] = ()
+) -> tuple[dict[VaultId, Path], list[Action]]:
     """The ids of the folders to serve, and the actions that register them in the log.
 
     A path that the log knows keeps its id. If the current vault is not served, the first served vault becomes
     current, because a user who names a folder wants to work in it.
+
+    Args:
+        files: the globs of the files that are notes beside Markdown.
     """
     served: dict[VaultId, Path] = {}
     actions = []
@@ -76,8 +81,8 @@ def registrations(state: WorkspaceState, folders: Iterable[Path]) -> tuple[dict[
             continue
         taken.add(vault_id)
         served[vault_id] = folder
-        if vault is None or not vault.open:
-            actions.append(Action(c.VaultOpened(vault_id, folder.name or path, path)))
+        if vault is None or not vault.open or vault.files != files:
+            actions.append(Action(c.VaultOpened(vault_id, folder.name or path, path, files)))
     if served and state.current is not None and state.current not in served:
         actions.append(Action(c.VaultSwitched(next(iter(served)))))
     return served, actions

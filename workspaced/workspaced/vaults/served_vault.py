@@ -32,6 +32,7 @@ from workspaced_tools.notes.images.types import is_image_name
 from workspaced_tools.notes.note import Level
 from workspaced_tools.ports.asking import VaultSource
 from workspaced_tools.prompts.model.note_names import NOTE_KINDS, notes_of
+from workspaced_tools.vault.files.gitignore import GITIGNORE
 from workspaced_tools.vault.files.ignore_rules import IGNORE_FILE
 from workspaced_tools.vault.files.walk import folders as folders_of
 from workspaced_tools.vault.index.changes import Changes, FileVersion
@@ -175,7 +176,7 @@ class ServedVault:
         )
 
     async def _hinted(self, state: Callable[[], WorkspaceState], record: Record, paths: list[str]) -> None:
-        if len(paths) > HINTS_MAX or str(self.path / IGNORE_FILE) in paths:
+        if len(paths) > HINTS_MAX or any(self._is_of_rules(self._relative(path)) for path in paths):
             # The system's queue of events may have overflowed, which watchfiles does not report; or the rules
             # changed, so other notes may be withheld.
             await self.reconcile(state, record)
@@ -186,10 +187,17 @@ class ServedVault:
         return path.removeprefix(f"{self.vault.root.path}/")
 
     def _is_ours(self, path: str) -> bool:
-        """Whether the path can be that of a note, of an image, or of the rules."""
-        if self._relative(path) == IGNORE_FILE:
+        """Whether the path can be that of a note, of an image, or of rules."""
+        relative = self._relative(path)
+        if self._is_of_rules(relative):
             return True
-        return (path.lower().endswith(".md") or is_image_name(path)) and "/." not in f"/{self._relative(path)}"
+        may_hold = self.vault.root.selected.may_hold(relative) or is_image_name(path)
+        return may_hold and "/." not in f"/{relative}"
+
+    def _is_of_rules(self, path: str) -> bool:
+        """Whether a change of the file at `path` may change which notes there are, or are shown."""
+        heeds = not self.vault.root.selected.is_empty and self.vault.root.selected.choice.gitignore
+        return path == IGNORE_FILE or (heeds and path.rpartition("/")[2] == GITIGNORE)
 
     async def settle(self, state: Callable[[], WorkspaceState], record: Record) -> None:
         """Checks unsettled rules and notes again, until cancelled."""

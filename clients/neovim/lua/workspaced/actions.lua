@@ -5,21 +5,25 @@ local paths = require("workspaced.paths")
 
 local M = {}
 
+local function drop(action, actions)
+  for index = #actions, 1, -1 do
+    if actions[index] == action then
+      table.remove(actions, index)
+    end
+  end
+end
+
 --- Hands an action to the daemon that serves its note.
 local function hand_to(place, note, action, actions)
   local function finish(_, failure)
-    for index = #actions, 1, -1 do
-      if actions[index] == action then
-        table.remove(actions, index)
-      end
-    end
+    drop(action, actions)
     if action.done then
       action.done(note, failure)
     end
   end
   local data = ('{"note":%s}'):format(vim.json.encode(note))
   if action.to then
-    local to = action.to_path and paths.note(action.to_path, place.path)
+    local to = action.to_path and paths.note(action.to_path, place.path, place.vault.files)
     if not to then
       return finish() -- it left the vault
     end
@@ -53,6 +57,8 @@ function M.hand_on(actions, places, on_known)
     end
     if place then
       hand_to(place, note, action, actions)
+    elseif action.to and not action.client and not paths.is_markdown(action.path) then
+      drop(action, actions) -- a file of no vault, most likely
     end
   end
 end

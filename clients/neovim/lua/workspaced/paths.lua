@@ -1,5 +1,6 @@
 --- Where files really lie, found without waiting: a disk may hang, the editor may not.
 
+local globs = require("workspaced.globs")
 local limits = require("workspaced.limits")
 local uv = vim.uv or vim.loop
 
@@ -105,15 +106,35 @@ function M.is_utf8(text)
   return true
 end
 
+function M.is_markdown(path)
+  return path:lower():find("%.md$") ~= nil
+end
+
+--- Of `places` the one nearest above a real path, whether or not that is a note there; or nil.
+function M.above(places, path)
+  local best
+  for _, place in ipairs(places) do
+    local root = place.path:gsub("/+$", "") .. "/"
+    if path:sub(1, #root) == root and (not best or #place.path > #best.path) then
+      best = place
+    end
+  end
+  return best
+end
+
 --- The note a real path is in the vault at `root` (a real path too), or nil where it is none: the daemon's rules,
 --- since one path it refuses would cost the whole view.
-function M.note(path, root)
+--- @param files the globs of the files that are notes beside Markdown, or nil.
+function M.note(path, root, files)
   root = root:gsub("/+$", "") .. "/"
   if path:sub(1, #root) ~= root then
     return nil
   end
   local note = path:sub(#root + 1)
-  if not note:lower():find("%.md$") or ("/" .. note):find("/[./]") or not M.is_utf8(note) then
+  if ("/" .. note):find("/[./]") or not M.is_utf8(note) then
+    return nil
+  end
+  if not M.is_markdown(note) and not globs.name(files, note) then
     return nil
   end
   for name in note:gmatch("[^/]+") do
@@ -129,7 +150,7 @@ end
 function M.nearest(places, path)
   local best, note
   for _, place in ipairs(places) do
-    local found = M.note(path, place.path)
+    local found = M.note(path, place.path, place.vault and place.vault.files)
     if found and (not best or #place.path > #best.path) then
       best, note = place, found
     end

@@ -168,7 +168,7 @@ end
 function M.pin(type)
   local current = view.current()
   if not running or not current then
-    return say(running and "this window shows no Markdown file." or "not started.", vim.log.levels.WARN)
+    return say(running and "this window shows no file." or "not started.", vim.log.levels.WARN)
   end
   local verb = type == "note_pinned" and "pinned" or "unpinned"
   local action = {
@@ -240,9 +240,13 @@ end
 
 --- Notes which of the paths nobody serves, and goes to look for who might.
 local function seek(places, notes)
-  local unserved, is_new, owed = {}, false, false
+  local unserved, strangers, is_new, owed = {}, false, false, false
   for _, note in ipairs(notes) do
-    if not paths.nearest(places, note.path) and not vim.tbl_contains(unserved, note.path) then
+    if paths.nearest(places, note.path) then
+      -- somebody serves it
+    elseif not paths.is_markdown(note.path) then
+      strangers = strangers or not paths.above(places, note.path)
+    elseif not vim.tbl_contains(unserved, note.path) then
       table.insert(unserved, note.path)
     end
     if not state.sought[note.path] then
@@ -256,7 +260,7 @@ local function seek(places, notes)
   if is_new then
     state.retry_ms = limits.retry_first_ms
     find()
-  elseif (#unserved > 0 or owed) and not state.find_timer:is_active() then
+  elseif (#unserved > 0 or strangers or owed) and not state.find_timer:is_active() then
     in_ms(state.find_timer, state.retry_ms, find)
   end
 end
@@ -342,7 +346,9 @@ local function connect_all(records)
   end
   for _, note in ipairs(state.wanted) do
     state.sought[note.path] = true
-    local place = paths.nearest(places, note.path)
+    -- Only a daemon itself says which files beside Markdown are its notes.
+    local find_place = paths.is_markdown(note.path) and paths.nearest or paths.above
+    local place = find_place(places, note.path)
     if place then
       connect(place.socket)
     end

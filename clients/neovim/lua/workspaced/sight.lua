@@ -23,6 +23,16 @@ function M.new(on_known)
   }, M)
 end
 
+--- The place of the oldest file that is no Markdown, which most likely is no note; else of the oldest.
+local function oldest(entries)
+  for index, entry in ipairs(entries) do
+    if not paths.is_markdown(entry.name) then
+      return index
+    end
+  end
+  return 1
+end
+
 --- Puts the current note last among the recent ones, and marks those that were closed: their buffer is gone, or
 --- their window was closed and no other shows them. Hidden behind another buffer is not closed.
 function M:remember(current)
@@ -42,7 +52,7 @@ function M:remember(current)
   end
   table.insert(kept, current)
   if #kept > limits.recent_max then
-    table.remove(kept, 1)
+    table.remove(kept, oldest(kept))
   end
   self.recent = kept
 end

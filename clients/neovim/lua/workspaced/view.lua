@@ -5,7 +5,8 @@ local paths = require("workspaced.paths")
 
 local M = {}
 
---- The absolute name of a buffer that may hold a note: of a file, called *.md, open or listed. Else nil.
+--- The absolute name of a buffer that may hold a note: of a file, open or listed. Else nil. Which files are notes, the
+--- vaults say (paths.lua).
 function M.name(buf)
   if not vim.api.nvim_buf_is_valid(buf) or vim.bo[buf].buftype ~= "" then
     return nil
@@ -14,7 +15,7 @@ function M.name(buf)
     return nil
   end
   local name = vim.api.nvim_buf_get_name(buf)
-  return name:find("^/.*%.[mM][dD]$") and paths.is_utf8(name) and name or nil
+  return name:find("^/.*[^/]$") and paths.is_utf8(name) and name or nil
 end
 
 local function floats(win)

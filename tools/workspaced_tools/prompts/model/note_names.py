@@ -10,7 +10,7 @@ from contextlib import suppress
 from typing import Final, NamedTuple
 
 from workspaced_events.errors import WorkspacedError
-from workspaced_events.ids import NoteId, note_id
+from workspaced_events.ids import NoteId, is_markdown, note_id
 
 NOTE_KINDS: Final = frozenset({"note", "active_note"})
 """Kinds that are a note: the id is the note's path, or another name of the note."""
@@ -53,7 +53,9 @@ def notes_of(kind: str, id: str) -> NoteNames:  # noqa: A002
     if kind not in NAMED_BY_NOTES or not id or "://" in id:
         return NoteNames()
     names = [id, path_in(id)] if kind in _IN_NOTES else [id] if kind in NOTE_KINDS else []
-    return NoteNames(frozenset(note for name in names for note in _paths(name))) | notes_at(id)
+    # Any other name may be a title as well.
+    certain = (note for name in names if is_markdown(name) for note in _paths(name))
+    return NoteNames(frozenset(certain)) | notes_at(id)
 
 
 def path_in(id: str) -> str:  # noqa: A002

@@ -9,6 +9,7 @@ from typing import Final
 from workspaced_events.ids import VaultId
 from workspaced_events.projections.workspace_state import WorkspaceState
 
+from ...code.languages import language_of
 from ...notes.name_keys import stem
 from ...ports.vault import NoteRef
 from ...ports.view import View
@@ -50,41 +51,5 @@ def file_line(ref: NoteRef) -> str:
 
 def file_fields(path: str, title: str) -> dict[str, str]:
     """A block's fields about the file of its text; with the language if the suffix is known."""
-    _, dot, suffix = path.rpartition("/")[2].rpartition(".")
-    language = _LANGUAGES.get(suffix.casefold()) if dot else None
+    language = language_of(path)
     return {"title": title, "path": path} | ({"file_language": language} if language is not None else {})
-
-
-_LANGUAGES: Final = {
-    **dict.fromkeys(("md", "markdown"), "Markdown"),
-    **dict.fromkeys(("c", "h"), "C"),
-    **dict.fromkeys(("cc", "cpp", "hpp"), "C++"),
-    **dict.fromkeys(("js", "mjs", "cjs", "jsx"), "JavaScript"),
-    **dict.fromkeys(("ts", "tsx"), "TypeScript"),
-    **dict.fromkeys(("sh", "bash"), "Shell"),
-    **dict.fromkeys(("yaml", "yml"), "YAML"),
-    **dict.fromkeys(("html", "htm"), "HTML"),
-    "canvas": "JSON Canvas",
-    "cs": "C#",
-    "css": "CSS",
-    "csv": "CSV",
-    "go": "Go",
-    "java": "Java",
-    "json": "JSON",
-    "kt": "Kotlin",
-    "lua": "Lua",
-    "org": "Org",
-    "php": "PHP",
-    "py": "Python",
-    "r": "R",
-    "rb": "Ruby",
-    "rs": "Rust",
-    "rst": "reStructuredText",
-    "sql": "SQL",
-    "swift": "Swift",
-    "tex": "LaTeX",
-    "toml": "TOML",
-    "txt": "plain text",
-    "xml": "XML",
-}
-"""By suffix."""

@@ -19,14 +19,22 @@ from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import chain
 from sys import getsizeof
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
-from workspaced_events.ids import NoteId
+from workspaced_events.ids import NoteId, is_markdown
 
 from ...errors import ToolError
-from ...limits import CACHE_BYTES_MAX, NOTE_BYTES_MAX, READ_ATTEMPTS_MAX, READ_INLINE_S, READ_THREADS, UNCERTAIN_NS
+from ...limits import (
+    BINARY_HEAD_BYTES,
+    CACHE_BYTES_MAX,
+    NOTE_BYTES_MAX,
+    READ_ATTEMPTS_MAX,
+    READ_INLINE_S,
+    READ_THREADS,
+    UNCERTAIN_NS,
+)
 from ...notes.note import Level, Note, NoteFailure, PrivateNote, StatKey
 from ...notes.privacy_flag import HEAD_BYTES, level_of_head
 from .safe_open import RootDirectory, VaultRoot
@@ -35,6 +43,7 @@ from .safe_open import RootDirectory, VaultRoot
 _NOTE_OVERHEAD_BYTES: Final = 2_048
 _LINK_OVERHEAD_BYTES: Final = 400
 _PRIVATE_BYTES: Final = 512
+_UNSTABLE: Final = "The file was being written while it was read; this may be a part of it."
 _OF_THE_FILE: Final = frozenset({"shown", "recorded"})
 """Values cached on a note that contain the file's times (note_answers.facts, recording)."""
 
@@ -202,7 +211,9 @@ class ContentCache:
         if level is Level.NEVER and self._withhold_private:
             fresh = PrivateNote(note, key)
         else:
-            fresh = self._note(note, status, data, stable)
+            fresh = (
+                self._note(note, status, data, stable) if is_markdown(note) else _file(note, status, data, stable)
+            )
             vars(fresh)["level"] = level
         with self._lock:
             self._misses += 1
@@ -215,14 +226,17 @@ class ContentCache:
 
         Tries up to READ_ATTEMPTS_MAX times for a stable stat. The least level of all attempts counts.
         """
-        level = Level.VOLUNTEER
+        level, is_flagged = Level.VOLUNTEER, is_markdown(note)
         for attempt in range(1, READ_ATTEMPTS_MAX + 1):
             descriptor = self._root.open_note(note)
             try:
                 before = os.fstat(descriptor)
                 data = _read_head(descriptor, before.st_size)
-                level = min(level, level_of_head(data, whole=before.st_size <= HEAD_BYTES))
-                is_enough = level is Level.NEVER and self._withhold_private
+                if is_flagged:
+                    level = min(level, level_of_head(data, whole=before.st_size <= HEAD_BYTES))
+                    is_enough = level is Level.NEVER and self._withhold_private
+                else:
+                    is_enough = before.st_size > NOTE_BYTES_MAX or b"\0" in data[:BINARY_HEAD_BYTES]
                 if not is_enough:
                     data = _read_rest(descriptor, data, before.st_size)
                 after = os.fstat(descriptor)
@@ -252,7 +266,7 @@ class ContentCache:
         if status.st_size > NOTE_BYTES_MAX:
             warnings += (f"The file has {status.st_size} bytes; the first {NOTE_BYTES_MAX} were read.",)
         if not stable:
-            warnings += ("The file was being written while it was read; this may be a part of it.",)
+            warnings += (_UNSTABLE,)
         return Note(note, key, _birth_ns(status), digest, text.encode(errors="replace"), warnings)
 
     def _keep(self, note: Note | PrivateNote, *, certain: bool) -> None:
@@ -269,6 +283,26 @@ class ContentCache:
                 _, gone = self._entries.popitem(last=False)
                 self._bytes -= gone.cost
                 self._evictions += 1
+
+
+def _file(note: NoteId, status: os.stat_result, data: bytes, stable: bool) -> Note:
+    """The bytes of a file that is no Markdown; without them if it is no text, or too large."""
+    read: dict[str, Any] = {"source": data.removeprefix(codecs.BOM_UTF8)}
+    if status.st_size > NOTE_BYTES_MAX:
+        read = {"source": b"", "unread": "large"}
+    elif b"\0" in data[:BINARY_HEAD_BYTES] or not _is_utf8(data):
+        read = {"source": b"", "unread": "binary"}
+    elif not stable:
+        read["warnings"] = (_UNSTABLE,)
+    return Note(note, stat_key(status), _birth_ns(status), hashlib.sha256(data).hexdigest(), **read)
+
+
+def _is_utf8(data: bytes) -> bool:
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def stat_key(status: os.stat_result) -> StatKey:

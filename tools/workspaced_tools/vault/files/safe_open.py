@@ -27,6 +27,8 @@ from ...errors import NoteNotFound, ReadFailed, ReferenceOutsideVault, ToolError
 from ...limits import DIRECTORY_DEPTH_MAX, ECHO_CHARS_MAX
 from ...notes.images.types import is_image_name
 from ...notes.note import NoteFailure
+from .gitignore import NOTHING, Ignored, is_ignored, with_folder
+from .selected_files import SelectedFiles
 
 _DIRECTORY: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 _STEP: Final = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -65,9 +67,14 @@ class VaultRoot:
     unmounted or absent at any time: every call compares (device, inode) and reopens the folder if they differ.
     """
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
-        """Does not fail if the folder is absent; calls raise READ_ERROR until it exists."""
+    def __init__(self, path: str | os.PathLike[str], selected: SelectedFiles | None = None) -> None:
+        """Does not fail if the folder is absent; calls raise READ_ERROR until it exists.
+
+        Args:
+            selected: the files that are notes beside Markdown; None: there are none.
+        """
         self.path: Final = Path(path).absolute()
+        self.selected: Final = selected or SelectedFiles()
         self._path = os.fspath(self.path)
         self._lock = threading.Lock()
         self._directory: RootDirectory | None = None
@@ -81,10 +88,10 @@ class VaultRoot:
 
         Raises:
             ReferenceOutsideVault: absolute, `..` as a component, NUL, or through a symlink.
-            NoteNotFound: no file, or a name that is no note's.
+            NoteNotFound: no file, or one that is no note.
             ReadFailed: not a regular file, not permitted, or the vault's folder is gone.
         """
-        return self._open_regular(note, _parts(note), root)
+        return self._open_regular(note, self._note_parts(note), root)
 
     def open_image(self, path: str) -> int:
         """As `open_note`, for an image's file: a regular file, opened for reading. Never blocks.
@@ -103,7 +110,7 @@ class VaultRoot:
 
     def stat_note(self, note: NoteId, root: RootDirectory | None = None) -> os.stat_result:
         """The stat of the file that `open_note` would open now, without opening it. Raises the same."""
-        status = self._act(note, _parts(note), _stat_file, root)
+        status = self._act(note, self._note_parts(note), _stat_file, root)
         if stat.S_ISREG(status.st_mode):
             return status
         raise _outside(note, "leads through a symlink") if stat.S_ISLNK(status.st_mode) else _not_regular(note)
@@ -181,6 +188,24 @@ class VaultRoot:
             self._closed = True
             self._directory = None
 
+    def _note_parts(self, note: NoteId) -> tuple[str, ...]:
+        """The components of a note's path. Raises as `open_note`; whether `.gitignore` names it, `_act` checks."""
+        parts = _parts(note)
+        if not self.selected.may_hold(note):
+            raise _missing(note)
+        return parts
+
+    def ignored_in(self, folder: str, root: RootDirectory) -> Ignored | None:
+        """The rules of `.gitignore` files that count in a folder; None if no file below it is selected."""
+        if self.selected.is_empty:
+            return None
+        if not self.selected.choice.gitignore:
+            return NOTHING
+        try:
+            return _rules_in(root.fd, tuple(folder.split("/")) if folder else ())
+        except (OSError, _ThroughSymlink):
+            return None
+
     def _open_regular(self, path: str, parts: tuple[str, ...], root: RootDirectory | None = None) -> int:
         descriptor = self._act(path, parts, _open_file, root)
         try:
@@ -200,15 +225,22 @@ class VaultRoot:
     ) -> _Result:
         """Walks to the note's directory and calls `act(name, directory)` with the last component."""
         root = self.directory() if root is None else root
+        heeds_gitignore = self.selected.choice.gitignore and self.selected.names(note)
+
+        def reach(spelling: tuple[str, ...]) -> _Result:
+            if heeds_gitignore and _is_ignored(root.fd, spelling):
+                raise _missing(note)
+            return _walk(root.fd, spelling, act)
+
         try:
             try:
-                return _walk(root.fd, parts, act)
+                return reach(parts)
             except OSError as reason:
                 if reason.errno not in _ABSENT:
                     raise
             for spelling in self._other_spellings(note, parts, root.fd):
                 try:
-                    return _walk(root.fd, spelling, act)
+                    return reach(spelling)
                 except OSError as reason:
                     if reason.errno not in _ABSENT:
                         raise
@@ -245,7 +277,7 @@ def _parts(note: NoteId) -> tuple[str, ...]:
     parts = tuple(note.split("/"))
     if note.startswith("/") or ".." in parts:
         raise _outside(note, "leads out of the vault")
-    if note[-3:].lower() != ".md" or not _may_be_found(note, parts):
+    if not _may_be_found(note, parts):
         raise _missing(note)
     return parts
 
@@ -275,12 +307,7 @@ def _walk(root: int, parts: tuple[str, ...], act: Callable[[str, int], _Result])
     directory = root
     try:
         for part in parts[:-1]:
-            try:
-                inner = os.open(part, _STEP, dir_fd=directory)
-            except OSError as reason:
-                if reason.errno in _REDIRECTED:
-                    raise _not_a_directory(part, directory) from None
-                raise
+            inner = _entered(part, directory)
             if directory != root:
                 os.close(directory)
             directory = inner
@@ -288,6 +315,41 @@ def _walk(root: int, parts: tuple[str, ...], act: Callable[[str, int], _Result])
     finally:
         if directory != root:
             os.close(directory)
+
+
+def _is_ignored(root: int, parts: tuple[str, ...]) -> bool:
+    """Whether `.gitignore` files name the file or a folder above it. Raises as `_walk`."""
+    ignored = _rules_in(root, parts[:-1])
+    return ignored is None or is_ignored("/".join(parts), ignored)
+
+
+def _rules_in(root: int, folders: tuple[str, ...]) -> Ignored | None:
+    """The rules of `.gitignore` files that count in a folder; None if it is ignored itself. Raises as `_walk`."""
+    ignored, prefix, directory = with_folder(NOTHING, root, ""), "", root
+    try:
+        for part in folders:
+            prefix += f"{part}/"
+            if is_ignored(prefix, ignored):
+                return None
+            inner = _entered(part, directory)
+            if directory != root:
+                os.close(directory)
+            directory = inner
+            ignored = with_folder(ignored, directory, prefix)
+        return ignored
+    finally:
+        if directory != root:
+            os.close(directory)
+
+
+def _entered(part: str, directory: int) -> int:
+    """A descriptor of a folder below `directory`. Raises as `_walk`."""
+    try:
+        return os.open(part, _STEP, dir_fd=directory)
+    except OSError as reason:
+        if reason.errno in _REDIRECTED:
+            raise _not_a_directory(part, directory) from None
+        raise
 
 
 def _not_a_directory(part: str, directory: int) -> Exception:
@@ -375,7 +437,7 @@ def missing_note(note: NoteId) -> NoteFailure:
 
 
 def _not_regular(note: str) -> ToolError:
-    return ReadFailed(f"{_shown(note)} is not a regular file.", hint="Only regular *.md files are notes.")
+    return ReadFailed(f"{_shown(note)} is not a regular file.", hint="Only regular files are notes.")
 
 
 def _failed(note: str, reason: OSError) -> ToolError:

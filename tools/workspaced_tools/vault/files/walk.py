@@ -13,13 +13,15 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from workspaced_events.ids import NoteId
+from workspaced_events.ids import NoteId, is_markdown
 from workspaced_events.limits import NOTE_ID_CHARS_MAX
 
 from ...limits import DIRECTORY_DEPTH_MAX, SCAN_REPORT_NAMES_MAX
 from ...notes.images.types import is_image_name
 from ...notes.note import StatKey
+from .gitignore import Ignored, is_ignored, with_folder
 from .safe_open import VaultRoot, is_utf8
+from .selected_files import SelectedFiles
 
 _ENTER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
@@ -67,12 +69,22 @@ class ScannedImage(NamedTuple):
     raw_path: str
 
 
+class _Walk(NamedTuple):
+    """What the levels of one walk share."""
+
+    selected: SelectedFiles
+    report: ScanReport
+    images: list[ScannedImage] | None
+
+
 class _Level(NamedTuple):
     descriptor: int
     prefix: str
     """Path of the directory with a trailing slash; empty for the root."""
     directories: list[str]
     """Names of directories not entered yet."""
+    ignored: Ignored | None
+    """The rules of `.gitignore` files that count here; None: no file that is no Markdown is selected below."""
 
 
 def scan(
@@ -82,7 +94,8 @@ def scan(
 
     Adds the regular files with an image's name to `images`, by the rules that hold for notes, without a stat.
 
-    A note is a regular `*.md` file (any case of the ending) outside dot folders, itself without a leading dot;
+    A note is a regular `*.md` file (any case of the ending), or another one that `root.selected` names and no
+    `.gitignore` file ignores, outside dot folders, itself without a leading dot;
     symlinks are not followed. If the paths of files differ only in normalisation, the file with the NFC name owns
     the id (without one: the first by code points); the others keep their raw path. `root` learns every spelling
     that is not NFC. A file that appears or disappears during the scan may be included or not.
@@ -149,13 +162,16 @@ def _files(
     folder: str = "",
     images: list[ScannedImage] | None = None,
 ) -> Generator[tuple[str, os.stat_result]]:
-    """Raw path and stat of every regular file called `*.md`, of the vault or of one folder; calls `entered` with
-    each directory."""
+    """Raw path and stat of every note's file, of the vault or of one folder; calls `entered` with each
+    directory."""
     directory = root.directory()  # Held to the end: its descriptor is used below.
+    walk = _Walk(root.selected, report, images)
     levels: list[_Level] = []
     try:
         entered("")
-        yield from _enter(folder or ".", directory.fd, f"{folder}/" if folder else "", levels, report, images)
+        ignored = root.ignored_in(folder, directory)
+        prefix = f"{folder}/" if folder else ""
+        yield from _enter(walk, folder or ".", _Level(directory.fd, prefix, [], ignored), levels)
         while levels:
             level = levels[-1]
             if not level.directories:
@@ -167,7 +183,7 @@ def _files(
                 report.add(report.too_deep, path)
                 continue
             depth = len(levels)
-            yield from _enter(name, level.descriptor, path + "/", levels, report, images)
+            yield from _enter(walk, name, _Level(level.descriptor, path + "/", [], _below(level, path)), levels)
             if len(levels) > depth:
                 entered(path)
     finally:
@@ -175,43 +191,49 @@ def _files(
             os.close(level.descriptor)
 
 
-def _enter(
-    name: str,
-    parent: int,
-    prefix: str,
-    levels: list[_Level],
-    report: ScanReport,
-    images: list[ScannedImage] | None,
-) -> Iterator[tuple[str, os.stat_result]]:
-    """Opens a directory, puts it on `levels`, and yields its notes; adds its images to `images`."""
+def _below(level: _Level, path: str) -> Ignored | None:
+    """The rules that count in the folder `path` of this level, without those of its own file."""
+    ignored = level.ignored
+    return None if ignored is None or is_ignored(f"{path}/", ignored) else ignored
+
+
+def _enter(walk: _Walk, name: str, at: _Level, levels: list[_Level]) -> Iterator[tuple[str, os.stat_result]]:
+    """Opens a directory, puts it on `levels`, and yields its notes; adds its images to those of the walk.
+
+    Args:
+        at: the level to come, with the descriptor of the directory above it.
+    """
+    report, prefix, ignored = walk.report, at.prefix, at.ignored
     try:
-        descriptor = os.open(name, _ENTER, dir_fd=parent)
+        descriptor = os.open(name, _ENTER, dir_fd=at.descriptor)
     except FileNotFoundError:
         return
     except OSError:
         report.add(report.unreadable, prefix)
         return
-    level = _Level(descriptor, prefix, [])
+    if ignored is not None and walk.selected.choice.gitignore:
+        ignored = with_folder(ignored, descriptor, prefix)
+    level = _Level(descriptor, prefix, [], ignored)
     levels.append(level)
     try:
         with os.scandir(descriptor) as entries:
             for entry in entries:
-                status = _file(entry, level, report)
+                status = _file(entry, level, walk)
                 if status is not None:
                     yield prefix + entry.name, status
-                elif images is not None and _is_image(entry, level):
+                elif walk.images is not None and _is_image(entry, level):
                     path = prefix + entry.name
-                    images.append(ScannedImage(unicodedata.normalize("NFC", path), path))
+                    walk.images.append(ScannedImage(unicodedata.normalize("NFC", path), path))
     except OSError:
         report.add(report.unreadable, prefix)
 
 
-def _file(entry: os.DirEntry[str], level: _Level, report: ScanReport) -> os.stat_result | None:
+def _file(entry: os.DirEntry[str], level: _Level, walk: _Walk) -> os.stat_result | None:
     """The stat of a note's file; None for everything else. Adds a directory to `level`."""
-    name = entry.name
+    name, report = entry.name, walk.report
     if name[0] == ".":
         return None
-    is_note = name[-3:].lower() == ".md"
+    is_note = is_markdown(name)
     if is_note and entry.is_file(follow_symlinks=False) and name.isascii():
         return _stat(entry, level, report)
     is_directory = entry.is_dir(follow_symlinks=False)
@@ -222,12 +244,22 @@ def _file(entry: os.DirEntry[str], level: _Level, report: ScanReport) -> os.stat
         return None
     if is_directory:
         level.directories.append(name)
-    if not is_note or entry.is_symlink():
+    if not is_note:
+        return _selected_file(entry, level, walk) if not is_directory else None
+    if entry.is_symlink():
         return None
     if entry.is_file(follow_symlinks=False):
         return _stat(entry, level, report)
     report.add(report.special, level.prefix + name)
     return None
+
+
+def _selected_file(entry: os.DirEntry[str], level: _Level, walk: _Walk) -> os.stat_result | None:
+    """The stat of a regular file that is no Markdown and belongs; None for any other."""
+    path = level.prefix + entry.name
+    if level.ignored is None or not walk.selected.names(path) or is_ignored(path, level.ignored):
+        return None
+    return _stat(entry, level, walk.report) if entry.is_file(follow_symlinks=False) else None
 
 
 def _is_image(entry: os.DirEntry[str], level: _Level) -> bool:

@@ -22,6 +22,7 @@ import msgspec
 from ...errors import ReadFailed
 from ..files.ignore_rules import Globs, Policy
 from ..files.safe_open import VaultRoot
+from ..files.selected_files import MARKDOWN_ONLY, FileChoice, SelectedFiles
 from .crawl import Batch, Crawl
 from .index import known_in
 
@@ -42,6 +43,7 @@ class Job(msgspec.Struct, frozen=True):
     index: str
     """The path of the index's file."""
     part: tuple[int, int]
+    files: FileChoice = MARKDOWN_ONLY
 
 
 _JOB: Final = msgspec.msgpack.Decoder(Job)
@@ -55,12 +57,13 @@ class SurveyFailed(Exception):
 class CrawlWorkers:
     """Merges the batches of several workers. Must be closed, which stops the workers."""
 
-    def __init__(self, root: Path, globs: Globs, index: Path, count: int) -> None:
+    def __init__(self, root: VaultRoot, globs: Globs, index: Path, count: int) -> None:
         """Starts `count` workers. `globs`: those of the policy. Raises OSError if one cannot be started."""
+        files = root.selected.choice
         self._workers: list[subprocess.Popen[bytes]] = []
         try:
             for part in range(count):
-                job = Job(os.fspath(root), globs, os.fspath(index), (part, count))
+                job = Job(os.fspath(root.path), globs, os.fspath(index), (part, count), files)
                 self._workers.append(_start(job))
         except OSError:
             self.close()
@@ -142,7 +145,7 @@ def main() -> None:
     with suppress(OSError):
         os.nice(_NICENESS)
     job = _JOB.decode(sys.stdin.buffer.read())
-    root = VaultRoot(job.root)
+    root = VaultRoot(job.root, SelectedFiles(job.files))
     policy = Policy(root, *job.globs)
     policy.refresh()
     known = known_in(Path(job.index))

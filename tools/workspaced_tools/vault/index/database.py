@@ -72,13 +72,21 @@ class _Seal(msgspec.Struct, frozen=True):
     sqlite: str
     size: int
     sha256: str
+    files: str = ""
+    """`SelectedFiles.digest`: the files that are no Markdown."""
 
 
 class IndexFile:
     """One database file. Only one thread at a time may open, write or close it; `read` is safe from any thread."""
 
-    def __init__(self, directory: Path | None, vault: str) -> None:
-        """`vault` identifies the vault. Without a directory the file is temporary."""
+    def __init__(self, directory: Path | None, vault: str, files: str = "") -> None:
+        """Without a directory the file is temporary.
+
+        Args:
+            vault: identifies the vault.
+            files: identifies its files that are notes beside Markdown; an index of others is not used.
+        """
+        self._files = files
         self._vault = vault
         self._directory = directory
         self._temporary: Path | None = None
@@ -225,7 +233,9 @@ class IndexFile:
             writer.close()
 
     def _seal(self, path: Path) -> None:
-        seal = _Seal(INDEX_VERSION, self._vault, sqlite3.sqlite_version, path.stat().st_size, _hash(path))
+        seal = _Seal(
+            INDEX_VERSION, self._vault, sqlite3.sqlite_version, path.stat().st_size, _hash(path), self._files
+        )
         new = path.with_suffix(".new")
         write_file(new, msgspec.json.encode(seal))
         new.replace(path.with_suffix(".seal"))
@@ -233,7 +243,8 @@ class IndexFile:
     def _is_sealed(self, path: Path) -> bool:
         try:
             seal = decoded(read_regular(path.with_suffix(".seal")), _Seal)
-            if (seal.version, seal.vault, seal.sqlite) != (INDEX_VERSION, self._vault, sqlite3.sqlite_version):
+            present = (INDEX_VERSION, self._vault, sqlite3.sqlite_version, self._files)
+            if (seal.version, seal.vault, seal.sqlite, seal.files) != present:
                 return False
             if (
                 path.is_symlink()

@@ -204,6 +204,8 @@ def _text(entry: NamedNote, headings: list[str], body: str) -> str:
 
 def embedded_by(note: Note) -> tuple[bytes, ...]:
     """The `name_hashes` of the images that a note embeds."""
+    if not note.is_markdown:
+        return ()
     return name_hashes(note.text, note.body)
 
 

@@ -66,9 +66,9 @@ class LinkRow(msgspec.Struct, frozen=True, gc=False):
 class Index:
     """Reads are safe from any thread and raise IndexLost if the file failed; only one thread may write."""
 
-    def __init__(self, directory: Path | None = None, vault: str = "") -> None:
+    def __init__(self, directory: Path | None = None, vault: str = "", files: str = "") -> None:
         """See `IndexFile`."""
-        self.file: Final = IndexFile(directory, vault)
+        self.file: Final = IndexFile(directory, vault, files)
         self.private: dict[NoteId, Withheld] = {}
         """The notes that front matter withheld when last written (PRIVATE, REQUESTED), even if they are gone."""
         self._next = 1

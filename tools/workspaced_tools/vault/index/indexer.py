@@ -24,7 +24,7 @@ from typing import Final
 import msgspec
 
 from workspaced_events.errors import ActionError
-from workspaced_events.ids import NoteId, note_id
+from workspaced_events.ids import NoteId, is_markdown, note_id
 
 from ...errors import ReadFailed
 from ...notes.images.types import is_image_name
@@ -183,23 +183,34 @@ class Indexer:
         """The notes at changed paths (absolute, or relative to the vault), and whether to reconcile.
 
         A path that is no note's counts as a folder if it has no suffix, or if the index has notes or images below
-        it.
+        it. A file that is no Markdown may have the name of a folder that is gone.
         """
         notes: set[NoteId] = set()
         folders: list[str] = []
         root = os.fspath(self._root.path) + "/"
         for path in paths:
             relative = path.removeprefix(root).rstrip("/")
-            try:
-                notes.add(note_id(relative))
-                # An id that is not NFC belongs to the second of two files that differ only in normalisation.
-                if self._index.entry(NoteId(relative)) is not None:
-                    notes.add(NoteId(relative))
-            except (ActionError, UnicodeEncodeError):
-                if not any(part.startswith(".") for part in relative.split("/")):
-                    folders.append(relative + "/")
+            found = self._notes_at(relative)
+            notes |= found
+            is_file = found and (is_markdown(relative) or not self._is_folder(relative))
+            if not is_file and not any(part.startswith(".") for part in relative.split("/")):
+                folders.append(relative + "/")
         bare = any("." not in folder.rpartition("/")[0].rpartition("/")[2] for folder in folders)
         return notes, bare or any(map(self._any_below, filter(is_utf8, folders)))
+
+    def _notes_at(self, path: str) -> set[NoteId]:
+        """The notes that a file at this path would be."""
+        if not self._root.selected.may_hold(path):
+            return set()
+        try:
+            note = note_id(path)
+            # An id that is not NFC belongs to the second of two files that differ only in normalisation.
+            return {note, NoteId(path)} if self._index.entry(NoteId(path)) is not None else {note}
+        except (ActionError, UnicodeEncodeError):
+            return set()
+
+    def _is_folder(self, path: str) -> bool:
+        return self._root.is_folder(path) or self._any_below(f"{path}/")
 
     def _any_below(self, folder: str) -> bool:
         return self._index.any_below(folder) or any_image_below(self._index.file, folder)
@@ -378,9 +389,7 @@ class Indexer:
         # A complete index needs little more than the files' stats.
         count = 1 if self._index.is_complete else max(1, min(CRAWL_WORKERS_MAX, os.cpu_count() or 1))
         self._root.directory()  # Raises if the folder is absent.
-        workers = self._crawl_workers = CrawlWorkers(
-            self._root.path, self._policy.globs, self._index.file.path, count
-        )
+        workers = self._crawl_workers = CrawlWorkers(self._root, self._policy.globs, self._index.file.path, count)
         found = [0] * count
         reports: list[ScanReport] = []
         try:

@@ -1,6 +1,6 @@
 """Resolves the targets of links in notes: a click in Obsidian, as far as we know its rule.
 
-The rule knows file names only, without regard to case:
+The rule knows file names of Markdown only, without regard to case:
 
 1. the note at exactly this path in the vault, so that a note in the root wins for its bare name;
 2. of the notes with this name, or whose path ends with it: those below the source's folder, the shortest path
@@ -16,7 +16,7 @@ import unicodedata
 from collections.abc import Sequence
 from typing import Final
 
-from workspaced_events.ids import NoteId
+from workspaced_events.ids import NoteId, is_markdown
 from workspaced_events.projections.workspace_state import VaultState
 
 from ...notes.name_keys import without_ending
@@ -37,7 +37,7 @@ class LinkResolver:
     """
 
     def __init__(self, lookup: Lookup, state: VaultState) -> None:
-        self._lookup = lookup
+        self._lookup = _MarkdownLookup(lookup)
         self._state = state
         self._exact: dict[str, Resolution | None] = {}
         self._ranked: dict[str, _Ranked | None] = {}
@@ -106,6 +106,23 @@ class LinkResolver:
                 known = resolve_reading(Reading(name), self._lookup, self._state, exact_only=False) or _NOWHERE
             self._named[name] = known
         return known
+
+
+class _MarkdownLookup:
+    """Implements `Lookup` with the notes of another one that are Markdown: a link leads to no other."""
+
+    def __init__(self, lookup: Lookup) -> None:
+        self._lookup = lookup
+        self.paths_by_name: Final = lookup.paths_by_name
+
+    def at_path(self, path: NoteId) -> NoteRef | None:
+        return self._lookup.at_path(path) if is_markdown(path) else None
+
+    def named(self, name_key: str) -> Sequence[NamedNote]:
+        return [entry for entry in self._lookup.named(name_key) if is_markdown(entry.id)]
+
+    def near(self, name: str, limit: int) -> Sequence[NamedNote]:
+        return self._lookup.near(name, limit)
 
 
 class _Ranked:

@@ -130,12 +130,12 @@ _Matches = Callable[[NamedNote, Wanted], bool]
 
 
 def ends_with(entry: NamedNote, wanted: Wanted) -> bool:
-    path = entry.id[:-3]  # every id ends with `.md` in any case
+    path = without_ending(entry.id)
     return path.endswith(wanted.path) or path == wanted.path[1:]
 
 
 def ends_with_folded(entry: NamedNote, wanted: Wanted) -> bool:
-    path = fold(entry.id[:-3])
+    path = fold(without_ending(entry.id))
     return path.endswith(wanted.folded_path) or path == wanted.folded_path[1:]
 
 

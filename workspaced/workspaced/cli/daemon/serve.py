@@ -24,6 +24,10 @@ if TYPE_CHECKING:
 @click.option("--data-dir", type=click.Path(path_type=Path), metavar="D", help="Where the log lies.")
 @click.option("--socket", "socket_path", type=click.Path(path_type=Path), metavar="S", help="Where to listen.")
 @click.option("--workspace", metavar="NAME", help="Names socket and data directory (default: default).")
+@click.option("--files", multiple=True, metavar="GLOBS", help="Text files that are notes too: 'src/**,docs/**'.")
+@click.option(
+    "--gitignore/--no-gitignore", default=None, help="Leave out files that .gitignore names (default: yes)."
+)
 @click.option("--deny", multiple=True, metavar="GLOB", help="Notes no agent is shown, as in .gitignore.")
 @click.option("--on-request", multiple=True, metavar="GLOB", help="Notes shown only to agents that ask for one.")
 @click.option("--cache-dir", type=click.Path(path_type=Path), metavar="D", help="Where indexes lie.")
@@ -40,6 +44,7 @@ if TYPE_CHECKING:
 def serve_command(
     socket_path: Path | None,
     vaults: tuple[Path, ...],
+    files: tuple[str, ...],
     deny: tuple[str, ...],
     on_request: tuple[str, ...],
     as_json: bool,
@@ -59,7 +64,12 @@ def serve_command(
     from .index_progress import IndexingBars
 
     settings = load_settings(
-        vaults=vaults or None, deny=deny or None, on_request=on_request or None, socket=socket_path, **flags
+        vaults=vaults or None,
+        files=",".join(files) or None,
+        deny=deny or None,
+        on_request=on_request or None,
+        socket=socket_path,
+        **flags,
     )
     logging.basicConfig(
         stream=sys.stderr,

@@ -1,0 +1,285 @@
+"""Which files that are no Markdown belong to a vault, in every way to ask: by path, by a walk, from the index."""
+
+import os
+import subprocess
+import time
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from support.profiles import examples
+
+from workspaced_events.ids import NoteId
+from workspaced_events.projections.workspace_state import VaultState
+from workspaced_tools.errors import BinaryFile, FileTooLarge, NoteNotFound, ToolError
+from workspaced_tools.limits import NOTE_BYTES_MAX
+from workspaced_tools.notes.note import Note, NoteFailure
+from workspaced_tools.ports.questions import Members, Names, Read, Resolve, ResolveFrom, Search
+from workspaced_tools.ports.vault import SearchQuery
+from workspaced_tools.vault.files.safe_open import VaultRoot
+from workspaced_tools.vault.files.selected_files import FileChoice, SelectedFiles
+from workspaced_tools.vault.files.walk import scan
+from workspaced_tools.vault.index.crawl import Bounds
+from workspaced_tools.vault.vault import Vault
+
+MakeVault = Callable[..., Vault]
+STATE = VaultState()
+
+
+def write(folder: Path, contents: dict[str, str | bytes]) -> Path:
+    for path, text in contents.items():
+        file = folder / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(text.encode() if isinstance(text, str) else text)
+    return folder
+
+
+def walked(folder: Path, *globs: str, gitignore: bool = True) -> set[str]:
+    """The notes of a walk, which must be those that can be opened by path."""
+    root = VaultRoot(folder, SelectedFiles(FileChoice(globs, gitignore)))
+    found = {note.id for note in scan(root)}
+    every = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
+    assert {path for path in every if opens(root, path)} == found
+    root.close()
+    return {str(note) for note in found}
+
+
+def opens(root: VaultRoot, path: str) -> bool:
+    try:
+        os.close(root.open_note(NoteId(path)))
+    except ToolError as error:
+        assert error.code == NoteNotFound.code
+        return False
+    return True
+
+
+# -- globs --
+
+
+@pytest.mark.parametrize(
+    ("globs", "expected"),
+    [
+        ((), set()),
+        (("src/**",), {"src/a.py", "src/gen/b.py", "src/gen/deep/c.py"}),
+        (("src",), {"src/a.py", "src/gen/b.py", "src/gen/deep/c.py"}),
+        (("*.py",), {"src/a.py", "src/gen/b.py", "src/gen/deep/c.py", "top.py"}),
+        (("/*.py",), {"top.py"}),
+        (("src/**", "!src/gen/**"), {"src/a.py"}),
+        (("*", "!*.py"), {"Makefile"}),
+        (("**",), {"src/a.py", "src/gen/b.py", "src/gen/deep/c.py", "top.py", "Makefile"}),
+    ],
+)
+def test_globs_name_files_as_gitignore_does(tmp_path: Path, globs: tuple[str, ...], expected: set[str]) -> None:
+    files = ("src/a.py", "src/gen/b.py", "src/gen/deep/c.py", "top.py", "Makefile", "src/.env", ".github/x.yml")
+    write(tmp_path, {**dict.fromkeys(files, "x"), "note.md": "# Note\n", "src/a.png": b"\x89PNG"})
+    assert walked(tmp_path, *globs) == {*expected, "note.md"}
+
+
+def test_a_symlink_is_no_file_of_the_vault(tmp_path: Path) -> None:
+    vault = write(tmp_path / "vault", {"src/a.py": "x"})
+    write(tmp_path, {"secret.py": "s"})
+    (vault / "src/out.py").symlink_to(tmp_path / "secret.py")
+    root = VaultRoot(vault, SelectedFiles(FileChoice(("**",))))
+    assert {note.id for note in scan(root)} == {"src/a.py"}
+    with pytest.raises(ToolError, match="symlink"):
+        root.open_note(NoteId("src/out.py"))
+
+
+# -- .gitignore --
+
+
+def git_lists(folder: Path) -> set[str]:
+    """The files that git would take up."""
+    done = subprocess.run(
+        ["git", "-c", "core.excludesFile=", "ls-files", "-o", "-z", "--exclude-standard"],
+        cwd=folder,
+        capture_output=True,
+        check=True,
+        env={**os.environ, "GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_NOSYSTEM": "1"},
+    )
+    return {os.fsdecode(path) for path in done.stdout.split(b"\0") if path}
+
+
+def repository(folder: Path) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    subprocess.run(["git", "init", "-q", str(folder)], check=True, capture_output=True)
+    return folder
+
+
+TREE = ("a.py", "b.log", "src/a.py", "src/b.log", "src/gen/a.py", "src/gen/keep.log", "src/gen/x/a.py", "out/a.py")
+LINES = (
+    *(
+        "*.log",
+        "!keep.log",
+        "src/gen/",
+        "!src/gen/",
+        "/a.py",
+        "a.py",
+        "gen",
+        "/src/*",
+        "!/src/a.py",
+        "**/x",
+        "out/**",
+    ),
+    *("src/**/a.py", "# a.py", "", "!*.log", "*", "!*/", "\\!a.py", "x/", "gen/*.log", "a.?y", "[ab].py", "/out"),
+)
+
+
+@settings(max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    st.dictionaries(
+        st.sampled_from(["", "src/", "src/gen/"]), st.lists(st.sampled_from(LINES), max_size=5), max_size=3
+    )
+)
+def test_gitignore_files_leave_out_what_git_leaves_out(tmp_path: Path, rules: dict[str, list[str]]) -> None:
+    folder = repository(tmp_path / str(time.monotonic_ns()))
+    write(folder, dict.fromkeys(TREE, "x"))
+    write(folder, {f"{prefix}.gitignore": "\n".join(lines) + "\n" for prefix, lines in rules.items()})
+    theirs = {path for path in git_lists(folder) if not path.endswith(".gitignore")}
+    assert walked(folder, "**") == theirs
+
+
+def test_gitignore_never_leaves_out_markdown_and_can_be_switched_off(tmp_path: Path) -> None:
+    write(tmp_path, {".gitignore": "*\n", "a.md": "", "a.py": "", "src/.gitignore": "*.py\n", "src/b.py": ""})
+    assert walked(tmp_path, "**") == {"a.md"}
+    assert walked(tmp_path, "**", gitignore=False) == {"a.md", "a.py", "src/b.py"}
+
+
+def test_a_gitignore_file_that_is_too_large_leaves_out_everything_below(tmp_path: Path) -> None:
+    write(tmp_path, {"src/.gitignore": "#" * 300_000, "src/a.py": "", "b.py": ""})
+    assert walked(tmp_path, "**") == {"b.py"}
+
+
+def test_a_line_that_no_glob_is_counts_as_none(tmp_path: Path) -> None:
+    write(tmp_path, {".gitignore": "[[:alpha:]].py\n*.log\n", "a.py": "", "a.log": ""})
+    assert walked(tmp_path, "**") == {"a.py"}
+
+
+def test_a_changed_gitignore_file_counts_at_the_next_read(make_vault: MakeVault) -> None:
+    vault = make_vault({"src/a.py": "x = 1\n"}, files=FileChoice(("src/**",)))
+    note = NoteId("src/a.py")
+    assert isinstance(vault.read([note])[0], Note)
+    write(vault.root.path, {".gitignore": "a.py\n"})
+    [found] = vault.read([note])
+    assert isinstance(found, NoteFailure) and found.code == NoteNotFound.code
+    vault.reconcile()
+    assert vault.ask(Members("src", None, 9), STATE).total == 0
+
+
+# -- what is found and read --
+
+
+def test_code_is_found_by_name_by_path_and_by_word(make_vault: MakeVault) -> None:
+    vault = make_vault(
+        {"src/main.py": "needle = 1\n", "docs/Main.md": "# Main\n\nneedle\n"}, files=FileChoice(("src/**",))
+    )
+    vault.wait_until_searchable(5)
+    for reference in ("src/main.py", "main.py", "MAIN.PY"):
+        found = vault.ask(Resolve(reference), STATE).note
+        assert found is not None and found.id == "src/main.py", reference
+    main = vault.ask(Resolve("main"), STATE).note
+    assert main is not None and main.id == "docs/Main.md"
+    hits = vault.ask(Search(SearchQuery("needle", 9)), STATE).hits
+    assert {hit.note.id: hit.line for hit in hits} == {"src/main.py": 1, "docs/Main.md": 3}
+
+
+def test_links_stay_markdowns(make_vault: MakeVault) -> None:
+    contents = {"a.lua": "x = [[b]] -- #tag ![[p.png]]\n", "b.md": "# B\n\n[[a.lua]] [[Makefile]] [x](a.lua)\n"}
+    vault = make_vault({**contents, "Makefile": "all:\n"}, files=FileChoice(("*",)))
+    code, note = (vault.read([NoteId(name)])[0] for name in ("a.lua", "b.md"))
+    assert isinstance(code, Note) and isinstance(note, Note)
+    assert (code.markdown.links, code.markdown.headings, code.tags, code.images) == ((), (), (), ())
+    assert vault.incoming(NoteId("b.md"), 9, STATE).total == 0
+    assert vault.incoming(NoteId("Makefile"), 9, STATE).total == 0
+    followed = vault.ask(ResolveFrom("Makefile", "b.md"), STATE).note
+    assert followed is not None and followed.id == "Makefile"
+
+
+@pytest.mark.parametrize(
+    ("content", "code"),
+    [
+        (b"\x7fELF\0\0\1", BinaryFile.code),
+        (b"caf\xe9\n", BinaryFile.code),
+        (b"\xff\xfea\0b\0", BinaryFile.code),
+        (b"x" * (NOTE_BYTES_MAX + 1), FileTooLarge.code),
+        (b"x" * 9_000 + b"\0", None),
+        (b"\xef\xbb\xbftext\n", None),
+        (b"", None),
+    ],
+    ids=["elf", "latin-1", "utf-16", "large", "late-nul", "bom", "empty"],
+)
+def test_a_file_that_is_no_text_is_named_and_not_read(
+    make_vault: MakeVault, content: bytes, code: str | None
+) -> None:
+    vault = make_vault({"src/x.bin": content}, files=FileChoice(("src/**",)))
+    note = NoteId("src/x.bin")
+    [found] = vault.ask(Read([note]), STATE)
+    assert (found.code if isinstance(found, NoteFailure) else None) == code
+    [ref] = vault.ask(Names([note]), STATE)
+    assert ref is not None and ref.title == "x.bin"
+    named = vault.ask(Resolve("x.bin"), STATE).note
+    assert named is not None and named.id == note
+    assert [each.id for each in vault.ask(Members("src", None, 9), STATE).notes] == [note]
+    assert not vault.withholds(note)
+
+
+def test_a_large_file_costs_neither_memory_nor_the_reading_of_it(make_vault: MakeVault) -> None:
+    vault = make_vault({}, files=FileChoice(("*.bin",)))
+    with (vault.root.path / "huge.bin").open("wb") as file:
+        file.truncate(100 * 1024 * 1024)
+    [found] = vault.read([NoteId("huge.bin")])
+    assert isinstance(found, Note) and found.unread == "large" and found.source == b""
+
+
+# -- the index --
+
+
+def test_a_renamed_code_file_is_noticed(make_vault: MakeVault) -> None:
+    vault = make_vault({"src/a.py": "class A: ...\n"}, files=FileChoice(("src/**",)))
+    (vault.root.path / "src/a.py").rename(vault.root.path / "src/b.py")
+    changes = vault.changed([str(vault.root.path / "src/a.py"), str(vault.root.path / "src/b.py")])
+    assert changes.renamed == (("src/a.py", "src/b.py"),)
+
+
+def test_a_hint_of_a_file_without_an_ending_needs_no_reconcile(make_vault: MakeVault) -> None:
+    vault = make_vault({"src/Makefile": "all:\n", "src/lib/x": "x"}, files=FileChoice(("src/**",)))
+    hinted = vault._indexer.hinted
+    assert hinted(["src/Makefile"]) == ({NoteId("src/Makefile")}, False)
+    assert hinted(["src/lib"])[1]
+
+
+def start(folder: Path, cache: Path, *globs: str, inline: Bounds | None = None) -> tuple[Vault, set[str]]:
+    options: dict[str, Any] = {} if inline is None else {"inline": inline}
+    vault = Vault(
+        folder, files=FileChoice(globs), cache_dir=cache, clock_ns=lambda: time.time_ns() + 10**10, **options
+    )
+    vault.start()
+    assert vault.wait_until_ready(30)
+    vault.wait_until_searchable(30)
+    return vault, set(vault.index.ids())
+
+
+def test_a_start_with_other_globs_has_other_files(tmp_path: Path) -> None:
+    folder = write(tmp_path / "vault", {"a.md": "# A\n", "src/b.py": "b = 1\n", "c.txt": "c\n"})
+    seen = []
+    for globs in ((), ("src/**",), ("src/**",), ("*.txt",), ()):
+        vault, ids = start(folder, tmp_path / "cache", *globs)
+        seen.append(ids)
+        vault.close()
+    code = {"a.md", "src/b.py"}
+    assert seen == [{"a.md"}, code, code, {"a.md", "c.txt"}, {"a.md"}]
+
+
+def test_worker_processes_find_the_same_files(tmp_path: Path) -> None:
+    contents: Iterable[tuple[str, str]] = ((f"src/{n % 7}/f{n}.py", f"word{n}end = {n}\n") for n in range(200))
+    folder = write(tmp_path / "vault", {**dict(contents), "a.md": "# A\n", ".gitignore": "src/3/\n*9.py\n"})
+    vault, here = start(folder, tmp_path / "one", "src/**")
+    other, there = start(folder, tmp_path / "two", "src/**", inline=Bounds(10, 10))
+    assert here == there == walked(folder, "src/**")
+    assert len(here) > 100
+    assert [len(each.ask(Search(SearchQuery("word8end", 9)), STATE).hits) for each in (vault, other)] == [1, 1]
+    vault.close()
+    other.close()

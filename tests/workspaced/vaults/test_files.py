@@ -1,0 +1,134 @@
+"""`--files`: text files that are no Markdown are notes too, from what an editor shows to what an agent reads."""
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from workspaced.errors import RemoteError
+from workspaced_tools.code import grammars
+
+CODE = 'def greet(name):\n    # [[Home]] #tag\n    return f"hello {name}, xyzzy"\n'
+NOTES = {
+    "Home.md": "# Home\n\nSee [[plan]] and [[greet.py]].\n",
+    "plan.md": "# Plan\n",
+    "src/greet.py": CODE,
+    "src/deep/config.yaml": "---\ntitle: Not a title\nworkspaced: private\n---\n# no heading\n",
+    "other/apart.py": "apart = 1\n",
+}
+
+
+@pytest.fixture
+def running(daemon: Callable[..., Any]) -> Any:
+    return daemon("--files", "src/**,docs/**", notes=NOTES)
+
+
+def test_a_code_file_is_active_pinned_a_tab_and_read(running: Any) -> None:
+    with running.connect("editor") as client:
+        tabs = [{"note": "src/greet.py"}]
+        view = {"source": "editor", "active": "src/greet.py", "pins": ["src/deep/config.yaml"], "tabs": tabs}
+        client.call("workspaced/snapshot", view)
+        current = client.tool("get_current_note")["data"]
+        assert current["content"] == CODE
+        assert current["title"] == "greet.py"
+        assert current["language"] == "Python"
+        assert current["metadata"]["tags"] == []
+        context = client.tool("get_workspace_context")["data"]
+    assert context["activeNote"]["id"] == "src/greet.py"
+    assert [note["id"] for note in context["pinnedNotes"]] == ["src/deep/config.yaml"]
+
+
+def test_what_looks_like_front_matter_in_a_file_that_is_no_markdown_is_text(running: Any) -> None:
+    with running.connect("agent") as client:
+        found = client.tool("get_note_by_reference", {"reference": "src/deep/config.yaml"})["data"]
+    assert found["title"] == "config.yaml"
+    assert found["content"] == NOTES["src/deep/config.yaml"]
+
+
+@pytest.mark.parametrize("note", ["other/apart.py", "src", "src/.hidden.py", "src/shot.png"])
+def test_a_file_that_the_globs_do_not_name_is_refused(running: Any, note: str) -> None:
+    with running.connect("editor") as client:
+        with pytest.raises(RemoteError) as refused:
+            client.publish([{"type": "active_note_set", "data": {"note": note}}])
+        assert refused.value.code == "INVALID_ARGUMENT"
+        assert client.tool("get_note_by_reference", {"reference": note})["code"] == "NOTE_NOT_FOUND"
+
+
+def test_a_daemon_says_in_its_greeting_which_files_belong(running: Any, daemon: Callable[..., Any]) -> None:
+    with running.connect("editor") as client:
+        assert client.call("workspaced/hello")["vaults"][0]["files"] == ["src/**", "docs/**"]
+    plain = daemon(notes=NOTES)
+    with plain.connect("editor") as client:
+        assert "files" not in client.call("workspaced/hello")["vaults"][0]
+
+
+# -- outlines --
+
+SOURCES = {
+    "a.py": "class A:\n    def m(self):\n        pass\n\n\ndef f():\n    pass\n",
+    "b.ts": "interface I {}\nclass A {\n  m() {}\n}\nfunction f() {}\n",
+    "c.go": "package a\n\ntype A struct{}\n\nfunc f() {}\n",
+    "d.rs": "struct A;\n\nimpl A {\n    fn m(&self) {}\n}\n\nfn f() {}\n",
+    "e.rb": "module M\n  class A\n    def m; end\n  end\nend\n",
+    "f.c": "struct A { int x; };\nint f(void) { return 0; }\n",
+    "g.cpp": "class A { void m() {} };\nint f() { return 0; }\n",
+    "h.java": "class A { void m() {} }\n",
+    "i.js": "class A { m() {} }\nfunction f() {}\n",
+    "j.lua": "function f() end\n",
+    "k.php": "<?php\nclass A { function m() {} }\nfunction f() {}\n",
+    "l.tsx": "class A { m() {} }\nconst f = () => <p />;\n",
+}
+NAMES = {"a.py": ["A", "m", "f"], "b.ts": ["I", "A", "m", "f"], "c.go": ["A", "f"], "d.rs": ["A", "m", "f"]}
+NAMES |= {"e.rb": ["M", "A", "m"], "f.c": ["A", "f"], "h.java": ["A", "m"], "j.lua": ["f"]}
+
+
+def outline(client: Any, reference: str) -> tuple[list[dict[str, Any]], list[str]]:
+    asked = {"reference": reference, "includeOutline": True, "includeContent": False}
+    found = client.tool("get_note_by_reference", asked)
+    return found["data"]["outline"], found.get("warnings", [])
+
+
+def test_code_has_an_outline_in_every_language_of_the_list(daemon: Callable[..., Any]) -> None:
+    endings = {f"x.{ending}" for ending in grammars._GRAMMARS}
+    kinds = {grammars.grammar_of(name) for name in SOURCES}
+    assert {grammars.grammar_of(name) for name in endings} == kinds, "a language without a source here"
+    running = daemon("--files", "*", notes=SOURCES)
+    with running.connect("agent") as client:
+        for name in SOURCES:
+            symbols, warnings = outline(client, name)
+            assert [each["title"] for each in symbols] == NAMES.get(name, ["A", "m", "f"]), name
+            assert warnings == []
+        symbols, _ = outline(client, "a.py")
+    assert [(each["kind"], each["line"], each["level"]) for each in symbols] == [
+        ("class", 1, 1),
+        ("function", 2, 2),
+        ("function", 6, 1),
+    ]
+
+
+def test_a_language_without_a_grammar_is_said_to_have_no_outline(running: Any) -> None:
+    with running.connect("agent") as client:
+        assert outline(client, "config.yaml") == ([], ["There is no outline for this language."])
+
+
+@pytest.mark.thorough  # it takes as long as the parser may
+def test_a_file_that_no_parser_ends_with_holds_nobody_up(daemon: Callable[..., Any]) -> None:
+    running = daemon("--files", "*", notes={"bad.py": "(" * 262_144, "good.md": "# Good\n"})
+    with running.connect("agent") as client, running.connect("other") as other:
+        waiting = threading.Thread(target=lambda: found.append(outline(client, "bad.py")))
+        found: list[Any] = []
+        waiting.start()
+        while waiting.is_alive():
+            assert other.tool("get_note_by_reference", {"reference": "good.md"})["success"]
+        waiting.join()
+    assert found == [([], ["The file could not be parsed in time, so it has no outline."])]
+
+
+def test_an_outline_replays_from_the_log_alone(daemon: Callable[..., Any]) -> None:
+    running = daemon("--files", "*", notes=SOURCES)
+    with running.connect("agent") as client:
+        outline(client, "a.py")
+    running.stop()
+    replayed = running.cli("replay", str(running.data), "--verify", "--json")
+    assert replayed.returncode == 0, replayed.stdout

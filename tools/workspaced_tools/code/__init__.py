@@ -1,0 +1,1 @@
+"""Source code among the notes: the language of a file, and its outline."""
