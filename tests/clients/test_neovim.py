@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.globs import CHOSEN, FILES
 from support.neovim import ANSWER_S, NVIM, PLUGIN, Editor
 
 from workspaced_tools.vault.files.selected_files import FileChoice, SelectedFiles
@@ -762,41 +763,13 @@ ASK_GLOBS = """
 local globs, files = ...
 return vim.tbl_map(function(path) return require("workspaced.globs").name(globs, path) end, files)
 """
-GLOBS = (
-    "src/**",
-    "src",
-    "/src/",
-    "*.py",
-    "/*.py",
-    "src/*.py",
-    "**/gen",
-    "src/**/x.py",
-    "a?.py",
-    "[ab].py",
-    "[!a].py",
-)
-GLOBS = (*GLOBS, "!*.py", "**", "*", "gen/", "src/gen", "\\!x.py", "x.*", "s*c/**", "!src/gen/**")
-FILES = (
-    "a.py",
-    "b.py",
-    "ab.py",
-    "x.c",
-    "src/a.py",
-    "src/x.py",
-    "src/gen/x.py",
-    "src/gen/deep/x.py",
-    "gen",
-    "!x.py",
-)
-FILES = (*FILES, "src/p.png", "docs/src/a.py", "srcs/a.py")
 
 
 def test_the_editor_takes_globs_as_the_daemon_does(
     daemon: Callable[..., Any], editor: Callable[..., Editor]
 ) -> None:
     nvim = editor(daemon(start=False))
-    chosen = [[glob] for glob in GLOBS] + [[one, other] for one in GLOBS for other in ("!*.py", "src/**", "*.c")]
-    for globs in chosen:
+    for globs in CHOSEN:
         selected = SelectedFiles(FileChoice(tuple(globs)))
-        told = nvim.lua(ASK_GLOBS, globs, list(FILES))
+        told = nvim.lua(ASK_GLOBS, globs, FILES)
         assert dict(zip(FILES, told, strict=True)) == {path: selected.names(path) for path in FILES}, globs

@@ -17,8 +17,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.globs import CHOSEN, FILES
 
 from workspaced import __version__
+from workspaced_tools.vault.files.selected_files import FileChoice, SelectedFiles
 
 PACKAGE = Path(__file__).resolve().parents[2] / "clients" / "typescript"
 MODEL_SERVER = Path(__file__).resolve().parents[1] / "support" / "model_server.py"
@@ -162,6 +164,21 @@ def test_its_own_tests_pass_on_a_real_daemon(built: Path, node: str, daemon: Any
     tests = sorted(str(path) for path in (built / "dist" / "test").glob("*.test.js"))
     report = succeed(node, "--test", *tests, env=environment)
     assert int(report.partition("\n# pass ")[2].split("\n")[0]) >= 110, report[-500:]
+
+
+NAMED = """
+const { areNamed } = await import(process.argv[1]);
+const [chosen, files] = JSON.parse(process.argv[2]);
+process.stdout.write(JSON.stringify(chosen.map((globs) => files.filter((path) => areNamed(globs, path)))));
+"""
+
+
+def test_the_publisher_takes_globs_as_the_daemon_does(built: Path, node: str) -> None:
+    module = str(built / "dist" / "publisher" / "globs.js")
+    told = json.loads(succeed(node, "--input-type=module", "-e", NAMED, module, json.dumps([CHOSEN, FILES])))
+    for globs, named in zip(CHOSEN, told, strict=True):
+        selected = SelectedFiles(FileChoice(tuple(globs)))
+        assert named == [path for path in FILES if selected.names(path)], globs
 
 
 WITH_AN_OLDER_DAEMON = """

@@ -30,6 +30,8 @@ export function directory(): string {
 export interface DaemonOptions {
   readonly home?: string;
   readonly workspace?: string;
+  /** Further flags of `workspaced serve`. */
+  readonly flags?: readonly string[];
   /** Settings of the daemon. */
   readonly env?: Readonly<Record<string, string>>;
 }
@@ -65,7 +67,7 @@ export class Daemon {
   async start(): Promise<void> {
     const [program, ...rest] = COMMAND as [string, ...string[]];
     const data = join(this.root, "data");
-    const { home = join(this.root, "home"), workspace = "default", env = {} } = this.#options;
+    const { home = join(this.root, "home"), workspace = "default", flags = [], env = {} } = this.#options;
     const started = spawn(
       program,
       [
@@ -79,6 +81,7 @@ export class Daemon {
         this.socket,
         "--workspace",
         workspace,
+        ...flags,
       ],
       { stdio: ["ignore", "ignore", "pipe"], env: { ...process.env, ...env, HOME: home, TMPDIR: this.root } },
     );

@@ -405,12 +405,22 @@ class SharedHistory:
 _BY_NAME: Final = frozenset({"path", "title", "foldedTitle", "filename", "pathSuffix", "formerPath"})
 
 
+_OF_TEXTS: Final[dict[type[Question[Any]], Any]] = {
+    Incoming: IncomingLinks((), 0),
+    Images: NoteImages(),
+    Outline: CodeOutline(),
+}
+"""The questions about what stands in notes, each with the answer that tells nothing of it."""
+
+
 class _Ask(Protocol):
     def __call__(self, question: Question[R], /) -> R: ...
 
 
 def names_only(question: Question[Any], ask: _Ask) -> Any:
     """The answer for a client with `names`: only paths and titles, and only notes found by them."""
+    if (nothing := _OF_TEXTS.get(type(question))) is not None:
+        return nothing
     match question:
         case Read():
             return [name_only(each) if isinstance(each, Note) else each for each in ask(question)]
@@ -418,15 +428,9 @@ def names_only(question: Question[Any], ask: _Ask) -> Any:
             return _resolved_by_name(question.reference, ask(question))
         case LinkTargets():
             return [LinkTarget(None) for _ in question.links]
-        case Incoming():
-            return IncomingLinks((), 0)
         case NamesLike():
             found = ask(question)
             return NamesFound(tuple(hit for hit in found.names if hit.kind != "alias"), found.complete)
-        case Images():
-            return NoteImages()
-        case Outline():
-            return CodeOutline()
         case Search():
             return _searched_by_name(question, ask)
         case Members():

@@ -4,7 +4,7 @@ import { newId } from "../ids.js";
 import type { Action } from "../types.generated.js";
 import type { Outcome } from "./api.js";
 import { ACTIONS_MAX, PATHS_WAIT_MS, RENAMED_NOTES_MAX } from "./limits.js";
-import { nearest, noteIn, notesBelow, type RealPaths } from "./paths.js";
+import { isMarkdown, nearest, noteIn, notesBelow, type RealPaths } from "./paths.js";
 import type { Place } from "./sight.js";
 
 export type ActionKind = "note_pinned" | "note_unpinned" | "note_renamed" | "note_deleted";
@@ -124,7 +124,7 @@ export class Actions {
     const first = found[0];
     if (first === undefined) {
       // A renamed folder without notes, a deleted picture: no daemon will ever want it.
-      const isNote = /\.md$/i.test(real ?? "") || (waiting.below?.length ?? 0) > 0;
+      const isNote = isMarkdown(real ?? "") || (waiting.below?.length ?? 0) > 0;
       if (!isNote) this.#drop(waiting, `${waiting.path} is no note.`);
       return;
     }
@@ -170,7 +170,7 @@ function idOf({ ids }: Waiting, key: string): string {
 function action(kind: ActionKind, place: Place, note: string, to: string | null | undefined, id: string): Action {
   const vault = place.vaultId;
   if (kind !== "note_renamed") return { type: kind, data: { note }, vault, id };
-  const target = to ? noteIn(to, place.root) : undefined;
+  const target = to ? noteIn(to, place) : undefined;
   if (target === undefined) return { type: "note_deleted", data: { note }, vault, id };
   return { type: "note_renamed", data: { from: note, to: target }, vault, id };
 }

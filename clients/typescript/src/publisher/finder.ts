@@ -4,7 +4,7 @@ import { homedir } from "node:os";
 
 import { recordedDaemons } from "../discovery.js";
 import { PATHS_MAX, RETRY_FIRST_MS, RETRY_MAX_MS } from "./limits.js";
-import { nearest } from "./paths.js";
+import { above, isMarkdown, nearest, type Served } from "./paths.js";
 
 export interface Seeker {
   /** Connects, if it is not connected. */
@@ -15,8 +15,7 @@ export interface Seeker {
   looked(): void;
 }
 
-interface Served {
-  readonly root: string;
+interface Recorded extends Served {
   readonly socket: string;
 }
 
@@ -102,8 +101,9 @@ export class Finder {
    * The daemon nearest above a path. A record is a hint: after one that could not be reached comes the next one; it
    * is tried again all the same.
    */
-  #above(places: readonly Served[], path: string): string[] {
-    const found = nearest(places, path)?.place.socket;
+  #above(places: readonly Recorded[], path: string): string[] {
+    // Only a daemon itself says which files beside Markdown are its notes.
+    const found = (isMarkdown(path) ? nearest(places, path)?.place : above(places, path))?.socket;
     if (found === undefined) return [];
     if (!this.#seeker.isLost(found)) return [found];
     const others = places.filter(({ socket }) => socket !== found);

@@ -3,6 +3,7 @@
 import { lstat, readdir, realpath } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 
+import { areNamed } from "./globs.js";
 import { NAME_BYTES_MAX, NOTE_CHARS_MAX, PATHS_ASKED_MAX, PATHS_MAX, PATHS_WAIT_MS } from "./limits.js";
 
 export class RealPaths {
@@ -100,16 +101,28 @@ export function isAtOrBelow(path: string, folder: string): boolean {
   return path === folder || path.startsWith(`${folder.replace(/\/+$/, "")}/`);
 }
 
+/** Whether a file is Markdown, by its ending; which other files are notes, their vault says. */
+export function isMarkdown(path: string): boolean {
+  return /\.md$/i.test(path);
+}
+
+/** A folder that is served. */
+export interface Served {
+  readonly root: string;
+  /** Globs of the files that are notes beside Markdown. */
+  readonly files?: readonly string[] | undefined;
+}
+
 /**
  * The note a real path is in the vault at `root` (a real path too); undefined where it is none: the daemon's rules,
  * since one path that it refuses would cost the whole view.
  */
-export function noteIn(path: string, root: string): string | undefined {
+export function noteIn(path: string, { root, files }: Served): string | undefined {
   if (path === root || !isAtOrBelow(path, root)) return undefined;
   const note = path.slice(root.replace(/\/+$/, "").length + 1);
   const names = note.split("/");
   const isNote =
-    /\.md$/i.test(note) &&
+    (isMarkdown(note) || areNamed(files, note)) &&
     isText(note) &&
     [...note].length <= NOTE_CHARS_MAX &&
     names.every((name) => name !== "" && !name.startsWith(".") && Buffer.byteLength(name) <= NAME_BYTES_MAX);
@@ -122,17 +135,24 @@ function isText(name: string): boolean {
 }
 
 /** Of `places` the one nearest above a real path in which it is a note, and that note. */
-export function nearest<Place extends { readonly root: string }>(
+export function nearest<Place extends Served>(
   places: readonly Place[],
   path: string,
 ): { readonly place: Place; readonly note: string } | undefined {
   let best: { place: Place; note: string } | undefined;
   for (const place of places) {
     if (best !== undefined && best.place.root.length >= place.root.length) continue;
-    const note = noteIn(path, place.root);
+    const note = noteIn(path, place);
     if (note !== undefined) best = { place, note };
   }
   return best;
+}
+
+/** Of `places` the one nearest above a real path, whether or not that is a note there. */
+export function above<Place extends Served>(places: readonly Place[], path: string): Place | undefined {
+  return places
+    .filter(({ root }) => isAtOrBelow(path, root))
+    .reduce<Place | undefined>((best, each) => (best && best.root.length >= each.root.length ? best : each), undefined);
 }
 
 /** The paths of the notes below a folder, relative to it, at most `max`; symlinks are not followed. */
@@ -143,7 +163,7 @@ export async function notesBelow(folder: string, max: number): Promise<string[]>
       const path = join(below, entry.name);
       if (entry.name.startsWith(".")) continue;
       if (entry.isDirectory()) folders.push(path);
-      else if (/\.md$/i.test(entry.name) && found.length < max) found.push(path);
+      else if (isMarkdown(path) && found.length < max) found.push(path);
     }
   }
   return found;

@@ -14,7 +14,7 @@ import { Daemon, messageOf } from "./daemon.js";
 import { secondsOf } from "./duration.js";
 import { Finder } from "./finder.js";
 import { COALESCE_MS, PATHS_WAIT_MS, PATIENCE_MS, STABLE_MS } from "./limits.js";
-import { isAtOrBelow, nearest, RealPaths } from "./paths.js";
+import { above, isAtOrBelow, isMarkdown, nearest, RealPaths } from "./paths.js";
 import { isSame } from "./same.js";
 import { RestingSelection } from "./selection.js";
 import { located, type Located, type Place, Sight } from "./sight.js";
@@ -182,16 +182,18 @@ export class Publisher {
   /** Looks for who might serve what nobody does, and for daemons that still show what is closed. */
   #seek(places: readonly Place<Daemon>[], view: Located): void {
     const paths = [...view.tabs.map((tab) => tab.path), ...view.pins, ...this.#actions.wanted];
-    const wanted = [...new Set(view.active === null ? paths : [view.active, ...paths])].filter(isNote);
-    this.#unserved = wanted.filter((path) => nearest(places, path) === undefined);
+    const wanted = [...new Set(view.active === null ? paths : [view.active, ...paths])];
+    this.#unserved = wanted.filter((path) => isMarkdown(path) && nearest(places, path) === undefined);
+    // Of another file only a daemon itself says whether it is a note: one above it is enough.
+    const isSeeking = this.#unserved.length > 0 || wanted.some((path) => !isMarkdown(path) && !above(places, path));
     const owed = [...this.#published].flatMap(([socket, vaults]) =>
       vaults.size > 0 && !this.#daemons.get(socket)?.isReady ? [socket] : [],
     );
     for (const [socket, daemon] of this.#daemons) {
-      const isWanted = this.#unserved.length > 0 || owed.includes(socket);
+      const isWanted = isSeeking || owed.includes(socket);
       if (daemon.isLost && !isWanted) this.#daemons.delete(socket);
     }
-    this.#finder.seek(wanted, this.#unserved.length > 0, owed);
+    this.#finder.seek(wanted, isSeeking, owed);
   }
 
   // -- the daemons --
@@ -272,8 +274,4 @@ export class Publisher {
       }
     });
   }
-}
-
-function isNote(path: string): boolean {
-  return /\.md$/i.test(path);
 }

@@ -6,11 +6,10 @@
 import type { Selection } from "../api.js";
 import type { EditorView, TabSource } from "./api.js";
 import { LISTED_MAX, RECENT_MAX, TABS_MAX } from "./limits.js";
-import { nearest, type RealPaths } from "./paths.js";
+import { nearest, type RealPaths, type Served } from "./paths.js";
 
 /** A folder that a connected daemon serves. */
-export interface Place<Of = unknown> {
-  readonly root: string;
+export interface Place<Of = unknown> extends Served {
   readonly vaultId: string;
   readonly of: Of;
 }
