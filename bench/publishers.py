@@ -40,7 +40,7 @@ def figures(at: Place) -> Iterator[Figure]:
         vault.mkdir()
         with daemon(at, vault, name=name) as running:
             try:
-                spent, cpu = _measured(running, vault, events, happens)
+                spent, cpu, idle = _measured(running, vault, events, happens)
             finally:
                 if name == "stopped":
                     os.kill(running.pid, signal.SIGCONT)
@@ -55,6 +55,8 @@ def figures(at: Place) -> Iterator[Figure]:
                 "max_ms": max(spent),
                 "thread_cpu_p50_ms": median(cpu),
                 "thread_cpu_p99_ms": percentile(cpu, 0.99),
+                "idle_p50_ms": median(idle),
+                "idle_p99_ms": percentile(idle, 0.99),
                 "events": len(spent),
             },
         )
@@ -76,8 +78,8 @@ def _build() -> str | None:
 
 def _measured(
     running: Daemon, vault: Path, events: int, happens: Callable[[int], None]
-) -> tuple[list[float], list[float]]:
-    """The milliseconds of each event: on the thread, and what of it the processor worked (Linux)."""
+) -> tuple[list[float], list[float], list[float]]:
+    """The milliseconds of each event: on the thread, what of it the processor worked (Linux), and of none."""
     script = str(CLIENT / "scripts" / "measure.js")
     command = ["node", script, str(running.socket), str(vault), str(events)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as editor:
@@ -90,7 +92,7 @@ def _measured(
             measured = json.loads(_line(editor.stdout))
         finally:
             editor.kill()
-    return measured["spentMs"], measured["cpuMs"]
+    return measured["spentMs"], measured["cpuMs"], measured["idleMs"]
 
 
 def _line(output: IO[str]) -> str:
