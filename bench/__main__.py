@@ -16,6 +16,7 @@ from . import (
     definitions,
     hooks,
     mcp_calls,
+    neovim,
     peers,
     privacy,
     prompt_cost,
@@ -72,6 +73,8 @@ ON_REQUEST: Final[dict[str, Callable[[Place], Iterator[Figure]]]] = {
     "next": next_notes.guesses,
     "proxy": proxy.figures,
     "publishers": publishers.figures,
+    "publishers.typescript": publishers.typescript,
+    "publishers.neovim": neovim.figures,
     "search": search.search,
 }
 """The same, for what needs package registries or minutes: measured only when asked for by its name."""

@@ -1,6 +1,6 @@
 """What publishing costs the thread of an editor's window, while a daemon runs, stands still and is gone.
 
-Measured in the publisher itself (clients/typescript/scripts/measure.js): all work on the thread from one event to
+Neovim's: neovim.py. That of extensions is measured in the publisher itself (clients/typescript/scripts/measure.js): all work on the thread from one event to
 the next, with 30 tabs, 5 pins and a selection that changes each time.
 """
 
@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO, Final
 
+from . import neovim
 from .daemon import Daemon, Place, daemon
 from .measure import Figure, at_most, median, percentile, progress
 
@@ -30,6 +31,12 @@ SITUATIONS: Final[dict[str, Callable[[int], None]]] = {
 
 
 def figures(at: Place) -> Iterator[Figure]:
+    """Those of every publisher."""
+    yield from neovim.figures(at)
+    yield from typescript(at)
+
+
+def typescript(at: Place) -> Iterator[Figure]:
     """One figure for each state of the daemon; none where Node or the packages cannot be had."""
     if (problem := _build()) is not None:
         progress(f"publishers.typescript: not measured: {problem}")

@@ -246,7 +246,7 @@ def test_a_selection_is_told_once_it_rests_and_ends_when_the_cursor_goes_on(daem
     nvim.keys("<Esc>0wlvl")
     assert selected(3) == (2, 2, "lu")
     nvim.keys("<Esc>G")
-    assert selected(4) == (3, 3, "")
+    assert selected(4) == (2, 2, ""), "where the selection was; the cursor alone is told to nobody"
     nvim.keys("gg0<C-V>jl")
     assert selected(5) == (1, 2, "ei\nzw")
     nvim.keys("<Esc>")

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable
 
+import pytest
 from support.publishers.desk import Desk
 
 Desks = Callable[..., Desk]
@@ -42,6 +43,23 @@ def test_going_to_another_note_and_back_is_one_event_each(desk: Desks) -> None:
         editor.settled()
     assert [event["data"]["note"] for event in here.events("active_note_set")] == ["a.md", "b.md", "a.md"]
     assert {event["type"] for event in here.events()} == {"active_note_set"}
+
+
+def test_an_editor_that_the_user_has_left_still_tells_what_it_shows(desk: Desks) -> None:
+    here = desk()
+    editor = here.editor("focus")
+    editor.open(here.vault / "a.md")
+    editor.settled()
+    editor.blur()
+    editor.settled()
+    assert here.shown().active == "a.md"
+    editor.open(here.vault / "b.md")
+    editor.settled()
+    assert here.shown().active == "b.md"
+    editor.close(here.vault / "b.md")
+    editor.close(here.vault / "a.md")
+    editor.settled()
+    assert here.shown().active is None
 
 
 def test_nothing_done_is_nothing_told(desk: Desks) -> None:
@@ -170,3 +188,20 @@ def test_a_withheld_note_is_recorded_and_shown_to_no_agent(desk: Desks) -> None:
     answers = [here.client.tool("get_current_note"), here.client.tool("get_workspace_context")]
     assert "secret" not in str(answers) and "nobody may see" not in str(answers)
     assert "nobody may see" not in str(here.events())
+
+
+@pytest.mark.thorough
+def test_a_file_of_a_hundred_megabytes_is_a_note_like_any_other(desk: Desks) -> None:
+    here = desk()
+    with (here.vault / "huge.md").open("w") as file:
+        for _ in range(100):
+            file.write("a line of a very long file, as logs have them\n" * 22_000)
+    editor = here.editor()
+    editor.open(here.vault / "huge.md")
+    editor.settled()
+    assert here.shown().active == "huge.md"
+    answer = here.client.tool("get_current_note")
+    assert len(str(answer)) < 1_000_000
+    editor.open(here.vault / "a.md")
+    editor.settled()
+    assert here.shown().active == "a.md"

@@ -22,5 +22,6 @@ def test_every_situation_fails_for_a_broken_publisher(tmp_path: Path) -> None:
     done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, check=False)
     assert done.returncode == 1, done.stdout[-4_000:]
     cases = list(ElementTree.parse(report).iter("testcase"))
-    assert len(cases) > 40
-    assert [case.get("name") for case in cases if case.find("failure") is None] == []
+    ran = [case for case in cases if case.find("skipped") is None]
+    assert len(ran) > 50
+    assert [case.get("name") for case in ran if case.find("failure") is None] == []

@@ -10,8 +10,12 @@ from support.publishers import EDITORS
 from support.publishers.desk import Desk, shown
 from support.publishers.protocol import PublishingEditor
 
+from workspaced import SyncClient
+
 SOON = {"WORKSPACED_PUBLISHER_GRACE_S": "0.05"}
 PAIRS = list(product(EDITORS, repeat=2))
+KNOW = [kind for kind in EDITORS.values() if "focus" in kind.can]
+INFER = [kind for kind in EDITORS.values() if "focus" not in kind.can]
 
 
 class Pair(NamedTuple):
@@ -26,6 +30,8 @@ class Pair(NamedTuple):
 def pair(request: pytest.FixtureRequest, daemon: Factory) -> Iterator[Callable[..., Pair]]:
     """`pair(*needs)`: the first shows a.md, the second, which has the focus, b.md."""
     kinds = [EDITORS[name] for name in request.param]
+    if len({"focus" in each.can for each in kinds}) > 1:
+        pytest.skip("one of them infers, and yields to the other: it has a situation of its own")
     with Desk(daemon(env=SOON), kinds[0]) as here:
 
         def make(*needs: str) -> Pair:
@@ -131,3 +137,48 @@ def test_the_second_goes_and_the_first_is_right_when_the_user_comes_back(pair: C
     first.focus()
     first.settled()
     assert here.shown().active == "a.md"
+
+
+# -- one that infers what the user looks at, beside one that knows --
+
+
+def infers(client: SyncClient, note: str) -> None:
+    """Shows a note as a client does that infers what its user looks at."""
+    client.call("workspaced/hello", {"client": {"name": "infers"}, "inferred": True})
+    client.call("workspaced/snapshot", {"source": "infers-1", "active": note, "pins": [], "tabs": []})
+
+
+def test_an_editor_that_knows_wins_over_a_view_that_is_inferred(desk: Callable[..., Desk]) -> None:
+    here = desk(env=SOON)
+    editor = here.editor("focus")
+    client = here.daemon.connect("infers")
+    infers(client, "c.md")
+    assert here.shown().active == "c.md"
+    editor.open(here.vault / "a.md")
+    editor.settled()
+    infers(client, "b.md")
+    assert here.shown().active == "a.md"
+    editor.kill()
+    here.until(lambda state: shown(state).active is None)
+    infers(client, "b.md")
+    assert here.shown().active == "b.md"
+
+
+@pytest.mark.parametrize("knows", KNOW, ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize("infers", INFER, ids=lambda kind: kind.__name__)
+def test_an_editor_that_infers_yields_to_one_that_knows_until_that_one_leaves(
+    daemon: Factory, knows: type[PublishingEditor], infers: type[PublishingEditor]
+) -> None:
+    with Desk(daemon(env=SOON), infers) as here:
+        first = here.editor()
+        first.open(here.vault / "a.md")
+        first.settled()
+        assert here.shown().active == "a.md"
+        second = here.editor(kind=knows)
+        second.open(here.vault / "b.md")
+        second.settled()
+        first.open(here.vault / "c.md")
+        first.settled()
+        assert here.shown().active == "b.md"
+        second.quit()
+        here.until(lambda state: shown(state).active == "c.md")

@@ -65,6 +65,8 @@ FAULTS = {
     + "local status = S.status S.status = function() local found = status()"
     " for _, daemon in ipairs(found.daemons) do daemon.vaults = {} end return found end",
     "test_going_to_another_note_and_back_is_one_event_each": STUTTERS,
+    "test_an_editor_that_the_user_has_left_still_tells_what_it_shows": SESSION
+    + "S.focus_lost = function() S.stop() end",
     "test_nothing_done_is_nothing_told": STUTTERS,
     "test_notes_shown_side_by_side_are_tabs_and_the_one_in_focus_is_active": SEES_NO_SPLITS,
     "test_a_note_that_is_closed_is_shown_no_more": KEEPS_CLOSED,
@@ -104,11 +106,14 @@ FAULTS = {
     "test_what_was_closed_while_no_daemon_ran_is_closed_for_it_too": KEEPS_CLOSED,
     "test_a_pin_while_no_daemon_runs_is_told_once_one_does": SEARCHES_ONCE,
     "test_a_daemon_that_stands_still_holds_nobody_up_and_is_told_the_last_view": CLIENT
-    + "local pump = C.pump C.pump = function(self) self._open = 0 pump(self) end",
+    + "require('workspaced.limits').coalesce_ms = 1"
+    " local pump = C.pump C.pump = function(self) self._open = 0 pump(self) end",
     "test_an_editor_quits_though_the_daemon_stands_still": CLIENT
     + "C.bye = function(self) vim.wait(60000, function() return self._open == 0 end) self:_close() end",
     "test_a_socket_that_accepts_and_never_answers_holds_up_nobody_else": CLIENT
     + "local greet = C._greet C._greet = function(self) greet(self) os.execute('sleep 9') end",
+    "test_a_daemon_is_found_among_two_hundred_records_of_daemons_that_are_gone": SCAN
+    + "D.scan = function(done) scan(function(records) done({ records[#records] }) end) end",
     "test_an_older_daemon_is_asked_nothing_that_it_does_not_know": (
         "local N = require('workspaced.snapshots') local params = N.params"
         " N.params = function(s, v, w) return params(s, v, w, { is_focused = true }) end"
@@ -123,6 +128,7 @@ FAULTS = {
     "test_a_note_that_both_show_stays_until_the_last_one_closes_it": SEES_NO_SPLITS,
     "test_the_one_that_leaves_takes_only_its_own": SEES_NO_SPLITS,
     "test_the_second_goes_and_the_first_is_right_when_the_user_comes_back": IS_NEVER_COME_BACK_TO,
+    "test_an_editor_that_knows_wins_over_a_view_that_is_inferred": BY_ACTIONS,
 }
 """For each situation."""
 
