@@ -1,7 +1,7 @@
 """What publishing costs the thread of an editor's window, while a daemon runs, stands still and is gone.
 
-Neovim's: neovim.py. That of extensions is measured in the publisher itself (clients/typescript/scripts/measure.js): all work on the thread from one event to
-the next, with 30 tabs, 5 pins and a selection that changes each time.
+Neovim's: neovim.py. That of extensions is measured in the publisher (clients/typescript/scripts/measure.js): all
+work on the thread from one event to the next, with 30 tabs, 5 pins and a selection that changes each time.
 """
 
 import json
