@@ -75,8 +75,9 @@ ON_REQUEST: Final[dict[str, Callable[[Place], Iterator[Figure]]]] = {
     "ide": editor_link.figures,
     "next": next_notes.guesses,
     "proxy": proxy.figures,
-    "publishers.neovim": neovim.figures,
     "publishers": publishers.figures,
+    "publishers.typescript": publishers.typescript,
+    "publishers.neovim": neovim.figures,
     "search": search.search,
     "vscode": vscode.figures,
 }

@@ -1,7 +1,7 @@
 """What publishing costs the thread of an editor's window, while a daemon runs, stands still and is gone.
 
-Measured in the publisher itself (clients/typescript/scripts/measure.js): all work on the thread from one event to
-the next, with 30 tabs, 5 pins and a selection that changes each time.
+Neovim's: neovim.py. That of extensions is measured in the publisher (clients/typescript/scripts/measure.js): all
+work on the thread from one event to the next, with 30 tabs, 5 pins and a selection that changes each time.
 """
 
 import json
@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO, Final
 
+from . import neovim
 from .daemon import Daemon, Place, daemon
 from .measure import Figure, at_most, median, percentile, progress
 
@@ -30,6 +31,12 @@ SITUATIONS: Final[dict[str, Callable[[int], None]]] = {
 
 
 def figures(at: Place) -> Iterator[Figure]:
+    """Those of every publisher."""
+    yield from neovim.figures(at)
+    yield from typescript(at)
+
+
+def typescript(at: Place) -> Iterator[Figure]:
     """One figure for each state of the daemon; none where Node or the packages cannot be had."""
     if (problem := _build()) is not None:
         progress(f"publishers.typescript: not measured: {problem}")
@@ -40,7 +47,7 @@ def figures(at: Place) -> Iterator[Figure]:
         vault.mkdir()
         with daemon(at, vault, name=name) as running:
             try:
-                spent, cpu = _measured(running, vault, events, happens)
+                spent, cpu, idle = _measured(running, vault, events, happens)
             finally:
                 if name == "stopped":
                     os.kill(running.pid, signal.SIGCONT)
@@ -55,6 +62,8 @@ def figures(at: Place) -> Iterator[Figure]:
                 "max_ms": max(spent),
                 "thread_cpu_p50_ms": median(cpu),
                 "thread_cpu_p99_ms": percentile(cpu, 0.99),
+                "idle_p50_ms": median(idle),
+                "idle_p99_ms": percentile(idle, 0.99),
                 "events": len(spent),
             },
         )
@@ -76,8 +85,8 @@ def _build() -> str | None:
 
 def _measured(
     running: Daemon, vault: Path, events: int, happens: Callable[[int], None]
-) -> tuple[list[float], list[float]]:
-    """The milliseconds of each event: on the thread, and what of it the processor worked (Linux)."""
+) -> tuple[list[float], list[float], list[float]]:
+    """The milliseconds of each event: on the thread, what of it the processor worked (Linux), and of none."""
     script = str(CLIENT / "scripts" / "measure.js")
     command = ["node", script, str(running.socket), str(vault), str(events)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as editor:
@@ -90,7 +99,7 @@ def _measured(
             measured = json.loads(_line(editor.stdout))
         finally:
             editor.kill()
-    return measured["spentMs"], measured["cpuMs"]
+    return measured["spentMs"], measured["cpuMs"], measured["idleMs"]
 
 
 def _line(output: IO[str]) -> str:

@@ -1,13 +1,12 @@
 /**
  * Measures what an event costs the thread of an editor that publishes: `node measure.js SOCKET VAULT EVENTS`.
  *
- * Every stretch of work on the thread between one event and the next counts, whatever runs it: the event itself, the
- * look, answers that come in, tries to connect; Node names each of them to async_hooks, whose own cost counts too.
- * `cpuMs` is the processor time of the thread meanwhile (Linux): on a machine with other work it tells what was ours. Prints `{"ready": true}` once connected and warm, waits for a line on its standard input, then prints
- * the milliseconds of each event.
+ * `spentMs` is the time for which the loop did not wait between one event and the next, whatever it ran: the event
+ * itself, the look, answers that came in, tries to connect. `cpuMs` is the processor time of the thread meanwhile
+ * (Linux): on a machine with other work it tells what was ours. `idleMs` is `spentMs` of nothing. Prints `{"ready": true}` once connected and warm, waits
+ * for a line on its standard input, then prints the milliseconds of each event.
  */
 
-import { createHook } from "node:async_hooks";
 import { once } from "node:events";
 import { existsSync, readFileSync } from "node:fs";
 import { createInterface } from "node:readline";
@@ -19,26 +18,13 @@ import { Publisher } from "../dist/publisher/index.js";
 const BETWEEN_MS = 60;
 /** Events before, as of an editor that was not started this second. */
 const WARM_EVENTS = 50;
+/** Events of nothing, afterwards: what the loop and the machine cost by themselves. */
+const IDLE_EVENTS = 100;
 const TABS = 30;
 const PINS = 5;
 const SELECTION_CHARS = 2_000;
 
 const [socket, vault, events] = process.argv.slice(2);
-let spentMs = 0;
-let depth = 0;
-let beganMs = 0;
-const hook = createHook({
-  init() {},
-  before() {
-    if (depth === 0) beganMs = performance.now();
-    depth += 1;
-  },
-  after() {
-    depth -= 1;
-    if (depth === 0) spentMs += performance.now() - beganMs;
-  },
-});
-
 const notes = Array.from({ length: TABS }, (_, number) => `${vault}/note-${number}.md`);
 let turn = 0;
 const look = () => ({
@@ -61,23 +47,24 @@ const publisher = new Publisher({
 });
 await connected.promise;
 await publisher.settled();
-hook.enable();
 await measured(WARM_EVENTS);
 process.stdout.write('{"ready":true}\n');
 await once(createInterface({ input: process.stdin }), "line");
 const measurements = await measured(Number(events));
-process.stdout.write(`${JSON.stringify(measurements)}\n`, () => process.exit(0));
+await publisher.stop();
+const idle = await measured(IDLE_EVENTS, () => {});
+process.stdout.write(`${JSON.stringify({ ...measurements, idleMs: idle.spentMs })}\n`, () => process.exit(0));
 
-async function measured(count) {
+async function measured(count, act = () => publisher.touch()) {
   const made = { spentMs: [], cpuMs: [] };
   for (let event = 0; event < count; event += 1) {
     turn += 1;
-    spentMs = 0;
+    const loop = performance.eventLoopUtilization();
     const before = threadCpuMs();
-    publisher.touch();
+    act();
     await sleep(BETWEEN_MS);
     made.cpuMs.push(threadCpuMs() - before);
-    made.spentMs.push(spentMs);
+    made.spentMs.push(performance.eventLoopUtilization(loop).active);
   }
   return made;
 }
