@@ -94,7 +94,7 @@ def _figure(daemon_is: str, parts: list[dict[str, Any]]) -> Figure:
     turns = [each / 1_000 for part in parts for each in part["turns"]] or [0.0]
     events = sum(part["events"] for part in parts)
     # Each turn is charged to one event: the events of one look share its turns.
-    each_event = sorted(turns) + [0.0] * max(0, events - len(turns))
+    each_event = turns + [0.0] * max(0, events - len(turns))
     fields = {
         "turn_p50": percentile(turns, 0.5),
         "turn_p99": percentile(turns, 0.99),
@@ -104,5 +104,5 @@ def _figure(daemon_is: str, parts: list[dict[str, Any]]) -> Figure:
         "ms_per_event": sum(turns) / max(1, events),
     }
     return Figure(
-        f"vscode.event_p99.daemon_{daemon_is}", percentile(turns, 0.99), "ms", at_most(GOAL_MS), fields=fields
+        f"vscode.event_p99.daemon_{daemon_is}", percentile(each_event, 0.99), "ms", at_most(GOAL_MS), fields=fields
     )
