@@ -6,8 +6,6 @@
  * that is stopped costs one small write, and memory for one view.
  */
 
-import { isDeepStrictEqual } from "node:util";
-
 import type { Pause, Selection } from "../api.js";
 import { Client } from "../client.js";
 import { WorkspacedError } from "../errors.js";
@@ -15,6 +13,7 @@ import type { Action } from "../types.generated.js";
 import type { ActionKind, Taker } from "./actions.js";
 import type { DaemonStatus, Outcome } from "./api.js";
 import { BATCH_ACTIONS_MAX } from "./limits.js";
+import { isSame } from "./same.js";
 import { type DaemonView, emptyView, type Place, type VaultView } from "./sight.js";
 
 interface SelectedNote extends Selection {
@@ -165,7 +164,7 @@ export class Daemon implements Taker {
     const isEmpty = view.active === null && view.tabs.length === 0 && view.pins.length === 0;
     if (isEmpty && !published.has(root)) return;
     const isAgain = again || !this.#shown.has(id);
-    if (!isAgain && isDeepStrictEqual(this.#shown.get(id), view)) return;
+    if (!isAgain && isSame(this.#shown.get(id), view)) return;
     this.#shown.set(id, view);
     published.add(root);
     const { active, pins, tabs, focused, selection } = view;
@@ -188,7 +187,7 @@ export class Daemon implements Taker {
     } else {
       this.#selected = undefined;
     }
-    if (isDeepStrictEqual(before, this.#selected)) return;
+    if (isSame(before, this.#selected)) return;
     if (this.#selected !== undefined) {
       this.#publishSelection(this.#selected);
     } else if (before !== undefined && before.vault === vault && before.note === active) {

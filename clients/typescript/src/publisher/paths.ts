@@ -107,18 +107,23 @@ export function isAtOrBelow(path: string, folder: string): boolean {
 export function noteIn(path: string, root: string): string | undefined {
   if (path === root || !isAtOrBelow(path, root)) return undefined;
   const note = path.slice(root.replace(/\/+$/, "").length + 1);
-  const names = note.split("/");
-  const isNote =
-    /\.md$/i.test(note) &&
-    isText(note) &&
-    [...note].length <= NOTE_CHARS_MAX &&
-    names.every((name) => name !== "" && !name.startsWith(".") && Buffer.byteLength(name) <= NAME_BYTES_MAX);
+  const isNote = /\.md$/i.test(note) && !HIDDEN.test(note) && !NO_TEXT.test(note) && isShort(note);
   return isNote ? note : undefined;
 }
 
-/** Whether a name came out of UTF-8 whole: Node puts U+FFFD for each byte that is none. */
-function isText(name: string): boolean {
-  return !name.includes("\uFFFD") && !/\p{Surrogate}/u.test(name);
+/** A name that is empty or begins with a dot. */
+const HIDDEN = /(?:^|\/)[./]/;
+/** What did not come out of UTF-8 whole: Node puts U+FFFD for each byte that is none. */
+const NO_TEXT = /[\uFFFD\p{Surrogate}]/u;
+
+/** Most notes are short by any measure: only others are counted. */
+function isShort(note: string): boolean {
+  const isLong = note.length > NAME_BYTES_MAX / 3;
+  return !isLong || ([...note].length <= NOTE_CHARS_MAX && note.split("/").every(isShortName));
+}
+
+function isShortName(name: string): boolean {
+  return Buffer.byteLength(name) <= NAME_BYTES_MAX;
 }
 
 /** Of `places` the one nearest above a real path in which it is a note, and that note. */

@@ -7,8 +7,6 @@
  * and nothing throws into the editor.
  */
 
-import { isDeepStrictEqual } from "node:util";
-
 import type { Client } from "../client.js";
 import { Actions } from "./actions.js";
 import type { EditorView, Outcome, PublisherOptions, PublisherStatus } from "./api.js";
@@ -17,6 +15,7 @@ import { secondsOf } from "./duration.js";
 import { Finder } from "./finder.js";
 import { COALESCE_MS, PATHS_WAIT_MS, PATIENCE_MS, STABLE_MS } from "./limits.js";
 import { isAtOrBelow, nearest, RealPaths } from "./paths.js";
+import { isSame } from "./same.js";
 import { RestingSelection } from "./selection.js";
 import { located, type Located, type Place, Sight } from "./sight.js";
 
@@ -264,7 +263,7 @@ export class Publisher {
       if (this.#isStopped) return;
       if (!this.#isBusy) for (const resolve of this.#waiters.splice(0)) resolve();
       const status = this.status();
-      if (isDeepStrictEqual(status, this.#told)) return;
+      if (isSame(status, this.#told)) return;
       this.#told = status;
       try {
         this.#options.onChange?.(status);

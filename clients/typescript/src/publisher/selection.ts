@@ -1,9 +1,8 @@
 /** A selection that still moves is told to nobody: the one before it holds until the new one rests. */
 
-import { isDeepStrictEqual } from "node:util";
-
 import type { EditorView } from "./api.js";
 import { SELECTION_CHARS_MAX, SELECTION_SETTLE_MS } from "./limits.js";
+import { isSame } from "./same.js";
 
 type Selection = EditorView["selection"];
 
@@ -22,7 +21,7 @@ export class RestingSelection {
   of({ active, selection }: EditorView): Selection {
     const now = selection === null || selection.path !== active ? null : withinBounds(selection);
     if (now === null || this.#rests?.path !== now.path) this.#rests = null;
-    if (!isDeepStrictEqual(now, this.#seen)) {
+    if (!isSame(now, this.#seen)) {
       this.#seen = now;
       this.stop();
       if (now !== null) this.#timer = setTimeout(() => this.#rest(), SELECTION_SETTLE_MS);
