@@ -104,5 +104,9 @@ def _figure(daemon_is: str, parts: list[dict[str, Any]]) -> Figure:
         "ms_per_event": sum(turns) / max(1, events),
     }
     return Figure(
-        f"vscode.event_p99.daemon_{daemon_is}", percentile(each_event, 0.99), "ms", at_most(GOAL_MS), fields=fields
+        f"publishers.vscode.{daemon_is}.p99",
+        percentile(each_event, 0.99),
+        "ms on the thread",
+        at_most(GOAL_MS),
+        fields=fields,
     )
