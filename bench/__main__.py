@@ -79,7 +79,7 @@ ON_REQUEST: Final[dict[str, Callable[[Place], Iterator[Figure]]]] = {
     "publishers.typescript": publishers.typescript,
     "publishers.neovim": neovim.figures,
     "search": search.search,
-    "vscode": vscode.figures,
+    "publishers.vscode": vscode.figures,
 }
 """The same, for what needs package registries or minutes: measured only when asked for by its name."""
 

@@ -1,8 +1,8 @@
 """VS Code: for how long the extension holds the thread that all extensions share.
 
 A profile of a real extension host (tests/support/vscode_host.py) every 100 us, while notes are opened and text is
-selected. A turn is a stretch of samples in which our code is on the stack, with all that it calls. An event whose
-turn is shorter than 100 us is rarely seen, so the percentiles are those of the turns that cost something.
+selected. A turn is a stretch of samples in which our code is on the stack, with all that it calls. It is measured
+by the clock: on a busy machine a turn holds what others ran meanwhile, too.
 """
 
 import os
@@ -16,7 +16,9 @@ from .daemon import Place, daemon
 from .measure import Figure, at_most, percentile, progress
 
 GOAL_MS: Final = 2.0
-ROUNDS: Final = 100
+PARTS: Final = 10
+ROUNDS: Final = 10
+"""Of a part: a note is opened, and text selected in it three times."""
 NOTES: Final = 20
 MEASURE: Final = """
 const [rounds, ...paths] = args;
@@ -70,15 +72,14 @@ def figures(at: Place) -> Iterator[Figure]:
     vault.mkdir()
     for number in range(NOTES):
         (vault / f"n{number}.md").write_text("# A note\n\nwith\nsome\nlines\n")
-    rounds = 10 if at.sizes.quick else ROUNDS
+    paths = [str(path) for path in sorted(vault.iterdir())]
 
-    def measured(window: Window) -> dict[str, Any]:
-        found: dict[str, Any] = window.do(MEASURE, rounds, *(str(path) for path in sorted(vault.iterdir())))
-        return found
+    def measured(window: Window, parts: int = 1 if at.sizes.quick else PARTS) -> list[dict[str, Any]]:
+        return [window.do(MEASURE, ROUNDS, *paths) for _ in range(parts)]
 
     with daemon(at, vault, name="vscode") as running:
         window = Window([vault], {"HOME": str(at.root), "WORKSPACED_SOCKET": str(running.socket)})
-        measured(window)  # so that what is measured is compiled
+        measured(window, 1)  # so that what is measured is compiled
         yield _figure("running", measured(window))
         os.kill(running.pid, signal.SIGSTOP)
         try:
@@ -89,15 +90,23 @@ def figures(at: Place) -> Iterator[Figure]:
     window.kill()
 
 
-def _figure(daemon_is: str, found: dict[str, Any]) -> Figure:
-    turns = [each / 1_000 for each in found["turns"]] or [0.0]
+def _figure(daemon_is: str, parts: list[dict[str, Any]]) -> Figure:
+    turns = [each / 1_000 for part in parts for each in part["turns"]] or [0.0]
+    events = sum(part["events"] for part in parts)
+    # Each turn is charged to one event: the events of one look share its turns.
+    each_event = turns + [0.0] * max(0, events - len(turns))
     fields = {
-        "p50": percentile(turns, 0.5),
+        "turn_p50": percentile(turns, 0.5),
+        "turn_p99": percentile(turns, 0.99),
         "max": max(turns),
         "turns": len(turns),
-        "events": found["events"],
-        "ms_per_event": sum(turns) / max(1, found["events"]),
+        "events": events,
+        "ms_per_event": sum(turns) / max(1, events),
     }
     return Figure(
-        f"vscode.turn_p99.daemon_{daemon_is}", percentile(turns, 0.99), "ms", at_most(GOAL_MS), fields=fields
+        f"publishers.vscode.{daemon_is}.p99",
+        percentile(each_event, 0.99),
+        "ms on the thread",
+        at_most(GOAL_MS),
+        fields=fields,
     )

@@ -10,7 +10,7 @@ from typing import Final
 
 from PIL import Image
 from support.daemon import Factory
-from support.publishers.vscode import OPEN, PIN, SELECT, SETTLED
+from support.publishers.vscode import OPEN, PIN_TAB, SELECT, SETTLED
 from support.vscode_host import Window
 
 ROOT: Final = Path(__file__).parents[2]
@@ -29,7 +29,7 @@ def take(window: Window, notes: Path) -> bytes:
     """A PNG of three notes (one pinned, one selected) beside the page of what is told."""
     pinned, active, *_ = sorted(notes.rglob("*.md"))
     window.do(OPEN, str(pinned), {"preview": False})
-    window.do(PIN, str(pinned))
+    window.do(PIN_TAB, str(pinned))
     window.do(OPEN, str(active), {"preview": False})
     window.do(SELECT, str(active), 1, 3)
     window.do(SETTLED)

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from support.daemon import NOTES, Daemon, Factory, write_vault
 from support.publishers.desk import Desk, Shown, shown
-from support.publishers.vscode import BURST, CLOSE, OPEN, SELECT, SETTLED, VSCode
+from support.publishers.vscode import BURST, CLOSE, OPEN, PIN_TAB, RENAME, SELECT, SETTLED, VSCode
 from support.vscode_host import EXTENSION, MISSING, Window, installed, packed_extension, run
 
 from workspaced import __version__
@@ -138,7 +138,7 @@ def sit(daemon: Factory) -> Iterator[Callable[..., Sitting]]:
             desk = stack.enter_context(Desk(running, VSCode))
             env = {**running.env, "HOME": str(running.env["HOME"])}
             window = Window(folders or [running.vault], env, options.get("settings"))
-            stack.callback(window.kill)
+            stack.callback(lambda: None if window.is_closed else window.kill())
             return Sitting(desk, window)
 
         yield make
@@ -146,19 +146,26 @@ def sit(daemon: Factory) -> Iterator[Callable[..., Sitting]]:
 
 @in_vscode
 @pytest.mark.thorough
-def test_tabs_behind_others_are_not_told_but_for_previews_and_pins(sit: Callable[..., Sitting]) -> None:
+def test_tabs_behind_others_are_not_told_but_for_previews_and_pins_until_the_window_ends(
+    sit: Callable[..., Sitting],
+) -> None:
     here = sit()
     vault = here.desk.vault
     here.open(vault / "a.md")
     here.open(vault / "b.md", preview=True)
     here.open(vault / "c.md")
     assert here.settled() == ("c.md", ["b.md", "c.md"], [])
-    here.window.do(OPEN + RUN.replace("...args", '"workbench.action.pinEditor"'), str(vault / "a.md"), {})
+    here.window.do(PIN_TAB, str(vault / "a.md"))
     here.open(vault / "c.md")
     assert here.settled() == ("c.md", ["b.md", "c.md"], ["a.md"])
     here.open(vault / "work" / "plan.md", **TO_SIDE)
     assert here.settled() == ("work/plan.md", ["b.md", "c.md", "work/plan.md"], ["a.md"])
     assert {tab["source"] for tab in here.desk.state()["temporaryTabs"]} == {"navigation"}
+    here.window.do(RENAME, str(vault / "a.md"), str(vault / "new.md"))
+    here.desk.until(lambda state: shown(state).pins == ["new.md"])
+    here.window.close()
+    here.desk.until(lambda state: shown(state) == (None, [], []))
+    assert here.desk.events("note_renamed")[-1]["data"] == {"from": "a.md", "to": "new.md"}
 
 
 @in_vscode

@@ -1,6 +1,7 @@
 """Debian's Chromium without a screen, driven over its own protocol (CDP) through pipes."""
 
 import base64
+import fcntl
 import json
 import os
 import select
@@ -69,9 +70,9 @@ class Browser:
 
     def __init__(self, profile: Path) -> None:
         assert CHROMIUM is not None
-        to_child, self._to = os.pipe()
-        self._from, from_child = os.pipe()
-        # Chromium reads descriptor 3 and writes descriptor 4; no other shell than bash moves them from above 9.
+        to_child, self._to = (_above_9(each) for each in os.pipe())
+        self._from, from_child = (_above_9(each) for each in os.pipe())
+        # Chromium reads descriptor 3 and writes descriptor 4; no shell but bash moves them from above 9.
         move = f'exec "$@" 3<&{to_child} 4>&{from_child} {to_child}<&- {from_child}>&-'
         self._process = subprocess.Popen(
             ["bash", "-c", move, "bash", CHROMIUM, *FLAGS, f"--user-data-dir={profile}", "about:blank"],
@@ -122,3 +123,10 @@ class Browser:
         self._process.wait(ANSWER_S)
         os.close(self._to)
         os.close(self._from)
+
+
+def _above_9(descriptor: int) -> int:
+    """The same descriptor by a number that is none of those Chromium uses."""
+    moved = fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, 10)
+    os.close(descriptor)
+    return moved

@@ -191,6 +191,7 @@ class Window:
         self, folders: Sequence[Path], env: Mapping[str, str], settings: Mapping[str, Any] | None = None
     ) -> None:
         self._server = server()
+        self.is_closed = False
         folder = self._server.window_folder()
         listening = socket.socket(socket.AF_UNIX)
         listening.bind(str(folder / "s"))
@@ -246,6 +247,7 @@ class Window:
         self._disconnect()
 
     def _disconnect(self) -> None:
+        self.is_closed = True
         self._lines.close()
         self._connection.close()
 

@@ -1,6 +1,6 @@
 /** What is told, in words: the status bar, its hover, and the page of "Show What Is Told". Pure. */
 
-import type { DaemonStatus, PublisherStatus } from "workspaced-client/publisher";
+import type { DaemonStatus, PublisherStatus, VaultStatus } from "workspaced-client/publisher";
 
 export type Condition = "connected" | "paused" | "not found";
 
@@ -45,6 +45,7 @@ export function toldOf(status: PublisherStatus): string {
     for (const vault of daemon.vaults) {
       lines.push("", `### ${vault.path}`, "");
       lines.push(`- active note: ${vault.active ?? "none"}`);
+      lines.push(`- selection: ${selectionOf(vault)}`);
       lines.push(`- tabs: ${vault.tabs.join(", ") || "none"}`);
       lines.push(`- pins of this window: ${vault.pins.join(", ") || "none"}`);
     }
@@ -57,6 +58,13 @@ export function toldOf(status: PublisherStatus): string {
   if (status.waiting > 0) lines.push(`${status.waiting} pins, renames or deletions wait for a daemon.`, "");
   if (status.problem !== undefined) lines.push(`Problem: ${status.problem}`, "");
   return lines.join("\n");
+}
+
+function selectionOf({ selection }: VaultStatus): string {
+  if (selection === null) return "none";
+  const { startLine, endLine, text } = selection;
+  const lines = startLine === endLine ? `line ${startLine}` : `lines ${startLine} to ${endLine}`;
+  return `${lines}, ${text === undefined ? "without" : "with"} its text`;
 }
 
 function absence({ daemons, unserved }: PublisherStatus): string {

@@ -64,6 +64,14 @@ test("a name with backticks does not end its code in the hover", () => {
   assert.ok(hoverOf(status({ daemons: [daemon({ vaults })] }), nobody).includes("`a'[x](command:y)'.md`"));
 });
 
+test("of a selection the lines are written down, and whether its text is told", () => {
+  const told = (selection: VaultStatus["selection"]): string =>
+    toldOf(status({ daemons: [daemon({ vaults: [vault({ selection })] })] }));
+  assert.match(told({ startLine: 2, endLine: 5, text: "x" }), /selection: lines 2 to 5, with its text/);
+  assert.match(told({ startLine: 2, endLine: 2 }), /selection: line 2, without its text/);
+  assert.match(told(null), /selection: none/);
+});
+
 test("what is told is written down whole", () => {
   const text = toldOf(status({ unserved: ["/elsewhere/b.md"], waiting: 2, problem: "look failed" }));
   for (const part of ["9.9.9", "Plan.md, Idea.md", "Home.md", "/elsewhere/b.md", "2 pins, renames", "look failed"]) {

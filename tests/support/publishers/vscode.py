@@ -42,18 +42,13 @@ await vscode.commands.executeCommand("vscode.open", vscode.Uri.file(path), { vie
 await until(() => front() === path);
 """
 )
-PIN = (
+PIN = GO_TO + 'await vscode.commands.executeCommand("workspaced.pin");'
+UNPIN = GO_TO + 'await vscode.commands.executeCommand("workspaced.unpin");'
+PIN_TAB = (
     GO_TO
     + """
 await vscode.commands.executeCommand("workbench.action.pinEditor");
 await until(() => tabsOf(path)[0].isPinned);
-"""
-)
-UNPIN = (
-    GO_TO
-    + """
-await vscode.commands.executeCommand("workbench.action.unpinEditor");
-await until(() => !tabsOf(path)[0].isPinned);
 """
 )
 SELECT = (
