@@ -15,6 +15,7 @@ from . import (
     context,
     definitions,
     hooks,
+    language_server,
     mcp_calls,
     neovim,
     peers,
@@ -71,6 +72,7 @@ ON_REQUEST: Final[dict[str, Callable[[Place], Iterator[Figure]]]] = {
     "hooks": hooks.figures,
     "next": next_notes.guesses,
     "proxy": proxy.figures,
+    "publishers.lsp": language_server.figures,
     "publishers.neovim": neovim.figures,
     "search": search.search,
 }

@@ -134,8 +134,8 @@ class LanguageClient:
     # -- what editors do --
 
     def open(self, path: Path | str, text: str | None = None) -> str:
-        """Opens a file, with its own text unless another one is given; returns its URI."""
-        uri = str(path) if "://" in str(path) else uri_of(path)
+        """Opens a file, or what has this URI, with its own text unless another one is given; returns the URI."""
+        uri = path if isinstance(path, str) else uri_of(path)
         if text is None:
             text = Path(path).read_text()
         self._versions[uri] = 1
