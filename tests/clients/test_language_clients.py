@@ -44,7 +44,7 @@ answer.completion = ask(client, "textDocument/completion", params)
 params.newName = "Start"
 params.position = { line = 0, character = 0 }
 vim.lsp.util.apply_workspace_edit(ask(client, "textDocument/rename", params), client.offset_encoding)
-ask(client, "workspace/executeCommand", { command = "workspaced.status", arguments = { true } })
+ask(client, "workspace/executeCommand", { command = "workspaced.settled" })
 answer.name = vim.fn.expand("%:t")
 vim.fn.writefile({ vim.json.encode(answer) }, vim.env.ANSWER)
 vim.cmd("qall!")
@@ -72,7 +72,7 @@ EGLOT = """
                                                '(:context (:includeDeclaration t)))))) answer)
   (push (cons 'rename (jsonrpc-request server :textDocument/rename
                                        (append (eglot--TextDocumentPositionParams) '(:newName "Later")))) answer)
-  (eglot-execute-command server 'workspaced.status [t])
+  (eglot-execute-command server 'workspaced.settled [])
   (with-temp-file (getenv "ANSWER") (insert (json-encode answer)))
   (eglot-shutdown server))
 """

@@ -94,7 +94,7 @@ class LanguageClient:
             if self.process.poll() is None:
                 self.quit()
         finally:
-            self._close()
+            self.kill()
 
     # -- messages --
 
@@ -134,8 +134,8 @@ class LanguageClient:
     # -- what editors do --
 
     def open(self, path: Path | str, text: str | None = None) -> str:
-        """Opens a file, with its own text unless another one is given; returns its URI."""
-        uri = str(path) if "://" in str(path) else uri_of(path)
+        """Opens a file, or what has this URI, with its own text unless another one is given; returns the URI."""
+        uri = path if isinstance(path, str) else uri_of(path)
         if text is None:
             text = Path(path).read_text()
         self._versions[uri] = 1
@@ -183,7 +183,7 @@ class LanguageClient:
 
     def settled(self) -> dict[str, Any]:
         """What is told to whom, once all is told."""
-        status: dict[str, Any] = self.run("workspaced.status", True)
+        status: dict[str, Any] = self.run("workspaced.settled")
         return status
 
     def quit(self) -> None:
@@ -191,6 +191,7 @@ class LanguageClient:
         self.ask("shutdown")
         self.tell("exit", None)
         assert self.process.wait(ANSWER_S) == 0, self._complaints()
+        self._close()
 
     def kill(self) -> None:
         """Ends the server as a crash does."""
@@ -235,10 +236,7 @@ class LanguageClient:
         return next((each for each in self.said if each["method"] == method), None)
 
     def _close(self) -> None:
-        """Ends a process that still runs, and closes its pipes."""
-        if self.process.poll() is None:
-            self.process.kill()
-            self.process.wait(ANSWER_S)
+        """Closes the pipes of a process that has ended."""
         self._reader.join(ANSWER_S)
         for pipe in (self.process.stdin, self.process.stdout, self.process.stderr):
             assert pipe is not None

@@ -242,6 +242,8 @@ LSP_DOCUMENT_BYTES_MAX: Final = 16 * 1024 * 1024
 LSP_TABS_MAX: Final = 10
 LSP_WAITING_MAX: Final = 1_000
 """Pins and renames that wait for a daemon, and notes of one renamed folder."""
+LSP_USED_MAX: Final = 50
+"""Documents that are remembered for having been worked in."""
 LSP_NAMES_MAX: Final = 30
 LSP_LINKS_MAX: Final = 1_000
 LSP_HOVER_CHARS: Final = 800

@@ -170,7 +170,7 @@ def test_a_pause_leaves_nothing_of_it_and_its_end_tells_the_present(desk: Desks)
     editor.resume()
     editor.settled()
     assert here.shown().active == "c.md"
-    assert "b.md" not in [event["data"].get("note") for event in here.events()]
+    assert "b.md" not in [event["data"]["note"] for event in here.events("active_note_set")]
 
 
 PRIVATE = {"a.md": "# A\n", "secret.md": "---\nworkspaced: private\n---\nwhat nobody may see\n"}

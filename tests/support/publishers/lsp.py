@@ -1,7 +1,7 @@
 """The language server as the situations of publishers drive it: a plain editor that speaks the protocol.
 
-The editor shows one file in each pane and keeps no hidden ones, so what it replaces is closed. The protocol has no
-focus, and says nothing of which open documents are shown.
+The editor keeps every file open that it ever showed, as most do that speak the protocol, which says nothing of
+which ones are shown: all are tabs. It has no focus either.
 """
 
 from collections.abc import Sequence
@@ -17,13 +17,14 @@ from support.publishers.protocol import ABILITIES
 class LanguageServer:
     """Implements `PublishingEditor`: `workspaced lsp` with an editor that does what the protocol asks of one."""
 
-    can: ClassVar[frozenset[str]] = ABILITIES - {"focus", "tabs"}
+    can: ClassVar[frozenset[str]] = ABILITIES - {"focus"}
     lasting: ClassVar[str] = "lsp"
     missing: ClassVar[str | None] = None if find_spec("pygls") else "pygls is not installed (workspaced[lsp])"
 
     def __init__(self, home: Path, cwd: Path, env: dict[str, str], vault: Path) -> None:
         self._client = LanguageClient({**env, "HOME": str(home)}, vault)
-        self._panes: list[Path] = []
+        self._open: list[Path] = []
+        """The one that is worked in comes last."""
 
     def __enter__(self) -> Self:
         return self
@@ -31,22 +32,23 @@ class LanguageServer:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._client.process.poll() is None:
-            self._client.kill()
+        self._client.kill()
 
     def open(self, path: Path) -> None:
-        before = self._panes.pop() if self._panes else None
-        self._close(before, path)
-        self._show(path)
+        if path in self._open:
+            self._work_in(path)
+        else:
+            self._client.open(path, path.read_bytes().decode(errors="replace"))
+            self._open.append(path)
 
     def split(self, path: Path) -> None:
-        self._show(path)
+        self.open(path)
 
     def close(self, path: Path) -> None:
-        self._panes = [pane for pane in self._panes if pane != path]
+        self._open.remove(path)
         self._client.close(uri_of(path))
-        if self._panes:
-            self._work_in(self._panes[-1])
+        if self._open:
+            self._work_in(self._open[-1])
 
     def pin(self, path: Path) -> None:
         self._work_in(path)
@@ -65,8 +67,8 @@ class LanguageServer:
         files = [{"oldUri": uri_of(old), "newUri": uri_of(new)}]
         self._client.tell("workspace/didRenameFiles", {"files": files})
         self._client.close(uri_of(old))
-        self._panes.remove(old)
-        self._show(new)
+        self._open.remove(old)
+        self.open(new)
 
     def focus(self) -> None:
         raise NotImplementedError("the protocol has no focus")
@@ -98,18 +100,8 @@ class LanguageServer:
     def quit(self) -> None:
         self._client.quit()
 
-    def _show(self, path: Path) -> None:
-        if path in self._panes:
-            self._panes.remove(path)
-            self._work_in(path)
-        else:
-            self._client.open(path, path.read_bytes().decode(errors="replace") if path.exists() else "")
-        self._panes.append(path)
-
-    def _close(self, path: Path | None, other: Path) -> None:
-        if path is not None and path not in (other, *self._panes):
-            self._client.close(uri_of(path))
-
     def _work_in(self, path: Path) -> None:
         """What an editor asks of its own accord about the document that its user works in."""
+        self._open.remove(path)
+        self._open.append(path)
         self._client.of("documentSymbol", uri_of(path))

@@ -17,6 +17,7 @@ UNPIN: Final = "workspaced.unpin"
 PAUSE: Final = "workspaced.pause"
 RESUME: Final = "workspaced.resume"
 STATUS: Final = "workspaced.status"
+SETTLED: Final = "workspaced.settled"
 _PATIENCE_S: Final = 10.0
 
 
@@ -44,12 +45,11 @@ async def resume(session: Session) -> str:
     return await _tell_all(session, "Resumed", lambda daemon: daemon.client.resume())
 
 
-async def status(session: Session, *, settled: bool) -> dict[str, Any]:
-    """What is told to whom. `settled`: once all is told, within _PATIENCE_S."""
-    if settled:
-        with anyio.move_on_after(_PATIENCE_S):
-            while not session.is_settled:  # noqa: ASYNC110 (what settles is spread over tasks and connections)
-                await anyio.sleep(0.01)
+async def settled(session: Session) -> dict[str, Any]:
+    """What is told to whom, once all is told; within _PATIENCE_S."""
+    with anyio.move_on_after(_PATIENCE_S):
+        while not session.is_settled:  # noqa: ASYNC110 (what settles is spread over tasks and connections)
+            await anyio.sleep(0.01)
     return session.status()
 
 

@@ -35,8 +35,14 @@ class Daemon:
         problem: why the daemon does not take what it is told; None: it does.
     """
 
-    def __init__(self, client: Client, on_ready: Callable[[], None]) -> None:
-        """`on_ready` is called whenever the daemon greeted, also after it was started again."""
+    def __init__(self, client: Client, owed: set[str], on_ready: Callable[[], None]) -> None:
+        """
+        Args:
+            owed: the folders of vaults that an earlier connection showed something of: what is not shown any more
+                is to be taken back. Kept up to date.
+            on_ready: called whenever the daemon greeted.
+        """
+        self._owed = owed
         self.client = client
         self.vaults: list[tuple[str, str]] = []
         self.problem: str | None = None
@@ -56,7 +62,14 @@ class Daemon:
     @property
     def is_told(self) -> bool:
         """Whether the daemon has taken all that it is to be told."""
-        return all(self.told.get(vault, Shown()) == view for vault, view in self._views.items())
+        return not any(self._differs(vault, view) for vault, view in self._views.items())
+
+    def _differs(self, vault: str, view: Shown) -> bool:
+        """Whether the daemon does not know the view. Of a vault of which nothing was shown it knows that."""
+        told = self.told.get(vault)
+        if told is None:
+            return not view.is_empty or dict(self.vaults).get(vault) in self._owed
+        return told != view
 
     def can(self, capability: str) -> bool:
         return capability in self.client.server.get("capabilities", ())
@@ -120,7 +133,7 @@ class Daemon:
         """Sends what the daemon does not know yet."""
         try:
             for vault, view in list(self._views.items()):
-                if self.told.get(vault, Shown()) != view:
+                if self._differs(vault, view):
                     await self._tell_one(vault, view)
             self.problem = None
         except WorkspacedError as error:
@@ -136,6 +149,9 @@ class Daemon:
         if view.selection is not None and not knows_focus:
             await self.act("selection_changed", {"note": view.active, **(lines(view.selection) or {})}, vault)
         self.told[vault] = view
+        self._owed.discard(dict(self.vaults)[vault])
+        if not view.is_empty:
+            self._owed.add(dict(self.vaults)[vault])
 
     async def _follow(self) -> None:
         """Shows everything again whenever another editor's view opens or closes: another may count now."""
@@ -143,8 +159,15 @@ class Daemon:
             async with self.client.subscribe(types=_VIEWS) as notices:
                 async for notice in notices:
                     events = notice.params.get("events", ())
-                    if not events or any(each.get("source") != SOURCE for each in events):
+                    if not events or any(map(_is_of_one_that_knows, events)):
                         self.forget()
+
+
+def _is_of_one_that_knows(event: Mapping[str, Any]) -> bool:
+    """Whether a view came or went that counts more than an inferred one."""
+    if event["type"] == "view_opened":
+        return bool(event["data"].get("confidence") != "inferred")
+    return bool(event.get("source") != SOURCE)
 
 
 def _replaced(task: asyncio.Task[None] | None, coroutine: Any) -> asyncio.Task[None] | None:

@@ -45,6 +45,8 @@ class Daemons:
         self._on_change = on_change
         self._connections: dict[str, asyncio.Task[None]] = {}
         self._ready: dict[str, Daemon] = {}
+        self._owed: dict[str, set[str]] = {}
+        """By socket: the folders of vaults that show something of ours."""
         self._sought = asyncio.Event()
         self._moved = asyncio.Condition()
         self._is_looking = False
@@ -99,14 +101,16 @@ class Daemons:
             await self._look()
             self._is_looking = False
             await self._tell_moved()
-            is_done = all(self.place(path) is not None for path in self._wanted())
-            rest_s = math.inf if is_done and self._ready else pause_s
+            is_done = all(self.place(path) is not None for path in self._wanted()) and not self._owing()
+            rest_s = math.inf if is_done else pause_s
             pause_s = min(2 * pause_s, LSP_RETRY_MAX_S)
             with anyio.move_on_after(rest_s):
                 await self._sought.wait()
                 pause_s = LSP_RETRY_FIRST_S
 
     async def _look(self) -> None:
+        for socket in self._owing():
+            self._connect(socket)
         unserved = [path for path in self._wanted() if self.place(path) is None]
         if not unserved:
             return
@@ -119,6 +123,10 @@ class Daemons:
             if record is not None:
                 self._connect(record.socket)
 
+    def _owing(self) -> list[str]:
+        """The sockets of daemons that show something of ours, and are not connected."""
+        return [socket for socket, vaults in self._owed.items() if vaults and socket not in self._ready]
+
     def _connect(self, socket: str) -> None:
         if socket not in self._connections:
             self._connections[socket] = asyncio.create_task(self._keep(socket))
@@ -127,7 +135,8 @@ class Daemons:
         """One connection from its beginning to its loss."""
         try:
             async with Client.open(Path(socket), name=NAME, timeout_s=LSP_CONNECT_S) as client:
-                daemon = Daemon(client, lambda: self._greeted(socket, daemon))
+                owed = self._owed.setdefault(socket, set())
+                daemon = Daemon(client, owed, lambda: self._greeted(socket, daemon))
                 await daemon.attend()
         except WorkspacedError as error:
             logger.info("%s: %s", socket, error.message)

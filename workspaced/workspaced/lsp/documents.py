@@ -30,6 +30,7 @@ class Document:
         self.path = path
         self.real: str | None = None
         """Where the file really lies, once that is known."""
+        self.is_closed = False
         self.text: str | None = None
         """None: too long to be read."""
         self._encoding = encoding

@@ -9,10 +9,10 @@ import re
 from typing import Final
 from urllib.parse import quote
 
-from workspaced_tools.notes.name_keys import stem, without_ending
+from workspaced_tools.notes.name_keys import without_ending
 
 _NOT_IN_NAMES: Final = re.compile(r"[\x00-\x1f\x7f\\:*?\"<>#^|\[\]]")
-_DESTINATION: Final = re.compile(r"\]\((?P<open><)?(?P<path>[^\s()<>#?]*|(?<=<)[^<>#?\n]*)")
+_DESTINATION: Final = re.compile(r"\]\((?:<(?P<open>[^<>#?\n]*)|(?P<plain>[^\s()<>#?]*))")
 _SAFE: Final = "/~!$&'*+,;=@"
 
 
@@ -52,7 +52,7 @@ def _wikilink(raw: str, target: str, source: str, note: str, *, bare: bool) -> s
     elif "/" in target or not bare:
         name = note
     else:
-        name = stem(note)
+        name = note.rpartition("/")[2]
     if target[-3:].lower() != ".md":
         name = without_ending(name)
     if target.startswith("/"):
@@ -62,14 +62,15 @@ def _wikilink(raw: str, target: str, source: str, note: str, *, bare: bool) -> s
 
 def _path_link(raw: str, target: str, source: str, note: str) -> str | None:
     every = list(_DESTINATION.finditer(raw))
-    if not every or not every[-1]["path"]:
+    if not every or every[-1][0].endswith(("(", "<")):
         return None
     found = every[-1]  # an image within the link's text has one too
+    group = "plain" if found["open"] is None else "open"
     path = f"/{note}" if target.startswith("/") else _relative(source, note)
     if target[-3:].lower() != ".md":
         path = without_ending(path)
-    written = path if found["open"] else quote(path, safe=_SAFE)
-    return raw[: found.start("path")] + written + raw[found.end("path") :]
+    written = quote(path, safe=_SAFE) if group == "plain" else path
+    return raw[: found.start(group)] + written + raw[found.end(group) :]
 
 
 def _relative(source: str, note: str) -> str:

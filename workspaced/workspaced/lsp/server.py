@@ -288,8 +288,12 @@ def _register_commands(server: Server) -> None:
         server.say(await commands.resume(session))
 
     @server.command(commands.STATUS)
-    async def status(settled: bool = False) -> dict[str, Any]:
-        return await commands.status(session, settled=settled)
+    def status() -> dict[str, Any]:
+        return session.status()
+
+    @server.command(commands.SETTLED)
+    async def settled() -> dict[str, Any]:
+        return await commands.settled(session)
 
 
 def _change(given: types.TextDocumentContentChangeEvent) -> Change:

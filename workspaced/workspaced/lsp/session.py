@@ -18,6 +18,8 @@ from ..limits import (
     LSP_COALESCE_S,
     LSP_LINKS_MAX,
     LSP_SELECTION_CHARS,
+    LSP_TICK_S,
+    LSP_USED_MAX,
     LSP_WAITING_MAX,
 )
 from .daemon import Daemon
@@ -66,7 +68,8 @@ class Session:
         self.options = Options()
         self.documents = Documents()
         self.daemons = Daemons(self._real_paths, self.touch)
-        self._active: Document | None = None
+        self._used: list[Document] = []
+        """The documents that the user worked in, the latest last; those that were closed since too."""
         self._selection: tuple[Document, Selection] | None = None
         self._waiting: list[Waiting] = []
         self._looking: asyncio.TimerHandle | None = None
@@ -78,16 +81,17 @@ class Session:
         """A document is open, and was opened now."""
         document = Document(uri, path_of(uri), text, self.documents.encoding)
         self.documents.open(document)
-        self._active = document
+        self.use(document)
         if document.path is not None:
             self.start(self._locate(document))
 
     def close(self, uri: str) -> None:
         """A document is closed. Which one the user looks at now shows with the next message about one."""
         document = self.documents.close(uri)
-        if document is self._active:
-            self._active = self._selection = None
-        self.touch()
+        if document is not None:
+            document.is_closed = True
+            self._select(document, None)
+            self.touch()
 
     def change(self, uri: str, changes: Sequence[Change]) -> None:
         """The text of a document was changed. A document that is not open is none of ours."""
@@ -99,8 +103,8 @@ class Session:
 
     def use(self, document: Document) -> None:
         """The user works in a document."""
-        if self._active is not document:
-            self._active = document
+        if not self._used or self._used[-1] is not document:
+            self._used = [*(each for each in self._used if each is not document), document][-LSP_USED_MAX:]
             self.touch()
 
     def select(self, document: Document, selection: Selection | None) -> None:
@@ -186,20 +190,31 @@ class Session:
 
     def _show(self, daemon: Daemon) -> None:
         notes: dict[str, list[str]] = {}
-        active: dict[str, str] = {}
         for document in self.documents:
-            place = self.daemons.place(document.real) if document.real is not None else None
-            if place is None or place.daemon is not daemon:
-                continue
-            notes.setdefault(place.vault, []).append(place.note)
-            if document is self._active:
-                active[place.vault] = place.note
-        selection = self._selection[1] if self._selection is not None else None
+            place = self._place(document, daemon)
+            if place is not None:
+                notes.setdefault(place.vault, []).append(place.note)
+        focus, active, selection = self._latest(daemon)
         views = {
-            vault: shown(active.get(vault), names, selection if vault in active else None)
+            vault: shown(active, names, selection) if vault == focus else shown(None, names, None)
             for vault, names in notes.items()
         }
-        daemon.show(views, next(iter(active), None))
+        daemon.show(views, focus)
+
+    def _latest(self, daemon: Daemon) -> tuple[str | None, str | None, Selection | None]:
+        """The vault and the note of this daemon that the user worked in last, and what is selected there; nothing
+        if that note was closed since. What is no note of the daemon does not count."""
+        for document in reversed(self._used):
+            place = self._place(document, daemon)
+            if place is not None:
+                chosen = self._selection
+                selection = chosen[1] if chosen is not None and chosen[0] is document else None
+                return (None, None, None) if document.is_closed else (place.vault, place.note, selection)
+        return None, None, None
+
+    def _place(self, document: Document, daemon: Daemon) -> Place | None:
+        place = self.daemons.place(document.real) if document.real is not None else None
+        return place if place is not None and place.daemon is daemon else None
 
     def _select(self, document: Document, selection: Selection | None) -> None:
         before = self._selection
@@ -243,6 +258,8 @@ class Session:
         for each in waiting:
             if not await self._told(each):
                 self._waiting.append(each)
+        if self._waiting:
+            asyncio.get_running_loop().call_later(LSP_TICK_S, self.touch)
 
     async def _told(self, action: Waiting) -> bool:
         """Whether the action needs to wait no more: a daemon took or refused it, or the note left its vault."""

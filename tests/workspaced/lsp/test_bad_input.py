@@ -1,0 +1,134 @@
+"""What editors, daemons and files may be like: the language server answers, and tells nobody what it may not."""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.daemon import NOTES, Daemon, Factory
+from support.language_client import LanguageClient, uri_of
+
+
+@pytest.fixture(scope="module")
+def running(module_daemon: Factory) -> Daemon:
+    return module_daemon(notes=NOTES)
+
+
+@pytest.fixture
+def editor(running: Daemon) -> Iterator[LanguageClient]:
+    with LanguageClient(running.env, running.vault) as client:
+        yield client
+
+
+def test_places_beyond_the_text_are_its_end(editor: LanguageClient, running: Daemon) -> None:
+    note = editor.open(running.vault / "a.md", "[[b]]")
+    for line, column in ((0, 999), (999, 0), (2**31 - 1, 2**31 - 1)):
+        for what in ("definition", "hover", "completion", "prepareRename"):
+            editor.at(what, note, line, column)
+        editor.actions(note, (0, 0), (line, column))
+    editor.change(note, " end", (999, 0), (999, 0))
+    assert len(editor.of("documentLink", note)) == 1
+    editor.change(note, "x", (0, 5), (0, 0))  # the wrong way round
+    assert editor.of("documentLink", note) == []
+
+
+def test_documents_that_are_not_open_have_no_answers(editor: LanguageClient, running: Daemon) -> None:
+    note = uri_of(running.vault / "a.md")
+    editor.change(note, "never opened")
+    editor.close(note)
+    for what in ("documentSymbol", "documentLink"):
+        assert editor.of(what, note) is None
+    assert editor.at("definition", note, 0, 0) is None
+    assert editor.at("rename", note, 0, 0, newName="x") is None
+
+
+@pytest.mark.parametrize(
+    "uri",
+    [
+        "untitled:Untitled-1",
+        "http://example.org/a.md",
+        "file://elsewhere/tmp/a.md",
+        "file:///tmp/bad%FF.md",
+        "file:///tmp/a%00.md",
+        "file:a.md",
+        "file://[::1/a.md",
+        "",
+    ],
+)
+def test_what_is_no_file_of_this_machine_is_told_to_nobody(
+    editor: LanguageClient, running: Daemon, uri: str
+) -> None:
+    editor.open(uri, "# One\n\n[[a]] [[")
+    assert editor.of("documentSymbol", uri)[0]["name"] == "One"
+    assert editor.at("completion", uri, 2, 8) is None
+    assert editor.run("workspaced.status")["daemons"] == []
+    editor.run("workspaced.pin", uri)
+    assert "Only an open file" in editor.hear("window/showMessage")["message"]
+
+
+def test_lines_end_where_the_protocol_says(editor: LanguageClient, running: Daemon) -> None:
+    note = editor.open(running.vault / "a.md", "one\u2028still\fone\r\n[[b]]\r[[c]]\n")
+    assert [each["range"]["start"] for each in editor.of("documentLink", note)] == [
+        {"line": 1, "character": 0},
+        {"line": 2, "character": 0},
+    ]
+    editor.change(note, "c", (1, 2), (1, 3))
+    assert editor.of("documentLink", note)[0]["target"] == uri_of(running.vault / "c.md")
+
+
+def test_a_document_of_a_hundred_megabytes_is_shown_and_not_read(daemon: Factory) -> None:
+    running = daemon()
+    with LanguageClient(running.env, running.vault) as editor:
+        note = editor.open(running.vault / "a.md", "[[b]] x\n" * 12_500_000)
+        assert editor.of("documentLink", note) is None
+        editor.change(note, "x", (0, 0), (0, 1))
+        editor.settled()
+        assert running.connect().state()["activeNote"]["id"] == "a.md"
+        editor.change(note, "[[b]]")
+        assert len(editor.of("documentLink", note)) == 1
+
+
+def test_a_daemon_that_stands_still_leaves_answers_empty(daemon: Factory) -> None:
+    running = daemon()
+    with LanguageClient(running.env, running.vault) as editor:
+        note = editor.open(running.vault / "a.md", "# Own\n\n[[b]] [[")
+        editor.settled()
+        running.send_signal(signal.SIGSTOP)
+        try:
+            assert editor.at("definition", note, 2, 2) is None
+            assert editor.at("completion", note, 2, 8)["items"] == []
+            assert editor.of("documentSymbol", note)[0]["name"] == "Own"
+        finally:
+            running.send_signal(signal.SIGCONT)
+        assert editor.at("definition", note, 2, 2) is not None
+
+
+def test_an_older_daemon_is_shown_the_view_and_the_user_hears_once_why_nothing_is_completed(older: Any) -> None:
+    with LanguageClient({**older.env, "WORKSPACED_SOCKET": str(older.socket)}, older.vault) as editor:
+        note = editor.open(older.vault / "a.md", "[[b]] [[")
+        for _ in range(2):
+            assert editor.at("completion", note, 0, 8) is None
+        assert "workspaced stop" in editor.hear("window/showMessage")["message"]
+        assert not any(each["method"] == "window/showMessage" for each in editor.said)
+        assert "workspaced/snapshot" in older.asked
+
+
+def test_without_its_packages_the_command_says_how_to_get_them(tmp_path: Path, running: Daemon) -> None:
+    (tmp_path / "pygls.py").write_text("raise ModuleNotFoundError(name='pygls')\n")
+    done = subprocess.run(
+        [sys.executable, "-m", "workspaced", "lsp"],
+        env={**running.env, "PYTHONPATH": str(tmp_path)},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        stdin=subprocess.DEVNULL,
+        check=False,
+    )
+    assert done.returncode != 0
+    assert "pip install 'workspaced[lsp]'" in done.stderr
+    assert os.fspath(tmp_path) not in done.stderr
