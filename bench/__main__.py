@@ -14,6 +14,7 @@ from typing import Final
 from . import (
     context,
     definitions,
+    files,
     hooks,
     mcp_calls,
     peers,
@@ -67,6 +68,7 @@ ON_REQUEST: Final[dict[str, Callable[[Place], Iterator[Figure]]]] = {
     "context.long": prompt_cost.cost,
     "context.memory": prompt_load.memory,
     "definitions": definitions.tokens,
+    "files": files.files,
     "hooks": hooks.figures,
     "next": next_notes.guesses,
     "proxy": proxy.figures,
