@@ -63,6 +63,55 @@ def test_a_daemon_says_in_its_greeting_which_files_belong(running: Any, daemon: 
         assert "files" not in client.call("workspaced/hello")["vaults"][0]
 
 
+# -- over time --
+
+
+def opened(client: Any) -> list[dict[str, Any]]:
+    events = client.call("workspaced/log", {"from": 1, "types": ["vault_opened"]})["events"]
+    return [event["data"].get("files", []) for event in events]
+
+
+def test_a_start_with_other_globs_is_in_the_log_and_a_start_with_the_same_is_not(
+    daemon: Callable[..., Any],
+) -> None:
+    running = daemon("--files", "src/**", notes=NOTES)
+    running.restart()
+    running.flags = ("--files", "src/**,other/*.py")
+    running.restart()
+    with running.connect("editor") as client:
+        client.publish([{"type": "active_note_set", "data": {"note": "other/apart.py"}}])
+        assert client.tool("get_current_note")["data"]["content"] == NOTES["other/apart.py"]
+    running.flags = ()
+    running.restart()
+    with running.connect("agent") as client:
+        assert opened(client) == [["src/**"], ["src/**", "other/*.py"], []]
+        assert client.tool("get_current_note")["success"] is False
+        assert NOTES["other/apart.py"] not in str(client.tool("get_workspace_context", {"includeContent": True}))
+
+
+def test_a_change_of_a_code_file_of_the_workspace_is_recorded(running: Any) -> None:
+    with running.connect("editor") as client:
+        client.publish([{"type": "note_pinned", "data": {"note": "src/greet.py"}}])
+        since = client.call("workspaced/status")["seq"]
+        (running.vault / "src/greet.py").write_text(f"{CODE}\n\nmore = 1\n")
+        changed = next(iter(client.events(since=since, types=["note_changed"])))
+    assert changed.params["events"][0]["data"]["note"] == "src/greet.py"
+
+
+@pytest.mark.parametrize("globs", ["src/**, docs/**", "src/**\ndocs/**"])
+def test_the_globs_may_be_a_setting(daemon: Callable[..., Any], globs: str) -> None:
+    running = daemon(notes=NOTES, env={"WORKSPACED_FILES": globs, "WORKSPACED_GITIGNORE": "false"})
+    with running.connect("agent") as client:
+        assert opened(client) == [["src/**", "docs/**"]]
+
+
+def test_a_glob_that_is_none_ends_the_start_with_its_name(daemon: Callable[..., Any]) -> None:
+    running = daemon(start=False)
+    done = running.cli("serve", "--vault", str(running.vault), "--files", "src/**,[[:x:]].py")
+    assert done.returncode == 2
+    assert "[[:x:]].py" in done.stderr
+
+
 # -- outlines --
 
 SOURCES = {

@@ -24,13 +24,20 @@ _NONE: Final = frozenset({errno.ENOENT, errno.ELOOP, errno.EMLINK, errno.ENOTDIR
 _EVERYTHING: Final = b"*"
 
 
+class _Rules(NamedTuple):
+    """The rules of one file, the last line first."""
+
+    for_folders: tuple[Rule, ...]
+    for_files: tuple[Rule, ...]
+    """Without those that name only folders."""
+
+
 class _Scope(NamedTuple):
     """One file's rules."""
 
     prefix: str
     """The folder of the file, with a slash at its end; empty for the root."""
-    rules: tuple[Rule, ...]
-    """The last line first."""
+    rules: "_Rules"
 
 
 Ignored = tuple[_Scope, ...]
@@ -41,16 +48,18 @@ NOTHING: Final[Ignored] = ()
 def with_folder(above: Ignored, directory: int, prefix: str) -> Ignored:
     """The rules that count in the folder `prefix`, open as `directory`, given those of the folder above it."""
     content = _read(directory)
-    rules = _compiled(content) if content else ()
-    return (*above, _Scope(prefix, rules)) if rules else above
+    rules = _compiled(content) if content else None
+    return (*above, _Scope(prefix, rules)) if rules is not None else above
 
 
 def is_ignored(path: str, ignored: Ignored) -> bool:
     """Whether rules name exactly this path, whatever they say of the folders above it. A folder's path ends in a
     slash."""
+    is_folder = path.endswith("/")
     for scope in reversed(ignored):
         below = path[len(scope.prefix) :]
-        deciding = next((rule for rule in scope.rules if rule.matches(below)), None)
+        rules = scope.rules.for_folders if is_folder else scope.rules.for_files
+        deciding = next((rule for rule in rules if rule.matches(below)), None)
         if deciding is not None:
             return not deciding.lifts
     return False
@@ -76,7 +85,7 @@ def _read(directory: int) -> bytes:
 
 
 @lru_cache(maxsize=512)
-def _compiled(content: bytes) -> tuple[Rule, ...]:
+def _compiled(content: bytes) -> _Rules:
     rules: list[Rule] = []
     for line in content.decode("utf-8-sig", errors="replace").splitlines():
         if line.startswith("#"):
@@ -85,4 +94,5 @@ def _compiled(content: bytes) -> tuple[Rule, ...]:
             rules += compile_rules([line], is_file=True, source=GITIGNORE)
         except RuleInvalid:
             continue
-    return tuple(reversed(rules))
+    rules.reverse()
+    return _Rules(tuple(rules), tuple(rule for rule in rules if not rule.text.endswith("/")))
