@@ -234,7 +234,7 @@ CALL = {"caller": "agent", "asOfSeq": 9, "resultSha256": HASH, "bytes": 1024, "d
 ROWS = [
     ("daemon_started", {"version": "1.0", "pid": 42, "vaults": ["notes", "work"]}),
     ("vault_opened", {"vaultId": "notes", "name": "Notes", "path": "/home/me/notes"}),
-    ("vault_opened", {"vaultId": "work", "name": "Work", "path": "/home/me/work"}),
+    ("vault_opened", {"vaultId": "work", "name": "Work", "path": "/home/me/work", "files": ["src/**"]}),
     ("active_note_set", {"note": "plan.md", "title": "The plan"}),
     ("note_pinned", {"note": "plan.md"}),
     ("note_pinned", {"note": "Tagebuch/März.md", "title": "März"}),
