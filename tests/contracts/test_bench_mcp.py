@@ -53,7 +53,7 @@ def test_without_a_registry_all_is_measured_that_needs_no_client_of_others(tmp_p
         env={**os.environ, "PIP_NO_INDEX": "1", "PIP_FIND_LINKS": ""},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=240,
         check=False,
     )
 
