@@ -60,7 +60,7 @@ class ShownViews:
 
 
 def _with_present_paths(snapshot: Snapshot, state: WorkspaceState, vault: VaultId) -> Snapshot:
-    """The snapshot after the renames that came after it. A path that is shown is no former one: a new note has it."""
+    """The snapshot after the renames that came after it. A path that is shown belongs to a new note."""
     sub = state.of(vault)
     shown = {*sub.pins, *sub.tabs, *([sub.active.id] if sub.active is not None else [])}
 

@@ -41,12 +41,12 @@ def test_what_an_editor_that_was_killed_showed_leaves_after_the_grace(desk: Desk
 
 def test_pins_by_command_outlast_the_editor_and_those_of_its_view_do_not(desk: Desks) -> None:
     here = desk(env=SOON)
-    editor = here.editor("pin")
+    editor = here.editor("pin", "quit-takes-back")
     editor.open(here.vault / "a.md")
     editor.pin(here.vault / "a.md")
     editor.settled()
     [pinned] = here.events("note_pinned")
-    editor.kill()
+    editor.quit()
     kept = ["a.md"] if pinned["source"] == editor.lasting else []
     here.until(lambda state: shown(state) == (None, [], kept))
 
