@@ -6,32 +6,32 @@ import { Files } from "../src/files.js";
 const MARKDOWN = ["**/*.md"];
 
 test("by default every Markdown file is one, whatever its case, in a workspace folder or not", () => {
-  const files = new Files(MARKDOWN, ["/work/notes"]);
-  for (const path of ["/work/notes/a.md", "/work/notes/x/y/B.MD", "/elsewhere/c.md", "/home/me/.notes/d.md"]) {
+  const files = new Files(MARKDOWN, ["/home/ada/notes"]);
+  for (const path of ["/home/ada/notes/a.md", "/home/ada/notes/x/y/B.MD", "/elsewhere/c.md", "/home/me/.notes/d.md"]) {
     assert.equal(files.has(path), true, path);
   }
-  for (const path of ["/work/notes/a.txt", "/work/notes/a.md.bak", "/work/notes/md"]) {
+  for (const path of ["/home/ada/notes/a.txt", "/home/ada/notes/a.md.bak", "/home/ada/notes/md"]) {
     assert.equal(files.has(path), false, path);
   }
 });
 
 test("globs are relative to the workspace folder that is nearest above a file", () => {
-  const files = new Files(["src/**", "./docs/*.md"], ["/work", "/work/inner/"]);
-  assert.equal(files.has("/work/src/a/b.py"), true);
-  assert.equal(files.has("/work/docs/a.md"), true);
-  assert.equal(files.has("/work/docs/deep/a.md"), false);
-  assert.equal(files.has("/work/inner/src/a.py"), true);
-  assert.equal(files.has("/work/inner/docs/a.md"), true);
-  assert.equal(files.has("/work/other/src/a.py"), false);
+  const files = new Files(["src/**", "./docs/*.md"], ["/home/ada", "/home/ada/inner/"]);
+  assert.equal(files.has("/home/ada/src/a/b.py"), true);
+  assert.equal(files.has("/home/ada/docs/a.md"), true);
+  assert.equal(files.has("/home/ada/docs/deep/a.md"), false);
+  assert.equal(files.has("/home/ada/inner/src/a.py"), true);
+  assert.equal(files.has("/home/ada/inner/docs/a.md"), true);
+  assert.equal(files.has("/home/ada/other/src/a.py"), false);
 });
 
 test("a folder whose name only begins alike is another one", () => {
-  assert.equal(new Files(["*.md"], ["/work/notes"]).has("/work/notes2/a.md"), false);
+  assert.equal(new Files(["*.md"], ["/home/ada/notes"]).has("/home/ada/notes2/a.md"), false);
 });
 
 test("no globs, no files", () => {
-  assert.equal(new Files([], ["/work"]).has("/work/a.md"), false);
-  assert.equal(new Files([""], ["/work"]).has("/work/a.md"), false);
+  assert.equal(new Files([], ["/home/ada"]).has("/home/ada/a.md"), false);
+  assert.equal(new Files([""], ["/home/ada"]).has("/home/ada/a.md"), false);
 });
 
 test("what is no list of globs is refused", () => {
@@ -39,9 +39,9 @@ test("what is no list of globs is refused", () => {
 });
 
 test("300 folders and 10,000 files are answered", () => {
-  const folders = Array.from({ length: 300 }, (_, number) => `/work/${number}`);
+  const folders = Array.from({ length: 300 }, (_, number) => `/home/ada/${number}`);
   const files = new Files(["notes/*.md"], folders);
   for (let number = 0; number < 10_000; number += 1) {
-    assert.equal(files.has(`/work/${number % 400}/notes/${number}.md`), number % 400 < 300);
+    assert.equal(files.has(`/home/ada/${number % 400}/notes/${number}.md`), number % 400 < 300);
   }
 });

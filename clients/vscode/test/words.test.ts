@@ -7,7 +7,7 @@ import { conditionOf, hoverOf, toldOf } from "../src/words.js";
 
 const vault = (more: Partial<VaultStatus>): VaultStatus => ({
   id: "notes",
-  path: "/work/notes",
+  path: "/home/ada/notes",
   active: null,
   focused: true,
   tabs: [],
@@ -42,7 +42,7 @@ test("the condition is that of the connected daemons; one that goes on counts mo
 test("the hover names vault, active note and the last call by whom", () => {
   const call = { tool: "get_current_note", caller: "claude-code", time: "2026-01-01T10:00:00Z" };
   const hover = hoverOf(status(), (socket) => (socket === "/run/w.sock" ? call : undefined));
-  for (const part of ["/work/notes", "Plan.md", "get_current_note", "claude-code"]) assert.ok(hover.includes(part), part);
+  for (const part of ["/home/ada/notes", "Plan.md", "get_current_note", "claude-code"]) assert.ok(hover.includes(part), part);
   assert.match(hoverOf(status(), nobody), /No agent has called/);
 });
 
@@ -53,8 +53,8 @@ test("the hover says a pause and its end", () => {
 });
 
 test("without a daemon the hover says the next step", () => {
-  const hover = hoverOf(status({ daemons: [], unserved: ["/work/notes/a.md"] }), nobody);
-  assert.ok(hover.includes("/work/notes/a.md") && hover.includes("workspaced serve"));
+  const hover = hoverOf(status({ daemons: [], unserved: ["/home/ada/notes/a.md"] }), nobody);
+  assert.ok(hover.includes("/home/ada/notes/a.md") && hover.includes("workspaced serve"));
   const refused = daemon({ state: "lost", problem: "The socket belongs to another user." });
   assert.match(hoverOf(status({ daemons: [refused] }), nobody), /another user/);
 });
