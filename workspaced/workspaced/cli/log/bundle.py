@@ -159,6 +159,7 @@ PLAIN_SETTINGS: Final = (
     "cache_bytes",
     "reconcile_s",
     "watch",
+    "gitignore",
     "publisher_grace_s",
     "idle_exit_minutes",
     "log_level",
@@ -166,7 +167,7 @@ PLAIN_SETTINGS: Final = (
 """Settings in a bundle with their values: numbers and words of this program."""
 
 
-COUNTED_SETTINGS: Final = ("vaults", "deny", "on_request", "agents")
+COUNTED_SETTINGS: Final = ("vaults", "files", "deny", "on_request", "agents")
 """Settings in a bundle as a count. All others hold paths and names, and are left out."""
 
 
