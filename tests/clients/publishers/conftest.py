@@ -6,17 +6,12 @@ from typing import Any
 
 import pytest
 from support.daemon import NOTES, Factory
-from support.publishers import EDITORS, SLOW
+from support.publishers import EDITORS, marks
 from support.publishers.desk import Desk
 from support.publishers.protocol import PublishingEditor
 
 
-def thorough(*names: str) -> list[pytest.MarkDecorator]:
-    """The mark of a situation with editors that are slow."""
-    return [pytest.mark.thorough] if SLOW & {*names} else []
-
-
-@pytest.fixture(params=[pytest.param(kind, id=name, marks=thorough(name)) for name, kind in EDITORS.items()])
+@pytest.fixture(params=[pytest.param(kind, id=name, marks=marks(name)) for name, kind in EDITORS.items()])
 def kind(request: pytest.FixtureRequest) -> type[PublishingEditor]:
     """Each editor."""
     found: type[PublishingEditor] = request.param

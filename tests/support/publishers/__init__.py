@@ -1,5 +1,7 @@
 """The editors that publish, each behind its driver; every one goes through tests/clients/publishers."""
 
+import pytest
+
 from support.publishers.lsp import LanguageServer
 from support.publishers.neovim import Neovim
 from support.publishers.obsidian import Obsidian
@@ -13,5 +15,7 @@ EDITORS: dict[str, type[PublishingEditor]] = {
     "lsp": LanguageServer,
 }
 
-SLOW = frozenset({"vscode"})
-"""Of them: a window takes seconds to open, so they are thorough."""
+
+def marks(*names: str) -> list[pytest.MarkDecorator]:
+    """The marks of a situation with these editors: only those of Neovim alone are quick."""
+    return [] if {*names} == {"neovim"} else [pytest.mark.thorough]
