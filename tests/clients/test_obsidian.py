@@ -86,7 +86,7 @@ def test_a_bundled_package_without_a_licence_ends_the_build(dist: Path, tmp_path
     package = tmp_path / "node_modules" / "kind"
     package.mkdir(parents=True)
     (package / "package.json").write_text('{"name": "kind", "version": "1.2.3", "license": "MIT"}')
-    script = "require('./scripts/licences.js').licences(process.argv[1], ['node_modules/kind/index.js'])"
+    script = "require('../licences.js').licences(process.argv[1], ['node_modules/kind/index.js'])"
     refused = obsidian.run("node", "-e", script, str(tmp_path))
     assert refused.returncode != 0 and "kind 1.2.3 is bundled and has no licence" in refused.stderr
     (package / "LICENSE").write_text("Be kind.")

@@ -7,7 +7,7 @@ const { copyFileSync, readdirSync, rmSync, writeFileSync } = require("node:fs");
 const { join } = require("node:path");
 const esbuild = require("esbuild");
 
-const { licences } = require("./licences.js");
+const { licences } = require("../../licences.js");
 
 const ROOT = join(__dirname, "..");
 const CLIENT = join(ROOT, "..", "typescript");

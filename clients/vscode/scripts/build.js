@@ -7,7 +7,7 @@ const { readdirSync, rmSync, writeFileSync, readFileSync } = require("node:fs");
 const { join, resolve } = require("node:path");
 const esbuild = require("esbuild");
 
-const { licences } = require("./licences.js");
+const { licences } = require("../../licences.js");
 
 const ROOT = join(__dirname, "..");
 const CLIENT = join(ROOT, "..", "typescript");
