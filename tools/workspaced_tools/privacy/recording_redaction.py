@@ -58,7 +58,7 @@ from ..notes.frontmatter import split_front_matter
 from ..ports.images import IMAGE_NOT_SENT
 from ..ports.manifest import ManifestEntry, ManifestLayer
 from ..ports.questions import LinesChanged, VersionOf
-from ..ports.vault import Resolution
+from ..ports.vault import NameHit, Resolution
 from ..recording.format import (
     Exchange,
     Raised,
@@ -90,6 +90,7 @@ _PLAIN: Final[dict[type[msgspec.Struct], frozenset[str]]] = {
     Stay: frozenset({"resumed"}),
     VisitFold: frozenset({"alive_at"}),
     Resolution: frozenset({"resolved_by"}),
+    NameHit: frozenset({"kind"}),
     Symbol: frozenset({"kind"}),
     CodeOutline: frozenset({"missing"}),
     RecordedFailure: frozenset({"code"}),
