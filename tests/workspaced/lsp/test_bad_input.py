@@ -114,6 +114,7 @@ def test_an_older_daemon_is_shown_the_view_and_the_user_hears_once_why_nothing_i
             assert editor.at("completion", note, 0, 8) is None
         assert "workspaced stop" in editor.hear("window/showMessage")["message"]
         assert not any(each["method"] == "window/showMessage" for each in editor.said)
+        editor.settled()
         assert "workspaced/snapshot" in older.asked
 
 

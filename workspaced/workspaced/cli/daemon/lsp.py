@@ -7,7 +7,7 @@ import sys
 import click
 
 from ...errors import PackageMissing
-from ..shared.options import daemon_options
+from ..shared.options import daemon_options, json_option
 from ..shared.target import choose
 
 _PACKAGES = {"pygls", "lsprotocol", "cattrs", "attrs"}
@@ -16,13 +16,15 @@ _PACKAGES = {"pygls", "lsprotocol", "cattrs", "attrs"}
 @click.command()
 @click.option("--verbose", is_flag=True, help="Say on standard error what is told to whom, and what fails.")
 @daemon_options
-def lsp_command(verbose: bool, socket_path: str | None, workspace: str | None) -> int:
+@json_option
+def lsp_command(verbose: bool, socket_path: str | None, workspace: str | None, as_json: bool) -> int:
     """A language server for any editor, over standard input and output. The editor runs this.
 
     Shows agents what is open in the editor, and gives its user completion of links, definitions, backlinks, hover,
     an outline and renames. Finds the daemon that serves a document's folder. Needs
     `pip install 'workspaced[lsp]'`.
     """
+    del as_json  # the wrapper of all commands reads it: errors are JSON then
     try:
         from ...lsp.server import run_server
     except ModuleNotFoundError as error:
