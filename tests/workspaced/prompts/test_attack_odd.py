@@ -148,6 +148,7 @@ def test_removing_the_last_message_under_a_summary_does_not_lose_the_others(daem
 # The manifest names each message that any fold has ever left out, one record each, and is stored as a blob
 # with every prompt: in a window of fixed size both grow with every turn, so the log grows with the square of
 # the turns.
+@pytest.mark.thorough
 def test_what_a_prompt_adds_to_the_log_does_not_grow_with_what_folds_left_out(daemon: Any) -> None:
     talk = Talk(daemon(), window=2_000)
 

@@ -400,7 +400,9 @@ def assert_same_throughout(story: Iterable[tuple[str, int]], one: World, other: 
             happens(step, number, one, other)
 
 
-@pytest.mark.parametrize("by", ["flag", "rule", "both"])
+@pytest.mark.parametrize(
+    "by", [*(pytest.param(by, marks=pytest.mark.thorough) for by in ("flag", "rule")), "both"]
+)
 def test_nothing_tells_the_worlds_apart(worlds: MakeWorlds, by: str) -> None:
     tells_nothing(*worlds(by))
 
