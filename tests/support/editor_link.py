@@ -22,7 +22,7 @@ QUIET_S = 0.4
 """After this time without a message nothing more is told: an event takes a tenth of it."""
 
 BENIGN = "Exception in callback Future.set_result(None)"
-"""What anyio leaves behind when a read of a Unix socket is cancelled in the very moment in which something arrives."""
+"""What anyio leaves behind when a read of a Unix socket is cancelled in the moment in which something arrives."""
 
 
 class Link:

@@ -26,6 +26,7 @@ from hypothesis import strategies as st
 from support import images
 
 Json = dict[str, Any]
+SLOW = pytest.mark.thorough
 LONG_AGO_NS = 1_700_000_000_000_000_000
 IGNORE = ".workspacedignore"
 SECRET = "keep/Diary.md"
