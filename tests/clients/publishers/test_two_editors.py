@@ -20,7 +20,7 @@ PAIRS = [
     for pair in product(EDITORS, repeat=2)
     # One that infers yields to one that knows, which is a situation of its own. A window of VS Code takes seconds.
     if len({"focus" in EDITORS[name].can for name in pair}) == 1
-    and ("vscode" not in pair or "obsidian" not in pair)
+    and ("vscode" not in pair or {*pair} == {"vscode"})
 ]
 EACH = {name: pytest.param(kind, id=name, marks=marks(name)) for name, kind in EDITORS.items()}
 KNOW = [EACH[name] for name, kind in EDITORS.items() if "focus" in kind.can]
