@@ -55,7 +55,8 @@ def state_lines(state: dict[str, Any]) -> list[str]:
     for tab in state["temporaryTabs"]:
         marker = "*" if tab["id"] == state["activeTabId"] else " "
         rows.append(f"tab{marker}         {tab['noteId']}  ({tab['source']})")
-    if selection is not None:
+    # An empty text is a cursor: nothing is selected there.
+    if selection is not None and selection.get("text") != "":
         rows.append(f"selected     lines {selection['startLine']} to {selection['endLine']}")
     rows += [f"archived     {note}" for note in state["archived"]]
     rows += [
