@@ -3,11 +3,13 @@
 In memory only: after a start each publisher shows its view again when it connects.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
+from msgspec import UNSET
 from msgspec.structs import replace
 
 from ..ids import NoteId, VaultId
+from ..limits import TEMPORARY_TABS_MAX
 from ..projections.workspace_fold import apply
 from ..projections.workspace_state import WorkspaceState
 from ..schema import catalogue as c
@@ -20,24 +22,29 @@ class ShownViews:
 
     def __init__(self) -> None:
         self._views: dict[tuple[VaultId, str], Snapshot] = {}
-        """By vault and source."""
+        """By vault and source, by the present paths of their notes."""
+        self._former: dict[VaultId, Mapping[NoteId, NoteId]] = {}
+        """For each vault the former paths that the views have followed."""
 
     def show(self, state: WorkspaceState, seq: int, snapshot: Snapshot, *, inferred: bool = False) -> list[Action]:
         """As `differences`, but what another publisher shows too stays, as that one's. An inferred view counts as
         empty while one of a publisher that knows what the user looks at is open."""
         vault = vault_of(state, snapshot)
-        views = state.views.get(vault, {}) if vault is not None else {}
-        if inferred and any(each is None for source, each in views.items() if source != snapshot.source):
+        if inferred and _is_known(state, vault, but=snapshot.source):
             snapshot = emptied(snapshot)
+        self._follow_renames(state)
         actions = differences(state, seq, snapshot, inferred=inferred)
         if vault is None:
             return actions
         actions += self._handed_over(state, seq, actions, snapshot.source)
-        self._views[vault, snapshot.source] = snapshot
+        self._views[vault, snapshot.source] = replace(
+            snapshot, tabs=snapshot.tabs[-TEMPORARY_TABS_MAX:], selection=UNSET
+        )
         return actions
 
     def close(self, state: WorkspaceState, seq: int, source: str) -> list[Action]:
         """As `closed_views`, but what another publisher shows too stays, as that one's."""
+        self._follow_renames(state)
         for key in [key for key in self._views if key[1] == source]:
             del self._views[key]
         actions = closed_views(state, source)
@@ -50,28 +57,41 @@ class ShownViews:
         self._views = {key: each for key, each in self._views.items() if key[1] in after.views.get(key[0], {})}
         found: list[Action] = []
         for (vault, source), snapshot in self._views.items():
-            if source == leaving:
+            is_outdone = after.views[vault][source] is not None and _is_known(after, vault, but=source)
+            if source == leaving or is_outdone:
                 continue
-            current = _with_present_paths(snapshot, state, vault)
-            kept = handed_over(state.of(vault), after.of(vault), current)
+            kept = handed_over(state.of(vault), after.of(vault), snapshot)
             found += [Action(data, vault=vault, source=source) for data in kept]
             after = _folded(state, seq, [*actions, *found], leaving)
         return found
 
+    def _follow_renames(self, state: WorkspaceState) -> None:
+        """Gives the notes of all views the paths that they were renamed to since the last time.
 
-def _with_present_paths(snapshot: Snapshot, state: WorkspaceState, vault: VaultId) -> Snapshot:
-    """The snapshot after the renames that came after it. A shown path is no former one."""
-    sub = state.of(vault)
-    shown = {*sub.pins, *sub.tabs, *([sub.active.id] if sub.active is not None else [])}
+        It cannot wait until a view is needed, since a path that is used again is another note's.
+        """
+        for vault, sub in state.by_vault.items():
+            followed = self._former.get(vault, {})
+            if sub.former is followed:
+                continue
+            self._former[vault] = sub.former
+            renamed = {old: new for old, new in sub.former.items() if followed.get(old) != new}
+            for key in [key for key in self._views if key[0] == vault]:
+                self._views[key] = _renamed(self._views[key], renamed)
 
-    def present(note: NoteId) -> NoteId:
-        return note if note in shown else sub.former.get(note, note)
 
+def _is_known(state: WorkspaceState, vault: VaultId | None, *, but: str) -> bool:
+    """Whether a publisher other than `but` that knows what the user looks at has an open view."""
+    views = state.views.get(vault, {}) if vault is not None else {}
+    return any(confidence is None for source, confidence in views.items() if source != but)
+
+
+def _renamed(snapshot: Snapshot, renamed: Mapping[NoteId, NoteId]) -> Snapshot:
     return replace(
         snapshot,
-        active=present(snapshot.active) if snapshot.active is not None else None,
-        pins=[present(note) for note in snapshot.pins],
-        tabs=[SnapshotTab(present(tab.note), tab.source) for tab in snapshot.tabs],
+        active=renamed.get(snapshot.active, snapshot.active) if snapshot.active is not None else None,
+        pins=[renamed.get(note, note) for note in snapshot.pins],
+        tabs=[SnapshotTab(renamed.get(tab.note, tab.note), tab.source) for tab in snapshot.tabs],
     )
 
 

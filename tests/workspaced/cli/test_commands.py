@@ -436,3 +436,14 @@ def test_status_starts_fast(told: Any) -> None:
     ).stderr.decode()
     for heavy in ("pydantic", "anyio", "watchfiles", "jsonschema", "asyncio", "rich"):
         assert not any(line.split("|")[-1].strip() == heavy for line in loaded.splitlines()), heavy
+
+
+def test_a_cursor_is_no_selection_in_the_state_for_people(daemon: Any) -> None:
+    running = daemon()
+    with running.connect("editor") as editor:
+        editor.call("workspaced/reconcile")
+        view = {"source": "editor", "active": "a.md", "pins": [], "tabs": []}
+        for text, is_shown in (("# A", True), ("", False)):
+            selection = {"startLine": 1, "endLine": 1, "text": text}
+            editor.call("workspaced/snapshot", {**view, "selection": selection})
+            assert ("lines 1 to 1" in running.cli("state").stdout) is is_shown

@@ -4,14 +4,12 @@ import json
 from contextlib import suppress
 from typing import Any
 
-import pytest
 from support.editor_link import Link
 from websockets.exceptions import ConnectionClosed
 
 from .conftest import publish, show, volunteered
 
 
-@pytest.mark.xfail(strict=True, reason="what getOpenEditors tells is confirmed only where a note is active")
 def test_open_editors_that_are_told_while_no_note_is_active_are_in_the_log(world: Any, link: Link) -> None:
     publish(world, "temporary_tab_opened", note="Budget.md", source="search")
     show(world, None)
@@ -20,7 +18,6 @@ def test_open_editors_that_are_told_while_no_note_is_active_are_in_the_log(world
     assert [each["event"] for each in volunteered(world)] == ["getOpenEditors"]
 
 
-@pytest.mark.xfail(strict=True, reason="an id that is no UTF-8 ends the session without a word")
 def test_a_request_whose_id_cannot_be_sent_back_leaves_the_session_open(world: Any, link: Link) -> None:
     with suppress(ConnectionClosed), link.claude() as claude:
         claude.told()

@@ -36,13 +36,11 @@ def running(daemon: Callable[..., Any]) -> Any:
         yield running
 
 
-@pytest.mark.xfail(strict=True, reason="the selected text of a file that no longer belongs is still volunteered")
 def test_a_selection_in_a_file_that_gitignore_names_since_is_not_told(running: Any) -> None:
     (running.vault / ".gitignore").write_text("keys.py\n")
     assert WORD not in told(running)
 
 
-@pytest.mark.xfail(strict=True, reason="a line that git understands and we do not lets the file through")
 @pytest.mark.parametrize(
     ("name", "rules"),
     [

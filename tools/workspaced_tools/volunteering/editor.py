@@ -67,8 +67,7 @@ def _selected_lines(view: View, active: Any) -> SelectedLines | None:
     selection = recent_selection(view)
     if selection is None or selection.note != active:
         return None
-    note = view.vault.ask(Read([active]))[0] if selection.text is None else None
-    selected = selected_text(selection, note)
+    selected = selected_text(selection, view.vault.ask(Read([active]))[0])
     assert selected is not None, "a selection has lines"
     shown = selected.text[:VOLUNTEERED_SELECTION_CHARS_MAX]
     mark = f"\n{CUT} (of {len(selected.text)} characters)" if len(shown) < len(selected.text) else ""

@@ -73,10 +73,11 @@ def _nameable(view: View, changed: Difference) -> set[str]:
 
 
 def selected_text(selection: Selection | None, note: Any) -> SelectedText | None:
-    """The selection with its text: the editor's, which may not be saved yet, else the file's."""
+    """The selection with its text: the editor's, which may not be saved yet, else the file's. What is no note (any
+    more) has none."""
     if selection is None:
         return None
-    text = selection.text
+    text = selection.text if isinstance(note, Note) else None
     if text is None and isinstance(note, Note):
         text = "".join(lines_of(note.text)[selection.start_line - 1 : selection.end_line])
     return SelectedText(selection.start_line, selection.end_line, (text or "").rstrip("\n"))

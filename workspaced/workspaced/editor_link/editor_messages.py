@@ -9,6 +9,8 @@ from collections.abc import Sequence
 from pathlib import PurePosixPath
 from typing import Any, Final
 
+from workspaced_events.ids import is_markdown
+
 Json = dict[str, Any]
 _NOWHERE: Final = {"line": 0, "character": 0}
 _NOTHING: Final = {"start": _NOWHERE, "end": _NOWHERE, "isEmpty": True}
@@ -53,7 +55,7 @@ def open_editors(view: Json | None, folder: str) -> Json:
                 "uri": PurePosixPath(folder, note).as_uri(),
                 "isActive": note == view["active"],
                 "label": PurePosixPath(note).name,
-                "languageId": "markdown",
+                "languageId": "markdown" if is_markdown(note) else "plaintext",
                 "isDirty": False,
             }
             for note in view["open"] or ()

@@ -131,7 +131,7 @@ class Session:
                 await self._send(answer)
 
     async def _send(self, message: Any) -> None:
-        await self._connection.send(json.dumps(message, ensure_ascii=False))
+        await self._connection.send(json.dumps(message))
 
     # -- requests --
 
@@ -206,7 +206,7 @@ class Session:
             return text_result(f"{look.failure.code}: {look.failure.message}", is_error=True)
         if name == "getWorkspaceFolders":
             return text_result(workspace_folders(self._folders))
-        if look.view is not None and look.view["active"] is not None:
+        if look.view is not None and (look.view["active"] is not None or look.view["open"]):
             await self._daemon.confirm(look)
         answer = open_editors if name == "getOpenEditors" else current_selection
         return text_result(answer(look.view, self._folders[0]))

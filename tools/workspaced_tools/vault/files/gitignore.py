@@ -5,8 +5,8 @@ rule; below an ignored folder everything is ignored. Not read are `.gitignore` f
 `.git/info/exclude` and the user's own list: they lie outside, or belong to one clone. Like git, this follows no
 symlink called `.gitignore`.
 
-A line that cannot be understood counts as none, as in git. A file that cannot be read, or is larger than
-GITIGNORE_BYTES_MAX, ignores everything below it: too little is shown rather than too much.
+A line that git does not understand counts as none. A file that cannot be read, is larger than GITIGNORE_BYTES_MAX,
+or has a line that git understands and we do not, ignores everything below it: rather too little is shown.
 """
 
 import errno
@@ -87,12 +87,20 @@ def _read(directory: int) -> bytes:
 @lru_cache(maxsize=512)
 def _compiled(content: bytes) -> _Rules:
     rules: list[Rule] = []
-    for line in content.decode("utf-8-sig", errors="replace").splitlines():
+    for line in content.decode("utf-8-sig", errors="replace").split("\n"):
         if line.startswith("#"):
             continue
         try:
             rules += compile_rules([line], is_file=True, source=GITIGNORE)
         except RuleInvalid:
-            continue
+            if line.startswith("!") or _names_nothing(line):
+                continue
+            return _compiled(_EVERYTHING)
     rules.reverse()
     return _Rules(tuple(rules), tuple(rule for rule in rules if not rule.text.endswith("/")))
+
+
+def _names_nothing(line: str) -> bool:
+    """Whether git takes a line that we refuse for one that names nothing: a class that has no end."""
+    _, opened, rest = line.rpartition("[")
+    return bool(opened) and "]" not in rest[1:]
