@@ -510,7 +510,9 @@ def renamed(state: WorkspaceState, p: Pseudonyms) -> WorkspaceState:
         state,
         current=None if state.current is None else VaultId(p.text(state.current)),
         vaults={
-            VaultId(p.text(each.id)): Vault(VaultId(p.text(each.id)), p.text(each.name), REMOVED, each.open)
+            VaultId(p.text(each.id)): Vault(
+                VaultId(p.text(each.id)), p.text(each.name), REMOVED, each.open, tuple(map(p.text, each.files))
+            )
             for each in state.vaults.values()
         },
         by_vault={VaultId(p.text(vault)): renamed_vault(sub, p) for vault, sub in state.by_vault.items()},
