@@ -5,7 +5,7 @@ BIN     = $(VENV)/bin
 # Tests run side by side, and each of them in any order; half of their time they wait for a daemon.
 WORKERS ?= $(shell $(PYTHON) -c 'import os; print(os.cpu_count() * 3 // 2)')
 
-.PHONY: dist demo test test-all check bench acceptance soak simulate faults mutants oracle schemas reference docs typescript thorough clean
+.PHONY: dist demo test test-all check bench acceptance soak simulate faults mutants oracle schemas reference docs typescript vscode thorough clean
 
 demo: $(VENV)/.runtime
 	@$(BIN)/workspaced demo
@@ -117,6 +117,10 @@ $(VENV)/.runtimes: tests/runtimes/package.json | $(VENV)/bin/python
 	@mkdir -p $(VENV)/runtimes && cp $< $(VENV)/runtimes/
 	@if (cd $(VENV)/runtimes && npm install --no-audit --no-fund --silent --fetch-timeout=60000 --fetch-retries=1); then touch $@; \
 	else echo "make: the agents' programs could not be installed; tests/runtimes/ skips them" >&2; fi
+
+# All situations of publishers in a real VS Code; `make thorough` runs some of them.
+vscode: $(VENV)/.dev $(VENV)/.vscode
+	EVERY_SITUATION=1 $(BIN)/python -m pytest -q -n $(WORKERS) -m thorough tests/clients -k vscode
 
 # The VS Code that tests of clients/vscode start (0.6 GB; needs Node and npm); they are skipped without it.
 $(VENV)/.vscode: tests/support/vscode/package.json tests/support/vscode/install.sh | $(VENV)/bin/python

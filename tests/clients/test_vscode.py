@@ -214,6 +214,7 @@ def test_settings_say_which_files_and_whether_the_selection(sit: Callable[..., S
     vault = here.desk.vault
     here.open(vault / "work" / "plan.md")
     here.window.do(SELECT, str(vault / "work" / "plan.md"), 1, 2)
+    here.window.do(SETTLED)
     here.open(vault / "a.md")
     here.window.do(SETTLED)
     assert here.settled().active == "work/plan.md"

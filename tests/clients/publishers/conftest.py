@@ -1,5 +1,6 @@
 """Fixtures of the situations: each editor of `support.publishers.EDITORS` goes through every one."""
 
+import os
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from typing import Any
@@ -9,6 +10,37 @@ from support.daemon import NOTES, Factory
 from support.publishers import EDITORS, marks
 from support.publishers.desk import Desk
 from support.publishers.protocol import PublishingEditor
+
+IN_VSCODE = frozenset(
+    (
+        "test_a_note_renamed_in_the_editor_is_the_same_note",
+        "test_what_an_editor_that_was_killed_showed_leaves_after_the_grace",
+        "test_an_editor_that_quits_takes_its_view_back_without_a_grace",
+        "test_a_daemon_started_after_the_editor_is_found",
+        "test_a_daemon_that_comes_back_is_told_what_is_shown_now",
+        "test_a_daemon_that_stands_still_holds_nobody_up_and_is_told_the_last_view",
+        "test_an_older_daemon_is_asked_nothing_that_it_does_not_know",
+        "test_a_note_that_is_opened_is_the_active_note",
+        "test_notes_shown_side_by_side_are_tabs_and_the_one_in_focus_is_active",
+        "test_a_note_is_pinned_and_unpinned",
+        "test_a_selection_is_told_by_its_lines_and_ends",
+        "test_a_thousand_switches_in_a_moment_are_few_events_and_end_right",
+        "test_a_pause_leaves_nothing_of_it_and_its_end_tells_the_present",
+        "test_a_withheld_note_is_recorded_and_shown_to_no_agent",
+        "test_the_editor_that_the_user_comes_back_to_is_right_at_once",
+        "test_the_one_that_leaves_takes_only_its_own",
+    )
+)
+"""The situations of VS Code in each `make thorough`; `make vscode` runs all. A window takes seconds to open."""
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if os.environ.get("EVERY_SITUATION"):
+        return
+    left = [item for item in items if "vscode" in item.name and item.name.partition("[")[0] not in IN_VSCODE]
+    left = [item for item in left if item.path.parent.name == "publishers"]
+    config.hook.pytest_deselected(items=left)
+    items[:] = [item for item in items if item not in left]
 
 
 @pytest.fixture(params=[pytest.param(kind, id=name, marks=marks(name)) for name, kind in EDITORS.items()])
