@@ -32,8 +32,8 @@ from support.browser import CHROMIUM, Browser
 INSTALLED = ROOT / ".venv" / "vscode" / "node_modules"
 EXTENSION = ROOT / "clients" / "vscode"
 DRIVER = TESTS / "support" / "vscode" / "driver"
-START_S = 60.0
-ANSWER_S = 40.0
+START_S = 120.0
+ANSWER_S = 80.0
 BUILD_S = 120.0
 SETTINGS = {
     "chat.disableAIFeatures": True,

@@ -12,7 +12,7 @@ const readline = require("node:readline");
 const vscode = require("vscode");
 
 const AsyncFunction = (async () => undefined).constructor;
-const UNTIL_MS = 20_000;
+const UNTIL_MS = 40_000;
 
 /** Waits until something holds. */
 async function until(holds) {
