@@ -234,8 +234,9 @@ class Window:
         """As a user does; returns once its extension host has ended."""
         with _Ending(self.pid) as ended:
             self.page.close()
-            assert ended(ANSWER_S), "the extension host goes on without its window"
+            has_ended = ended(ANSWER_S)
         self._disconnect()
+        assert has_ended, "the extension host goes on without its window"
 
     def kill(self) -> None:
         """The page first: it would start a new extension host."""
