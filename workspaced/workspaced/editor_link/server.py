@@ -13,14 +13,14 @@ import secrets
 import signal
 import socket
 from collections.abc import Awaitable, Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractAsyncContextManager, ExitStack, contextmanager
 from functools import partial
 from http import HTTPStatus
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Any, ClassVar, Final, NamedTuple
 
 import anyio
-from websockets.asyncio.server import Server, ServerConnection, serve
+from websockets.asyncio.server import ServerConnection, serve
 from websockets.exceptions import ConnectionClosed
 from websockets.http11 import Request, Response
 from websockets.typing import Subprotocol
@@ -130,7 +130,7 @@ class _Link:
         self._numbers = itertools.count(1)
         self._name = secrets.token_hex(4)
 
-    def served(self, listener: socket.socket) -> Server:
+    def served(self, listener: socket.socket) -> AbstractAsyncContextManager[Any]:
         """A server for `async with`."""
         return serve(
             self._run,
@@ -180,7 +180,14 @@ async def _until_closed(task: Callable[[], Awaitable[None]], scope: anyio.Cancel
 class _Bounded(ServerConnection):
     """A connection that is closed at once if there are LINK_CONNECTIONS_MAX already."""
 
+    _open: ClassVar[set[ServerConnection]] = set()
+
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         super().connection_made(transport)
-        if len(self.server.handler_tasks) > LINK_CONNECTIONS_MAX:
+        self._open.add(self)
+        if len(self._open) > LINK_CONNECTIONS_MAX:
             self.transport.abort()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._open.discard(self)
+        super().connection_lost(exc)
