@@ -41,6 +41,7 @@ vim.fn.cursor(3, 13)
 local params = vim.lsp.util.make_position_params()
 params.position.character = 12
 answer.completion = ask(client, "textDocument/completion", params)
+ask(client, "workspace/executeCommand", { command = "workspaced.settled" })
 params.newName = "Start"
 params.position = { line = 0, character = 0 }
 vim.lsp.util.apply_workspace_edit(ask(client, "textDocument/rename", params), client.offset_encoding)

@@ -60,9 +60,12 @@ class ShownViews:
             is_outdone = after.views[vault][source] is not None and _is_known(after, vault, but=source)
             if source == leaving or is_outdone:
                 continue
-            kept = handed_over(state.of(vault), after.of(vault), snapshot)
-            found += [Action(data, vault=vault, source=source) for data in kept]
-            after = _folded(state, seq, [*actions, *found], leaving)
+            kept = [
+                Action(data, vault=vault, source=source)
+                for data in handed_over(state.of(vault), after.of(vault), snapshot)
+            ]
+            after = _folded(after, seq + len(actions) + len(found), kept, leaving)
+            found += kept
         return found
 
     def _follow_renames(self, state: WorkspaceState) -> None:

@@ -29,7 +29,7 @@ async def pin(session: Session, uri: str, action: str) -> str:
     sight = await session.sight(uri)
     if document.real is None:
         return "Only an open file can be pinned."
-    session.act(action, document.real)
+    session.actions.add(action, document.real)
     if sight is None:
         return "No daemon serves this file yet; it is told once one does."
     return f"{'Pinned' if action == 'note_pinned' else 'Unpinned'} {sight.place.note} for agents."

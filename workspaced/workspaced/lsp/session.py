@@ -10,7 +10,6 @@ import anyio
 import msgspec
 
 from workspaced_events.errors import WorkspacedError
-from workspaced_events.ids import uuid7
 
 from ..errors import RemoteError
 from ..limits import (
@@ -18,14 +17,14 @@ from ..limits import (
     LSP_COALESCE_S,
     LSP_LINKS_MAX,
     LSP_SELECTION_CHARS,
-    LSP_TICK_S,
     LSP_USED_MAX,
     LSP_WAITING_MAX,
 )
+from .actions import Actions
 from .daemon import Daemon
 from .daemons import Daemons, Place
 from .documents import Change, Document, Documents
-from .uris import note_of, path_of, real_path
+from .uris import path_of, real_path
 from .view import Selection, Shown, shown
 
 logger = logging.getLogger(__name__)
@@ -49,18 +48,6 @@ class Sight(NamedTuple):
     place: Place
 
 
-class Waiting(NamedTuple):
-    """An action of the user that no daemon took yet. It keeps its id, so that however often it is sent, it is one
-    event."""
-
-    type: str
-    real: str
-    """The real path of the note."""
-    to: str | None
-    """Of a rename: the new real path."""
-    id: str
-
-
 class Session:
     """Belongs to the loop's thread. Nothing here waits for a daemon but what answers a request."""
 
@@ -71,7 +58,7 @@ class Session:
         self._used: list[Document] = []
         """The documents that the user worked in, the latest last; those that were closed since too."""
         self._selection: tuple[Document, Selection] | None = None
-        self._waiting: list[Waiting] = []
+        self.actions = Actions(self.daemons, self.touch)
         self._looking: asyncio.TimerHandle | None = None
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -183,8 +170,8 @@ class Session:
         self._looking = None
         if any(real is not None and self.daemons.place(real) is None for real in self._real_paths()):
             self.daemons.seek()
-        if self._waiting:
-            self.start(self._hand_on())
+        if self.actions.count:
+            self.start(self.actions.hand_on())
         for daemon in self.daemons:
             self._show(daemon)
 
@@ -243,43 +230,7 @@ class Session:
         if was is None or now is None:
             return
         for path in await asyncio.to_thread(_notes_below, now):
-            self.act("note_renamed", was + path, now + path)
-
-    def act(self, action: str, real: str, to: str | None = None) -> None:
-        """Tells the daemon of a note what the user did with it, now or once one serves it."""
-        self._waiting = [*self._waiting, Waiting(action, real, to, uuid7())][-LSP_WAITING_MAX:]
-        if self.daemons.place(real) is None:
-            self.daemons.seek()
-        self.touch()
-
-    async def _hand_on(self) -> None:
-        """Tells each action to the daemon that serves its note; those that none takes wait."""
-        waiting, self._waiting = self._waiting, []
-        for each in waiting:
-            if not await self._told(each):
-                self._waiting.append(each)
-        if self._waiting:
-            asyncio.get_running_loop().call_later(LSP_TICK_S, self.touch)
-
-    async def _told(self, action: Waiting) -> bool:
-        """Whether the action needs to wait no more: a daemon took or refused it, or the note left its vault."""
-        place = self.daemons.place(action.real)
-        if place is None:
-            return False
-        data = {"note": place.note}
-        if action.to is not None:
-            to = note_of(action.to, place.root)
-            if to is None:
-                return True
-            data = {"from": place.note, "to": to}
-        try:
-            await place.daemon.act(action.type, data, place.vault, action.id)
-        except RemoteError as error:
-            logger.info("%s: %s", action.type, error.message)
-        except WorkspacedError:
-            return False
-        place.daemon.forget()
-        return True
+            self.actions.add("note_renamed", was + path, now + path)
 
     # -- for people, and the end --
 
@@ -288,14 +239,14 @@ class Session:
         return {
             "daemons": [_status_of(daemon) for daemon in self.daemons],
             "unserved": [real for real in self._real_paths() if self.daemons.place(real) is None],
-            "waiting": len(self._waiting),
+            "waiting": self.actions.count,
             "settled": self.is_settled,
         }
 
     @property
     def is_settled(self) -> bool:
         """Whether all that the editor said is told: a daemon is connected, and each one has answered."""
-        if self._looking is not None or self._tasks or self._waiting or self.daemons.is_busy:
+        if self._looking is not None or self._tasks or self.actions.count or self.daemons.is_busy:
             return False
         daemons = list(self.daemons)
         return bool(daemons) and all(daemon.is_told for daemon in daemons)
@@ -321,9 +272,9 @@ def _status_of(daemon: Daemon) -> dict[str, Any]:
         "version": daemon.version,
         "problem": daemon.problem,
         "vaults": [
-            {"id": vault, "path": path, "active": told[vault].active, "tabs": list(told[vault].tabs), "pins": []}
+            {"id": vault, "path": path, "active": told[vault].active, "tabs": list(told[vault].tabs)}
             if vault in told
-            else {"id": vault, "path": path, "active": None, "tabs": [], "pins": []}
+            else {"id": vault, "path": path, "active": None, "tabs": []}
             for vault, path in daemon.vaults
         ],
     }
