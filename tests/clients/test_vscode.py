@@ -163,9 +163,10 @@ def test_tabs_behind_others_are_not_told_but_for_previews_and_pins_until_the_win
     assert {tab["source"] for tab in here.desk.state()["temporaryTabs"]} == {"navigation"}
     here.window.do(RENAME, str(vault / "a.md"), str(vault / "new.md"))
     here.desk.until(lambda state: shown(state).pins == ["new.md"])
+    here.desk.until(lambda _state: bool(here.desk.events("note_renamed")))
+    assert here.desk.events("note_renamed")[-1]["data"] == {"from": "a.md", "to": "new.md"}
     here.window.close()
     here.desk.until(lambda state: shown(state) == (None, [], []))
-    assert here.desk.events("note_renamed")[-1]["data"] == {"from": "a.md", "to": "new.md"}
 
 
 @in_vscode

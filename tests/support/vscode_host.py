@@ -200,12 +200,11 @@ class Window:
         keep = {
             name: value for name, value in env.items() if name == "HOME" or name.startswith(("WORKSPACED", "XDG"))
         }
-        (folder / "window.json").write_text(json.dumps({"socket": str(folder / "s"), "env": keep}))
-        workspace = {"folders": [{"path": str(each)} for each in folders], "settings": dict(settings or {})}
-        (folder / "w.code-workspace").write_text(json.dumps(workspace))
+        told = {"socket": str(folder / "s"), "env": keep}
+        opened = _opened(folders, settings or {}, told, folder)
         with listening:
             self.page = self._server.browser.page()
-            self.page.go(f"{self._server.url}/?workspace={quote(str(folder / 'w.code-workspace'))}")
+            self.page.go(f"{self._server.url}/?{opened}")
             self._connection, _ = listening.accept()
         self._connection.settimeout(ANSWER_S)
         self._lines = self._connection.makefile("r", encoding="utf-8")
@@ -251,6 +250,25 @@ class Window:
         self.is_closed = True
         self._lines.close()
         self._connection.close()
+
+
+def _opened(folders: Sequence[Path], settings: Mapping[str, Any], told: Mapping[str, Any], empty: Path) -> str:
+    """What the window's address says that it opens; `told` is written where the driver looks for it.
+
+    A workspace of one folder sometimes opens without it, so a folder is opened by itself, with its settings inside it.
+    Several are a workspace, whose file is written into the folder `empty`.
+    """
+    if len(folders) == 1:
+        [folder] = folders
+        inside = folder / ".vscode"
+        inside.mkdir(exist_ok=True)
+        (inside / "window.json").write_text(json.dumps(told))
+        (inside / "settings.json").write_text(json.dumps(dict(settings)))
+        return f"folder={quote(str(folder))}"
+    workspace = {"folders": [{"path": str(each)} for each in folders], "settings": dict(settings)}
+    (empty / "window.json").write_text(json.dumps(told))
+    (empty / "w.code-workspace").write_text(json.dumps(workspace))
+    return f"workspace={quote(str(empty / 'w.code-workspace'))}"
 
 
 class _Ending:

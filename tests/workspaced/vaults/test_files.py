@@ -91,6 +91,7 @@ def test_a_start_with_other_globs_is_in_the_log_and_a_start_with_the_same_is_not
 
 def test_a_change_of_a_code_file_of_the_workspace_is_recorded(running: Any) -> None:
     with running.connect("editor") as client:
+        client.call("workspaced/reconcile")  # a file that nobody has read has not changed either
         client.publish([{"type": "note_pinned", "data": {"note": "src/greet.py"}}])
         since = client.call("workspaced/status")["seq"]
         (running.vault / "src/greet.py").write_text(f"{CODE}\n\nmore = 1\n")
