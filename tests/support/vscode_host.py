@@ -255,7 +255,7 @@ class Window:
 def _opened(folders: Sequence[Path], settings: Mapping[str, Any], told: Mapping[str, Any], empty: Path) -> str:
     """What the window's address says that it opens; `told` is written where the driver looks for it.
 
-    A workspace of one folder sometimes opens without it, so a folder is opened by itself, with its settings inside it.
+    A workspace of one folder sometimes opens without it, so a folder is opened by itself and holds its settings.
     Several are a workspace, whose file is written into the folder `empty`.
     """
     if len(folders) == 1:
