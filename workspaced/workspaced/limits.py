@@ -167,6 +167,12 @@ ASSEMBLE_ATTEMPTS_MAX: Final = 4
 CONTEXT_TEXTS_CHARS_MAX: Final = 16 * 1024 * 1024
 """The log's texts that are cached in memory for later prompts."""
 
+# HTTP on a port: the proxy and the inspector.
+HTTP_IDLE_S: Final = 120
+"""How long a connection without a request stays open: longer than clients keep theirs, so that they close it."""
+HTTP_DRAIN_S: Final = 2
+"""How long answers that are still streamed may go on after Ctrl-C. Whole seconds: uvicorn takes no others."""
+
 # The proxy.
 PROXY_PORT: Final = 7410
 """Unless another one is asked for, so that the URL stays the same."""
@@ -175,10 +181,6 @@ PROXY_BODY_BYTES_MAX: Final = ANSWER_BYTES_MAX
 PROXY_USAGE_BYTES_MAX: Final = 4 * 1024 * 1024
 """Of an answer, or of one event of a streamed one, in which the provider's usage is looked for."""
 PROXY_REASON_CHARS_MAX: Final = 300
-PROXY_IDLE_S: Final = 120
-"""How long a connection without a request stays open: longer than clients keep theirs, so that they close it."""
-PROXY_DRAIN_S: Final = 2
-"""How long answers that are still streamed may go on after Ctrl-C. Whole seconds: uvicorn takes no others."""
 UPSTREAM_TIMEOUT_S: Final = 600.0
 """The longest silence of a provider; the SDKs of OpenAI and Anthropic wait as long."""
 DAEMON_ANSWER_S: Final = 5.0

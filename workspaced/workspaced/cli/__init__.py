@@ -43,6 +43,7 @@ COMMANDS: Final = {
     "resume": ("daemon.pause", "End a pause."),
     "memory": ("workspace.memory", "What agents wrote into the memory folder: list, undo."),
     "log": ("log.log", "Export, import, verify, show, search and shrink the event log."),
+    "inspect": ("log.inspect", "A page that shows what agents were shown, why, and what it cost."),
     "replay": ("log.replay", "Fold a log without a daemon."),
     "bundle": ("log.bundle", "Put the log's last events into one file that replays anywhere."),
     "sweep": ("recording.sweep", "Forget what agents were shown long ago, or beyond a size."),

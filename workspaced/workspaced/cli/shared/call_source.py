@@ -100,6 +100,15 @@ def open_log(log: str | None, workspace: str | None) -> Source:
     """
     if log is not None:
         return open_source(sys.stdin.buffer if log == "-" else Path(log))
+    return open_source(directory_of_workspace(workspace))
+
+
+def directory_of_workspace(workspace: str | None) -> Path:
+    """The data directory of a workspace, whose daemon need not run.
+
+    Raises:
+        InvalidArgument, NoDaemon: there is no log in it.
+    """
     from ...daemon.settings import load_settings
     from .log_target import announce_log, check_log
 
@@ -107,7 +116,7 @@ def open_log(log: str | None, workspace: str | None) -> Source:
     data = settings.data_path.expanduser()
     check_log(settings, data)
     announce_log(settings, data, why="no daemon was asked; ")
-    return open_source(data)
+    return data
 
 
 def data_directory(client: SyncClient) -> Path:

@@ -1,0 +1,89 @@
+"""`workspaced inspect`."""
+
+import os
+import webbrowser
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from workspaced_events.escaping import escape_control
+from workspaced_events.replay.bundle import BundleSource
+from workspaced_events.replay.open import open_source
+from workspaced_events.replay.source import DirectorySource
+
+from ...errors import PackageMissing
+from ..shared.call_source import directory_of_daemon, directory_of_workspace
+from ..shared.options import at_option, daemon_options, json_option
+from ..shared.output import print_json
+
+if TYPE_CHECKING:
+    from ...inspector.inspected import Subject
+
+_PACKAGES = {"uvicorn", "starlette"}
+
+
+@click.command()
+@click.argument("log", metavar="[LOG]", required=False)
+@at_option
+@click.option(
+    "--port", type=click.IntRange(0, 65_535), default=0, help="On this machine's loopback; default: any."
+)
+@click.option("--no-browser", is_flag=True, help="Only print the page's address.")
+@daemon_options
+@json_option
+def inspect_command(
+    log: str | None,
+    at: int | str | None,
+    port: int,
+    no_browser: bool,
+    socket_path: str | None,
+    workspace: str | None,
+    as_json: bool,
+) -> int:
+    """Open a page that shows what agents were shown, why, and what it cost, until Ctrl-C.
+
+    LOG is a data directory, or the file of a bundle or an export; without it, the running daemon's log, else the
+    workspace's. Needs `pip install 'workspaced[web]'`.
+
+    \b
+    workspaced inspect
+    workspaced inspect bug.wsb --at 120
+    """
+    try:
+        from ...inspector.server import Options, run_inspector
+    except ModuleNotFoundError as error:
+        if error.name not in _PACKAGES:
+            raise
+        raise PackageMissing(
+            f"The inspector needs the package {error.name}, which is not installed.",
+            hint="pip install 'workspaced[web]'",
+        ) from None
+    subject = _subject(log, socket_path, workspace)
+
+    def ready(address: str) -> None:
+        shown = f"{address}&at={at}" if at is not None else address
+        if as_json:
+            print_json({"url": shown, "log": str(subject.path), "kind": subject.kind, "pid": os.getpid()})
+        else:
+            click.echo(f"inspecting {escape_control(subject.name)} at {shown}")
+        if not no_browser and not as_json:
+            webbrowser.open(shown)
+
+    return run_inspector(Options(subject, port), ready)
+
+
+def _subject(log: str | None, socket_path: str | None, workspace: str | None) -> "Subject":
+    """
+    Raises:
+        InvalidArgument, NoDaemon: there is no such log.
+    """
+    from ...inspector.inspected import Subject
+
+    if log is None:
+        running = directory_of_daemon(socket_path, workspace)
+        path = running if running is not None else directory_of_workspace(workspace)
+        return Subject(path, str(path), "directory" if running is None else "daemon")
+    with open_source(Path(log)) as source:
+        kind = {DirectorySource: "directory", BundleSource: "bundle"}.get(type(source), "export")
+    return Subject(Path(log), log, kind)

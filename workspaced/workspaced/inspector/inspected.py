@@ -1,0 +1,26 @@
+"""What a view looks at: an open log, and who looks."""
+
+from pathlib import Path
+from typing import NamedTuple
+
+from .. import replay
+
+
+class Subject(NamedTuple):
+    """What is inspected."""
+
+    path: Path
+    """A data directory, or the file of a bundle or an export."""
+    name: str
+    """For people."""
+    kind: str
+    """`daemon`: a running daemon's log; `directory`, `bundle` or `export`: one that does not grow."""
+
+
+class Inspected(NamedTuple):
+    """What a view reads. Only one thread at a time may use it."""
+
+    subject: Subject
+    log: replay.Log
+    may_change: bool = False
+    """Whether the page may change the workspace."""

@@ -1,0 +1,40 @@
+"""Requests that get an error: its status, code, what is wrong and the next step, as JSON."""
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+import msgspec
+
+from workspaced_events.errors import WorkspacedError
+
+_STATUS: Final = {"OPENING": 503, "NOT_RECORDED": 404, "UNKNOWN_PATH": 404, "NOT_ALLOWED": 403, "INTERNAL": 500}
+_BAD_REQUEST: Final = 400
+
+
+class Refusal(Exception):
+    """A request that gets an error."""
+
+    def __init__(self, status: int, code: str, message: str, hint: str) -> None:
+        super().__init__(message)
+        self.status = status
+        self.code = code
+        self.message = message
+        self.hint = hint
+
+    @property
+    def body(self) -> bytes:
+        """Its JSON: `{"error": {code, message, hint}}`."""
+        error = {"code": self.code, "message": self.message, "hint": self.hint}
+        return msgspec.json.encode({"error": error})
+
+
+def refusal_of(error: WorkspacedError) -> Refusal:
+    """An error of ours as an answer."""
+    return Refusal(_STATUS.get(error.code, _BAD_REQUEST), error.code, error.message, error.hint or "")
+
+
+def refusal_messages(refusal: Refusal) -> Iterator[dict[str, Any]]:
+    """The messages of ASGI that answer with a refusal."""
+    headers = [(b"content-type", b"application/json")]
+    yield {"type": "http.response.start", "status": refusal.status, "headers": headers}
+    yield {"type": "http.response.body", "body": refusal.body}

@@ -1,0 +1,29 @@
+"""The API: for each path a view, and its parameters."""
+
+from collections.abc import Callable
+from typing import Any, Final, NamedTuple
+
+import msgspec
+
+from .inspected import Inspected
+from .views.about import About, AboutParameters, about
+from .views.moment import Moment, MomentParameters, moment
+from .views.timeline import Timeline, TimelineParameters, timeline
+
+
+class Route(NamedTuple):
+    """A path of the API."""
+
+    path: str
+    """As Starlette writes it: `{name}` is a parameter too."""
+    view: Callable[[Inspected, Any], msgspec.Struct]
+    parameters: type[msgspec.Struct]
+    """Those of the path and of the query."""
+    answer: type[msgspec.Struct]
+
+
+ROUTES: Final = (
+    Route("/api/about", about, AboutParameters, About),
+    Route("/api/state", moment, MomentParameters, Moment),
+    Route("/api/timeline", timeline, TimelineParameters, Timeline),
+)

@@ -1,0 +1,55 @@
+"""The log as a whole: its name and extent, and what a reader of the page should know of it."""
+
+import msgspec
+
+from workspaced_events.schema.catalogue import PromptAssembled, ToolCalled
+
+from ...__about__ import __version__
+from ..inspected import Inspected
+
+
+class AboutParameters(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
+    """None."""
+
+
+class About(msgspec.Struct, rename="camel"):
+    """The log that the page looks at."""
+
+    name: str
+    kind: str
+    """`daemon`, `directory`, `bundle` or `export`."""
+    version: str
+    """Of this program."""
+    events: int
+    calls: int
+    prompts: int
+    first: int
+    """The sequence of the first event; 0: the log holds none."""
+    last: int
+    first_time: str
+    last_time: str
+    vaults: list[str]
+    warnings: list[str]
+    may_change: bool
+    """Whether the page may change levels and pauses."""
+
+
+def about(inspected: Inspected, _parameters: AboutParameters) -> About:
+    """Says what is inspected."""
+    events = inspected.log.events()
+    first, last = (events[0], events[-1]) if events else (None, None)
+    return About(
+        name=inspected.subject.name,
+        kind=inspected.subject.kind,
+        version=__version__,
+        events=len(events),
+        calls=sum(type(event.data) is ToolCalled for event in events),
+        prompts=sum(type(event.data) is PromptAssembled for event in events),
+        first=first.seq if first else 0,
+        last=last.seq if last else 0,
+        first_time=first.time if first else "",
+        last_time=last.time if last else "",
+        vaults=list(inspected.log.end.state.vaults),
+        warnings=inspected.log.warnings,
+        may_change=inspected.may_change,
+    )

@@ -1,0 +1,1 @@
+"""An HTTP server for this machine alone: its port, its signals, its end."""

@@ -1,0 +1,120 @@
+"""uvicorn on a port of the loopback interface, with our signals and exit codes."""
+
+import logging
+import os
+import signal
+import socket
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, Final
+
+import uvicorn
+
+from ..errors import PortTaken
+from ..limits import HTTP_DRAIN_S, HTTP_IDLE_S
+
+HOST: Final = "127.0.0.1"
+_HOST_V6: Final = "::1"
+_INTERRUPTED: Final = 130
+
+
+def silence_logs(*names: str) -> None:
+    """Switches off the loggers of uvicorn and of `names`: their lines would hold paths, and so tokens."""
+    for name in ("uvicorn", "uvicorn.error", "uvicorn.access", *names):
+        logging.getLogger(name).disabled = True
+
+
+@contextmanager
+def listening(port: int, hint: str, *, also_v6: bool = False) -> Iterator[list[socket.socket]]:
+    """Sockets that listen on `port` of 127.0.0.1, and of ::1 where that is there and free; 0: any port.
+
+    Raises:
+        PortTaken: another program listens there; with `hint`.
+    """
+    with _socket(socket.AF_INET) as first:
+        try:
+            first.bind((HOST, port))
+            first.listen()
+        except OSError as error:
+            raise PortTaken(f"Cannot listen on port {port}: {error.strerror or error}.", hint=hint) from None
+        second = _v6(first.getsockname()[1]) if also_v6 else None
+        if second is None:
+            yield [first]
+            return
+        with second:
+            yield [first, second]
+
+
+def _v6(port: int) -> socket.socket | None:
+    try:
+        made = _socket(socket.AF_INET6)
+    except OSError:
+        return None
+    try:
+        made.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+        made.bind((_HOST_V6, port))
+        made.listen()
+    except OSError:
+        made.close()
+        return None
+    return made
+
+
+def _socket(family: int) -> socket.socket:
+    # With its protocol named, asyncio sets TCP_NODELAY on what it accepts. Else an answer's body, which follows
+    # its head in a second write, would wait 40 ms for the client's delayed acknowledgement.
+    made = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    return made
+
+
+class LoopbackServer(uvicorn.Server):
+    """uvicorn, with our signals: the first one ends it in good order, and the caller has the exit code."""
+
+    def __init__(self, application: Any, started: Callable[[], None]) -> None:
+        """`started` is called once connections are taken."""
+        super().__init__(
+            uvicorn.Config(
+                application,
+                http="h11",
+                ws="none",
+                lifespan="off",
+                log_config=None,
+                access_log=False,
+                proxy_headers=False,
+                server_header=False,
+                date_header=False,
+                timeout_keep_alive=HTTP_IDLE_S,
+                timeout_graceful_shutdown=HTTP_DRAIN_S,
+            )
+        )
+        self._signal: int | None = None
+        self._when_started = started
+
+    @property
+    def exit_code(self) -> int:
+        """Of the process, after the server ended."""
+        return _INTERRUPTED if self._signal == signal.SIGINT else os.EX_OK
+
+    def end(self) -> None:
+        """Ends the server in good order, as a first signal does."""
+        self.should_exit = True
+
+    async def startup(self, sockets: Sequence[socket.socket] | None = None) -> None:
+        await super().startup(list(sockets) if sockets is not None else None)
+        self._when_started()
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        handled = {each: signal.signal(each, self._handle) for each in (signal.SIGINT, signal.SIGTERM)}
+        try:
+            yield
+        finally:
+            for each, before in handled.items():
+                signal.signal(each, before)
+
+    def _handle(self, number: int, _frame: object) -> None:
+        if self.should_exit:
+            self.force_exit = True
+        self._signal = self._signal or number
+        self.should_exit = True
