@@ -37,7 +37,7 @@ function Header() {
 
 function Tabs() {
   const [name] = route.value;
-  return html`<nav aria-label="Views">
+  return html`<nav class="tabs" aria-label="Views">
     ${VIEWS.map(
       (view) =>
         html`<a key=${view.name} href=${link(view.name)} aria-current=${view.name === name ? "page" : null}>${view.title}</a>`,

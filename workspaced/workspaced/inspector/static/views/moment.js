@@ -31,7 +31,7 @@ function Workspace({ shown }) {
   return html`<p>
       after event <a href=${link("at", shown.seq)}>${shown.seq}</a>, ${day(shown.time)} ${clock(shown.time)}
     </p>
-    <dl>
+    <dl class="facts">
       <dt>Active note</dt>
       <dd>${state.activeNote ? state.activeNote.id : "none"}</dd>
       <dt>Pinned</dt>
