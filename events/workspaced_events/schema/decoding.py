@@ -32,14 +32,17 @@ def decoded(content: Content, type_: Any) -> Any:
     return _decoder(type_).decode(content)
 
 
-def converted(value: object, type_: type[T]) -> T:
+def converted(value: object, type_: type[T], *, strict: bool = True) -> T:
     """The value made of JSON values.
+
+    Args:
+        strict: a text is no number, though it is written like one.
 
     Raises:
         msgspec.ValidationError: they hold something else.
     """
     _decoder(type_)
-    return msgspec.convert(value, type_)
+    return msgspec.convert(value, type_, strict=strict)
 
 
 def _decoder(type_: Any) -> "msgspec.json.Decoder[Any]":

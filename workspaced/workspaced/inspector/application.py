@@ -16,6 +16,7 @@ from starlette.routing import Route as WebRoute
 from starlette.staticfiles import StaticFiles
 
 from workspaced_events.errors import InvalidArgument, WorkspacedError
+from workspaced_events.schema.decoding import converted
 
 from .open_log import OpenLog
 from .refusal import Refusal, refusal_of
@@ -63,7 +64,7 @@ def _parameters(request: Request, kind: type[msgspec.Struct]) -> msgspec.Struct:
     """
     given: dict[str, Any] = {**request.query_params, **request.path_params}
     try:
-        return msgspec.convert(given, kind, strict=False)
+        return converted(given, kind, strict=False)
     except msgspec.ValidationError as error:
         raise InvalidArgument(f"{error} in the parameters of {request.url.path}.") from None
 
