@@ -173,6 +173,9 @@ HTTP_IDLE_S: Final = 120
 HTTP_DRAIN_S: Final = 2
 """How long answers that are still streamed may go on after Ctrl-C. Whole seconds: uvicorn takes no others."""
 
+# The inspector.
+INSPECTOR_BODY_BYTES_MAX: Final = REQUEST_BYTES_MAX
+
 # The proxy.
 PROXY_PORT: Final = 7410
 """Unless another one is asked for, so that the URL stays the same."""

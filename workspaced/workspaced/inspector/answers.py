@@ -4,4 +4,4 @@ from typing import Final
 
 from .routes import ROUTES
 
-ANSWERS: Final = tuple(dict.fromkeys(route.answer for route in ROUTES))
+ANSWERS: Final = tuple(dict.fromkeys(each.answer for each in ROUTES if each.answer is not None))

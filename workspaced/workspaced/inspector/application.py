@@ -16,8 +16,10 @@ from starlette.routing import Route as WebRoute
 from starlette.staticfiles import StaticFiles
 
 from workspaced_events.errors import InvalidArgument, WorkspacedError
-from workspaced_events.schema.decoding import converted
+from workspaced_events.schema.decoding import converted, decoded
 
+from ..limits import INSPECTOR_BODY_BYTES_MAX
+from .inspected import Download
 from .open_log import OpenLog
 from .refusal import Refusal, refusal_of
 from .routes import ROUTES, Route
@@ -33,7 +35,7 @@ def application(log: OpenLog) -> Starlette:
         routes=[
             WebRoute("/", _page),
             Mount("/static", StaticFiles(directory=_STATIC)),
-            *(WebRoute(each.path, _endpoint(log, each), methods=["GET"]) for each in ROUTES),
+            *(WebRoute(each.path, _endpoint(log, each), methods=[each.method]) for each in ROUTES),
         ],
         exception_handlers={
             Refusal: _refused,
@@ -50,19 +52,44 @@ async def _page(_request: Request) -> Response:
 
 def _endpoint(log: OpenLog, route: Route) -> Callable[[Request], Awaitable[Response]]:
     async def answer(request: Request) -> Response:
-        parameters = _parameters(request, route.parameters)
-        encoded = await log.read(lambda inspected: msgspec.json.encode(route.view(inspected, parameters)))
-        return Response(encoded, media_type="application/json")
+        parameters = _parameters(request, await _object_in(request), route.parameters)
+        return await log.read(lambda inspected: _response(route.view(inspected, parameters)))
 
     return answer
 
 
-def _parameters(request: Request, kind: type[msgspec.Struct]) -> msgspec.Struct:
+def _response(answer: msgspec.Struct | Download) -> Response:
+    if not isinstance(answer, Download):
+        return Response(msgspec.json.encode(answer), media_type="application/json")
+    headers = {"content-disposition": f'attachment; filename="{answer.name}"'}
+    return Response(answer.content, media_type=answer.media_type, headers=headers)
+
+
+async def _object_in(request: Request) -> dict[str, Any]:
+    """The JSON object that a POST holds.
+
+    Raises:
+        InvalidArgument: it is longer than allowed, or no JSON object.
+    """
+    if request.method != "POST":
+        return {}
+    body = b""
+    async for part in request.stream():
+        body += part
+        if len(body) > INSPECTOR_BODY_BYTES_MAX:
+            raise InvalidArgument(f"Expected a body of at most {INSPECTOR_BODY_BYTES_MAX} bytes.")
+    try:
+        return decoded(body, dict[str, Any])
+    except (msgspec.MsgspecError, RecursionError) as error:
+        raise InvalidArgument(f"Expected a JSON object as the body of {request.url.path}: {error}.") from None
+
+
+def _parameters(request: Request, body: dict[str, Any], kind: type[msgspec.Struct]) -> msgspec.Struct:
     """
     Raises:
         InvalidArgument: a parameter is unknown or has another type.
     """
-    given: dict[str, Any] = {**request.query_params, **request.path_params}
+    given: dict[str, Any] = {**body, **request.query_params, **request.path_params}
     try:
         return converted(given, kind, strict=False)
     except msgspec.ValidationError as error:

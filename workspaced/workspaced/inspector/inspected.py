@@ -17,6 +17,15 @@ class Subject(NamedTuple):
     """`daemon`: a running daemon's log; `directory`, `bundle` or `export`: one that does not grow."""
 
 
+class Download(NamedTuple):
+    """An answer that is a file."""
+
+    content: bytes
+    media_type: str
+    name: str
+    """As the browser saves it; ASCII, without a slash."""
+
+
 class Inspected(NamedTuple):
     """What a view reads. Only one thread at a time may use it."""
 

@@ -1,11 +1,11 @@
 """The API: for each path a view, and its parameters."""
 
 from collections.abc import Callable
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
 import msgspec
 
-from .inspected import Inspected
+from .inspected import Download, Inspected
 from .views.about import About, AboutParameters, about
 from .views.moment import Moment, MomentParameters, moment
 from .views.timeline import Timeline, TimelineParameters, timeline
@@ -16,10 +16,12 @@ class Route(NamedTuple):
 
     path: str
     """As Starlette writes it: `{name}` is a parameter too."""
-    view: Callable[[Inspected, Any], msgspec.Struct]
+    view: Callable[[Inspected, Any], msgspec.Struct | Download]
     parameters: type[msgspec.Struct]
-    """Those of the path and of the query."""
-    answer: type[msgspec.Struct]
+    """Those of the path, of the query, and of a POST's JSON object."""
+    answer: type[msgspec.Struct] | None
+    """None: a `Download`."""
+    method: Literal["GET", "POST"] = "GET"
 
 
 ROUTES: Final = (
