@@ -175,6 +175,18 @@ HTTP_DRAIN_S: Final = 2
 
 # The inspector.
 INSPECTOR_BODY_BYTES_MAX: Final = REQUEST_BYTES_MAX
+INSPECTOR_IDLE_S: Final = 600.0
+"""How long the inspector goes on without a page or a request."""
+INSPECTOR_TAILS_MAX: Final = 256
+"""Pages that follow the log at once."""
+TAIL_MESSAGES_MAX: Final = 32
+"""What waits for a page that does not read; beyond it the page is told of a gap."""
+TAIL_EVENTS_MAX: Final = 50
+"""Events that one message shows; the page asks for the others."""
+TAIL_PACE_S: Final = 0.1
+"""Pause between two messages about a log that grows, so that a burst becomes few messages."""
+TAIL_RETRY_S: Final = 1.0
+"""How often a daemon that is gone is looked for."""
 
 # The proxy.
 PROXY_PORT: Final = 7410

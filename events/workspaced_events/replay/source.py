@@ -27,6 +27,8 @@ from .json_lines import read_export, read_header
 Sink = Callable[[list[Event]], None]
 Progress = Callable[[int, int], None]
 """Called with the number of parts read and of all parts."""
+NEVER_COMPLETED = "of a line that was never completed."
+"""Ends the warning of a torn last line. While a daemon writes the log, that is nothing to warn of."""
 _CHUNK_EVENTS = 10_000
 
 
@@ -128,9 +130,7 @@ class DirectorySource:
         self.log_id = scan.log_id
         if scan.torn is not None and scan.damage is None:
             torn = scan.torn
-            scan.warnings.append(
-                f"log/{torn.segment} ends with {torn.bytes} bytes of a line that was never completed."
-            )
+            scan.warnings.append(f"log/{torn.segment} ends with {torn.bytes} bytes {NEVER_COMPLETED}")
         return scan
 
     def blob(self, name: str) -> bytes | None:

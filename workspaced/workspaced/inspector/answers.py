@@ -3,5 +3,6 @@
 from typing import Final
 
 from .routes import ROUTES
+from .tail import MESSAGES
 
-ANSWERS: Final = tuple(dict.fromkeys(each.answer for each in ROUTES if each.answer is not None))
+ANSWERS: Final = tuple(dict.fromkeys((*(each.answer for each in ROUTES if each.answer is not None), *MESSAGES)))

@@ -23,18 +23,20 @@ from .inspected import Download
 from .open_log import OpenLog
 from .refusal import Refusal, refusal_of
 from .routes import ROUTES, Route
+from .tail import TAIL_PATH, Tail, TailResponse
 
 logger = logging.getLogger(__name__)
 
 _STATIC: Final = Path(str(importlib.resources.files(__package__))) / "static"
 
 
-def application(log: OpenLog) -> Starlette:
-    """The page and its API over `log`; `Access` stands in front of it."""
+def application(log: OpenLog, tail: Tail) -> Starlette:
+    """The page and its API over `log`, and the stream of `tail`; `Access` stands in front of it."""
     return Starlette(
         routes=[
             WebRoute("/", _page),
             Mount("/static", StaticFiles(directory=_STATIC)),
+            WebRoute(TAIL_PATH, _following(tail)),
             *(WebRoute(each.path, _endpoint(log, each), methods=[each.method]) for each in ROUTES),
         ],
         exception_handlers={
@@ -48,6 +50,13 @@ def application(log: OpenLog) -> Starlette:
 
 async def _page(_request: Request) -> Response:
     return FileResponse(_STATIC / "index.html")
+
+
+def _following(tail: Tail) -> Callable[[Request], Awaitable[Response]]:
+    async def follow(_request: Request) -> Response:
+        return TailResponse(tail.page())
+
+    return follow
 
 
 def _endpoint(log: OpenLog, route: Route) -> Callable[[Request], Awaitable[Response]]:
@@ -111,7 +120,7 @@ def _failed(request: Request, error: Exception) -> Response:
 
 def _no_such_path(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
-    hint = "The paths of the API: " + ", ".join(each.path for each in ROUTES) + "."
+    hint = "The paths of the API: " + ", ".join((*(each.path for each in ROUTES), TAIL_PATH)) + "."
     refusal = Refusal(
         error.status_code, "UNKNOWN_PATH", f"There is no {request.method} {request.url.path[:200]}.", hint
     )

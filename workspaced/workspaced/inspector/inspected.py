@@ -15,6 +15,8 @@ class Subject(NamedTuple):
     """For people."""
     kind: str
     """`daemon`: a running daemon's log; `directory`, `bundle` or `export`: one that does not grow."""
+    socket: Path | None = None
+    """The daemon's; None: none writes this log."""
 
 
 class Download(NamedTuple):

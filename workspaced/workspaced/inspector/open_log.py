@@ -9,6 +9,7 @@ import anyio
 from anyio import to_thread
 
 from workspaced_events.errors import LogUnreadable, WorkspacedError
+from workspaced_events.replay.source import NEVER_COMPLETED
 
 from .. import replay
 from .inspected import Inspected, Subject
@@ -27,6 +28,7 @@ class OpenLog:
         self._tried = anyio.Event()
         self._lock = threading.Lock()
         self._closing = ExitStack()
+        self._ending = threading.Event()
 
     def __enter__(self) -> "OpenLog":
         return self
@@ -36,13 +38,12 @@ class OpenLog:
 
     async def open(self) -> None:
         """Opens the log; `read` waits for it, and raises the error if it could not be opened."""
-        try:
-            self._inspected = await to_thread.run_sync(self._open)
-        except WorkspacedError as error:
-            self._failure = error
-        except OSError as error:
-            self._failure = LogUnreadable(f"{self.subject.name} cannot be read: {error.strerror}.")
+        await self._reopen()
         self._tried.set()
+
+    async def reload(self) -> None:
+        """Opens the log anew, as it is now; until then views read it as it was."""
+        await self._reopen()
 
     async def read(self, view: Callable[[Inspected], T]) -> T:
         """What `view` makes of the log, on a thread, after all views before it.
@@ -51,15 +52,43 @@ class OpenLog:
             WorkspacedError: the log cannot be opened, or the view's error.
         """
         await self._tried.wait()
-        if self._failure is not None:
-            raise self._failure
-        assert self._inspected is not None
-        return await to_thread.run_sync(self._locked, view, self._inspected)
+        return await to_thread.run_sync(self._locked, view)
 
-    def _open(self) -> Inspected:
-        log = self._closing.enter_context(replay.open(self.subject.path))
+    def end(self) -> None:
+        """Gives up an opening that is under way: nobody waits for it any more."""
+        self._ending.set()
+
+    async def _reopen(self) -> None:
+        opened, failure = ExitStack(), None
+        inspected = None
+        try:
+            inspected = await to_thread.run_sync(self._open, opened)
+        except WorkspacedError as error:
+            failure = error
+        except OSError as error:
+            failure = LogUnreadable(f"{self.subject.name} cannot be read: {error.strerror}.")
+        await to_thread.run_sync(self._become, inspected, failure, opened)
+
+    def _open(self, opened: ExitStack) -> Inspected:
+        log = opened.enter_context(replay.open(self.subject.path, progress=self._check_wanted))
+        if self.subject.socket is not None:
+            # A daemon is about to complete the line, or will put it aside when it starts.
+            log.warnings[:] = [each for each in log.warnings if not each.endswith(NEVER_COMPLETED)]
         return Inspected(self.subject, log, self._may_change)
 
-    def _locked(self, view: Callable[[Inspected], T], inspected: Inspected) -> T:
+    def _check_wanted(self, _done: int, _of: int) -> None:
+        if self._ending.is_set():
+            raise LogUnreadable(f"{self.subject.name} was not read to its end, since the inspector ends.")
+
+    def _become(self, inspected: Inspected | None, failure: WorkspacedError | None, opened: ExitStack) -> None:
         with self._lock:
-            return view(inspected)
+            former, self._closing = self._closing, opened
+            self._inspected, self._failure = inspected, failure
+        former.close()
+
+    def _locked(self, view: Callable[[Inspected], T]) -> T:
+        with self._lock:
+            if self._failure is not None:
+                raise self._failure
+            assert self._inspected is not None
+            return view(self._inspected)

@@ -8,6 +8,7 @@ import msgspec
 from .inspected import Download, Inspected
 from .views.about import About, AboutParameters, about
 from .views.moment import Moment, MomentParameters, moment
+from .views.newest import Newest, NewestParameters, newest
 from .views.timeline import Timeline, TimelineParameters, timeline
 
 
@@ -27,5 +28,6 @@ class Route(NamedTuple):
 ROUTES: Final = (
     Route("/api/about", about, AboutParameters, About),
     Route("/api/state", moment, MomentParameters, Moment),
+    Route("/api/events", newest, NewestParameters, Newest),
     Route("/api/timeline", timeline, TimelineParameters, Timeline),
 )

@@ -6,11 +6,15 @@ from typing import NamedTuple
 
 import anyio
 
+from ..limits import INSPECTOR_IDLE_S
 from ..web.loopback_server import HOST, LoopbackServer, listening, silence_logs
 from .access import Access, new_token
 from .application import application
+from .idle import Idle
 from .inspected import Subject
+from .live import follow
 from .open_log import OpenLog
+from .tail import Tail
 
 
 class Options(NamedTuple):
@@ -22,26 +26,47 @@ class Options(NamedTuple):
     may_change: bool = False
 
 
-def run_inspector(options: Options, ready: Callable[[str], None]) -> int:
-    """Serves until SIGINT or SIGTERM; returns the exit code. `ready` gets the page's address, token included.
+def run_inspector(options: Options, ready: Callable[[str], None], forgotten: Callable[[], None]) -> int:
+    """Serves until SIGINT or SIGTERM, or until nobody looks any more; returns the exit code.
+
+    Args:
+        ready: gets the page's address, token included.
+        forgotten: called before it ends because nobody looks.
 
     Raises:
         PortTaken: another program listens on the port.
     """
     silence_logs()
     with listening(options.port, "Give another --port; 0 takes any.", also_v6=True) as sockets:
-        return anyio.run(_serve, options, sockets, ready)
+        return anyio.run(_serve, options, sockets, ready, forgotten)
 
 
-async def _serve(options: Options, sockets: list[socket.socket], ready: Callable[[str], None]) -> int:
+async def _serve(
+    options: Options, sockets: list[socket.socket], ready: Callable[[str], None], forgotten: Callable[[], None]
+) -> int:
     port: int = sockets[0].getsockname()[1]
     token = new_token()
+    tail = Tail()
     with OpenLog(options.subject, may_change=options.may_change) as log:
+        watched = Idle(application(log, tail), INSPECTOR_IDLE_S)
+
+        def ending() -> None:
+            log.end()
+            tail.close()
+
         server = LoopbackServer(
-            Access(application(log), token, port), lambda: ready(f"http://{HOST}:{port}/#token={token}")
+            Access(watched, token, port), lambda: ready(f"http://{HOST}:{port}/#token={token}"), ending
         )
+
+        async def end_when_forgotten() -> None:
+            await watched.over()
+            forgotten()
+            server.end()
+
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(log.open)
+            tasks.start_soon(follow, log, tail)
+            tasks.start_soon(end_when_forgotten)
             await server.serve(sockets=sockets)
             tasks.cancel_scope.cancel()
         return server.exit_code

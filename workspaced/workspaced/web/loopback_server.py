@@ -71,8 +71,11 @@ def _socket(family: int) -> socket.socket:
 class LoopbackServer(uvicorn.Server):
     """uvicorn, with our signals: the first one ends it in good order, and the caller has the exit code."""
 
-    def __init__(self, application: Any, started: Callable[[], None]) -> None:
-        """`started` is called once connections are taken."""
+    def __init__(
+        self, application: Any, started: Callable[[], None], ending: Callable[[], None] = lambda: None
+    ) -> None:
+        """`started` is called once connections are taken; `ending` when the server begins to end, so that streams
+        which nobody else ends do not hold it up."""
         super().__init__(
             uvicorn.Config(
                 application,
@@ -90,6 +93,7 @@ class LoopbackServer(uvicorn.Server):
         )
         self._signal: int | None = None
         self._when_started = started
+        self._when_ending = ending
 
     @property
     def exit_code(self) -> int:
@@ -103,6 +107,10 @@ class LoopbackServer(uvicorn.Server):
     async def startup(self, sockets: Sequence[socket.socket] | None = None) -> None:
         await super().startup(list(sockets) if sockets is not None else None)
         self._when_started()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        self._when_ending()
+        await super().shutdown(sockets)
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:

@@ -13,7 +13,7 @@ from workspaced_events.replay.open import open_source
 from workspaced_events.replay.source import DirectorySource
 
 from ...errors import PackageMissing
-from ..shared.call_source import directory_of_daemon, directory_of_workspace
+from ..shared.call_source import RunningDaemon, daemon_of_directory, daemon_that_runs, directory_of_workspace
 from ..shared.options import at_option, daemon_options, json_option
 from ..shared.output import print_json
 
@@ -30,6 +30,7 @@ _PACKAGES = {"uvicorn", "starlette"}
     "--port", type=click.IntRange(0, 65_535), default=0, help="On this machine's loopback; default: any."
 )
 @click.option("--no-browser", is_flag=True, help="Only print the page's address.")
+@click.option("--allow-changes", is_flag=True, help="The page may set agents' levels, pause and resume.")
 @daemon_options
 @json_option
 def inspect_command(
@@ -37,6 +38,7 @@ def inspect_command(
     at: int | str | None,
     port: int,
     no_browser: bool,
+    allow_changes: bool,
     socket_path: str | None,
     workspace: str | None,
     as_json: bool,
@@ -44,7 +46,8 @@ def inspect_command(
     """Open a page that shows what agents were shown, why, and what it cost, until Ctrl-C.
 
     LOG is a data directory, or the file of a bundle or an export; without it, the running daemon's log, else the
-    workspace's. Needs `pip install 'workspaced[web]'`.
+    workspace's. The log of a running daemon grows on the page too. Ends 10 minutes after the last page.
+    Needs `pip install 'workspaced[web]'`.
 
     \b
     workspaced inspect
@@ -70,7 +73,11 @@ def inspect_command(
         if not no_browser and not as_json:
             webbrowser.open(shown)
 
-    return run_inspector(Options(subject, port), ready)
+    def forgotten() -> None:
+        if not as_json:
+            click.echo("ended: nobody looked for 10 minutes", err=True)
+
+    return run_inspector(Options(subject, port, allow_changes), ready, forgotten)
 
 
 def _subject(log: str | None, socket_path: str | None, workspace: str | None) -> "Subject":
@@ -81,9 +88,18 @@ def _subject(log: str | None, socket_path: str | None, workspace: str | None) ->
     from ...inspector.inspected import Subject
 
     if log is None:
-        running = directory_of_daemon(socket_path, workspace)
-        path = running if running is not None else directory_of_workspace(workspace)
-        return Subject(path, str(path), "directory" if running is None else "daemon")
+        found = daemon_that_runs(socket_path, workspace)
+        path = found.data if found is not None else directory_of_workspace(workspace)
+        return _of_directory(path, str(path), found)
     with open_source(Path(log)) as source:
-        kind = {DirectorySource: "directory", BundleSource: "bundle"}.get(type(source), "export")
-    return Subject(Path(log), log, kind)
+        if isinstance(source, DirectorySource):
+            return _of_directory(Path(log), log, daemon_of_directory(source.root))
+        return Subject(Path(log), log, "bundle" if isinstance(source, BundleSource) else "export")
+
+
+def _of_directory(path: Path, name: str, writer: RunningDaemon | None) -> "Subject":
+    from ...inspector.inspected import Subject
+
+    if writer is None:
+        return Subject(path, name, "directory")
+    return Subject(path, name, "daemon", writer.socket)

@@ -5,7 +5,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import msgspec
 
@@ -119,6 +119,14 @@ def directory_of_workspace(workspace: str | None) -> Path:
     return data
 
 
+class RunningDaemon(NamedTuple):
+    """A daemon that answers."""
+
+    socket: Path
+    data: Path
+    """Its data directory."""
+
+
 def data_directory(client: SyncClient) -> Path:
     """The daemon's data directory, after every answered call was recorded there.
 
@@ -141,11 +149,30 @@ def directory_of_daemon(socket_path: str | None, workspace: str | None) -> Path 
     Raises:
         NoDaemon: the named socket has no daemon, or its directory is unknown.
     """
+    found = daemon_that_runs(socket_path, workspace)
+    return found.data if found is not None else None
+
+
+def daemon_that_runs(socket_path: str | None, workspace: str | None) -> RunningDaemon | None:
+    """The command's daemon; None if it does not run.
+
+    Raises:
+        NoDaemon: the named socket has no daemon, or its directory is unknown.
+    """
     client = _running(socket_path, workspace)
     if client is None:
         return None
     with client:
-        return data_directory(client)
+        return RunningDaemon(client.path, data_directory(client))
+
+
+def daemon_of_directory(data: Path) -> RunningDaemon | None:
+    """The daemon that writes the log of a data directory; None if none runs."""
+    place = data.resolve()
+    for record in running():
+        if Path(record.data_dir).resolve() == place:
+            return RunningDaemon(Path(record.socket), data)
+    return None
 
 
 def _running(socket_path: str | None, workspace: str | None) -> SyncClient | None:

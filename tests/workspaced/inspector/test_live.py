@@ -1,0 +1,250 @@
+"""A log that grows: what pages are told of it, and the life of the inspector's process."""
+
+import os
+import signal
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+from support.inspector import Inspector
+
+from workspaced.inspector.idle import Idle
+from workspaced.inspector.tail import Tail
+from workspaced.inspector.views.newest import Grew
+from workspaced.limits import HTTP_DRAIN_S, TAIL_MESSAGES_MAX
+
+BUNDLE = Path(__file__).parents[2] / "data" / "answers" / "v3.wsb"
+
+
+def look_at(client: Any, note: str, source: str = "editor") -> int:
+    """Shows a note; returns the event's sequence."""
+    (receipt,) = client.publish([{"type": "active_note_set", "data": {"note": note}}], source=source)
+    return int(receipt["seq"])
+
+
+class TestALogThatGrows:
+    def test_an_event_comes_to_the_page_and_into_every_view(self, shared: Any, client: Any) -> None:
+        with Inspector(shared) as inspector, inspector.tail() as tail:
+            assert tail.until("opened")["grows"]
+            tail.until("daemon", connected=True)
+            seq = look_at(client, "a.md")
+            grew = tail.until("grew")
+            assert grew["last"] >= seq
+            shown = next(each for each in grew["events"] if each["seq"] == seq)
+            assert (shown["sentence"], shown["notes"]) == ("editor shows a.md", ["a.md"])
+            assert inspector.get("/api/state")["state"]["activeNote"]["id"] == "a.md"
+
+    def test_the_log_is_the_daemons_own_to_the_byte(self, shared: Any, client: Any) -> None:
+        with Inspector(shared) as inspector, inspector.tail() as tail:
+            tail.until("daemon", connected=True)
+            for note in ("a.md", "b.md", "c.md"):
+                last = look_at(client, note)
+            while inspector.get("/api/events", limit=1)["last"] < last:
+                tail.until("grew")
+            told = inspector.get("/api/events", limit=500)["events"]
+            assert [each["event"] for each in reversed(told)] == client.call("workspaced/log", {})["events"]
+
+    def test_many_events_at_once_are_told_as_a_number_and_the_newest(self, shared: Any, client: Any) -> None:
+        with Inspector(shared) as inspector, inspector.tail() as tail:
+            tail.until("daemon", connected=True)
+            seq = 0
+            for _ in range(3):
+                actions = [{"type": "active_note_set", "data": {"note": f"{at % 3}.md"}} for at in range(200)]
+                seq = client.publish(actions)[-1]["seq"]
+            added, last = 0, 0
+            while last < seq:
+                grew = tail.until("grew")
+                added, last = added + grew["added"], grew["last"]
+                assert len(grew["events"]) <= 50
+            assert added == 600
+            assert inspector.get("/api/about")["last"] == seq
+
+    def test_a_daemon_that_stops_and_starts_is_followed_on(self, daemon: Any) -> None:
+        running = daemon()
+        with Inspector(running) as inspector, inspector.tail() as tail:
+            tail.until("daemon", connected=True)
+            assert running.stop() == 0
+            assert "goes on when it is back" in tail.until("daemon", connected=False)["why"]
+            running.start()
+            tail.until("daemon", connected=True)
+            with running.connect() as client:
+                seq = look_at(client, "b.md")
+            while tail.until("grew")["last"] < seq:
+                pass
+            kinds = [each["type"] for each in inspector.get("/api/events")["events"]]
+            assert kinds[0] == "active_note_set"
+            assert {"daemon_stopped", "daemon_started"} <= set(kinds)
+
+    def test_another_log_at_the_same_socket_is_read_anew(self, daemon: Any) -> None:
+        running = daemon()
+        with running.connect() as client:
+            look_at(client, "a.md")
+        with Inspector(running) as inspector, inspector.tail() as tail:
+            tail.until("daemon", connected=True)
+            assert running.stop() == 0
+            (running.data / "log").rename(running.data / "elsewhere")
+            running.start()
+            tail.until("opened")
+            tail.until("daemon", connected=True)
+            assert "active_note_set" not in [each["type"] for each in inspector.get("/api/events")["events"]]
+
+    def test_a_directory_whose_daemon_runs_is_followed_too(self, shared: Any, client: Any) -> None:
+        with Inspector(shared.data, env=shared.env) as inspector, inspector.tail() as tail:
+            assert inspector.started["kind"] == "daemon"
+            tail.until("daemon", connected=True)
+            seq = look_at(client, "c.md")
+            while tail.until("grew")["last"] < seq:
+                pass
+
+    def test_a_line_that_is_being_written_is_no_warning(self, daemon: Any) -> None:
+        running = daemon()
+        segment = max((running.data / "log").iterdir(), key=lambda each: each.stat().st_size)
+        with segment.open("ab") as file:
+            file.write(b"half a li")
+        with Inspector(running) as inspector:
+            assert inspector.get("/api/about")["warnings"] == []
+        running.kill()
+        with Inspector(running.data, env=running.env) as inspector:
+            (warning,) = inspector.get("/api/about")["warnings"]
+            assert "never completed" in warning
+
+
+class TestALogThatDoesNotGrow:
+    def test_its_page_has_a_stream_all_the_same(self) -> None:
+        with Inspector(BUNDLE) as inspector, inspector.tail() as tail:
+            message = tail.next()
+            assert message is not None
+            assert message[0] == "opened" and not message[1]["grows"] and message[1]["last"] > 0
+
+
+@pytest.fixture(scope="module")
+def over_bundle() -> Iterator[Inspector]:
+    with Inspector(BUNDLE) as made:
+        yield made
+
+
+class TestNewestEvents:
+    def test_they_come_newest_first_and_page_by_page(self, over_bundle: Inspector) -> None:
+        every = over_bundle.get("/api/events", limit=500)["events"]
+        seqs = [each["seq"] for each in every]
+        assert seqs == sorted(seqs, reverse=True) and len(seqs) == over_bundle.get("/api/about")["events"]
+        paged: list[int] = []
+        before: int | None = seqs[0] + 1
+        while before is not None:
+            page = over_bundle.get("/api/events", limit=7, before=before)
+            paged += [each["seq"] for each in page["events"]]
+            before = page["searchedFrom"]
+        assert paged == seqs
+
+    @pytest.mark.parametrize("field", ["source", "agent", "note", "type"])
+    def test_a_filter_leaves_what_it_names(self, over_bundle: Inspector, field: str) -> None:
+        def values(each: Any) -> list[Any]:
+            return each["notes"] if field == "note" else [each[field]]
+
+        every = over_bundle.get("/api/events", limit=500)["events"]
+        wanted = next(value for each in every for value in values(each) if value)
+        found = over_bundle.get("/api/events", limit=500, **{field: wanted})["events"]
+        assert found == [each for each in every if wanted in values(each)]
+
+    def test_an_unknown_type_is_refused(self, over_bundle: Inspector) -> None:
+        status, answer = over_bundle.asked("GET", "/api/events?type=nonsense")
+        assert (status, answer["error"]["code"]) == (400, "INVALID_ARGUMENT")
+
+
+class TestTheEndOfTheProcess:
+    def test_ctrl_c_ends_at_once_with_open_pages(self) -> None:
+        with Inspector(BUNDLE) as inspector, ExitStack() as pages:
+            tails = [pages.enter_context(inspector.tail()) for _ in range(3)]
+            for tail in tails:
+                tail.until("opened")
+            began = time.monotonic()
+            inspector.process.send_signal(signal.SIGINT)
+            assert [tail.next() for tail in tails] == [None] * 3
+            assert inspector.wait() == 130
+            assert time.monotonic() - began < HTTP_DRAIN_S
+
+    def test_it_ends_after_its_last_page(self) -> None:
+        async def run() -> None:
+            leaving, entered = anyio.Event(), anyio.Event()
+
+            async def page(_scope: Any, _receive: Any, _send: Any) -> None:
+                entered.set()
+                await leaving.wait()
+
+            idle = Idle(page, after_s=0.01)
+            ended = anyio.Event()
+
+            async def wait_for_end() -> None:
+                await idle.over()
+                ended.set()
+
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(idle, {"path": "/api/tail"}, None, None)
+                await entered.wait()
+                tasks.start_soon(wait_for_end)
+                with anyio.move_on_after(0.1):  # ten times as long as nothing may be open
+                    await ended.wait()
+                assert not ended.is_set()
+                leaving.set()
+                with anyio.fail_after(5):
+                    await ended.wait()
+
+        anyio.run(run)
+
+    def test_what_asks_no_question_keeps_nothing_alive(self) -> None:
+        async def run() -> None:
+            async def page(_scope: Any, _receive: Any, _send: Any) -> None:
+                await anyio.sleep_forever()
+
+            idle = Idle(page, after_s=0.01)
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(idle, {"path": "/static/app.js"}, None, None)
+                with anyio.fail_after(5):
+                    await idle.over()
+                tasks.cancel_scope.cancel()
+
+        anyio.run(run)
+
+
+class TestManyPages:
+    def test_a_page_that_does_not_read_is_told_of_a_gap(self) -> None:
+        async def run() -> None:
+            tail = Tail()
+            with tail.page() as page:
+                for last in range(1, 3 * TAIL_MESSAGES_MAX):
+                    tail.tell(Grew(last, 1, []))
+                parts = []
+                with anyio.move_on_after(0.05):
+                    while len(parts) <= TAIL_MESSAGES_MAX:
+                        parts.append(await page.next())
+            assert len(parts) <= TAIL_MESSAGES_MAX
+            assert any(part is not None and part.startswith(b"event: gap") for part in parts)
+            assert parts[-1] is not None and str(3 * TAIL_MESSAGES_MAX - 1).encode() in parts[-1]
+
+        anyio.run(run)
+
+    @pytest.mark.thorough
+    def test_200_pages_and_10_000_requests_leave_no_memory(self) -> None:
+        with Inspector(BUNDLE) as inspector:
+
+            def resident() -> int:
+                pages = int(Path(f"/proc/{inspector.process.pid}/statm").read_text().split()[1])
+                return pages * os.sysconf("SC_PAGESIZE")
+
+            def follow_and_ask(requests: int) -> None:
+                with ExitStack() as pages:
+                    tails = [pages.enter_context(inspector.tail()) for _ in range(200)]
+                    assert all(tail.next() is not None for tail in tails)
+                    with inspector.connection() as connection:
+                        for _ in range(requests):
+                            response = inspector.send(connection, "GET", "/api/about")
+                            assert response.read() and response.status == 200
+
+            follow_and_ask(1_000)
+            before = resident()
+            follow_and_ask(10_000)
+            assert resident() - before < 8 * 1024 * 1024

@@ -1,0 +1,194 @@
+"""What open pages are told, as server-sent events: that the log grew, and whether its daemon is there.
+
+A message says that there is something new, and shows the newest of it; a page asks the API for what it needs. So a
+page that does not read costs a bounded number of messages: for those that do not fit it is told of a gap.
+"""
+
+from collections import deque
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
+from typing import Final
+
+import anyio
+import msgspec
+from starlette.responses import Response
+from starlette.types import Message, Receive, Scope, Send
+
+from ..limits import INSPECTOR_TAILS_MAX, STREAM_COMMENT_S, TAIL_MESSAGES_MAX
+from .refusal import Refusal
+from .views.newest import Grew
+
+
+class Opened(msgspec.Struct, frozen=True, rename="camel"):
+    """The log is open, or another one is: the page reads everything anew."""
+
+    last: int
+    """The sequence of the last event; 0: there is none."""
+    grows: bool
+    """Whether a daemon writes the log."""
+
+
+class Gap(msgspec.Struct, frozen=True, rename="camel"):
+    """The log grew by more than this stream shows."""
+
+    last: int
+
+
+class DaemonLink(msgspec.Struct, frozen=True, rename="camel"):
+    """Whether the daemon that writes the log is there."""
+
+    connected: bool
+    why: str = ""
+    """Why it is not, for people."""
+
+
+TailMessage = Opened | Grew | Gap | DaemonLink
+MESSAGES: Final[dict[type[msgspec.Struct], str]] = {
+    Opened: "opened",
+    Grew: "grew",
+    Gap: "gap",
+    DaemonLink: "daemon",
+}
+"""Each message's name in the stream."""
+TAIL_PATH: Final = "/api/tail"
+_COMMENT: Final = b": still here\n\n"
+
+
+class Tail:
+    """The pages that follow the log. Belongs to the loop's thread."""
+
+    def __init__(self) -> None:
+        self._pages: set[_Page] = set()
+        self._closed = False
+        self._opened: Opened | None = None
+        self._daemon: DaemonLink | None = None
+
+    @property
+    def pages(self) -> int:
+        """How many follow at present."""
+        return len(self._pages)
+
+    def tell(self, message: TailMessage) -> None:
+        """Tells every page. What is true of later pages too, they are told when they come."""
+        if isinstance(message, Opened):
+            self._opened = message
+        elif isinstance(message, DaemonLink):
+            if message == self._daemon:
+                return
+            self._daemon = message
+        elif self._opened is not None:
+            self._opened = msgspec.structs.replace(self._opened, last=message.last)
+        encoded = _encoded(message)
+        for page in self._pages:
+            page.put(message, encoded)
+
+    def close(self) -> None:
+        """Ends the stream of every page, now and later."""
+        self._closed = True
+        for page in self._pages:
+            page.end()
+
+    @contextmanager
+    def page(self) -> Iterator["_Page"]:
+        """A page that follows from now on.
+
+        Raises:
+            Refusal: too many do.
+        """
+        if len(self._pages) >= INSPECTOR_TAILS_MAX:
+            raise Refusal(503, "BUSY", f"{INSPECTOR_TAILS_MAX} pages follow the log.", "Close some of them.")
+        page = _Page()
+        for message in (self._opened, self._daemon):
+            if message is not None:
+                page.put(message, _encoded(message))
+        if self._closed:
+            page.end()
+        self._pages.add(page)
+        try:
+            yield page
+        finally:
+            self._pages.remove(page)
+
+
+class _Page:
+    """What one page was not sent yet."""
+
+    def __init__(self) -> None:
+        self._waiting: deque[tuple[TailMessage, bytes]] = deque()
+        self._changed = anyio.Event()
+        self._ended = False
+
+    def put(self, message: TailMessage, encoded: bytes) -> None:
+        if len(self._waiting) >= TAIL_MESSAGES_MAX:
+            message, encoded = self._with_gap(message, encoded)
+        self._waiting.append((message, encoded))
+        self._wake()
+
+    def end(self) -> None:
+        self._ended = True
+        self._wake()
+
+    async def next(self) -> bytes | None:
+        """What to send next, a comment after a silence of STREAM_COMMENT_S; None: the stream ends."""
+        if not self._waiting and not self._ended:
+            self._changed = anyio.Event()
+            with anyio.move_on_after(STREAM_COMMENT_S):
+                await self._changed.wait()
+        if self._ended:
+            return None
+        return self._waiting.popleft()[1] if self._waiting else _COMMENT
+
+    def _with_gap(self, message: TailMessage, encoded: bytes) -> tuple[TailMessage, bytes]:
+        """Leaves out all growth that waits, and returns what stands for it and for `message`."""
+        kept = [each for each in self._waiting if isinstance(each[0], Opened | DaemonLink)]
+        grown = [each[0].last for each in (*self._waiting, (message, encoded)) if isinstance(each[0], Grew | Gap)]
+        # Of what is only the latest word on something, the latest is enough.
+        latest = {type(each[0]): each for each in kept}
+        self._waiting = deque(latest.values())
+        if not isinstance(message, Grew | Gap):
+            self._waiting.append((message, encoded))
+        gap = Gap(max(grown, default=0))
+        return gap, _encoded(gap)
+
+    def _wake(self) -> None:
+        self._changed.set()
+
+
+def _encoded(message: TailMessage) -> bytes:
+    return b"event: %s\ndata: %s\n\n" % (MESSAGES[type(message)].encode(), msgspec.json.encode(message))
+
+
+# -- over HTTP --
+
+
+class TailResponse(Response):
+    """A stream that ends when the page leaves, or the tail is closed."""
+
+    def __init__(self, page: AbstractContextManager[_Page]) -> None:
+        self.background = None
+        self._page = page
+
+    async def __call__(self, _scope: Scope, receive: Receive, send: Send) -> None:
+        with self._page as page:
+            async with anyio.create_task_group() as tasks:
+
+                async def cancel_when_gone() -> None:
+                    while (await receive())["type"] != "http.disconnect":
+                        pass
+                    tasks.cancel_scope.cancel()
+
+                tasks.start_soon(cancel_when_gone)
+                await _send_all(page, send)
+                tasks.cancel_scope.cancel()
+
+
+async def _send_all(page: _Page, send: Send) -> None:
+    headers = [(b"content-type", b"text/event-stream")]
+    await send({"type": "http.response.start", "status": 200, "headers": headers})
+    while (part := await page.next()) is not None:
+        await send(_body(part, more=True))
+    await send(_body(b"", more=False))
+
+
+def _body(part: bytes, *, more: bool) -> Message:
+    return {"type": "http.response.body", "body": part, "more_body": more}
