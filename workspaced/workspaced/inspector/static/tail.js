@@ -1,0 +1,100 @@
+/**
+ * What the inspector tells of the log while the page is open: that it grew, and whether its daemon is there.
+ *
+ * A browser opens few connections to one place at once, so of all tabs only one follows, and tells the others. Which
+ * one, a lock decides: when its tab is closed, the next one goes on.
+ */
+
+import { ApiError, get, stream } from "./api.js";
+import { about, at, daemon, grown, version } from "./store.js";
+import { batch } from "./vendor/index.js";
+
+/** @typedef {import("./types").Grew} Grew */
+/** @typedef {{ event: string, data: any }} Message */
+
+const RETRY_MS = 1000;
+const LOCK = "workspaced-tail";
+/** How often views ask again at most, however fast the log grows. */
+const PACE_MS = 250;
+
+const others = new BroadcastChannel(LOCK);
+/** What a tab that comes later must know. */
+const latest = /** @type {Map<string, Message>} */ (new Map());
+let holds = false;
+let timer = 0;
+
+/** Follows the log from now on. */
+export function followLog() {
+  others.onmessage = ({ data }) => {
+    if (data === "new") latest.forEach((message) => holds && others.postMessage(message));
+    else if (!holds) take(data);
+  };
+  others.postMessage("new");
+  if (navigator.locks) navigator.locks.request(LOCK, hold);
+  else hold();
+}
+
+/** Reads the stream, again and again. */
+async function hold() {
+  holds = true;
+  const { signal } = new AbortController();
+  for (;;) {
+    try {
+      for await (const message of stream("/api/tail", signal)) tell(message);
+      tell(away("The inspector ended."));
+    } catch (error) {
+      tell(away(error instanceof ApiError ? `${error.message} ${error.hint}` : String(error)));
+    }
+    await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
+  }
+}
+
+/**
+ * @param {string} why
+ * @returns {Message}
+ */
+const away = (why) => ({ event: "daemon", data: { connected: false, why } });
+
+/** @param {Message} message */
+function tell(message) {
+  if (message.event !== "grew") latest.set(message.event, message);
+  take(message);
+  others.postMessage(message);
+}
+
+/** @param {Message} message */
+function take({ event, data }) {
+  switch (event) {
+    case "opened":
+      batch(() => {
+        daemon.value = null;
+        grown.value = null;
+      });
+      askAgain();
+      break;
+    case "grew":
+      grown.value = data;
+      askAgain();
+      break;
+    case "gap":
+      askAgain();
+      break;
+    case "daemon":
+      daemon.value = data;
+  }
+}
+
+/** Lets the views ask again, a little later; what grows meanwhile is asked for at once. */
+function askAgain() {
+  if (timer) return;
+  timer = setTimeout(async () => {
+    timer = 0;
+    try {
+      about.value = await get("/api/about");
+    } catch {
+      return; // the views say it
+    }
+    // A moment that was chosen does not change when the log grows.
+    if (at.value === "") version.value += 1;
+  }, PACE_MS);
+}
