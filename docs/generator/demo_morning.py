@@ -1,6 +1,6 @@
 """Makes the log that `workspaced demo` leaves: a person's morning, in which an agent answers wrongly.
 
-    python docs/generator/demo_morning.py
+    python docs/generator/demo_morning.py [--output FILE] [--place FOLDER]
 
 A real daemon serves a copy of the sample vault; only its clock is ours (morning_daemon.py). The editors' actions,
 the tools' calls, the prompts and what hooks told are real. The words of the model are written here, and its cache
@@ -12,6 +12,7 @@ library. Later it is changed to 29 June in another editor. No prompt brings it a
 changed, and the writer, asked for the date, answers from the library.
 """
 
+import argparse
 import json
 import os
 import shutil
@@ -82,24 +83,26 @@ def _without_marks(part: Any) -> Any:
 class Morning:
     """The vault, the daemon, its clients and the time of the story."""
 
-    def __init__(self) -> None:
-        shutil.rmtree(PLACE, ignore_errors=True)
-        PLACE.mkdir(mode=0o700)
-        self.vault = PLACE / "notes"
+    def __init__(self, place: Path) -> None:
+        self.place = place
+        shutil.rmtree(place, ignore_errors=True)
+        place.mkdir(mode=0o700)
+        self.vault = place / "notes"
         shutil.copytree(DEMO / "vault", self.vault)
         for path in self.vault.rglob("*"):
             os.utime(path, (EVENING.timestamp(),) * 2)
-        self._ahead = PLACE / "ahead"
+        self._ahead = place / "ahead"
         self._ahead.write_text("0")
         self._ahead_s = 0
         self._daemon = self._start()
-        socket = PLACE / "socket"
+        socket = place / "socket"
         self.editor = connect(socket, name="obsidian", timeout_s=60)
         self.other_editor = connect(socket, name="vscode", timeout_s=60)
         self.claude = connect(socket, name="claude-code", timeout_s=60)
         self.writer = connect(socket, name="writer", timeout_s=60)
         self.person = connect(socket, name="workspaced", timeout_s=60)
         self.person.call("workspaced/reconcile")  # the index is complete, so answers do not depend on its pace
+        self.context: Any = self.writer.context  # its messages are put together from parts here
         self.provider = Provider()
         self._session = [json.loads(line) for line in (DEMO / "session.jsonl").read_text().splitlines()]
         self._played = 0
@@ -111,11 +114,11 @@ class Morning:
             "--vault",
             str(self.vault),
             "--data-dir",
-            str(PLACE / "data"),
+            str(self.place / "data"),
             "--socket",
-            str(PLACE / "socket"),
+            str(self.place / "socket"),
         ]
-        daemon = subprocess.Popen(command, stderr=subprocess.PIPE, env=_environment())
+        daemon = subprocess.Popen(command, stderr=subprocess.PIPE, env=_environment(self.place))
         assert daemon.stderr is not None
         said = []
         for line in daemon.stderr:
@@ -193,9 +196,9 @@ class Morning:
         self, conversation: str, name: str, text: str, answer: str, *attached: dict[str, Any], searched: str = ""
     ) -> None:
         """A turn of the writer: the person's message, a search if it makes one, and the answer."""
-        context = self.writer.context
+        context = self.context
         message = {"role": "user", "id": name, "text": text, "attachments": list(attached)}
-        context.message(conversation, message)  # type: ignore[arg-type]
+        context.message(conversation, message)
         if searched:
             self._search(conversation, name, searched)
         self._complete(conversation, answer)
@@ -206,26 +209,26 @@ class Morning:
         call: dict[str, Any] = {"id": f"{name}-search", "name": "search_workspace"}
         arguments = {"query": query, "limit": 3}
         self._complete(conversation, json.dumps(arguments))
-        context = self.writer.context
+        context = self.context
         context.message(
             conversation,
-            {"role": "assistant", "id": f"{name}-asks", "toolCalls": [{**call, "arguments": arguments}]},  # type: ignore[list-item]
+            {"role": "assistant", "id": f"{name}-asks", "toolCalls": [{**call, "arguments": arguments}]},
         )
         found = self.ask(self.writer, "search_workspace", **arguments)["data"]["results"]
         documents = [{"title": each["title"], "source": each["path"], "text": each["snippet"]} for each in found]
         result = {**call, "search": {"query": query, "documents": documents}}
-        context.message(conversation, {"role": "user", "id": f"{name}-found", "toolResults": [result]})  # type: ignore[list-item]
+        context.message(conversation, {"role": "user", "id": f"{name}-found", "toolResults": [result]})
 
     def _complete(self, conversation: str, answer: str) -> None:
         """Assembles a prompt, lets the model answer, and reports what that cost."""
-        made = self.writer.context.assemble(conversation, shape="anthropic", layers=False)
+        made = self.context.assemble(conversation, shape="anthropic", layers=False)
         self.pass_s(6)
         report = self.provider.usage(conversation, made["body"], self._ahead_s, answer)
-        self.writer.context.usage(conversation, report=report)
+        self.context.usage(conversation, report=report)
 
     # -- the end --
 
-    def bundle(self) -> None:
+    def bundle(self, output: Path) -> None:
         """Ends the daemon, and puts its whole log into the bundle."""
         for client in (self.editor, self.other_editor, self.claude, self.writer):
             client.close()
@@ -238,18 +241,18 @@ class Morning:
             "workspaced",
             "bundle",
             "--data-dir",
-            str(PLACE / "data"),
+            str(self.place / "data"),
             "--from",
             "1",
             "--with-visibility",
         ]
-        subprocess.run([*command, "-o", str(BUNDLE)], check=True, env=_environment())
+        subprocess.run([*command, "-o", str(output)], check=True, env=_environment(self.place))
 
 
-def _environment() -> dict[str, str]:
+def _environment(home: Path) -> dict[str, str]:
     """The environment without the settings of whoever runs this."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("WORKSPACED_", "XDG_"))}
-    return {**kept, "HOME": str(PLACE)}
+    return {**kept, "HOME": str(home)}
 
 
 def note(path: str) -> dict[str, Any]:
@@ -267,8 +270,8 @@ def kitchen(day: Morning) -> None:
     day.tell_claude()
     day.ask(day.claude, "search_workspace", query="ceiling", limit=5)
     day.at("07:32")
-    context = day.writer.context
-    context.start(conversation=KITCHEN, context_window=64_000, system=SYSTEM, **MODEL)  # type: ignore[arg-type]
+    context = day.context
+    context.start(conversation=KITCHEN, context_window=64_000, system=SYSTEM, **MODEL)
     context.pin(KITCHEN, "here", "workspace")
     budget = note("move/Kitchen budget.md")
     day.turn(
@@ -284,7 +287,7 @@ def kitchen(day: Morning) -> None:
         KITCHEN, "k2", "And what is paid?", "2,120 €, of which 1,250 € for the oven (Kitchen budget).", budget
     )
     changed = f"{SYSTEM} Write sums with a euro sign."
-    context.start(conversation=KITCHEN, context_window=64_000, system=changed, **MODEL)  # type: ignore[arg-type]
+    context.start(conversation=KITCHEN, context_window=64_000, system=changed, **MODEL)
     day.turn(KITCHEN, "k3", "What is left for the fridge?", "650 €, unpaid (Kitchen budget).", budget)
 
 
@@ -297,13 +300,13 @@ def ferry(day: Morning) -> None:
     day.act(45, every_s=40)
     day.ask(day.claude, "get_note_by_reference", reference=KICKOFF)
     day.at("08:44")
-    context = day.writer.context
+    context = day.context
     tools = [
         {key: tool[key] for key in ("name", "description", "inputSchema")}
         for tool in day.writer.call("tools/list")["tools"]
         if tool["name"] == "search_workspace"
     ]
-    context.start(conversation=LETTER, context_window=7_200, system=SYSTEM, tools=tools, **MODEL)  # type: ignore[arg-type]
+    context.start(conversation=LETTER, context_window=7_200, system=SYSTEM, tools=tools, **MODEL)
     day.turn(
         LETTER,
         "q1",
@@ -409,11 +412,15 @@ def wrong_answer(day: Morning) -> None:
 
 
 def main() -> None:
-    day = Morning()
+    parser = argparse.ArgumentParser(description="Makes the log that `workspaced demo` leaves.")
+    parser.add_argument("--output", type=Path, default=BUNDLE)
+    parser.add_argument("--place", type=Path, default=PLACE, help="a folder for the vault and the daemon; emptied")
+    chosen = parser.parse_args()
+    day = Morning(chosen.place)
     for hour in (kitchen, ferry, interruptions, date_moves, wrong_answer):
         hour(day)
-    day.bundle()
-    shutil.rmtree(PLACE)
+    day.bundle(chosen.output)
+    shutil.rmtree(chosen.place)
 
 
 if __name__ == "__main__":

@@ -28,7 +28,7 @@ def set_clocks(file: Path, start_s: int) -> None:
     def ahead_ns() -> int:
         return int(file.read_text()) * SECOND_NS
 
-    clock.time = SimpleNamespace(  # type: ignore[attr-defined]
+    clock.time = SimpleNamespace(  # type: ignore[assignment,attr-defined]
         **{
             **vars(time),
             "time_ns": lambda: time.time_ns() - behind_ns + ahead_ns(),
@@ -47,4 +47,4 @@ if __name__ == "__main__":
     os.umask(0o077)
     set_clocks(Path(sys.argv[1]), int(sys.argv[2]))
     sys.argv = ["workspaced", *sys.argv[3:]]
-    sys.exit(main())
+    main()

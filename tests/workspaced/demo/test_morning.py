@@ -1,6 +1,9 @@
 """The log that the demo leaves: it verifies, shows what an inspector shows, and its planted cause is true."""
 
 import json
+import subprocess
+import sys
+import tempfile
 from collections import Counter
 from collections.abc import Iterator
 from datetime import datetime, timedelta
@@ -9,12 +12,14 @@ from typing import Any
 
 import pytest
 from support import process
+from support.daemon import clean_environment
 
 from workspaced import replay
 from workspaced.demo.morning import INSTALLED, QUESTION
 
 KICKOFF = "projects/ferrybook/Kickoff.md"
 LETTER = "letter-to-imke"
+KITCHEN = "kitchen-questions"
 
 
 @pytest.fixture(scope="module")
@@ -28,8 +33,8 @@ def events_of(log: replay.Log, *types: str) -> list[Any]:
 
 
 def printed(tmp_path: Path, *arguments: str) -> str:
-    """What a command prints about the bundle, where no daemon runs."""
-    env = {"HOME": str(tmp_path), "PATH": "/usr/bin:/bin", "NO_COLOR": "1"}
+    """What a command prints for a user without daemons, whose cache is in `tmp_path`."""
+    env = {**clean_environment(tmp_path), "HOME": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path), "TMPDIR": "/tmp"}
     done = process.run(*arguments, env=env, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     return done.stdout.decode()
@@ -109,12 +114,27 @@ def test_a_level_is_lowered_a_note_withheld_and_nothing_recorded_in_the_pause(lo
 
 def test_the_providers_cache_has_hits_and_several_causes_of_a_miss(tmp_path):
     found = Counter[str]()
-    for conversation in (LETTER, "kitchen-questions"):
+    for conversation in (LETTER, KITCHEN):
         shown = json.loads(printed(tmp_path, "context", "show", conversation, str(INSTALLED), "--cache", "--json"))
         found.update(prompt["cause"] or prompt["outcome"] for prompt in shown["prompts"])
 
     assert {"hit", "folded: budget", "provider evicted", "L1 changed: settings"} <= set(found)
     assert found["hit"] >= 3
+
+
+@pytest.mark.thorough
+def test_its_script_makes_the_same_events_again(log, tmp_path):
+    place = Path(tempfile.mkdtemp(prefix="wsm-", dir="/tmp"))  # a socket's path is short
+    script = Path(__file__).parents[3] / "docs" / "generator" / "demo_morning.py"
+    made = tmp_path / "again.wsb"
+    subprocess.run([sys.executable, script, "--output", made, "--place", place], check=True, timeout=120)
+
+    with replay.open(made) as again:
+        assert [named(event) for event in again.events()] == [named(event) for event in log.events()]
+
+
+def named(event: Any) -> tuple[Any, ...]:
+    return event.seq, event.type, event.source, event.vault
 
 
 # -- the planted cause --
@@ -186,21 +206,8 @@ def test_the_other_agent_read_the_new_date_before_the_wrong_answer(log, tmp_path
 # -- the command --
 
 
-def demo(tmp_path: Path, *flags: str, **more: str) -> str:
-    return printed_with(tmp_path, {"TMPDIR": "/tmp", **more}, "demo", *flags)
-
-
-def printed_with(tmp_path: Path, more: dict[str, str], *arguments: str) -> str:
-    env = {
-        "HOME": str(tmp_path),
-        "PATH": "/usr/bin:/bin",
-        "NO_COLOR": "1",
-        "XDG_CACHE_HOME": str(tmp_path),
-        **more,
-    }
-    done = process.run(*arguments, env=env, cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
-    return done.stdout.decode()
+def demo(tmp_path: Path, *flags: str) -> str:
+    return printed(tmp_path, "demo", *flags)
 
 
 def test_the_demo_leaves_the_log_and_says_how_to_open_it(tmp_path):
