@@ -1,7 +1,6 @@
-"""`workspaced inspect` in a process of its own, and a bare client of its API."""
+"""`workspaced inspect` in a process of its own, and a client of its API."""
 
 import json
-import signal
 import subprocess
 import threading
 from collections.abc import Iterator, Mapping
@@ -10,50 +9,38 @@ from http.client import HTTPConnection, HTTPResponse
 from pathlib import Path
 from types import TracebackType
 from typing import Any
-from urllib.parse import parse_qs, quote, urlencode, urlsplit
+from urllib.parse import urlsplit
+
+import httpx2
 
 from support import process
-from support.daemon import ANSWER_S, STOP_S, Daemon
+from support.daemon import ANSWER_S, STOP_S
 
 Json = dict[str, Any]
 
 
 class Inspector:
-    """`with` it runs, over a log or a daemon."""
+    """`with` it runs, on a port of its own, and has printed its address."""
 
-    def __init__(self, subject: Daemon | Path, *flags: str, env: Mapping[str, str] | None = None) -> None:
-        of_daemon = isinstance(subject, Daemon)
-        named = ["--socket", str(subject.socket)] if of_daemon else [str(subject)]
-        environment = {**(subject.env if of_daemon else {}), "NO_PROXY": "*", **(env or {})} if of_daemon else env
+    def __init__(self, *arguments: str | Path, env: Mapping[str, str] | None = None) -> None:
+        """`arguments`: of `workspaced inspect`: the log, options."""
+        command = ["inspect", *map(str, arguments), "--json", "--no-browser"]
         streams: Any = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-        self.process: process.Process = process.spawn(
-            "inspect", *named, "--json", "--no-browser", *flags, env=environment, **streams
-        )
+        self.process = process.spawn(*command, env=env, **streams)
         self.stderr: list[str] = []
         self._reader = threading.Thread(target=self._read_stderr)
         self._reader.start()
         assert self.process.stdout is not None
         line = self.process.stdout.readline()
-        assert line, self._end_of_one_that_did_not_start()
+        assert line, self._why_it_ended()
         self.started: Json = json.loads(line)
         self.url: str = self.started["url"]
-        parts = urlsplit(self.url)
-        self.port: int = parts.port or 0
-        self.token: str = parse_qs(parts.fragment)["token"][0]
+        address = urlsplit(self.url)
+        self.port = address.port or 0
+        self.token = address.fragment.removeprefix("token=").partition("&")[0]
+        self._client = httpx2.Client(base_url=f"http://127.0.0.1:{self.port}", timeout=ANSWER_S, trust_env=False)
 
-    def __enter__(self) -> "Inspector":
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, _error: BaseException | None, _trace: TracebackType | None
-    ) -> None:
-        if self.process.poll() is None:
-            self.process.send_signal(signal.SIGTERM)
-        code = self.wait()
-        if kind is None:
-            assert code in (0, 130) and not any("Traceback" in line for line in self.stderr), self.stderr
-
-    def _end_of_one_that_did_not_start(self) -> list[str]:
+    def _why_it_ended(self) -> list[str]:
         self.wait()
         return self.stderr
 
@@ -61,6 +48,44 @@ class Inspector:
         assert self.process.stderr is not None
         with self.process.stderr:
             self.stderr.extend(line.decode(errors="replace").rstrip("\n") for line in self.process.stderr)
+
+    def request(
+        self, method: str, path: str, *, headers: Mapping[str, str] | None = None, **options: Any
+    ) -> httpx2.Response:
+        """An answer, whatever its status; with the token unless `headers` has another `Authorization`."""
+        own = {"Authorization": f"Bearer {self.token}", **(headers or {})}
+        return self._client.request(method, path, headers={k: v for k, v in own.items() if v}, **options)
+
+    def get(self, path: str, **parameters: Any) -> Json:
+        """The values of a view, which must answer."""
+        answer = self.request("GET", path, params=parameters)
+        assert answer.status_code == 200, answer.text
+        found: Json = answer.json()
+        return found
+
+    def post(self, path: str, **body: Any) -> Json:
+        """As `get`, with a body of JSON."""
+        answer = self.request("POST", path, json=body)
+        assert answer.status_code == 200, answer.text
+        found: Json = answer.json()
+        return found
+
+    def error(self, path: str, method: str = "GET", **options: Any) -> tuple[int, str]:
+        """The status and the code of a request that must fail; it says what was wrong."""
+        answer = self.request(method, path, **options)
+        error: Json = answer.json()["error"]
+        assert answer.status_code >= 400 and error["message"]
+        return answer.status_code, error["code"]
+
+    @contextmanager
+    def tail(self) -> Iterator["Tail"]:
+        """A page's stream."""
+        connection = HTTPConnection("127.0.0.1", self.port, timeout=ANSWER_S)
+        try:
+            connection.request("GET", "/api/tail", headers={"Authorization": f"Bearer {self.token}"})
+            yield Tail(connection.getresponse())
+        finally:
+            connection.close()
 
     def wait(self) -> int:
         """The exit code, once it has ended."""
@@ -70,46 +95,24 @@ class Inspector:
             self.process.stdout.close()
         return code
 
-    # -- its API --
+    def __enter__(self) -> "Inspector":
+        return self
 
-    @contextmanager
-    def connection(self) -> Iterator[HTTPConnection]:
-        made = HTTPConnection("127.0.0.1", self.port, timeout=ANSWER_S)
+    def __exit__(
+        self, _kind: type[BaseException] | None, error: BaseException | None, _trace: TracebackType | None
+    ) -> None:
+        self._client.close()
+        if self.process.poll() is None:
+            self.process.terminate()
         try:
-            yield made
-        finally:
-            made.close()
-
-    def asked(self, method: str, path: str, body: Any = None) -> tuple[int, Json]:
-        """The status and the JSON of an answer."""
-        with self.connection() as connection:
-            response = self.send(connection, method, path, body)
-            return response.status, json.loads(response.read())
-
-    def get(self, path: str, **parameters: Any) -> Json:
-        """The answer of a view; it must succeed."""
-        query = f"?{urlencode(parameters)}" if parameters else ""
-        status, answer = self.asked("GET", quote(path) + query)
-        assert status == 200, answer
-        return answer
-
-    def post(self, path: str, **body: Any) -> Json:
-        """The answer to a change; it must succeed."""
-        status, answer = self.asked("POST", path, body)
-        assert status == 200, answer
-        return answer
-
-    def send(self, connection: HTTPConnection, method: str, path: str, body: Any = None) -> HTTPResponse:
-        """One request on an open connection; the caller reads the response."""
-        data = None if body is None else json.dumps(body).encode()
-        connection.request(method, path, data, {"Authorization": f"Bearer {self.token}"})
-        return connection.getresponse()
-
-    @contextmanager
-    def tail(self) -> Iterator["Tail"]:
-        """A page's stream."""
-        with self.connection() as connection:
-            yield Tail(self.send(connection, "GET", "/api/tail"))
+            code = self.wait()
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.wait()
+            raise
+        if error is None:
+            assert code in {0, 130}, (code, self.stderr)
+            assert not [line for line in self.stderr if "Traceback" in line], self.stderr
 
 
 class Tail:

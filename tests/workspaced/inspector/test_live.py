@@ -10,6 +10,8 @@ from typing import Any
 
 import anyio
 import pytest
+from support import TESTS
+from support.daemon import Daemon
 from support.inspector import Inspector
 
 from workspaced.inspector.idle import Idle
@@ -17,7 +19,7 @@ from workspaced.inspector.tail import Tail
 from workspaced.inspector.views.newest import Grew
 from workspaced.limits import HTTP_DRAIN_S, TAIL_MESSAGES_MAX
 
-BUNDLE = Path(__file__).parents[2] / "data" / "answers" / "v3.wsb"
+BUNDLE = TESTS / "data" / "answers" / "v3.wsb"
 
 
 def look_at(client: Any, note: str, source: str = "editor") -> int:
@@ -26,9 +28,13 @@ def look_at(client: Any, note: str, source: str = "editor") -> int:
     return int(receipt["seq"])
 
 
+def follow(daemon: Daemon) -> Inspector:
+    return Inspector("--socket", daemon.socket, env=daemon.env)
+
+
 class TestALogThatGrows:
     def test_an_event_comes_to_the_page_and_into_every_view(self, shared: Any, client: Any) -> None:
-        with Inspector(shared) as inspector, inspector.tail() as tail:
+        with follow(shared) as inspector, inspector.tail() as tail:
             assert tail.until("opened")["grows"]
             tail.until("daemon", connected=True)
             seq = look_at(client, "a.md")
@@ -39,7 +45,7 @@ class TestALogThatGrows:
             assert inspector.get("/api/state")["state"]["activeNote"]["id"] == "a.md"
 
     def test_the_log_is_the_daemons_own_to_the_byte(self, shared: Any, client: Any) -> None:
-        with Inspector(shared) as inspector, inspector.tail() as tail:
+        with follow(shared) as inspector, inspector.tail() as tail:
             tail.until("daemon", connected=True)
             for note in ("a.md", "b.md", "c.md"):
                 last = look_at(client, note)
@@ -49,7 +55,7 @@ class TestALogThatGrows:
             assert [each["event"] for each in reversed(told)] == client.call("workspaced/log", {})["events"]
 
     def test_many_events_at_once_are_told_as_a_number_and_the_newest(self, shared: Any, client: Any) -> None:
-        with Inspector(shared) as inspector, inspector.tail() as tail:
+        with follow(shared) as inspector, inspector.tail() as tail:
             tail.until("daemon", connected=True)
             seq = 0
             for _ in range(3):
@@ -65,7 +71,7 @@ class TestALogThatGrows:
 
     def test_a_daemon_that_stops_and_starts_is_followed_on(self, daemon: Any) -> None:
         running = daemon()
-        with Inspector(running) as inspector, inspector.tail() as tail:
+        with follow(running) as inspector, inspector.tail() as tail:
             tail.until("daemon", connected=True)
             assert running.stop() == 0
             assert "goes on when it is back" in tail.until("daemon", connected=False)["why"]
@@ -83,7 +89,7 @@ class TestALogThatGrows:
         running = daemon()
         with running.connect() as client:
             look_at(client, "a.md")
-        with Inspector(running) as inspector, inspector.tail() as tail:
+        with follow(running) as inspector, inspector.tail() as tail:
             tail.until("daemon", connected=True)
             assert running.stop() == 0
             (running.data / "log").rename(running.data / "elsewhere")
@@ -105,7 +111,7 @@ class TestALogThatGrows:
         segment = max((running.data / "log").iterdir(), key=lambda each: each.stat().st_size)
         with segment.open("ab") as file:
             file.write(b"half a li")
-        with Inspector(running) as inspector:
+        with follow(running) as inspector:
             assert inspector.get("/api/about")["warnings"] == []
         running.kill()
         with Inspector(running.data, env=running.env) as inspector:
@@ -121,38 +127,31 @@ class TestALogThatDoesNotGrow:
             assert message[0] == "opened" and not message[1]["grows"] and message[1]["last"] > 0
 
 
-@pytest.fixture(scope="module")
-def over_bundle() -> Iterator[Inspector]:
-    with Inspector(BUNDLE) as made:
-        yield made
-
-
 class TestNewestEvents:
-    def test_they_come_newest_first_and_page_by_page(self, over_bundle: Inspector) -> None:
-        every = over_bundle.get("/api/events", limit=500)["events"]
+    def test_they_come_newest_first_and_page_by_page(self, recorded: Inspector) -> None:
+        every = recorded.get("/api/events", limit=500)["events"]
         seqs = [each["seq"] for each in every]
-        assert seqs == sorted(seqs, reverse=True) and len(seqs) == over_bundle.get("/api/about")["events"]
+        assert seqs == sorted(seqs, reverse=True) and len(seqs) == recorded.get("/api/about")["events"]
         paged: list[int] = []
         before: int | None = seqs[0] + 1
         while before is not None:
-            page = over_bundle.get("/api/events", limit=7, before=before)
+            page = recorded.get("/api/events", limit=7, before=before)
             paged += [each["seq"] for each in page["events"]]
             before = page["searchedFrom"]
         assert paged == seqs
 
     @pytest.mark.parametrize("field", ["source", "agent", "note", "type"])
-    def test_a_filter_leaves_what_it_names(self, over_bundle: Inspector, field: str) -> None:
+    def test_a_filter_leaves_what_it_names(self, recorded: Inspector, field: str) -> None:
         def values(each: Any) -> list[Any]:
             return each["notes"] if field == "note" else [each[field]]
 
-        every = over_bundle.get("/api/events", limit=500)["events"]
+        every = recorded.get("/api/events", limit=500)["events"]
         wanted = next(value for each in every for value in values(each) if value)
-        found = over_bundle.get("/api/events", limit=500, **{field: wanted})["events"]
+        found = recorded.get("/api/events", limit=500, **{field: wanted})["events"]
         assert found == [each for each in every if wanted in values(each)]
 
-    def test_an_unknown_type_is_refused(self, over_bundle: Inspector) -> None:
-        status, answer = over_bundle.asked("GET", "/api/events?type=nonsense")
-        assert (status, answer["error"]["code"]) == (400, "INVALID_ARGUMENT")
+    def test_an_unknown_type_is_refused(self, recorded: Inspector) -> None:
+        assert recorded.error("/api/events?type=nonsense") == (400, "INVALID_ARGUMENT")
 
 
 class TestTheEndOfTheProcess:
@@ -239,10 +238,8 @@ class TestManyPages:
                 with ExitStack() as pages:
                     tails = [pages.enter_context(inspector.tail()) for _ in range(200)]
                     assert all(tail.next() is not None for tail in tails)
-                    with inspector.connection() as connection:
-                        for _ in range(requests):
-                            response = inspector.send(connection, "GET", "/api/about")
-                            assert response.read() and response.status == 200
+                    for _ in range(requests):
+                        inspector.get("/api/about")
 
             follow_and_ask(1_000)
             before = resident()
