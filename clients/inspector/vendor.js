@@ -23,21 +23,34 @@ const isOurs = (path) => [LIST, "index.js", "uplot.js"].includes(path) || path.e
  */
 
 /**
- * Fetches a package and unpacks it; returns its folder.
+ * Fetches the archives of packages into a folder.
+ *
+ * @param {Package[]} packages
+ * @param {string} scratch the folder
+ * @returns {Map<string, string>} the archives by the names of the packages
+ */
+function fetched(packages, scratch) {
+  const named = packages.map(({ name, version }) => `${name}@${version}`);
+  const command = ["pack", ...named, "--ignore-scripts", "--json", "--prefer-offline", "--pack-destination", scratch];
+  const options = { cwd: scratch, encoding: "utf8", stdio: ["ignore", "pipe", "inherit"], timeout: FETCH_MS };
+  const packed = JSON.parse(execFileSync("npm", command, options));
+  return new Map(packed.map(({ name, filename }) => [name, join(scratch, filename)]));
+}
+
+/**
+ * Unpacks the archive of a package; returns its folder.
  *
  * @param {Package} wanted
- * @param {string} scratch a folder to work in
+ * @param {string} archive
  * @throws Error: its bytes or its licence are not those of the list
  */
-function fetched({ name, version, licence, integrity }, scratch) {
-  const folder = mkdtempSync(join(scratch, "package-"));
-  const command = ["pack", `${name}@${version}`, "--ignore-scripts", "--silent", "--pack-destination", folder];
-  execFileSync("npm", command, { cwd: folder, stdio: ["ignore", "ignore", "inherit"], timeout: FETCH_MS });
-  const archive = join(folder, readdirSync(folder).find((each) => each.endsWith(".tgz")) ?? "");
+function unpacked({ name, version, licence, integrity }, archive) {
   const found = `sha512-${createHash("sha512").update(readFileSync(archive)).digest("base64")}`;
   if (found !== integrity) {
     throw new Error(`${name}@${version} is ${found}, not ${integrity}: compare with the release, then edit ${LIST}.`);
   }
+  const folder = `${archive}.unpacked`;
+  mkdirSync(folder);
   execFileSync("tar", ["-xzf", archive, "-C", folder, "--strip-components=1"], { stdio: "inherit" });
   const { license } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
   if (license !== licence) {
@@ -72,9 +85,10 @@ function wantedFiles() {
   names.delete(undefined);
   const scratch = mkdtempSync(join(tmpdir(), "vendor-"));
   try {
+    const archives = fetched(packages, scratch);
     return new Map(
       packages.flatMap((wanted) => {
-        const folder = fetched(wanted, scratch);
+        const folder = unpacked(wanted, archives.get(wanted.name) ?? "");
         return wanted.files.map(({ from, to, imported }) => {
           const text = readFileSync(join(folder, from), "utf8");
           return [to, imported === undefined ? text : withRelativeImports(text, names, `${wanted.name}/${from}`)];

@@ -1,7 +1,7 @@
 // Types out of the repository's schemas: `npm run generate` writes src/types.generated.ts, and the types of the
 // inspector's page; `npm run check` fails where a file differs.
 
-import { readFileSync, readdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 
@@ -114,6 +114,7 @@ function present(path) {
 
 for (const [path, wanted] of generate()) {
   if (!process.argv.includes("--check")) {
+    mkdirSync(dirname(path), { recursive: true });
     writeFileSync(path, wanted);
   } else if (present(path) !== wanted) {
     const name = relative(process.cwd(), path);
