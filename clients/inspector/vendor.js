@@ -1,6 +1,9 @@
 // The libraries of the inspector's page, as its folder `vendor/` holds them: `npm run vendor` writes them,
 // `npm run vendor:check` fails where a file is not what it would write. What to take, and of which bytes, stands in
 // vendor.json; npm fetches it, from the registry that it is configured for.
+//
+// A newer version of a library: its number in vendor.json and in package.json, then `npm run vendor`, which says the
+// hash that it found. Compare that with the release, put it into vendor.json, and run `make inspector`.
 
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";

@@ -41,6 +41,8 @@ export function declarations(place, name, schema) {
 
 /** The declarations of a schema that is nothing but definitions: one for each, by its own name. */
 export function definitions(place, { $defs: found }) {
+  const strange = Object.keys(found).find((name) => !/^\w+$/.test(name));
+  if (strange !== undefined) throw new Error(`${place}: two types have one name: ${strange}; rename one`);
   const writer = new Writer(place, found, new Map(Object.keys(found).map((inner) => [inner, inner])));
   return Object.entries(found).map(([name, definition]) => writer.declaration(name, definition));
 }
@@ -90,6 +92,7 @@ class Writer {
       return /^[\w.]+$/.test(item) ? `readonly ${item}[]` : `ReadonlyArray<${item}>`;
     }
     if (schema.type === "object") return this.object(schema, depth);
+    if (schema.type === undefined) return "unknown"; // any value
     const scalar = SCALARS[schema.type];
     if (scalar === undefined) {
       throw new Error(`${this.place}: the type ${JSON.stringify(schema.type)} is not understood`);
@@ -98,7 +101,8 @@ class Writer {
   }
 
   union(schemas, depth) {
-    return [...new Set(schemas.map((each) => this.type(each, depth)))].join(" | ");
+    const types = new Set(schemas.map((each) => this.type(each, depth)));
+    return types.has("unknown") ? "unknown" : [...types].join(" | ");
   }
 
   object(schema, depth) {
