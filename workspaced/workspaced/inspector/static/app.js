@@ -4,7 +4,8 @@ import { get, hasToken, takeToken } from "./api.js";
 import { count } from "./parts/format.js";
 import { Failure } from "./parts/resource.js";
 import { follow, go, link, route } from "./router.js";
-import { about } from "./store.js";
+import { about, daemon } from "./store.js";
+import { followLog } from "./tail.js";
 import { Timeline } from "./timeline.js";
 import { html, render, useEffect, useState } from "./vendor/index.js";
 import { VIEWS } from "./views/index.js";
@@ -13,6 +14,7 @@ function App() {
   const [error, setError] = useState(/** @type {Error | null} */ (null));
   useEffect(() => {
     get("/api/about").then((found) => (about.value = found), setError);
+    followLog();
   }, []);
   if (error) return html`<main><${Failure} error=${error} /></main>`;
   return html`
@@ -31,8 +33,17 @@ function Header() {
     <p class="quiet">
       ${count(log.events, "event")} · ${count(log.calls, "call")} · ${count(log.prompts, "prompt")}
     </p>
+    <${Daemon} />
     ${log.warnings.map((warning) => html`<p class="warning" role="status">${warning}</p>`)}
   </header>`;
+}
+
+/** Whether the log grows on this page. */
+function Daemon() {
+  const link = daemon.value;
+  if (link === null) return null;
+  if (link.connected) return html`<p class="badge good" role="status">live: the daemon tells what happens</p>`;
+  return html`<p class="warning" role="status">${link.why}</p>`;
 }
 
 function Tabs() {

@@ -10,8 +10,20 @@ export const about = signal(/** @type {About | null} */ (null));
 /** The sequence or time of the moment that is looked at; empty: the end. */
 export const at = signal("");
 
+/** Counts how often the log grew: what shows its end asks again when this changes. */
+export const version = signal(0);
+
+/** What was told of the log's growth last. */
+export const grown = signal(/** @type {import("./types").Grew | null} */ (null));
+
+/** Whether the daemon that writes the log is there; null: unknown, or none writes it. */
+export const daemon = signal(/** @type {import("./types").DaemonLink | null} */ (null));
+
 /** The path of what is inspected, as a command line names it. */
 export const logArgument = computed(() => (about.value ? quoted(about.value.name) : ""));
 
-/** @param {string} text */
-const quoted = (text) => (/^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`);
+/**
+ * A text as a shell takes it for one word.
+ * @param {string} text
+ */
+export const quoted = (text) => (/^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`);

@@ -6,10 +6,9 @@
  */
 
 import { ApiError, get, stream } from "./api.js";
-import { about, at, daemon, grown, version } from "./store.js";
+import { about, daemon, grown, version } from "./store.js";
 import { batch } from "./vendor/index.js";
 
-/** @typedef {import("./types").Grew} Grew */
 /** @typedef {{ event: string, data: any }} Message */
 
 const RETRY_MS = 1000;
@@ -94,7 +93,6 @@ function askAgain() {
     } catch {
       return; // the views say it
     }
-    // A moment that was chosen does not change when the log grows.
-    if (at.value === "") version.value += 1;
+    version.value += 1;
   }, PACE_MS);
 }

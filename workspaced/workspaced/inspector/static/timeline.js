@@ -1,13 +1,14 @@
 /** Events over time, one lane per kind. */
 
 import { useResource } from "./parts/resource.js";
+import { version } from "./store.js";
 import { html } from "./vendor/index.js";
 
 /** @typedef {import("./types").Timeline} Shown */
 
 export function Timeline() {
   const timeline = /** @type {import("./parts/resource.js").Resource<Shown>} */ (
-    useResource("/api/timeline", { bins: 100 })
+    useResource("/api/timeline", { bins: 100 }, version.value)
   );
   const lanes = timeline.data?.lanes ?? [];
   return html`<section class="timeline" aria-label="Timeline">

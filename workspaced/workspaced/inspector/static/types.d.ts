@@ -4,6 +4,7 @@
 export interface About {
   readonly name: string;
   readonly kind: string;
+  readonly socket: string;
   readonly version: string;
   readonly events: number;
   readonly calls: number;
@@ -32,6 +33,38 @@ export interface Change {
   readonly after?: unknown;
 }
 
+/** Whether the daemon that writes the log is there. */
+export interface DaemonLink {
+  readonly connected: boolean;
+  /** (default "") */
+  readonly why?: string;
+}
+
+/** One event, in words and whole. */
+export interface EventTold {
+  readonly seq: number;
+  readonly time: string;
+  readonly type: string;
+  readonly lane: "calls" | "files" | "log" | "navigation" | "prompts" | "sharing" | "volunteered";
+  readonly source: string;
+  readonly agent: string | null;
+  readonly notes: readonly string[];
+  readonly sentence: string;
+  readonly event: unknown;
+}
+
+/** The log grew by more than this stream shows. */
+export interface Gap {
+  readonly last: number;
+}
+
+/** The log has new events. */
+export interface Grew {
+  readonly last: number;
+  readonly added: number;
+  readonly events: readonly EventTold[];
+}
+
 /** One lane's events. */
 export interface LaneCounts {
   readonly lane: "calls" | "files" | "log" | "navigation" | "prompts" | "sharing" | "volunteered";
@@ -45,6 +78,19 @@ export interface Moment {
   readonly event: unknown;
   readonly state: StateJson;
   readonly changes: readonly Change[];
+}
+
+/** The newest events that were asked for, newest first. */
+export interface Newest {
+  readonly events: readonly EventTold[];
+  readonly last: number;
+  readonly searchedFrom: number | null;
+}
+
+/** The log is open, or another one is: the page reads everything anew. */
+export interface Opened {
+  readonly last: number;
+  readonly grows: boolean;
 }
 
 /** While it lasts, nothing of what the user does is recorded, and agents are answered nothing. */

@@ -2,8 +2,6 @@
 
 import msgspec
 
-from workspaced_events.schema.catalogue import PromptAssembled, ToolCalled
-
 from ...__about__ import __version__
 from ..inspected import Inspected
 
@@ -18,6 +16,8 @@ class About(msgspec.Struct, rename="camel"):
     name: str
     kind: str
     """`daemon`, `directory`, `bundle` or `export`."""
+    socket: str
+    """The daemon's, if one runs; else empty."""
     version: str
     """Of this program."""
     events: int
@@ -36,15 +36,17 @@ class About(msgspec.Struct, rename="camel"):
 
 def about(inspected: Inspected, _parameters: AboutParameters) -> About:
     """Says what is inspected."""
-    events = inspected.log.events()
+    events, counts = inspected.log.events(), inspected.log.counts()
+    socket = inspected.subject.socket
     first, last = (events[0], events[-1]) if events else (None, None)
     return About(
         name=inspected.subject.name,
         kind=inspected.subject.kind,
+        socket=str(socket) if socket is not None else "",
         version=__version__,
         events=len(events),
-        calls=sum(type(event.data) is ToolCalled for event in events),
-        prompts=sum(type(event.data) is PromptAssembled for event in events),
+        calls=counts.get("tool_called", 0),
+        prompts=counts.get("prompt_assembled", 0),
         first=first.seq if first else 0,
         last=last.seq if last else 0,
         first_time=first.time if first else "",

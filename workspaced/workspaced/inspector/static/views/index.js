@@ -1,6 +1,7 @@
 /** The views, in the order of their tabs. */
 
 import { Moment } from "./moment.js";
+import { LiveTail } from "./tail.js";
 
 /**
  * @typedef {object} View
@@ -11,4 +12,7 @@ import { Moment } from "./moment.js";
  */
 
 /** @type {View[]} */
-export const VIEWS = [{ name: "at", title: "Moment", key: "m", component: Moment }];
+export const VIEWS = [
+  { name: "at", title: "Moment", key: "m", component: Moment },
+  { name: "tail", title: "Tail", key: "t", component: LiveTail },
+];

@@ -5,7 +5,7 @@ import { clock, day } from "../parts/format.js";
 import { Json } from "../parts/json.js";
 import { Loaded, useResource } from "../parts/resource.js";
 import { link } from "../router.js";
-import { at, logArgument } from "../store.js";
+import { at, logArgument, version } from "../store.js";
 import { html, useEffect } from "../vendor/index.js";
 
 /** @typedef {import("../types").Moment} Shown */
@@ -17,7 +17,7 @@ export function Moment({ parts }) {
     at.value = place;
   }, [place]);
   const moment = /** @type {import("../parts/resource.js").Resource<Shown>} */ (
-    useResource("/api/state", { at: place || undefined })
+    useResource("/api/state", { at: place || undefined }, place ? 0 : version.value)
   );
   return html`<section aria-labelledby="moment-title">
     <h2 id="moment-title">Moment</h2>

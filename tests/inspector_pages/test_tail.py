@@ -1,0 +1,100 @@
+"""The tail: what happens now, as somebody watches it, stops it, and looks for one thing in it."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from support.inspector import Inspector
+from support.inspector_page import NARROW, OpenPage
+
+pytestmark = pytest.mark.thorough
+
+
+@pytest.fixture
+def live(shared: Any) -> Iterator[Inspector]:
+    with Inspector("--socket", shared.socket, env=shared.env) as running:
+        yield running
+
+
+def look_at(client: Any, note: str, source: str = "editor") -> int:
+    (receipt,) = client.publish([{"type": "active_note_set", "data": {"note": note}}], source=source)
+    return int(receipt["seq"])
+
+
+def test_what_happens_appears_by_itself_and_leads_to_its_moment(
+    open_page: OpenPage, live: Inspector, client: Any
+) -> None:
+    opened = open_page(live.url)
+    page = opened.page
+    page.get_by_text("live: the daemon tells what happens").wait_for()
+    page.keyboard.press("t")
+    page.get_by_role("heading", name="Live tail").wait_for()
+    seq = look_at(client, "a.md")
+    page.get_by_role("cell", name="editor shows a.md").first.wait_for()
+    opened.picture("tail")
+    assert opened.accessibility_violations() == []
+    page.get_by_role("link", name=str(seq), exact=True).click()
+    page.get_by_role("heading", name="Moment").wait_for()
+    assert page.url.endswith(f"#/at/{seq}")
+
+
+def test_a_paused_list_stays_and_counts_what_came(open_page: OpenPage, live: Inspector, client: Any) -> None:
+    page = open_page(f"{live.url}").page
+    page.keyboard.press("t")
+    look_at(client, "b.md")
+    page.get_by_role("cell", name="editor shows b.md").first.wait_for()
+    page.get_by_role("button", name="Pause").click()
+    look_at(client, "work/plan.md", source="paused-away")
+    page.get_by_text("1 event came since the pause").wait_for()
+    assert page.get_by_role("cell", name="paused-away shows work/plan.md").count() == 0
+    page.get_by_role("button", name="Go on").click()
+    page.get_by_role("cell", name="paused-away shows work/plan.md").wait_for()
+
+
+def test_a_filter_leaves_one_editor_s_events_and_gives_the_command_line(
+    open_page: OpenPage, live: Inspector, client: Any
+) -> None:
+    look_at(client, "a.md", source="vim")
+    look_at(client, "b.md", source="emacs")
+    opened = open_page(live.url, NARROW, is_dark=True)
+    page = opened.page
+    page.keyboard.press("t")
+    page.get_by_role("cell", name="emacs shows b.md").first.wait_for()
+    page.get_by_label("Editor or program").fill("vim")
+    page.keyboard.press("Enter")
+    page.get_by_role("cell", name="vim shows a.md").first.wait_for()
+    assert page.get_by_role("cell", name="emacs shows b.md").count() == 0
+    assert """jq -c 'select(.source == "vim")'""" in page.locator(".command code").inner_text()
+    opened.picture("tail-filtered")
+    assert opened.accessibility_violations() == []
+
+
+def test_a_second_tab_follows_through_the_first(open_page: OpenPage, live: Inspector, client: Any) -> None:
+    first = open_page(live.url).page
+    first.get_by_text("live: the daemon tells what happens").wait_for()
+    second = first.context.new_page()
+    second.goto(live.url)
+    second.get_by_text("live: the daemon tells what happens").wait_for()
+    first.close()
+    second.keyboard.press("t")
+    look_at(client, "c.md", source="after-the-first")
+    second.get_by_role("cell", name="after-the-first shows c.md").wait_for()
+
+
+def test_a_daemon_that_is_gone_is_said_to_be(open_page: OpenPage, daemon: Any) -> None:
+    running = daemon()
+    with Inspector("--socket", running.socket, env=running.env) as inspector:
+        page = open_page(inspector.url).page
+        page.get_by_text("live: the daemon tells what happens").wait_for()
+        running.stop()
+        page.get_by_text("goes on when it is back").wait_for()
+        running.start()
+        page.get_by_text("live: the daemon tells what happens").wait_for()
+
+
+def test_names_of_notes_are_text_and_nothing_else(open_page: OpenPage, live: Inspector, client: Any) -> None:
+    page = open_page(live.url).page
+    page.keyboard.press("t")
+    look_at(client, "<script>alert(1)<\u2215script><img src=x onerror=alert(2)> \u05e9\u05dc.md")
+    page.get_by_role("cell", name="<script>alert(1)").first.wait_for()
+    assert page.locator("main img, main script").count() == 0
