@@ -211,6 +211,10 @@ class Log:
 
     # -- what agents were shown --
 
+    def blob(self, sha256: str) -> bytes | None:
+        """A text or recording that an event names by its hash; None if it is not kept."""
+        return self._part.blob(sha256)
+
     def calls(self) -> list["Call"]:
         """All calls of tools, in the order in which they were recorded."""
         found = self._events.of_types(("tool_called",), limit=len(self._events))

@@ -180,7 +180,7 @@ class TestWhatIsShownMeanwhile:
         assert not re.search(f"{SECRET} [01]", json.dumps(events(client)))
         after = [(event["type"], event["source"]) for event in events(client)][-3:]
         assert after == [
-            ("pause_ended", "workspaced"),
+            ("pause_ended", "editor"),
             ("active_note_set", "editor"),
             ("note_pinned", "editor"),
         ]

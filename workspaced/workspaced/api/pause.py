@@ -24,12 +24,12 @@ class Resume(Params, frozen=True):
 
 
 def pause(session: Session, request_id: RequestId | None, params: Pause) -> Any:
-    session.service.pausing.pause(params.for_s, _answer_to(session, request_id))
+    session.service.pausing.pause(params.for_s, session.client, _answer_to(session, request_id))
     return DEFERRED
 
 
 def resume(session: Session, request_id: RequestId | None, _params: Resume) -> Any:
-    session.service.pausing.resume(_answer_to(session, request_id))
+    session.service.pausing.resume(session.client, _answer_to(session, request_id))
     return DEFERRED
 
 

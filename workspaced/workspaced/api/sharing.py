@@ -56,9 +56,9 @@ class Accept(Params, frozen=True):
 async def share(session: Session, _id: RequestId | None, params: Share) -> Any:
     service = session.service
     if params.level is not None:
-        await service.publishing.record(setting(params.client, params.level))
+        await service.publishing.record(setting(params.client, params.level), session.client)
     if params.volunteering is not None:
-        await service.publishing.record(volunteering(params.client, params.volunteering))
+        await service.publishing.record(volunteering(params.client, params.volunteering), session.client)
     state = service.tail.state
     return {
         "client": client_key(params.client),

@@ -7,6 +7,17 @@ import msgspec
 
 from .inspected import Download, Inspected
 from .views.about import About, AboutParameters, about
+from .views.agents import Agents, AgentsParameters, agents
+from .views.changes import (
+    EndPause,
+    LevelSet,
+    PauseSet,
+    SetLevel,
+    StartPause,
+    end_pause,
+    set_level,
+    start_pause,
+)
 from .views.moment import Moment, MomentParameters, moment
 from .views.newest import Newest, NewestParameters, newest
 from .views.timeline import Timeline, TimelineParameters, timeline
@@ -28,6 +39,10 @@ class Route(NamedTuple):
 ROUTES: Final = (
     Route("/api/about", about, AboutParameters, About),
     Route("/api/state", moment, MomentParameters, Moment),
+    Route("/api/agents", agents, AgentsParameters, Agents),
+    Route("/api/agents/level", set_level, SetLevel, LevelSet, "POST"),
+    Route("/api/pause", start_pause, StartPause, PauseSet, "POST"),
+    Route("/api/resume", end_pause, EndPause, PauseSet, "POST"),
     Route("/api/events", newest, NewestParameters, Newest),
     Route("/api/timeline", timeline, TimelineParameters, Timeline),
 )

@@ -9,6 +9,7 @@ from contextlib import suppress
 from typing import Final
 
 import anyio
+from msgspec.structs import replace
 
 from workspaced_events.clock import event_time, microseconds
 from workspaced_events.errors import Busy, WorkspacedError
@@ -40,8 +41,9 @@ class Pausing:
         """The present pause."""
         return self._writer.state.paused
 
-    def pause(self, for_s: float | None, done: Done) -> None:
-        """Pauses the workspace for `for_s` seconds, or until it is resumed; in a pause, replaces its end.
+    def pause(self, for_s: float | None, source: str, done: Done) -> None:
+        """Pauses the workspace for `for_s` seconds, or until it is resumed; in a pause, replaces its end. `source`
+        says in the log who did it.
 
         It is queued at once, so what was published before is appended, and nothing that is published later. `done`
         is called on the loop.
@@ -62,15 +64,19 @@ class Pausing:
             begun.set()
             done(outcome)
 
-        self._writer.submit(plan, OWN_SOURCE, told)
+        self._writer.submit(plan, source, told)
 
-    def resume(self, done: Done) -> None:
+    def resume(self, source: str, done: Done) -> None:
         """Ends the pause, and appends what publishers changed on balance meanwhile. Without a pause does nothing.
-        It is queued at once; `done` is called on the loop.
+        It is queued at once; `done` is called on the loop. `source` says in the log who did it.
 
         Raises:
             Busy: the queue before the disk is full.
         """
+
+        def plan(state: WorkspaceState, seq: int) -> list[Action]:
+            ended = self._ended(state, seq)
+            return [replace(each, source=source) if type(each.data) is c.PauseEnded else each for each in ended]
 
         def told(outcome: Outcome) -> None:
             if not isinstance(outcome, WorkspacedError):
@@ -78,7 +84,7 @@ class Pausing:
                     self._writer.submit(self._forgotten, OWN_SOURCE, lambda _outcome: None)
             done(outcome)
 
-        self._writer.submit(self._ended, OWN_SOURCE, told)
+        self._writer.submit(plan, OWN_SOURCE, told)
 
     async def end_if_due(self) -> None:
         """Ends the pause if its time is over."""

@@ -23,6 +23,47 @@ export interface ActiveNoteJson {
   readonly since: string;
 }
 
+/** One client of the tools. */
+export interface Agent {
+  readonly client: string;
+  readonly level: "all" | "names" | "none";
+  readonly levelSeq: number | null;
+  readonly volunteering: "off" | "on" | "selection-off";
+  readonly volunteeringSeq: number | null;
+  readonly isConnected: boolean | null;
+  readonly asked: Asked;
+  readonly told: Asked;
+}
+
+/** All agents at a moment. */
+export interface Agents {
+  readonly seq: number;
+  readonly time: string;
+  readonly defaultLevel: "all" | "names" | "none";
+  readonly defaultVolunteering: "off" | "on" | "selection-off";
+  readonly agents: readonly Agent[];
+  readonly pause: PauseShown | null;
+  readonly settings: readonly EventTold[];
+}
+
+/** Calls up to the moment. */
+export interface Asked {
+  readonly calls: number;
+  readonly failed: number;
+  readonly bytes: number;
+  readonly tools: readonly ToolCount[];
+  readonly latest: readonly CallShown[];
+}
+
+/** One call, or one time that something was told. */
+export interface CallShown {
+  readonly seq: number;
+  readonly time: string;
+  readonly what: string;
+  readonly ok: boolean;
+  readonly bytes: number;
+}
+
 /** One difference of the second state. Applied in this order, the changes lead from the first state to the second: remove each `removed`, bring the rest into the new `order`, set each `changed`, insert each `added` at its place, first places first. */
 export interface Change {
   readonly field: string;
@@ -71,6 +112,13 @@ export interface LaneCounts {
   readonly counts: readonly number[];
 }
 
+/** What holds for the client now. */
+export interface LevelSet {
+  readonly client: string;
+  readonly level: "all" | "names" | "none";
+  readonly volunteering: "off" | "on" | "selection-off";
+}
+
 /** The workspace after an event. */
 export interface Moment {
   readonly seq: number;
@@ -97,6 +145,19 @@ export interface Opened {
 export interface Pause {
   readonly since: string;
   readonly until?: string | null;
+}
+
+/** The pause that lasts now; null: none. */
+export interface PauseSet {
+  readonly paused: Pause | null;
+}
+
+/** A pause that lasts at the moment. */
+export interface PauseShown {
+  readonly since: string;
+  readonly until: string | null;
+  readonly seq: number | null;
+  readonly by: string;
 }
 
 export interface PinJson {
@@ -150,6 +211,12 @@ export interface Timeline {
   readonly beginUs: number;
   readonly endUs: number;
   readonly lanes: readonly LaneCounts[];
+}
+
+/** A tool, and how often it was called. */
+export interface ToolCount {
+  readonly tool: string;
+  readonly calls: number;
 }
 
 export interface VaultJson {

@@ -1,0 +1,135 @@
+"""Agents: what each may see, was told and asked; and what the page may change."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from support.inspector import Inspector, Tail
+
+
+@pytest.fixture(scope="module")
+def talked(module_daemon: Any) -> Any:
+    """A daemon whose agents asked and were set levels."""
+    running = module_daemon()
+    with running.connect("claude") as claude, running.connect("codex") as codex:
+        claude.publish([{"type": "active_note_set", "data": {"note": "a.md"}}])
+        claude.tool("get_current_note")
+        claude.tool("get_workspace_context")
+        claude.tool("get_note_by_reference", {"reference": "nobody"})
+        codex.call("workspaced/calls", {"limit": 1})  # waits until the calls are recorded
+        codex.call("workspaced/share", {"client": "codex", "level": "names"})
+        codex.tool("get_workspace_context")
+        codex.call("workspaced/calls", {"limit": 1})
+    return running
+
+
+@pytest.fixture(scope="module")
+def reading(talked: Any) -> Iterator[Inspector]:
+    with Inspector("--socket", talked.socket, env=talked.env) as running:
+        yield running
+
+
+@pytest.fixture
+def changing(daemon: Any) -> Iterator[tuple[Any, Inspector]]:
+    running = daemon()
+    with Inspector("--socket", running.socket, "--allow-changes", env=running.env) as inspector:
+        yield running, inspector
+
+
+def by_name(agents: Any) -> dict[str, Any]:
+    return {each["client"]: each for each in agents["agents"]}
+
+
+def until_it_says(tail: Tail, words: str) -> Any:
+    while True:
+        for event in tail.until("grew")["events"]:
+            if words in event["sentence"]:
+                return event
+
+
+class TestWhatIsShown:
+    def test_each_agent_with_its_level_and_calls(self, talked: Any, reading: Inspector) -> None:
+        agents = by_name(reading.get("/api/agents"))
+        with talked.connect() as client:
+            calls = client.call("workspaced/calls", {"caller": "claude"})["calls"]
+        claude = agents["claude"]
+        assert claude["level"] == "all" and claude["levelSeq"] is None
+        assert claude["asked"]["calls"] == 3 and claude["asked"]["failed"] == 1
+        assert claude["asked"]["bytes"] == sum(each["bytes"] for each in calls)
+        assert [each["seq"] for each in claude["asked"]["latest"]] == [each["seq"] for each in calls][::-1]
+        assert agents["codex"]["level"] == "names"
+
+    def test_a_level_names_the_event_that_set_it_and_who_did(self, reading: Inspector) -> None:
+        agents = reading.get("/api/agents")
+        seq = by_name(agents)["codex"]["levelSeq"]
+        (setting,) = [each for each in agents["settings"] if each["seq"] == seq]
+        assert setting["sentence"] == "codex is shown names from now on"
+        assert setting["source"] == "codex"
+
+    def test_at_an_earlier_moment_only_what_there_was(self, reading: Inspector) -> None:
+        seq = by_name(reading.get("/api/agents"))["codex"]["levelSeq"]
+        before = reading.get("/api/agents", at=seq - 1)
+        assert set(by_name(before)) == {"claude"} and before["settings"] == []
+        assert by_name(before)["claude"]["asked"]["calls"] == 3
+        first = by_name(before)["claude"]["asked"]["latest"][-1]["seq"]
+        assert by_name(reading.get("/api/agents", at=first))["claude"]["asked"]["calls"] == 1
+
+    def test_who_is_connected_is_known_now_and_only_now(self, talked: Any, reading: Inspector) -> None:
+        with talked.connect("gemini") as gemini:
+            gemini.call("workspaced/status")
+            now = reading.get("/api/agents")
+            assert by_name(now)["gemini"]["isConnected"] is True
+            assert by_name(now)["claude"]["isConnected"] is False
+            assert "inspector" not in by_name(now)
+        assert by_name(reading.get("/api/agents", at=now["seq"]))["claude"]["isConnected"] is None
+
+    def test_what_was_told_without_asking_is_counted_apart(self, recorded: Inspector) -> None:
+        counts = {"asked": 0, "told": 0}
+        for each in recorded.get("/api/agents")["agents"]:
+            for kind in counts:
+                counts[kind] += each[kind]["calls"]
+        events = recorded.get("/api/events", limit=500)["events"]
+        kinds = [each["type"] for each in events]
+        assert counts == {"asked": kinds.count("tool_called"), "told": kinds.count("context_volunteered")}
+
+
+class TestWhatMayBeChanged:
+    @pytest.mark.parametrize(
+        ("path", "body"),
+        [("/api/agents/level", {"client": "claude", "level": "none"}), ("/api/pause", {}), ("/api/resume", {})],
+    )
+    def test_nothing_without_leave(self, reading: Inspector, path: str, body: Any) -> None:
+        before = reading.get("/api/about")["last"]
+        assert reading.error(path, "POST", json=body) == (403, "NOT_ALLOWED")
+        assert reading.get("/api/about")["last"] == before
+
+    def test_nothing_of_a_file(self, recorded: Inspector, inspect: Callable[..., Inspector]) -> None:
+        allowed = inspect(recorded.started["log"], "--allow-changes")
+        assert allowed.error("/api/pause", "POST", json={}) == (400, "INVALID_ARGUMENT")
+
+    def test_a_level_that_is_set_here_is_an_event_of_the_inspector(self, changing: tuple[Any, Inspector]) -> None:
+        running, inspector = changing
+        with inspector.tail() as tail:
+            tail.until("daemon", connected=True)
+            answer = inspector.post("/api/agents/level", client="Claude", level="names", volunteering="off")
+            assert answer == {"client": "claude", "level": "names", "volunteering": "off"}
+            assert until_it_says(tail, "claude is shown names")["source"] == "inspector"
+        with running.connect("claude") as claude:
+            assert claude.call("workspaced/status")["sharing"]["clients"][0]["level"] == "names"
+
+    def test_a_pause_says_who_began_it_and_ends(self, changing: tuple[Any, Inspector]) -> None:
+        _running, inspector = changing
+        with inspector.tail() as tail:
+            tail.until("daemon", connected=True)
+            assert inspector.post("/api/pause", forS=3600)["paused"]["until"]
+            seq = until_it_says(tail, "inspector pauses")["seq"]
+            pause = inspector.get("/api/agents")["pause"]
+            assert (pause["by"], pause["seq"]) == ("inspector", seq)
+            assert inspector.post("/api/resume") == {"paused": None}
+            until_it_says(tail, "inspector ends the pause")
+            assert inspector.get("/api/agents")["pause"] is None
+            assert inspector.get("/api/agents", at=seq)["pause"]["by"] == "inspector"
+
+    def test_neither_level_nor_telling_is_refused(self, changing: tuple[Any, Inspector]) -> None:
+        _running, inspector = changing
+        assert inspector.error("/api/agents/level", "POST", json={"client": "x"}) == (400, "INVALID_ARGUMENT")

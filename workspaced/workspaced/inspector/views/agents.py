@@ -1,0 +1,194 @@
+"""Agents: what each may see, what it was told without asking, what it asked; and pauses."""
+
+from contextlib import suppress
+from typing import Any, Final
+
+import msgspec
+
+from workspaced_events.errors import WorkspacedError
+from workspaced_events.projections.workspace_state import ANY_CLIENT, WorkspaceState, client_key
+from workspaced_events.schema.catalogue import Sharing, Volunteering
+
+from ... import replay
+from ...client.sync_client import connect
+from ..inspected import Inspected
+from .agent_calls import AgentCalls, Calls, calls_of
+from .newest import EventTold, told
+
+CLIENT: Final = "inspector"
+"""Our name among the daemon's clients, and the source of what the page changes."""
+_CONNECTED_S: Final = 2.0
+"""How long a page waits to hear who is connected."""
+_LATEST: Final = 5
+_SETTINGS: Final = 20
+_NO_CALLS: Final = Calls()
+
+
+class AgentsParameters(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
+    """Which moment."""
+
+    at: str = ""
+    """A sequence or an ISO 8601 time; empty: the end."""
+
+
+class ToolCount(msgspec.Struct, rename="camel"):
+    """A tool, and how often it was called."""
+
+    tool: str
+    calls: int
+
+
+class CallShown(msgspec.Struct, rename="camel"):
+    """One call, or one time that something was told."""
+
+    seq: int
+    time: str
+    what: str
+    """The tool, or the moment of the runtime at which it was told."""
+    ok: bool
+    bytes: int
+
+
+class Asked(msgspec.Struct, rename="camel"):
+    """Calls up to the moment."""
+
+    calls: int
+    failed: int
+    bytes: int
+    """Of all answers."""
+    tools: list[ToolCount]
+    """The most called first."""
+    latest: list[CallShown]
+    """The latest, newest first."""
+
+
+class Agent(msgspec.Struct, rename="camel"):
+    """One client of the tools."""
+
+    client: str
+    """As the share policy names it."""
+    level: Sharing
+    level_seq: int | None
+    """The event that set it; null: it has no level of its own, or that is not in this log."""
+    volunteering: Volunteering
+    volunteering_seq: int | None
+    is_connected: bool | None
+    """Now; null: unknown, as for a past moment."""
+    asked: Asked
+    told: Asked
+    """What it was told without asking."""
+
+
+class PauseShown(msgspec.Struct, rename="camel"):
+    """A pause that lasts at the moment."""
+
+    since: str
+    until: str | None
+    """When it ends by itself; null: when somebody ends it."""
+    seq: int | None
+    """The event that began it, or set its end; null: not in this log."""
+    by: str
+    """Who did it; empty: unknown."""
+
+
+class Agents(msgspec.Struct, rename="camel"):
+    """All agents at a moment."""
+
+    seq: int
+    time: str
+    default_level: Sharing
+    """Of clients without one of their own."""
+    default_volunteering: Volunteering
+    agents: list[Agent]
+    """The last one heard of first."""
+    pause: PauseShown | None
+    settings: list[EventTold]
+    """The latest changes of levels and pauses, newest first."""
+
+
+def agents(inspected: Inspected, parameters: AgentsParameters) -> Agents:
+    """All agents at a moment.
+
+    Raises:
+        InvalidArgument: the log does not hold that moment.
+    """
+    log = inspected.log
+    at: Any = int(parameters.at) if parameters.at.isdecimal() else parameters.at
+    here = log.at(at) if parameters.at else log.end
+    state, index, until = here.state, calls_of(log), here.seq
+    connected = _connected(inspected) if not parameters.at else None
+    names = {*index.asked, *index.told, *state.sharing, *state.volunteering, *(connected or ())}
+    shown = [_agent(log, index, state, name, until, connected) for name in names - {ANY_CLIENT}]
+    known = [each for each in shown if _is_known(each, state)]
+    known.sort(key=lambda each: (-_last_heard(each), each.client))
+    return Agents(
+        seq=here.seq,
+        time=here.time,
+        default_level=state.sharing.get(ANY_CLIENT, "all"),
+        default_volunteering=state.volunteering.get(ANY_CLIENT, "on"),
+        agents=known,
+        pause=_pause(log, index, state, until),
+        settings=[told(log.event(seq)) for seq in index.settings(until, _SETTINGS)],
+    )
+
+
+def _connected(inspected: Inspected) -> set[str] | None:
+    """The clients that are connected to the daemon now; None if that is unknown."""
+    if inspected.subject.socket is None:
+        return None
+    with (
+        suppress(WorkspacedError),
+        connect(inspected.subject.socket, name=CLIENT, timeout_s=_CONNECTED_S) as client,
+    ):
+        listed = client.call("workspaced/status")["sharing"]["clients"]
+        return {each["client"] for each in listed if each["connected"]} - {CLIENT}
+    return None
+
+
+def _agent(
+    log: replay.Log, index: AgentCalls, state: WorkspaceState, name: str, until: int, connected: set[str] | None
+) -> Agent:
+    return Agent(
+        client=name,
+        level=state.sharing_of(name),
+        level_seq=index.set_by("sharing_set", name, until) if name in state.sharing else None,
+        volunteering=state.volunteering_of(name),
+        volunteering_seq=index.set_by("volunteering_set", name, until) if name in state.volunteering else None,
+        is_connected=name in connected if connected is not None else None,
+        asked=_asked(log, index.asked.get(name, _NO_CALLS), until),
+        told=_asked(log, index.told.get(name, _NO_CALLS), until),
+    )
+
+
+def _asked(log: replay.Log, calls: Calls, until: int) -> Asked:
+    return Asked(
+        calls=calls.count(until),
+        failed=calls.failed(until),
+        bytes=calls.answered_bytes(until),
+        tools=[ToolCount(tool, count) for tool, count in calls.tools(until)],
+        latest=[_call(log, seq) for seq in calls.latest(until, _LATEST)],
+    )
+
+
+def _call(log: replay.Log, seq: int) -> CallShown:
+    event = log.event(seq)
+    data = event.data
+    return CallShown(seq, event.time, getattr(data, "event", None) or data.tool, data.ok, data.bytes)
+
+
+def _is_known(agent: Agent, state: WorkspaceState) -> bool:
+    """Whether it was heard of by the moment."""
+    has_own = agent.client in state.sharing or agent.client in state.volunteering
+    return has_own or bool(agent.is_connected or agent.asked.calls or agent.told.calls)
+
+
+def _last_heard(agent: Agent) -> int:
+    return max((each.seq for each in (*agent.asked.latest[:1], *agent.told.latest[:1])), default=0)
+
+
+def _pause(log: replay.Log, index: AgentCalls, state: WorkspaceState, until: int) -> PauseShown | None:
+    if state.paused is None:
+        return None
+    seq = index.set_by("pause_started", client_key(""), until)
+    by = log.event(seq).source if seq is not None else ""
+    return PauseShown(state.paused.since, state.paused.until, seq, by)

@@ -1,0 +1,103 @@
+"""What the page changes in a running workspace: levels of agents, and pauses. Published through the daemon."""
+
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta
+
+from workspaced_events.errors import InvalidArgument, NotAllowed
+from workspaced_events.limits import SHARING_CLIENT_CHARS_MAX
+from workspaced_events.projections.workspace_state import Pause
+from workspaced_events.schema.catalogue import Sharing, Volunteering
+
+from ...client.sync_client import connect
+from ...limits import PAUSE_S_MAX, PAUSE_S_MIN
+from ..inspected import Inspected
+from .agents import CLIENT
+
+
+class SetLevel(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
+    """How much a client is shown, or whether it is told without asking, from now on."""
+
+    client: Annotated[str, Meta(min_length=1, max_length=SHARING_CLIENT_CHARS_MAX)]
+    """`*`: every client without a level of its own."""
+    level: Sharing | None = None
+    volunteering: Volunteering | None = None
+
+
+class LevelSet(msgspec.Struct, rename="camel"):
+    """What holds for the client now."""
+
+    client: str
+    level: Sharing
+    volunteering: Volunteering
+
+
+class StartPause(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
+    """A pause from now on."""
+
+    for_s: Annotated[float, Meta(ge=PAUSE_S_MIN, le=PAUSE_S_MAX)] | None = None
+    """Seconds until it ends by itself; left out: until it is ended."""
+
+
+class EndPause(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
+    """Nothing more to say."""
+
+
+class PauseSet(msgspec.Struct, rename="camel"):
+    """The pause that lasts now; null: none."""
+
+    paused: Pause | None
+
+
+def set_level(inspected: Inspected, parameters: SetLevel) -> LevelSet:
+    """Sets levels of a client.
+
+    Raises:
+        NotAllowed, InvalidArgument: as `_ask`, or neither of both is given.
+        NoDaemon, RemoteError, TimedOut: the daemon does not do it.
+    """
+    given = {"level": parameters.level, "volunteering": parameters.volunteering}
+    if not any(given.values()):
+        raise InvalidArgument("Expected a level or a setting for telling, got neither.")
+    params = {"client": parameters.client, **{name: value for name, value in given.items() if value is not None}}
+    answer = _ask(inspected, "workspaced/share", params)
+    return LevelSet(answer["client"], answer["level"], answer["volunteering"])
+
+
+def start_pause(inspected: Inspected, parameters: StartPause) -> PauseSet:
+    """Pauses the workspace. Raises as `set_level`."""
+    params = {} if parameters.for_s is None else {"forS": parameters.for_s}
+    return _paused(_ask(inspected, "workspaced/pause", params))
+
+
+def end_pause(inspected: Inspected, _parameters: EndPause) -> PauseSet:
+    """Ends a pause. Raises as `set_level`."""
+    return _paused(_ask(inspected, "workspaced/resume", {}))
+
+
+def _paused(answer: Any) -> PauseSet:
+    paused = answer["paused"]
+    return PauseSet(Pause(paused["since"], paused.get("until")) if paused is not None else None)
+
+
+def _ask(inspected: Inspected, method: str, params: dict[str, Any]) -> Any:
+    """
+    Raises:
+        NotAllowed: this page may change nothing.
+        InvalidArgument: no daemon writes this log.
+    """
+    if not inspected.may_change:
+        raise NotAllowed(
+            "This inspector only reads.",
+            hint="Start it with `workspaced inspect --allow-changes`, or use `workspaced share` and "
+            "`workspaced pause`.",
+        )
+    socket = inspected.subject.socket
+    if socket is None:
+        raise InvalidArgument(
+            "No daemon writes this log, so there is nothing to change.",
+            hint="Inspect a running daemon: `workspaced inspect --workspace NAME --allow-changes`.",
+        )
+    with connect(socket, name=CLIENT) as client:
+        return client.call(method, params)
