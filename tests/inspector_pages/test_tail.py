@@ -90,6 +90,7 @@ def test_a_daemon_that_is_gone_is_said_to_be(open_page: OpenPage, daemon: Any) -
         page.get_by_text("goes on when it is back").wait_for()
         running.start()
         page.get_by_text("live: the daemon tells what happens").wait_for()
+        page.close()  # before what it talks with ends
 
 
 def test_names_of_notes_are_text_and_nothing_else(open_page: OpenPage, live: Inspector, client: Any) -> None:

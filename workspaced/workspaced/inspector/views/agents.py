@@ -115,14 +115,16 @@ def agents(inspected: Inspected, parameters: AgentsParameters) -> Agents:
     log = inspected.log
     at: Any = int(parameters.at) if parameters.at.isdecimal() else parameters.at
     here = log.at(at) if parameters.at else log.end
-    state, index, until = here.state, calls_of(log), here.seq
+    state, index = here.state, calls_of(log)
+    # The moment of a recorded call is the one that the call saw; the call itself has happened by then.
+    until = at if isinstance(at, int) else here.seq
     connected = _connected(inspected) if not parameters.at else None
     names = {*index.asked, *index.told, *state.sharing, *state.volunteering, *(connected or ())}
     shown = [_agent(log, index, state, name, until, connected) for name in names - {ANY_CLIENT}]
     known = [each for each in shown if _is_known(each, state)]
     known.sort(key=lambda each: (-_last_heard(each), each.client))
     return Agents(
-        seq=here.seq,
+        seq=until,
         time=here.time,
         default_level=state.sharing.get(ANY_CLIENT, "all"),
         default_volunteering=state.volunteering.get(ANY_CLIENT, "on"),

@@ -1,5 +1,6 @@
 /** The views, in the order of their tabs. */
 
+import { AgentsView } from "./agents.js";
 import { Moment } from "./moment.js";
 import { LiveTail } from "./tail.js";
 
@@ -14,5 +15,6 @@ import { LiveTail } from "./tail.js";
 /** @type {View[]} */
 export const VIEWS = [
   { name: "at", title: "Moment", key: "m", component: Moment },
+  { name: "agents", title: "Agents", key: "a", component: AgentsView },
   { name: "tail", title: "Tail", key: "t", component: LiveTail },
 ];

@@ -1,0 +1,177 @@
+/** Agents: what each may see, was told and asked; levels and pauses, which may be changed from here. */
+
+import { post } from "../api.js";
+import { Command } from "../parts/copy.js";
+import { Events } from "../parts/events.js";
+import { bytes, clock, count, day } from "../parts/format.js";
+import { Failure, Loaded, useResource } from "../parts/resource.js";
+import { link } from "../router.js";
+import { about, at, quoted, version } from "../store.js";
+import { html, useState } from "../vendor/index.js";
+
+/** @typedef {import("../types").Agents} Shown */
+/** @typedef {import("../types").Agent} Agent */
+/** @typedef {import("../types").Asked} Asked */
+/** @typedef {(path: string, body: object) => Promise<void>} Change */
+
+const LEVELS = /** @type {const} */ (["all", "names", "none"]);
+const TELLING = /** @type {const} */ (["on", "selection-off", "off"]);
+const LEVEL_WORDS = { all: "notes that are not withheld", names: "paths and titles only", none: "nothing" };
+const TELLING_WORDS = { on: "what changes", "selection-off": "what changes, but not what is selected", off: "nothing" };
+/** Seconds of the pauses that one click begins. */
+const PAUSES = [
+  [1800, "30 minutes"],
+  [14_400, "4 hours"],
+];
+
+/** @param {{ parts: string[] }} props `#/agents`, or `#/agents/1234`: as of a moment */
+export function AgentsView({ parts }) {
+  const place = parts[0] ?? at.value;
+  const agents = /** @type {import("../parts/resource.js").Resource<Shown>} */ (
+    useResource("/api/agents", { at: place || undefined }, place ? 0 : version.value)
+  );
+  const [error, setError] = useState(/** @type {Error | null} */ (null));
+  /** @type {Change} */
+  const change = (path, body) => post(path, body).then(() => setError(null), setError);
+  return html`<section aria-labelledby="agents-title">
+    <h2 id="agents-title">Agents</h2>
+    ${place &&
+    html`<p>As of event <a href=${link("at", place)}>${place}</a>. <a href=${link("agents")} onClick=${() => (at.value = "")}>Show the present</a></p>`}
+    ${error && html`<${Failure} error=${error} />`}
+    <${Loaded} of=${agents}>
+      ${(/** @type {Shown} */ shown) =>
+        html`<${Everybody} shown=${shown} change=${about.value?.mayChange && !place ? change : null} place=${place} />`}
+    </${Loaded}>
+  </section>`;
+}
+
+/** @param {{ shown: Shown, change: Change | null, place: string }} props */
+function Everybody({ shown, change, place }) {
+  const log = about.value;
+  const isLive = log?.kind === "daemon";
+  return html`
+    ${(isLive || shown.pause) && html`<${Pause} pause=${shown.pause} change=${change} />`}
+    ${isLive && !place && !change &&
+    html`<p class="quiet">
+      This page only reads. To change levels and pauses here: <code>workspaced inspect --allow-changes</code>
+    </p>`}
+    <p>
+      An agent without a level of its own is shown ${LEVEL_WORDS[shown.defaultLevel]} <code>${shown.defaultLevel}</code>; without
+      asking it is told ${TELLING_WORDS[shown.defaultVolunteering]} <code>${shown.defaultVolunteering}</code>.
+    </p>
+    ${shown.agents.length === 0
+      ? html`<p class="notice">
+          No agent has asked anything by then, and none has a level of its own. <code>workspaced connect</code> connects one.
+        </p>`
+      : html`<div class="agents">${shown.agents.map((agent) => html`<${One} key=${agent.client} agent=${agent} change=${change} />`)}</div>`}
+    ${shown.settings.length > 0 &&
+    html`<h3>Who set what</h3>
+      <${Events} events=${shown.settings} />`}
+    ${isLive && html`<${Command} line=${`workspaced share --socket ${quoted(log.socket)}`} />`}
+  `;
+}
+
+/** @param {{ pause: Shown["pause"], change: Change | null }} props */
+function Pause({ pause, change }) {
+  if (pause === null) {
+    return html`<p>
+      Agents are answered and told, and what you do is recorded.
+      ${change &&
+      PAUSES.map(
+        ([seconds, words]) =>
+          html` <button type="button" key=${seconds} onClick=${() => change("/api/pause", { forS: seconds })}>Pause for ${words}</button>`,
+      )}
+      ${change && html` <button type="button" onClick=${() => change("/api/pause", {})}>Pause until resumed</button>`}
+    </p>`;
+  }
+  const who = pause.by || "somebody";
+  return html`<div class="warning" role="status">
+    <strong>Paused</strong> since ${day(pause.since)} ${clock(pause.since)} by <bdi>${who}</bdi>${pause.seq !== null &&
+    html` (<a href=${link("at", pause.seq)}>event ${pause.seq}</a>)`}${pause.until
+      ? `, until ${day(pause.until)} ${clock(pause.until)}`
+      : ", until somebody resumes"}. Agents are answered nothing, and nothing of what you do is recorded.
+    ${change && html` <button type="button" onClick=${() => change("/api/resume", {})}>Resume</button>`}
+  </div>`;
+}
+
+/** @param {{ agent: Agent, change: Change | null }} props */
+function One({ agent, change }) {
+  const { client } = agent;
+  return html`<article class="card" aria-labelledby=${`agent-${client}`}>
+    <h3 id=${`agent-${client}`}>
+      <bdi>${client}</bdi>
+      ${agent.isConnected && html` <span class="badge good">connected</span>`}
+    </h3>
+    <dl class="facts">
+      <dt>Is shown</dt>
+      <dd>
+        <${Choice}
+          label=${`How much ${client} is shown`}
+          values=${LEVELS}
+          value=${agent.level}
+          set=${change && ((/** @type {string} */ level) => change("/api/agents/level", { client, level }))}
+        />
+        ${` ${LEVEL_WORDS[agent.level]} `}<${SetBy} seq=${agent.levelSeq} />
+      </dd>
+      <dt>Is told unasked</dt>
+      <dd>
+        <${Choice}
+          label=${`What ${client} is told without asking`}
+          values=${TELLING}
+          value=${agent.volunteering}
+          set=${change && ((/** @type {string} */ volunteering) => change("/api/agents/level", { client, volunteering }))}
+        />
+        ${` ${TELLING_WORDS[agent.volunteering]} `}<${SetBy} seq=${agent.volunteeringSeq} />
+      </dd>
+      <dt>Asked</dt>
+      <dd>${sum(agent.asked, "call")}</dd>
+      <dt>Was told</dt>
+      <dd>${sum(agent.told, "time")}</dd>
+    </dl>
+    <${Latest} of=${agent.asked} title="Its last calls" />
+    <${Latest} of=${agent.told} title="What it was told last" />
+    ${agent.asked.tools.length > 0 &&
+    html`<details>
+      <summary>${count(agent.asked.tools.length, "tool")} called</summary>
+      <ul>
+        ${agent.asked.tools.map(({ tool, calls }) => html`<li key=${tool}><code>${tool}</code> ${count(calls, "call")}</li>`)}
+      </ul>
+    </details>`}
+  </article>`;
+}
+
+/** @param {{ seq: number | null }} props */
+const SetBy = ({ seq }) => (seq === null ? null : html`<a href=${link("at", seq)}>set by event ${seq}</a>`);
+
+/**
+ * @param {Asked} asked
+ * @param {string} unit
+ */
+const sum = ({ calls, failed, bytes: answered }, unit) =>
+  calls === 0 ? "never" : `${count(calls, unit)}, ${bytes(answered)}${failed ? `, ${failed} failed` : ""}`;
+
+/** @param {{ label: string, values: readonly string[], value: string, set: ((value: string) => void) | null }} props */
+function Choice({ label, values, value, set }) {
+  if (set === null) return html`<code>${value}</code>`;
+  const onChange = (/** @type {Event} */ { target }) => set(/** @type {HTMLSelectElement} */ (target).value);
+  return html`<select aria-label=${label} value=${value} onChange=${onChange}>
+    ${values.map((each) => html`<option key=${each} value=${each}>${each}</option>`)}
+  </select>`;
+}
+
+/** @param {{ of: Asked, title: string }} props */
+function Latest({ of, title }) {
+  if (of.latest.length === 0) return null;
+  return html`<h4>${title}</h4>
+    <ul class="latest">
+      ${of.latest.map(
+        (call) =>
+          html`<li key=${call.seq}>
+            <a href=${link("call", call.seq)}>${call.seq}</a>
+            <span class="quiet" title=${day(call.time)}>${clock(call.time).slice(0, 8)}</span>
+            <code>${call.what}</code>
+            ${call.ok ? html`<span>${bytes(call.bytes)}</span>` : html`<span class="badge bad">failed</span>`}
+          </li>`,
+      )}
+    </ul>`;
+}
