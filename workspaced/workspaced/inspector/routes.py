@@ -20,7 +20,9 @@ from .views.changes import (
 )
 from .views.moment import Moment, MomentParameters, moment
 from .views.newest import Newest, NewestParameters, newest
+from .views.note_names import Notes, NotesParameters, notes
 from .views.timeline import Timeline, TimelineParameters, timeline
+from .views.why import Life, WhyParameters, why
 
 
 class Route(NamedTuple):
@@ -44,5 +46,7 @@ ROUTES: Final = (
     Route("/api/pause", start_pause, StartPause, PauseSet, "POST"),
     Route("/api/resume", end_pause, EndPause, PauseSet, "POST"),
     Route("/api/events", newest, NewestParameters, Newest),
+    Route("/api/notes", notes, NotesParameters, Notes),
+    Route("/api/notes/{path:path}", why, WhyParameters, Life),
     Route("/api/timeline", timeline, TimelineParameters, Timeline),
 )

@@ -119,6 +119,18 @@ export interface LevelSet {
   readonly volunteering: "off" | "on" | "selection-off";
 }
 
+/** A note's line of life. */
+export interface Life {
+  readonly path: string;
+  readonly now: string;
+  readonly names: readonly string[];
+  readonly vault: string;
+  readonly traces: readonly Trace[];
+  readonly notKept: number;
+  readonly searchedFrom: number | null;
+  readonly present: Present | null;
+}
+
 /** The workspace after an event. */
 export interface Moment {
   readonly seq: number;
@@ -133,6 +145,21 @@ export interface Newest {
   readonly events: readonly EventTold[];
   readonly last: number;
   readonly searchedFrom: number | null;
+}
+
+/** One note. */
+export interface NoteNamed {
+  readonly path: string;
+  readonly events: number;
+  readonly last: number;
+}
+
+/** The notes that fit, the last named first. */
+export interface Notes {
+  readonly notes: readonly NoteNamed[];
+  readonly fitting: number;
+  readonly read: number;
+  readonly of: number;
 }
 
 /** The log is open, or another one is: the page reads everything anew. */
@@ -163,6 +190,29 @@ export interface PauseShown {
 export interface PinJson {
   readonly id: string;
   readonly pinnedAt: string;
+}
+
+/** What the daemon says of the note now, as `workspaced why`. */
+export interface Present {
+  readonly level: string;
+  readonly withheld: boolean;
+  readonly reasons: readonly Reason[];
+  readonly clients: readonly Reach[];
+}
+
+/** What a client is shown of the note. */
+export interface Reach {
+  readonly client: string;
+  readonly sharing: string;
+  readonly shown: string;
+  readonly unasked: boolean;
+}
+
+/** Why a note may go no further than it does. */
+export interface Reason {
+  readonly level: string;
+  readonly kind: string;
+  readonly detail: string;
 }
 
 export interface RecentJson {
@@ -217,6 +267,20 @@ export interface Timeline {
 export interface ToolCount {
   readonly tool: string;
   readonly calls: number;
+}
+
+/** One thing that happened to the note. */
+export interface Trace {
+  readonly seq: number;
+  readonly time: string;
+  readonly kind: "asked" | "attached" | "cited" | "file" | "leftOut" | "looked" | "memory" | "navigation" | "prompt" | "sharing" | "told";
+  readonly sentence: string;
+  readonly agent: string | null;
+  readonly revision: string | null;
+  readonly bytes: number | null;
+  readonly until: string | null;
+  readonly layer: string | null;
+  readonly tokens: number | null;
 }
 
 export interface VaultJson {

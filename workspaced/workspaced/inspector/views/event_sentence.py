@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from workspaced_events.escaping import escape_control
-from workspaced_events.schema.catalogue import Event, MessageData, UnknownEvent
+from workspaced_events.schema.catalogue import Event, MessageData, UnknownEvent, VaultOpened
 
 _SENTENCES: Final = {
     "vault_opened": "the daemon serves the vault {name}",
@@ -90,7 +90,7 @@ def notes_of(event: Event) -> list[str]:
 
 
 def _names(data: Any) -> Iterator[str]:
-    for field in _PATHS:
+    for field in _PATHS if not isinstance(data, VaultOpened) else ():
         if isinstance(name := getattr(data, field, None), str):
             yield name
     yield from getattr(data, "notes", ())

@@ -3,6 +3,7 @@
 import { AgentsView } from "./agents.js";
 import { Moment } from "./moment.js";
 import { LiveTail } from "./tail.js";
+import { Why } from "./why.js";
 
 /**
  * @typedef {object} View
@@ -16,5 +17,6 @@ import { LiveTail } from "./tail.js";
 export const VIEWS = [
   { name: "at", title: "Moment", key: "m", component: Moment },
   { name: "agents", title: "Agents", key: "a", component: AgentsView },
+  { name: "note", title: "Why", key: "w", component: Why },
   { name: "tail", title: "Tail", key: "t", component: LiveTail },
 ];

@@ -1,0 +1,91 @@
+"""The notes that a log names, for looking one up: an index that is read in pieces, and grows with the log."""
+
+from typing import Annotated, Final
+from weakref import WeakKeyDictionary
+
+import msgspec
+from msgspec import Meta
+
+from workspaced_events.schema.catalogue import CATALOGUE
+
+from ... import replay
+from ..inspected import Inspected
+from .event_sentence import notes_of
+
+_READ_EVENTS: Final = 20_000
+"""Events that one question reads into the index."""
+_PAGE_EVENTS: Final = 1_000
+_NAMING: Final = (
+    "message_added",
+    "message_replaced",
+    *(name for name, each in CATALOGUE.items() if not each.fields.isdisjoint(("note", "notes", "to", "path"))),
+)
+"""Types that may name notes."""
+
+
+class NotesParameters(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
+    """Which notes."""
+
+    query: str = ""
+    """Words that all stand in the path, in any case."""
+    limit: Annotated[int, Meta(ge=1, le=500)] = 50
+
+
+class NoteNamed(msgspec.Struct, rename="camel"):
+    """One note."""
+
+    path: str
+    events: int
+    """That name it by this path."""
+    last: int
+    """The sequence of the newest of them."""
+
+
+class Notes(msgspec.Struct, rename="camel"):
+    """The notes that fit, the last named first."""
+
+    notes: list[NoteNamed]
+    fitting: int
+    """How many fit; of these `notes` has the first."""
+    read: int
+    """Events that were read so far. Fewer than `of`: ask again, and more are."""
+    of: int
+
+
+class _Index:
+    def __init__(self) -> None:
+        self.notes: dict[str, NoteNamed] = {}
+        self.seq = 0
+        """All up to this one was read."""
+
+    def read(self, log: replay.Log) -> None:
+        left = _READ_EVENTS
+        while left > 0:
+            page = log.events_of(_NAMING, after=self.seq, limit=_PAGE_EVENTS)
+            for event in page:
+                for path in notes_of(event):
+                    note = self.notes.setdefault(path, NoteNamed(path, 0, 0))
+                    note.events += 1
+                    note.last = event.seq
+            if len(page) < _PAGE_EVENTS:
+                events = log.events()
+                self.seq = events[-1].seq if events else 0
+                return
+            self.seq = page[-1].seq
+            left -= len(page)
+
+
+_INDEXES: Final[WeakKeyDictionary[replay.Log, _Index]] = WeakKeyDictionary()
+
+
+def notes(inspected: Inspected, parameters: NotesParameters) -> Notes:
+    """The notes that the log names and that fit the query."""
+    log = inspected.log
+    index = _INDEXES.setdefault(log, _Index())
+    index.read(log)
+    words = parameters.query.casefold().split()
+    fitting = [note for path, note in index.notes.items() if all(word in path.casefold() for word in words)]
+    fitting.sort(key=lambda note: -note.last)
+    events = log.events()
+    before = events[0].seq - 1 if events else 0
+    return Notes(fitting[: parameters.limit], len(fitting), max(index.seq - before, 0), len(events))

@@ -1,0 +1,120 @@
+"""How a call, a prompt or an answer showed a note: from recordings, manifests and citations."""
+
+from collections.abc import Collection, Iterator
+from typing import Any, Final, NamedTuple
+
+import msgspec
+
+from workspaced_events.errors import WorkspacedError
+from workspaced_events.ids import NoteId
+from workspaced_events.schema import catalogue as c
+from workspaced_events.schema.catalogue import Event
+from workspaced_tools.ports.manifest import ManifestEntry
+from workspaced_tools.prompts.citations.renumber import cited
+from workspaced_tools.prompts.citations.turn_sources import sources_of
+from workspaced_tools.prompts.model.note_names import notes_of
+from workspaced_tools.prompts.model.pipelines import PARTS
+from workspaced_tools.prompts.model.stored_inputs import inputs_of, manifest_of_prompt, texts_in
+from workspaced_tools.recording.format import RecordedNote
+from workspaced_tools.recording.reading import read_recording
+
+from ... import replay
+
+Names = Collection[str]
+"""The paths that a note has or had."""
+_LEFT_OUT: Final = frozenset({"elided", "dropped", "failed", "empty"})
+
+
+class ShownInCall(NamedTuple):
+    """What a call's answer may have held of a note."""
+
+    version: RecordedNote | None
+    """The version that was read; None: the note was only named."""
+
+
+class CallNotKept(Exception):
+    """What the call read is not kept, so nobody can say."""
+
+
+def shown_in_call(log: replay.Log, called: c.ToolCalled, names: Names) -> ShownInCall | None:
+    """How a call got the note; None: not at all.
+
+    Raises:
+        CallNotKept: its recording was swept, or is of a newer version.
+    """
+    if called.inputs_sha256 is None:
+        raise CallNotKept
+    try:
+        content = log.blob(called.inputs_sha256)
+        if content is None:
+            raise CallNotKept
+        asked = read_recording(content, called.inputs_sha256).asked
+        found = [
+            each
+            for exchange in asked
+            if exchange.raised is None
+            for each in _mentions(msgspec.json.decode(exchange.answer), names)
+        ]
+    except (WorkspacedError, msgspec.MsgspecError):
+        raise CallNotKept from None
+    versions = [each for each in found if each is not None]
+    if versions:
+        return ShownInCall(msgspec.convert(versions[-1], RecordedNote))
+    return ShownInCall(None) if found else None
+
+
+def _mentions(answer: Any, names: Names) -> Iterator[dict[str, Any] | None]:
+    """Each place of an answer that names the note: a version that was read, or None. A failure names what there
+    is not."""
+    if isinstance(answer, dict):
+        if answer.get("is") == "failure":
+            return
+        if answer.get("is") == "note" and answer.get("id") in names:
+            yield answer
+            return
+        answer = list(answer.values())
+    if isinstance(answer, list):
+        for each in answer:
+            yield from _mentions(each, names)
+    elif isinstance(answer, str) and answer in names:
+        yield None
+
+
+def entries_in_prompt(log: replay.Log, prompt: c.PromptAssembled, names: Names) -> list[ManifestEntry]:
+    """What the prompt's manifest says of the note.
+
+    Raises:
+        WorkspacedError: the manifest is not kept.
+    """
+    manifest = manifest_of_prompt(prompt.manifest_sha256, texts_in(log.blob))
+    wanted = {NoteId(name) for name in names}
+    return [entry for entry in manifest.entries if not notes_of(entry.kind, entry.id).notes.isdisjoint(wanted)]
+
+
+def is_left_out(entry: ManifestEntry) -> bool:
+    """Whether the prompt does without it."""
+    return entry.state in _LEFT_OUT
+
+
+def is_cited(log: replay.Log, event: Event, names: Names) -> bool:
+    """Whether an assistant's message cites the note, by the sources that its prompt numbered."""
+    data = event.data
+    if not isinstance(data, c.MessageData) or data.role != "assistant" or data.text_sha256 is None:
+        return False
+    conversation = log.at(event.seq).state.conversations.by_id.get(data.conversation)
+    prompts = [each for each in conversation.prompts if PARTS[each.pipeline].turn] if conversation else []
+    if conversation is None or not prompts:
+        return False
+    texts = texts_in(log.blob)
+    try:
+        sources = sources_of(conversation, inputs_of(prompts[-1].inputs_sha256, texts), texts)
+        if not any(_is_of(each.source, names) for each in sources):
+            return False
+        answer = cited(texts(data.text_sha256), sources)
+    except WorkspacedError:
+        return False
+    return not answer.fallback and any(_is_of(each.source, names) for each in answer.sources)
+
+
+def _is_of(source: str, names: Names) -> bool:
+    return source in names or source.partition("#")[0] in names

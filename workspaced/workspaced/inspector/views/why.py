@@ -1,0 +1,252 @@
+"""A note's line of life: looked at, changed, shown to whom at which revision, cited, withheld since when."""
+
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import Annotated, Any, Final, Literal
+
+import msgspec
+from msgspec import Meta
+
+from workspaced_events.errors import InvalidArgument, WorkspacedError
+from workspaced_events.ids import VaultId, note_id
+from workspaced_events.projections.visits import Bounds, Visit, visits_of
+from workspaced_events.projections.workspace_state import client_key
+from workspaced_events.schema import catalogue as c
+from workspaced_events.schema.catalogue import Event
+from workspaced_events.schema.decoding import converted
+
+from ... import replay
+from ...client.sync_client import connect
+from ..inspected import Inspected
+from .agents import CLIENT
+from .event_sentence import client_of, notes_of, sentence
+from .note_shown import CallNotKept, entries_in_prompt, is_cited, is_left_out, shown_in_call
+
+_SEARCHED_EVENTS: Final = 10_000
+"""Events that one answer looks at, backwards."""
+_RECORDINGS_READ: Final = 1_000
+"""Recordings and manifests that one answer reads."""
+_PRESENT_S: Final = 2.0
+_VISITS: Final = Bounds(visits=_SEARCHED_EVENTS)
+
+Kind = Literal[
+    "looked", "navigation", "file", "asked", "told", "prompt", "leftOut", "cited", "attached", "sharing", "memory"
+]
+
+
+class WhyParameters(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
+    """Which note."""
+
+    path: str
+    """Its present path, or a former one."""
+    vault: str = ""
+    """Its vault; empty: the current one."""
+    before: Annotated[int, Meta(ge=1)] | None = None
+    """Only what was before this sequence; left out: the newest."""
+
+
+class Trace(msgspec.Struct, rename="camel"):
+    """One thing that happened to the note."""
+
+    seq: int
+    time: str
+    kind: Kind
+    sentence: str
+    agent: str | None
+    """Who was shown it."""
+    revision: str | None
+    """The sha256 of what was shown, or of the file; null: unknown, or only the name was shown."""
+    bytes: int | None
+    """The file's size."""
+    until: str | None
+    """Of a visit: when it ended; null: it lasted on."""
+    layer: str | None
+    """Of a prompt: the layer that held it."""
+    tokens: int | None
+    """Likewise, as estimated."""
+
+
+class Reason(msgspec.Struct, rename="camel"):
+    """Why a note may go no further than it does."""
+
+    level: str
+    kind: str
+    detail: str
+
+
+class Reach(msgspec.Struct, rename="camel"):
+    """What a client is shown of the note."""
+
+    client: str
+    sharing: str
+    shown: str
+    """`nothing`, `names` or `all`."""
+    unasked: bool
+    """Whether also where the client does not ask for it."""
+
+
+class Present(msgspec.Struct, rename="camel"):
+    """What the daemon says of the note now, as `workspaced why`."""
+
+    level: str
+    withheld: bool
+    reasons: list[Reason]
+    clients: list[Reach]
+
+
+class Life(msgspec.Struct, rename="camel"):
+    """A note's line of life."""
+
+    path: str
+    """As it was asked for."""
+    now: str
+    """Its present path, as far as the log records its renames."""
+    names: list[str]
+    """All its paths that are known."""
+    vault: str
+    traces: list[Trace]
+    """Newest first."""
+    not_kept: int
+    """Calls and prompts that were looked at whose recordings are not kept: they may have shown the note."""
+    searched_from: int | None
+    """The first sequence that was looked at; null: the log's beginning. Earlier ones: ask with it as `before`."""
+    present: Present | None
+    """Null: no daemon can be asked."""
+
+
+def why(inspected: Inspected, parameters: WhyParameters) -> Life:
+    """What became of a note.
+
+    Raises:
+        InvalidArgument: no note can have that path, or the log has no such vault.
+    """
+    log = inspected.log
+    path = note_id(parameters.path)
+    state = log.end.state
+    vault = VaultId(parameters.vault) if parameters.vault else state.current
+    if vault is None or vault not in state.vaults:
+        raise InvalidArgument(
+            f"This log has no vault {str(vault)[:100]!r}.",
+            hint=f"Its vaults: {', '.join(state.vaults) or 'none'}.",
+        )
+    former = state.of(vault).former
+    now = former.get(path, path)
+    names = tuple(dict.fromkeys((now, path, *(old for old, new in former.items() if new == now))))
+    search = _Search(log, vault, names)
+    traces = search.back_from(parameters.before)
+    present = _present(inspected, vault, now) if parameters.before is None else None
+    return Life(path, now, list(names), vault, traces, search.not_kept, search.searched_from, present)
+
+
+class _Search:
+    """Reads one stretch of the log backwards."""
+
+    def __init__(self, log: replay.Log, vault: VaultId, names: tuple[str, ...]) -> None:
+        self._log = log
+        self._vault = vault
+        self._names = names
+        self.not_kept = 0
+        self.searched_from: int | None = None
+
+    def back_from(self, before: int | None) -> list[Trace]:
+        events = self._log.events()
+        if not events:
+            return []
+        first = events[0].seq
+        end = len(events) if before is None else min(max(before - first, 0), len(events))
+        stretch = events[max(end - _SEARCHED_EVENTS, 0) : end]
+        visits = {each.seq: each for each in visits_of(stretch, self._vault, _VISITS) if each.note in self._names}
+        found: list[Trace] = []
+        recordings = 0
+        reached = stretch[0].seq if stretch else first
+        for event in reversed(stretch):
+            recordings += isinstance(event.data, c.ToolCalled | c.PromptAssembled)
+            if recordings > _RECORDINGS_READ:
+                reached = event.seq + 1
+                break
+            if event.vault == self._vault:
+                found += self._traces(event, visits)
+        self.searched_from = reached if reached > first else None
+        return found
+
+    def _traces(self, event: Event, visits: dict[int, Visit]) -> Iterator[Trace]:
+        data = event.data
+        if isinstance(data, c.ToolCalled):
+            yield from self._of_call(event, data)
+        elif isinstance(data, c.PromptAssembled):
+            yield from self._of_prompt(event, data)
+        elif isinstance(data, c.ActiveNoteSet):
+            if event.seq in visits:
+                yield _trace(event, "looked", until=visits[event.seq].until)
+        elif isinstance(data, c.MessageData):
+            yield from self._of_message(event)
+        elif not set(notes_of(event)).isdisjoint(self._names):
+            size, sha256 = getattr(data, "size", None), getattr(data, "sha256", None)
+            yield _trace(event, _kind(data), revision=sha256 or getattr(data, "text_sha256", None), bytes=size)
+
+    def _of_call(self, event: Event, called: c.ToolCalled) -> Iterator[Trace]:
+        try:
+            shown = shown_in_call(self._log, called, self._names)
+        except CallNotKept:
+            self.not_kept += 1
+            return
+        if shown is None:
+            return
+        kind: Kind = "told" if isinstance(called, c.ContextVolunteered) else "asked"
+        how = f"{called.caller} is told of it unasked" if kind == "told" else f"{called.caller} asks {called.tool}"
+        what = "" if shown.version is not None else ": only its name"
+        trace = _trace(event, kind)
+        trace.sentence = f"{how}{what}"
+        if shown.version is not None:
+            trace.revision, trace.bytes = shown.version.text, shown.version.stat.size
+        yield trace
+
+    def _of_prompt(self, event: Event, prompt: c.PromptAssembled) -> Iterator[Trace]:
+        try:
+            entries = entries_in_prompt(self._log, prompt, self._names)
+        except WorkspacedError:
+            self.not_kept += 1
+            return
+        for entry in entries:
+            trace = _trace(event, "leftOut" if is_left_out(entry) else "prompt", revision=entry.revision)
+            trace.sentence = (
+                f"a prompt does without it ({entry.state}: {entry.detail or entry.why})"
+                if is_left_out(entry)
+                else f"it stands in a prompt ({entry.state}, {entry.why})"
+            )
+            trace.layer, trace.tokens, trace.bytes = entry.layer, entry.tokens, entry.bytes or None
+            yield trace
+
+    def _of_message(self, event: Event) -> Iterator[Trace]:
+        if not set(notes_of(event)).isdisjoint(self._names):
+            trace = _trace(event, "attached")
+            trace.sentence = "a message brings it along"
+            yield trace
+        if is_cited(self._log, event, self._names):
+            trace = _trace(event, "cited")
+            trace.sentence = "an answer cites it"
+            yield trace
+
+
+def _trace(event: Event, kind: Kind, **more: Any) -> Trace:
+    client = client_of(event)
+    agent = client_key(client) if client is not None else None
+    unknown = dict.fromkeys(("revision", "bytes", "until", "layer", "tokens"))
+    return Trace(event.seq, event.time, kind, sentence(event), agent, **{**unknown, **more})
+
+
+def _kind(data: c.Data) -> Kind:
+    if isinstance(data, c.NoteShown | c.NoteWithheld):
+        return "sharing"
+    if isinstance(data, c.MemoryWritten):
+        return "memory"
+    file = c.NoteFile | c.NoteRenamed | c.NoteDeleted | c.NoteArchived | c.NoteUnarchived
+    return "file" if isinstance(data, file) else "navigation"
+
+
+def _present(inspected: Inspected, vault: VaultId, path: str) -> Present | None:
+    if inspected.subject.socket is None:
+        return None
+    with suppress(WorkspacedError), connect(inspected.subject.socket, name=CLIENT, timeout_s=_PRESENT_S) as client:
+        return converted(client.call("workspaced/share/why", {"path": path, "vault": vault}), Present)
+    return None
