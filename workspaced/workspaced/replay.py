@@ -33,6 +33,7 @@ from workspaced_events.replay.open import open_source
 from workspaced_events.replay.source import Progress, StoredSource
 from workspaced_events.schema.catalogue import Event, PromptAssembled, ToolCalled
 from workspaced_tools.errors import NotRecorded
+from workspaced_tools.ports.history import HistoryPort
 from workspaced_tools.ports.view import View
 from workspaced_tools.prompts.audit.manifests import ManifestStore
 from workspaced_tools.prompts.model.stored_inputs import texts_in
@@ -340,6 +341,17 @@ class Moment:
         answered: Json = msgspec.json.decode(payload_of(run(TOOLS[tool], self._view(), arguments)))
         return answered
 
+    def supposing(self, state: WorkspaceState, visits: Sequence[Visit]) -> "Moment":
+        """This moment as it would be with another state: notes have the same texts. Nothing of it is recorded.
+
+        Args:
+            visits: those of the state's current vault, oldest first.
+        """
+        return _SupposedMoment(self, state, visits)
+
+    def _history(self, vault: VaultId) -> HistoryPort:
+        return _History(self._past, vault, self.seq)
+
     def _view(self) -> View:
         vault = self.state.current
         prompts = ManifestStore(self.state.conversations, vault, self._texts)
@@ -352,13 +364,35 @@ class Moment:
             self.state,
             self.time,
             PastVault(past, _nothing, withheld_image=_nothing),
-            _History(self._past, vault, self.seq),
+            self._history(vault),
             PastVersions(self._past, self._recordings, vault, self._place, _nothing),
             prompts,
             level="all",
             withheld=_nothing,
         )
         return replace(view, also_at=also)
+
+
+class _SupposedMoment(Moment):
+    """A moment that never was."""
+
+    def __init__(self, real: Moment, state: WorkspaceState, visits: Sequence[Visit]) -> None:
+        super().__init__(real._place, real._past, real._recordings, real._texts)
+        self.state = state
+        self._visits = visits
+
+    def _history(self, _vault: VaultId) -> HistoryPort:
+        return _SupposedHistory(self._visits)
+
+
+class _SupposedHistory:
+    """Implements `HistoryPort` for a moment that never was."""
+
+    def __init__(self, visits: Sequence[Visit]) -> None:
+        self._visits = visits
+
+    def visits(self) -> Sequence[Visit]:
+        return self._visits
 
 
 def _nothing(_name: str) -> bool:

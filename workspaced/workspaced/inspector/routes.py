@@ -22,6 +22,7 @@ from .views.moment import Moment, MomentParameters, moment
 from .views.newest import Newest, NewestParameters, newest
 from .views.note_names import Notes, NotesParameters, notes
 from .views.timeline import Timeline, TimelineParameters, timeline
+from .views.what_if import WhatIf, WhatIfParameters, what_if
 from .views.why import Life, WhyParameters, why
 
 
@@ -48,5 +49,6 @@ ROUTES: Final = (
     Route("/api/events", newest, NewestParameters, Newest),
     Route("/api/notes", notes, NotesParameters, Notes),
     Route("/api/notes/{path:path}", why, WhyParameters, Life),
+    Route("/api/what-if", what_if, WhatIfParameters, WhatIf, "POST"),
     Route("/api/timeline", timeline, TimelineParameters, Timeline),
 )

@@ -46,6 +46,14 @@ export interface Agents {
   readonly settings: readonly EventTold[];
 }
 
+/** What a tool answers in both worlds, from recordings. */
+export interface Answers {
+  readonly tool: string;
+  readonly real: unknown;
+  readonly hypothetical: unknown;
+  readonly areSame: boolean;
+}
+
 /** Calls up to the moment. */
 export interface Asked {
   readonly calls: number;
@@ -145,6 +153,12 @@ export interface Newest {
   readonly events: readonly EventTold[];
   readonly last: number;
   readonly searchedFrom: number | null;
+}
+
+/** An event that makes no sense in that world. */
+export interface NotApplied {
+  readonly event: EventTold;
+  readonly why: string;
 }
 
 /** One note. */
@@ -287,4 +301,21 @@ export interface VaultJson {
   readonly id: string;
   readonly name: string;
   readonly path: string;
+}
+
+/** A world that never was, beside the real one. */
+export interface WhatIf {
+  readonly seq: number;
+  readonly time: string;
+  readonly real: StateJson;
+  readonly hypothetical: StateJson;
+  readonly changes: readonly Change[];
+  readonly lines: readonly string[];
+  readonly leftOut: readonly EventTold[];
+  readonly added: readonly EventTold[];
+  readonly notApplied: readonly NotApplied[];
+  readonly notAppliedCount: number;
+  readonly answers: Answers | null;
+  readonly tools: readonly string[];
+  readonly limits: readonly string[];
 }

@@ -3,6 +3,7 @@
 import { AgentsView } from "./agents.js";
 import { Moment } from "./moment.js";
 import { LiveTail } from "./tail.js";
+import { WhatIfView } from "./what_if.js";
 import { Why } from "./why.js";
 
 /**
@@ -18,5 +19,6 @@ export const VIEWS = [
   { name: "at", title: "Moment", key: "m", component: Moment },
   { name: "agents", title: "Agents", key: "a", component: AgentsView },
   { name: "note", title: "Why", key: "w", component: Why },
+  { name: "what-if", title: "What if", key: "i", component: WhatIfView },
   { name: "tail", title: "Tail", key: "t", component: LiveTail },
 ];
