@@ -119,8 +119,7 @@ function More({ world, onWorld }) {
     </ol>`}
     <form class="more" onSubmit=${add}>
       <label>
-        An editor
-        <select value=${type} onChange=${(/** @type {Event} */ { target }) => setType(/** @type {HTMLSelectElement} */ (target).value)}>
+        An editor${" "}<select value=${type} onChange=${(/** @type {Event} */ { target }) => setType(/** @type {HTMLSelectElement} */ (target).value)}>
           ${Object.entries(ACTIONS).map(([name, words]) => html`<option key=${name} value=${name}>${words}</option>`)}
           <option value="json">does (an action as JSON)</option>
         </select>
@@ -186,7 +185,7 @@ function Outcome({ place, world }) {
   const isReal = world.without.length === 0 && world.actions.length === 0;
   return html`<div class="hypothetical" role="region" aria-label="The hypothetical workspace">
     <datalist id="what-if-tools">${found.tools.map((tool) => html`<option key=${tool} value=${tool} />`)}</datalist>
-    <h3>${isReal ? "The real workspace so far" : "What would differ"} <span class="badge warn">hypothetical</span></h3>
+    <h3>${isReal ? "Still the real workspace" : html`What would differ <span class="badge warn">hypothetical</span>`}</h3>
     ${isReal && html`<p>Leave out an event, or add an action: here stands what it changes at event <a href=${link("at", found.seq)}>${found.seq}</a>.</p>`}
     ${!isReal && found.lines.length === 0 && html`<p>Nothing: the workspace would be the same.</p>`}
     <ul class="differences">
@@ -200,7 +199,7 @@ function Outcome({ place, world }) {
       </ul>
     </div>`}
     ${found.answers && html`<${Both} answers=${found.answers} />`}
-    <${Json} value=${found.hypothetical} label="hypothetical state" />
+    ${!isReal && html`<${Json} value=${found.hypothetical} label="hypothetical state" />`}
     <${Json} value=${found.real} label="real state" />
     <ul class="quiet">
       ${found.limits.map((limit) => html`<li key=${limit}>${limit}</li>`)}
