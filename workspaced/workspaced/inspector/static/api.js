@@ -35,6 +35,12 @@ export function takeToken() {
 export const hasToken = () => sessionStorage.getItem(KEY) !== null;
 
 /**
+ * Tells this inspector from others that had the same port before: their tabs may still be open.
+ * @returns {string}
+ */
+export const inspectorId = () => (sessionStorage.getItem(KEY) ?? "").slice(0, 8);
+
+/**
  * @param {string} path
  * @param {RequestInit} [options]
  */

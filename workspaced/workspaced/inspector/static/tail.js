@@ -5,18 +5,19 @@
  * one, a lock decides: when its tab is closed, the next one goes on.
  */
 
-import { ApiError, get, stream } from "./api.js";
+import { ApiError, get, inspectorId, stream } from "./api.js";
 import { about, daemon, grown, version } from "./store.js";
 import { batch } from "./vendor/index.js";
 
 /** @typedef {{ event: string, data: any }} Message */
 
-const RETRY_MS = 1000;
-const LOCK = "workspaced-tail";
+const RETRY_FIRST_MS = 1000;
+const RETRY_MAX_MS = 15_000;
 /** How often views ask again at most, however fast the log grows. */
 const PACE_MS = 250;
 
-const others = new BroadcastChannel(LOCK);
+/** The other tabs. */
+let others = /** @type {BroadcastChannel | null} */ (null);
 /** What a tab that comes later must know. */
 const latest = /** @type {Map<string, Message>} */ (new Map());
 let holds = false;
@@ -24,27 +25,32 @@ let timer = 0;
 
 /** Follows the log from now on. */
 export function followLog() {
-  others.onmessage = ({ data }) => {
-    if (data === "new") latest.forEach((message) => holds && others.postMessage(message));
+  const name = `workspaced-tail-${inspectorId()}`;
+  const channel = (others = new BroadcastChannel(name));
+  channel.onmessage = ({ data }) => {
+    if (data === "new") latest.forEach((message) => holds && channel.postMessage(message));
     else if (!holds) take(data);
   };
-  others.postMessage("new");
-  if (navigator.locks) navigator.locks.request(LOCK, hold);
-  else hold();
+  channel.postMessage("new");
+  navigator.locks.request(name, hold);
 }
 
 /** Reads the stream, again and again. */
 async function hold() {
   holds = true;
   const { signal } = new AbortController();
-  for (;;) {
+  for (let retryMs = RETRY_FIRST_MS; ; retryMs = Math.min(2 * retryMs, RETRY_MAX_MS)) {
     try {
-      for await (const message of stream("/api/tail", signal)) tell(message);
+      for await (const message of stream("/api/tail", signal)) {
+        retryMs = RETRY_FIRST_MS;
+        tell(message);
+      }
       tell(away("The inspector ended."));
     } catch (error) {
       tell(away(error instanceof ApiError ? `${error.message} ${error.hint}` : String(error)));
+      if (error instanceof ApiError && error.code === "TOKEN_WRONG") return;
     }
-    await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
+    await new Promise((resolve) => setTimeout(resolve, retryMs));
   }
 }
 
@@ -58,7 +64,7 @@ const away = (why) => ({ event: "daemon", data: { connected: false, why } });
 function tell(message) {
   if (message.event !== "grew") latest.set(message.event, message);
   take(message);
-  others.postMessage(message);
+  others?.postMessage(message);
 }
 
 /** @param {Message} message */

@@ -9,6 +9,7 @@ from workspaced_events.errors import WorkspacedError
 from workspaced_events.ids import NoteId
 from workspaced_events.schema import catalogue as c
 from workspaced_events.schema.catalogue import Event
+from workspaced_events.schema.decoding import converted
 from workspaced_tools.ports.manifest import ManifestEntry
 from workspaced_tools.prompts.citations.renumber import cited
 from workspaced_tools.prompts.citations.turn_sources import sources_of
@@ -59,7 +60,7 @@ def shown_in_call(log: replay.Log, called: c.ToolCalled, names: Names) -> ShownI
         raise CallNotKept from None
     versions = [each for each in found if each is not None]
     if versions:
-        return ShownInCall(msgspec.convert(versions[-1], RecordedNote))
+        return ShownInCall(converted(versions[-1], RecordedNote))
     return ShownInCall(None) if found else None
 
 
