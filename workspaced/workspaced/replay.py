@@ -14,7 +14,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, Final
 
 import msgspec
 from msgspec.structs import replace
@@ -31,7 +31,7 @@ from workspaced_events.replay.kept_folds import KeptFolds
 from workspaced_events.replay.log_slice import Slice
 from workspaced_events.replay.open import open_source
 from workspaced_events.replay.source import Progress, StoredSource
-from workspaced_events.schema.catalogue import Event, PromptAssembled, ToolCalled
+from workspaced_events.schema.catalogue import CATALOGUE, Event, PromptAssembled, ToolCalled
 from workspaced_tools.errors import NotRecorded
 from workspaced_tools.ports.view import View
 from workspaced_tools.prompts.audit.manifests import ManifestStore
@@ -61,6 +61,9 @@ from .errors import UnknownTool
 __all__ = ["Call", "Log", "Moment", "Outcome", "Prompt", "Rebuilt", "Verified", "open"]
 
 Json = dict[str, Any]
+
+_CALLS: Final = tuple(name for name, entry in CATALOGUE.items() if issubclass(entry.data, ToolCalled))
+"""The types of events that record a call: what was told without asking is one too."""
 
 
 @contextmanager
@@ -213,7 +216,7 @@ class Log:
 
     def calls(self) -> list["Call"]:
         """All calls of tools, in the order in which they were recorded."""
-        found = self._events.of_types(("tool_called",), limit=len(self._events))
+        found = self._events.of_types(_CALLS, limit=len(self._events))
         return [self._call(event) for event in found if isinstance(event.data, ToolCalled)]
 
     def call(self, seq: int) -> "Call":
