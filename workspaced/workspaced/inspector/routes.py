@@ -7,6 +7,7 @@ import msgspec
 
 from .inspected import Download, Inspected
 from .views.about import About, AboutParameters, about
+from .views.events import Events, EventsParameters, events
 from .views.moment import Moment, MomentParameters, moment
 from .views.timeline import Timeline, TimelineParameters, timeline
 
@@ -26,6 +27,7 @@ class Route(NamedTuple):
 
 ROUTES: Final = (
     Route("/api/about", about, AboutParameters, About),
+    Route("/api/events", events, EventsParameters, Events),
     Route("/api/state", moment, MomentParameters, Moment),
     Route("/api/timeline", timeline, TimelineParameters, Timeline),
 )
