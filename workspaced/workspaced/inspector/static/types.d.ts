@@ -32,10 +32,40 @@ export interface Change {
   readonly after?: unknown;
 }
 
+/** One change for people, as `workspaced replay --watch` prints it. */
+export interface ChangeLine {
+  readonly kind: "added" | "changed" | "order" | "removed";
+  readonly text: string;
+}
+
+/** One event in few words. */
+export interface EventRow {
+  readonly seq: number;
+  readonly time: string;
+  readonly timeUs: number;
+  readonly type: string;
+  readonly lane: "calls" | "files" | "log" | "navigation" | "prompts" | "sharing" | "volunteered";
+  readonly source: string;
+  readonly who: string;
+  readonly sentence: string;
+  readonly notes: readonly string[];
+  readonly isFailed: boolean;
+}
+
+/** Events in their order. */
+export interface Events {
+  readonly events: readonly EventRow[];
+  readonly next: number | null;
+  readonly previous: number | null;
+  readonly scanned: number;
+}
+
 /** One lane's events. */
 export interface LaneCounts {
   readonly lane: "calls" | "files" | "log" | "navigation" | "prompts" | "sharing" | "volunteered";
+  readonly total: number;
   readonly counts: readonly number[];
+  readonly failed: readonly number[];
 }
 
 /** The workspace after an event. */
@@ -43,8 +73,11 @@ export interface Moment {
   readonly seq: number;
   readonly time: string;
   readonly event: unknown;
+  readonly told: EventRow | null;
   readonly state: StateJson;
+  readonly publishers: readonly ViewPublisher[];
   readonly changes: readonly Change[];
+  readonly lines: readonly ChangeLine[];
 }
 
 /** While it lasts, nothing of what the user does is recorded, and agents are answered nothing. */
@@ -99,15 +132,25 @@ export interface TabJson {
   readonly lastAccessed: string;
 }
 
-/** Counts of events in bins of equal length. */
+/** Counts of events in bins of equal length. An event counts at the time that it has, also where the clock was set back. */
 export interface Timeline {
   readonly beginUs: number;
   readonly endUs: number;
+  readonly firstUs: number;
+  readonly lastUs: number;
   readonly lanes: readonly LaneCounts[];
+  readonly callsUnread: number;
 }
 
 export interface VaultJson {
   readonly id: string;
   readonly name: string;
   readonly path: string;
+}
+
+/** An editor or another source that shows its view of the current vault. */
+export interface ViewPublisher {
+  readonly source: string;
+  readonly confidence: "inferred" | null;
+  readonly isActive: boolean;
 }
