@@ -8,6 +8,7 @@ import msgspec
 from .inspected import Download, Inspected
 from .views.about import About, AboutParameters, about
 from .views.events import Events, EventsParameters, events
+from .views.folding import Folding, FoldingParameters, folding
 from .views.moment import Moment, MomentParameters, moment
 from .views.timeline import Timeline, TimelineParameters, timeline
 
@@ -28,6 +29,7 @@ class Route(NamedTuple):
 ROUTES: Final = (
     Route("/api/about", about, AboutParameters, About),
     Route("/api/events", events, EventsParameters, Events),
+    Route("/api/folding", folding, FoldingParameters, Folding),
     Route("/api/state", moment, MomentParameters, Moment),
     Route("/api/timeline", timeline, TimelineParameters, Timeline),
 )

@@ -19,8 +19,31 @@ export const seqShown = computed(() =>
   /^\d+$/.test(at.value) ? Number(at.value) : at.value === "" ? (about.value?.last ?? 0) : (shown.value.data?.seq ?? 0),
 );
 
+/** How far the log is folded, while the moment waits for that; null: it does not wait. */
+export const folding = signal(/** @type {import("./types").Folding | null} */ (null));
+
+let folded = 0;
+
+/**
+ * The moment that is wished for, once the log is folded so far. A long log takes seconds, in which the page tells how
+ * far it is, and another moment may be wished for.
+ * @returns {Promise<Moment>}
+ */
+async function momentAt() {
+  for (;;) {
+    const wanted = /^\d+$/.test(at.value) ? Number(at.value) - (about.value?.first ?? 0) + 1 : (about.value?.events ?? 0);
+    if (folded >= wanted) break;
+    const progress = /** @type {import("./types").Folding} */ (await get("/api/folding"));
+    folded = progress.folded;
+    if (folded >= progress.events) break;
+    folding.value = progress;
+  }
+  folding.value = null;
+  return get("/api/state", { at: at.value || undefined });
+}
+
 const ask = latest(
-  (/** @type {string} */ place) => get("/api/state", { at: place || undefined }),
+  (/** @type {string} */ _place) => momentAt(),
   (/** @type {Moment} */ data, _place, isLast) => {
     shown.value = { data, stale: !isLast };
   },

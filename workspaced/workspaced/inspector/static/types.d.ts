@@ -60,6 +60,12 @@ export interface Events {
   readonly scanned: number;
 }
 
+/** How far the log is folded. Moments among the folded events are answered at once. */
+export interface Folding {
+  readonly folded: number;
+  readonly events: number;
+}
+
 /** One lane's events. */
 export interface LaneCounts {
   readonly lane: "calls" | "files" | "log" | "navigation" | "prompts" | "sharing" | "volunteered";

@@ -84,6 +84,7 @@ export async function laneChart(root, listener) {
           grid: { stroke: () => colours("--line"), width: 1 },
           ticks: { stroke: () => colours("--line"), width: 1, size: 4 },
           font: "11px system-ui, sans-serif",
+          values: (_self, splits, _axis, _space, increment) => splits.map((ms) => tick(ms, increment)),
         },
         { show: false },
       ],
@@ -147,3 +148,21 @@ export async function laneChart(root, listener) {
 }
 
 /** @typedef {Awaited<ReturnType<typeof laneChart>>} LaneChart */
+
+const MINUTE_MS = 60_000;
+const DAY_MS = 86_400_000;
+
+/**
+ * A time on the axis, local, as fine as the steps between them ask.
+ * @param {number} ms
+ * @param {number} increment milliseconds between two of them
+ */
+function tick(ms, increment) {
+  const date = new Date(ms);
+  const two = (/** @type {number} */ value) => String(value).padStart(2, "0");
+  if (increment >= DAY_MS) return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`;
+  const minute = `${two(date.getHours())}:${two(date.getMinutes())}`;
+  if (increment >= MINUTE_MS) return minute;
+  if (increment >= 1000) return `${minute}:${two(date.getSeconds())}`;
+  return `:${two(date.getSeconds())}.${String(date.getMilliseconds()).padStart(3, "0")}`;
+}

@@ -1,6 +1,6 @@
 /** The workspace at one moment, as a person sees it; what its event changed, and who caused it. */
 
-import { moveTo, seqShown, shown } from "../moment_shown.js";
+import { folding, moveTo, seqShown, shown } from "../moment_shown.js";
 import { Command } from "../parts/copy.js";
 import { EventFilters, EventList } from "../parts/event_list.js";
 import { clock, count, day } from "../parts/format.js";
@@ -31,7 +31,8 @@ export function Moment({ parts }) {
   return html`<div class="moment">
     <section aria-labelledby="moment-title" aria-busy=${stale}>
       ${error && html`<${Failure} error=${error} />`}
-      ${data ? html`<${Told} shown=${data} /><${Workspace} shown=${data} />` : html`<h2 id="moment-title">Moment</h2><p class="quiet">Reading the log.</p>`}
+      ${data && folding.value && html`<${Waiting} />`}
+      ${data ? html`<${Told} shown=${data} /><${Workspace} shown=${data} />` : html`<h2 id="moment-title">Moment</h2><${Waiting} />`}
     </section>
     <section class="moment-events" aria-labelledby="events-title">
       <h2 id="events-title">Events</h2>
@@ -39,6 +40,15 @@ export function Moment({ parts }) {
       <${EventList} filter=${filter.value} present=${seqShown.value} last=${log?.last ?? 0} onPick=${moveTo} />
     </section>
   </div>`;
+}
+
+function Waiting() {
+  const { folded, events } = folding.value ?? { folded: 0, events: 0 };
+  if (events === 0) return html`<p class="quiet">Reading the log.</p>`;
+  return html`<p class="quiet" role="status">
+    <progress max=${events} value=${folded} aria-label="Events folded"></progress> folded ${folded.toLocaleString("en")} of
+    ${" "}${count(events, "event")}
+  </p>`;
 }
 
 function Empty() {
@@ -129,19 +139,19 @@ function Workspace({ shown: { seq, state, publishers, changes } }) {
       <section>
         <h3>Pinned <${Number_} of=${state.pinnedNotes} /></h3>
         <${List} of=${state.pinnedNotes} none="no pins">${(/** @type {import("../types").PinJson} */ pin) => html`
-          <${Note} id=${pin.id} isNew=${isNew("pinnedNotes", pin.id)} /> <span class="quiet">since ${clock(pin.pinnedAt)}</span>`}</${List}>
+          <${Note} id=${pin.id} isNew=${isNew("pinnedNotes", pin.id)} /> <span class="used">since ${clock(pin.pinnedAt)}</span>`}</${List}>
       </section>
       <section>
         <h3>Tabs <${Number_} of=${state.temporaryTabs} /></h3>
         <${List} of=${state.temporaryTabs} none="no temporary tabs">${(/** @type {import("../types").TabJson} */ tab) => html`
           <${Note} id=${tab.noteId} isNew=${isNew("temporaryTabs", tab.id)} />
           ${tab.id === state.activeTabId && html` <span class="badge">in front</span>`}
-          <span class="quiet"> by ${tab.source}, used ${clock(tab.lastAccessed)}</span>`}</${List}>
+          <span class="used">by ${tab.source}, used ${clock(tab.lastAccessed)}</span>`}</${List}>
       </section>
       <section>
         <h3>Recent <${Number_} of=${state.recentNotes} /></h3>
         <${List} of=${state.recentNotes.slice(0, RECENT_SHOWN)} none="nothing yet">${(/** @type {import("../types").RecentJson} */ each) => html`
-          <${Note} id=${each.id} isNew=${isNew("recentNotes", each.id)} /> <span class="quiet">${clock(each.at)}</span>`}</${List}>
+          <${Note} id=${each.id} isNew=${isNew("recentNotes", each.id)} /> <span class="used">${clock(each.at)}</span>`}</${List}>
         ${state.recentNotes.length > RECENT_SHOWN && html`<p class="quiet">and ${count(state.recentNotes.length - RECENT_SHOWN, "more note")} in the JSON below</p>`}
       </section>
       <section>
