@@ -28,7 +28,6 @@ export function play() {
   isPlaying.value = true;
   run().finally(() => {
     isPlaying.value = false;
-    skippedMs.value = 0;
   });
 }
 
@@ -42,7 +41,6 @@ async function run() {
   let before = performance.now();
   /** @type {Next[]} */
   let ahead = [];
-  let said = 0;
   while (isPlaying.value) {
     if (ahead.length === 0) {
       ahead = /** @type {import("./types").Events} */ (await get("/api/events", { from: seq + 1, limit: PAGE_EVENTS }))
@@ -64,11 +62,8 @@ async function run() {
     const waitMs = next.timeUs / 1000 - logMs;
     // Where the clock was set back, the next event is before this one.
     if (waitMs / speed.value > GAP_MS || waitMs < -GAP_MS * speed.value) {
-      skippedMs.value = Math.max(waitMs, 0);
-      said = now;
+      say(Math.max(waitMs, 0));
       logMs = next.timeUs / 1000;
-    } else if (now - said > SAID_MS) {
-      skippedMs.value = 0;
     }
     const passed = ahead.findIndex((event) => event.timeUs / 1000 > logMs);
     const count = passed === -1 ? ahead.length : passed;
@@ -77,6 +72,15 @@ async function run() {
     ahead = ahead.slice(count);
     moveTo(seq);
   }
+}
+
+let saying = 0;
+
+/** @param {number} ms that are skipped */
+function say(ms) {
+  skippedMs.value = ms;
+  clearTimeout(saying);
+  saying = setTimeout(() => (skippedMs.value = 0), SAID_MS);
 }
 
 /** @param {number} seq */

@@ -38,19 +38,18 @@ export function EventList({ filter = {}, present, last, onPick, label = "Events"
   }, []);
 
   const marked = lastUpTo(rows, present);
-  const first = rows[0]?.seq ?? 0;
-  const held = useRef({ first, marked: -1, present: -1 });
+  const held = useRef({ rows, generation: -1, present: -1 });
   useLayoutEffect(() => {
     const list = box.current;
-    if (list === null) return;
-    const { first: former, present: before } = held.current;
-    const added = former && first < former ? rows.findIndex((row) => row.seq >= former) : 0;
-    const gone = former && first > former ? Math.max(0, Math.round(list.scrollTop / ROW_PX) - rows.length) : 0;
-    if (added > 0) list.scrollTop += added * ROW_PX;
-    if ((present !== before || former === 0 || gone) && marked >= 0) {
-      intoSight(list, marked);
-      held.current = { first, marked, present };
-    } else held.current = { ...held.current, first };
+    const first = rows[0];
+    if (list === null || first === undefined) return;
+    const { rows: former, generation, present: before } = held.current;
+    const isNew = generation !== pages.generation;
+    // Rows that came or went in front must not move those in sight.
+    if (!isNew) list.scrollTop += ROW_PX * shift(former, rows);
+    const isLoaded = (previous === null || present >= first.seq) && (next === null || present < next);
+    if (isLoaded && (isNew || present !== before) && marked >= 0) intoSight(list, marked);
+    held.current = { rows, generation: pages.generation, present: isLoaded ? present : -1 };
     top.value = list.scrollTop;
   }, [rows, present]);
 
@@ -167,6 +166,19 @@ function lastUpTo(rows, seq) {
     else high = middle;
   }
   return low - 1;
+}
+
+/**
+ * How many rows further down a row stands among `rows` than it stood among `former`.
+ * @param {readonly Row[]} former
+ * @param {readonly Row[]} rows
+ */
+function shift(former, rows) {
+  const [first] = rows;
+  const [formerFirst] = former;
+  if (first === undefined || formerFirst === undefined || first.seq === formerFirst.seq) return 0;
+  if (first.seq < formerFirst.seq) return rows.findIndex((row) => row.seq === formerFirst.seq);
+  return -former.findIndex((row) => row.seq === first.seq);
 }
 
 /** @param {HTMLElement} list @param {number} index */

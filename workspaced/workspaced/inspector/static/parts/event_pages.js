@@ -16,12 +16,13 @@ const KEPT_EVENTS = 3000;
  * @property {readonly Row[]} rows
  * @property {number | null} previous the sequence before which more may be; null: the log begins here
  * @property {number | null} next
+ * @property {number} generation changes when the rows are others, not only more
  * @property {boolean} isLoading
  * @property {Error} [error]
  */
 
 /** @type {Pages} */
-const NOTHING = { rows: [], previous: null, next: null, isLoading: true };
+const NOTHING = { rows: [], previous: null, next: null, generation: 0, isLoading: true };
 
 /**
  * @param {EventFilter} filter
@@ -32,7 +33,8 @@ const NOTHING = { rows: [], previous: null, next: null, isLoading: true };
 export function useEventPages(filter, anchor, last) {
   const [pages, set] = useState(NOTHING);
   const latest = useRef(pages);
-  const generation = useRef(0);
+  // Of the load that was asked for last; rows of an older one are on their way out.
+  const generation = useRef(1);
   const key = JSON.stringify(filter);
   const loadedKey = useRef("");
   latest.current = pages;
@@ -45,6 +47,7 @@ export function useEventPages(filter, anchor, last) {
     const { rows, previous, next } = latest.current;
     const isHeld =
       loadedKey.current === key &&
+      latest.current.generation === generation.current &&
       (previous === null || anchor >= (rows[0]?.seq ?? previous)) &&
       (next === null || anchor < next);
     if (isHeld) return;
@@ -54,7 +57,13 @@ export function useEventPages(filter, anchor, last) {
     Promise.all([ask({ before: anchor + 1 }), ask({ from: anchor + 1 })]).then(
       ([front, back]) =>
         mine === generation.current &&
-        put({ rows: [...front.events, ...back.events], previous: front.previous, next: back.next, isLoading: false }),
+        put({
+          rows: [...front.events, ...back.events],
+          previous: front.previous,
+          next: back.next,
+          generation: mine,
+          isLoading: false,
+        }),
       (error) => mine === generation.current && put({ ...NOTHING, isLoading: false, error }),
     );
   }, [key, anchor]);
@@ -91,7 +100,7 @@ function behind(pages, page) {
   const rows = [...pages.rows, ...page.events];
   const kept = rows.slice(-KEPT_EVENTS);
   const previous = kept.length < rows.length ? /** @type {Row} */ (kept[0]).seq : pages.previous;
-  return { rows: kept, previous, next: page.next, isLoading: false };
+  return { ...pages, rows: kept, previous, next: page.next, isLoading: false };
 }
 
 /** @param {Pages} pages @param {Page} page @returns {Pages} */
@@ -99,5 +108,5 @@ function before(pages, page) {
   const rows = [...page.events, ...pages.rows];
   const kept = rows.slice(0, KEPT_EVENTS);
   const next = kept.length < rows.length ? /** @type {Row} */ (kept.at(-1)).seq + 1 : pages.next;
-  return { rows: kept, previous: page.previous, next, isLoading: false };
+  return { ...pages, rows: kept, previous: page.previous, next, isLoading: false };
 }
