@@ -59,6 +59,15 @@ effect(() => {
   ask(place);
 });
 
+// The link decides; one without a moment is that of the moment that is looked at. It is taken at once, not when a view
+// is drawn: by then somebody may have moved on.
+effect(() => {
+  const [name, place] = route.value;
+  if (name !== "at") return;
+  if (place !== undefined) at.value = place;
+  else if (at.peek() !== "") replace("at", at.peek());
+});
+
 let linking = 0;
 
 /**

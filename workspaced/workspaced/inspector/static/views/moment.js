@@ -6,9 +6,9 @@ import { EventFilters, EventList } from "../parts/event_list.js";
 import { clock, count, day } from "../parts/format.js";
 import { Json } from "../parts/json.js";
 import { Failure } from "../parts/resource.js";
-import { link, replace } from "../router.js";
-import { about, at, logArgument } from "../store.js";
-import { html, useEffect, useSignal } from "../vendor/index.js";
+import { link } from "../router.js";
+import { about, logArgument } from "../store.js";
+import { html, useSignal } from "../vendor/index.js";
 
 /** @typedef {import("../types").Moment} Shown */
 
@@ -16,14 +16,7 @@ const RECENT_SHOWN = 10;
 const SIGNS = { added: "+", removed: "−", changed: "~", order: "↕" };
 const SIGN_WORDS = { added: "added", removed: "removed", changed: "changed", order: "another order" };
 
-/** @param {{ parts: string[] }} props */
-export function Moment({ parts }) {
-  const [place] = parts;
-  useEffect(() => {
-    // The link decides; one without a moment is that of the moment that is looked at.
-    if (place !== undefined) at.value = place;
-    else if (at.peek() !== "") replace("at", at.peek());
-  }, [place]);
+export function Moment() {
   const filter = useSignal(/** @type {import("../parts/event_pages.js").EventFilter} */ ({}));
   const log = about.value;
   if (log?.events === 0) return html`<${Empty} />`;
