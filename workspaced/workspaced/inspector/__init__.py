@@ -1,0 +1,1 @@
+"""`workspaced inspect`: a page that shows what an agent was shown, over a log or live."""
