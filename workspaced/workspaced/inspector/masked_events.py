@@ -16,6 +16,7 @@ from workspaced_events.ids import NoteId, VaultId
 from workspaced_events.privacy.event_redaction import GENERATED_ID, TAGS
 from workspaced_events.schema import catalogue as c
 from workspaced_events.schema.catalogue import Event, Redact, UnknownEvent
+from workspaced_events.schema.codec import encode_event
 from workspaced_tools.prompts.model.note_names import NoteNames, notes_of, path_in
 
 from .withheld_notes import WithheldNotes
@@ -55,12 +56,8 @@ NOTHING: Final = Hidden(frozenset())
 
 def to_json(event: Event) -> Json:
     """An event as the log holds it."""
-    plain: Json
-    if isinstance(event, UnknownEvent):
-        plain = msgspec.to_builtins(msgspec.structs.replace(event, data=msgspec.Raw(b"null")))
-        plain["data"] = msgspec.json.decode(event.data)
-    else:
-        plain = msgspec.to_builtins(event)
+    known = not isinstance(event, UnknownEvent)
+    plain: Json = msgspec.to_builtins(event) if known else msgspec.json.decode(encode_event(event))
     return plain
 
 
