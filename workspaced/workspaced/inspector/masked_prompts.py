@@ -1,7 +1,7 @@
 """Prompts without the parts that hidden notes are in: manifests, and envelopes that were rebuilt.
 
-A turn is repeated as it was sent, so a message may hold a note that it does not name. Therefore of a prompt with
-hidden notes only our own words and notes that may be shown keep their texts and sizes.
+A turn is repeated as it was sent, and answers quote, so a message may hold a note that it does not name. Therefore
+of a prompt with hidden notes only instructions, the question and notes that may be shown keep texts and sizes.
 """
 
 from collections import Counter
@@ -21,8 +21,8 @@ from .withheld_notes import WithheldNotes
 
 Json = dict[str, Any]
 
-_OWN_KINDS: Final = frozenset({"section", "instruction"})
-"""Kinds of parts that no note is in."""
+_OWN_KINDS: Final = frozenset({"section", "instruction", "query"})
+"""Kinds of parts that no note is in: our words, the runtime's, and what the person asks in this turn."""
 
 
 class Withheld(msgspec.Struct, frozen=True, rename="camel"):
@@ -48,7 +48,7 @@ class ShownParts:
         return replace(shown, manifest=self._sized(shown.manifest)) if shown.withheld else shown
 
     def may_show(self, part: Segment | ManifestEntry) -> bool:
-        """Whether a part of a prompt with hidden notes may show: our own words, and notes that are shown."""
+        """Whether a part of a prompt with hidden notes may show: what no note is in, and notes that are shown."""
         names = notes_of(part.kind, part.id)
         is_note = part.kind in NOTE_KINDS and bool(names.notes)
         return part.kind in _OWN_KINDS or (is_note and not self._notes.hidden(self._vault, names))
