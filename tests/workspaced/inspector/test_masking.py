@@ -347,6 +347,8 @@ def test_a_call_about_shown_notes_stays(world_of: Callable[[str], World]) -> Non
         ("get_note_by_reference", {"reference": "b"}),
         ("get_workspace_context", {"includeContent": True}),
         ("search_workspace", {"query": "nothing like it"}),
+        ("get_note_diff", {"reference": "b.md", "since": 2}),
+        ("get_context_manifest", {}),
     ):
         event, answer = called(world, tool, **arguments)
         mask = mask_of(world, "Secret")

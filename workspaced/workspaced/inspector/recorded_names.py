@@ -32,8 +32,8 @@ def of_call(called: ToolCalled, blob: Blob) -> NoteNames:
     """The notes that a call's arguments, reads and answer name.
 
     Raises:
-        NotKnown: one of them is not kept; the call named a note that it could not find, which may be a withheld
-            one; or it ran into an error, whose text may name one.
+        NotKnown: one of them is not kept, the call was refused, or it named a note that was not found, which may
+            be a withheld one.
     """
     try:
         inputs = blob(called.inputs_sha256) if called.inputs_sha256 is not None else None
@@ -53,14 +53,19 @@ def _in_recording(recording: Recording) -> NoteNames:
     names = NoteNames()
     for exchange in recording.asked:
         answer = msgspec.json.decode(exchange.answer)
-        if exchange.raised is not None or _found_nothing(exchange, answer):
+        if _found_nothing(exchange, answer):
             raise NotKnown
         names |= in_json(msgspec.json.decode(exchange.question)) | in_json(answer)
+        if exchange.raised is not None:
+            names |= in_json(exchange.raised.details)
     return names
 
 
 def _found_nothing(exchange: Exchange, answer: Any) -> bool:
-    return exchange.ask in _RESOLVING and not (answer.get("note") or answer.get("candidates"))
+    """Whether no note was found by a name, which may be that of a withheld note."""
+    if exchange.ask not in _RESOLVING:
+        return False
+    return exchange.raised is not None or not (answer.get("note") or answer.get("candidates"))
 
 
 def of_prompt(prompt: PromptAssembled, texts: Texts) -> NoteNames:
