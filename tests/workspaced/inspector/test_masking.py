@@ -425,11 +425,14 @@ def test_a_prompt_about_shown_notes_stays(world_of: Callable[[str], World]) -> N
 
 def test_a_prompt_that_is_not_kept_shows_no_sizes(world_of: Callable[[str], World]) -> None:
     world = world_of("Secret")
-    _talk, event = prompt_about(world, "a.md")
+    talk, event = prompt_about(world, "Secret.md", "a.md")
+    envelope = rebuild(event.data, talk.now, talk.texts).envelope
     del world.blobs[event.data.manifest_sha256]
     mask = mask_of(world, "Secret")
     assert mask.withheld_in(event) == Withheld(None)
     assert mask.event(event)["data"]["estimate"] is None
+    shown = mask.envelope(event, envelope)
+    assert shown["manifest"] == {"withheld": None} and "Secret" not in json.dumps(shown)
     with pytest.raises(NotRecorded):
         mask.manifest(event)
 

@@ -40,12 +40,12 @@ class ShownParts:
         self._vault = vault
 
     def manifest(self, stored: StoredManifest) -> ShownManifest:
-        """The manifest without the entries of hidden notes; whole if there are none."""
+        """The manifest of a prompt with hidden notes, without their entries."""
         shared = SharedPrompts(
             _OnePrompt(stored), {}, level="all", withheld=self._is_hidden, withdrew=self._is_withheld
         )
         shown = shared.manifest(None, None)
-        return replace(shown, manifest=self._sized(shown.manifest)) if shown.withheld else shown
+        return replace(shown, manifest=self._sized(shown.manifest))
 
     def may_show(self, part: Segment | ManifestEntry) -> bool:
         """Whether a part of a prompt with hidden notes may show: what no note is in, and notes that are shown."""
@@ -66,7 +66,7 @@ class ShownParts:
         return {**plain, "text": gone, "hash": None, "segments": segments}
 
     def _sized(self, manifest: Manifest) -> Manifest:
-        """A manifest that lost entries, with the sizes only of what may show, and their sums."""
+        """A manifest with the sizes only of what may show, and their sums."""
         entries = tuple(
             replace(each, detail=None)
             if self.may_show(each)

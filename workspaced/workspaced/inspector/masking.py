@@ -10,6 +10,7 @@ was found nowhere, is hidden. Two things show all the same, as they are shown to
 text of a note which may be shown, and the words of people and agents that name no note.
 """
 
+import time
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final, TypeVar
 
@@ -41,14 +42,14 @@ _OF_SELECTION: Final = frozenset({"note", "at"})
 class Mask:
     """One for each inspector. Safe from any thread, if `blob` is. Methods raise what `ask` raises."""
 
-    def __init__(self, ask: Ask | None, blob: Blob, **clock: Callable[[], float]) -> None:
+    def __init__(self, ask: Ask | None, blob: Blob, clock_s: Callable[[], float] = time.monotonic) -> None:
         """
         Args:
             ask: answers whether notes are withheld (`withheld_notes.asking`); None: nothing is hidden.
             blob: the blobs of the log, for what calls and prompts name.
-            clock: `clock_s`, as of `WithheldNotes`.
+            clock_s: as of `WithheldNotes`.
         """
-        self._notes = WithheldNotes(ask, **clock) if ask is not None else None
+        self._notes = WithheldNotes(ask, clock_s) if ask is not None else None
         self._blob = blob
         self._texts = texts_in(blob)
         self._recorded: dict[tuple[int, str], NoteNames] = {}
@@ -148,17 +149,16 @@ class Mask:
         return self.withheld_in(event) or text
 
     def manifest(self, event: Event) -> ShownManifest | Withheld:
-        """A prompt's manifest without the entries of hidden notes, whose sizes its sums lack.
+        """A prompt's manifest: without the entries of hidden notes, and sizes only of what no such note is in.
 
         Raises:
             NotRecorded, LogDamaged: it is not kept.
         """
         stored = stored_manifest(event.seq, event.data, self._texts)
-        if self._notes is None:
-            return ShownManifest(stored.seq, stored.manifest, 0, sized=True)
-        if self._names_recorded(event) is None:
-            return Withheld(None)
-        return self._shown(event.vault).manifest(stored)
+        hidden = self._recorded_hidden(event)
+        if not hidden:
+            return ShownManifest(stored.seq, stored.manifest)
+        return self._shown(event.vault).manifest(stored) if hidden.known else Withheld(None)
 
     def envelope(self, event: Event, envelope: Envelope) -> Json:
         """A prompt rebuilt: without the texts of parts that hidden notes are in, or may be in.
@@ -169,7 +169,8 @@ class Mask:
         plain: Json = msgspec.to_builtins(envelope)
         if not hidden:
             return plain
-        return masked_prompts.envelope(self._shown(event.vault), envelope, self.manifest(event), hidden.number)
+        manifest = self.manifest(event) if hidden.known else Withheld(None)
+        return masked_prompts.envelope(self._shown(event.vault), envelope, manifest, hidden.number)
 
     def _shown(self, vault: VaultId | None) -> masked_prompts.ShownParts:
         assert self._notes is not None
