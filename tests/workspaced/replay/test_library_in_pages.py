@@ -169,7 +169,10 @@ class TestTheWholeAndTheLibrary:
                 log.fold_some()
             for at in data.draw(st.permutations(range(len(calls)))):
                 assert log.call(calls[at].seq).verify() == calls[at]
-            assert [call.seq for call in log.calls()] == [each.seq for each in calls]
+            seqs = [each.seq for each in calls]
+            assert [call.seq for call in log.calls()] == seqs
+            assert [call.seq for call in log.calls(after=seqs[0], limit=2)] == seqs[1:3]
+            assert [call.seq for call in log.calls(before=seqs[-1], limit=1)] == seqs[:-1][-1:]
             # One pass keeps less: where a part begins amid a call, it may not know what each call alone does.
             passed = sorted(log.verify(), key=lambda each: each.seq)
             for one, other in zip(passed, calls, strict=True):
