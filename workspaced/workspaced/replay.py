@@ -58,11 +58,11 @@ from workspaced_tools.tools.tool import payload_of, run
 
 from .errors import UnknownTool
 
-__all__ = ["Call", "Log", "Moment", "Outcome", "Prompt", "Rebuilt", "Verified", "open"]
+__all__ = ["CALL_TYPES", "Call", "Log", "Moment", "Outcome", "Prompt", "Rebuilt", "Verified", "open"]
 
 Json = dict[str, Any]
 
-_CALLS: Final = tuple(name for name, entry in CATALOGUE.items() if issubclass(entry.data, ToolCalled))
+CALL_TYPES: Final = tuple(name for name, entry in CATALOGUE.items() if issubclass(entry.data, ToolCalled))
 """The types of events that record a call: what was told without asking is one too."""
 
 
@@ -214,9 +214,14 @@ class Log:
 
     # -- what agents were shown --
 
-    def calls(self) -> list["Call"]:
-        """All calls of tools, in the order in which they were recorded."""
-        found = self._events.of_types(_CALLS, limit=len(self._events))
+    def calls(
+        self, *, after: int | None = None, before: int | None = None, limit: int | None = None
+    ) -> list["Call"]:
+        """The calls of tools, in the order in which they were recorded; default: all.
+
+        `after`, `before` and `limit` are those of `events_of`; the types are `CALL_TYPES`.
+        """
+        found = self._all_of(CALL_TYPES, after, before, limit)
         return [self._call(event) for event in found if isinstance(event.data, ToolCalled)]
 
     def call(self, seq: int) -> "Call":
@@ -230,9 +235,11 @@ class Log:
             raise InvalidArgument(f"Event {seq} is no call of a tool: its type is {event.type}.")
         return self._call(event)
 
-    def prompts(self) -> list["Prompt"]:
-        """All prompts that were assembled, in order."""
-        found = self._events.of_types(("prompt_assembled",), limit=len(self._events))
+    def prompts(
+        self, *, after: int | None = None, before: int | None = None, limit: int | None = None
+    ) -> list["Prompt"]:
+        """The prompts that were assembled, in order; default: all. Arguments as those of `calls`."""
+        found = self._all_of(("prompt_assembled",), after, before, limit)
         return [self._prompt(event) for event in found if type(event.data) is PromptAssembled]
 
     def prompt(self, seq: int) -> "Prompt":
@@ -286,6 +293,12 @@ class Log:
 
     def _moment(self, place: log_cursor.Moment) -> "Moment":
         return Moment(place, self._past, self._recordings, self._texts)
+
+    def _all_of(
+        self, types: Collection[str], after: int | None, before: int | None, limit: int | None
+    ) -> list[Event]:
+        limit = len(self._events) if limit is None else limit
+        return self.events_of(types, after=after, before=before, limit=limit)
 
     def _call(self, event: Event) -> "Call":
         return Call(event, self._part, self._folds)

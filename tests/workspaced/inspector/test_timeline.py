@@ -127,7 +127,7 @@ def test_a_moment_is_the_state_after_its_event_and_says_what_the_event_changed(r
 def test_a_recorded_call_is_shown_with_the_state_after_it(recorded: Inspector) -> None:
     """`log.at` answers with the moment of the call; a person who steps wants the event."""
     before = recorded.get("/api/state", at=30)["state"]
-    for seq in (31, 45, 75):  # 45 was a call about an earlier moment
+    for seq in (31, 45, 46, 75):  # 45 was a call about an earlier moment
         shown = recorded.get("/api/state", at=seq)
         assert (shown["seq"], shown["event"]["seq"], shown["event"]["type"]) == (seq, seq, "tool_called")
         assert (shown["state"], shown["lines"]) == (before, [])
