@@ -38,7 +38,7 @@ def test_a_level_is_taken_away_and_a_pause_begun_from_the_page(open_page: OpenPa
             page.get_by_text("live: the daemon tells what happens").wait_for()
             page.keyboard.press("a")
             page.get_by_label("How much claude is shown").select_option("none")
-            page.get_by_role("cell", name="claude is shown none from now on").wait_for()
+            page.get_by_role("cell", name="inspector set what claude is shown to “none”").wait_for()
             assert claude.tool("get_workspace_context")["code"] == "SHARING_OFF"
             page.get_by_role("button", name="Pause for 30 minutes").click()
             page.get_by_text("by inspector").wait_for()

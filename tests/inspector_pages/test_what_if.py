@@ -15,7 +15,7 @@ def test_an_event_is_left_out_and_the_difference_shown(
 ) -> None:
     opened = open_page(recorded.url, size, is_dark=is_dark)
     page = opened.page
-    events = recorded.get("/api/events", limit=500)["events"]
+    events = recorded.get("/api/newest", limit=500)["events"]
     world, shown = next(
         (world, each)
         for each in events

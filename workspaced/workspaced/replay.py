@@ -14,7 +14,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, Final
 
 import msgspec
 from msgspec.structs import replace
@@ -31,7 +31,7 @@ from workspaced_events.replay.kept_folds import KeptFolds
 from workspaced_events.replay.log_slice import Slice
 from workspaced_events.replay.open import open_source
 from workspaced_events.replay.source import Progress, StoredSource
-from workspaced_events.schema.catalogue import Event, PromptAssembled, ToolCalled
+from workspaced_events.schema.catalogue import CATALOGUE, Event, PromptAssembled, ToolCalled
 from workspaced_tools.errors import NotRecorded
 from workspaced_tools.ports.history import HistoryPort
 from workspaced_tools.ports.view import View
@@ -59,9 +59,12 @@ from workspaced_tools.tools.tool import payload_of, run
 
 from .errors import UnknownTool
 
-__all__ = ["Call", "Log", "Moment", "Outcome", "Prompt", "Rebuilt", "Verified", "open"]
+__all__ = ["CALL_TYPES", "Call", "Log", "Moment", "Outcome", "Prompt", "Rebuilt", "Verified", "open"]
 
 Json = dict[str, Any]
+
+CALL_TYPES: Final = tuple(name for name, entry in CATALOGUE.items() if issubclass(entry.data, ToolCalled))
+"""The types of events that record a call: what was told without asking is one too."""
 
 
 @contextmanager
@@ -216,9 +219,14 @@ class Log:
         """A text or recording that an event names by its hash; None if it is not kept."""
         return self._part.blob(sha256)
 
-    def calls(self) -> list["Call"]:
-        """All calls of tools, in the order in which they were recorded."""
-        found = self._events.of_types(("tool_called",), limit=len(self._events))
+    def calls(
+        self, *, after: int | None = None, before: int | None = None, limit: int | None = None
+    ) -> list["Call"]:
+        """The calls of tools, in the order in which they were recorded; default: all.
+
+        `after`, `before` and `limit` are those of `events_of`; the types are `CALL_TYPES`.
+        """
+        found = self._all_of(CALL_TYPES, after, before, limit)
         return [self._call(event) for event in found if isinstance(event.data, ToolCalled)]
 
     def call(self, seq: int) -> "Call":
@@ -232,9 +240,11 @@ class Log:
             raise InvalidArgument(f"Event {seq} is no call of a tool: its type is {event.type}.")
         return self._call(event)
 
-    def prompts(self) -> list["Prompt"]:
-        """All prompts that were assembled, in order."""
-        found = self._events.of_types(("prompt_assembled",), limit=len(self._events))
+    def prompts(
+        self, *, after: int | None = None, before: int | None = None, limit: int | None = None
+    ) -> list["Prompt"]:
+        """The prompts that were assembled, in order; default: all. Arguments as those of `calls`."""
+        found = self._all_of(("prompt_assembled",), after, before, limit)
         return [self._prompt(event) for event in found if type(event.data) is PromptAssembled]
 
     def prompt(self, seq: int) -> "Prompt":
@@ -288,6 +298,12 @@ class Log:
 
     def _moment(self, place: log_cursor.Moment) -> "Moment":
         return Moment(place, self._past, self._recordings, self._texts)
+
+    def _all_of(
+        self, types: Collection[str], after: int | None, before: int | None, limit: int | None
+    ) -> list[Event]:
+        limit = len(self._events) if limit is None else limit
+        return self.events_of(types, after=after, before=before, limit=limit)
 
     def _call(self, event: Event) -> "Call":
         return Call(event, self._part, self._folds)

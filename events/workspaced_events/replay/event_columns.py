@@ -8,7 +8,7 @@ from array import array
 from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterable, Sequence
 from heapq import merge
-from itertools import islice
+from itertools import islice, pairwise, repeat
 from typing import Final
 
 from ..clock import microseconds
@@ -138,10 +138,9 @@ def _add_binned(counts: list[int], times: "array[int]", edges: list[int]) -> Non
         for time in times[low:high]:
             counts[(time - begin) * bins // length] += 1
         return
-    for at in range(bins):
-        upto = bisect_left(times, edges[at + 1], low, high)
-        counts[at] += upto - low
-        low = upto
+    places = map(bisect_left, repeat(times), edges)
+    for at, (first, following) in enumerate(pairwise(places)):
+        counts[at] += following - first
 
 
 def _microseconds_or(text: str, fallback: int) -> int:

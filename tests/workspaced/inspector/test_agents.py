@@ -63,7 +63,7 @@ class TestWhatIsShown:
         agents = reading.get("/api/agents")
         seq = by_name(agents)["codex"]["levelSeq"]
         (setting,) = [each for each in agents["settings"] if each["seq"] == seq]
-        assert setting["sentence"] == "codex is shown names from now on"
+        assert setting["sentence"] == "codex set what codex is shown to “names”"
         assert setting["source"] == "codex"
 
     def test_at_an_earlier_moment_only_what_there_was(self, reading: Inspector) -> None:
@@ -88,7 +88,7 @@ class TestWhatIsShown:
         for each in recorded.get("/api/agents")["agents"]:
             for kind in counts:
                 counts[kind] += each[kind]["calls"]
-        events = recorded.get("/api/events", limit=500)["events"]
+        events = recorded.get("/api/newest", limit=500)["events"]
         kinds = [each["type"] for each in events]
         assert counts == {"asked": kinds.count("tool_called"), "told": kinds.count("context_volunteered")}
 
@@ -113,7 +113,7 @@ class TestWhatMayBeChanged:
             tail.until("daemon", connected=True)
             answer = inspector.post("/api/agents/level", client="Claude", level="names", volunteering="off")
             assert answer == {"client": "claude", "level": "names", "volunteering": "off"}
-            assert until_it_says(tail, "claude is shown names")["source"] == "inspector"
+            assert until_it_says(tail, "what claude is shown to “names”")["source"] == "inspector"
         with running.connect("claude") as claude:
             assert claude.call("workspaced/status")["sharing"]["clients"][0]["level"] == "names"
 
@@ -122,11 +122,11 @@ class TestWhatMayBeChanged:
         with inspector.tail() as tail:
             tail.until("daemon", connected=True)
             assert inspector.post("/api/pause", forS=3600)["paused"]["until"]
-            seq = until_it_says(tail, "inspector pauses")["seq"]
+            seq = until_it_says(tail, "inspector paused")["seq"]
             pause = inspector.get("/api/agents")["pause"]
             assert (pause["by"], pause["seq"]) == ("inspector", seq)
             assert inspector.post("/api/resume") == {"paused": None}
-            until_it_says(tail, "inspector ends the pause")
+            until_it_says(tail, "inspector ended the pause")
             assert inspector.get("/api/agents")["pause"] is None
             assert inspector.get("/api/agents", at=seq)["pause"]["by"] == "inspector"
 

@@ -9,16 +9,13 @@ from typing import Any
 
 import anyio
 import pytest
-from support import TESTS
 from support.daemon import Daemon
-from support.inspector import Inspector
+from support.inspector import Inspector, over_recorded
 
 from workspaced.inspector.idle import Idle
 from workspaced.inspector.tail import Tail
 from workspaced.inspector.views.newest import Grew
 from workspaced.limits import HTTP_DRAIN_S, TAIL_MESSAGES_MAX
-
-BUNDLE = TESTS / "data" / "answers" / "v3.wsb"
 
 
 def look_at(client: Any, note: str, source: str = "editor") -> int:
@@ -40,7 +37,7 @@ class TestALogThatGrows:
             grew = tail.until("grew")
             assert grew["last"] >= seq
             shown = next(each for each in grew["events"] if each["seq"] == seq)
-            assert (shown["sentence"], shown["notes"]) == ("editor shows a.md", ["a.md"])
+            assert (shown["sentence"], shown["notes"]) == ("editor opened a.md", ["a.md"])
             assert inspector.get("/api/state")["state"]["activeNote"]["id"] == "a.md"
 
     def test_the_log_is_the_daemons_own_to_the_byte(self, shared: Any, client: Any) -> None:
@@ -48,9 +45,9 @@ class TestALogThatGrows:
             tail.until("daemon", connected=True)
             for note in ("a.md", "b.md", "c.md"):
                 last = look_at(client, note)
-            while inspector.get("/api/events", limit=1)["last"] < last:
+            while inspector.get("/api/newest", limit=1)["last"] < last:
                 tail.until("grew")
-            told = inspector.get("/api/events", limit=500)["events"]
+            told = inspector.get("/api/newest", limit=500)["events"]
             assert [each["event"] for each in reversed(told)] == client.call("workspaced/log", {})["events"]
 
     def test_many_events_at_once_are_told_as_a_number_and_the_newest(self, shared: Any, client: Any) -> None:
@@ -80,7 +77,7 @@ class TestALogThatGrows:
                 seq = look_at(client, "b.md")
             while tail.until("grew")["last"] < seq:
                 pass
-            kinds = [each["type"] for each in inspector.get("/api/events")["events"]]
+            kinds = [each["type"] for each in inspector.get("/api/newest")["events"]]
             assert kinds[0] == "active_note_set"
             assert {"daemon_stopped", "daemon_started"} <= set(kinds)
 
@@ -95,7 +92,7 @@ class TestALogThatGrows:
             running.start()
             tail.until("opened")
             tail.until("daemon", connected=True)
-            assert "active_note_set" not in [each["type"] for each in inspector.get("/api/events")["events"]]
+            assert "active_note_set" not in [each["type"] for each in inspector.get("/api/newest")["events"]]
 
     def test_a_directory_whose_daemon_runs_is_followed_too(self, shared: Any, client: Any) -> None:
         with Inspector(shared.data, env=shared.env) as inspector, inspector.tail() as tail:
@@ -119,8 +116,8 @@ class TestALogThatGrows:
 
 
 class TestALogThatDoesNotGrow:
-    def test_its_page_has_a_stream_all_the_same(self) -> None:
-        with Inspector(BUNDLE) as inspector, inspector.tail() as tail:
+    def test_its_page_has_a_stream_all_the_same(self, tmp_path: Path) -> None:
+        with over_recorded(tmp_path) as inspector, inspector.tail() as tail:
             message = tail.next()
             assert message is not None
             assert message[0] == "opened" and not message[1]["grows"] and message[1]["last"] > 0
@@ -128,13 +125,13 @@ class TestALogThatDoesNotGrow:
 
 class TestNewestEvents:
     def test_they_come_newest_first_and_page_by_page(self, recorded: Inspector) -> None:
-        every = recorded.get("/api/events", limit=500)["events"]
+        every = recorded.get("/api/newest", limit=500)["events"]
         seqs = [each["seq"] for each in every]
         assert seqs == sorted(seqs, reverse=True) and len(seqs) == recorded.get("/api/about")["events"]
         paged: list[int] = []
         before: int | None = seqs[0] + 1
         while before is not None:
-            page = recorded.get("/api/events", limit=7, before=before)
+            page = recorded.get("/api/newest", limit=7, before=before)
             paged += [each["seq"] for each in page["events"]]
             before = page["searchedFrom"]
         assert paged == seqs
@@ -144,18 +141,18 @@ class TestNewestEvents:
         def values(each: Any) -> list[Any]:
             return each["notes"] if field == "note" else [each[field]]
 
-        every = recorded.get("/api/events", limit=500)["events"]
+        every = recorded.get("/api/newest", limit=500)["events"]
         wanted = next(value for each in every for value in values(each) if value)
-        found = recorded.get("/api/events", limit=500, **{field: wanted})["events"]
+        found = recorded.get("/api/newest", limit=500, **{field: wanted})["events"]
         assert found == [each for each in every if wanted in values(each)]
 
     def test_an_unknown_type_is_refused(self, recorded: Inspector) -> None:
-        assert recorded.error("/api/events?type=nonsense") == (400, "INVALID_ARGUMENT")
+        assert recorded.error("/api/newest?type=nonsense") == (400, "INVALID_ARGUMENT")
 
 
 class TestTheEndOfTheProcess:
-    def test_ctrl_c_ends_at_once_with_open_pages(self) -> None:
-        with Inspector(BUNDLE) as inspector, ExitStack() as pages:
+    def test_ctrl_c_ends_at_once_with_open_pages(self, tmp_path: Path) -> None:
+        with over_recorded(tmp_path) as inspector, ExitStack() as pages:
             tails = [pages.enter_context(inspector.tail()) for _ in range(3)]
             for tail in tails:
                 tail.until("opened")
@@ -226,8 +223,8 @@ class TestManyPages:
         anyio.run(run)
 
     @pytest.mark.thorough
-    def test_200_pages_and_10_000_requests_leave_no_memory(self) -> None:
-        with Inspector(BUNDLE) as inspector:
+    def test_200_pages_and_10_000_requests_leave_no_memory(self, tmp_path: Path) -> None:
+        with over_recorded(tmp_path) as inspector:
 
             def resident() -> int:
                 pages = int(Path(f"/proc/{inspector.process.pid}/statm").read_text().split()[1])

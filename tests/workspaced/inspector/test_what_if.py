@@ -65,7 +65,7 @@ def test_an_action_more_is_applied_at_the_moment(live: Inspector, session: Any) 
     more = [{"type": "note_pinned", "data": {"note": "work/plan.md"}}]
     world = live.post("/api/what-if", at=str(session.seqs[0]), actions=more)
     assert pins(world["hypothetical"]) == ["work/plan.md"] and pins(world["real"]) == []
-    assert world["added"][0]["sentence"] == "what-if pins work/plan.md"
+    assert world["added"][0]["sentence"] == "what-if pinned work/plan.md"
 
 
 def test_a_tool_answers_in_both_worlds(live: Inspector, session: Any) -> None:
@@ -109,6 +109,6 @@ def test_what_cannot_be_supposed_is_refused(live: Inspector, body: Any, code: st
 
 
 def test_every_event_of_a_recorded_log_can_be_left_out(recorded: Inspector) -> None:
-    for each in recorded.get("/api/events", limit=500)["events"]:
+    for each in recorded.get("/api/newest", limit=500)["events"]:
         world = recorded.post("/api/what-if", without=[each["seq"]])
         assert [left["seq"] for left in world["leftOut"]] == [each["seq"]]

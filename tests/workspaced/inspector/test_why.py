@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.daemon import clean_environment
 from support.inspector import Inspector
 
 from workspaced_events.replay.json_lines import export_lines
@@ -52,7 +53,7 @@ def test_a_former_path_leads_to_the_present_one(life: Any, live: Inspector) -> N
 
 def test_it_was_looked_at_until_another_note_was(life: Any) -> None:
     (looked,) = [each for each in life["traces"] if each["kind"] == "looked"]
-    assert looked["sentence"] == "editor shows work/plan.md" and looked["until"] > looked["time"]
+    assert looked["sentence"] == "editor opened work/plan.md" and looked["until"] > looked["time"]
 
 
 def test_each_call_names_the_agent_and_the_revision_it_read(life: Any, lived: Any) -> None:
@@ -68,13 +69,13 @@ def test_each_call_names_the_agent_and_the_revision_it_read(life: Any, lived: An
 
 def test_it_changed_and_was_renamed(life: Any) -> None:
     words = " ".join(each["sentence"] for each in life["traces"] if each["kind"] == "file")
-    assert "work/plan.md is renamed to work/new.md" in words
-    assert "changed, now" in words
+    assert "renamed work/plan.md to work/new.md" in words
+    assert "found other text in work/plan.md" in words
 
 
 def test_it_is_withheld_since_an_event_and_the_daemon_says_why(life: Any) -> None:
     sharing = [each["sentence"] for each in life["traces"] if each["kind"] == "sharing"]
-    assert sharing[0] == "work/new.md is withheld from every agent by its front matter"
+    assert sharing[0] == "workspaced found that agents may not see work/new.md"
     assert life["present"]["withheld"] and life["present"]["reasons"]
 
 
@@ -91,7 +92,7 @@ def test_a_prompt_and_its_citation_are_in_it(recorded: Inspector) -> None:
     assert prompts
     path, trace = prompts[0]
     assert trace["layer"] and trace["tokens"] > 0
-    events = {each["seq"]: each for each in recorded.get("/api/events", limit=500)["events"]}
+    events = {each["seq"]: each for each in recorded.get("/api/newest", limit=500)["events"]}
     assert events[trace["seq"]]["type"] == "prompt_assembled", path
 
 
@@ -122,8 +123,8 @@ def test_what_is_no_note_is_refused(live: Inspector, path: str, code: str) -> No
 def test_a_log_without_a_vault_says_so(tmp_path: Path) -> None:
     empty = tmp_path / "empty.jsonl"
     empty.write_bytes(b"".join(export_lines("log", [])))
-    with Inspector(empty) as inspector:
+    with Inspector(empty, env=clean_environment(tmp_path)) as inspector:
         assert inspector.get("/api/notes")["notes"] == []
         assert inspector.error("/api/notes/a.md") == (400, "INVALID_ARGUMENT")
         assert inspector.get("/api/agents")["agents"] == []
-        assert inspector.get("/api/events")["events"] == []
+        assert inspector.get("/api/newest")["events"] == []

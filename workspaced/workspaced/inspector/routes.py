@@ -18,6 +18,8 @@ from .views.changes import (
     set_level,
     start_pause,
 )
+from .views.events import Events, EventsParameters, events
+from .views.folding import Folding, FoldingParameters, folding
 from .views.moment import Moment, MomentParameters, moment
 from .views.newest import Newest, NewestParameters, newest
 from .views.note_names import Notes, NotesParameters, notes
@@ -41,12 +43,14 @@ class Route(NamedTuple):
 
 ROUTES: Final = (
     Route("/api/about", about, AboutParameters, About),
+    Route("/api/events", events, EventsParameters, Events),
+    Route("/api/folding", folding, FoldingParameters, Folding),
     Route("/api/state", moment, MomentParameters, Moment),
     Route("/api/agents", agents, AgentsParameters, Agents),
     Route("/api/agents/level", set_level, SetLevel, LevelSet, "POST"),
     Route("/api/pause", start_pause, StartPause, PauseSet, "POST"),
     Route("/api/resume", end_pause, EndPause, PauseSet, "POST"),
-    Route("/api/events", newest, NewestParameters, Newest),
+    Route("/api/newest", newest, NewestParameters, Newest),
     Route("/api/notes", notes, NotesParameters, Notes),
     Route("/api/notes/{path:path}", why, WhyParameters, Life),
     Route("/api/what-if", what_if, WhatIfParameters, WhatIf, "POST"),

@@ -82,11 +82,31 @@ export interface Change {
   readonly after?: unknown;
 }
 
+/** One change for people, as `workspaced replay --watch` prints it. */
+export interface ChangeLine {
+  readonly kind: "added" | "changed" | "order" | "removed";
+  readonly text: string;
+}
+
 /** Whether the daemon that writes the log is there. */
 export interface DaemonLink {
   readonly connected: boolean;
   /** (default "") */
   readonly why?: string;
+}
+
+/** One event in few words. */
+export interface EventRow {
+  readonly seq: number;
+  readonly time: string;
+  readonly timeUs: number;
+  readonly type: string;
+  readonly lane: "calls" | "files" | "log" | "navigation" | "prompts" | "sharing" | "volunteered";
+  readonly source: string;
+  readonly who: string;
+  readonly sentence: string;
+  readonly notes: readonly string[];
+  readonly isFailed: boolean;
 }
 
 /** One event, in words and whole. */
@@ -100,6 +120,20 @@ export interface EventTold {
   readonly notes: readonly string[];
   readonly sentence: string;
   readonly event: unknown;
+}
+
+/** Events in their order. */
+export interface Events {
+  readonly events: readonly EventRow[];
+  readonly next: number | null;
+  readonly previous: number | null;
+  readonly scanned: number;
+}
+
+/** How far the log is folded. Moments among the folded events are answered at once. */
+export interface Folding {
+  readonly folded: number;
+  readonly events: number;
 }
 
 /** The log grew by more than this stream shows. */
@@ -117,7 +151,9 @@ export interface Grew {
 /** One lane's events. */
 export interface LaneCounts {
   readonly lane: "calls" | "files" | "log" | "navigation" | "prompts" | "sharing" | "volunteered";
+  readonly total: number;
   readonly counts: readonly number[];
+  readonly failed: readonly number[];
 }
 
 /** What holds for the client now. */
@@ -144,8 +180,11 @@ export interface Moment {
   readonly seq: number;
   readonly time: string;
   readonly event: unknown;
+  readonly told: EventRow | null;
   readonly state: StateJson;
+  readonly publishers: readonly ViewPublisher[];
   readonly changes: readonly Change[];
+  readonly lines: readonly ChangeLine[];
 }
 
 /** The newest events that were asked for, newest first. */
@@ -270,11 +309,14 @@ export interface TabJson {
   readonly lastAccessed: string;
 }
 
-/** Counts of events in bins of equal length. */
+/** Counts of events in bins of equal length. An event counts at the time that it has, also where the clock was set back. */
 export interface Timeline {
   readonly beginUs: number;
   readonly endUs: number;
+  readonly firstUs: number;
+  readonly lastUs: number;
   readonly lanes: readonly LaneCounts[];
+  readonly callsUnread: number;
 }
 
 /** A tool, and how often it was called. */
@@ -301,6 +343,13 @@ export interface VaultJson {
   readonly id: string;
   readonly name: string;
   readonly path: string;
+}
+
+/** An editor or another source that shows its view of the current vault. */
+export interface ViewPublisher {
+  readonly source: string;
+  readonly confidence: "inferred" | null;
+  readonly isActive: boolean;
 }
 
 /** A world that never was, beside the real one. */

@@ -2,6 +2,7 @@
 
 import msgspec
 
+from ... import replay
 from ...__about__ import __version__
 from ..inspected import Inspected
 
@@ -51,7 +52,16 @@ def about(inspected: Inspected, _parameters: AboutParameters) -> About:
         last=last.seq if last else 0,
         first_time=first.time if first else "",
         last_time=last.time if last else "",
-        vaults=list(inspected.log.end.state.vaults),
+        vaults=_vaults(inspected.log),
         warnings=inspected.log.warnings,
         may_change=inspected.may_change,
     )
+
+
+def _vaults(log: replay.Log) -> list[str]:
+    """The vaults ever opened, without a fold of the whole log, for which the page's first paint would wait."""
+    if not log.events():
+        return list(log.end.state.vaults)
+    before = log.at(log.events()[0].seq - 1).state.vaults
+    opened = log.events_of(("vault_opened",), limit=len(log.events()))
+    return list(dict.fromkeys([*before, *(event.data.vault_id for event in opened)]))

@@ -6,14 +6,15 @@ import msgspec
 from msgspec import Meta
 
 from workspaced_events.errors import InvalidArgument
+from workspaced_events.escaping import escape_control
 from workspaced_events.projections.workspace_state import client_key
 from workspaced_events.schema.catalogue import CATALOGUE, Event
 from workspaced_events.schema.codec import encode_event
+from workspaced_events.schema.sentences import notes_named, sentence, who
 
 from ...limits import TAIL_EVENTS_MAX
 from ..inspected import Inspected
 from ..lanes import LANE_OF, Lane
-from .event_sentence import client_of, notes_of, sentence
 
 _SEARCHED_EVENTS_MAX: Final = 20_000
 """Events that one question looks at; for more it is asked again, with a smaller `before`."""
@@ -117,10 +118,22 @@ def told(event: Event) -> EventTold:
         lane=LANE_OF.get(event.type, "log"),
         source=event.source,
         agent=client_of(event),
-        notes=notes_of(event),
-        sentence=sentence(event),
+        notes=notes_named(event),
+        sentence=told_in_words(event),
         event=msgspec.Raw(encode_event(event)),
     )
+
+
+def told_in_words(event: Event) -> str:
+    """Who did what, with control characters escaped. Without a full stop."""
+    return escape_control(f"{who(event)} {sentence(event)}")
+
+
+def client_of(event: Event) -> str | None:
+    """The agent that the event is about: who asked, was told, or got a level."""
+    data = event.data
+    client = getattr(data, "caller", None) or getattr(data, "client", None)
+    return str(client) if client is not None else None
 
 
 def _types(parameters: NewestParameters) -> tuple[str, ...] | None:
@@ -132,4 +145,4 @@ def _fits(event: Event, wanted: NewestParameters) -> bool:
         return False
     if wanted.agent and client_key(client_of(event) or "") != client_key(wanted.agent):
         return False
-    return not wanted.note or wanted.note in notes_of(event)
+    return not wanted.note or wanted.note in notes_named(event)

@@ -7,10 +7,10 @@ import msgspec
 from msgspec import Meta
 
 from workspaced_events.schema.catalogue import CATALOGUE
+from workspaced_events.schema.sentences import notes_named
 
 from ... import replay
 from ..inspected import Inspected
-from .event_sentence import notes_of
 
 _READ_EVENTS: Final = 20_000
 """Events that one question reads into the index."""
@@ -63,7 +63,7 @@ class _Index:
         while left > 0:
             page = log.events_of(_NAMING, after=self.seq, limit=_PAGE_EVENTS)
             for event in page:
-                for path in notes_of(event):
+                for path in notes_named(event):
                     note = self.notes.setdefault(path, NoteNamed(path, 0, 0))
                     note.events += 1
                     note.last = event.seq

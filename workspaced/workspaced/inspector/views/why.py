@@ -14,12 +14,13 @@ from workspaced_events.projections.workspace_state import client_key
 from workspaced_events.schema import catalogue as c
 from workspaced_events.schema.catalogue import Event
 from workspaced_events.schema.decoding import converted
+from workspaced_events.schema.sentences import notes_named
 
 from ... import replay
 from ...client.sync_client import connect
 from ..inspected import Inspected
 from .agents import CLIENT
-from .event_sentence import client_of, notes_of, sentence
+from .newest import client_of, told_in_words
 from .note_shown import CallNotKept, entries_in_prompt, is_cited, is_left_out, shown_in_call
 
 _SEARCHED_EVENTS: Final = 10_000
@@ -180,7 +181,7 @@ class _Search:
                 yield _trace(event, "looked", until=visits[event.seq].until)
         elif isinstance(data, c.MessageData):
             yield from self._of_message(event)
-        elif not set(notes_of(event)).isdisjoint(self._names):
+        elif not set(notes_named(event)).isdisjoint(self._names):
             size, sha256 = getattr(data, "size", None), getattr(data, "sha256", None)
             yield _trace(event, _kind(data), revision=sha256 or getattr(data, "text_sha256", None), bytes=size)
 
@@ -218,7 +219,7 @@ class _Search:
             yield trace
 
     def _of_message(self, event: Event) -> Iterator[Trace]:
-        if not set(notes_of(event)).isdisjoint(self._names):
+        if not set(notes_named(event)).isdisjoint(self._names):
             trace = _trace(event, "attached")
             trace.sentence = "a message brings it along"
             yield trace
@@ -232,7 +233,7 @@ def _trace(event: Event, kind: Kind, **more: Any) -> Trace:
     client = client_of(event)
     agent = client_key(client) if client is not None else None
     unknown = dict.fromkeys(("revision", "bytes", "until", "layer", "tokens"))
-    return Trace(event.seq, event.time, kind, sentence(event), agent, **{**unknown, **more})
+    return Trace(event.seq, event.time, kind, told_in_words(event), agent, **{**unknown, **more})
 
 
 def _kind(data: c.Data) -> Kind:

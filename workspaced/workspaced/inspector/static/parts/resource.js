@@ -1,7 +1,7 @@
 /** Values of the API in a component: asked for anew whenever path or parameters change. */
 
 import { get } from "../api.js";
-import { html, useEffect, useState } from "../vendor/index.js";
+import { html, useEffect, useRef, useState } from "../vendor/index.js";
 
 /**
  * @template T
@@ -18,12 +18,17 @@ import { html, useEffect, useState } from "../vendor/index.js";
 export function useResource(path, parameters = {}, version = 0) {
   const [resource, set] = useState(/** @type {Resource<T>} */ ({ stale: true }));
   const asked = JSON.stringify([path, parameters]);
+  const answered = useRef("");
   useEffect(() => {
     if (path === null) return undefined;
     const aborting = new AbortController();
-    set((former) => ({ ...former, stale: true }));
+    // What is only asked for anew, of a log that grew, is not out of date enough to be dimmed.
+    if (answered.current !== asked) set((former) => ({ ...former, stale: true }));
     get(path, parameters, aborting.signal).then(
-      (data) => set({ data, stale: false }),
+      (data) => {
+        answered.current = asked;
+        set({ data, stale: false });
+      },
       (error) => aborting.signal.aborted || set({ error, stale: false }),
     );
     return () => aborting.abort();

@@ -2,7 +2,7 @@
 
 import { post } from "../api.js";
 import { Command } from "../parts/copy.js";
-import { Events } from "../parts/events.js";
+import { EventTable } from "../parts/event_table.js";
 import { bytes, clock, count, day } from "../parts/format.js";
 import { Failure, Loaded, useResource } from "../parts/resource.js";
 import { link } from "../router.js";
@@ -66,7 +66,7 @@ function Everybody({ shown, change, place }) {
       : html`<div class="agents">${shown.agents.map((agent) => html`<${One} key=${agent.client} agent=${agent} change=${change} />`)}</div>`}
     ${shown.settings.length > 0 &&
     html`<h3>Who set what</h3>
-      <${Events} events=${shown.settings} />`}
+      <${EventTable} events=${shown.settings} />`}
     ${isLive && html`<${Command} line=${`workspaced share --socket ${quoted(log.socket)}`} />`}
   `;
 }

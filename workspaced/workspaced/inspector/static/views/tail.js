@@ -2,7 +2,7 @@
 
 import { get } from "../api.js";
 import { Command } from "../parts/copy.js";
-import { Events } from "../parts/events.js";
+import { EventTable } from "../parts/event_table.js";
 import { count } from "../parts/format.js";
 import { Failure } from "../parts/resource.js";
 import { about, logArgument, quoted, version } from "../store.js";
@@ -44,7 +44,7 @@ export function LiveTail() {
     </p>`}
     ${tail.error && html`<${Failure} error=${tail.error} />`}
     ${tail.events.length
-      ? html`<${Events} events=${tail.events} />`
+      ? html`<${EventTable} events=${tail.events} />`
       : tail.isRead && html`<${Nothing} filter=${filter} />`}
     <p>
       ${tail.searchedFrom !== null &&
@@ -75,7 +75,7 @@ function useTail(filter, isPaused) {
   useEffect(() => {
     if (isPaused) return undefined;
     const aborting = new AbortController();
-    get("/api/events", { ...parameters, limit: PAGE }, aborting.signal).then(
+    get("/api/newest", { ...parameters, limit: PAGE }, aborting.signal).then(
       (/** @type {Newest} */ newest) => {
         setEvents((former) => joined(newest.events, former));
         setFrom((former) => (former !== null && newest.events.length < PAGE ? former : newest.searchedFrom));
@@ -88,7 +88,7 @@ function useTail(filter, isPaused) {
   }, [asked, isPaused, version.value]);
 
   const earlier = () =>
-    get("/api/events", { ...parameters, limit: PAGE, before: from ?? undefined }).then(
+    get("/api/newest", { ...parameters, limit: PAGE, before: from ?? undefined }).then(
       (/** @type {Newest} */ older) => {
         setEvents((former) => [...former, ...older.events]);
         setFrom(older.searchedFrom);

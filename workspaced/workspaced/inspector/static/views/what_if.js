@@ -59,7 +59,7 @@ function Without({ place, world, onWorld }) {
   useEffect(() => setBefore(undefined), [place]);
   const from = before ?? (/^\d+$/.test(place) ? Number(place) + 1 : undefined);
   const listed = /** @type {import("../parts/resource.js").Resource<Newest>} */ (
-    useResource("/api/events", { before: from, limit: LISTED })
+    useResource("/api/newest", { before: from, limit: LISTED })
   );
   const toggle = (/** @type {number} */ seq) =>
     onWorld({

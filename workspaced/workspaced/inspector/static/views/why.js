@@ -138,7 +138,7 @@ function Traces({ lives }) {
 
 /** @param {{ traces: Trace[], current: string | null }} props */
 function Table({ traces, current }) {
-  return html`<table class="events traces">
+  return html`<table class="event-table traces">
     <thead>
       <tr>
         <th scope="col">Event</th>

@@ -8,9 +8,9 @@ import { Json } from "./json.js";
 /** @typedef {import("../types").EventTold} EventTold */
 
 /** @param {{ events: readonly EventTold[] }} props newest first */
-export function Events({ events }) {
+export function EventTable({ events }) {
   const [open, setOpen] = useState(/** @type {number | null} */ (null));
-  return html`<table class="events">
+  return html`<table class="event-table">
     <thead>
       <tr>
         <th scope="col">Event</th>

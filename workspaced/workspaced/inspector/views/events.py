@@ -1,0 +1,163 @@
+"""A list of events, page by page in both directions, of chosen lanes, notes and clients."""
+
+from collections.abc import Collection, Iterable, Iterator
+from itertools import islice
+from typing import Final, get_args
+
+import msgspec
+
+from workspaced_events.clock import microseconds
+from workspaced_events.errors import InvalidArgument
+from workspaced_events.schema.catalogue import Event, ToolCalled
+from workspaced_events.schema.sentences import notes_named, sentence, who
+
+from ... import replay
+from ..inspected import Inspected
+from ..lanes import LANE_OF, Lane
+
+ROWS_MAX: Final = 500
+SCANNED_MAX: Final = 10_000
+"""Events that one answer looks at, so that a filter that few events pass costs no more than a page."""
+_CHUNK_EVENTS: Final = 200
+
+
+class EventsParameters(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
+    """Which events."""
+
+    from_: int | None = msgspec.field(name="from", default=None)
+    """The first sequence looked at; without it and `before`: the log's first."""
+    before: int | None = None
+    """Instead of `from`: the last events before this sequence."""
+    limit: int = 100
+    lanes: str = ""
+    """Names of lanes, with commas between; empty: all."""
+    note: str = ""
+    """A part of the path of a note that the event names, in any case; empty: all."""
+    source: str = ""
+    """A part of the name of the event's source or client, in any case; empty: all."""
+
+
+class EventRow(msgspec.Struct, rename="camel"):
+    """One event in few words."""
+
+    seq: int
+    time: str
+    time_us: int
+    """Microseconds since 1970."""
+    type: str
+    lane: Lane
+    source: str
+    who: str
+    """The client of a call or a write, else the source."""
+    sentence: str
+    """What happened, without who and when."""
+    notes: list[str]
+    """Notes that the event names, as it names them."""
+    is_failed: bool
+    """A call that was answered with an error."""
+
+
+class Events(msgspec.Struct, rename="camel"):
+    """Events in their order."""
+
+    events: list[EventRow]
+    next: int | None
+    """`from` of the following page; null: the log ends here."""
+    previous: int | None
+    """`before` of the page in front; null: the log begins here."""
+    scanned: int
+    """Events looked at, those that passed no filter included."""
+
+
+def events(inspected: Inspected, parameters: EventsParameters) -> Events:
+    """A page of events. It may be empty although `next` or `previous` leads on: see `SCANNED_MAX`.
+
+    Raises:
+        InvalidArgument: the limit or a lane makes no sense, or both `from` and `before` are given.
+    """
+    log, wanted = inspected.log, _Filter(parameters)
+    backwards = parameters.before is not None
+    begin = parameters.before if parameters.before is not None else parameters.from_ or 1
+    candidates = _backwards(log, wanted.types, begin) if backwards else _forwards(log, wanted.types, begin)
+    passed: list[Event] = []
+    edge, scanned = begin, 0
+    for event in islice(candidates, SCANNED_MAX):
+        scanned += 1
+        edge = event.seq if backwards else event.seq + 1
+        if wanted.passes(event):
+            passed.append(event)
+            if len(passed) == parameters.limit:
+                break
+    front, back = (edge, begin) if backwards else (begin, edge)
+    return Events(
+        [row_of(event) for event in (reversed(passed) if backwards else passed)],
+        next=back if log.events_of(wanted.types, after=back - 1, limit=1) else None,
+        previous=front if log.events_of(wanted.types, before=front, limit=1) else None,
+        scanned=scanned,
+    )
+
+
+def _forwards(log: replay.Log, types: Collection[str] | None, begin: int) -> Iterator[Event]:
+    while some := log.events_of(types, after=begin - 1, limit=_CHUNK_EVENTS):
+        yield from some
+        begin = some[-1].seq + 1
+
+
+def _backwards(log: replay.Log, types: Collection[str] | None, end: int) -> Iterator[Event]:
+    while some := log.events_of(types, before=end, limit=_CHUNK_EVENTS):
+        yield from reversed(some)
+        end = some[0].seq
+
+
+def row_of(event: Event) -> EventRow:
+    """An event in few words."""
+    data = event.data
+    return EventRow(
+        event.seq,
+        event.time,
+        microseconds(event.time),
+        event.type,
+        lane_of(event.type),
+        event.source,
+        who(event),
+        sentence(event),
+        notes_named(event),
+        isinstance(data, ToolCalled) and not data.ok,
+    )
+
+
+def lane_of(name: str) -> Lane:
+    """The lane of a type of event; types that only a newer version knows belong to the log's own lane."""
+    return LANE_OF.get(name, "log")
+
+
+class _Filter:
+    """Whether an event passes."""
+
+    def __init__(self, parameters: EventsParameters) -> None:
+        """
+        Raises:
+            InvalidArgument: the parameters make no sense.
+        """
+        if not 1 <= parameters.limit <= ROWS_MAX:
+            raise InvalidArgument(f"Expected a limit from 1 to {ROWS_MAX}, got {parameters.limit}.")
+        if parameters.from_ is not None and parameters.before is not None:
+            raise InvalidArgument("Expected `from` or `before`, got both.")
+        lanes = set(filter(None, parameters.lanes.split(",")))
+        if unknown := lanes.difference(get_args(Lane)):
+            raise InvalidArgument(
+                f"There is no lane {min(unknown)[:100]!r}.", hint=f"Lanes: {', '.join(get_args(Lane))}."
+            )
+        self.types = {name for name, lane in LANE_OF.items() if lane in lanes} if lanes else None
+        """Types of events that can pass; None: all."""
+        self._note = parameters.note.casefold()
+        self._source = parameters.source.casefold()
+
+    def passes(self, event: Event) -> bool:
+        if self._source and not _holds((event.source, who(event)), self._source):
+            return False
+        return not self._note or _holds(notes_named(event), self._note)
+
+
+def _holds(names: Iterable[str], part: str) -> bool:
+    return any(part in name.casefold() for name in names)
