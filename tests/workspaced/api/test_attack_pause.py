@@ -200,7 +200,6 @@ def test_a_tab_that_was_looked_at_is_still_shown(clocked: Any, in_pause: bool) -
     assert [each["path"] for each in tabs] == ["a.md", "c.md"]
 
 
-@pytest.mark.xfail(strict=True, reason="Held actions lose their ids, so the log never knows them")
 def test_an_action_that_was_held_is_known_when_it_is_sent_again(daemon: Factory) -> None:
     client = daemon().connect()
     pin = {"type": "note_pinned", "data": {"note": "a.md"}, "id": "pin-1"}
