@@ -21,10 +21,13 @@ from ..projections.workspace_state import EMPTY, WorkspaceState
 from ..schema import catalogue as c
 from .actions import Action, admit, is_recorded_in_pause
 from .balance import Balance
-from .idempotency import Seen, first_seq
+from .idempotency import Seen, fingerprint, first_seq
 
 _EVENT_BYTES: Final = 256
 """An event's bytes beside its data, at most: id, source, vault and time."""
+
+_Named = tuple[int, VaultId | None]
+"""The fingerprint of an action's data, and its vault."""
 
 
 class HeldViews:
@@ -38,7 +41,7 @@ class HeldViews:
         self._shown = EMPTY
         self._renames: list[Action] = []
         self._renames_bytes = 0
-        self._ids: dict[EventId, tuple[c.Data, VaultId | None]] = {}
+        self._ids: dict[EventId, _Named] = {}
         """What the latest ids name, oldest first."""
 
     def shown(self, state: WorkspaceState) -> WorkspaceState:
@@ -60,7 +63,7 @@ class HeldViews:
                     continue
                 vault = admit(shown, action, during_pause=True)
                 if action.id is not None:
-                    ids[action.id] = action.data, vault
+                    ids[action.id] = fingerprint(action.data), vault
             except ActionError as error:
                 raise error.at_index(index) from None
             action = msgspec.structs.replace(action, id=None, vault=vault, source=action.source or source)
@@ -71,16 +74,16 @@ class HeldViews:
         self._ids = dict(list(ids.items())[-HELD_IDS_MAX:])
         return [action for action in actions if is_recorded_in_pause(action.data)]
 
-    def _ids_of(self, state: WorkspaceState) -> dict[EventId, tuple[c.Data, VaultId | None]]:
+    def _ids_of(self, state: WorkspaceState) -> dict[EventId, _Named]:
         """The ids of the present pause."""
         return self._ids if state.paused is not None and state.paused.since == self._since else {}
 
-    def _is_retry(self, action: Action, ids: Mapping[EventId, tuple[c.Data, VaultId | None]]) -> bool:
+    def _is_retry(self, action: Action, ids: Mapping[EventId, _Named]) -> bool:
         """Whether the log or `ids` hold the action already. Raises Conflict if its id names another one."""
         if action.id is None:
             return False
         if (held := ids.get(action.id)) is not None:
-            if held[0] != action.data or action.vault not in (None, held[1]):
+            if held[0] != fingerprint(action.data) or action.vault not in (None, held[1]):
                 raise Conflict(
                     f"The id {action.id!r} already names another action of this pause.",
                     hint="Give each action an id of its own; repeat an id only to retry the very same action.",
@@ -124,8 +127,12 @@ class HeldViews:
 
     def _named(self, actions: list[Action], state: WorkspaceState) -> list[Action]:
         """The actions with the ids that publishers gave them, of several the latest."""
-        latest = {held: event_id for event_id, held in self._ids_of(state).items()}
-        return [msgspec.structs.replace(each, id=latest.pop((each.data, each.vault), None)) for each in actions]
+        # An id that the log got meanwhile, for what is recorded even in a pause, would refuse the whole batch.
+        latest = {held: name for name, held in self._ids_of(state).items() if self._seen(name) is None}
+        return [
+            msgspec.structs.replace(each, id=latest.pop((fingerprint(each.data), each.vault), None))
+            for each in actions
+        ]
 
     def forget(self, state: WorkspaceState) -> None:
         """Frees the memory unless the workspace is paused. To be called once the end of the pause was appended."""

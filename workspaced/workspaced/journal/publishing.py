@@ -88,6 +88,7 @@ class Publishing:
         size_bytes = line_bytes + ACTION_BYTES * len(actions)
 
         def plan(state: WorkspaceState, _seq: int) -> list[Action]:
+            self._views.published(state, actions, source)
             return self._without_texts(actions, state.current)
 
         self._submit(plan, source, done, client=client, size_bytes=size_bytes)
