@@ -42,6 +42,8 @@ SNAPSHOT_EVENTS: Final = 20_000
 
 HELD_BYTES_MAX: Final = 512 * 1024
 """Of the events at the end of a pause, which are one batch; renames take up to half of it."""
+HELD_IDS_MAX: Final = 1_000
+"""Ids of actions that are known as retries during a pause."""
 
 # What may wait for the writer.
 QUEUE_BATCHES_MAX: Final = 4_096

@@ -43,6 +43,7 @@ class Refused(Exception):
     def __init__(self, error: dict[str, Any]) -> None:
         super().__init__(error["message"])
         self.code = error["code"]
+        self.data = error.get("data")
 
 
 class LanguageClient:

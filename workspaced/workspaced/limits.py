@@ -40,6 +40,8 @@ STREAM_COMMENT_S: Final = 15.0
 """Interval of the comments in a stream: some clients give up one that says nothing for five minutes."""
 
 MIN_SEQ_WAIT_S: Final = 2.0
+VAULT_ANSWER_S: Final = 1.0
+"""So long the log waits for a vault's folder to say whether a selection's text may be recorded."""
 RECORD_WAIT_S: Final = 30.0
 """How long a write to the memory folder waits for its event to be synced."""
 MEMORY_LOGGED_BYTES_PER_HOUR: Final = 256 * 1024 * 1024

@@ -2,7 +2,7 @@
 
 They lead to the same current vault, active notes, pins, tabs and archived notes, by none of the steps in between:
 a note that was opened and closed again is in none of them. What was selected meanwhile is not recorded. States do
-not tell of renames, so the caller adds them first.
+not tell of renames, so the caller adds them first. What happens in a pause, and here, has the time "".
 """
 
 from collections.abc import Iterator
@@ -88,6 +88,9 @@ def _tabs(balance: Balance, vault: VaultId, wanted: VaultState) -> Steps:
             yield c.TemporaryTabClosed(note=note), tab.publisher
     for note, tab in wanted.tabs.items():
         if note not in balance.state.of(vault).tabs:
+            yield c.TemporaryTabOpened(note, tab.source), tab.publisher
+    for note, tab in balance.state.of(vault).tabs.items():
+        if tab.last_accessed and not wanted.tabs[note].last_accessed:  # looked at: it does not expire yet
             yield c.TemporaryTabOpened(note, tab.source), tab.publisher
     tabs = balance.state.of(vault).tabs
     if list(wanted.tabs) != list(tabs):

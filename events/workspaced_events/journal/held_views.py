@@ -3,25 +3,31 @@
 Their actions are checked and folded as always, but into a state of their own. So what is held is where the
 publishers have come to, not the way there, and it is bounded as a state is. Renames alone are kept one by one:
 references that agents hold follow them.
+
+Of the latest actions the ids are kept too, so that a retry is known: during the pause, and after it where the very
+action is part of what is recorded. Of others no trace is left, so after the pause they are new.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 import msgspec
 
-from ..errors import ActionError
-from ..ids import EventId
-from ..limits import HELD_BYTES_MAX
+from ..errors import ActionError, Conflict
+from ..ids import EventId, VaultId
+from ..limits import HELD_BYTES_MAX, HELD_IDS_MAX
 from ..projections.workspace_fold import apply
 from ..projections.workspace_state import EMPTY, WorkspaceState
 from ..schema import catalogue as c
 from .actions import Action, admit, is_recorded_in_pause
 from .balance import Balance
-from .idempotency import Seen, first_seq
+from .idempotency import Seen, fingerprint, first_seq
 
 _EVENT_BYTES: Final = 256
 """An event's bytes beside its data, at most: id, source, vault and time."""
+
+_Named = tuple[int, VaultId | None]
+"""The fingerprint of an action's data, and its vault."""
 
 
 class HeldViews:
@@ -35,6 +41,8 @@ class HeldViews:
         self._shown = EMPTY
         self._renames: list[Action] = []
         self._renames_bytes = 0
+        self._ids: dict[EventId, _Named] = {}
+        """What the latest ids name, oldest first."""
 
     def shown(self, state: WorkspaceState) -> WorkspaceState:
         """The state as publishers see it: what they did during the pause included."""
@@ -48,12 +56,14 @@ class HeldViews:
             ActionError: an action does not fit what publishers show, or its id names another event.
         """
         assert state.paused is not None, "without a pause actions are appended"
-        shown, held = self.shown(state), list[Action]()
+        shown, held, ids = self.shown(state), list[Action](), dict(self._ids_of(state))
         for index, action in enumerate(actions):
             try:
-                if is_recorded_in_pause(action.data) or self._is_retry(action):
+                if is_recorded_in_pause(action.data) or self._is_retry(action, ids):
                     continue
                 vault = admit(shown, action, during_pause=True)
+                if action.id is not None:
+                    ids[action.id] = fingerprint(action.data), vault
             except ActionError as error:
                 raise error.at_index(index) from None
             action = msgspec.structs.replace(action, id=None, vault=vault, source=action.source or source)
@@ -61,11 +71,25 @@ class HeldViews:
             shown = apply(shown, event(shown.seq + 1, "", "", action.source, vault, action.data))
             held.append(action)
         self._keep(state.paused.since, shown, held)
+        self._ids = dict(list(ids.items())[-HELD_IDS_MAX:])
         return [action for action in actions if is_recorded_in_pause(action.data)]
 
-    def _is_retry(self, action: Action) -> bool:
-        """Whether the log holds the action already. Raises Conflict if its id names another event."""
-        if action.id is None or (seen := self._seen(action.id)) is None:
+    def _ids_of(self, state: WorkspaceState) -> dict[EventId, _Named]:
+        """The ids of the present pause."""
+        return self._ids if state.paused is not None and state.paused.since == self._since else {}
+
+    def _is_retry(self, action: Action, ids: Mapping[EventId, _Named]) -> bool:
+        """Whether the log or `ids` hold the action already. Raises Conflict if its id names another one."""
+        if action.id is None:
+            return False
+        if (held := ids.get(action.id)) is not None:
+            if held[0] != fingerprint(action.data) or action.vault not in (None, held[1]):
+                raise Conflict(
+                    f"The id {action.id!r} already names another action of this pause.",
+                    hint="Give each action an id of its own; repeat an id only to retry the very same action.",
+                )
+            return True
+        if (seen := self._seen(action.id)) is None:
             return False
         first_seq(seen, action.id, action.data, action.vault)
         return True
@@ -99,12 +123,22 @@ class HeldViews:
             for rename in self._renames:
                 balance.add(rename.data, rename.vault, rename.source or source)
             balance.lead_to(shown, source)
-        return _fitting(balance.actions)
+        return self._named(_fitting(balance.actions), state)
+
+    def _named(self, actions: list[Action], state: WorkspaceState) -> list[Action]:
+        """The actions with the ids that publishers gave them, of several the latest."""
+        # An id that the log got meanwhile, for what is recorded even in a pause, would refuse the whole batch.
+        latest = {held: name for name, held in self._ids_of(state).items() if self._seen(name) is None}
+        return [
+            msgspec.structs.replace(each, id=latest.pop((fingerprint(each.data), each.vault), None))
+            for each in actions
+        ]
 
     def forget(self, state: WorkspaceState) -> None:
         """Frees the memory unless the workspace is paused. To be called once the end of the pause was appended."""
         if state.paused is None:
             self._since, self._shown, self._renames, self._renames_bytes = None, EMPTY, [], 0
+            self._ids = {}
 
 
 def _fitting(actions: list[Action]) -> list[Action]:

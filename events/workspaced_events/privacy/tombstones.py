@@ -10,6 +10,8 @@ A note is not a path: most notes were once called `Untitled.md`. `Trail` follows
 so that the events of other notes under the same name stay.
 """
 
+import re
+import unicodedata
 from bisect import bisect_right
 from collections.abc import Callable, Iterable
 from typing import Any, Final
@@ -159,10 +161,13 @@ class NoteEraser:
             names = self._trail.until(event.seq)
         if note in names:
             return _forgotten(event, did_change)
+        if type(data) is c.VaultOpened:
+            # Globs are settings and follow no rename: any path that the note ever had goes.
+            data = _without_globs(data, self._trail.paths())
         changed = _without(data, before, names)
         if changed is None:
             return _forgotten(event, did_change)
-        kept = _tombstone(event, changed) if changed is not data else event
+        kept = _tombstone(event, changed) if changed is not event.data else event
         if not did_change and apply(self.rest, kept).of(self._vault) is not self.rest.of(self._vault):
             return _forgotten(event, did_change)  # without the note the event would now have an effect
         return kept
@@ -187,6 +192,18 @@ def _tombstone(event: Event, data: c.Data) -> Event:
     entry = ENTRY_OF[type(data)]
     tombstone: Event = entry.event(event.seq, EventId(uuid7()), event.time, event.source, event.vault, data)
     return tombstone
+
+
+def _without_globs(data: c.VaultOpened, paths: set[NoteId]) -> c.VaultOpened:
+    """`data` without the globs that are one of `paths`; the same object if it has none of them."""
+    rest = tuple(glob for glob in data.files if _spelled_out(glob) not in paths)
+    return replace(data, files=rest) if len(rest) < len(data.files) else data
+
+
+def _spelled_out(glob: str) -> str:
+    """The path that a glob without wildcards names, in gitignore's syntax."""
+    path = re.sub(r"\\(.)", r"\1", glob.removeprefix("!"))
+    return unicodedata.normalize("NFC", path).removeprefix("**/").removeprefix("/").rstrip(" ")
 
 
 def _without(data: Any, before: VaultState, names: frozenset[NoteId]) -> Any:

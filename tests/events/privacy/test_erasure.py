@@ -269,6 +269,26 @@ class TestTheTrail:
         assert [event.type for event in without(events, A)[2:]] == ["note_pinned", "event_forgotten"]
 
 
+class TestAGlobOfFiles:
+    @pytest.mark.parametrize(
+        "glob", ["src/keys.py", "/src/keys.py", "**/src/keys.py", "!src/keys.py", r"src/key\s.py"]
+    )
+    def test_that_is_the_path_goes_and_the_others_stay(self, glob: str) -> None:
+        files = ("src/*.py", glob, "lib/src/keys.py", "src/keys.pyi")
+        [opened] = without([event_of(1, c.VaultOpened(V, "v", "/v", files))], NoteId("src/keys.py"))
+        assert opened.data == c.VaultOpened(V, "v", "/v", ("src/*.py", "lib/src/keys.py", "src/keys.pyi"))
+
+    def test_that_is_a_path_it_had_at_another_time_goes(self) -> None:
+        old, new = NoteId("old.py"), NoteId("new.py")
+        opened = event_of(1, c.VaultOpened(V, "v", "/v", (old, new, "rest.py")))
+        kept = without([opened, event_of(2, c.NotePinned(old)), event_of(3, c.NoteRenamed(old, new))], new)[0]
+        assert kept.data.files == ("rest.py",)
+
+    def test_of_another_vault_stays(self) -> None:
+        opened = event_of(1, c.VaultOpened(W, "w", "/w", (A,)), W)
+        assert without([opened], A) == [opened]
+
+
 # -- a data directory --
 
 SECRET, MOVED, OTHER = NoteId("keep/Geheimplan-Falke.md"), NoteId("archive/Falkennest-77.md"), NoteId("other.md")

@@ -58,7 +58,7 @@ from workspaced_tools.ports.questions import (
     Visits,
 )
 from workspaced_tools.ports.vault import LinkName, SearchQuery
-from workspaced_tools.recording.format import question_json, raised, refused, without
+from workspaced_tools.recording.format import question_json, raised, refused, shown_of
 from workspaced_tools.recording.reading import read_recording
 from workspaced_tools.recording.view_recorder import Exchanges, RecordingVault, ViewRecorder, recorded
 from workspaced_tools.replay.call_replay import ANSWER_TYPES, Answers, Notes, RecordedVault, error_of
@@ -485,6 +485,6 @@ def test_the_shared_state_is_made_again_of_positions(
     view = shared_view(state, NOW, None, level=level, withheld=withheld.__contains__)
     content = recorded(ViewRecorder(view, state), Kept().keep)
     recording = read_recording(content, "it")
-    assert without(sub, recording.left_out) == view.vault_state
-    assert list(without(sub, recording.left_out).recents) == list(view.vault_state.recents)
+    assert shown_of(sub, recording) == view.vault_state
+    assert list(shown_of(sub, recording).recents) == list(view.vault_state.recents)
     assert b".md" not in content

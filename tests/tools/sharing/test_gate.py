@@ -419,7 +419,7 @@ def test_a_state_keeps_what_is_not_withheld_in_its_order(
         recents=dict.fromkeys(reversed(notes), EARLIER),
         archived=dict.fromkeys(notes),
         former={NoteId(f"was {each}"): each for each in notes},
-        last_updated=NOW,
+        last_updated=EARLIER if notes or active else None,
     )
     state = WorkspaceState(7, V, {}, {V: sub})
     view = shared_view(state, NOW, None, level="all", withheld=gone.__contains__)
@@ -431,6 +431,18 @@ def test_a_state_keeps_what_is_not_withheld_in_its_order(
     assert view.withheld == len(gone & {*listed, *([active] if active else [])})
     assert is_current(view, state, gone.__contains__)
     assert (view.state is state) == (view.withheld == 0)
+
+
+def test_activity_on_a_withheld_note_does_not_move_the_time_of_the_last_one() -> None:
+    shown, secret = NoteId("a.md"), NoteId("secret.md")
+    sub = VaultState(pins={shown: Pin(shown, EARLIER, "ui")}, last_updated=EARLIER)
+    moved = msgspec.structs.replace(sub, active=ActiveNote(secret, NOW), recents={secret: NOW}, last_updated=NOW)
+    left = msgspec.structs.replace(sub, last_updated=NOW)
+    times = [
+        shared_view(WorkspaceState(7, V, {}, {V: each}), NOW, None, level="all", withheld={secret}.__contains__)
+        for each in (sub, moved, left)
+    ]
+    assert {view.vault_state.last_updated for view in times} == {EARLIER}
 
 
 def test_long_lists_are_gone_through_once_a_version() -> None:

@@ -83,7 +83,7 @@ def test_active_pins_tabs_and_recents_are_shown_by_name(ask: Call, make_state: M
         "pinnedCount": 1,
         "temporaryTabsCount": 1,
         "contentLength": 0,
-        "lastActivity": state.last_updated,
+        "lastActivity": state.active.since,
     }
     assert data["activeTabId"] is None
     assert "lastUpdated" not in data

@@ -178,13 +178,7 @@ def test_a_selection_of_an_hour_ago_is_not_told(clocked: Any, in_pause: bool) ->
     assert "looking at: a.md" in told and "selected" not in told
 
 
-@pytest.mark.parametrize(
-    "in_pause",
-    [
-        pytest.param(True, marks=pytest.mark.xfail(strict=True, reason="That a tab was looked at is not held")),
-        False,
-    ],
-)
+@pytest.mark.parametrize("in_pause", [True, False])
 def test_a_tab_that_was_looked_at_is_still_shown(clocked: Any, in_pause: bool) -> None:
     running, set_ahead = clocked
     client = running.connect()
@@ -200,7 +194,6 @@ def test_a_tab_that_was_looked_at_is_still_shown(clocked: Any, in_pause: bool) -
     assert [each["path"] for each in tabs] == ["a.md", "c.md"]
 
 
-@pytest.mark.xfail(strict=True, reason="Held actions lose their ids, so the log never knows them")
 def test_an_action_that_was_held_is_known_when_it_is_sent_again(daemon: Factory) -> None:
     client = daemon().connect()
     pin = {"type": "note_pinned", "data": {"note": "a.md"}, "id": "pin-1"}
@@ -230,7 +223,6 @@ def test_a_tab_that_another_editor_shows_too_stays(daemon: Factory) -> None:
     assert [each["noteId"] for each in other.state()["temporaryTabs"]] == ["c.md"]
 
 
-@pytest.mark.xfail(strict=True, reason="A tab has one publisher: the first that opened it")
 def test_a_tab_that_was_published_singly_too_stays(daemon: Factory) -> None:
     running = daemon(env=SOON)
     script = running.connect()

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from support.daemon import NOTES, Daemon, Factory
-from support.language_client import LanguageClient, uri_of
+from support.language_client import LanguageClient, Refused, uri_of
 
 
 @pytest.fixture(scope="module")
@@ -68,6 +68,32 @@ def test_what_is_no_file_of_this_machine_is_told_to_nobody(
     assert editor.run("workspaced.status")["daemons"] == []
     editor.run("workspaced.pin", uri)
     assert "Only an open file" in editor.hear("window/showMessage")["message"]
+
+
+@pytest.mark.parametrize(
+    ("command", "arguments"),
+    [
+        *((command, []) for command in ("workspaced.pin", "workspaced.unpin")),
+        *(("workspaced.pin", [each]) for each in (None, 7, {"uri": "file:///a.md"}, ["file:///a.md"])),
+        ("workspaced.unpin", ["file:///a.md", "file:///b.md"]),
+        *((f"workspaced.{name}", [None]) for name in ("pause", "resume", "status", "settled")),
+        ("workspaced.none", []),
+    ],
+)
+def test_a_command_with_other_arguments_says_which_it_takes(
+    editor: LanguageClient, command: str, arguments: list[Any]
+) -> None:
+    with pytest.raises(Refused) as refused:
+        editor.run(command, *arguments)
+    assert (refused.value.code, refused.value.data["code"]) == (-32602, "INVALID_ARGUMENT")
+    assert refused.value.data["hint"] in str(refused.value)
+
+
+def test_a_command_whose_arguments_are_left_out_says_which_it_takes(editor: LanguageClient) -> None:
+    with pytest.raises(Refused) as refused:
+        editor.ask("workspace/executeCommand", {"command": "workspaced.pin"})
+    assert refused.value.data["code"] == "INVALID_ARGUMENT"
+    assert editor.ask("workspace/executeCommand", {"command": "workspaced.status"})["daemons"] == []
 
 
 def test_lines_end_where_the_protocol_says(editor: LanguageClient, running: Daemon) -> None:

@@ -61,7 +61,6 @@ def test_what_git_ignores_is_not_shown(daemon: Callable[..., Any], name: str, ru
         assert agent.tool("search_workspace", {"query": WORD})["data"]["results"] == []
 
 
-@pytest.mark.xfail(strict=True, reason="`vault_opened` keeps the globs, and forget does not look at them")
 def test_a_forgotten_file_that_a_glob_names_is_nowhere_in_the_log(daemon: Callable[..., Any]) -> None:
     running = daemon("--files", f"src/other.py,{FILE}", notes=NOTES)
     with running.connect("editor") as client:

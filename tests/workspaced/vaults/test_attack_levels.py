@@ -78,7 +78,6 @@ _SHOWN = [
 ]
 
 
-@pytest.mark.xfail(strict=True, reason="lastActivity is the state's, whatever note the activity was about")
 @pytest.mark.parametrize(("kind", "data"), _SHOWN)
 def test_the_context_stays_the_same_while_such_a_note_is_shown(
     running: Any, kind: str, data: dict[str, Any]
@@ -89,7 +88,6 @@ def test_the_context_stays_the_same_while_such_a_note_is_shown(
     assert context(running) == before
 
 
-@pytest.mark.xfail(strict=True, reason="A watched context is compared with its lastActivity")
 def test_whoever_watches_the_context_gets_no_notice_of_a_selection_in_such_a_note(
     running: Any, modern: Callable[..., Any]
 ) -> None:
@@ -144,13 +142,11 @@ def vault(tmp_path: Path) -> Iterator[Vault]:
     made.close()
 
 
-@pytest.mark.xfail(strict=True, reason="volunteers() asks the index, and does not compare the file's stat with it")
 def test_a_note_whose_file_changed_since_it_was_indexed_is_not_known_to_be_volunteered(vault: Vault) -> None:
     (vault.root.path / HOME_NOTE).write_text(PRIVATE)
     assert not vault.volunteers(HOME_NOTE)
 
 
-@pytest.mark.xfail(strict=True, reason="volunteers() asks the rules as they were last read")
 def test_a_note_that_a_rule_just_written_names_is_not_known_to_be_volunteered(vault: Vault) -> None:
     (vault.root.path / ".workspacedignore").write_text(f"#: on-request\n{OTHER}\n")
     assert not vault.volunteers(OTHER)

@@ -125,6 +125,8 @@ class Recording(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True)
     withheld: int = 0
     left_out: dict[str, tuple[int, ...]] = {}
     """The entries that the share policy withheld, as positions in the lists of the vault's state."""
+    last_updated: str | msgspec.UnsetType | None = msgspec.UNSET
+    """What the tool saw instead of the `last_updated` of the vault's state. Unset: that one."""
     asked: tuple[Exchange, ...] = ()
     also_at: tuple[int, ...] = ()
 
@@ -153,9 +155,12 @@ def positions_left_out(full: dict[NoteId, Any], shown: Container[NoteId]) -> tup
     return tuple(position for position, note in enumerate(full) if note not in shown)
 
 
-def without(state: VaultState, left_out: dict[str, tuple[int, ...]]) -> VaultState:
-    """`state` without the entries that `Recording.left_out` names, which is the state that the tool saw."""
+def shown_of(state: VaultState, recording: Recording) -> VaultState:
+    """What the tool of a recorded call saw of its vault's state."""
+    left_out = recording.left_out
     changed: dict[str, Any] = dict.fromkeys(VAULT_SINGLES & left_out.keys())
+    if recording.last_updated is not msgspec.UNSET:
+        changed["last_updated"] = recording.last_updated
     for name in VAULT_LISTS:
         if gone := set(left_out.get(name, ())):
             items = getattr(state, name).items()

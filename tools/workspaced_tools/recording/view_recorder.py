@@ -147,13 +147,15 @@ def recorded(recorder: ViewRecorder, keep: Keep) -> bytes:
         UnicodeEncodeError: a question or an answer has no UTF-8 form.
     """
     view = recorder.view
+    full, shown = recorder.full.of(recorder.full.current), view.vault_state
     return msgspec.json.encode(
         Recording(
             version=VERSION,
             level=view.sharing,
             served=view.served,
             withheld=view.withheld,
-            left_out=_left_out(recorder.full.of(recorder.full.current), view.vault_state),
+            left_out=_left_out(full, shown),
+            last_updated=shown.last_updated if shown.last_updated != full.last_updated else msgspec.UNSET,
             asked=tuple(_exchange(question, answer, keep) for question, answer in recorder.exchanges),
             also_at=view.also_at,
         )

@@ -79,7 +79,7 @@ from ..recording.format import (
     RecordedVersion,
     Recording,
     question_json,
-    without,
+    shown_of,
 )
 from ..recording.reading import SWEPT, Blob
 from ..sharing.gate import refusal
@@ -191,7 +191,7 @@ def _shared(state: WorkspaceState, recording: Recording) -> WorkspaceState:
     current = state.current
     if current is None:
         return state
-    by_vault = {current: without(state.of(current), recording.left_out)}
+    by_vault = {current: shown_of(state.of(current), recording)}
     return replace(state, by_vault=by_vault, sharing={}, volunteering={})
 
 

@@ -248,6 +248,8 @@ def _shared_state(
     count = sum(1 for note in hidden if not uncounted(note))
     if level != "all" and after.selection is not None:
         after = msgspec.structs.replace(after, selection=None)
+    if (seen := _latest_time(after)) != after.last_updated:
+        after = msgspec.structs.replace(after, last_updated=seen)
     if after is before and len(state.by_vault) <= 1 and not (state.sharing or state.volunteering):
         return state, 0
     by_vault = {current: after} if current is not None else {}
@@ -279,6 +281,18 @@ def _without(state: VaultState, withheld: IsWithheld, lists: KnownLists) -> tupl
         ),
         hidden,
     )
+
+
+def _latest_time(state: VaultState) -> str | None:
+    """The latest time in the lists. It takes the place of `last_updated`, which moves with withheld notes too."""
+    times = [each.pinned_at for each in state.pins.values()]
+    times += (max(each.opened_at, each.last_accessed) for each in state.tabs.values())
+    times += state.recents.values()
+    if state.active is not None:
+        times.append(state.active.since)
+    if state.selection is not None:
+        times.append(state.selection.at)
+    return max(times, default=None)
 
 
 def _remaining(items: dict[NoteId, Any], hidden: Iterable[NoteId]) -> dict[NoteId, Any]:

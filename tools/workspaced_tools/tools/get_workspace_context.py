@@ -91,7 +91,7 @@ class Summary(Model):
     content_length: int
     """Characters of content in this answer."""
     last_activity: str | None
-    """The time of the last event that changed this vault's part of the workspace."""
+    """The latest time in these lists. Activity on a note that is withheld does not move it."""
 
 
 class Omission(Model):

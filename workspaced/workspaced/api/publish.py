@@ -1,14 +1,17 @@
 """Methods that publish actions and snapshots of views."""
 
-from typing import Annotated, Any
+from collections.abc import Sequence
+from typing import Annotated, Any, Final
 
 import anyio
+import msgspec
 from msgspec import Meta
 
 from workspaced_events.errors import WorkspacedError
-from workspaced_events.journal.view_diff import Snapshot
+from workspaced_events.ids import COMPONENT_BYTES_MAX
+from workspaced_events.journal.view_diff import Snapshot, without_long_paths
 from workspaced_events.journal.writer import Outcome, Receipt
-from workspaced_events.limits import SOURCE_CHARS_MAX
+from workspaced_events.limits import NOTE_ID_CHARS_MAX, SOURCE_CHARS_MAX
 
 from ..ipc.jsonrpc import RequestId
 from ..ipc.params import Params
@@ -17,6 +20,11 @@ from ..service.method import DEFERRED
 from ..service.service import Service
 from ..service.session import Session
 from .missing_notes import missing_notes
+
+_TOO_LONG: Final = (
+    f"Its path is too long in NFC: at most {NOTE_ID_CHARS_MAX} characters, {COMPONENT_BYTES_MAX} bytes for "
+    "one name. Rename the file; until then it is not recorded."
+)
 
 
 class Publish(Params, frozen=True):
@@ -59,21 +67,30 @@ async def _checked(session: Session, params: Publish) -> Any:
     return {**_receipts(service, outcome, is_held), "warnings": warnings}
 
 
+class LeftOut(msgspec.Struct, frozen=True):
+    """A note of a snapshot that is not recorded."""
+
+    note: str
+    message: str
+
+
 def snapshot(session: Session, request_id: RequestId | None, params: Snapshot) -> Any:
     session.service.views.shown(params.source, session)
-    done = _receipts_to(session, request_id)
+    kept, long = without_long_paths(params)
+    done = _receipts_to(session, request_id, [LeftOut(note, _TOO_LONG) for note in long])
     session.service.publishing.publish_snapshot(
-        params, done, inferred=session.inferred, client=session, line_bytes=session.line_bytes
+        kept, done, inferred=session.inferred, client=session, line_bytes=session.line_bytes
     )
     return DEFERRED
 
 
-def _receipts_to(session: Session, request_id: RequestId | None) -> Published:
+def _receipts_to(session: Session, request_id: RequestId | None, left_out: Sequence[LeftOut] = ()) -> Published:
     def done(outcome: Outcome, is_held: bool) -> None:
         if isinstance(outcome, WorkspacedError):
             session.fail(request_id, outcome)
         else:
-            session.answer(request_id, _receipts(session.service, outcome, is_held))
+            warnings = {"warnings": left_out} if left_out else {}
+            session.answer(request_id, {**_receipts(session.service, outcome, is_held), **warnings})
 
     return done
 

@@ -259,6 +259,7 @@ def _close(service: Service) -> None:
     service.call_recorder.close()
     service.sweeper.close()
     service.writer.close()
+    service.levels.close()
 
 
 async def _every(interval_s: float, function: Callable[..., Awaitable[None]], *args: object) -> None:

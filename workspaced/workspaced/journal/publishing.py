@@ -51,7 +51,7 @@ class Publishing:
         """
         Args:
             volunteers: whether a note of a vault (None: the current one) is known to be one that may be shown
-                unasked. Answers without reading a file.
+                unasked. Called on the writer's thread, which waits for the answer.
             may_hold: whether a vault (None: the current one) holds files of such a name. Answers without I/O.
         """
         self.writer = writer
@@ -88,6 +88,7 @@ class Publishing:
         size_bytes = line_bytes + ACTION_BYTES * len(actions)
 
         def plan(state: WorkspaceState, _seq: int) -> list[Action]:
+            self._views.published(state, actions, source)
             return self._without_texts(actions, state.current)
 
         self._submit(plan, source, done, client=client, size_bytes=size_bytes)
@@ -116,16 +117,29 @@ class Publishing:
     def _without_texts(self, actions: list[Action], current: VaultId | None) -> list[Action]:
         """The actions, without the text of each selection whose note is not known to be volunteered."""
         kept = []
+        known: dict[tuple[VaultId | None, NoteId], bool] = {}
         for action in actions:
             data = action.data
             if isinstance(data, c.VaultSwitched):
                 current = data.vault_id
-            elif isinstance(data, c.SelectionChanged) and not self._volunteers(action.vault or current, data.note):
+            elif isinstance(data, c.SelectionChanged) and not self._may_record(
+                data, action.vault or current, known
+            ):
                 empty = "" if data.text == "" else None  # where the cursor is
                 bare = replace(data, text=empty, text_sha256=None)
                 action = replace(action, data=bare, blobs=())
             kept.append(action)
         return kept
+
+    def _may_record(
+        self, data: c.SelectionChanged, vault: VaultId | None, known: dict[tuple[VaultId | None, NoteId], bool]
+    ) -> bool:
+        """Whether the selection holds no text, or one that may be recorded. `known`: answers of the same batch."""
+        if not data.text and data.text_sha256 is None:
+            return True
+        if (vault, data.note) not in known:
+            known[vault, data.note] = self._volunteers(vault, data.note)
+        return known[vault, data.note]
 
     def publish_snapshot(
         self,

@@ -1,12 +1,14 @@
 """What the user tells the daemon through the editor: pins and pauses, offered as commands and code actions."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Final
 
 import anyio
 from lsprotocol import types
+from pygls.exceptions import JsonRpcInvalidParams
 
-from workspaced_events.errors import WorkspacedError
+from workspaced_events.errors import InvalidArgument, WorkspacedError
+from workspaced_tools.limits import ECHO_CHARS_MAX
 
 from ..limits import LSP_EDIT_S
 from .daemon import Daemon
@@ -18,7 +20,38 @@ PAUSE: Final = "workspaced.pause"
 RESUME: Final = "workspaced.resume"
 STATUS: Final = "workspaced.status"
 SETTLED: Final = "workspaced.settled"
+_TAKES_URI: Final = {PIN: True, UNPIN: True, PAUSE: False, RESUME: False, STATUS: False, SETTLED: False}
+"""Every command, and whether its one argument is a document's URI; else it takes none."""
 _PATIENCE_S: Final = 10.0
+
+
+def check_arguments(command: str, arguments: Sequence[Any] | None) -> None:
+    """Checks what an editor sent, since pygls would call a command with whatever fits in number.
+
+    Raises:
+        JsonRpcInvalidParams: INVALID_ARGUMENT: there is no such command, or it takes other arguments.
+    """
+    given, takes_uri = arguments or (), _TAKES_URI.get(command)
+    if takes_uri is None:
+        problem = f"There is no command {command[:ECHO_CHARS_MAX]!r}."
+        hint = f"Commands: {', '.join(_TAKES_URI)}."
+    elif takes_uri:
+        if len(given) == 1 and isinstance(given[0], str):
+            return
+        problem = f"{command} takes the URI of an open file; got {_counted(given)}."
+        hint = 'Give it as the one argument: "arguments": ["file:///folder/note.md"].'
+    else:
+        if not given:
+            return
+        problem = f"{command} takes no arguments; got {_counted(given)}."
+        hint = "Leave `arguments` out."
+    raise JsonRpcInvalidParams(f"{problem} {hint}", data={"code": InvalidArgument.code, "hint": hint})
+
+
+def _counted(given: Sequence[Any]) -> str:
+    if not given:
+        return "no argument"
+    return f"{len(given)} arguments" if len(given) > 1 else f"one of type {type(given[0]).__name__}"
 
 
 async def pin(session: Session, uri: str, action: str) -> str:

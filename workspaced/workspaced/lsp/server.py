@@ -36,7 +36,7 @@ _FILES: Final = types.FileOperationRegistrationOptions(
 
 class _Protocol(LanguageServerProtocol):
     """Leaves the documents to us: pygls ends lines at more characters than the protocol does, and reads files that
-    were never opened."""
+    were never opened. Checks the arguments of commands."""
 
     @lsp_method(types.TEXT_DOCUMENT_DID_OPEN)
     def lsp_text_document__did_open(self, params: types.DidOpenTextDocumentParams) -> Generator[Any, Any, None]:
@@ -51,6 +51,11 @@ class _Protocol(LanguageServerProtocol):
     @lsp_method(types.TEXT_DOCUMENT_DID_CLOSE)
     def lsp_text_document__did_close(self, params: types.DidCloseTextDocumentParams) -> Generator[Any, Any, None]:
         yield self.fm.features[types.TEXT_DOCUMENT_DID_CLOSE], (params,), None
+
+    @lsp_method(types.WORKSPACE_EXECUTE_COMMAND)
+    def lsp_workspace__execute_command(self, params: types.ExecuteCommandParams) -> Generator[Any, Any, Any]:
+        commands.check_arguments(params.command, params.arguments)
+        return (yield from super().lsp_workspace__execute_command(params))
 
 
 class Server(LanguageServer):

@@ -36,6 +36,7 @@ from ..recording.sweeper import Sweeper
 from ..roles.roles import Roles
 from ..vaults.policy_checks import PolicyChecks
 from ..vaults.served_vault import ServedVault, notes_attached_in, notes_published_in
+from ..vaults.timely_answers import TimelyAnswers
 from ..volunteering.volunteering import Volunteering
 from .open_views import OpenViews
 from .sent_contexts import SentContextsByClient
@@ -94,6 +95,8 @@ class Service:
         """The texts that the log names by their hashes."""
         self.uploads = Uploads()
         self.sent_contexts = SentContextsByClient()
+        self.levels = TimelyAnswers()
+        """Whether notes may be shown unasked; for the writer's thread."""
         self.publishing = Publishing(writer, self.log, self._volunteers, self._may_hold)
         self.pausing = Pausing(writer, self.publishing)
         self.views = OpenViews(self.publishing, loop, publisher_grace_s)
@@ -133,7 +136,7 @@ class Service:
     def _volunteers(self, vault: VaultId | None, note: NoteId) -> bool:
         """As `Publishing` takes it."""
         served = self.served.get(vault) if vault is not None else self.current_vault
-        return served is not None and served.vault.volunteers(note)
+        return served is not None and self.levels.ask(lambda: served.vault.volunteers(note))
 
     def _may_hold(self, vault: VaultId | None, note: NoteId) -> bool:
         """As `Publishing` takes it."""

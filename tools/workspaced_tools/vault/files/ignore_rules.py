@@ -160,6 +160,15 @@ class Policy:
             self.on_unsettled()
         return is_other
 
+    def is_as_read(self) -> bool:
+        """Whether `.workspacedignore` is still the version that was read last. Costs a stat."""
+        seen = self._seen
+        try:
+            root = self._root.directory()
+        except ReadFailed:
+            return False
+        return seen is not None and (root.identity, _stat(root)) == seen[:2]
+
     def level(self, path: str) -> Level:
         """The level that the rules give to the note at `path`, a vault-relative path. No I/O."""
         return self._rules.level(path)
