@@ -37,6 +37,7 @@ from . import (
     stall,
     tools,
     vault,
+    visits,
     vscode,
 )
 from . import next as next_notes
@@ -46,6 +47,7 @@ from .measure import FULL, QUICK, Figure, progress
 GROUPS: Final[dict[str, Callable[[Place], Iterator[Figure]]]] = {
     "replay.verify": replay.speed,
     "replay.open": replay.opening,
+    "visits": visits.renamed,
     "find": shrink.find,
     "shrink": shrink.shrink,
     "publish.append": publish.append,
