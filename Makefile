@@ -5,6 +5,12 @@ BIN     = $(VENV)/bin
 # Tests run side by side, and each of them in any order; half of their time they wait for a daemon.
 WORKERS ?= $(shell $(PYTHON) -c 'import os; print(os.cpu_count() * 3 // 2)')
 
+# A variable that somebody set, to keep folders of sources clean, would have each process compile its sources anew.
+ifdef PYTHONDONTWRITEBYTECODE
+unexport PYTHONDONTWRITEBYTECODE
+export PYTHONPYCACHEPREFIX ?= $(abspath $(VENV))/bytecode
+endif
+
 .PHONY: dist demo test test-all check bench acceptance soak simulate faults mutants oracle schemas reference docs typescript vscode inspector thorough clean
 
 demo: $(VENV)/.runtime

@@ -34,8 +34,11 @@ from . import (
     search,
     shrink,
     silent,
+    stall,
+    start,
     tools,
     vault,
+    visits,
     vscode,
 )
 from . import next as next_notes
@@ -45,6 +48,7 @@ from .measure import FULL, QUICK, Figure, progress
 GROUPS: Final[dict[str, Callable[[Place], Iterator[Figure]]]] = {
     "replay.verify": replay.speed,
     "replay.open": replay.opening,
+    "visits": visits.renamed,
     "find": shrink.find,
     "shrink": shrink.shrink,
     "publish.append": publish.append,
@@ -52,6 +56,8 @@ GROUPS: Final[dict[str, Callable[[Place], Iterator[Figure]]]] = {
     "publish.socket.64_clients": publish.many_clients,
     "publish.beside_silent": silent.beside,
     "tools": tools.warm,
+    "stall": stall.after,
+    "start": start.again,
     "visible": tools.visible,
     "privacy": privacy.probes,
     "recording.overhead": recording.overhead,

@@ -59,6 +59,14 @@ class Wire:
             answer += more
         return answer
 
+    def read_lines(self, count: int) -> None:
+        """Reads the answers to `count` lines that were sent ahead, and drops them."""
+        while count > 0:
+            data = self._socket.recv(RECEIVE_BYTES)
+            if not data:
+                raise ConnectionError("the other end closed the connection")
+            count -= data.count(b"\n")
+
     def close(self) -> None:
         """Ends the connection."""
         self._socket.close()

@@ -90,8 +90,15 @@ class Daemon:
 
     def wait_for_index(self) -> None:
         """Returns when the index of the only vault is ready."""
+        self._wait_for("state")
+
+    def wait_for_text(self) -> None:
+        """Returns when the index of the only vault has all texts."""
+        self._wait_for("text")
+
+    def _wait_for(self, part: str) -> None:
         deadline = time.monotonic() + READY_S
-        while self.status()["vaults"][0]["index"]["state"] != "ready":
+        while self.status()["vaults"][0]["index"][part] != "ready":
             if time.monotonic() > deadline:
                 raise TimeoutError(f"the index was not ready within {READY_S} s")
             time.sleep(0.02)

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
+from workspaced.limits import FREE_PAGES_INTERVAL_S
 from workspaced_tools.vault.vault import Vault
 
 from .daemon import Daemon, Place, call_line, daemon, structured
@@ -117,13 +118,23 @@ def memory(at: Place) -> Iterator[Figure]:
     """What a daemon holds with its index ready, and after every note was shown to an agent."""
     paths = [path.relative_to(at.vault).as_posix() for path in sorted(at.vault.rglob("*.md"))]
     with daemon(at, at.vault) as running:
-        running.wait_for_index()
-        ready = running.resident_mb()
+        running.wait_for_text()
+        built = running.resident_mb()
+        time.sleep(FREE_PAGES_INTERVAL_S + 1)
+        idle = running.resident_mb()
         _show_all(running, paths)
         filled = running.resident_mb()
         cache = running.status()["vaults"][0]["cache"]
     name = f"memory.resident.{len(paths)}_notes"
-    yield Figure(f"{name}.index_ready", ready, "MB", fields={"notes": len(paths)})
+    yield Figure(f"{name}.just_built", built, "MB", fields={"notes": len(paths)})
+    yield Figure(
+        f"{name}.idle",
+        idle,
+        "MB",
+        at.sizes.for_notes(at_most(85)),
+        at.sizes.for_notes(at_most(70)),
+        {"notes": len(paths), "idle_s": FREE_PAGES_INTERVAL_S + 1},
+    )
     yield Figure(
         f"{name}.cache_filled",
         filled,

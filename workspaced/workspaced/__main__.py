@@ -1,6 +1,7 @@
 """Entry point of the command, also as `python -m workspaced`.
 
 The bridge and the hooks start before the command line is imported: an agent waits for them, and there may be many.
+A daemon decides where its compiled modules lie before it imports them.
 """
 
 import sys
@@ -22,6 +23,10 @@ def main() -> None:
 
         code = run()
         sys.exit(1 if code == 2 else code)  # to a runtime, 2 means that the user's prompt is to be blocked
+    if sys.argv[1:2] == ["serve"]:
+        from .discovery.bytecode import keep_bytecode
+
+        keep_bytecode()
     from .cli import main as command_line
 
     command_line()

@@ -80,9 +80,9 @@ COMPARES_PER_CALL_MAX: Final = 3
 reconcile."""
 TOOL_THREADS: Final = 4
 NONBLOCKING_CALL_S: Final = 0.05
-"""After a call on the event loop that took longer than this, the vault's calls run on threads."""
+"""After a call on the event loop that took longer than this, the vault's calls run on threads for a while."""
 NONBLOCKING_PAUSE_S: Final = 60.0
-"""How long the calls of such a vault run on threads."""
+"""The longest such while; it begins at some tenths of a second (see vaults/loop_pause.py)."""
 COMPLETIONS_MAX: Final = 500
 """Names in one answer to an editor."""
 COMPLETION_PREFIX_CHARS_MAX: Final = 1_000

@@ -93,20 +93,31 @@ class Stay(msgspec.Struct, gc=False):
     """The last event before its end, if that is earlier than the event that ended it."""
 
 
-class _Stays(msgspec.Struct):
-    """The visits of one vault."""
+class _Stays(msgspec.Struct, omit_defaults=True):
+    """The visits of one vault.
+
+    A rename gives all earlier visits of the note another name. Applying each by itself would be a pass over all
+    visits. So renames wait, each with how many visits it is about, until somebody wants the visits; then one pass
+    applies them all. Only the latest visit, which may continue, has its present name at any time.
+    """
 
     kept_after: int
     """Complete for visits that begin after this sequence."""
-    renamed_seq: int = 0
+    renamed_seq: int
     """The last rename; as of an earlier sequence the notes had other names."""
-    stays: list[Stay] = []
-    renames: list[tuple[NoteId, NoteId]] = []
-    """Renames not yet applied: renaming a folder gives up to a thousand in a row."""
+    stays: list[Stay]
+    renames: list[tuple[NoteId, NoteId]]
+    """Renames not yet applied, oldest first."""
+    renamed_before: list[int] = []
+    """For each of `renames`: it is about the visits before this index. Older bundles lack the list."""
+
+    def __post_init__(self) -> None:
+        if len(self.renamed_before) < len(self.renames):  # then they are about all visits
+            self.renamed_before = [len(self.stays)] * len(self.renames)
+            self.apply_renames()
 
     def enter(self, event: Event, note: NoteId) -> None:
         """Begins or continues a visit to the note."""
-        self._apply_renames()  # pending renames concern earlier visits only
         current = self._current()
         if current is not None and current.visit.note == note:
             current.resumed.append((event.seq, event.time))
@@ -118,20 +129,23 @@ class _Stays(msgspec.Struct):
         """Ends the current visit; with `note`, only if it is a visit to that note. `alive_seq`: the earlier
         event at whose time the visit ended."""
         current = self._current()
-        if note is not None:
-            self._apply_renames()
         if current is not None and note in (None, current.visit.note):
             current.visit, current.ended_seq, current.until_seq = replace(current.visit, until=at), seq, alive_seq
 
     def rename(self, seq: int, old: NoteId, new: NoteId) -> None:
-        if self.stays:
-            self.renames.append((old, new))
-            self.renamed_seq = seq
+        if not self.stays:
+            return
+        last = self.stays[-1]
+        if last.visit.note == old:
+            last.visit = replace(last.visit, note=new)
+        self.renames.append((old, new))
+        self.renamed_before.append(len(self.stays) - 1)
+        self.renamed_seq = seq
 
     def visits(self, after: int, until: int, steps: Sequence[ClockStep]) -> list[Visit]:
         """The visits begun after `after`, as of `until`, which no rename may have followed."""
         assert until >= self.renamed_seq
-        self._apply_renames()
+        self.apply_renames()
         stays = _since(self.stays, after)
         del stays[bisect_right(stays, until, key=_begin) :]
         visits = [stay.visit for stay in stays]
@@ -141,28 +155,37 @@ class _Stays(msgspec.Struct):
 
     def forget(self, after: int, visits_max: int) -> None:
         """Drops visits begun up to `after`, and of the others all but the last `visits_max`."""
-        self._apply_renames()
+        self.apply_renames()
         if len(self.stays) > visits_max:
             after = max(after, self.stays[-visits_max - 1].visit.seq)
         if after > self.kept_after:
             self.stays = _since(self.stays, after)
             self.kept_after = after
 
-    def _current(self) -> Stay | None:
-        """The visit that continues, if any."""
-        return self.stays[-1] if self.stays and not self.stays[-1].ended_seq else None
-
-    def _apply_renames(self) -> None:
+    def apply_renames(self) -> None:
+        """Gives every visit its present name."""
         if not self.renames:
             return
         names: dict[NoteId, NoteId] = {}
+        end = len(self.stays)
         # Backwards, so that the target of an earlier rename already has its present name.
-        for old, new in reversed(self.renames):
+        for (old, new), before in zip(reversed(self.renames), reversed(self.renamed_before), strict=True):
+            self._rename(before, end, names)
             names[old] = names.get(new, new)
+            end = before
+        self._rename(0, end, names)
         self.renames.clear()
-        for stay in self.stays:
-            if (name := names.get(stay.visit.note)) is not None:
-                stay.visit = replace(stay.visit, note=name)
+        self.renamed_before.clear()
+
+    def _rename(self, first: int, end: int, names: dict[NoteId, NoteId]) -> None:
+        if names:
+            for stay in self.stays[first:end]:
+                if (name := names.get(stay.visit.note)) is not None:
+                    stay.visit = replace(stay.visit, note=name)
+
+    def _current(self) -> Stay | None:
+        """The visit that continues, if any."""
+        return self.stays[-1] if self.stays and not self.stays[-1].ended_seq else None
 
 
 def _with_steps(
@@ -252,6 +275,11 @@ class VisitFold(msgspec.Struct):
             return None
         return visits[-visits_max:]
 
+    def apply_renames(self) -> None:
+        """Gives every visit its present name now, and not when it is wanted."""
+        for stays in self.vaults.values():
+            stays.apply_renames()
+
     def forget(self, bounds: Bounds) -> None:
         """From time to time drops visits beyond the bounds."""
         if self.changed_seq - self.forgot_at < bounds.slack:
@@ -266,7 +294,7 @@ class VisitFold(msgspec.Struct):
         assert vault is not None, "actions.admit gives every UI's event a vault"
         stays = self.vaults.get(vault)
         if stays is None:
-            stays = self.vaults[vault] = _Stays(self.after)
+            stays = self.vaults[vault] = _Stays(self.after, 0, [], [])
         return stays
 
     def _stepped(self, event: Event, data: c.ClockStepped) -> None:
@@ -342,17 +370,23 @@ class VisitStream:
     def __init__(self, bounds: Bounds = DEFAULT_BOUNDS, start: VisitFold | None = None) -> None:
         """`start`: the fold of the events before the first `feed`; it is modified."""
         self._bounds = bounds
-        self.fold = start if start is not None else visits_from(0)
+        self._fold = start if start is not None else visits_from(0)
+
+    @property
+    def fold(self) -> VisitFold:
+        """The fold, with every visit's present name: to be written as JSON."""
+        self._fold.apply_renames()
+        return self._fold
 
     def feed(self, events: Iterable[Event]) -> None:
         """Takes the next events."""
-        self.fold.feed(events)
-        self.fold.forget(self._bounds)
+        self._fold.feed(events)
+        self._fold.forget(self._bounds)
 
     def visits(self, vault: VaultId, until_seq: int) -> list[Visit] | None:
         """Like `VisitLog.visits`, for a recent sequence; None if it is too old."""
         after = max(0, until_seq - self._bounds.events)
-        return self.fold.visits(vault, after, until_seq, self._bounds.visits)
+        return self._fold.visits(vault, after, until_seq, self._bounds.visits)
 
 
 # -- for an open log --

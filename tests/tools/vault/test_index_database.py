@@ -342,6 +342,45 @@ def test_a_write_that_fails_leaves_nothing_of_itself(tmp_path: Path) -> None:
     file.close()
 
 
+def test_a_file_at_rest_keeps_little_memory_and_works_on(tmp_path: Path) -> None:
+    file = IndexFile(tmp_path, "/vault")
+    file.rest()
+    file.open()
+
+    def write(path: str) -> int:
+        with file.writing() as db:
+            db.execute("INSERT INTO private VALUES (?, 2)", (path,))
+            [(kib,)] = db.execute("PRAGMA cache_size").fetchall()
+        return -int(kib)
+
+    file.expect_writes()
+    building = write("a.md")
+    assert file.read("SELECT path FROM private") == [("a.md",)]
+    file.rest()
+    assert write("b.md") < building / 10
+    assert file.read("SELECT path FROM private") == [("a.md",), ("b.md",)]
+    file.drop()
+    file.expect_writes()
+    file.rest()
+    file.close()
+
+
+def test_after_the_files_were_compared_the_memory_is_free_and_the_caller_is_told(tmp_path: Path) -> None:
+    caches: list[int] = []
+
+    def compared() -> None:
+        with vault.index.file.writing() as db:
+            caches.extend(kib for (kib,) in db.execute("PRAGMA cache_size").fetchall())
+
+    (tmp_path / "a.md").write_text("# A\n")
+    vault = Vault(tmp_path, on_compared=compared)
+    vault.reconcile()
+    (tmp_path / "b.md").write_text("# B\n")
+    vault.reconcile()
+    vault.close()
+    assert [-kib for kib in caches] == 2 * [index_file._WRITER_CACHE_KIB]
+
+
 def test_two_vaults_share_a_directory(tmp_path: Path) -> None:
     made = []
     for name in ("one", "two"):

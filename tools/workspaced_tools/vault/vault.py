@@ -133,6 +133,7 @@ class Vault:
         cache_bytes_max: int = CACHE_BYTES_MAX,
         index_wait_s: float = INDEX_WAIT_S,
         inline: Bounds = INLINE,
+        on_compared: Callable[[], object] = lambda: None,
         clock_ns: Callable[[], int] = time.time_ns,
         clock_s: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -148,6 +149,8 @@ class Vault:
             cache_bytes_max: the limit of the content cache.
             index_wait_s: how long a look-up waits for an index that is being built.
             inline: how much of a vault is crawled in this process.
+            on_compared: called after all files were compared with the index, on the thread that did; the memory
+                that only this needed is free.
             clock_ns: the wall clock to compare file times with.
             clock_s: a monotonic clock.
 
@@ -177,6 +180,7 @@ class Vault:
             clock_s=clock_s,
             is_busy=self._is_busy,
             inline=inline,
+            on_compared=on_compared,
         )
         self._image_gates = {least: self._image_gate(least) for least in (Level.ON_REQUEST, Level.VOLUNTEER)}
         self._index_wait_s = index_wait_s

@@ -20,7 +20,7 @@ from workspaced_tools.vault.nonblocking import WouldBlock
 
 from ..errors import UnknownTool
 from ..journal.log_tail import LogTail
-from ..limits import COMPARES_PER_CALL_MAX, NONBLOCKING_CALL_S, NONBLOCKING_PAUSE_S
+from ..limits import COMPARES_PER_CALL_MAX
 from ..recording.call_recorder import Call, CallRecorder
 from ..recording.tool_answer import ToolAnswer
 from ..vaults.policy_checks import PolicyChecks, ReconcileFirst
@@ -164,20 +164,20 @@ class Calls:
         return Present(state, self._tail.seq, served)
 
     def _try_answer(self, tool: Tool[Any], arguments: dict[str, Any], caller: str) -> ToolAnswer:
-        """A stat may hang on a network file system. So a vault whose call took longer than NONBLOCKING_CALL_S gets
-        no attempt on the loop for NONBLOCKING_PAUSE_S."""
+        """A stat may hang on a network file system. So a vault whose call took long gets no attempt on the loop
+        while its `LoopPause` lasts."""
         min_seq = arguments.get("minSeq")
         if "at" in arguments or (isinstance(min_seq, int) and min_seq > self._tail.seq):
             raise WouldBlock
         present = self._present()
         served, started = present.served, time.perf_counter_ns()
-        if served is not None and started < served.blocking_until_ns:
+        if served is not None and served.loop_pause.lasts(started):
             raise WouldBlock
         try:
             return self._answers.answer(tool, arguments, caller, present, nonblocking=True)
         finally:
-            if served is not None and time.perf_counter_ns() - started > NONBLOCKING_CALL_S * 1e9:
-                served.blocking_until_ns = started + int(NONBLOCKING_PAUSE_S * 1e9)
+            if served is not None:
+                served.loop_pause.answered(started, time.perf_counter_ns())
 
     async def _answer(self, tool: Tool[Any], arguments: dict[str, Any], caller: str) -> ToolAnswer:
         for attempt in itertools.count(1):

@@ -217,6 +217,7 @@ async def _start(service: Service, settings: Settings, folders: list[Path], task
             on_request=settings.on_request,
             rules_file=rules_file(data, vault_id),
             cache_bytes_max=settings.cache_bytes,
+            on_compared=give_back_free_pages,
         )
         vault = ServedVault(vault_id, path, folder, service.publishing.record_findings)
         service.serve(vault)

@@ -40,6 +40,7 @@ from workspaced_tools.vault.nonblocking import NonBlockingVault
 from workspaced_tools.vault.requested_vault import RequestedVault
 from workspaced_tools.vault.vault import Vault
 
+from .loop_pause import LoopPause
 from .visibility_checks import VisibilityChecker
 
 logger = logging.getLogger(__name__)
@@ -86,8 +87,8 @@ class ServedVault:
             Level.ON_REQUEST: Sources(RequestedVault(vault), NonBlockingVault(vault, Level.ON_REQUEST)),
         }
         """By the least level that the audience is shown."""
-        self.blocking_until_ns = 0
-        """Until this value of `time.perf_counter_ns`, calls are not tried on the event loop (see `Calls`)."""
+        self.loop_pause = LoopPause()
+        """When calls are not tried on the event loop, by `time.perf_counter_ns` (see `Calls`)."""
         self.watcher = "off"
         """`watching` (or starting to), `reconciling only` (the watcher failed and is retried) or `off`."""
         self.watch_error: str | None = None

@@ -30,7 +30,8 @@ from .full_text import FULL_TEXT_SCHEMA
 INDEX_VERSION: Final = 6
 """Raised with every change of the schema or of parsing: files of other versions are rebuilt."""
 
-_WRITER_CACHE_KIB: Final = 32_768
+_BUILDING_CACHE_KIB: Final = 32_768
+_WRITER_CACHE_KIB: Final = 2_048
 _READER_CACHE_KIB: Final = 4_096
 _READERS_KEPT: Final = 8
 _SCHEMA: Final = """
@@ -155,6 +156,23 @@ class IndexFile:
     def drop(self) -> None:
         """Closes a file that failed; reads return no rows until `remake`."""
         self._close_connections()
+
+    def expect_writes(self) -> None:
+        """Lets the writer take the memory that many writes need, until `rest`. So does `open`."""
+        self._set_writer_cache(_BUILDING_CACHE_KIB)
+
+    def rest(self) -> None:
+        """Frees the memory that only many writes need, and the caches of readers that nobody uses now."""
+        self._set_writer_cache(_WRITER_CACHE_KIB, "PRAGMA shrink_memory")
+        with self._pool:
+            idle, self._idle = self._idle, []
+        for reader in idle:
+            reader.close()
+
+    def _set_writer_cache(self, kib: int, then: str = "") -> None:
+        if self._writer is not None:
+            with suppress(sqlite3.Error):  # The next write shows that the file failed.
+                self._writer.executescript(f"PRAGMA cache_size = -{kib}; {then}")
 
     @contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:
@@ -288,7 +306,7 @@ def read_in(path: Path, sql: str) -> list[Any]:
 
 def _connect_writer(path: Path, schema: str = "") -> sqlite3.Connection:
     touch_file(path)  # SQLite gives its write-ahead log and shared memory the file's mode
-    writer = _connect(path, _WRITER_CACHE_KIB)
+    writer = _connect(path, _BUILDING_CACHE_KIB)
     try:
         writer.execute("PRAGMA journal_mode = WAL")
         writer.execute("PRAGMA wal_autocheckpoint = 16000")

@@ -78,6 +78,7 @@ class Indexer:
         clock_s: Callable[[], float] = time.monotonic,
         is_busy: Callable[[], bool] = lambda: False,
         inline: Bounds = INLINE,
+        on_compared: Callable[[], object] = lambda: None,
     ) -> None:
         """See `Vault`.
 
@@ -102,6 +103,7 @@ class Indexer:
         self._clock_s = clock_s
         self._is_busy = is_busy
         self._inline = inline
+        self._on_compared = on_compared
         self._reader = ContentCache(root, bytes_max=0, threads=1)
         self._reconciling = threading.Lock()
         self._writing = threading.Lock()
@@ -309,12 +311,19 @@ class Indexer:
                 self._levels.volunteered.searched(begun_s, lambda notes: self._index.entries(list(notes)))
                 self._policy.counted(self._found, begun_s)
                 self.text_ready.set()
+                self._rest()
                 return
             except IndexLost:
                 with self._writing:
                     self._lose()
                 if attempt == _ATTEMPTS or self._stop.is_set():
                     raise
+
+    def _rest(self) -> None:
+        with self._writing:
+            self._index.file.rest()
+            self._requested.file.rest()
+        self._on_compared()
 
     def _lose(self) -> None:
         for state in (self.usable, self.ready, self.text_ready):
@@ -338,6 +347,8 @@ class Indexer:
         self._touched.clear()
         self._touched_images.clear()
         age_former(self._index.file)
+        self._index.file.expect_writes()
+        self._requested.file.expect_writes()
         self._found = 0
         self._policy.refresh()
 

@@ -25,6 +25,7 @@ from workspaced_events.replay.replay import replay
 
 from ...client.sync_client import SyncClient, connect
 from ...demo.morning import INSTALLED, QUESTION, leave_log
+from ...discovery.bytecode import keep_bytecode
 from ...errors import NoDaemon
 from ..shared.options import json_option
 from ..shared.output import print_json
@@ -46,6 +47,7 @@ class Story:
         """Starts the daemon and connects."""
         command = [sys.executable, "-m", "workspaced", "serve", "--vault", str(self.vault)]
         command += ["--data-dir", str(self.data), "--socket", str(self.socket)]
+        keep_bytecode()  # in the user's cache, not in that of the demo's HOME
         # A HOME of its own hides the demo's daemon from clients that look for running daemons.
         home = {**os.environ, "HOME": str(self.data.parent)}
         self._process = subprocess.Popen(command, stderr=subprocess.PIPE, env=home)  # noqa: S603

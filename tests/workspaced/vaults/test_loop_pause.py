@@ -1,0 +1,113 @@
+"""The pause after a stall: short at first, longer while stalls recur, never longer than its bound."""
+
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from msgspec.structs import replace
+from support.profiles import examples
+
+from workspaced.calls.calls import Calls
+from workspaced.limits import NONBLOCKING_CALL_S, NONBLOCKING_PAUSE_S
+from workspaced.vaults.loop_pause import FACTOR, LoopPause
+from workspaced_events.ids import VaultId
+from workspaced_events.projections.workspace_state import EMPTY
+from workspaced_tools.tools.registry import TOOLS
+from workspaced_tools.vault.nonblocking import WouldBlock
+
+MS = 1_000_000
+S = 1_000 * MS
+VAULT = VaultId("vault")
+
+
+def pauses_ms(*answers: tuple[int, int]) -> list[int]:
+    """How long the pause after each answer lasts; an answer starts so many ms after the last pause, and takes so
+    many."""
+    pause, now, found = LoopPause(), 10 * S, []
+    for after_ms, takes_ms in answers:
+        started = now + after_ms * MS
+        now = started + takes_ms * MS
+        pause.answered(started, now)
+        found.append(length_ms(pause, now))
+        now += found[-1] * MS
+    return found
+
+
+def length_ms(pause: LoopPause, now: int) -> int:
+    low, high = 0, 2 * int(NONBLOCKING_PAUSE_S) * 1_000
+    while low < high:
+        middle = (low + high) // 2
+        low, high = (middle + 1, high) if pause.lasts(now + middle * MS) else (low, middle)
+    return low
+
+
+def test_a_quick_answer_begins_no_pause() -> None:
+    assert pauses_ms((0, 1), (0, int(NONBLOCKING_CALL_S * 1_000))) == [0, 0]
+
+
+def test_a_single_stall_costs_less_than_a_second() -> None:
+    assert pauses_ms((0, 80)) == [640]
+
+
+def test_a_stall_that_recurs_makes_the_pause_longer_up_to_its_bound() -> None:
+    assert pauses_ms(*5 * [(0, 51)]) == [408, 3_264, 26_112, 60_000, 60_000]
+
+
+def test_a_folder_that_hangs_for_long_is_left_alone_for_long() -> None:
+    assert pauses_ms((0, 5_000), (0, 9_000)) == [40_000, 60_000]
+
+
+def test_stalls_far_apart_are_each_the_first() -> None:
+    assert pauses_ms((0, 51), (3_300, 51), (3_300, 51)) == [408, 408, 408]
+
+
+def test_quick_answers_between_two_stalls_do_not_make_them_single() -> None:
+    assert pauses_ms((0, 51), (0, 1), (0, 51)) == [408, 0, 3_264]
+
+
+@settings(max_examples=examples(500))
+@given(st.lists(st.tuples(st.integers(0, 90_000), st.integers(51, 5_000)), min_size=1, max_size=40))
+def test_stalls_take_a_bounded_share_of_the_time(answers: list[tuple[int, int]]) -> None:
+    for (_, takes_ms), length in zip(answers, pauses_ms(*answers), strict=True):
+        assert FACTOR * takes_ms <= length <= NONBLOCKING_PAUSE_S * 1_000
+
+
+class _Pause:
+    """A pause that lasts or not, and the answers that it was told of."""
+
+    def __init__(self) -> None:
+        self.is_on = False
+        self.told: list[int] = []
+
+    def lasts(self, _now: int) -> bool:
+        return self.is_on
+
+    def answered(self, started: int, ended: int) -> None:
+        self.told.append(ended - started)
+
+
+@pytest.mark.parametrize("blocks", [False, True])
+def test_calls_tell_the_pause_of_each_attempt_and_make_none_while_it_lasts(blocks: bool) -> None:
+    def answer(*_: Any, nonblocking: bool) -> Any:
+        if blocks:
+            raise WouldBlock
+        return SimpleNamespace()
+
+    pause = _Pause()
+    tail: Any = SimpleNamespace(state=replace(EMPTY, current=VAULT), seq=0)
+    served: Any = {VAULT: SimpleNamespace(loop_pause=pause)}
+    nothing = cast(Any, SimpleNamespace(record=lambda _call: None))
+    calls = Calls(tail, served, cast(Any, SimpleNamespace(answer=answer)), *4 * (nothing,), nothing)
+    tool = TOOLS["get_workspace_context"]
+    if blocks:
+        with pytest.raises(WouldBlock):
+            calls.try_call(tool, {}, "agent")
+    else:
+        calls.try_call(tool, {}, "agent")
+    assert len(pause.told) == 1 and pause.told[0] > 0
+    pause.is_on = True
+    with pytest.raises(WouldBlock):
+        calls.try_call(tool, {}, "agent")
+    assert len(pause.told) == 1
