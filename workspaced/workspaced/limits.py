@@ -175,6 +175,10 @@ HTTP_DRAIN_S: Final = 2
 
 # The inspector.
 INSPECTOR_BODY_BYTES_MAX: Final = REQUEST_BYTES_MAX
+INSPECTOR_SEARCH_S: Final = 600.0
+"""How long one search for a predicate may take."""
+INSPECTOR_SHRINK_EVENTS_MAX: Final = 200_000
+"""They are all in memory while they are shrunk."""
 
 # The proxy.
 PROXY_PORT: Final = 7410

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from .. import replay
+from .searching.search import Searches
 
 
 class Subject(NamedTuple):
@@ -31,5 +32,7 @@ class Inspected(NamedTuple):
 
     subject: Subject
     log: replay.Log
+    searches: Searches
+    """They read the log by a source of their own."""
     may_change: bool = False
     """Whether the page may change the workspace."""

@@ -12,6 +12,7 @@ from workspaced_events.errors import LogUnreadable, WorkspacedError
 
 from .. import replay
 from .inspected import Inspected, Subject
+from .searching.search import Searches
 
 T = TypeVar("T")
 
@@ -27,11 +28,13 @@ class OpenLog:
         self._tried = anyio.Event()
         self._lock = threading.Lock()
         self._closing = ExitStack()
+        self._searches = Searches(subject.path)
 
     def __enter__(self) -> "OpenLog":
         return self
 
     def __exit__(self, *_error: object) -> None:
+        self._searches.close()
         self._closing.close()
 
     async def open(self) -> None:
@@ -58,7 +61,7 @@ class OpenLog:
 
     def _open(self) -> Inspected:
         log = self._closing.enter_context(replay.open(self.subject.path))
-        return Inspected(self.subject, log, self._may_change)
+        return Inspected(self.subject, log, self._searches, self._may_change)
 
     def _locked(self, view: Callable[[Inspected], T], inspected: Inspected) -> T:
         with self._lock:

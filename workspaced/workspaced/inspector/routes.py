@@ -7,7 +7,27 @@ import msgspec
 
 from .inspected import Download, Inspected
 from .views.about import About, AboutParameters, about
+from .views.call import AskedParameters, Call, CallParameters, Exchanged, answer, call, exchanged
+from .views.call_differences import Badge, Pair, PairParameters, badge, pair
+from .views.calls import Calls, CallsParameters, calls
 from .views.moment import Moment, MomentParameters, moment
+from .views.search import (
+    ExpressionParameters,
+    FileParameters,
+    NoParameters,
+    SearchShown,
+    StartParameters,
+    Tried,
+    Vocabulary,
+    VocabularyParameters,
+    bundle,
+    pytest_file,
+    search,
+    start,
+    stop,
+    tried,
+    words,
+)
 from .views.timeline import Timeline, TimelineParameters, timeline
 
 
@@ -28,4 +48,17 @@ ROUTES: Final = (
     Route("/api/about", about, AboutParameters, About),
     Route("/api/state", moment, MomentParameters, Moment),
     Route("/api/timeline", timeline, TimelineParameters, Timeline),
+    Route("/api/calls", calls, CallsParameters, Calls),
+    Route("/api/calls/{seq}", call, CallParameters, Call),
+    Route("/api/calls/{seq}/answer", answer, CallParameters, None),
+    Route("/api/calls/{seq}/badge", badge, CallParameters, Badge),
+    Route("/api/calls/{seq}/asked/{index}", exchanged, AskedParameters, Exchanged),
+    Route("/api/calls/{seq}/with/{other}", pair, PairParameters, Pair),
+    Route("/api/search", search, NoParameters, SearchShown),
+    Route("/api/search", start, StartParameters, SearchShown, "POST"),
+    Route("/api/search/stop", stop, NoParameters, SearchShown, "POST"),
+    Route("/api/search/words", words, VocabularyParameters, Vocabulary),
+    Route("/api/search/tried", tried, ExpressionParameters, Tried),
+    Route("/api/search/bundle", bundle, FileParameters, None),
+    Route("/api/search/test", pytest_file, FileParameters, None),
 )

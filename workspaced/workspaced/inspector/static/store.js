@@ -13,5 +13,8 @@ export const at = signal("");
 /** The path of what is inspected, as a command line names it. */
 export const logArgument = computed(() => (about.value ? quoted(about.value.name) : ""));
 
-/** @param {string} text */
-const quoted = (text) => (/^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`);
+/**
+ * A text as a shell takes it for one word.
+ * @param {string} text
+ */
+export const quoted = (text) => (/^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`);

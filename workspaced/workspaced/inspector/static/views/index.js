@@ -1,5 +1,7 @@
 /** The views, in the order of their tabs. */
 
+import { Calls } from "./calls.js";
+import { Find } from "./find.js";
 import { Moment } from "./moment.js";
 
 /**
@@ -11,4 +13,8 @@ import { Moment } from "./moment.js";
  */
 
 /** @type {View[]} */
-export const VIEWS = [{ name: "at", title: "Moment", key: "m", component: Moment }];
+export const VIEWS = [
+  { name: "at", title: "Moment", key: "m", component: Moment },
+  { name: "call", title: "Calls", key: "c", component: Calls },
+  { name: "find", title: "Find and shrink", key: "f", component: Find },
+];

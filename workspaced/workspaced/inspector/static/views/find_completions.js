@@ -1,0 +1,58 @@
+/** What an expression can go on with at the cursor: fields, the values of a field, functions. Pure. */
+
+/** @typedef {import("../types").Word} Word */
+
+/**
+ * @typedef {object} Completion
+ * @property {string} text
+ * @property {string} about
+ * @property {number} start where the text begins that it replaces, up to the cursor
+ */
+
+const OFFERED_MAX = 12;
+const NAME = /[A-Za-z_][\w.[\]]*$/;
+const VALUE_OF = /([A-Za-z_][\w.[\]*]*)\s*(?:==|!=|<=|>=|<|>|,)\s*(['`][^'`]*)?$/;
+
+/**
+ * @param {string} text
+ * @param {number} cursor
+ * @param {Word[]} words
+ * @returns {Completion[]} the likeliest first
+ */
+export function completions(text, cursor, words) {
+  const before = text.slice(0, cursor);
+  const compared = VALUE_OF.exec(before);
+  if (compared !== null) {
+    const [, field = "", begun = ""] = compared;
+    return valuesOf(field, words)
+      .filter((value) => holds(value, begun.slice(1)))
+      .map((value) => ({ text: value, about: `a value of ${field}`, start: cursor - begun.length }))
+      .slice(0, OFFERED_MAX);
+  }
+  if ((before.match(/'/g) ?? []).length % 2 === 1) return [];
+  const begun = NAME.exec(before)?.[0] ?? "";
+  const fitting = words.filter((word) => holds(word.text, begun) && word.text !== begun);
+  const score = (/** @type {Word} */ word) => (lower(word.text).startsWith(lower(begun)) ? 0 : 1);
+  return fitting
+    .sort((one, other) => score(one) - score(other))
+    .map((word) => ({ text: word.text, about: word.about, start: cursor - begun.length }))
+    .slice(0, OFFERED_MAX);
+}
+
+/**
+ * The values of a field; inside a filter such as `pinnedNotes[?id == ` its name is the end of a path.
+ * @param {string} field
+ * @param {Word[]} words
+ */
+function valuesOf(field, words) {
+  const plain = field.replaceAll("[*]", "[]");
+  const exact = words.filter((word) => word.text === plain);
+  const fitting = exact.length ? exact : words.filter((word) => word.text.endsWith(`.${plain}`));
+  return [...new Set(fitting.flatMap((word) => word.values))];
+}
+
+/** @param {string} text @param {string} part */
+const holds = (text, part) => lower(text).includes(lower(part));
+
+/** @param {string} text */
+const lower = (text) => text.toLowerCase();
