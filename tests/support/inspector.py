@@ -1,0 +1,103 @@
+"""`workspaced inspect` in a process of its own, and a client of its API."""
+
+import json
+import subprocess
+import threading
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+from urllib.parse import urlsplit
+
+import httpx2
+
+from support import process
+from support.daemon import ANSWER_S, STOP_S
+
+Json = dict[str, Any]
+
+
+class Inspector:
+    """`with` it runs, on a port of its own, and has printed its address."""
+
+    def __init__(self, *arguments: str | Path, env: Mapping[str, str] | None = None) -> None:
+        """`arguments`: of `workspaced inspect`: the log, options."""
+        command = ["inspect", *map(str, arguments), "--json", "--no-browser"]
+        streams: Any = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+        self.process = process.spawn(*command, env=env, **streams)
+        self.stderr: list[str] = []
+        self._reader = threading.Thread(target=self._read_stderr)
+        self._reader.start()
+        assert self.process.stdout is not None
+        line = self.process.stdout.readline()
+        assert line, self._why_it_ended()
+        self.started: Json = json.loads(line)
+        self.url: str = self.started["url"]
+        address = urlsplit(self.url)
+        self.port = address.port or 0
+        self.token = address.fragment.removeprefix("token=").partition("&")[0]
+        self._client = httpx2.Client(base_url=f"http://127.0.0.1:{self.port}", timeout=ANSWER_S, trust_env=False)
+
+    def _why_it_ended(self) -> list[str]:
+        self.wait()
+        return self.stderr
+
+    def _read_stderr(self) -> None:
+        assert self.process.stderr is not None
+        with self.process.stderr:
+            self.stderr.extend(line.decode(errors="replace").rstrip("\n") for line in self.process.stderr)
+
+    def request(
+        self, method: str, path: str, *, headers: Mapping[str, str] | None = None, **options: Any
+    ) -> httpx2.Response:
+        """An answer, whatever its status; with the token unless `headers` has another `Authorization`."""
+        own = {"Authorization": f"Bearer {self.token}", **(headers or {})}
+        return self._client.request(method, path, headers={k: v for k, v in own.items() if v}, **options)
+
+    def get(self, path: str, **parameters: Any) -> Json:
+        """The values of a view, which must answer."""
+        answer = self.request("GET", path, params=parameters)
+        assert answer.status_code == 200, answer.text
+        found: Json = answer.json()
+        return found
+
+    def post(self, path: str, **body: Any) -> Json:
+        """As `get`, with a body of JSON."""
+        answer = self.request("POST", path, json=body)
+        assert answer.status_code == 200, answer.text
+        found: Json = answer.json()
+        return found
+
+    def error(self, path: str, method: str = "GET", **options: Any) -> tuple[int, str]:
+        """The status and the code of a request that must fail; it says what was wrong."""
+        answer = self.request(method, path, **options)
+        error: Json = answer.json()["error"]
+        assert answer.status_code >= 400 and error["message"]
+        return answer.status_code, error["code"]
+
+    def wait(self) -> int:
+        """The exit code, once it has ended."""
+        code = self.process.wait(STOP_S)
+        self._reader.join(STOP_S)
+        if self.process.stdout is not None:
+            self.process.stdout.close()
+        return code
+
+    def __enter__(self) -> "Inspector":
+        return self
+
+    def __exit__(
+        self, _kind: type[BaseException] | None, error: BaseException | None, _trace: TracebackType | None
+    ) -> None:
+        self._client.close()
+        if self.process.poll() is None:
+            self.process.terminate()
+        try:
+            code = self.wait()
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.wait()
+            raise
+        if error is None:
+            assert code in {0, 130}, (code, self.stderr)
+            assert not [line for line in self.stderr if "Traceback" in line], self.stderr
