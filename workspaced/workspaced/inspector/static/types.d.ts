@@ -22,6 +22,55 @@ export interface ActiveNoteJson {
   readonly since: string;
 }
 
+/** One question of a call, without its answer. */
+export interface Asked {
+  readonly index: number;
+  readonly question: string;
+  readonly about: string;
+  readonly bytes: number;
+  readonly failed: boolean;
+}
+
+/** Whether this program gives the same answer to what the call read then. */
+export interface Badge {
+  readonly outcome: Outcome;
+  readonly why: string;
+  readonly differs: string | null;
+  readonly difference: readonly string[];
+  readonly tookUs: number;
+}
+
+/** A recorded call. */
+export interface Call {
+  readonly seq: number;
+  readonly time: string;
+  readonly tool: string;
+  readonly caller: string;
+  readonly ok: boolean;
+  readonly code: string | null;
+  readonly durationUs: number;
+  readonly bytes: number;
+  readonly tokens: number;
+  readonly asOfSeq: number;
+  readonly tailSeq: number;
+  readonly arguments: Readonly<Record<string, unknown>> | null;
+  readonly answer: string | null;
+  readonly answerChars: number;
+  readonly told: Told | null;
+  readonly level: "all" | "names" | "none" | null;
+  readonly withheld: number;
+  readonly refused: string | null;
+  readonly asked: readonly Asked[] | null;
+  readonly why: string;
+  readonly keepLonger: string;
+}
+
+/** Some calls, and where the next ones begin. */
+export interface Calls {
+  readonly calls: readonly Listed[];
+  readonly before: number | null;
+}
+
 /** One difference of the second state. Applied in this order, the changes lead from the first state to the second: remove each `removed`, bring the rest into the new `order`, set each `changed`, insert each `added` at its place, first places first. */
 export interface Change {
   readonly field: string;
@@ -32,10 +81,46 @@ export interface Change {
   readonly after?: unknown;
 }
 
+/** One question of a call with its answer. */
+export interface Exchanged {
+  readonly question: string;
+  readonly asked: unknown;
+  readonly answer: unknown;
+  readonly raised: Raised | null;
+  readonly notes: readonly NoteRead[];
+}
+
+/** The first event after which the predicate is true. */
+export interface FoundEvent {
+  readonly seq: number;
+  readonly time: string;
+  readonly type: string;
+  readonly source: string;
+  readonly words: string;
+  readonly changes: readonly string[];
+}
+
 /** One lane's events. */
 export interface LaneCounts {
   readonly lane: "calls" | "files" | "log" | "navigation" | "prompts" | "sharing" | "volunteered";
   readonly counts: readonly number[];
+}
+
+/** One call of a list. */
+export interface Listed {
+  readonly seq: number;
+  readonly time: string;
+  readonly caller: string;
+  readonly tool: string;
+  readonly arguments: Readonly<Record<string, unknown>>;
+  readonly argumentsSha256: string | null;
+  readonly asOfSeq: number;
+  readonly ok: boolean;
+  readonly code: string | null;
+  readonly bytes: number;
+  readonly tokens: number;
+  readonly durationUs: number;
+  readonly kept: boolean;
 }
 
 /** The workspace after an event. */
@@ -45,6 +130,27 @@ export interface Moment {
   readonly event: unknown;
   readonly state: StateJson;
   readonly changes: readonly Change[];
+}
+
+/** A note as it was read. */
+export interface NoteRead {
+  readonly id: string;
+  readonly text: string | null;
+  readonly bytes: number;
+  readonly why: string;
+}
+
+/** The result of verifying a call or a prompt. */
+export type Outcome = "damaged" | "different" | "notRecorded" | "otherVersion" | "same";
+
+/** How the second call differs from the first, as lines for people. An empty list: not at all. */
+export interface Pair {
+  readonly same: boolean;
+  readonly call: readonly string[];
+  readonly state: readonly string[];
+  readonly inputs: readonly string[];
+  readonly answer: readonly string[];
+  readonly linesLeftOut: number;
 }
 
 /** While it lasts, nothing of what the user does is recorded, and agents are answered nothing. */
@@ -58,9 +164,36 @@ export interface PinJson {
   readonly pinnedAt: string;
 }
 
+/** The error that the View raised instead of an answer. `type` is the name of the error's class; for an error that is not a `WorkspacedError` it is `Exception`. */
+export interface Raised {
+  readonly type: string;
+  readonly message: string;
+  /** (default "") */
+  readonly hint?: string;
+  readonly details?: Readonly<Record<string, unknown>>;
+}
+
 export interface RecentJson {
   readonly id: string;
   readonly at: string;
+}
+
+/** The inspector's search, as far as it is. */
+export interface SearchShown {
+  readonly phase: "done" | "failed" | "finding" | "none" | "shrinking" | "stopped";
+  readonly expression: string;
+  readonly vault: string | null;
+  readonly eventsRead: number;
+  readonly events: number;
+  readonly found: FoundEvent | null;
+  readonly given: number;
+  readonly left: number;
+  readonly asked: number;
+  readonly story: readonly Step[];
+  readonly showsRedacted: boolean;
+  readonly code: string;
+  readonly message: string;
+  readonly hint: string;
 }
 
 export interface Selection {
@@ -91,6 +224,17 @@ export interface StateJson {
   readonly alsoAt?: readonly number[];
 }
 
+/** One event of a story. */
+export interface Step {
+  readonly seq: number;
+  readonly origin: number | null;
+  readonly time: string;
+  readonly type: string;
+  readonly source: string;
+  readonly words: string;
+  readonly changes: readonly string[];
+}
+
 export interface TabJson {
   readonly id: string;
   readonly noteId: string;
@@ -106,8 +250,40 @@ export interface Timeline {
   readonly lanes: readonly LaneCounts[];
 }
 
+/** What an agent was told without asking. */
+export interface Told {
+  readonly text: string | null;
+  readonly session: string;
+  readonly moment: string;
+  readonly since: number | null;
+}
+
+/** What an expression gives at a moment. */
+export interface Tried {
+  readonly seq: number;
+  readonly isTrue: boolean;
+  readonly value: unknown;
+  readonly trouble: string;
+  readonly hint: string;
+  readonly position: number | null;
+}
+
 export interface VaultJson {
   readonly id: string;
   readonly name: string;
   readonly path: string;
+}
+
+/** What an expression may be made of. */
+export interface Vocabulary {
+  readonly seq: number;
+  readonly words: readonly Word[];
+}
+
+/** Something that can be put into an expression. */
+export interface Word {
+  readonly text: string;
+  readonly kind: "field" | "function";
+  readonly about: string;
+  readonly values: readonly string[];
 }

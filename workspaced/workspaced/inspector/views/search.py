@@ -125,7 +125,7 @@ def tried(inspected: Inspected, parameters: ExpressionParameters) -> Tried:
         expression = Expression(parameters.expression, VaultId(parameters.vault) if parameters.vault else None)
         is_true = expression(here.state)
     except InvalidArgument as error:
-        message = error.message.split("\n", 1)[0]
+        message = error.message.split(":\n", 1)[0]
         return Tried(here.seq, False, None, message, error.hint, error.details.get("position"))
     if expression.trouble is not None:
         hint = "A state of which it cannot be evaluated counts as one where it is not true."

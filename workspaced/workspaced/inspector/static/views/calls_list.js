@@ -81,17 +81,17 @@ function Table({ page, filters }) {
             <th scope="col"><span class="hidden-label">Mark to compare</span></th>
             <th scope="col" class="number">Event</th>
             <th scope="col" class="wide">Time</th>
-            <th scope="col">Client</th>
+            <th scope="col" class="wide">Client</th>
             <th scope="col">Tool</th>
             <th scope="col" class="wide">Arguments</th>
             <th scope="col" class="number wide">Took</th>
-            <th scope="col" class="number">Size</th>
+            <th scope="col" class="number wide">Size</th>
             <th scope="col" class="number wide">~Tokens</th>
             <th scope="col">Outcome</th>
           </tr>
         </thead>
         <tbody>
-          ${page.calls.map((row) => html`<${Row} key=${row.seq} row=${row} isMarked=${marked.includes(row.seq)} onMark=${mark} />`)}
+          ${page.calls.map((row, at) => html`<${Row} key=${row.seq} row=${row} newDay=${newDay(row, page.calls[at - 1])} isMarked=${marked.includes(row.seq)} onMark=${mark} />`)}
         </tbody>
       </table>
     </div>
@@ -99,19 +99,29 @@ function Table({ page, filters }) {
   `;
 }
 
-/** @param {{ row: Listed, isMarked: boolean, onMark: (seq: number) => void }} props */
-function Row({ row, isMarked, onMark }) {
+/**
+ * The day of a row, if the row before is of another one.
+ * @param {Listed} row
+ * @param {Listed | undefined} former
+ */
+const newDay = (row, former) => (former && day(former.time) === day(row.time) ? "" : day(row.time));
+
+/** @param {{ row: Listed, newDay: string, isMarked: boolean, onMark: (seq: number) => void }} props */
+function Row({ row, newDay, isMarked, onMark }) {
   return html`<tr class=${isMarked ? "marked" : ""}>
     <td>
       <input type="checkbox" checked=${isMarked} aria-label="Mark call ${row.seq} to compare" onChange=${() => onMark(row.seq)} />
     </td>
     <td class="number"><a class="call-link" href=${link("call", row.seq)}>${row.seq}</a></td>
-    <td class="wide"><time datetime=${row.time} title="${day(row.time)} ${row.time}">${clock(row.time)}</time></td>
-    <td><a href=${link("call", "by", row.caller)}>${row.caller}</a></td>
-    <td><a href=${link("call", "of", row.tool)}>${row.tool}</a></td>
+    <td class="wide"><time datetime=${row.time} title=${row.time}>${newDay} ${clock(row.time)}</time></td>
+    <td class="wide"><a href=${link("call", "by", row.caller)}>${row.caller}</a></td>
+    <td>
+      <a href=${link("call", "of", row.tool)}>${row.tool}</a>
+      <span class="narrow quiet"> by ${row.caller}, ${clock(row.time)}, ${bytes(row.bytes)}</span>
+    </td>
     <td class="wide mono arguments">${argumentsOf(row)}</td>
     <td class="number wide">${duration(row.durationUs)}</td>
-    <td class="number">${bytes(row.bytes)}</td>
+    <td class="number wide">${bytes(row.bytes)}</td>
     <td class="number wide">${row.tokens.toLocaleString("en")}</td>
     <td><${Outcome} ok=${row.ok} code=${row.code} />${row.kept ? null : html` <span class="badge">not kept</span>`}</td>
   </tr>`;

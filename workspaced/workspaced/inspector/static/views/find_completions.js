@@ -11,6 +11,7 @@
 
 const OFFERED_MAX = 12;
 const NAME = /[A-Za-z_][\w.[\]]*$/;
+const LIST_OF_FILTER = /([A-Za-z_]\w*)\[\?[^\]]*$/;
 const VALUE_OF = /([A-Za-z_][\w.[\]*]*)\s*(?:==|!=|<=|>=|<|>|,)\s*(['`][^'`]*)?$/;
 
 /**
@@ -21,17 +22,19 @@ const VALUE_OF = /([A-Za-z_][\w.[\]*]*)\s*(?:==|!=|<=|>=|<|>|,)\s*(['`][^'`]*)?$
  */
 export function completions(text, cursor, words) {
   const before = text.slice(0, cursor);
+  const list = LIST_OF_FILTER.exec(before)?.[1];
+  const known = list === undefined ? words : inEntriesOf(list, words);
   const compared = VALUE_OF.exec(before);
   if (compared !== null) {
     const [, field = "", begun = ""] = compared;
-    return valuesOf(field, words)
+    return valuesOf(field, known)
       .filter((value) => holds(value, begun.slice(1)))
       .map((value) => ({ text: value, about: `a value of ${field}`, start: cursor - begun.length }))
       .slice(0, OFFERED_MAX);
   }
   if ((before.match(/'/g) ?? []).length % 2 === 1) return [];
   const begun = NAME.exec(before)?.[0] ?? "";
-  const fitting = words.filter((word) => holds(word.text, begun) && word.text !== begun);
+  const fitting = known.filter((word) => holds(word.text, begun) && word.text !== begun);
   const score = (/** @type {Word} */ word) => (lower(word.text).startsWith(lower(begun)) ? 0 : 1);
   return fitting
     .sort((one, other) => score(one) - score(other))
@@ -40,15 +43,26 @@ export function completions(text, cursor, words) {
 }
 
 /**
- * The values of a field; inside a filter such as `pinnedNotes[?id == ` its name is the end of a path.
+ * The words of a filter such as `pinnedNotes[?id == `: the fields of an entry, by their names alone, and functions.
+ * @param {string} list
+ * @param {Word[]} words
+ * @returns {Word[]}
+ */
+function inEntriesOf(list, words) {
+  const entry = `${list}[].`;
+  return words.flatMap((word) => {
+    if (word.kind === "function") return [word];
+    return word.text.startsWith(entry) ? [{ ...word, text: word.text.slice(entry.length) }] : [];
+  });
+}
+
+/**
  * @param {string} field
  * @param {Word[]} words
  */
 function valuesOf(field, words) {
   const plain = field.replaceAll("[*]", "[]");
-  const exact = words.filter((word) => word.text === plain);
-  const fitting = exact.length ? exact : words.filter((word) => word.text.endsWith(`.${plain}`));
-  return [...new Set(fitting.flatMap((word) => word.values))];
+  return words.find((word) => word.text === plain)?.values ?? [];
 }
 
 /** @param {string} text @param {string} part */

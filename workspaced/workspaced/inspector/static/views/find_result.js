@@ -29,8 +29,7 @@ function Story({ search }) {
   const isSmallest = search.phase === "done";
   return html`<h3>What leads there</h3>
     <p>
-      ${count(search.story.length, "event")} of ${count(search.given, "event")}
-      ${isSmallest ? "; none of them can be left out. Details that make no difference are simplified." : "."}
+      ${search.story.length.toLocaleString("en")} of ${count(search.given, "event")}${isSmallest ? "; none of them can be left out. Details that make no difference are simplified." : "."}
     </p>
     <ol class="story">
       ${search.story.map((step) => html`<${OneStep} key=${step.seq} step=${step} />`)}
