@@ -29,7 +29,7 @@ from pathlib import Path
 import pytest
 
 import workspaced.replay
-from workspaced.errors import NeverTrue
+from workspaced_events.errors import NeverTrue
 
 BUNDLE = Path(__file__).with_name({bundle!r})
 PREDICATE = {predicate!r}

@@ -12,6 +12,8 @@ import { html, useEffect, useState } from "../vendor/index.js";
 /** @typedef {import("../types").Listed} Listed */
 
 const PAGE = 100;
+/** What agents were told without asking is the answer of this tool. */
+const VOLUNTEERED = "volunteer_context";
 const ARGUMENTS_CHARS = 80;
 
 /** @param {{ filters: Filters }} props */
@@ -117,7 +119,8 @@ function Row({ row, newDay, isMarked, onMark }) {
     <td class="wide"><a href=${link("call", "by", row.caller)}>${row.caller}</a></td>
     <td>
       <a href=${link("call", "of", row.tool)}>${row.tool}</a>
-      <span class="narrow quiet"> by ${row.caller}, ${clock(row.time)}, ${bytes(row.bytes)}</span>
+      ${row.tool === VOLUNTEERED && html` <span class="badge" title="without asking">told</span>`}
+      <span class="narrow quiet">by ${row.caller}<br />${clock(row.time)}, ${bytes(row.bytes)}</span>
     </td>
     <td class="wide mono arguments">${argumentsOf(row)}</td>
     <td class="number wide">${duration(row.durationUs)}</td>
@@ -135,6 +138,7 @@ export const Outcome = ({ ok, code }) =>
 function argumentsOf(row) {
   if (row.argumentsSha256 !== null) return "(long)";
   const text = Object.entries(row.arguments)
+    .filter(([name]) => row.tool !== VOLUNTEERED || name !== "told")
     .map(([name, value]) => `${name}=${JSON.stringify(value)}`)
     .join(", ");
   return text.length > ARGUMENTS_CHARS ? `${text.slice(0, ARGUMENTS_CHARS - 1)}…` : text;

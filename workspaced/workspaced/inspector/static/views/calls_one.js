@@ -48,7 +48,7 @@ function Shown({ call }) {
     <h3>Arguments</h3>
     ${call.arguments === null
       ? html`<p>They were long, and are not kept.</p>`
-      : html`<${Json} value=${call.arguments} label="arguments" open />`}
+      : html`<${Json} value=${call.arguments} label="arguments" open=${call.told === null} />`}
     <${Answer} call=${call} />
     <${Reads} call=${call} />
     <h3>Compare</h3>
