@@ -56,7 +56,7 @@ def test_calls_are_for_everybody(
     is_dark: bool,
 ) -> None:
     opened = shown(open_page, inspect(MORNING), link, size=size, is_dark=is_dark)
-    opened.page.get_by_role("heading", name=heading).wait_for()
+    opened.page.get_by_role("heading", name=heading, exact=True).wait_for()
     settled(opened)
     opened.picture(name)
     assert opened.accessibility_violations() == []
