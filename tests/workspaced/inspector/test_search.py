@@ -13,11 +13,10 @@ from support.daemon import ANSWER_S
 from support.inspector import Inspector
 
 from workspaced import replay
-from workspaced.inspector.searching import story
 from workspaced_events.ids import NoteId, VaultId
 from workspaced_events.replay.json_lines import export_lines
 from workspaced_events.schema import catalogue as c
-from workspaced_events.schema.catalogue import CATALOGUE, Event
+from workspaced_events.schema.catalogue import Event
 
 V, A, B, C = VaultId("v"), NoteId("a.md"), NoteId("b.md"), NoteId("c.md")
 EVENTS = logs.recorded(
@@ -230,10 +229,3 @@ class TestAnExpression:
         for word in inspector.get("/api/search/words")["words"]:
             for expression in [word["text"], *word["values"]] if word["kind"] == "field" else []:
                 assert inspector.get("/api/search/tried", expression=expression)["trouble"] == ""
-
-
-def test_every_event_that_can_be_in_a_story_has_words() -> None:
-    of_workspace = {entry.name for entry in CATALOGUE.values() if entry.changes_state}
-    conversations = {name for name in of_workspace if name not in story._WORDS}
-    assert not conversations & {"note_pinned", "view_opened"}
-    assert set(story._WORDS) <= of_workspace

@@ -10,6 +10,7 @@ from .views.about import About, AboutParameters, about
 from .views.call import AskedParameters, Call, CallParameters, Exchanged, answer, call, exchanged
 from .views.call_differences import Badge, Pair, PairParameters, badge, pair
 from .views.calls import Calls, CallsParameters, calls
+from .views.events import Events, EventsParameters, events
 from .views.moment import Moment, MomentParameters, moment
 from .views.search import (
     ExpressionParameters,
@@ -46,6 +47,7 @@ class Route(NamedTuple):
 
 ROUTES: Final = (
     Route("/api/about", about, AboutParameters, About),
+    Route("/api/events", events, EventsParameters, Events),
     Route("/api/state", moment, MomentParameters, Moment),
     Route("/api/timeline", timeline, TimelineParameters, Timeline),
     Route("/api/calls", calls, CallsParameters, Calls),

@@ -81,6 +81,28 @@ export interface Change {
   readonly after?: unknown;
 }
 
+/** One event in few words. */
+export interface EventRow {
+  readonly seq: number;
+  readonly time: string;
+  readonly timeUs: number;
+  readonly type: string;
+  readonly lane: "calls" | "files" | "log" | "navigation" | "prompts" | "sharing" | "volunteered";
+  readonly source: string;
+  readonly who: string;
+  readonly sentence: string;
+  readonly notes: readonly string[];
+  readonly isFailed: boolean;
+}
+
+/** Events in their order. */
+export interface Events {
+  readonly events: readonly EventRow[];
+  readonly next: number | null;
+  readonly previous: number | null;
+  readonly scanned: number;
+}
+
 /** One question of a call with its answer. */
 export interface Exchanged {
   readonly question: string;
@@ -104,6 +126,7 @@ export interface FoundEvent {
 export interface LaneCounts {
   readonly lane: "calls" | "files" | "log" | "navigation" | "prompts" | "sharing" | "volunteered";
   readonly counts: readonly number[];
+  readonly failed: readonly number[];
 }
 
 /** One call of a list. */
@@ -128,8 +151,11 @@ export interface Moment {
   readonly seq: number;
   readonly time: string;
   readonly event: unknown;
+  readonly told: EventRow | null;
   readonly state: StateJson;
+  readonly publishers: readonly ViewPublisher[];
   readonly changes: readonly Change[];
+  readonly lines: readonly string[];
 }
 
 /** A note as it was read. */
@@ -243,10 +269,12 @@ export interface TabJson {
   readonly lastAccessed: string;
 }
 
-/** Counts of events in bins of equal length. */
+/** Counts of events in bins of equal length. An event counts at the time that it has, also where the clock was set back. */
 export interface Timeline {
   readonly beginUs: number;
   readonly endUs: number;
+  readonly firstUs: number;
+  readonly lastUs: number;
   readonly lanes: readonly LaneCounts[];
 }
 
@@ -272,6 +300,13 @@ export interface VaultJson {
   readonly id: string;
   readonly name: string;
   readonly path: string;
+}
+
+/** An editor or another source that shows its view of the current vault. */
+export interface ViewPublisher {
+  readonly source: string;
+  readonly confidence: "inferred" | null;
+  readonly isActive: boolean;
 }
 
 /** What an expression may be made of. */

@@ -5,7 +5,7 @@ from typing import Any, Final
 import msgspec
 
 from workspaced_events.errors import InvalidArgument, LogDamaged
-from workspaced_events.schema.catalogue import ContextVolunteered, Event, Sharing, ToolCalled
+from workspaced_events.schema.catalogue import ContextVolunteered, Sharing, ToolCalled
 from workspaced_events.schema.decoding import decoded
 from workspaced_tools.errors import NotRecorded
 from workspaced_tools.ports.questions import Read, VersionOf
@@ -212,14 +212,7 @@ def call_at(log: replay.Log, seq: int) -> RecordedCall:
     Raises:
         InvalidArgument: there is no event with that sequence, or it is no call.
     """
-    return recorded_call(checked_call(event_at(log, seq), seq), log.blob)
-
-
-def event_at(log: replay.Log, seq: int) -> Event | None:
-    """The event with a sequence; sequences have no gaps."""
-    events = log.events()
-    at = seq - events[0].seq if events else -1
-    return events[at] if 0 <= at < len(events) else None
+    return recorded_call(checked_call(log.event(seq), seq), log.blob)
 
 
 def _told(called: ToolCalled, result: bytes | None) -> Told | None:

@@ -65,7 +65,7 @@ def badge(inspected: Inspected, parameters: CallParameters) -> Badge:
     """
     call_at(inspected.log, parameters.seq)
     begun = time.perf_counter_ns()
-    made = next(each for each in inspected.log.calls() if each.seq == parameters.seq).verify()
+    made = inspected.log.call(parameters.seq).verify()
     took_us = (time.perf_counter_ns() - begun) // 1_000
     difference: list[str] = []
     if made.served is not None and made.answered is not None and made.served != made.answered:

@@ -1,6 +1,5 @@
 """Who asked what, when, how long it took, and how much was answered: the latest calls first."""
 
-from bisect import bisect_left
 from collections.abc import Iterator
 from typing import Final
 
@@ -8,7 +7,7 @@ import msgspec
 from msgspec.structs import replace
 
 from workspaced_events.errors import InvalidArgument
-from workspaced_events.schema.catalogue import ContextVolunteered, Event, ToolCalled
+from workspaced_events.schema.catalogue import ContextVolunteered, Event
 from workspaced_tools.prompts.model.token_estimate import estimate_tokens
 from workspaced_tools.recording.recorded_calls import Listed, Wanted, listed, result_of
 
@@ -19,6 +18,7 @@ from .told import told_in
 CALLS_MAX: Final = 200
 _LOOKED_AT_MAX: Final = 2_000
 """Calls that one request looks at; a filter may take few of them."""
+_READ_AT_ONCE: Final = 100
 
 
 class CallsParameters(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
@@ -64,9 +64,10 @@ def calls(inspected: Inspected, parameters: CallsParameters) -> Calls:
 
 def _backwards(log: replay.Log, before: int | None) -> Iterator[Event]:
     """The calls before an event, the latest first."""
-    events = log.events()
-    end = len(events) if before is None else bisect_left(events, before, key=lambda event: event.seq)
-    return (events[at] for at in range(end - 1, -1, -1) if isinstance(events[at].data, ToolCalled))
+    before = log.events()[-1].seq + 1 if before is None and log.events() else before
+    while found := log.events_of(replay.CALL_TYPES, before=before, limit=_READ_AT_ONCE):
+        yield from reversed(found)
+        before = found[0].seq
 
 
 def _row(event: Event, log: replay.Log) -> Listed:

@@ -1,14 +1,20 @@
-"""The workspace at one moment, what differed from the moment before, and who caused it."""
+"""The workspace after one event, what the event changed, and who caused it."""
 
-from typing import Any
+from itertools import takewhile
 
 import msgspec
 
-from workspaced_events.projections.state_diff import Change, changes
-from workspaced_events.projections.workspace_state import StateJson, to_json
+from workspaced_events.errors import InvalidArgument
+from workspaced_events.projections.state_diff import Change, changes, lines
+from workspaced_events.projections.workspace_fold import fold_all
+from workspaced_events.projections.workspace_state import StateJson, WorkspaceState, to_json
+from workspaced_events.replay.position import parse_position
+from workspaced_events.schema.catalogue import Confidence, Event, ToolCalled
 from workspaced_events.schema.codec import encode_event
 
+from ... import replay
 from ..inspected import Inspected
+from .events import EventRow, row_of
 
 
 class MomentParameters(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
@@ -18,6 +24,16 @@ class MomentParameters(msgspec.Struct, rename="camel", forbid_unknown_fields=Tru
     """A sequence or an ISO 8601 time; empty: the end."""
 
 
+class ViewPublisher(msgspec.Struct, rename="camel"):
+    """An editor or another source that shows its view of the current vault."""
+
+    source: str
+    confidence: Confidence | None
+    """`inferred`: it guesses what the user looks at; null: it knows."""
+    is_active: bool
+    """It showed the active note."""
+
+
 class Moment(msgspec.Struct, rename="camel"):
     """The workspace after an event."""
 
@@ -25,24 +41,78 @@ class Moment(msgspec.Struct, rename="camel"):
     time: str
     event: msgspec.Raw | None
     """The event that led here; null before the first one."""
+    told: EventRow | None
+    """The event in few words."""
     state: StateJson
+    publishers: list[ViewPublisher]
     changes: list[Change]
     """How `state` differs from the state before the event."""
+    lines: list[str]
+    """`changes` for people, as `workspaced replay --watch` prints them."""
 
 
 def moment(inspected: Inspected, parameters: MomentParameters) -> Moment:
-    """The moment after an event.
+    """The moment after an event, or at a time: after the last event up to it.
 
     Raises:
         InvalidArgument: the log does not hold that moment.
     """
     log = inspected.log
-    at: Any = int(parameters.at) if parameters.at.isdecimal() else parameters.at
-    here = log.at(at) if parameters.at else log.end
+    event, seq, time = _place(log, parameters.at)
+    if event is None:
+        here = log.at(seq).state
+        return Moment(seq, time, None, None, to_json(here), _publishers(here), [], [])
+    before = _state_before(log, event)
+    after = fold_all([event], before)
+    differences = changes(to_json(before), to_json(after))
+    return Moment(
+        seq,
+        time,
+        msgspec.Raw(encode_event(event)),
+        row_of(event),
+        to_json(after),
+        _publishers(after),
+        differences,
+        lines(differences),
+    )
+
+
+def _place(log: replay.Log, at: str) -> tuple[Event | None, int, str]:
+    """The event, its sequence and time; no event before the first one.
+
+    Raises:
+        InvalidArgument: the log does not hold that moment.
+    """
     events = log.events()
-    index = here.seq - events[0].seq if events else -1
-    event = events[index] if 0 <= index < len(events) else None
-    state = to_json(here.state)
-    before = to_json(log.at(here.seq - 1).state) if event is not None else state
-    encoded = msgspec.Raw(encode_event(event)) if event is not None else None
-    return Moment(here.seq, here.time, encoded, state, changes(before, state))
+    place = parse_position(at) if at else log.end.seq
+    if isinstance(place, str):
+        place = log.at(place).seq
+    if events and events[0].seq <= place <= events[-1].seq:
+        event = events[place - events[0].seq]
+        return event, place, event.time
+    if not events and place != log.end.seq:
+        raise InvalidArgument("The log holds no events yet.", hint="Open it again when the workspace was used.")
+    here = log.at(place)
+    return None, here.seq, here.time
+
+
+def _state_before(log: replay.Log, event: Event) -> WorkspaceState:
+    """The state before an event. `Log.at` answers for a recorded call with the moment of the call, which may be
+    earlier; calls change no state, so the state before some calls is that after the event in front of them."""
+    events = log.events()
+    at = event.seq - events[0].seq
+    calls = sum(
+        1 for _ in takewhile(lambda before: isinstance(events[before].data, ToolCalled), range(at - 1, -1, -1))
+    )
+    return log.at(event.seq - 1 - calls).state
+
+
+def _publishers(state: WorkspaceState) -> list[ViewPublisher]:
+    if state.current is None:
+        return []
+    active = state.of(state.current).active
+    shown_by = active.publisher if active is not None else None
+    return [
+        ViewPublisher(source, confidence, source == shown_by)
+        for source, confidence in state.views.get(state.current, {}).items()
+    ]

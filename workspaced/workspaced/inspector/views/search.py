@@ -10,12 +10,13 @@ from workspaced_events.errors import InvalidArgument
 from workspaced_events.ids import VaultId
 from workspaced_events.projections.state_diff import changes, lines
 from workspaced_events.projections.workspace_state import to_json
+from workspaced_events.schema.sentences import sentence
 from workspaced_tools.errors import NotRecorded
 
 from ..inspected import Download, Inspected
 from ..searching.files import Shrunk, bundle_name, bundle_of, pytest_file_name, pytest_file_of
 from ..searching.search import Search
-from ..searching.story import Step, in_words, story
+from ..searching.story import Step, story
 from ..searching.vocabulary import Word, vocabulary
 
 
@@ -227,7 +228,7 @@ def _found(last: Search) -> FoundEvent | None:
         return None
     event, vault = found.event, VaultId(last.vault) if last.vault is not None else None
     changed = lines(changes(to_json(found.before, vault), to_json(found.after, vault)))
-    return FoundEvent(event.seq, event.time, event.type, event.source, in_words(event), changed)
+    return FoundEvent(event.seq, event.time, event.type, event.source, sentence(event), changed)
 
 
 def _place(at: str) -> Any:

@@ -1,0 +1,157 @@
+"""A list of events, page by page in both directions, of chosen lanes, notes and clients."""
+
+from collections.abc import Iterable, Sequence
+from typing import Final, get_args
+
+import msgspec
+
+from workspaced_events.clock import microseconds
+from workspaced_events.errors import InvalidArgument
+from workspaced_events.schema.catalogue import Event, ToolCalled
+from workspaced_events.schema.sentences import notes_named, sentence, who
+
+from ..inspected import Inspected
+from ..lanes import LANE_OF, Lane
+
+ROWS_MAX: Final = 500
+SCANNED_MAX: Final = 10_000
+"""Events that one answer looks at, so that a filter that few events pass costs no more than a page."""
+
+
+class EventsParameters(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
+    """Which events."""
+
+    from_: int | None = msgspec.field(name="from", default=None)
+    """The first sequence looked at; without it and `before`: the log's first."""
+    before: int | None = None
+    """Instead of `from`: the last events before this sequence."""
+    limit: int = 100
+    lanes: str = ""
+    """Names of lanes, with commas between; empty: all."""
+    note: str = ""
+    """A part of the path of a note that the event names, in any case; empty: all."""
+    source: str = ""
+    """A part of the name of the event's source or client, in any case; empty: all."""
+
+
+class EventRow(msgspec.Struct, rename="camel"):
+    """One event in few words."""
+
+    seq: int
+    time: str
+    time_us: int
+    """Microseconds since 1970."""
+    type: str
+    lane: Lane
+    source: str
+    who: str
+    """The client of a call or a write, else the source."""
+    sentence: str
+    """What happened, without who and when."""
+    notes: list[str]
+    """Notes that the event names, as it names them."""
+    is_failed: bool
+    """A call that was answered with an error."""
+
+
+class Events(msgspec.Struct, rename="camel"):
+    """Events in their order."""
+
+    events: list[EventRow]
+    next: int | None
+    """`from` of the following page; null: the log ends here."""
+    previous: int | None
+    """`before` of the page in front; null: the log begins here."""
+    scanned: int
+    """Events looked at, those that passed no filter included."""
+
+
+def events(inspected: Inspected, parameters: EventsParameters) -> Events:
+    """A page of events. It may be empty although `next` or `previous` leads on: see `SCANNED_MAX`.
+
+    Raises:
+        InvalidArgument: the limit or a lane makes no sense, or both `from` and `before` are given.
+    """
+    wanted = _Filter(parameters)
+    everything = inspected.log.events()
+    first = everything[0].seq if everything else 1
+    if parameters.before is None:
+        begin = min(max((parameters.from_ or first) - first, 0), len(everything))
+        passed, scanned = _taken(everything, range(begin, len(everything)), wanted, parameters.limit)
+        end = begin + scanned
+    else:
+        end = min(max(parameters.before - first, 0), len(everything))
+        passed, scanned = _taken(everything, range(end - 1, -1, -1), wanted, parameters.limit)
+        passed.reverse()
+        begin = end - scanned
+    return Events(
+        [row_of(event) for event in passed],
+        next=first + end if end < len(everything) else None,
+        previous=first + begin if begin > 0 else None,
+        scanned=scanned,
+    )
+
+
+def row_of(event: Event) -> EventRow:
+    """An event in few words."""
+    data = event.data
+    return EventRow(
+        event.seq,
+        event.time,
+        microseconds(event.time),
+        event.type,
+        lane_of(event.type),
+        event.source,
+        who(event),
+        sentence(event),
+        notes_named(event),
+        isinstance(data, ToolCalled) and not data.ok,
+    )
+
+
+def lane_of(name: str) -> Lane:
+    """The lane of a type of event; types that only a newer version knows belong to the log's own lane."""
+    return LANE_OF.get(name, "log")
+
+
+class _Filter:
+    """Whether an event passes."""
+
+    def __init__(self, parameters: EventsParameters) -> None:
+        """
+        Raises:
+            InvalidArgument: the parameters make no sense.
+        """
+        if not 1 <= parameters.limit <= ROWS_MAX:
+            raise InvalidArgument(f"Expected a limit from 1 to {ROWS_MAX}, got {parameters.limit}.")
+        if parameters.from_ is not None and parameters.before is not None:
+            raise InvalidArgument("Expected `from` or `before`, got both.")
+        self._lanes = set(filter(None, parameters.lanes.split(",")))
+        if unknown := self._lanes.difference(get_args(Lane)):
+            raise InvalidArgument(
+                f"There is no lane {min(unknown)[:100]!r}.", hint=f"Lanes: {', '.join(get_args(Lane))}."
+            )
+        self._note = parameters.note.casefold()
+        self._source = parameters.source.casefold()
+
+    def passes(self, event: Event) -> bool:
+        if self._lanes and lane_of(event.type) not in self._lanes:
+            return False
+        if self._source and not _holds((event.source, who(event)), self._source):
+            return False
+        return not self._note or _holds(notes_named(event), self._note)
+
+
+def _holds(names: Iterable[str], part: str) -> bool:
+    return any(part in name.casefold() for name in names)
+
+
+def _taken(everything: Sequence[Event], places: range, wanted: _Filter, limit: int) -> tuple[list[Event], int]:
+    """The first events at these places that pass, and how many places were looked at."""
+    passed: list[Event] = []
+    for scanned, at in enumerate(places[:SCANNED_MAX], start=1):
+        if wanted.passes(event := everything[at]):
+            passed.append(event)
+            if len(passed) == limit:
+                return passed, scanned
+    return passed, min(len(places), SCANNED_MAX)
