@@ -48,9 +48,9 @@ export interface Call {
   readonly caller: string;
   readonly ok: boolean;
   readonly code: string | null;
-  readonly durationUs: number;
-  readonly bytes: number;
-  readonly tokens: number;
+  readonly durationUs: number | null;
+  readonly bytes: number | null;
+  readonly tokens: number | null;
   readonly asOfSeq: number;
   readonly tailSeq: number;
   readonly arguments: Readonly<Record<string, unknown>> | null;
@@ -62,12 +62,29 @@ export interface Call {
   readonly refused: string | null;
   readonly asked: readonly Asked[] | null;
   readonly why: string;
+  readonly masked: string;
   readonly keepLonger: string;
+}
+
+/** One call of the list. */
+export interface CallRow {
+  readonly seq: number;
+  readonly time: string;
+  readonly caller: string;
+  readonly tool: string;
+  readonly arguments: Readonly<Record<string, unknown>> | null;
+  readonly ok: boolean;
+  readonly code: string | null;
+  readonly bytes: number | null;
+  readonly tokens: number | null;
+  readonly durationUs: number | null;
+  readonly kept: boolean;
+  readonly masked: string;
 }
 
 /** Some calls, and where the next ones begin. */
 export interface Calls {
-  readonly calls: readonly Listed[];
+  readonly calls: readonly CallRow[];
   readonly before: number | null;
 }
 
@@ -127,23 +144,6 @@ export interface LaneCounts {
   readonly lane: "calls" | "files" | "log" | "navigation" | "prompts" | "sharing" | "volunteered";
   readonly counts: readonly number[];
   readonly failed: readonly number[];
-}
-
-/** One call of a list. */
-export interface Listed {
-  readonly seq: number;
-  readonly time: string;
-  readonly caller: string;
-  readonly tool: string;
-  readonly arguments: Readonly<Record<string, unknown>>;
-  readonly argumentsSha256: string | null;
-  readonly asOfSeq: number;
-  readonly ok: boolean;
-  readonly code: string | null;
-  readonly bytes: number;
-  readonly tokens: number;
-  readonly durationUs: number;
-  readonly kept: boolean;
 }
 
 /** The workspace after an event. */

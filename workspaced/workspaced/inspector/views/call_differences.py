@@ -15,7 +15,7 @@ from workspaced_tools.replay.verify import Outcome
 
 from ... import replay
 from ..inspected import Inspected
-from .call import CallParameters, call_at
+from .call import CallParameters, call_at, shown_call, why_masked
 
 DIFF_LINES_MAX: Final = 4_000
 _COMPARED_BYTES_MAX: Final = 2_000_000
@@ -31,7 +31,7 @@ class Badge(msgspec.Struct, rename="camel"):
     differs: str | None
     """`answer`, or `ok` or `caller` of the event."""
     difference: list[str]
-    """A unified diff from the recorded answer to the replay's; at most 4,000 lines."""
+    """A unified diff from the recorded answer to the replay's, at most 4,000 lines; empty if not to be shown."""
     took_us: int
     """The replay, with finding its moment."""
 
@@ -63,12 +63,13 @@ def badge(inspected: Inspected, parameters: CallParameters) -> Badge:
     Raises:
         InvalidArgument: there is no such call.
     """
-    call_at(inspected.log, parameters.seq)
+    recorded = call_at(inspected, parameters.seq)
     begun = time.perf_counter_ns()
     made = inspected.log.call(parameters.seq).verify()
     took_us = (time.perf_counter_ns() - begun) // 1_000
     difference: list[str] = []
-    if made.served is not None and made.answered is not None and made.served != made.answered:
+    is_masked = why_masked(inspected.mask, recorded.event) != ""
+    if not is_masked and made.served is not None and made.answered is not None and made.served != made.answered:
         difference = _diff(made.served, made.answered)[:DIFF_LINES_MAX]
     return Badge(made.outcome, made.why, made.differs, difference, took_us)
 
@@ -85,9 +86,10 @@ def pair(inspected: Inspected, parameters: PairParameters) -> Pair:
 
     Raises:
         InvalidArgument: there is no such call, or the answers are too long to compare.
+        NotAllowed: one of them shows a note that is withheld from agents.
         NotRecorded: the answers differ, and one of them is not kept.
     """
-    first, second = (call_at(inspected.log, seq) for seq in (parameters.seq, parameters.other))
+    first, second = (shown_call(inspected, seq) for seq in (parameters.seq, parameters.other))
     size = sum(len(each.result or b"") for each in (first, second))
     if first.result != second.result and size > _COMPARED_BYTES_MAX:
         raise InvalidArgument(

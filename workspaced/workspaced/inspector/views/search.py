@@ -6,7 +6,7 @@ import jmespath
 import msgspec
 
 from workspaced_events.debugging.predicate import Expression
-from workspaced_events.errors import InvalidArgument
+from workspaced_events.errors import InvalidArgument, NotAllowed
 from workspaced_events.ids import VaultId
 from workspaced_events.projections.state_diff import changes, lines
 from workspaced_events.projections.workspace_state import to_json
@@ -119,8 +119,10 @@ def tried(inspected: Inspected, parameters: ExpressionParameters) -> Tried:
     """Evaluates an expression at a moment; what is wrong with it is part of the answer.
 
     Raises:
+        NotAllowed: the page hides notes that are withheld from agents.
         InvalidArgument: the log does not hold the moment.
     """
+    _check_revealed(inspected)
     here = inspected.log.at(_place(parameters.at)) if parameters.at else inspected.log.end
     try:
         expression = Expression(parameters.expression, VaultId(parameters.vault) if parameters.vault else None)
@@ -139,8 +141,10 @@ def words(inspected: Inspected, parameters: VocabularyParameters) -> Vocabulary:
     """What can be completed in an expression.
 
     Raises:
+        NotAllowed: the page hides notes that are withheld from agents.
         InvalidArgument: the log does not hold the moment.
     """
+    _check_revealed(inspected)
     here = inspected.log.at(_place(parameters.at)) if parameters.at else inspected.log.end
     return Vocabulary(here.seq, vocabulary(here.state_json()))
 
@@ -149,9 +153,11 @@ def start(inspected: Inspected, parameters: StartParameters) -> SearchShown:
     """Begins a search.
 
     Raises:
+        NotAllowed: the page hides notes that are withheld from agents.
         Busy: another one runs.
         InvalidArgument: the expression is none.
     """
+    _check_revealed(inspected)
     inspected.searches.start(parameters.expression, parameters.vault)
     return search(inspected, NoParameters())
 
@@ -213,6 +219,15 @@ def pytest_file(inspected: Inspected, parameters: FileParameters) -> Download:
         )
     content = pytest_file_of(shrunk, redacted=parameters.redacted).encode()
     return Download(content, "text/x-python", pytest_file_name(redacted=parameters.redacted))
+
+
+def _check_revealed(inspected: Inspected) -> None:
+    """Whether a predicate is true tells of every note, and a story names them: there is no masked search."""
+    if not inspected.mask.reveals:
+        raise NotAllowed(
+            "A search reads the whole log, with the notes that are withheld from agents.",
+            hint="`workspaced inspect --reveal` shows them; a log or bundle shows all that it holds.",
+        )
 
 
 def _shrunk(inspected: Inspected) -> Shrunk:

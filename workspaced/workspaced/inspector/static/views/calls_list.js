@@ -9,7 +9,7 @@ import { html, useEffect, useState } from "../vendor/index.js";
 
 /** @typedef {import("./calls.js").Filters} Filters */
 /** @typedef {import("../types").Calls} Page */
-/** @typedef {import("../types").Listed} Listed */
+/** @typedef {import("../types").CallRow} CallRow */
 
 const PAGE = 100;
 /** What agents were told without asking is the answer of this tool. */
@@ -46,7 +46,7 @@ function parts({ caller, tool, failed, before }) {
   ];
 }
 
-/** @param {{ filters: Filters, rows: Listed[] }} props */
+/** @param {{ filters: Filters, rows: CallRow[] }} props */
 function FilterBar({ filters, rows }) {
   const [tool, setTool] = useState(filters.tool ?? "");
   const [caller, setCaller] = useState(filters.caller ?? "");
@@ -103,12 +103,12 @@ function Table({ page, filters }) {
 
 /**
  * The day of a row, if the row before is of another one.
- * @param {Listed} row
- * @param {Listed | undefined} former
+ * @param {CallRow} row
+ * @param {CallRow | undefined} former
  */
 const newDay = (row, former) => (former && day(former.time) === day(row.time) ? "" : day(row.time));
 
-/** @param {{ row: Listed, newDay: string, isMarked: boolean, onMark: (seq: number) => void }} props */
+/** @param {{ row: CallRow, newDay: string, isMarked: boolean, onMark: (seq: number) => void }} props */
 function Row({ row, newDay, isMarked, onMark }) {
   return html`<tr class=${isMarked ? "marked" : ""}>
     <td>
@@ -120,13 +120,13 @@ function Row({ row, newDay, isMarked, onMark }) {
     <td>
       <a href=${link("call", "of", row.tool)}>${row.tool}</a>
       ${row.tool === VOLUNTEERED && html` <span class="badge" title="without asking">told</span>`}
-      <span class="narrow quiet">by ${row.caller}<br />${clock(row.time)}, ${bytes(row.bytes)}</span>
+      <span class="narrow quiet">by ${row.caller}<br />${clock(row.time)}${row.bytes !== null && `, ${bytes(row.bytes)}`}</span>
     </td>
     <td class="wide mono arguments">${argumentsOf(row)}</td>
-    <td class="number wide">${duration(row.durationUs)}</td>
-    <td class="number wide">${bytes(row.bytes)}</td>
-    <td class="number wide">${row.tokens.toLocaleString("en")}</td>
-    <td><${Outcome} ok=${row.ok} code=${row.code} />${row.kept ? null : html` <span class="badge">not kept</span>`}</td>
+    <td class="number wide">${row.durationUs !== null && duration(row.durationUs)}</td>
+    <td class="number wide">${row.bytes !== null && bytes(row.bytes)}</td>
+    <td class="number wide">${row.tokens !== null && row.tokens.toLocaleString("en")}</td>
+    <td><${Outcome} ok=${row.ok} code=${row.code} />${row.kept ? null : html` <span class="badge">not kept</span>`}${row.masked && html` <span class="badge warn" title=${row.masked}>withheld</span>`}</td>
   </tr>`;
 }
 
@@ -134,9 +134,9 @@ function Row({ row, newDay, isMarked, onMark }) {
 export const Outcome = ({ ok, code }) =>
   html`<span class="badge ${ok ? "good" : "bad"}">${ok ? "ok" : `failed${code ? ` ${code}` : ""}`}</span>`;
 
-/** @param {Listed} row */
+/** @param {CallRow} row */
 function argumentsOf(row) {
-  if (row.argumentsSha256 !== null) return "(long)";
+  if (row.arguments === null) return row.masked ? "" : "(long)";
   const text = Object.entries(row.arguments)
     .filter(([name]) => row.tool !== VOLUNTEERED || name !== "told")
     .map(([name, value]) => `${name}=${JSON.stringify(value)}`)

@@ -44,6 +44,17 @@ function Shown({ call }) {
     <${Facts} call=${call} />
     ${call.why && html`<p class="warning" role="status">Not all of it is kept. ${call.why} ${call.keepLonger}</p>`}
     <${Difference} badge=${badge.data} />
+    ${call.masked
+      ? html`<p class="warning" role="status">What was asked and answered is not shown. ${call.masked}</p>`
+      : html`<${Texts} call=${call} />`}
+    <${Command} line=${`workspaced calls show ${call.seq} ${logArgument.value}`} />
+    <${Command} line=${`workspaced calls show ${call.seq} ${logArgument.value} --result`} />
+  `;
+}
+
+/** @param {{ call: Call }} props */
+function Texts({ call }) {
+  return html`
     ${call.told ? html`<${ToldText} told=${call.told} />` : null}
     <h3>Arguments</h3>
     ${call.arguments === null
@@ -53,8 +64,6 @@ function Shown({ call }) {
     <${Reads} call=${call} />
     <h3>Compare</h3>
     <${CompareWith} call=${call} />
-    <${Command} line=${`workspaced calls show ${call.seq} ${logArgument.value}`} />
-    <${Command} line=${`workspaced calls show ${call.seq} ${logArgument.value} --result`} />
   `;
 }
 
@@ -98,10 +107,10 @@ function Facts({ call }) {
       the state as of <a href=${link("at", call.asOfSeq)}>event ${call.asOfSeq}</a>, the log up to${" "}
       <a href=${link("at", call.tailSeq)}>event ${call.tailSeq}</a>
     </dd>
-    <dt>Took</dt>
-    <dd>${duration(call.durationUs)}</dd>
-    <dt>${call.told ? "Told" : "Answered"}</dt>
-    <dd>${bytes(call.bytes)}, about ${tokens(call.tokens)}</dd>
+    ${call.durationUs !== null && html`<dt>Took</dt><dd>${duration(call.durationUs)}</dd>`}
+    ${call.bytes !== null &&
+    html`<dt>${call.told ? "Told" : "Answered"}</dt>
+      <dd>${bytes(call.bytes)}, about ${tokens(call.tokens ?? 0)}</dd>`}
   </dl>`;
 }
 
