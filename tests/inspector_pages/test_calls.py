@@ -17,7 +17,7 @@ pytestmark = pytest.mark.thorough
 
 @pytest.fixture
 def inspect(tmp_path: Path) -> Iterator[Callable[[Path], Inspector]]:
-    """Starts inspectors that end with the test."""
+    """Starts inspectors that end with the test. Asked for before `open_page`, they end after their pages."""
     env = {"HOME": str(tmp_path), "PATH": "/usr/bin:/bin", "XDG_RUNTIME_DIR": str(tmp_path)}
     with ExitStack() as ending:
         yield lambda log: ending.enter_context(Inspector(log, env=env))
@@ -47,8 +47,8 @@ def settled(opened: InspectorPage) -> None:
     ],
 )
 def test_calls_are_for_everybody(
-    open_page: OpenPage,
     inspect: Callable[[Path], Inspector],
+    open_page: OpenPage,
     name: str,
     link: str,
     heading: str,
@@ -121,7 +121,7 @@ def test_filters_stand_in_the_link(open_page: OpenPage, recorded: Inspector) -> 
 
 
 def test_an_empty_list_says_why(
-    open_page: OpenPage, inspect: Callable[[Path], Inspector], recorded: Inspector, tmp_path: Path
+    inspect: Callable[[Path], Inspector], open_page: OpenPage, recorded: Inspector, tmp_path: Path
 ) -> None:
     page = shown(open_page, recorded, "#/call/by/nobody-else").page
     page.get_by_text("No call fits").wait_for()

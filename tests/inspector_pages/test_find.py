@@ -18,7 +18,7 @@ pytestmark = pytest.mark.thorough
 
 @pytest.fixture
 def inspect(tmp_path: Path) -> Iterator[Callable[[Path], Inspector]]:
-    """Starts inspectors that end with the test."""
+    """Starts inspectors that end with the test. Asked for before `open_page`, they end after their pages."""
     env = {"HOME": str(tmp_path), "PATH": "/usr/bin:/bin", "XDG_RUNTIME_DIR": str(tmp_path)}
     with ExitStack() as ending:
         yield lambda log: ending.enter_context(Inspector(log, env=env))
@@ -35,7 +35,7 @@ def finding(open_page: OpenPage, inspector: Inspector, **options: object) -> Ins
 @pytest.mark.parametrize("is_dark", [False, True], ids=["light", "dark"])
 @pytest.mark.parametrize("size", [WIDE, NARROW], ids=["wide", "narrow"])
 def test_a_search_is_for_everybody(
-    open_page: OpenPage, inspect: Callable[[Path], Inspector], size: tuple[int, int], is_dark: bool
+    inspect: Callable[[Path], Inspector], open_page: OpenPage, size: tuple[int, int], is_dark: bool
 ) -> None:
     opened = finding(open_page, inspect(MORNING), size=size, is_dark=is_dark)
     page = opened.page
@@ -91,7 +91,7 @@ def test_what_is_never_true_is_said(open_page: OpenPage, recorded: Inspector) ->
 
 
 def test_the_few_events_of_a_search_show_the_same_in_a_second_inspector(
-    open_page: OpenPage, inspect: Callable[[Path], Inspector], tmp_path: Path
+    inspect: Callable[[Path], Inspector], open_page: OpenPage, tmp_path: Path
 ) -> None:
     first = finding(open_page, inspect(MORNING)).page
     first.get_by_role("combobox").fill(THREE_PINS)

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from support import random_log as logs
-from support.daemon import ANSWER_S
+from support.daemon import ANSWER_S, Factory
 from support.inspector import Inspector
 
 from workspaced import replay
@@ -73,6 +73,20 @@ class TestASearch:
         searched(inspector, TWO_PINS)
         assert log.read_bytes() == before
         assert inspector.get("/api/about")["events"] == len(EVENTS)
+
+    def test_of_a_running_daemons_log_leaves_no_event(
+        self, inspect: Callable[..., Inspector], daemon: Factory
+    ) -> None:
+        running = daemon()
+        with running.connect("editor") as client:
+            for note in ("a.md", "b.md", "c.md"):
+                client.publish([{"type": "note_pinned", "data": {"note": note}}])
+            before = client.state()
+            shown = searched(inspect(running.data), "length(pinnedNotes) > `2`")
+            assert [each["words"] for each in shown["story"]][1:] == ["pinned a.md", "pinned b.md", "pinned c.md"]
+            assert client.state() == before
+            client.publish([{"type": "note_unpinned", "data": {"note": "a.md"}}])
+            assert client.state()["seq"] == before["seq"] + 1
 
     def test_says_what_is_never_true_and_what_always_was(self, inspector: Inspector) -> None:
         never = searched(inspector, "length(pinnedNotes) > `9`")

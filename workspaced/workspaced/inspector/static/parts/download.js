@@ -4,6 +4,9 @@ import { file } from "../api.js";
 import { html, useState } from "../vendor/index.js";
 import { Failure } from "./resource.js";
 
+/** A browser may read the content a moment after the click. */
+const KEPT_MS = 10_000;
+
 /**
  * @param {object} props
  * @param {string} props.path
@@ -21,7 +24,7 @@ export function Download({ path, parameters = {}, label, disabled = false }) {
       link.href = URL.createObjectURL(content);
       link.download = name;
       link.click();
-      URL.revokeObjectURL(link.href);
+      setTimeout(() => URL.revokeObjectURL(link.href), KEPT_MS);
     } catch (failure) {
       setError(/** @type {Error} */ (failure));
     }

@@ -136,9 +136,9 @@ export const Outcome = ({ ok, code }) =>
 
 /** @param {CallRow} row */
 function argumentsOf(row) {
+  if (row.tool === VOLUNTEERED) return "(told without asking)";
   if (row.arguments === null) return row.masked ? "" : "(long)";
   const text = Object.entries(row.arguments)
-    .filter(([name]) => row.tool !== VOLUNTEERED || name !== "told")
     .map(([name, value]) => `${name}=${JSON.stringify(value)}`)
     .join(", ");
   return text.length > ARGUMENTS_CHARS ? `${text.slice(0, ARGUMENTS_CHARS - 1)}…` : text;

@@ -26,11 +26,14 @@ export function Find({ parts }) {
     if (parts[0] !== undefined) setText(parts[0]);
   }, [parts[0]]);
 
-  const begin = () => {
-    if (text.trim() === "" || isRunning) return;
+  const begin = (/** @type {any} */ event) => {
+    event.preventDefault();
+    // What stands in the field now: it may be newer than `text`.
+    const expression = event.currentTarget.elements.expression.value;
+    setText(expression);
     setError(null);
-    replace("find", text);
-    post("/api/search", vault ? { expression: text, vault } : { expression: text }).then(setSearch, setError);
+    replace("find", expression);
+    post("/api/search", vault ? { expression, vault } : { expression }).then(setSearch, setError);
   };
   const end = () => post("/api/search/stop", {}).then(setSearch, setError);
 
@@ -40,11 +43,11 @@ export function Find({ parts }) {
       Finds the first event after which an expression over the state is true, then leaves out every event that does not
       matter for it. It works on a copy: the log is not changed.
     </p>
-    <form onSubmit=${(/** @type {Event} */ event) => (event.preventDefault(), begin())}>
+    <form onSubmit=${begin}>
       <${Expression} text=${text} vault=${vault} onText=${setText} />
       <p class="buttons">
         <${VaultChoice} vault=${vault} onVault=${setVault} />
-        <button type="submit" disabled=${isRunning || text.trim() === ""}>Find</button>
+        <button type="submit" disabled=${isRunning}>Find</button>
         ${isRunning && html`<button type="button" onClick=${end}>Stop</button>`}
       </p>
     </form>

@@ -14,13 +14,17 @@ const NAME = /[A-Za-z_][\w.[\]]*$/;
 const LIST_OF_FILTER = /([A-Za-z_]\w*)\[\?[^\]]*$/;
 const VALUE_OF = /([A-Za-z_][\w.[\]*]*)\s*(?:==|!=|<=|>=|<|>|,)\s*(['`][^'`]*)?$/;
 
+/** Where a name or a function has to follow. */
+const OPERAND = /[(!?&|]\s*$/;
+
 /**
  * @param {string} text
  * @param {number} cursor
  * @param {Word[]} words
+ * @param {boolean} isAsked whether somebody asked what can stand here, though nothing is begun
  * @returns {Completion[]} the likeliest first
  */
-export function completions(text, cursor, words) {
+export function completions(text, cursor, words, isAsked) {
   const before = text.slice(0, cursor);
   const list = LIST_OF_FILTER.exec(before)?.[1];
   const known = list === undefined ? words : inEntriesOf(list, words);
@@ -34,6 +38,7 @@ export function completions(text, cursor, words) {
   }
   if ((before.match(/'/g) ?? []).length % 2 === 1) return [];
   const begun = NAME.exec(before)?.[0] ?? "";
+  if (begun === "" && !isAsked && !OPERAND.test(before)) return [];
   const fitting = known.filter((word) => holds(word.text, begun) && word.text !== begun);
   const score = (/** @type {Word} */ word) => (lower(word.text).startsWith(lower(begun)) ? 0 : 1);
   return fitting

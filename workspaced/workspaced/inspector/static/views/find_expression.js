@@ -4,7 +4,7 @@ import { get } from "../api.js";
 import { Failure, useResource } from "../parts/resource.js";
 import { link } from "../router.js";
 import { at } from "../store.js";
-import { html, useEffect, useRef, useState } from "../vendor/index.js";
+import { html, useEffect, useLayoutEffect, useRef, useState } from "../vendor/index.js";
 import { completions } from "./find_completions.js";
 
 /** @typedef {import("../types").Tried} Tried */
@@ -33,35 +33,41 @@ export function Expression({ text, vault, onText }) {
 /** @param {{ text: string, words: Word[], onText: (text: string) => void }} props */
 function Field({ text, words, onText }) {
   const input = useRef(/** @type {HTMLInputElement | null} */ (null));
-  const [offered, setOffered] = useState(/** @type {Completion[]} */ ([]));
+  const putCursor = useRef(/** @type {number | null} */ (null));
+  const [place, setPlace] = useState(/** @type {{ cursor: number, isAsked: boolean } | null} */ (null));
   const [chosen, setChosen] = useState(-1);
-  const close = () => (setOffered([]), setChosen(-1));
-  const offer = (/** @type {string} */ value, /** @type {number} */ cursor) => {
-    setOffered(completions(value, cursor, words));
-    setChosen(-1);
-  };
+  // Computed as it is drawn: the words may come after the first letters.
+  const offered = place === null ? [] : completions(text, place.cursor, words, place.isAsked);
+  const close = () => (setPlace(null), setChosen(-1));
+  const offer = (/** @type {number} */ cursor, isAsked = false) => (setPlace({ cursor, isAsked }), setChosen(-1));
   const take = (/** @type {Completion} */ completion) => {
     const field = /** @type {HTMLInputElement} */ (input.current);
     const end = field.selectionStart ?? text.length;
     const before = text.slice(0, completion.start) + completion.text;
     onText(before + text.slice(end));
     close();
-    // The cursor belongs behind what was put in, once the field has the new text.
-    requestAnimationFrame(() => (field.focus(), field.setSelectionRange(before.length, before.length)));
+    putCursor.current = before.length;
   };
+  // The cursor belongs behind what was put in, as soon as the field has the new text.
+  useLayoutEffect(() => {
+    if (putCursor.current !== null) input.current?.setSelectionRange(putCursor.current, putCursor.current);
+    putCursor.current = null;
+  }, [text]);
   const onKeyDown = (/** @type {KeyboardEvent} */ event) => {
     const field = /** @type {HTMLInputElement} */ (input.current);
-    if (event.key === " " && event.ctrlKey) offer(field.value, field.selectionStart ?? 0);
+    if (event.key === " " && event.ctrlKey) offer(field.selectionStart ?? 0, true);
     else if (event.key === "Escape" && offered.length) close();
     else if (event.key === "ArrowDown" && offered.length) setChosen((chosen + 1) % offered.length);
     else if (event.key === "ArrowUp" && offered.length) setChosen((chosen <= 0 ? offered.length : chosen) - 1);
     else if ((event.key === "Enter" || event.key === "Tab") && offered[chosen]) take(offered[chosen]);
+    else if (event.key === "Enter") return close(); // and the form begins the search
     else return;
     event.preventDefault();
   };
   return html`<div class="expression">
     <input
       id="expression"
+      name="expression"
       ref=${input}
       value=${text}
       spellcheck="false"
@@ -76,7 +82,7 @@ function Field({ text, words, onText }) {
       aria-describedby="trial"
       onInput=${(/** @type {any} */ event) => {
         onText(event.target.value);
-        offer(event.target.value, event.target.selectionStart);
+        offer(event.target.selectionStart);
       }}
       onKeyDown=${onKeyDown}
       onBlur=${close}
