@@ -26,7 +26,7 @@ def inspect(tmp_path: Path) -> Iterator[Callable[[Path], Inspector]]:
 def shown(open_page: OpenPage, inspector: Inspector, link: str, **options: object) -> InspectorPage:
     """The page at a link, once it shows what the link names."""
     opened = open_page(inspector.url, **options)
-    opened.page.get_by_role("heading", name="Moment").wait_for()
+    opened.page.get_by_role("navigation", name="Views").wait_for()
     opened.page.evaluate("link => { location.hash = link; }", link)
     return opened
 

@@ -11,6 +11,7 @@ from .views.call import AskedParameters, Call, CallParameters, Exchanged, answer
 from .views.call_differences import Badge, Pair, PairParameters, badge, pair
 from .views.calls import Calls, CallsParameters, calls
 from .views.events import Events, EventsParameters, events
+from .views.folding import Folding, FoldingParameters, folding
 from .views.moment import Moment, MomentParameters, moment
 from .views.search import (
     ExpressionParameters,
@@ -48,6 +49,7 @@ class Route(NamedTuple):
 ROUTES: Final = (
     Route("/api/about", about, AboutParameters, About),
     Route("/api/events", events, EventsParameters, Events),
+    Route("/api/folding", folding, FoldingParameters, Folding),
     Route("/api/state", moment, MomentParameters, Moment),
     Route("/api/timeline", timeline, TimelineParameters, Timeline),
     Route("/api/calls", calls, CallsParameters, Calls),

@@ -98,6 +98,12 @@ export interface Change {
   readonly after?: unknown;
 }
 
+/** One change for people, as `workspaced replay --watch` prints it. */
+export interface ChangeLine {
+  readonly kind: "added" | "changed" | "order" | "removed";
+  readonly text: string;
+}
+
 /** One event in few words. */
 export interface EventRow {
   readonly seq: number;
@@ -129,6 +135,12 @@ export interface Exchanged {
   readonly notes: readonly NoteRead[];
 }
 
+/** How far the log is folded. Moments among the folded events are answered at once. */
+export interface Folding {
+  readonly folded: number;
+  readonly events: number;
+}
+
 /** The first event after which the predicate is true. */
 export interface FoundEvent {
   readonly seq: number;
@@ -142,6 +154,7 @@ export interface FoundEvent {
 /** One lane's events. */
 export interface LaneCounts {
   readonly lane: "calls" | "files" | "log" | "navigation" | "prompts" | "sharing" | "volunteered";
+  readonly total: number;
   readonly counts: readonly number[];
   readonly failed: readonly number[];
 }
@@ -155,7 +168,7 @@ export interface Moment {
   readonly state: StateJson;
   readonly publishers: readonly ViewPublisher[];
   readonly changes: readonly Change[];
-  readonly lines: readonly string[];
+  readonly lines: readonly ChangeLine[];
 }
 
 /** A note as it was read. */
@@ -276,6 +289,7 @@ export interface Timeline {
   readonly firstUs: number;
   readonly lastUs: number;
   readonly lanes: readonly LaneCounts[];
+  readonly callsUnread: number;
 }
 
 /** What an agent was told without asking. */

@@ -2,8 +2,7 @@
 
 import msgspec
 
-from workspaced_events.schema.catalogue import PromptAssembled, ToolCalled
-
+from ... import replay
 from ...__about__ import __version__
 from ..inspected import Inspected
 
@@ -36,20 +35,29 @@ class About(msgspec.Struct, rename="camel"):
 
 def about(inspected: Inspected, _parameters: AboutParameters) -> About:
     """Says what is inspected."""
-    events = inspected.log.events()
+    events, counts = inspected.log.events(), inspected.log.counts()
     first, last = (events[0], events[-1]) if events else (None, None)
     return About(
         name=inspected.subject.name,
         kind=inspected.subject.kind,
         version=__version__,
         events=len(events),
-        calls=sum(type(event.data) is ToolCalled for event in events),
-        prompts=sum(type(event.data) is PromptAssembled for event in events),
+        calls=counts.get("tool_called", 0),
+        prompts=counts.get("prompt_assembled", 0),
         first=first.seq if first else 0,
         last=last.seq if last else 0,
         first_time=first.time if first else "",
         last_time=last.time if last else "",
-        vaults=list(inspected.log.end.state.vaults),
+        vaults=_vaults(inspected.log),
         warnings=inspected.log.warnings,
         may_change=inspected.may_change,
     )
+
+
+def _vaults(log: replay.Log) -> list[str]:
+    """The vaults ever opened, without a fold of the whole log, for which the page's first paint would wait."""
+    if not log.events():
+        return list(log.end.state.vaults)
+    before = log.at(log.events()[0].seq - 1).state.vaults
+    opened = log.events_of(("vault_opened",), limit=len(log.events()))
+    return list(dict.fromkeys([*before, *(event.data.vault_id for event in opened)]))

@@ -1,6 +1,7 @@
 """A list of events, page by page in both directions, of chosen lanes, notes and clients."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator
+from itertools import islice
 from typing import Final, get_args
 
 import msgspec
@@ -10,12 +11,14 @@ from workspaced_events.errors import InvalidArgument
 from workspaced_events.schema.catalogue import Event, ToolCalled
 from workspaced_events.schema.sentences import notes_named, sentence, who
 
+from ... import replay
 from ..inspected import Inspected
 from ..lanes import LANE_OF, Lane
 
 ROWS_MAX: Final = 500
 SCANNED_MAX: Final = 10_000
 """Events that one answer looks at, so that a filter that few events pass costs no more than a page."""
+_CHUNK_EVENTS: Final = 200
 
 
 class EventsParameters(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
@@ -72,24 +75,38 @@ def events(inspected: Inspected, parameters: EventsParameters) -> Events:
     Raises:
         InvalidArgument: the limit or a lane makes no sense, or both `from` and `before` are given.
     """
-    wanted = _Filter(parameters)
-    everything = inspected.log.events()
-    first = everything[0].seq if everything else 1
-    if parameters.before is None:
-        begin = min(max((parameters.from_ or first) - first, 0), len(everything))
-        passed, scanned = _taken(everything, range(begin, len(everything)), wanted, parameters.limit)
-        end = begin + scanned
-    else:
-        end = min(max(parameters.before - first, 0), len(everything))
-        passed, scanned = _taken(everything, range(end - 1, -1, -1), wanted, parameters.limit)
-        passed.reverse()
-        begin = end - scanned
+    log, wanted = inspected.log, _Filter(parameters)
+    backwards = parameters.before is not None
+    begin = parameters.before if parameters.before is not None else parameters.from_ or 1
+    candidates = _backwards(log, wanted.types, begin) if backwards else _forwards(log, wanted.types, begin)
+    passed: list[Event] = []
+    edge, scanned = begin, 0
+    for event in islice(candidates, SCANNED_MAX):
+        scanned += 1
+        edge = event.seq if backwards else event.seq + 1
+        if wanted.passes(event):
+            passed.append(event)
+            if len(passed) == parameters.limit:
+                break
+    front, back = (edge, begin) if backwards else (begin, edge)
     return Events(
-        [row_of(event) for event in passed],
-        next=first + end if end < len(everything) else None,
-        previous=first + begin if begin > 0 else None,
+        [row_of(event) for event in (reversed(passed) if backwards else passed)],
+        next=back if log.events_of(wanted.types, after=back - 1, limit=1) else None,
+        previous=front if log.events_of(wanted.types, before=front, limit=1) else None,
         scanned=scanned,
     )
+
+
+def _forwards(log: replay.Log, types: Collection[str] | None, begin: int) -> Iterator[Event]:
+    while some := log.events_of(types, after=begin - 1, limit=_CHUNK_EVENTS):
+        yield from some
+        begin = some[-1].seq + 1
+
+
+def _backwards(log: replay.Log, types: Collection[str] | None, end: int) -> Iterator[Event]:
+    while some := log.events_of(types, before=end, limit=_CHUNK_EVENTS):
+        yield from reversed(some)
+        end = some[0].seq
 
 
 def row_of(event: Event) -> EventRow:
@@ -126,17 +143,17 @@ class _Filter:
             raise InvalidArgument(f"Expected a limit from 1 to {ROWS_MAX}, got {parameters.limit}.")
         if parameters.from_ is not None and parameters.before is not None:
             raise InvalidArgument("Expected `from` or `before`, got both.")
-        self._lanes = set(filter(None, parameters.lanes.split(",")))
-        if unknown := self._lanes.difference(get_args(Lane)):
+        lanes = set(filter(None, parameters.lanes.split(",")))
+        if unknown := lanes.difference(get_args(Lane)):
             raise InvalidArgument(
                 f"There is no lane {min(unknown)[:100]!r}.", hint=f"Lanes: {', '.join(get_args(Lane))}."
             )
+        self.types = {name for name, lane in LANE_OF.items() if lane in lanes} if lanes else None
+        """Types of events that can pass; None: all."""
         self._note = parameters.note.casefold()
         self._source = parameters.source.casefold()
 
     def passes(self, event: Event) -> bool:
-        if self._lanes and lane_of(event.type) not in self._lanes:
-            return False
         if self._source and not _holds((event.source, who(event)), self._source):
             return False
         return not self._note or _holds(notes_named(event), self._note)
@@ -144,14 +161,3 @@ class _Filter:
 
 def _holds(names: Iterable[str], part: str) -> bool:
     return any(part in name.casefold() for name in names)
-
-
-def _taken(everything: Sequence[Event], places: range, wanted: _Filter, limit: int) -> tuple[list[Event], int]:
-    """The first events at these places that pass, and how many places were looked at."""
-    passed: list[Event] = []
-    for scanned, at in enumerate(places[:SCANNED_MAX], start=1):
-        if wanted.passes(event := everything[at]):
-            passed.append(event)
-            if len(passed) == limit:
-                return passed, scanned
-    return passed, min(len(places), SCANNED_MAX)

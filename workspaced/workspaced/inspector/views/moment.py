@@ -1,6 +1,7 @@
 """The workspace after one event, what the event changed, and who caused it."""
 
 from itertools import takewhile
+from typing import Literal
 
 import msgspec
 
@@ -34,6 +35,13 @@ class ViewPublisher(msgspec.Struct, rename="camel"):
     """It showed the active note."""
 
 
+class ChangeLine(msgspec.Struct, rename="camel"):
+    """One change for people, as `workspaced replay --watch` prints it."""
+
+    kind: Literal["changed", "added", "removed", "order"]
+    text: str
+
+
 class Moment(msgspec.Struct, rename="camel"):
     """The workspace after an event."""
 
@@ -47,8 +55,8 @@ class Moment(msgspec.Struct, rename="camel"):
     publishers: list[ViewPublisher]
     changes: list[Change]
     """How `state` differs from the state before the event."""
-    lines: list[str]
-    """`changes` for people, as `workspaced replay --watch` prints them."""
+    lines: list[ChangeLine]
+    """`changes` in words; `lastUpdated` only if nothing else changed."""
 
 
 def moment(inspected: Inspected, parameters: MomentParameters) -> Moment:
@@ -73,7 +81,7 @@ def moment(inspected: Inspected, parameters: MomentParameters) -> Moment:
         to_json(after),
         _publishers(after),
         differences,
-        lines(differences),
+        _lines(differences),
     )
 
 
@@ -105,6 +113,11 @@ def _state_before(log: replay.Log, event: Event) -> WorkspaceState:
         1 for _ in takewhile(lambda before: isinstance(events[before].data, ToolCalled), range(at - 1, -1, -1))
     )
     return log.at(event.seq - 1 - calls).state
+
+
+def _lines(differences: list[Change]) -> list[ChangeLine]:
+    shown = [each for each in differences if each.field != "lastUpdated"] or differences
+    return [ChangeLine(each.kind, text) for each, text in zip(shown, lines(shown), strict=True)]
 
 
 def _publishers(state: WorkspaceState) -> list[ViewPublisher]:

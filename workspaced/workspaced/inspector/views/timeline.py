@@ -18,6 +18,9 @@ from ..lanes import LANES, Lane
 from .events import lane_of
 
 BINS_MAX: Final = 2_000
+CALLS_READ_MAX: Final = 5_000
+"""Calls that one answer reads to find those that failed: whether one did stands in the event, not in the index."""
+_CALLS: Final = ("tool_called", "context_volunteered")
 
 
 class TimelineParameters(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
@@ -34,6 +37,8 @@ class LaneCounts(msgspec.Struct, rename="camel"):
     """One lane's events."""
 
     lane: Lane
+    total: int
+    """Events in all bins."""
     counts: list[int]
     """Events in each bin; empty: the log has none in this lane."""
     failed: list[int]
@@ -51,6 +56,8 @@ class Timeline(msgspec.Struct, rename="camel"):
     last_us: int
     """Of its latest."""
     lanes: list[LaneCounts]
+    calls_unread: int
+    """Calls of which it is not known yet whether they failed; ask again."""
 
 
 def timeline(inspected: Inspected, parameters: TimelineParameters) -> Timeline:
@@ -59,65 +66,55 @@ def timeline(inspected: Inspected, parameters: TimelineParameters) -> Timeline:
     Raises:
         InvalidArgument: the bins or the stretch make no sense.
     """
-    count = parameters.bins
+    count, log = parameters.bins, inspected.log
     if not 1 <= count <= BINS_MAX:
         raise InvalidArgument(f"Expected 1 to {BINS_MAX} bins, got {count}.")
-    times = _INDEX.setdefault(inspected.log, _EventTimes())
-    times.read_on(inspected.log)
-    first, last = times.extent()
+    first, last = log.span_us() or (0, 0)
     begin = first if parameters.begin_us is None else parameters.begin_us
     end = last if parameters.end_us is None else parameters.end_us
     if end < begin:
         raise InvalidArgument(f"Expected an end after the beginning {begin}, got {end}.")
-    edges = [begin + (end - begin + 1) * at // count for at in range(count + 1)]
+    failures = _FAILURES.setdefault(log, _FailedCalls())
+    failures.read_on(log)
+    counts = log.bins(begin, end + 1, count, lane_of)
+    # The edges that `bins` counts by: bin `at` begins at the first microsecond that belongs to it.
+    edges = [begin - (-(end + 1 - begin) * at // count) for at in range(count + 1)]
     lanes = [
-        LaneCounts(
-            lane, _binned(times.of[lane], edges), _binned(times.failed[lane], edges) if times.failed[lane] else []
-        )
-        for lane in LANES
+        LaneCounts(lane, sum(found := counts.get(lane, [])), found, failures.binned(lane, edges)) for lane in LANES
     ]
-    return Timeline(begin, end, first, last, lanes)
+    return Timeline(begin, end, first, last, lanes, failures.unread(log))
 
 
-class _EventTimes:
-    """The times of a log's events by lane, in microseconds since 1970, sorted."""
+class _FailedCalls:
+    """The times of a log's failed calls by lane, in microseconds since 1970, sorted. It is read in steps."""
 
     def __init__(self) -> None:
-        self.of: dict[Lane, array[int]] = {lane: array("q") for lane in LANES}
-        self.failed: dict[Lane, array[int]] = {lane: array("q") for lane in LANES}
-        """Those of calls that were answered with an error."""
+        self._times: dict[Lane, array[int]] = {}
+        self._read_until: int | None = None
         self._read = 0
 
     def read_on(self, log: replay.Log) -> None:
-        """Takes the events that are new since the last time."""
-        events = log.events()
-        for at in range(self._read, len(events)):
-            event = events[at]
-            lane, time = lane_of(event.type), microseconds(event.time)
-            _insert(self.of[lane], time)
+        """Reads the next calls, at most `CALLS_READ_MAX`."""
+        if not self.unread(log):
+            return
+        calls = log.events_of(_CALLS, after=self._read_until, limit=CALLS_READ_MAX)
+        for event in calls:
             if isinstance(event.data, ToolCalled) and not event.data.ok:
-                _insert(self.failed[lane], time)
-        self._read = len(events)
+                # Times only go back where the clock was set back.
+                insort(self._times.setdefault(lane_of(event.type), array("q")), microseconds(event.time))
+        self._read += len(calls)
+        self._read_until = calls[-1].seq
 
-    def extent(self) -> tuple[int, int]:
-        """The earliest and the latest time; zeros if there are none."""
-        each = [times for times in self.of.values() if times]
-        return (min(times[0] for times in each), max(times[-1] for times in each)) if each else (0, 0)
+    def unread(self, log: replay.Log) -> int:
+        """The number of calls that are not read yet."""
+        counts = log.counts()
+        return sum(counts.get(name, 0) for name in _CALLS) - self._read
 
-
-_INDEX: Final[WeakKeyDictionary[replay.Log, _EventTimes]] = WeakKeyDictionary()
-
-
-def _insert(times: "array[int]", time: int) -> None:
-    """Times only go back where the clock was set back."""
-    if times and times[-1] > time:
-        insort(times, time)
-    else:
-        times.append(time)
+    def binned(self, lane: Lane, edges: list[int]) -> list[int]:
+        """The number of failed calls between each edge and the next; nothing if the lane has none."""
+        if (times := self._times.get(lane)) is None:
+            return []
+        return [after - before for before, after in pairwise(bisect_left(times, edge) for edge in edges)]
 
 
-def _binned(times: "array[int]", edges: list[int]) -> list[int]:
-    """The number of times between each edge and the next; nothing if there are no times at all."""
-    if not times:
-        return []
-    return [after - before for before, after in pairwise(bisect_left(times, edge) for edge in edges)]
+_FAILURES: Final[WeakKeyDictionary[replay.Log, _FailedCalls]] = WeakKeyDictionary()

@@ -70,7 +70,7 @@ function Field({ text, words, onText }) {
       name="expression"
       ref=${input}
       value=${text}
-      spellcheck="false"
+      spellcheck=${false}
       autocomplete="off"
       autocapitalize="off"
       class="mono"

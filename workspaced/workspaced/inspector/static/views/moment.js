@@ -1,43 +1,194 @@
-/** The workspace at one moment, what differed from the moment before, and who caused it. */
+/** The workspace at one moment, as a person sees it; what its event changed, and who caused it. */
 
+import { folding, moveTo, seqShown, shown } from "../moment_shown.js";
 import { Command } from "../parts/copy.js";
-import { clock, day } from "../parts/format.js";
+import { EventFilters, EventList } from "../parts/event_list.js";
+import { clock, count, day } from "../parts/format.js";
 import { Json } from "../parts/json.js";
-import { Loaded, useResource } from "../parts/resource.js";
+import { Failure } from "../parts/resource.js";
 import { link } from "../router.js";
-import { at, logArgument } from "../store.js";
-import { html, useEffect } from "../vendor/index.js";
+import { about, logArgument } from "../store.js";
+import { html, useSignal } from "../vendor/index.js";
 
 /** @typedef {import("../types").Moment} Shown */
 
-/** @param {{ parts: string[] }} props */
-export function Moment({ parts }) {
-  const [place = ""] = parts;
-  useEffect(() => {
-    at.value = place;
-  }, [place]);
-  const moment = /** @type {import("../parts/resource.js").Resource<Shown>} */ (
-    useResource("/api/state", { at: place || undefined })
-  );
+const RECENT_SHOWN = 10;
+const SIGNS = { added: "+", removed: "−", changed: "~", order: "↕" };
+const SIGN_WORDS = { added: "added", removed: "removed", changed: "changed", order: "another order" };
+
+export function Moment() {
+  const filter = useSignal(/** @type {import("../parts/event_pages.js").EventFilter} */ ({}));
+  const log = about.value;
+  if (log?.events === 0) return html`<${Empty} />`;
+  const { data, error, stale } = shown.value;
+  return html`<div class="moment">
+    <section aria-labelledby="moment-title" aria-busy=${stale}>
+      ${error && html`<${Failure} error=${error} />`}
+      ${data && folding.value && html`<${Waiting} />`}
+      ${data ? html`<${Told} shown=${data} /><${Workspace} shown=${data} />` : html`<h2 id="moment-title">Moment</h2><${Waiting} />`}
+    </section>
+    <section class="moment-events" aria-labelledby="events-title">
+      <h2 id="events-title">Events</h2>
+      <${EventFilters} filter=${filter.value} onChange=${(/** @type {any} */ next) => (filter.value = next)} />
+      <${EventList} filter=${filter.value} present=${seqShown.value} last=${log?.last ?? 0} onPick=${moveTo} />
+    </section>
+  </div>`;
+}
+
+function Waiting() {
+  const { folded, events } = folding.value ?? { folded: 0, events: 0 };
+  if (events === 0) return html`<p class="quiet">Reading the log.</p>`;
+  return html`<p class="quiet" role="status">
+    <progress max=${events} value=${folded} aria-label="Events folded"></progress> folded ${folded.toLocaleString("en")} of
+    ${" "}${count(events, "event")}
+  </p>`;
+}
+
+function Empty() {
+  const log = about.value;
   return html`<section aria-labelledby="moment-title">
-    <h2 id="moment-title">Moment</h2>
-    <${Loaded} of=${moment}>${(/** @type {Shown} */ shown) => html`<${Workspace} shown=${shown} />`}</${Loaded}>
+    <h2 id="moment-title">This log holds no events yet</h2>
+    <p>
+      Events come from an editor that publishes what its user looks at, and from agents that ask. Once there are some,
+      this page shows the workspace after each of them.
+    </p>
+    ${log?.kind !== "daemon" && html`<p>To see a log with a story, try the demo's:</p><${Command} line="workspaced demo" />`}
   </section>`;
 }
 
+// -- the event --
+
 /** @param {{ shown: Shown }} props */
-function Workspace({ shown }) {
-  const { state } = shown;
-  return html`<p>
-      after event <a href=${link("at", shown.seq)}>${shown.seq}</a>, ${day(shown.time)} ${clock(shown.time)}
+function Told({ shown: { seq, time, told, event, lines } }) {
+  if (told === null) {
+    return html`<h2 id="moment-title">Before the first event</h2>
+      <p class="quiet">What the log begins with. <a href=${link("at", seq + 1)}>To event ${seq + 1}</a></p>`;
+  }
+  return html`<div class="told">
+    <h2 id="moment-title">
+      Event ${seq.toLocaleString("en")}${" "}
+      <span class=${`badge lane-${told.lane}`}>${told.lane}</span>
+      ${told.isFailed && html` <span class="badge bad">✕ failed</span>`}
+    </h2>
+    <p class="told-sentence"><strong>${told.who}</strong> ${told.sentence}</p>
+    <p class="quiet">
+      <time datetime=${time}>${day(time)} ${clock(time)}</time> · published by ${told.source}
+      ${linksOf(told).map(([text, address]) => html` · <a key=${address} href=${address}>${text}</a>`)}
     </p>
-    <dl class="facts">
-      <dt>Active note</dt>
-      <dd>${state.activeNote ? state.activeNote.id : "none"}</dd>
-      <dt>Pinned</dt>
-      <dd>${state.pinnedNotes.map((note) => note.id).join(", ") || "none"}</dd>
-    </dl>
-    <${Json} value=${shown.event} label="event" open />
-    <${Json} value=${state} label="state" />
-    <${Command} line=${`workspaced replay ${logArgument.value} --until ${shown.seq}`} />`;
+    <h3>What it changed</h3>
+    ${lines.length
+      ? html`<ul class="changes">
+          ${lines.map(
+            (line, index) => html`<li key=${index} class=${line.kind}>
+              <span class="sign" role="img" aria-label=${SIGN_WORDS[line.kind]}>${SIGNS[line.kind]}</span> ${line.text}
+            </li>`,
+          )}
+        </ul>`
+      : html`<p class="quiet">Nothing in the workspace: ${NO_CHANGE[told.lane] ?? "it only records what happened"}.</p>`}
+    <${Json} value=${event} label="The event as JSON" />
+  </div>`;
+}
+
+/** @type {Record<string, string>} */
+const NO_CHANGE = {
+  calls: "a call only reads",
+  prompts: "conversations stand beside it",
+  volunteered: "the agent was told what it holds",
+};
+
+/** @param {import("../types").EventRow} told @returns {[string, string][]} */
+function linksOf({ type, seq, lane, notes }) {
+  if (lane === "calls" || lane === "volunteered") return [[`call ${seq}`, link("call", seq)]];
+  if (type === "prompt_assembled") return [[`prompt ${seq}`, link("prompt", seq)]];
+  return notes.map((note) => [`why ${note}`, link("note", note)]);
+}
+
+// -- the workspace --
+
+/** @param {{ shown: Shown }} props */
+function Workspace({ shown: { seq, state, publishers, changes } }) {
+  const added = new Set(
+    changes.filter((each) => each.kind === "added" || each.kind === "changed").map((each) => `${each.field} ${each.id ?? ""}`),
+  );
+  const isNew = (/** @type {string} */ field, id = "") => added.has(`${field} ${id}`);
+  const vault = state.vaults.find((each) => each.id === state.currentVaultId);
+  const levels = Object.entries(state.sharing ?? {});
+  const told = Object.entries(state.volunteering ?? {});
+  return html`<div class="workspace">
+    <h2>The workspace after it</h2>
+    ${state.paused && html`<p class="warning"><strong>Paused</strong> since ${clock(state.paused.since)}, until
+      ${state.paused.until ? ` ${clock(state.paused.until)}` : " somebody resumes it"}: nothing is recorded, agents are answered nothing.</p>`}
+    <div class="workspace-parts">
+      <section>
+        <h3>Active note</h3>
+        <p class="active-note">
+          ${state.activeNote ? html`<${Note} id=${state.activeNote.id} isNew=${isNew("activeNote")} />` : html`<span class="quiet">none</span>`}
+        </p>
+        ${state.activeNote && html`<p class="quiet">since ${clock(state.activeNote.since)}${publishers
+          .filter((each) => each.isActive)
+          .map((each) => `, in ${each.source}`)}</p>`}
+        <${Selected} selection=${state.selection} isNew=${isNew("selection")} />
+      </section>
+      <section>
+        <h3>Pinned <${Number_} of=${state.pinnedNotes} /></h3>
+        <${List} of=${state.pinnedNotes} none="no pins">${(/** @type {import("../types").PinJson} */ pin) => html`
+          <${Note} id=${pin.id} isNew=${isNew("pinnedNotes", pin.id)} /> <span class="used">since ${clock(pin.pinnedAt)}</span>`}</${List}>
+      </section>
+      <section>
+        <h3>Tabs <${Number_} of=${state.temporaryTabs} /></h3>
+        <${List} of=${state.temporaryTabs} none="no temporary tabs">${(/** @type {import("../types").TabJson} */ tab) => html`
+          <${Note} id=${tab.noteId} isNew=${isNew("temporaryTabs", tab.id)} />
+          ${tab.id === state.activeTabId && html` <span class="badge">in front</span>`}
+          <span class="used">by ${tab.source}, used ${clock(tab.lastAccessed)}</span>`}</${List}>
+      </section>
+      <section>
+        <h3>Recent <${Number_} of=${state.recentNotes} /></h3>
+        <${List} of=${state.recentNotes.slice(0, RECENT_SHOWN)} none="nothing yet">${(/** @type {import("../types").RecentJson} */ each) => html`
+          <${Note} id=${each.id} isNew=${isNew("recentNotes", each.id)} /> <span class="used">${clock(each.at)}</span>`}</${List}>
+        ${state.recentNotes.length > RECENT_SHOWN && html`<p class="quiet">and ${count(state.recentNotes.length - RECENT_SHOWN, "more note")} in the JSON below</p>`}
+      </section>
+      <section>
+        <h3>Editors that show their view</h3>
+        <${List} of=${publishers} none="none">${(/** @type {import("../types").ViewPublisher} */ each) => html`
+          ${each.source}${each.isActive && html` <span class="badge">shows the active note</span>`}${each.confidence && html` <span class="badge warn">inferred</span>`}`}</${List}>
+      </section>
+      <section>
+        <h3>What agents may see</h3>
+        ${levels.length + told.length === 0 && html`<p class="quiet">every agent: everything; told without asking: yes</p>`}
+        <ul class="plain">
+          ${levels.map(([client, level]) => html`<li key=${client}>
+            ${client === "*" ? "every other agent" : client}: <span class="badge">${level}</span>${isNew("sharing", client) && html` <${New} />`}</li>`)}
+          ${told.map(([client, level]) => html`<li key=${`told ${client}`}>
+            ${client === "*" ? "every other agent" : client}, told without asking: <span class="badge">${level}</span>${isNew("volunteering", client) && html` <${New} />`}</li>`)}
+        </ul>
+      </section>
+    </div>
+    <p class="quiet">Vault ${vault ? vault.name : "none"}${state.archived.length ? ` · ${count(state.archived.length, "archived note")}` : ""}</p>
+    <${Json} value=${state} label="The state as JSON" />
+    <${Command} line=${`workspaced replay ${logArgument.value} --until ${seq}`} />
+  </div>`;
+}
+
+const New = () => html`<span class="badge good">new</span>`;
+
+/** @param {{ id: string, isNew: boolean }} props */
+const Note = ({ id, isNew }) => html`<a class="mono" href=${link("note", id)}>${id}</a>${isNew && html` <${New} />`}`;
+
+/** @param {{ of: readonly unknown[] }} props */
+const Number_ = ({ of }) => of.length > 0 && html`<span class="quiet">${of.length}</span>`;
+
+/** @param {{ of: readonly any[], none: string, children: (each: any) => any }} props */
+const List = ({ of, none, children }) =>
+  of.length === 0 ? html`<p class="quiet">${none}</p>` : html`<ul class="plain">${of.map((each, index) => html`<li key=${index}>${children(each)}</li>`)}</ul>`;
+
+/** @param {{ selection: import("../types").Selection | null, isNew: boolean }} props */
+function Selected({ selection, isNew }) {
+  // An empty text is a cursor: nothing is selected there.
+  if (selection === null || selection.text === "") return null;
+  const { startLine, endLine, text, textSha256 } = selection;
+  return html`<p>
+      selected ${startLine === endLine ? `line ${startLine}` : `lines ${startLine} to ${endLine}`}${isNew && html` <${New} />`}
+    </p>
+    ${text && html`<blockquote>${text}</blockquote>`}
+    ${textSha256 && html`<p class="quiet">its text is kept as the blob <code>${textSha256.slice(0, 12)}</code></p>`}`;
 }

@@ -1,0 +1,243 @@
+"""The timeline and the moment as a person uses them: look, step, jump, drag, zoom, filter, play."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from support import random_log
+from support.inspector import Inspector
+from support.inspector_page import NARROW, WIDE, InspectorPage, OpenPage
+
+from workspaced_events.replay.json_lines import export_lines
+from workspaced_events.schema import catalogue as c
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Locator
+
+pytestmark = pytest.mark.thorough
+
+
+@pytest.fixture(scope="module")
+def long(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Inspector]:
+    """Over 5,000 events, two a second."""
+    home = tmp_path_factory.mktemp("long")
+    looks = [c.ActiveNoteSet(random_log.NOTES[at % 3]) for at in range(4_999)]
+    log = home / "log.jsonl"
+    log.write_bytes(b"".join(export_lines("log", random_log.recorded(*random_log.opened(random_log.V), *looks))))
+    with Inspector(log, env=_environment(home)) as running:
+        yield running
+
+
+def _environment(home: Path) -> dict[str, str]:
+    return {"HOME": str(home), "PATH": "/usr/bin:/bin", "XDG_RUNTIME_DIR": str(home)}
+
+
+def at(opened: InspectorPage, seq: int) -> None:
+    """Waits until the page shows the moment after that event."""
+    opened.page.get_by_role("heading", name=re.compile(rf"^Event {seq:,}\b")).wait_for()
+    opened.page.get_by_role("slider", name="Moment").and_(
+        opened.page.locator(f"[aria-valuenow='{seq}']")
+    ).wait_for()
+
+
+def go(opened: InspectorPage, seq: int) -> None:
+    """Follows a link to a moment."""
+    opened.page.evaluate("place => { location.hash = `#/at/${place}` }", str(seq))
+    at(opened, seq)
+
+
+def rows_of(opened: InspectorPage) -> "Locator":
+    """The events of the list that are in sight, or nearly."""
+    return opened.page.get_by_role("listbox").get_by_role("option")
+
+
+def present(opened: InspectorPage) -> "Locator":
+    """The row of the moment that is looked at."""
+    return opened.page.get_by_role("listbox").get_by_role("option", selected=True)
+
+
+@pytest.mark.parametrize("is_dark", [False, True], ids=["light", "dark"])
+@pytest.mark.parametrize("size", [WIDE, NARROW], ids=["wide", "narrow"])
+def test_a_moment_is_for_everybody_in_any_size_and_colours(
+    open_page: OpenPage, recorded: Inspector, size: tuple[int, int], is_dark: bool
+) -> None:
+    opened = open_page(recorded.url, size, is_dark=is_dark)
+    for seq in (16, 34):
+        go(opened, seq)
+        present(opened).wait_for()
+        opened.picture(f"moment-{seq}")
+        assert opened.accessibility_violations() == []
+        assert opened.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_keys_step_through_events_and_stop_at_the_ends(open_page: OpenPage, recorded: Inspector) -> None:
+    opened = open_page(recorded.url)
+    at(opened, 80)
+    keys = opened.page.keyboard
+    for key, seq in (
+        ("ArrowLeft", 79), ("Shift+ArrowLeft", 69), ("ArrowRight", 70), ("Home", 1), ("ArrowLeft", 1),
+        ("Shift+ArrowRight", 11), ("End", 80), ("ArrowRight", 80),
+    ):  # fmt: skip
+        keys.press(key)
+        at(opened, seq)
+
+
+def test_keys_leave_a_field_alone_in_which_somebody_types(open_page: OpenPage, recorded: Inspector) -> None:
+    opened = open_page(recorded.url)
+    go(opened, 30)
+    opened.page.get_by_label("Go to").fill("12")
+    opened.page.keyboard.press("ArrowLeft")
+    opened.page.keyboard.press("Home")
+    opened.page.keyboard.press("Enter")
+    at(opened, 12)
+
+
+def test_a_recorded_call_is_shown_itself_with_a_link_to_what_it_answered(
+    open_page: OpenPage, recorded: Inspector
+) -> None:
+    opened = open_page(recorded.url)
+    go(opened, 34)
+    told = opened.page.locator(".told")
+    assert "agent called get_note_by_reference(reference=“private”), which failed" in told.inner_text()
+    assert "Nothing in the workspace: a call only reads." in told.inner_text()
+    assert told.get_by_role("link", name="call 34").get_attribute("href") == "#/call/34"
+
+
+def test_a_change_is_said_and_marked_in_the_workspace(open_page: OpenPage, recorded: Inspector) -> None:
+    opened = open_page(recorded.url)
+    go(opened, 15)
+    assert "pinned + a.md at 0" in opened.page.locator(".changes").inner_text()
+    pins = opened.page.locator("section", has=opened.page.get_by_role("heading", name="Pinned")).last
+    assert re.search(r"a\.md\s+new", pins.inner_text())
+
+
+def test_a_jump_takes_a_sequence_or_a_local_time_and_says_what_is_wrong(
+    open_page: OpenPage, long: Inspector
+) -> None:
+    opened = open_page(long.url)
+    at(opened, 5000)
+    field = opened.page.get_by_label("Go to")
+    field.fill("2026-03-01 00:10:00")
+    field.press("Enter")
+    at(opened, 1200)
+    field.fill("00:20:00.5")
+    field.press("Enter")
+    at(opened, 2401)
+    with opened.page.expect_response("**/api/state?at=5001") as refused:
+        field.fill("5001")
+        field.press("Enter")
+    assert refused.value.status == 400
+    opened.page.get_by_role("alert").get_by_text("Expected a sequence from 0 to 5000").wait_for()
+    at(opened, 2401)
+    assert [each for each in opened.problems() if "400" not in each] == []
+
+
+def test_the_scrubber_is_dragged_and_the_link_follows_when_it_rests(open_page: OpenPage, long: Inspector) -> None:
+    opened = open_page(long.url)
+    at(opened, 5000)
+    page = opened.page
+    thumb = page.locator(".scrubber-thumb").bounding_box()
+    bars = page.locator(".lane-bars").bounding_box()
+    assert thumb is not None and bars is not None
+    y = thumb["y"] + thumb["height"] / 2
+    page.mouse.move(thumb["x"] + thumb["width"] / 2, y)
+    page.mouse.down()
+    for part in range(95, 49, -5):
+        page.mouse.move(bars["x"] + bars["width"] * part / 100, y)
+    page.locator(".scrubber-thumb:is([aria-valuenow^='24'], [aria-valuenow^='25'])").wait_for()
+    page.mouse.up()
+    page.wait_for_url(re.compile(r"#/at/2[45]\d\d$"))
+    at(opened, int(page.url.rpartition("/")[2]))
+    present(opened).wait_for()
+
+
+def test_a_click_goes_to_a_moment_and_a_brush_zooms(open_page: OpenPage, long: Inspector) -> None:
+    opened = open_page(long.url)
+    at(opened, 5000)
+    page = opened.page
+    bars = page.locator(".u-over").bounding_box()
+    assert bars is not None
+    middle = bars["y"] + 20
+    with page.expect_response("**/api/timeline?begin*") as zoomed:
+        page.mouse.move(bars["x"] + bars["width"] * 0.2, middle)
+        page.mouse.down()
+        page.mouse.move(bars["x"] + bars["width"] * 0.4, middle, steps=5)
+        page.mouse.up()
+    counts = zoomed.value.json()["lanes"][0]
+    assert counts["lane"] == "navigation" and abs(counts["total"] - 1000) < 30
+    page.mouse.click(bars["x"] + bars["width"] / 2, middle)
+    page.wait_for_url(re.compile(r"#/at/.+"))
+    page.locator(".scrubber-thumb:is([aria-valuenow^='14'], [aria-valuenow^='15'])").wait_for()
+    page.get_by_role("button", name="all", exact=True).click()
+    page.get_by_role("button", name="Zoom out").and_(page.locator(":disabled")).wait_for()
+
+
+def test_the_list_is_filtered_and_follows_the_moment(open_page: OpenPage, recorded: Inspector) -> None:
+    opened = open_page(recorded.url)
+    go(opened, 40)
+    page = opened.page
+    page.get_by_role("button", name="sharing", exact=True).click()
+    page.get_by_text("All 2 that pass.").wait_for()
+    assert rows_of(opened).count() == 2
+    for seq in (20, 19):
+        page.get_by_role("listbox").press("ArrowUp")
+        at(opened, seq)
+    page.get_by_role("button", name="sharing", exact=True).click()
+    page.get_by_label("note").fill("OLD")
+    rows_of(opened).get_by_text("renamed old.md to b.md").click()
+    at(opened, 17)
+    page.get_by_label("by").fill("no such editor")
+    page.get_by_text("No event passes the filter.").wait_for()
+
+
+def test_a_long_list_draws_only_what_is_in_sight_and_loads_as_it_is_scrolled(
+    open_page: OpenPage, long: Inspector
+) -> None:
+    opened = open_page(long.url)
+    go(opened, 2500)
+    page = opened.page
+    rows = rows_of(opened)
+    present(opened).wait_for()
+    assert rows.count() < 60
+    for end in (2700, 2800, 2900):
+        page.locator(".event-rows").evaluate("list => { list.scrollTop = list.scrollHeight }")
+        at_least = "|".join(str(each) for each in range(end, 5000, 100))
+        page.get_by_text(re.compile(f"to ({at_least}); scroll for more")).wait_for()
+    assert rows.count() < 60
+    page.keyboard.press("Home")
+    at(opened, 1)
+    rows.filter(has_text="opened the vault").wait_for()
+
+
+def test_playing_goes_on_as_time_did_and_stops_at_the_end(open_page: OpenPage, recorded: Inspector) -> None:
+    opened = open_page(recorded.url)
+    go(opened, 76)
+    opened.page.get_by_role("button", name="play").click()
+    at(opened, 80)
+    opened.page.get_by_role("button", name="play").wait_for()
+
+
+def test_a_gap_is_skipped_and_said(open_page: OpenPage, tmp_path: Path) -> None:
+    events = random_log.recorded(*random_log.opened(random_log.V), c.ActiveNoteSet(random_log.NOTES[0]))
+    lines = list(export_lines("log", events))
+    lines[2] = lines[2].replace(b"2026-03-01T00:00:01", b"2026-03-01T05:00:01")
+    log = tmp_path / "gap.jsonl"
+    log.write_bytes(b"".join(lines))
+    with Inspector(log, env=_environment(tmp_path)) as running:
+        opened = open_page(running.url)
+        go(opened, 1)
+        opened.page.get_by_role("button", name="play").click()
+        at(opened, 2)
+        opened.page.get_by_role("status").get_by_text("skipped 5.0 h without events").wait_for()
+
+
+def test_an_empty_log_explains_itself(open_page: OpenPage, tmp_path: Path) -> None:
+    log = tmp_path / "empty.jsonl"
+    log.write_bytes(b"".join(export_lines("log", [])))
+    with Inspector(log, env=_environment(tmp_path)) as running:
+        opened = open_page(running.url)
+        opened.page.get_by_role("heading", name="This log holds no events yet").wait_for()
+        opened.picture("moment-empty")
+        assert opened.accessibility_violations() == []

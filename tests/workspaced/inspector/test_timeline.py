@@ -1,0 +1,159 @@
+"""The API of the timeline, of the moment and of the list of events."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support import random_log
+from support.inspector import Inspector
+
+from workspaced_events.replay.json_lines import export_lines
+from workspaced_events.schema import catalogue as c
+
+Inspect = Callable[..., Inspector]
+Json = dict[str, Any]
+
+
+@pytest.fixture
+def of_actions(inspect: Inspect, tmp_path: Path) -> Callable[..., Inspector]:
+    """An inspector over a log of these actions: two a second."""
+
+    def start(*actions: c.Data) -> Inspector:
+        path = tmp_path / "log.jsonl"
+        path.write_bytes(b"".join(export_lines("log", random_log.recorded(*actions))))
+        return inspect(path)
+
+    return start
+
+
+def seqs(page: Json) -> list[int]:
+    return [row["seq"] for row in page["events"]]
+
+
+# -- the timeline --
+
+
+def test_every_event_falls_into_one_bin_of_its_lane(recorded: Inspector) -> None:
+    rows = recorded.get("/api/events", limit=500)["events"]
+    for bins in (1, 7, 400):
+        shown = recorded.get("/api/timeline", bins=bins)
+        assert shown["callsUnread"] == 0
+        for lane in shown["lanes"]:
+            of_lane = [row for row in rows if row["lane"] == lane["lane"]]
+            assert lane["total"] == sum(lane["counts"]) == len(of_lane)
+            assert sum(lane["failed"]) == sum(row["isFailed"] for row in of_lane)
+
+
+def test_a_stretch_counts_what_lies_in_it_to_the_microsecond(recorded: Inspector) -> None:
+    rows = recorded.get("/api/events", limit=500)["events"]
+    begin, end = rows[20]["timeUs"], rows[45]["timeUs"]
+    shown = recorded.get("/api/timeline", beginUs=begin, endUs=end, bins=13)
+    inside = sum(begin <= row["timeUs"] <= end for row in rows)
+    assert sum(lane["total"] for lane in shown["lanes"]) == inside
+    assert (shown["firstUs"], shown["lastUs"]) == (rows[0]["timeUs"], rows[-1]["timeUs"])
+
+
+@pytest.mark.parametrize("given", ["bins=0", "bins=2001", "beginUs=2&endUs=1", "bins=many"])
+def test_a_stretch_that_makes_no_sense_is_refused(recorded: Inspector, given: str) -> None:
+    assert recorded.error(f"/api/timeline?{given}") == (400, "INVALID_ARGUMENT")
+
+
+# -- events --
+
+
+def test_pages_of_events_follow_each_other_in_both_directions(recorded: Inspector) -> None:
+    page = recorded.get("/api/events", limit=7)
+    forwards = seqs(page)
+    assert page["previous"] is None
+    while page["next"] is not None:
+        page = recorded.get("/api/events", limit=7, **{"from": page["next"]})
+        forwards += seqs(page)
+    assert forwards == list(range(1, 81))
+    page = recorded.get("/api/events", limit=7, before=81)
+    backwards = seqs(page)
+    assert page["next"] is None
+    while page["previous"] is not None:
+        page = recorded.get("/api/events", limit=7, before=page["previous"])
+        backwards = seqs(page) + backwards
+    assert backwards == forwards
+
+
+def test_a_filter_gives_the_events_that_pass_and_knows_the_ends(recorded: Inspector) -> None:
+    everything = recorded.get("/api/events", limit=500)["events"]
+    both = recorded.get("/api/events", lanes="sharing,files", limit=500)
+    assert seqs(both) == [row["seq"] for row in everything if row["lane"] in ("sharing", "files")] == [17, 19, 20]
+    page = recorded.get("/api/events", lanes="sharing", limit=1)
+    assert (seqs(page), page["previous"], page["next"]) == ([19], None, 20)
+    assert recorded.get("/api/events", lanes="sharing", limit=1, before=20)["next"] == 20
+
+
+def test_a_note_is_found_by_a_part_of_its_path_and_under_both_names(recorded: Inspector) -> None:
+    assert 17 in seqs(recorded.get("/api/events", note="OLD", lanes="files"))
+    assert 17 in seqs(recorded.get("/api/events", note="b.md", lanes="files"))
+    assert seqs(recorded.get("/api/events", note="no such note")) == []
+
+
+def test_a_client_is_found_by_its_calls(recorded: Inspector) -> None:
+    found = recorded.get("/api/events", source="Nobody", limit=500)["events"]
+    assert len(found) == 15
+    assert {(row["who"], row["isFailed"]) for row in found} == {("nobody", True)}
+
+
+def test_a_filter_that_passes_little_costs_a_bounded_page(of_actions: Callable[..., Inspector]) -> None:
+    looks = [c.ActiveNoteSet(random_log.NOTES[at % 2]) for at in range(10_050)]
+    inspector = of_actions(*random_log.opened(random_log.V), *looks, c.NotePinned(random_log.NOTES[2]))
+    page = inspector.get("/api/events", note=random_log.NOTES[2])
+    assert (seqs(page), page["scanned"], page["next"]) == ([], 10_000, 10_001)
+    assert seqs(inspector.get("/api/events", note=random_log.NOTES[2], **{"from": page["next"]})) == [10_052]
+
+
+@pytest.mark.parametrize("given", ["limit=0", "limit=501", "lanes=none", "from=1&before=2", "from=soon"])
+def test_a_page_that_makes_no_sense_is_refused(recorded: Inspector, given: str) -> None:
+    assert recorded.error(f"/api/events?{given}") == (400, "INVALID_ARGUMENT")
+
+
+# -- the moment --
+
+
+def test_a_moment_is_the_state_after_its_event_and_says_what_the_event_changed(recorded: Inspector) -> None:
+    shown = recorded.get("/api/state", at=15)
+    assert (shown["seq"], shown["event"]["type"]) == (15, "note_pinned")
+    assert [pin["id"] for pin in shown["state"]["pinnedNotes"]] == ["a.md"]
+    assert shown["lines"] == [{"kind": "added", "text": "pinned + a.md at 0"}]
+    assert (shown["told"]["who"], shown["told"]["sentence"]) == ("editor", "pinned a.md")
+
+
+def test_a_recorded_call_is_shown_with_the_state_after_it(recorded: Inspector) -> None:
+    """`log.at` answers with the moment of the call; a person who steps wants the event."""
+    before = recorded.get("/api/state", at=30)["state"]
+    for seq in (31, 45, 46, 75):  # 45 was a call about an earlier moment
+        shown = recorded.get("/api/state", at=seq)
+        assert (shown["seq"], shown["event"]["seq"], shown["event"]["type"]) == (seq, seq, "tool_called")
+        assert (shown["state"], shown["lines"]) == (before, [])
+
+
+def test_a_time_gives_the_last_event_up_to_it(recorded: Inspector) -> None:
+    third = recorded.get("/api/state", at=3)
+    assert recorded.get("/api/state", at=third["time"])["seq"] == 3
+
+
+def test_a_log_begins_before_its_first_event(recorded: Inspector) -> None:
+    for at in (0, "1999-01-01"):
+        shown = recorded.get("/api/state", at=at)
+        assert (shown["seq"], shown["event"], shown["lines"]) == (0, None, [])
+
+
+@pytest.mark.parametrize("at", ["81", "-1", "soon", "9" * 5000, "2999-01-01"])
+def test_a_moment_that_the_log_does_not_hold_is_refused(recorded: Inspector, at: str) -> None:
+    assert recorded.error(f"/api/state?at={at}") == (400, "INVALID_ARGUMENT")
+
+
+def test_an_empty_log_has_a_moment_and_a_timeline(inspect: Inspect, tmp_path: Path) -> None:
+    empty = tmp_path / "empty.jsonl"
+    empty.write_bytes(b"".join(export_lines("log", [])))
+    inspector = inspect(empty)
+    assert inspector.get("/api/state")["event"] is None
+    assert inspector.get("/api/timeline")["firstUs"] == 0
+    assert inspector.get("/api/events")["events"] == []
+    assert inspector.error("/api/state?at=1") == (400, "INVALID_ARGUMENT")
