@@ -41,7 +41,7 @@ def test_a_search_is_for_everybody(
     page = opened.page
     assert opened.accessibility_violations() == []
     page.get_by_role("combobox", name="Expression").fill("contains(pinnedNotes[].id, ")
-    page.get_by_role("option").first.wait_for()
+    page.get_by_role("listbox", name="Completions").get_by_role("option").first.wait_for()
     opened.picture("find-completions")
     assert opened.accessibility_violations() == []
     page.get_by_role("combobox", name="Expression").fill(THREE_PINS)
