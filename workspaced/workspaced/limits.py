@@ -191,6 +191,10 @@ TAIL_PACE_S: Final = 0.1
 """Pause between two messages about a log that grows, so that a burst becomes few messages."""
 TAIL_RETRY_S: Final = 1.0
 """How often a daemon that is gone is looked for."""
+INSPECTOR_SEARCH_S: Final = 600.0
+"""How long one search for a predicate may take."""
+INSPECTOR_SHRINK_EVENTS_MAX: Final = 200_000
+"""They are all in memory while they are shrunk."""
 
 # The proxy.
 PROXY_PORT: Final = 7410

@@ -289,6 +289,14 @@ class Log:
         """
         return find_first(self._part, Expression(expression, VaultId(vault) if vault is not None else None)).event
 
+    def blob(self, sha256: str) -> bytes | None:
+        """The content with that hash, such as a call's answer or the recording of its reads; None: it is not kept.
+
+        Raises:
+            LogDamaged: what is kept has another hash.
+        """
+        return self._part.blob(sha256)
+
     def verify(self) -> list[Verified | Rebuilt]:
         """Replays every recorded call and rebuilds every prompt, as `workspaced replay --verify`. Calls about an
         earlier moment come last."""

@@ -16,6 +16,7 @@ import jmespath
 import msgspec
 from jmespath.exceptions import ArityError, JMESPathError, UnknownFunctionError
 from jmespath.functions import Functions
+from jmespath.lexer import Lexer
 from jmespath.visitor import TreeInterpreter
 
 from ..errors import InvalidArgument, PredicateFailed
@@ -80,8 +81,8 @@ class Expression:
     def __init__(self, text: str, vault: VaultId | None = None) -> None:
         """
         Raises:
-            InvalidArgument: it does not parse (`position` says where), or names a function or a field of the state
-                that there is not.
+            InvalidArgument: it does not parse, or names a function or a field of the state that there is not;
+                `position` says where.
         """
         self.vault = vault
         self.trouble: str | None = None
@@ -90,9 +91,9 @@ class Expression:
         self._parsed = _parsed(text)
         self._interpreter = TreeInterpreter()
         """Kept, since `search` makes one each time, which takes as long as the rest."""
-        fields = _reads(self._parsed, at_root=True)
+        fields = _reads(self._parsed, text, at_root=True)
         if unknown := fields - _FIELDS:
-            raise _unknown_field(min(unknown))
+            raise _unknown_field(min(unknown), text)
         self._of_workspace = sorted({part for field in fields for part in _OF_WORKSPACE.get(field, ())})
         self._of_vault = sorted({part for field in fields for part in _OF_VAULT.get(field, ())})
 
@@ -158,14 +159,22 @@ def _parsed(text: str) -> Any:
         ) from None
 
 
-def _unknown_field(name: str) -> InvalidArgument:
+def _unknown_field(name: str, text: str) -> InvalidArgument:
+    place = _place_of(name, text)
     if name in ("null", "true", "false"):
-        return InvalidArgument(f"The expression reads a field {name!r}.", hint=f"The value is written `{name}`.")
+        hint = f"The value is written `{name}`."
+        return InvalidArgument(f"The expression reads a field {name!r}.", hint=hint, position=place)
     fields = ", ".join(sorted(_FIELDS))
-    return InvalidArgument(f"The expression reads {name!r}, which no state has.", hint=f"A state has {fields}.")
+    hint = f"A state has {fields}."
+    return InvalidArgument(f"The expression reads {name!r}, which no state has.", hint=hint, position=place)
 
 
-def _reads(node: dict[str, Any], *, at_root: bool) -> frozenset[str]:
+def _place_of(name: str, text: str) -> int:
+    """Where a field's or function's name stands first in an expression that parses: the characters before it."""
+    return next((token["start"] for token in Lexer().tokenize(text) if token["value"] == name), 0)
+
+
+def _reads(node: dict[str, Any], text: str, *, at_root: bool) -> frozenset[str]:
     """The state's top-level fields that an expression reads; a superset, never fewer.
 
     A node after a dot, in brackets or after a pipe applies to the value before it, not to the state.
@@ -176,12 +185,14 @@ def _reads(node: dict[str, Any], *, at_root: bool) -> frozenset[str]:
     if kind == "field":
         return frozenset((node["value"],)) if at_root else frozenset()
     if kind == "function_expression" and node["value"] not in Functions.FUNCTION_TABLE:
-        raise InvalidArgument(f"JMESPath has no function {node['value']!r}.", hint="See jmespath.org.")
+        name = node["value"]
+        place = _place_of(name, text)
+        raise InvalidArgument(f"JMESPath has no function {name!r}.", hint="See jmespath.org.", position=place)
     fields: frozenset[str] = frozenset()
     for number, child in enumerate(children):
         if isinstance(child, dict):  # a slice has numbers
             inside = kind == "expref" or (kind in _FIRST_IN_SCOPE and number > 0)
-            fields |= _reads(child, at_root=at_root and not inside)
+            fields |= _reads(child, text, at_root=at_root and not inside)
     return fields
 
 

@@ -4,6 +4,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from .. import replay
+from .masking.mask import Mask
+from .searching.search import Searches
 
 
 class Subject(NamedTuple):
@@ -33,5 +35,9 @@ class Inspected(NamedTuple):
 
     subject: Subject
     log: replay.Log
+    mask: Mask
+    """Hides the notes that are withheld from agents; over a log that does not grow: nothing."""
+    searches: Searches
+    """They read the log by a source of their own."""
     may_change: bool = False
     """Whether the page may change the workspace."""

@@ -13,6 +13,8 @@ from workspaced_events.replay.source import NEVER_COMPLETED
 
 from .. import replay
 from .inspected import Inspected, Subject
+from .masking.mask import Mask
+from .searching.search import Searches
 
 T = TypeVar("T")
 
@@ -29,11 +31,13 @@ class OpenLog:
         self._lock = threading.Lock()
         self._closing = ExitStack()
         self._ending = threading.Event()
+        self._searches = Searches(subject.path)
 
     def __enter__(self) -> "OpenLog":
         return self
 
     def __exit__(self, *_error: object) -> None:
+        self._searches.close()
         self._closing.close()
 
     async def open(self) -> None:
@@ -74,7 +78,7 @@ class OpenLog:
         if self.subject.socket is not None:
             # A daemon is about to complete the line, or will put it aside when it starts.
             log.warnings[:] = [each for each in log.warnings if not each.endswith(NEVER_COMPLETED)]
-        return Inspected(self.subject, log, self._may_change)
+        return Inspected(self.subject, log, Mask(None, log.blob), self._searches, self._may_change)
 
     def _check_wanted(self, _done: int, _of: int) -> None:
         if self._ending.is_set():

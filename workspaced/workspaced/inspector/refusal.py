@@ -7,7 +7,14 @@ import msgspec
 
 from workspaced_events.errors import WorkspacedError
 
-_STATUS: Final = {"OPENING": 503, "NOT_RECORDED": 404, "UNKNOWN_PATH": 404, "NOT_ALLOWED": 403, "INTERNAL": 500}
+_STATUS: Final = {
+    "OPENING": 503,
+    "BUSY": 409,
+    "NOT_RECORDED": 404,
+    "UNKNOWN_PATH": 404,
+    "NOT_ALLOWED": 403,
+    "INTERNAL": 500,
+}
 _BAD_REQUEST: Final = 400
 
 

@@ -8,6 +8,9 @@ import msgspec
 from .inspected import Download, Inspected
 from .views.about import About, AboutParameters, about
 from .views.agents import Agents, AgentsParameters, agents
+from .views.call import AskedParameters, Call, CallParameters, Exchanged, answer, call, exchanged
+from .views.call_differences import Badge, Pair, PairParameters, badge, pair
+from .views.calls import Calls, CallsParameters, calls
 from .views.changes import (
     EndPause,
     LevelSet,
@@ -23,6 +26,23 @@ from .views.folding import Folding, FoldingParameters, folding
 from .views.moment import Moment, MomentParameters, moment
 from .views.newest import Newest, NewestParameters, newest
 from .views.note_names import Notes, NotesParameters, notes
+from .views.search import (
+    ExpressionParameters,
+    FileParameters,
+    NoParameters,
+    SearchShown,
+    StartParameters,
+    Tried,
+    Vocabulary,
+    VocabularyParameters,
+    bundle,
+    pytest_file,
+    search,
+    start,
+    stop,
+    tried,
+    words,
+)
 from .views.timeline import Timeline, TimelineParameters, timeline
 from .views.what_if import WhatIf, WhatIfParameters, what_if
 from .views.why import Life, WhyParameters, why
@@ -55,4 +75,17 @@ ROUTES: Final = (
     Route("/api/notes/{path:path}", why, WhyParameters, Life),
     Route("/api/what-if", what_if, WhatIfParameters, WhatIf, "POST"),
     Route("/api/timeline", timeline, TimelineParameters, Timeline),
+    Route("/api/calls", calls, CallsParameters, Calls),
+    Route("/api/calls/{seq}", call, CallParameters, Call),
+    Route("/api/calls/{seq}/answer", answer, CallParameters, None),
+    Route("/api/calls/{seq}/badge", badge, CallParameters, Badge),
+    Route("/api/calls/{seq}/asked/{index}", exchanged, AskedParameters, Exchanged),
+    Route("/api/calls/{seq}/with/{other}", pair, PairParameters, Pair),
+    Route("/api/search", search, NoParameters, SearchShown),
+    Route("/api/search", start, StartParameters, SearchShown, "POST"),
+    Route("/api/search/stop", stop, NoParameters, SearchShown, "POST"),
+    Route("/api/search/words", words, VocabularyParameters, Vocabulary),
+    Route("/api/search/tried", tried, ExpressionParameters, Tried),
+    Route("/api/search/bundle", bundle, FileParameters, None),
+    Route("/api/search/test", pytest_file, FileParameters, None),
 )

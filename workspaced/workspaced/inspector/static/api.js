@@ -67,10 +67,30 @@ async function send(path, options = {}) {
  * @returns {Promise<T>}
  */
 export async function get(path, parameters = {}, signal) {
+  const response = await send(addressOf(path, parameters), { signal });
+  return response.json();
+}
+
+/**
+ * @param {string} path
+ * @param {Record<string, string | number | boolean | undefined>} parameters
+ */
+function addressOf(path, parameters) {
   const given = Object.entries(parameters).filter(([, value]) => value !== undefined);
   const query = new URLSearchParams(given.map(([name, value]) => [name, String(value)]));
-  const response = await send(given.length ? `${path}?${query}` : path, { signal });
-  return response.json();
+  return given.length ? `${path}?${query}` : path;
+}
+
+/**
+ * A file that the API gives. (A plain link to it cannot send the token.)
+ * @param {string} path
+ * @param {Record<string, string | number | boolean | undefined>} [parameters] as of `get`
+ * @returns {Promise<{ name: string, content: Blob }>}
+ */
+export async function file(path, parameters = {}) {
+  const response = await send(addressOf(path, parameters));
+  const name = /filename="([^"]*)"/.exec(response.headers.get("content-disposition") ?? "")?.[1] ?? "file";
+  return { name, content: await response.blob() };
 }
 
 /**

@@ -4,7 +4,6 @@
 export interface About {
   readonly name: string;
   readonly kind: string;
-  readonly socket: string;
   readonly version: string;
   readonly events: number;
   readonly calls: number;
@@ -23,53 +22,70 @@ export interface ActiveNoteJson {
   readonly since: string;
 }
 
-/** One client of the tools. */
-export interface Agent {
-  readonly client: string;
-  readonly level: "all" | "names" | "none";
-  readonly levelSeq: number | null;
-  readonly volunteering: "off" | "on" | "selection-off";
-  readonly volunteeringSeq: number | null;
-  readonly isConnected: boolean | null;
-  readonly asked: Asked;
-  readonly told: Asked;
-}
-
-/** All agents at a moment. */
-export interface Agents {
-  readonly seq: number;
-  readonly time: string;
-  readonly defaultLevel: "all" | "names" | "none";
-  readonly defaultVolunteering: "off" | "on" | "selection-off";
-  readonly agents: readonly Agent[];
-  readonly pause: PauseShown | null;
-  readonly settings: readonly EventTold[];
-}
-
-/** What a tool answers in both worlds, from recordings. */
-export interface Answers {
-  readonly tool: string;
-  readonly real: unknown;
-  readonly hypothetical: unknown;
-  readonly areSame: boolean;
-}
-
-/** Calls up to the moment. */
+/** One question of a call, without its answer. */
 export interface Asked {
-  readonly calls: number;
-  readonly failed: number;
+  readonly index: number;
+  readonly question: string;
+  readonly about: string;
   readonly bytes: number;
-  readonly tools: readonly ToolCount[];
-  readonly latest: readonly CallShown[];
+  readonly failed: boolean;
 }
 
-/** One call, or one time that something was told. */
-export interface CallShown {
+/** Whether this program gives the same answer to what the call read then. */
+export interface Badge {
+  readonly outcome: Outcome;
+  readonly why: string;
+  readonly differs: string | null;
+  readonly difference: readonly string[];
+  readonly tookUs: number;
+}
+
+/** A recorded call. */
+export interface Call {
   readonly seq: number;
   readonly time: string;
-  readonly what: string;
+  readonly tool: string;
+  readonly caller: string;
   readonly ok: boolean;
-  readonly bytes: number;
+  readonly code: string | null;
+  readonly durationUs: number | null;
+  readonly bytes: number | null;
+  readonly tokens: number | null;
+  readonly asOfSeq: number;
+  readonly tailSeq: number;
+  readonly arguments: Readonly<Record<string, unknown>> | null;
+  readonly answer: string | null;
+  readonly answerChars: number;
+  readonly told: Told | null;
+  readonly level: "all" | "names" | "none" | null;
+  readonly withheld: number;
+  readonly refused: string | null;
+  readonly asked: readonly Asked[] | null;
+  readonly why: string;
+  readonly masked: string;
+  readonly keepLonger: string;
+}
+
+/** One call of the list. */
+export interface CallRow {
+  readonly seq: number;
+  readonly time: string;
+  readonly caller: string;
+  readonly tool: string;
+  readonly arguments: Readonly<Record<string, unknown>> | null;
+  readonly ok: boolean;
+  readonly code: string | null;
+  readonly bytes: number | null;
+  readonly tokens: number | null;
+  readonly durationUs: number | null;
+  readonly kept: boolean;
+  readonly masked: string;
+}
+
+/** Some calls, and where the next ones begin. */
+export interface Calls {
+  readonly calls: readonly CallRow[];
+  readonly before: number | null;
 }
 
 /** One difference of the second state. Applied in this order, the changes lead from the first state to the second: remove each `removed`, bring the rest into the new `order`, set each `changed`, insert each `added` at its place, first places first. */
@@ -88,13 +104,6 @@ export interface ChangeLine {
   readonly text: string;
 }
 
-/** Whether the daemon that writes the log is there. */
-export interface DaemonLink {
-  readonly connected: boolean;
-  /** (default "") */
-  readonly why?: string;
-}
-
 /** One event in few words. */
 export interface EventRow {
   readonly seq: number;
@@ -109,19 +118,6 @@ export interface EventRow {
   readonly isFailed: boolean;
 }
 
-/** One event, in words and whole. */
-export interface EventTold {
-  readonly seq: number;
-  readonly time: string;
-  readonly type: string;
-  readonly lane: "calls" | "files" | "log" | "navigation" | "prompts" | "sharing" | "volunteered";
-  readonly source: string;
-  readonly agent: string | null;
-  readonly notes: readonly string[];
-  readonly sentence: string;
-  readonly event: unknown;
-}
-
 /** Events in their order. */
 export interface Events {
   readonly events: readonly EventRow[];
@@ -130,22 +126,29 @@ export interface Events {
   readonly scanned: number;
 }
 
+/** One question of a call with its answer. */
+export interface Exchanged {
+  readonly question: string;
+  readonly asked: unknown;
+  readonly answer: unknown;
+  readonly raised: Raised | null;
+  readonly notes: readonly NoteRead[];
+}
+
 /** How far the log is folded. Moments among the folded events are answered at once. */
 export interface Folding {
   readonly folded: number;
   readonly events: number;
 }
 
-/** The log grew by more than this stream shows. */
-export interface Gap {
-  readonly last: number;
-}
-
-/** The log has new events. */
-export interface Grew {
-  readonly last: number;
-  readonly added: number;
-  readonly events: readonly EventTold[];
+/** The first event after which the predicate is true. */
+export interface FoundEvent {
+  readonly seq: number;
+  readonly time: string;
+  readonly type: string;
+  readonly source: string;
+  readonly words: string;
+  readonly changes: readonly string[];
 }
 
 /** One lane's events. */
@@ -154,25 +157,6 @@ export interface LaneCounts {
   readonly total: number;
   readonly counts: readonly number[];
   readonly failed: readonly number[];
-}
-
-/** What holds for the client now. */
-export interface LevelSet {
-  readonly client: string;
-  readonly level: "all" | "names" | "none";
-  readonly volunteering: "off" | "on" | "selection-off";
-}
-
-/** A note's line of life. */
-export interface Life {
-  readonly path: string;
-  readonly now: string;
-  readonly names: readonly string[];
-  readonly vault: string;
-  readonly traces: readonly Trace[];
-  readonly notKept: number;
-  readonly searchedFrom: number | null;
-  readonly present: Present | null;
 }
 
 /** The workspace after an event. */
@@ -187,38 +171,25 @@ export interface Moment {
   readonly lines: readonly ChangeLine[];
 }
 
-/** The newest events that were asked for, newest first. */
-export interface Newest {
-  readonly events: readonly EventTold[];
-  readonly last: number;
-  readonly searchedFrom: number | null;
-}
-
-/** An event that makes no sense in that world. */
-export interface NotApplied {
-  readonly event: EventTold;
+/** A note as it was read. */
+export interface NoteRead {
+  readonly id: string;
+  readonly text: string | null;
+  readonly bytes: number;
   readonly why: string;
 }
 
-/** One note. */
-export interface NoteNamed {
-  readonly path: string;
-  readonly events: number;
-  readonly last: number;
-}
+/** The result of verifying a call or a prompt. */
+export type Outcome = "damaged" | "different" | "notRecorded" | "otherVersion" | "same";
 
-/** The notes that fit, the last named first. */
-export interface Notes {
-  readonly notes: readonly NoteNamed[];
-  readonly fitting: number;
-  readonly read: number;
-  readonly of: number;
-}
-
-/** The log is open, or another one is: the page reads everything anew. */
-export interface Opened {
-  readonly last: number;
-  readonly grows: boolean;
+/** How the second call differs from the first, as lines for people. An empty list: not at all. */
+export interface Pair {
+  readonly same: boolean;
+  readonly call: readonly string[];
+  readonly state: readonly string[];
+  readonly inputs: readonly string[];
+  readonly answer: readonly string[];
+  readonly linesLeftOut: number;
 }
 
 /** While it lasts, nothing of what the user does is recorded, and agents are answered nothing. */
@@ -227,50 +198,41 @@ export interface Pause {
   readonly until?: string | null;
 }
 
-/** The pause that lasts now; null: none. */
-export interface PauseSet {
-  readonly paused: Pause | null;
-}
-
-/** A pause that lasts at the moment. */
-export interface PauseShown {
-  readonly since: string;
-  readonly until: string | null;
-  readonly seq: number | null;
-  readonly by: string;
-}
-
 export interface PinJson {
   readonly id: string;
   readonly pinnedAt: string;
 }
 
-/** What the daemon says of the note now, as `workspaced why`. */
-export interface Present {
-  readonly level: string;
-  readonly withheld: boolean;
-  readonly reasons: readonly Reason[];
-  readonly clients: readonly Reach[];
-}
-
-/** What a client is shown of the note. */
-export interface Reach {
-  readonly client: string;
-  readonly sharing: string;
-  readonly shown: string;
-  readonly unasked: boolean;
-}
-
-/** Why a note may go no further than it does. */
-export interface Reason {
-  readonly level: string;
-  readonly kind: string;
-  readonly detail: string;
+/** The error that the View raised instead of an answer. `type` is the name of the error's class; for an error that is not a `WorkspacedError` it is `Exception`. */
+export interface Raised {
+  readonly type: string;
+  readonly message: string;
+  /** (default "") */
+  readonly hint?: string;
+  readonly details?: Readonly<Record<string, unknown>>;
 }
 
 export interface RecentJson {
   readonly id: string;
   readonly at: string;
+}
+
+/** The inspector's search, as far as it is. */
+export interface SearchShown {
+  readonly phase: "done" | "failed" | "finding" | "none" | "shrinking" | "stopped";
+  readonly expression: string;
+  readonly vault: string | null;
+  readonly eventsRead: number;
+  readonly events: number;
+  readonly found: FoundEvent | null;
+  readonly given: number;
+  readonly left: number;
+  readonly asked: number;
+  readonly story: readonly Step[];
+  readonly showsRedacted: boolean;
+  readonly code: string;
+  readonly message: string;
+  readonly hint: string;
 }
 
 export interface Selection {
@@ -301,6 +263,17 @@ export interface StateJson {
   readonly alsoAt?: readonly number[];
 }
 
+/** One event of a story. */
+export interface Step {
+  readonly seq: number;
+  readonly origin: number | null;
+  readonly time: string;
+  readonly type: string;
+  readonly source: string;
+  readonly words: string;
+  readonly changes: readonly string[];
+}
+
 export interface TabJson {
   readonly id: string;
   readonly noteId: string;
@@ -319,24 +292,22 @@ export interface Timeline {
   readonly callsUnread: number;
 }
 
-/** A tool, and how often it was called. */
-export interface ToolCount {
-  readonly tool: string;
-  readonly calls: number;
+/** What an agent was told without asking. */
+export interface Told {
+  readonly text: string | null;
+  readonly session: string;
+  readonly moment: string;
+  readonly since: number | null;
 }
 
-/** One thing that happened to the note. */
-export interface Trace {
+/** What an expression gives at a moment. */
+export interface Tried {
   readonly seq: number;
-  readonly time: string;
-  readonly kind: "asked" | "attached" | "cited" | "file" | "leftOut" | "looked" | "memory" | "navigation" | "prompt" | "sharing" | "told";
-  readonly sentence: string;
-  readonly agent: string | null;
-  readonly revision: string | null;
-  readonly bytes: number | null;
-  readonly until: string | null;
-  readonly layer: string | null;
-  readonly tokens: number | null;
+  readonly isTrue: boolean;
+  readonly value: unknown;
+  readonly trouble: string;
+  readonly hint: string;
+  readonly position: number | null;
 }
 
 export interface VaultJson {
@@ -352,19 +323,16 @@ export interface ViewPublisher {
   readonly isActive: boolean;
 }
 
-/** A world that never was, beside the real one. */
-export interface WhatIf {
+/** What an expression may be made of. */
+export interface Vocabulary {
   readonly seq: number;
-  readonly time: string;
-  readonly real: StateJson;
-  readonly hypothetical: StateJson;
-  readonly changes: readonly Change[];
-  readonly lines: readonly string[];
-  readonly leftOut: readonly EventTold[];
-  readonly added: readonly EventTold[];
-  readonly notApplied: readonly NotApplied[];
-  readonly notAppliedCount: number;
-  readonly answers: Answers | null;
-  readonly tools: readonly string[];
-  readonly limits: readonly string[];
+  readonly words: readonly Word[];
+}
+
+/** Something that can be put into an expression. */
+export interface Word {
+  readonly text: string;
+  readonly kind: "field" | "function";
+  readonly about: string;
+  readonly values: readonly string[];
 }

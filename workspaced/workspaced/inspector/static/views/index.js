@@ -1,6 +1,8 @@
 /** The views, in the order of their tabs. */
 
 import { AgentsView } from "./agents.js";
+import { Calls } from "./calls.js";
+import { Find } from "./find.js";
 import { Moment } from "./moment.js";
 import { LiveTail } from "./tail.js";
 import { WhatIfView } from "./what_if.js";
@@ -21,4 +23,6 @@ export const VIEWS = [
   { name: "note", title: "Why", key: "w", component: Why },
   { name: "what-if", title: "What if", key: "i", component: WhatIfView },
   { name: "tail", title: "Tail", key: "t", component: LiveTail },
+  { name: "call", title: "Calls", key: "c", component: Calls },
+  { name: "find", title: "Find and shrink", key: "f", component: Find },
 ];

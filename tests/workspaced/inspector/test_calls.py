@@ -1,0 +1,274 @@
+"""Calls over the inspector's API: who asked what, the exact bytes, what was read, and whether it replays."""
+
+import json
+import zipfile
+from collections.abc import Callable, Collection, Iterator
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from support import TESTS
+from support.inspector import Inspector
+
+from workspaced import replay
+from workspaced.demo import morning
+from workspaced.inspector.inspected import Inspected, Subject
+from workspaced.inspector.masking.mask import Mask
+from workspaced.inspector.masking.withheld_notes import Standing
+from workspaced.inspector.searching.search import Searches
+from workspaced.inspector.views import call as view
+from workspaced.inspector.views import call_differences, search
+from workspaced.inspector.views import calls as views
+from workspaced.inspector.views.call import CallParameters
+from workspaced_events.errors import NotAllowed
+from workspaced_events.ids import NoteId
+
+BUNDLE = TESTS / "data" / "answers" / "v3.wsb"
+MORNING = Path(morning.__file__).with_name("morning.wsb")
+READ = 31
+"""A call of `get_workspace_context` that read notes."""
+
+
+@pytest.fixture(scope="module")
+def told(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Inspector]:
+    """Over the demo's morning, in which an agent was told without asking."""
+    home = str(tmp_path_factory.mktemp("home"))
+    with Inspector(MORNING, env={"HOME": home, "PATH": "/usr/bin:/bin", "XDG_RUNTIME_DIR": home}) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def calls() -> dict[int, replay.Call]:
+    """The same calls, as the library reads them."""
+    with replay.open(BUNDLE) as log:
+        return {each.seq: each for each in log.calls()}
+
+
+def listed(inspector: Inspector, **parameters: Any) -> list[int]:
+    return [each["seq"] for each in inspector.get("/api/calls", **parameters)["calls"]]
+
+
+class TestTheList:
+    def test_gives_the_latest_calls_first_a_page_at_a_time(
+        self, recorded: Inspector, calls: dict[int, replay.Call]
+    ) -> None:
+        pages: list[list[int]] = []
+        before: int | None = None
+        while before is not None or not pages:
+            page = recorded.get("/api/calls", limit=20, **({"before": before} if before is not None else {}))
+            pages.append([each["seq"] for each in page["calls"]])
+            before = page["before"]
+        assert [len(page) for page in pages] == [20, 20, 5]
+        assert [seq for page in pages for seq in page] == sorted(calls, reverse=True)
+
+    def test_says_who_asked_what_when_how_long_and_how_much(
+        self, recorded: Inspector, calls: dict[int, replay.Call]
+    ) -> None:
+        for row in recorded.get("/api/calls", limit=100)["calls"]:
+            call = calls[row["seq"]]
+            assert (row["tool"], row["caller"], row["ok"]) == (call.tool, call.caller, call.ok)
+            assert (row["time"], row["durationUs"]) == (call.event.time, call.event.data.duration_us)
+            assert row["bytes"] == call.event.data.bytes > 0 and row["tokens"] > 0
+            assert row["kept"] and (row["code"] is None) == call.ok
+
+    @pytest.mark.parametrize(
+        ("filters", "fits"),
+        [
+            ({"tool": "search_workspace"}, lambda call: call.tool == "search_workspace"),
+            ({"caller": "NAMES"}, lambda call: call.caller == "names"),
+            ({"failed": True}, lambda call: not call.ok),
+            ({"failed": True, "caller": "agent"}, lambda call: not call.ok and call.caller == "agent"),
+            ({"tool": "none"}, lambda _call: False),
+        ],
+    )
+    def test_takes_filters(
+        self,
+        recorded: Inspector,
+        calls: dict[int, replay.Call],
+        filters: dict[str, Any],
+        fits: Callable[[replay.Call], bool],
+    ) -> None:
+        expected = sorted((seq for seq, call in calls.items() if fits(call)), reverse=True)
+        assert listed(recorded, limit=100, **filters) == expected
+
+    def test_holds_what_was_told_without_asking_with_the_tokens_of_its_text(self, told: Inspector) -> None:
+        rows = told.get("/api/calls", tool="volunteer_context", limit=100)["calls"]
+        assert len(rows) == 7
+        for row in rows:
+            shown = told.get(f"/api/calls/{row['seq']}")
+            assert row["bytes"] == len(shown["told"]["text"].encode())
+            assert row["tokens"] == shown["tokens"] <= row["bytes"] / 2
+
+    @pytest.mark.parametrize("limit", [0, 201])
+    def test_refuses_a_page_that_is_too_long(self, recorded: Inspector, limit: int) -> None:
+        assert recorded.error(f"/api/calls?limit={limit}") == (400, "INVALID_ARGUMENT")
+
+
+class TestOneCall:
+    def test_shows_the_answer_to_the_byte(self, recorded: Inspector) -> None:
+        for seq in listed(recorded, limit=100):
+            shown, saved = recorded.get(f"/api/calls/{seq}"), recorded.request("GET", f"/api/calls/{seq}/answer")
+            assert shown["answer"].encode() == saved.content
+            assert len(saved.content) == shown["bytes"] and shown["answerChars"] == len(shown["answer"])
+            assert saved.headers["content-disposition"] == f'attachment; filename="call-{seq}.json"'
+
+    def test_shows_what_it_saw_and_read(self, recorded: Inspector) -> None:
+        shown = recorded.get(f"/api/calls/{READ}")
+        assert (shown["caller"], shown["asOfSeq"], shown["tailSeq"]) == ("agent", 20, 30)
+        assert shown["arguments"] == {"includeContent": True, "maxContentLength": 200}
+        assert [each["question"] for each in shown["asked"]] == ["read", "note_count", "index_state"]
+        assert shown["asked"][0]["about"].startswith("b.md, a.md, ")
+        assert (shown["level"], shown["told"], shown["why"], shown["keepLonger"]) == ("all", None, "", "")
+
+    def test_gives_each_question_with_its_answer_and_the_notes_texts(self, recorded: Inspector) -> None:
+        read = recorded.get(f"/api/calls/{READ}/asked/0")
+        assert [each["id"] for each in read["notes"]][:2] == ["b.md", "a.md"]
+        assert "# Beta" in read["notes"][0]["text"]
+        assert read["notes"][0]["bytes"] == len(read["notes"][0]["text"].encode())
+        assert recorded.get(f"/api/calls/{READ}/asked/1") == {
+            "question": "note_count",
+            "asked": [],
+            "answer": 4,
+            "raised": None,
+            "notes": [],
+        }
+
+    def test_shows_long_arguments_and_refusals(self, recorded: Inspector) -> None:
+        assert len(recorded.get("/api/calls/35")["arguments"]["reference"]) > 1_000
+        refused = recorded.get("/api/calls/74")
+        assert "shares nothing" in refused["refused"] and (refused["asked"], refused["level"]) == ([], None)
+
+    def test_shows_what_an_agent_was_told(self, told: Inspector) -> None:
+        shown = told.get("/api/calls/190")
+        assert shown["told"]["text"].startswith("<workspace ")
+        assert (shown["told"]["moment"], shown["told"]["since"]) == ("UserPromptSubmit", 178)
+        assert shown["told"]["text"] == json.loads(shown["answer"])["data"]["text"]
+
+    @pytest.mark.parametrize("path", ["1", "9999", f"{READ}/asked/3", f"{READ}/asked/-1", "1/badge", "1/answer"])
+    def test_says_what_is_no_call(self, recorded: Inspector, path: str) -> None:
+        assert recorded.error(f"/api/calls/{path}") == (400, "INVALID_ARGUMENT")
+
+
+class TestTheBadge:
+    def test_is_that_of_the_library(self, recorded: Inspector, told: Inspector) -> None:
+        for inspector, file in ((recorded, BUNDLE), (told, MORNING)):
+            with replay.open(file) as log:
+                expected = {each.seq: each.verify().outcome.value for each in log.calls()}
+            found = {seq: inspector.get(f"/api/calls/{seq}/badge")["outcome"] for seq in expected}
+            assert found == expected
+            assert set(found.values()) == {"same"}
+
+    def test_shows_how_a_changed_answer_differs(self, inspect: Callable[..., Inspector], tmp_path: Path) -> None:
+        changed = tampered(tmp_path / "changed.wsb")
+        badge = inspect(changed).get(f"/api/calls/{READ}/badge")
+        assert (badge["outcome"], badge["differs"]) == ("different", "answer")
+        assert any(line.startswith("-") and "planted" in line for line in badge["difference"])
+        assert badge["tookUs"] > 0
+
+    def test_a_swept_recording_says_so_and_how_to_keep_it_longer(
+        self, inspect: Callable[..., Inspector], tmp_path: Path
+    ) -> None:
+        inspector = inspect(swept(tmp_path / "swept.wsb"))
+        badge, shown = inspector.get(f"/api/calls/{READ}/badge"), inspector.get(f"/api/calls/{READ}")
+        assert badge["outcome"] == "notRecorded" and "swept" in badge["why"]
+        assert (shown["answer"], shown["asked"]) == (None, None)
+        assert "record_days" in shown["keepLonger"] and shown["bytes"] == 2604
+        assert inspector.error(f"/api/calls/{READ}/answer") == (404, "NOT_RECORDED")
+        assert not inspector.get("/api/calls", limit=100)["calls"][-1]["kept"]
+
+
+class TestTwoCalls:
+    def test_differ_in_what_was_asked_read_and_answered(self, recorded: Inspector) -> None:
+        pair = recorded.get(f"/api/calls/{READ}/with/46")
+        assert pair["call"] == ['client: "agent" -> "names"']
+        assert 'shared: "all" -> "names"' in pair["inputs"] and pair["state"] == []
+        assert pair["answer"][:2] == [f"--- call {READ}", "+++ call 46"] and not pair["same"]
+
+    def test_differ_in_the_state_that_they_saw(self, told: Inspector) -> None:
+        pair = told.get("/api/calls/116/with/149")
+        assert any(line.startswith("active ") for line in pair["state"])
+
+    def test_do_not_differ_from_themselves(self, recorded: Inspector) -> None:
+        assert recorded.get(f"/api/calls/{READ}/with/{READ}")["same"]
+
+    def test_are_calls(self, recorded: Inspector) -> None:
+        assert recorded.error(f"/api/calls/{READ}/with/1") == (400, "INVALID_ARGUMENT")
+
+
+class TestNotesThatAreWithheld:
+    """Over a running daemon's log, the mask hides what shows them; here it withholds one note."""
+
+    @pytest.fixture
+    def inspected(self) -> Iterator[Inspected]:
+        def ask(_vault: str, notes: Collection[NoteId]) -> dict[NoteId, Standing]:
+            return {note: "withheld" if note == "b.md" else "shown" for note in notes}
+
+        with replay.open(BUNDLE) as log:
+            subject = Subject(BUNDLE, "a daemon's", "daemon")
+            yield Inspected(subject, log, Mask(ask, log.blob), Searches(BUNDLE))
+
+    def test_take_the_texts_and_sizes_of_their_calls_with_them(self, inspected: Inspected) -> None:
+        listed = views.calls(inspected, views.CallsParameters(limit=100))
+        row = next(each for each in listed.calls if each.seq == READ)
+        shown = view.call(inspected, view.CallParameters(READ))
+        for each in (row, shown):
+            hidden = (each.arguments, each.code, each.bytes, each.tokens, each.duration_us)
+            assert hidden == (None,) * 5 and "--reveal" in each.masked
+        assert "b.md" not in str(msgspec.json.encode(shown)) and shown.caller == "agent"
+        parameters = CallParameters(READ)
+        assert call_differences.badge(inspected, parameters).difference == []
+        for refused in (
+            lambda: view.answer(inspected, parameters),
+            lambda: view.exchanged(inspected, view.AskedParameters(READ, 0)),
+            lambda: call_differences.pair(inspected, call_differences.PairParameters(46, READ)),
+        ):
+            with pytest.raises(NotAllowed):
+                refused()
+
+    def test_are_searched_for_by_nobody(self, inspected: Inspected) -> None:
+        for refused in (
+            lambda: search.tried(inspected, search.ExpressionParameters("activeNote.id")),
+            lambda: search.words(inspected, search.VocabularyParameters()),
+            lambda: search.start(inspected, search.StartParameters("activeNote")),
+        ):
+            with pytest.raises(NotAllowed):
+                refused()
+        assert search.search(inspected, search.NoParameters()).phase == "none"
+
+
+# -- bundles with a changed call --
+
+
+def tampered(file: Path) -> Path:
+    """The bundle, in which another answer to the call was recorded."""
+
+    with zipfile.ZipFile(BUNDLE) as old, zipfile.ZipFile(file, "w") as new:
+        event = called(old)
+        before: str = event["data"]["resultSha256"]
+        content = old.read(f"blobs/{before}").replace(b'"title":"Beta"', b'"title":"planted"')
+        after = sha256(content).hexdigest()
+        new.writestr(f"blobs/{after}", content)
+        for name in old.namelist():
+            data = old.read(name)
+            new.writestr(name, data.replace(before.encode(), after.encode()) if name == "log.jsonl" else data)
+    return file
+
+
+def swept(file: Path) -> Path:
+    """The bundle without the answer of the call and without what it read."""
+
+    with zipfile.ZipFile(BUNDLE) as old, zipfile.ZipFile(file, "w") as new:
+        data = called(old)["data"]
+        gone = {f"blobs/{data['resultSha256']}", f"blobs/{data['inputsSha256']}"}
+        for name in old.namelist():
+            if name not in gone:
+                new.writestr(name, old.read(name))
+    return file
+
+
+def called(bundle: Any) -> dict[str, Any]:
+    events = map(json.loads, bundle.read("log.jsonl").splitlines()[1:])
+    found: dict[str, Any] = next(each for each in events if each["seq"] == READ)
+    return found

@@ -1,0 +1,245 @@
+"""Find and shrink over the inspector's API: one search at a time, its story, and its files."""
+
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support import random_log as logs
+from support.daemon import ANSWER_S, Factory
+from support.inspector import Inspector
+
+from workspaced import replay
+from workspaced_events.ids import NoteId, VaultId
+from workspaced_events.replay.json_lines import export_lines
+from workspaced_events.schema import catalogue as c
+from workspaced_events.schema.catalogue import Event
+
+V, A, B, C = VaultId("v"), NoteId("a.md"), NoteId("b.md"), NoteId("c.md")
+EVENTS = logs.recorded(
+    *logs.opened(V),
+    c.ActiveNoteSet(A),
+    c.NotePinned(A),
+    c.ActiveNoteSet(B),
+    c.NotePinned(B),
+    c.NotePinned(C),
+    c.NoteUnpinned(A),
+)
+TWO_PINS = "length(pinnedNotes) > `1`"
+NAMED = "contains(pinnedNotes[].id, 'b.md')"
+RUNNING = ("finding", "shrinking")
+
+
+def write(file: Path, events: list[Event]) -> Path:
+    file.write_bytes(b"".join(export_lines("log-1", events)))
+    return file
+
+
+@pytest.fixture
+def inspector(inspect: Callable[..., Inspector], tmp_path: Path) -> Inspector:
+    return inspect(write(tmp_path / "log.jsonl", EVENTS))
+
+
+def ended(inspector: Inspector) -> dict[str, Any]:
+    """The search, once it is over."""
+    until = time.monotonic() + ANSWER_S
+    while (shown := inspector.get("/api/search"))["phase"] in RUNNING:
+        assert time.monotonic() < until
+        time.sleep(0.02)  # the API tells of a search as it goes on; nothing tells of its end
+    return shown
+
+
+def searched(inspector: Inspector, expression: str, **more: Any) -> dict[str, Any]:
+    inspector.post("/api/search", expression=expression, **more)
+    return ended(inspector)
+
+
+class TestASearch:
+    def test_finds_the_first_event_and_shrinks_the_log_to_a_story(self, inspector: Inspector) -> None:
+        shown = searched(inspector, TWO_PINS)
+        assert (shown["phase"], shown["expression"], shown["message"]) == ("done", TWO_PINS, "")
+        assert (shown["found"]["seq"], shown["found"]["words"]) == (EVENTS[4].seq, "pinned b.md")
+        assert shown["found"]["changes"] == ["pinned + b.md at 1"]
+        steps = [(each["origin"], each["words"]) for each in shown["story"]]
+        assert steps == [(1, "opened the vault v"), (3, "pinned a.md"), (5, "pinned b.md")]
+        assert (shown["given"], shown["left"]) == (5, 3) and shown["asked"] > 3
+
+    def test_leaves_the_log_as_it_was(self, inspector: Inspector) -> None:
+        log = Path(inspector.started["log"])
+        before = log.read_bytes()
+        searched(inspector, TWO_PINS)
+        assert log.read_bytes() == before
+        assert inspector.get("/api/about")["events"] == len(EVENTS)
+
+    def test_of_a_running_daemons_log_leaves_no_event(
+        self, inspect: Callable[..., Inspector], daemon: Factory
+    ) -> None:
+        running = daemon()
+        with running.connect("editor") as client:
+            for note in ("a.md", "b.md", "c.md"):
+                client.publish([{"type": "note_pinned", "data": {"note": note}}])
+            before = client.state()
+            shown = searched(inspect(running.data), "length(pinnedNotes) > `2`")
+            assert [each["words"] for each in shown["story"]][1:] == ["pinned a.md", "pinned b.md", "pinned c.md"]
+            assert client.state() == before
+            client.publish([{"type": "note_unpinned", "data": {"note": "a.md"}}])
+            assert client.state()["seq"] == before["seq"] + 1
+
+    def test_says_what_is_never_true_and_what_always_was(self, inspector: Inspector) -> None:
+        never = searched(inspector, "length(pinnedNotes) > `9`")
+        assert (never["phase"], never["code"], never["story"]) == ("failed", "NEVER_TRUE", [])
+        assert never["message"] == "It is true after none of the 7 events."
+        always = searched(inspector, "seq >= `0`")
+        assert (always["phase"], always["code"]) == ("failed", "ALREADY_TRUE")
+
+    def test_looks_at_another_vault(self, inspector: Inspector) -> None:
+        assert searched(inspector, TWO_PINS, vault="v")["phase"] == "done"
+        other = searched(inspector, TWO_PINS, vault="none")
+        assert (other["phase"], other["code"]) == ("failed", "INVALID_ARGUMENT")
+
+    @pytest.mark.parametrize("wrong", ["pinnedNotes[", "pinned", "nothing(seq)", "", "x" * 10_001])
+    def test_is_not_begun_with_what_is_no_expression(self, inspector: Inspector, wrong: str) -> None:
+        given = {"expression": wrong}
+        assert inspector.error("/api/search", "POST", json=given) == (400, "INVALID_ARGUMENT")
+        assert inspector.get("/api/search")["phase"] == "none"
+
+    def test_is_begun_by_a_post_with_the_token_alone(self, inspector: Inspector) -> None:
+        given = {"expression": TWO_PINS}
+        without = {"Authorization": ""}
+        assert inspector.error("/api/search", "POST", json=given, headers=without) == (401, "TOKEN_WRONG")
+        foreign = {"Origin": "http://evil.example"}
+        assert inspector.error("/api/search", "POST", json=given, headers=foreign) == (403, "FOREIGN_ORIGIN")
+        assert inspector.get("/api/search")["phase"] == "none"
+
+
+class TestALongSearch:
+    @pytest.fixture
+    def long(self, inspect: Callable[..., Inspector], tmp_path: Path) -> Inspector:
+        """Over a log in which shrinking takes long: many pins, all of which matter."""
+        pins = [c.NotePinned(NoteId(f"{number}.md")) for number in range(900)]
+        return inspect(write(tmp_path / "long.jsonl", logs.recorded(*logs.opened(V), *pins)))
+
+    def test_is_stopped_and_keeps_what_it_found(self, long: Inspector) -> None:
+        long.post("/api/search", expression="length(pinnedNotes) >= `900`")
+        assert long.error("/api/search", "POST", json={"expression": TWO_PINS}) == (409, "BUSY")
+        assert long.get("/api/calls")["calls"] == []  # other views answer meanwhile
+        until = time.monotonic() + ANSWER_S
+        while (shown := long.get("/api/search"))["asked"] < 10:
+            assert time.monotonic() < until
+        assert (shown["phase"], shown["given"], shown["left"]) == ("shrinking", 901, 901)
+        long.post("/api/search/stop")
+        shown = ended(long)
+        assert (shown["phase"], shown["found"]["seq"]) == ("stopped", 901)
+        assert len(shown["story"]) == shown["left"] == 901
+        assert searched(long, TWO_PINS)["phase"] == "done"
+
+    def test_ends_with_the_inspector(self, long: Inspector) -> None:
+        long.post("/api/search", expression="length(pinnedNotes) >= `900`")
+        long.process.terminate()
+        assert long.wait() in {0, 130}
+
+
+class TestItsFiles:
+    def test_are_there_once_something_was_found(self, inspector: Inspector) -> None:
+        for name in ("bundle", "test"):
+            assert inspector.error(f"/api/search/{name}") == (404, "NOT_RECORDED")
+
+    @pytest.mark.parametrize("redacted", [False, True], ids=["plain", "redacted"])
+    def test_are_a_bundle_and_a_test_that_fails(
+        self, inspector: Inspector, tmp_path: Path, redacted: bool
+    ) -> None:
+        searched(inspector, TWO_PINS)
+        for name in ("bundle", "test"):
+            save(inspector, name, tmp_path, redacted=redacted)
+        (test,), (bundle,) = tmp_path.glob("test_*.py"), tmp_path.glob("*.wsb")
+        with replay.open(bundle) as log:
+            assert log.find(TWO_PINS).seq == 3
+            assert len(log.events()) == 3
+        assert (b"b.md" in bundle.read_bytes() or "b.md" in str(log.end.state_json())) is not redacted
+        done = pytest_run(test)
+        assert done.returncode == 1, done.stdout
+        assert f"this is true: {TWO_PINS}" in done.stdout and "1 failed" in done.stdout
+
+    def test_the_test_passes_once_the_events_lead_elsewhere(self, inspector: Inspector, tmp_path: Path) -> None:
+        searched(inspector, TWO_PINS)
+        test = save(inspector, "test", tmp_path)
+        searched(inspector, "activeNote")
+        save(inspector, "bundle", tmp_path)
+        done = pytest_run(test)
+        assert done.returncode == 0, done.stdout
+
+    def test_a_predicate_with_a_name_is_not_true_under_pseudonyms(self, inspector: Inspector) -> None:
+        assert searched(inspector, TWO_PINS)["showsRedacted"]
+        assert not searched(inspector, NAMED)["showsRedacted"]
+        assert inspector.error("/api/search/test?redacted=true") == (400, "INVALID_ARGUMENT")
+        assert inspector.request("GET", "/api/search/bundle?redacted=true").status_code == 200
+
+    def test_no_text_in_a_predicate_becomes_python(self, inspector: Inspector, tmp_path: Path) -> None:
+        nasty = 'pinnedNotes && \'""" + {bundle} \\\\ \u2028\''
+        assert searched(inspector, nasty)["phase"] == "done"
+        for name in ("bundle", "test"):
+            save(inspector, name, tmp_path)
+        done = pytest_run(tmp_path / "test_found.py")
+        assert done.returncode == 1 and "1 failed" in done.stdout
+
+
+def save(inspector: Inspector, name: str, folder: Path, *, redacted: bool = False) -> Path:
+    """The file, under the name that a browser gives it."""
+    answer = inspector.request("GET", f"/api/search/{name}", params={"redacted": redacted})
+    assert answer.status_code == 200, answer.text
+    file = folder / answer.headers["content-disposition"].split('"')[1]
+    file.write_bytes(answer.content)
+    return file
+
+
+def pytest_run(test: Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", test.name]
+    return subprocess.run(command, cwd=test.parent, capture_output=True, text=True, timeout=120)
+
+
+class TestAnExpression:
+    @pytest.mark.parametrize(
+        ("expression", "is_true", "value"),
+        [("pinnedNotes[].id", True, ["b.md", "c.md"]), ("selection", False, None), ("`0`", True, 0)],
+    )
+    def test_is_tried_at_a_moment(self, inspector: Inspector, expression: str, is_true: bool, value: Any) -> None:
+        tried = inspector.get("/api/search/tried", expression=expression)
+        assert (tried["seq"], tried["isTrue"], tried["value"], tried["trouble"]) == (7, is_true, value, "")
+        assert inspector.get("/api/search/tried", expression="pinnedNotes[].id", at=3)["value"] == ["a.md"]
+
+    @pytest.mark.parametrize(
+        ("expression", "position"),
+        [
+            ("pinnedNotes[?", 13),
+            ("seq && pinned", 7),
+            ("nothing(seq)", 0),
+            ("length(`1`", 10),
+            ("seq | null", None),
+        ],
+    )
+    def test_that_is_wrong_says_where(self, inspector: Inspector, expression: str, position: int | None) -> None:
+        tried = inspector.get("/api/search/tried", expression=expression)
+        assert not tried["isTrue"]
+        assert tried["position"] == position
+        assert (tried["trouble"] != "") == (position is not None)
+
+    def test_that_cannot_be_evaluated_says_why(self, inspector: Inspector) -> None:
+        tried = inspector.get("/api/search/tried", expression="contains(selection.text, 'x')")
+        assert (tried["isTrue"], tried["position"]) == (False, None)
+
+    def test_is_completed_with_fields_values_and_functions(self, inspector: Inspector) -> None:
+        words = {each["text"]: each for each in inspector.get("/api/search/words")["words"]}
+        assert words["activeNote.id"]["values"] == ["'b.md'"]
+        assert words["pinnedNotes[].id"]["values"] == ["'b.md'", "'c.md'"]
+        assert words["pinnedNotes"]["about"] == "a list" and words["seq"]["values"] == ["`7`"]
+        assert words["contains("]["kind"] == "function"
+        at_first = {each["text"]: each for each in inspector.get("/api/search/words", at=3)["words"]}
+        assert at_first["pinnedNotes[].id"]["values"] == ["'a.md'"]
+
+    def test_every_word_offered_is_one(self, inspector: Inspector) -> None:
+        for word in inspector.get("/api/search/words")["words"]:
+            for expression in [word["text"], *word["values"]] if word["kind"] == "field" else []:
+                assert inspector.get("/api/search/tried", expression=expression)["trouble"] == ""

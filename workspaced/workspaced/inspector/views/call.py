@@ -1,0 +1,310 @@
+"""One call: its arguments, the bytes that were answered, and what it read through its view of the workspace."""
+
+from typing import Any, Final
+
+import msgspec
+
+from workspaced_events.errors import InvalidArgument, LogDamaged, NotAllowed
+from workspaced_events.schema.catalogue import ContextVolunteered, Event, Sharing, ToolCalled
+from workspaced_events.schema.decoding import decoded
+from workspaced_tools.errors import NotRecorded
+from workspaced_tools.ports.questions import Read, VersionOf
+from workspaced_tools.prompts.model.token_estimate import estimate_tokens, estimate_tokens_of_chars
+from workspaced_tools.recording.format import (
+    Exchange,
+    Raised,
+    RecordedNote,
+    RecordedRead,
+    RecordedVersion,
+)
+from workspaced_tools.recording.recorded_calls import (
+    RecordedCall,
+    brief,
+    checked_call,
+    listed,
+    notes_of,
+    recorded_call,
+)
+
+from ... import replay
+from ..inspected import Download, Inspected
+from ..masking.mask import Mask
+from ..masking.masked_events import REASON, REASON_UNKNOWN
+from .told import told_in
+
+TEXT_CHARS_MAX: Final = 200_000
+"""Of one text in an answer of the API; a call's whole answer is a download."""
+_KEEP_LONGER: Final = (
+    "Recordings are kept for `record_days` and within `record_bytes`: raise these settings, or keep a session "
+    "that matters with `workspaced bundle`."
+)
+
+
+class CallParameters(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
+    """Which call."""
+
+    seq: int
+
+
+class Asked(msgspec.Struct, rename="camel"):
+    """One question of a call, without its answer."""
+
+    index: int
+    question: str
+    """Its name, such as `read`."""
+    about: str
+    """The notes it is about, or what it asks, on one line."""
+    bytes: int
+    """Of the recorded answer, and of the notes' texts that it names."""
+    failed: bool
+
+
+class Told(msgspec.Struct, rename="camel"):
+    """What an agent was told without asking."""
+
+    text: str | None
+    """Null: not kept."""
+    session: str
+    """The runtime's name of the agent's session."""
+    moment: str
+    """The runtime's name of the moment, such as `UserPromptSubmit`."""
+    since: int | None
+    """The session had been told the state as of this event before; null: nothing yet."""
+
+
+class Call(msgspec.Struct, rename="camel"):
+    """A recorded call."""
+
+    seq: int
+    time: str
+    tool: str
+    caller: str
+    ok: bool
+    code: str | None
+    """The error code of a failed call."""
+    duration_us: int | None
+    bytes: int | None
+    """Of the answer; of what was told without asking: of its text."""
+    tokens: int | None
+    """An estimate."""
+    as_of_seq: int
+    """It saw the state as of this event."""
+    tail_seq: int
+    """It saw the log up to this event."""
+    arguments: dict[str, Any] | None
+    """Null: long, and not kept."""
+    answer: str | None
+    """The text of the answer, as it was answered, cut to 200,000 characters; null: not kept."""
+    answer_chars: int
+    told: Told | None
+    """Null: a call."""
+    level: Sharing | None
+    """How much the caller was shown of the vault; null: not recorded."""
+    withheld: int
+    """How many notes were withheld from it."""
+    refused: str | None
+    """Why no tool ran."""
+    asked: list[Asked] | None
+    """What it read, in order; null: not recorded."""
+    why: str
+    """Why something is null."""
+    masked: str
+    """Why the page does not show what it is null about; empty: it shows all that is kept."""
+    keep_longer: str
+    """What to do so that recordings are kept longer; empty if this one is whole."""
+
+
+class AskedParameters(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
+    """Which question of which call."""
+
+    seq: int
+    index: int
+
+
+class NoteRead(msgspec.Struct, rename="camel"):
+    """A note as it was read."""
+
+    id: str
+    text: str | None
+    """Cut to 200,000 characters; null: its title alone was read, it could not be read, or is not kept."""
+    bytes: int
+    """Of the file."""
+    why: str
+
+
+class Exchanged(msgspec.Struct, rename="camel"):
+    """One question of a call with its answer."""
+
+    question: str
+    asked: msgspec.Raw
+    """The question's fields."""
+    answer: msgspec.Raw
+    """Texts of notes are named by their hashes, and stand in `notes`."""
+    raised: Raised | None
+    """The error instead of an answer."""
+    notes: list[NoteRead]
+
+
+def call(inspected: Inspected, parameters: CallParameters) -> Call:
+    """A recorded call.
+
+    Raises:
+        InvalidArgument: there is no event with that sequence, or it is no call.
+    """
+    recorded = call_at(inspected, parameters.seq)
+    event, called, recording = recorded.event, recorded.event.data, recorded.recording
+    if masked := why_masked(inspected.mask, event):
+        return _masked_call(event, masked)
+    text = recorded.result.decode() if recorded.result is not None else None
+    told = _told(called, recorded.result)
+    counted = told.text if told is not None else text
+    return Call(
+        seq=event.seq,
+        time=event.time,
+        tool=called.tool,
+        caller=called.caller,
+        ok=called.ok,
+        code=listed(event, inspected.log.blob).code,
+        duration_us=called.duration_us,
+        bytes=called.bytes,
+        tokens=estimate_tokens_of_chars(called.bytes) if counted is None else estimate_tokens(counted),
+        as_of_seq=called.as_of_seq,
+        tail_seq=called.tail,
+        arguments=recorded.arguments,
+        answer=text[:TEXT_CHARS_MAX] if text is not None else None,
+        answer_chars=len(text) if text is not None else 0,
+        told=told,
+        level=recording.level if recording is not None and recording.refused is None else None,
+        withheld=recording.withheld if recording is not None else 0,
+        refused=recording.refused.message if recording is not None and recording.refused is not None else None,
+        asked=[_asked(at, each) for at, each in enumerate(recording.asked)] if recording is not None else None,
+        why=recorded.why,
+        masked="",
+        keep_longer=_KEEP_LONGER if recorded.why and called.inputs_sha256 is not None else "",
+    )
+
+
+def answer(inspected: Inspected, parameters: CallParameters) -> Download:
+    """The bytes that a call answered.
+
+    Raises:
+        InvalidArgument: there is no such call.
+        NotAllowed: it shows a note that is withheld from agents.
+        NotRecorded: they are not kept.
+    """
+    content = shown_call(inspected, parameters.seq).answer()
+    return Download(content, "application/json", f"call-{parameters.seq}.json")
+
+
+def exchanged(inspected: Inspected, parameters: AskedParameters) -> Exchanged:
+    """One question that a call asked its view, and the answer.
+
+    Raises:
+        InvalidArgument: there is no such call, or it asked fewer questions.
+        NotAllowed: it shows a note that is withheld from agents.
+        NotRecorded: what it read is not kept.
+    """
+    recorded = shown_call(inspected, parameters.seq)
+    if recorded.recording is None:
+        raise NotRecorded(f"What call {parameters.seq} was made from is not kept", hint=recorded.why)
+    questions = recorded.recording.asked
+    if not 0 <= parameters.index < len(questions):
+        raise InvalidArgument(f"Call {parameters.seq} asked {len(questions)} questions; got {parameters.index}.")
+    exchange = questions[parameters.index]
+    notes = [_note(each, inspected.log) for each in _read_by(exchange)]
+    return Exchanged(exchange.ask, exchange.question, exchange.answer, exchange.raised, notes)
+
+
+def shown_call(inspected: Inspected, seq: int) -> RecordedCall:
+    """As `call_at`, for texts of the call.
+
+    Raises:
+        NotAllowed: it shows a note that is withheld from agents.
+    """
+    recorded = call_at(inspected, seq)
+    if masked := why_masked(inspected.mask, recorded.event):
+        raise NotAllowed(f"What call {seq} asked and answered is not shown.", hint=masked)
+    return recorded
+
+
+def why_masked(mask: Mask, event: Event) -> str:
+    """Why the texts and sizes of a call are not shown; empty: they are."""
+    withheld = mask.withheld_in(event)
+    if withheld is None:
+        return ""
+    return REASON_UNKNOWN if withheld.withheld is None else REASON
+
+
+def _masked_call(event: Event, masked: str) -> Call:
+    called: ToolCalled = event.data
+    return Call(
+        seq=event.seq,
+        time=event.time,
+        tool=called.tool,
+        caller=called.caller,
+        ok=called.ok,
+        code=None,
+        duration_us=None,
+        bytes=None,
+        tokens=None,
+        as_of_seq=called.as_of_seq,
+        tail_seq=called.tail,
+        arguments=None,
+        answer=None,
+        answer_chars=0,
+        told=None,
+        level=None,
+        withheld=0,
+        refused=None,
+        asked=None,
+        why="",
+        masked=masked,
+        keep_longer="",
+    )
+
+
+def call_at(inspected: Inspected, seq: int) -> RecordedCall:
+    """The call recorded as the event `seq`.
+
+    Raises:
+        InvalidArgument: there is no event with that sequence, or it is no call.
+    """
+    return recorded_call(checked_call(inspected.log.event(seq), seq), inspected.log.blob)
+
+
+def _told(called: ToolCalled, result: bytes | None) -> Told | None:
+    if not isinstance(called, ContextVolunteered):
+        return None
+    return Told(told_in(result), called.session, called.event, called.from_seq)
+
+
+def _asked(index: int, exchange: Exchange) -> Asked:
+    read = _read_by(exchange)
+    fields = bytes(exchange.question).decode()
+    about = brief(", ".join(each.id for each in read) if read else "" if fields == "[]" else fields)
+    texts = sum(each.stat.size for each in read if isinstance(each, RecordedNote))
+    size = len(bytes(exchange.answer)) + texts
+    return Asked(index, exchange.ask, about, size, exchange.raised is not None)
+
+
+def _read_by(exchange: Exchange) -> list[RecordedRead]:
+    """The notes that a question's answer names."""
+    if exchange.raised is not None:
+        return []
+    if exchange.ask == Read.name:
+        return notes_of(exchange.answer)
+    if exchange.ask == VersionOf.name:
+        return [decoded(decoded(exchange.answer, RecordedVersion).note, RecordedRead)]
+    return []
+
+
+def _note(kept: RecordedRead, log: replay.Log) -> NoteRead:
+    if not isinstance(kept, RecordedNote):
+        return NoteRead(kept.id, None, 0, getattr(kept, "message", "Only its title was shown."))
+    try:
+        content = log.blob(kept.text)
+    except LogDamaged as error:
+        return NoteRead(kept.id, None, kept.stat.size, error.message)
+    if content is None:
+        return NoteRead(kept.id, None, kept.stat.size, f"Its text is not kept. {_KEEP_LONGER}")
+    return NoteRead(kept.id, content.decode(errors="replace")[:TEXT_CHARS_MAX], kept.stat.size, "")

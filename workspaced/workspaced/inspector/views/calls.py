@@ -1,0 +1,131 @@
+"""Who asked what, when, how long it took, and how much was answered: the latest calls first."""
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+import msgspec
+
+from workspaced_events.errors import InvalidArgument
+from workspaced_events.schema.catalogue import ContextVolunteered, Event, ToolCalled
+from workspaced_tools.prompts.model.token_estimate import estimate_tokens
+from workspaced_tools.recording.recorded_calls import Wanted, listed, result_of
+
+from ... import replay
+from ..inspected import Inspected
+from .call import why_masked
+from .told import told_in
+
+CALLS_MAX: Final = 200
+_LOOKED_AT_MAX: Final = 5_000
+"""Calls that one request looks at; a filter may take few of them."""
+_READ_AT_ONCE: Final = 100
+
+
+class CallsParameters(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
+    """Which calls. What is left out filters nothing."""
+
+    tool: str | None = None
+    """Its whole name; `volunteer_context` is what agents were told without asking."""
+    caller: str | None = None
+    """Compared as the share policy does."""
+    failed: bool = False
+    """Only failed calls."""
+    before: int | None = None
+    """Only calls before this event."""
+    limit: int = 50
+
+
+class CallRow(msgspec.Struct, rename="camel"):
+    """One call of the list."""
+
+    seq: int
+    time: str
+    caller: str
+    tool: str
+    arguments: dict[str, Any] | None
+    """Null: long; the call has them."""
+    ok: bool
+    code: str | None
+    """The error code of a failed call; null if the answer is not kept."""
+    bytes: int | None
+    """Of the answer; of what was told without asking: of its text."""
+    tokens: int | None
+    """An estimate."""
+    duration_us: int | None
+    kept: bool
+    """Whether the answer is kept."""
+    masked: str
+    """Why the page does not show what it is null about; empty: it shows all."""
+
+
+class Calls(msgspec.Struct, rename="camel"):
+    """Some calls, and where the next ones begin."""
+
+    calls: list[CallRow]
+    """The latest first."""
+    before: int | None
+    """Ask with it for the calls before these; null: there are none."""
+
+
+def calls(inspected: Inspected, parameters: CallsParameters) -> Calls:
+    """The latest calls that pass the filters. May give fewer than `limit` though there are more: see `before`.
+
+    Raises:
+        InvalidArgument: the limit is out of its range.
+    """
+    if not 1 <= parameters.limit <= CALLS_MAX:
+        raise InvalidArgument(f"Expected a limit of 1 to {CALLS_MAX} calls, got {parameters.limit}.")
+    wanted = Wanted(parameters.tool, parameters.caller, parameters.failed)
+    found: list[CallRow] = []
+    for looked_at, event in enumerate(_backwards(inspected.log, parameters.before)):
+        if len(found) == parameters.limit or looked_at == _LOOKED_AT_MAX:
+            return Calls(found, event.seq + 1)
+        if wanted.takes(event):
+            found.append(_row(event, inspected))
+    return Calls(found, None)
+
+
+def _backwards(log: replay.Log, before: int | None) -> Iterator[Event]:
+    """The calls before an event, the latest first."""
+    before = log.events()[-1].seq + 1 if before is None and log.events() else before
+    while found := log.events_of(replay.CALL_TYPES, before=before, limit=_READ_AT_ONCE):
+        yield from reversed(found)
+        before = found[0].seq
+
+
+def _row(event: Event, inspected: Inspected) -> CallRow:
+    called: ToolCalled = event.data
+    masked = why_masked(inspected.mask, event)
+    if masked:
+        return CallRow(
+            seq=event.seq,
+            time=event.time,
+            caller=called.caller,
+            tool=called.tool,
+            arguments=None,
+            ok=called.ok,
+            code=None,
+            bytes=None,
+            tokens=None,
+            duration_us=None,
+            kept=True,
+            masked=masked,
+        )
+    blob = inspected.log.blob
+    row = listed(event, blob)
+    # The bytes of what was told are those of its text: the tokens are to be of the same.
+    text = told_in(result_of(called, blob)) if isinstance(called, ContextVolunteered) else None
+    return CallRow(
+        seq=row.seq,
+        time=row.time,
+        caller=row.caller,
+        tool=row.tool,
+        arguments=row.arguments if row.arguments_sha256 is None else None,
+        ok=row.ok,
+        code=row.code,
+        bytes=row.bytes,
+        tokens=row.tokens if text is None else estimate_tokens(text),
+        duration_us=row.duration_us,
+        kept=row.kept,
+        masked="",
+    )

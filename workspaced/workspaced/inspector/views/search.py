@@ -1,0 +1,250 @@
+"""Find and shrink: where a predicate becomes true, and the few events that lead there."""
+
+from typing import Any, Literal
+
+import jmespath
+import msgspec
+
+from workspaced_events.debugging.predicate import Expression
+from workspaced_events.errors import InvalidArgument, NotAllowed
+from workspaced_events.ids import VaultId
+from workspaced_events.projections.state_diff import changes, lines
+from workspaced_events.projections.workspace_state import to_json
+from workspaced_events.schema.sentences import sentence
+from workspaced_tools.errors import NotRecorded
+
+from ..inspected import Download, Inspected
+from ..searching.files import Shrunk, bundle_name, bundle_of, pytest_file_name, pytest_file_of
+from ..searching.search import Search
+from ..searching.story import Step, story
+from ..searching.vocabulary import Word, vocabulary
+
+
+class ExpressionParameters(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
+    """An expression, and a moment to try it at."""
+
+    expression: str
+    vault: str | None = None
+    """Of this vault instead of the one that is current."""
+    at: str = ""
+    """A sequence or an ISO 8601 time; empty: the end."""
+
+
+class Tried(msgspec.Struct, rename="camel"):
+    """What an expression gives at a moment."""
+
+    seq: int
+    is_true: bool
+    value: Any
+    trouble: str
+    """What is wrong with the expression; empty: nothing."""
+    hint: str
+    position: int | None
+    """Where in the expression it is wrong: characters before that place; null: everywhere, or nowhere."""
+
+
+class VocabularyParameters(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
+    """A moment."""
+
+    at: str = ""
+    """A sequence or an ISO 8601 time; empty: the end."""
+
+
+class Vocabulary(msgspec.Struct, rename="camel"):
+    """What an expression may be made of."""
+
+    seq: int
+    """The values are those after this event."""
+    words: list[Word]
+
+
+class StartParameters(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
+    """What to look for."""
+
+    expression: str
+    """JMESPath over the state."""
+    vault: str | None = None
+    """Of this vault instead of the one that is current."""
+
+
+class NoParameters(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
+    """None."""
+
+
+class FileParameters(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
+    """Which file."""
+
+    redacted: bool = False
+    """Pseudonyms stand for names and texts."""
+
+
+class FoundEvent(msgspec.Struct, rename="camel"):
+    """The first event after which the predicate is true."""
+
+    seq: int
+    time: str
+    type: str
+    source: str
+    words: str
+    changes: list[str]
+
+
+class SearchShown(msgspec.Struct, rename="camel"):
+    """The inspector's search, as far as it is."""
+
+    phase: Literal["none", "finding", "shrinking", "done", "stopped", "failed"]
+    expression: str
+    vault: str | None
+    events_read: int
+    events: int
+    """How many there are."""
+    found: FoundEvent | None
+    given: int
+    """Events up to the one found."""
+    left: int
+    """Events left while shrinking."""
+    asked: int
+    """How often the predicate was asked while shrinking."""
+    story: list[Step]
+    """The events that are left, once it is over."""
+    shows_redacted: bool
+    """Whether the predicate is true of the redacted events too; if not, it names what has a pseudonym."""
+    code: str
+    """Of the failure; empty: none."""
+    message: str
+    hint: str
+
+
+def tried(inspected: Inspected, parameters: ExpressionParameters) -> Tried:
+    """Evaluates an expression at a moment; what is wrong with it is part of the answer.
+
+    Raises:
+        NotAllowed: the page hides notes that are withheld from agents.
+        InvalidArgument: the log does not hold the moment.
+    """
+    _check_revealed(inspected)
+    here = inspected.log.at(_place(parameters.at)) if parameters.at else inspected.log.end
+    try:
+        expression = Expression(parameters.expression, VaultId(parameters.vault) if parameters.vault else None)
+        is_true = expression(here.state)
+    except InvalidArgument as error:
+        message = error.message.split(":\n", 1)[0]
+        return Tried(here.seq, False, None, message, error.hint, error.details.get("position"))
+    if expression.trouble is not None:
+        hint = "A state of which it cannot be evaluated counts as one where it is not true."
+        return Tried(here.seq, False, None, expression.trouble, hint, None)
+    value = jmespath.search(parameters.expression, here.state_json(parameters.vault or None))
+    return Tried(here.seq, is_true, value, "", "", None)
+
+
+def words(inspected: Inspected, parameters: VocabularyParameters) -> Vocabulary:
+    """What can be completed in an expression.
+
+    Raises:
+        NotAllowed: the page hides notes that are withheld from agents.
+        InvalidArgument: the log does not hold the moment.
+    """
+    _check_revealed(inspected)
+    here = inspected.log.at(_place(parameters.at)) if parameters.at else inspected.log.end
+    return Vocabulary(here.seq, vocabulary(here.state_json()))
+
+
+def start(inspected: Inspected, parameters: StartParameters) -> SearchShown:
+    """Begins a search.
+
+    Raises:
+        NotAllowed: the page hides notes that are withheld from agents.
+        Busy: another one runs.
+        InvalidArgument: the expression is none.
+    """
+    _check_revealed(inspected)
+    inspected.searches.start(parameters.expression, parameters.vault)
+    return search(inspected, NoParameters())
+
+
+def stop(inspected: Inspected, _parameters: NoParameters) -> SearchShown:
+    """Stops the search, if one runs. What it found until then stays."""
+    if inspected.searches.last is not None:
+        inspected.searches.last.stop()
+    return search(inspected, NoParameters())
+
+
+def search(inspected: Inspected, _parameters: NoParameters) -> SearchShown:
+    """The search that runs, or the last one."""
+    last = inspected.searches.last
+    if last is None:
+        return SearchShown("none", "", None, 0, len(inspected.log.events()), None, 0, 0, 0, [], False, "", "", "")
+    phase = last.phase  # read first: what belongs to a later phase is there by then
+    return SearchShown(
+        phase=phase,
+        expression=last.text,
+        vault=last.vault,
+        events_read=last.read,
+        events=len(inspected.log.events()),
+        found=_found(last),
+        given=last.given,
+        left=last.left,
+        asked=last.asked,
+        story=list(story(last.shrunk.events, last.origins)) if last.shrunk is not None else [],
+        shows_redacted=last.shows_redacted,
+        code=last.failure.code if last.failure is not None else "",
+        message=last.failure.message if last.failure is not None else "",
+        hint=last.failure.hint if last.failure is not None else "",
+    )
+
+
+def bundle(inspected: Inspected, parameters: FileParameters) -> Download:
+    """The few events as a bundle.
+
+    Raises:
+        NotRecorded: no search found anything yet.
+    """
+    content = bundle_of(_shrunk(inspected), redacted=parameters.redacted)
+    return Download(content, "application/octet-stream", bundle_name(redacted=parameters.redacted))
+
+
+def pytest_file(inspected: Inspected, parameters: FileParameters) -> Download:
+    """A test that fails as long as the events lead there; it belongs beside the bundle.
+
+    Raises:
+        NotRecorded: no search found anything yet.
+        InvalidArgument: the predicate is not true of the redacted events.
+    """
+    shrunk = _shrunk(inspected)
+    last = inspected.searches.last
+    if parameters.redacted and last is not None and not last.shows_redacted:
+        raise InvalidArgument(
+            "The predicate names something that has a pseudonym in the redacted bundle, so it is not true there.",
+            hint="Take the bundle that is not redacted, or look for something without names.",
+        )
+    content = pytest_file_of(shrunk, redacted=parameters.redacted).encode()
+    return Download(content, "text/x-python", pytest_file_name(redacted=parameters.redacted))
+
+
+def _check_revealed(inspected: Inspected) -> None:
+    """Whether a predicate is true tells of every note, and a story names them: there is no masked search."""
+    if not inspected.mask.reveals:
+        raise NotAllowed(
+            "A search reads the whole log, with the notes that are withheld from agents.",
+            hint="`workspaced inspect --reveal` shows them; a log or bundle shows all that it holds.",
+        )
+
+
+def _shrunk(inspected: Inspected) -> Shrunk:
+    last = inspected.searches.last
+    if last is None or last.shrunk is None:
+        raise NotRecorded("No search found anything yet", hint="POST /api/search begins one.")
+    return last.shrunk
+
+
+def _found(last: Search) -> FoundEvent | None:
+    found = last.found
+    if found is None:
+        return None
+    event, vault = found.event, VaultId(last.vault) if last.vault is not None else None
+    changed = lines(changes(to_json(found.before, vault), to_json(found.after, vault)))
+    return FoundEvent(event.seq, event.time, event.type, event.source, sentence(event), changed)
+
+
+def _place(at: str) -> Any:
+    return int(at) if at.isdecimal() else at
