@@ -34,7 +34,7 @@ from workspaced_events.replay.log_slice import Slice
 from workspaced_events.replay.open import open_source
 from workspaced_events.replay.position import not_held, parse_position
 from workspaced_events.replay.source import Source, feed_in_chunks
-from workspaced_events.schema.catalogue import ClockStepped, Event, ToolCalled
+from workspaced_events.schema.catalogue import ClockStepped, Event, PromptAssembled, ToolCalled
 from workspaced_tools.errors import NotRecorded
 from workspaced_tools.ports.view import View
 from workspaced_tools.prompts.audit.manifests import ManifestStore
@@ -53,6 +53,7 @@ from workspaced_tools.replay.verify import (
     Verified,
     verify,
     verify_call,
+    verify_prompt,
 )
 from workspaced_tools.sharing.gate import shared_view
 from workspaced_tools.tools.registry import TOOLS
@@ -60,7 +61,7 @@ from workspaced_tools.tools.tool import payload_of, run
 
 from .errors import UnknownTool
 
-__all__ = ["Call", "Log", "Moment", "Outcome", "Rebuilt", "Verified", "open"]
+__all__ = ["Call", "Log", "Moment", "Outcome", "Prompt", "Rebuilt", "Verified", "open"]
 
 Json = dict[str, Any]
 
@@ -106,6 +107,32 @@ class Log:
     def calls(self) -> list["Call"]:
         """All calls of tools, in the order in which they were recorded."""
         return [Call(self._part, event) for event in self.events() if isinstance(event.data, ToolCalled)]
+
+    def prompts(self) -> list["Prompt"]:
+        """All prompts that were assembled, in order."""
+        return [Prompt(self._part, event) for event in self.events() if type(event.data) is PromptAssembled]
+
+    def prompt(self, seq: int) -> "Prompt":
+        """The prompt that was recorded as the event with that sequence.
+
+        Raises:
+            InvalidArgument: the log does not hold that event, or it is no prompt.
+        """
+        at = _count(self._part.events, seq) - 1
+        event = self._part.events[at] if at >= 0 else None
+        if event is None or event.seq != seq:
+            raise InvalidArgument(f"The log holds no event {seq}.")
+        if type(event.data) is not PromptAssembled:
+            raise InvalidArgument(f"Event {seq} is no prompt: its type is {event.type}.")
+        return Prompt(self._part, event)
+
+    def blob(self, sha256: str) -> bytes | None:
+        """The content of a blob that an event names by its hash; None if it is not kept.
+
+        Raises:
+            LogDamaged: it is kept with another content.
+        """
+        return self._part.blob(sha256)
 
     def at(self, at: int | str) -> "Moment":
         """The moment after the event with a sequence, or at an ISO 8601 time (UTC unless it names an offset).
@@ -270,6 +297,30 @@ class Call:
             return verify_call(self._part.blob, Notes(self._part.blob), then, self.seq, called)
         except StateNotRetained:
             return Verified(self.seq, called, Outcome.NOT_RECORDED, "Its moment is not in this log.")
+
+
+class Prompt:
+    """A prompt that was assembled.
+
+    Attributes:
+        event: the prompt's event in the log.
+        seq: the event's sequence.
+        conversation: the id of its conversation.
+    """
+
+    def __init__(self, part: Slice, event: Event) -> None:
+        self._part = part
+        self.event = event
+        self.seq: int = event.seq
+        self.conversation: str = event.data.conversation
+
+    def verify(self) -> Rebuilt:
+        """Rebuilds the prompt; tells whether its layers, its manifest and its body have the recorded hashes."""
+        prompt: PromptAssembled = self.event.data
+        then = Moments(self._part)
+        for event in self._part.events[: _count(self._part.events, self.seq)]:
+            then.take(event)
+        return verify_prompt(self._part.blob, then, self.seq, prompt)
 
 
 # -- the events around a moment --
