@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import shutil
 import signal
 import subprocess
@@ -14,6 +15,7 @@ from typing import Any
 
 import click
 import msgspec
+import platformdirs
 from rich.console import Console
 from rich.rule import Rule
 from rich.text import Text
@@ -22,6 +24,7 @@ from workspaced_events.projections.workspace_state import to_json
 from workspaced_events.replay.replay import replay
 
 from ...client.sync_client import SyncClient, connect
+from ...demo.morning import INSTALLED, QUESTION, leave_log
 from ...errors import NoDaemon
 from ..shared.options import json_option
 from ..shared.output import print_json
@@ -89,6 +92,8 @@ class Story:
 def demo_command(keep: bool, serve: bool, as_json: bool) -> None:
     """The whole story on a sample vault: navigation in, what an agent sees, an edit, a crash, a replay.
 
+    At its end it leaves the log of a morning in which an agent answers wrongly, for `workspaced inspect`.
+
     With --serve a daemon goes on serving a copy of the sample vault as the workspace `demo`.
     """
     if serve:
@@ -103,7 +108,7 @@ def demo_command(keep: bool, serve: bool, as_json: bool) -> None:
             shutil.copytree(package / "vault", story.vault)
             actions = [json.loads(line) for line in (package / "session.jsonl").read_text().splitlines()]
             moments = json.loads((package / "session_moments.json").read_text())
-        report = play(story, actions, moments)
+        report = {**play(story, actions, moments), **show_morning(story)}
         if as_json:
             print_json({**report, **({"kept": str(root)} if keep else {})})
     finally:
@@ -115,7 +120,7 @@ def demo_command(keep: bool, serve: bool, as_json: bool) -> None:
 
 
 def play(story: Story, actions: list[dict[str, Any]], moments: list[dict[str, Any]]) -> dict[str, Any]:
-    """Plays the demo in five parts; returns what it did, for programs."""
+    """Plays the first four parts of the demo; returns what it did, for programs."""
     started = time.monotonic()
     notes = sum(1 for _ in story.vault.rglob("*.md"))
     story.heading(f"1  A person works in a vault of {notes} notes; an editor publishes what they do")
@@ -147,7 +152,7 @@ def play(story: Story, actions: list[dict[str, Any]], moments: list[dict[str, An
     story.say(f"{folded.events} events folded")
     story.check("the fold of the log equals what the daemon said", _builtins(to_json(folded.state)) == live)
     took_s = round(time.monotonic() - started, 1)
-    story.say(f"\nAll of it took {took_s} s. Next: workspaced serve --vault YOUR-NOTES", "bold")
+    story.say(f"\nAll of it took {took_s} s.")
     return {"ok": True, "notes": notes, "actions": len(actions), "events": folded.events, "seconds": took_s}
 
 
@@ -178,6 +183,36 @@ def edit(story: Story, client: SyncClient) -> None:
     second = client.tool("get_note_by_reference", {"reference": EDITED, "maxContentLength": 10000})
     story.check("the old answer did not have it", line not in first["data"]["content"])
     story.check("the next answer has it", line in second["data"]["content"])
+
+
+def show_morning(story: Story) -> dict[str, Any]:
+    """Leaves a log with a wrong answer in the user's cache directory, and says how to open it.
+
+    Where that directory cannot be written to, the installed bundle is named instead.
+    """
+    folder = platformdirs.user_cache_path("workspaced")
+    story.heading("5  A log to look into: a morning, two agents, one wrong answer")
+    warnings = []
+    try:
+        log = leave_log(folder)
+    except OSError as error:
+        log = INSTALLED
+        warnings = [
+            f"The log cannot be copied to {folder} ({error.strerror}); it is opened where it is installed."
+        ]
+        story.say(f"  {warnings[0]}", "yellow")
+    story.say(f"  {QUESTION}", "italic")
+    story.say(f"  Find it by clicking:  workspaced inspect {_for_shell(log)}", "bold")
+    story.say("\nNext: workspaced serve --vault YOUR-NOTES", "bold")
+    return {"log": str(log), "question": QUESTION, **({"warnings": warnings} if warnings else {})}
+
+
+def _for_shell(path: Path) -> str:
+    """The path as a word of a command line, with `~` for the home directory."""
+    home = Path.home()
+    if path.is_relative_to(home) and home != path:
+        return f"~/{shlex.quote(str(path.relative_to(home)))}"
+    return shlex.quote(str(path))
 
 
 def _builtins(value: Any) -> Any:
