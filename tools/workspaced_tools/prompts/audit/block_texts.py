@@ -5,11 +5,12 @@ from collections.abc import Iterator
 import msgspec
 
 from workspaced_events.errors import LogDamaged
-from workspaced_events.projections.conversations import Conversation, turn_of
+from workspaced_events.projections.conversations import Conversation
 from workspaced_events.schema.catalogue import PromptAssembled
 from workspaced_events.schema.decoding import decoded
 
 from ...errors import NotRecorded
+from ..model.blocks import BLANK_LINE
 from ..model.sent_turn import SentPart, SentTurn, library_kind
 from ..model.stored_inputs import inputs_of
 from ..model.types import Envelope, Segment, Texts
@@ -41,6 +42,8 @@ def text_of(
     """
     if block.entry.why == "sent" and block.turn is not None:
         return _sent_text(block, conversation, texts)
+    if block.entry.kind == "message" and (parts := list(_sent_parts(block, conversation, texts))):
+        return BlockText(BLANK_LINE.join(part.text for part in parts if part.text and not _has_entry(part)))
     title, mtime = _version(block, data, texts)
     segment = _segment(block, envelope)
     if segment is not None:
@@ -84,9 +87,13 @@ def _sent_text(block: PromptBlock, conversation: Conversation, texts: Texts) -> 
     return BlockText(None, "Its text is part of its message.")
 
 
+def _has_entry(part: SentPart) -> bool:
+    """Whether the manifest tells of a turn's part by itself; the other parts are told of as their message."""
+    return bool(part.revision) and part.base != part.revision
+
+
 def _sent_parts(block: PromptBlock, conversation: Conversation, texts: Texts) -> Iterator[SentPart]:
-    assert block.turn is not None
-    sent = conversation.turns.get(turn_of(conversation, block.turn))
+    sent = conversation.turns.get(block.turn) if block.turn is not None else None
     if sent is None:
         return
     try:

@@ -89,7 +89,8 @@ def _reuse(entry: ManifestEntry, known: set[_Identity]) -> Reuse | None:
         return None
     if entry.cached:
         return "cached"
-    return "rewritten" if _identity(entry) in known else "new"
+    is_said_anew = entry.state == "reference" or (entry.layer == "L3_TURN" and entry.kind == "frame")
+    return "rewritten" if not is_said_anew and _identity(entry) in known else "new"
 
 
 def _identity(entry: ManifestEntry) -> _Identity:

@@ -1,0 +1,413 @@
+"""Conversations, and one of them as a column of prompts: layers, costs, and what broke the provider's cache."""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Final
+
+import msgspec
+import platformdirs
+
+from workspaced_events.errors import InvalidArgument, LogDamaged
+from workspaced_events.ids import ConversationId
+from workspaced_events.projections.conversations import CONVERSATIONS_MAX, Conversation, Prompt, Settings
+from workspaced_events.schema.catalogue import Pipeline, PromptAssembled, UsageReported
+from workspaced_tools.errors import NotRecorded
+from workspaced_tools.ports.manifest import LayerId, Manifest
+from workspaced_tools.prompts.audit.cache_accounting import SENT, Outcome, Summed, account, summed
+from workspaced_tools.prompts.audit.prices import (
+    FILE,
+    Cost,
+    PriceList,
+    estimated_cost,
+    packaged_prices,
+    read_prices,
+    reported_cost,
+    summed_cost,
+)
+from workspaced_tools.prompts.audit.prompt_blocks import (
+    PromptBlock,
+    Reuse,
+    ReuseTokens,
+    blocks_of,
+    reuse_tokens,
+    tools_reuse,
+)
+from workspaced_tools.prompts.model.stored_inputs import manifest_of_prompt, texts_in
+
+from ... import replay
+from ..inspected import Inspected
+
+COLUMN_PROMPTS_MAX: Final = 50
+WORDS_CHARS: Final = 160
+"""Of the words of a message that a list shows."""
+
+
+class Prices(msgspec.Struct, rename="camel"):
+    """Where the prices come from."""
+
+    dated: str
+    """ISO 8601 day."""
+    currency: str
+    file: str
+    """The user's file, which takes the place of the packaged list if it is there."""
+    is_own: bool
+    """Whether the user's file counts."""
+    problem: str = ""
+    """Why the user's file does not count though it is there."""
+
+
+class Listed(msgspec.Struct, rename="camel"):
+    """One conversation."""
+
+    conversation: str
+    vault: str | None
+    provider: str
+    model: str
+    messages: int
+    prompts: int
+    """Of those that the log's fold remembers: the last 50 of each pipeline."""
+    first_seq: int | None
+    """The first remembered prompt."""
+    last_seq: int | None
+    begin: str | None
+    """The time of the first message; ISO 8601 UTC, `end` likewise."""
+    end: str | None
+    ended: bool
+    estimate: int | None
+    """Tokens of the last prompt, estimated."""
+    cache: Summed
+    cost: Cost | None
+    """Of the remembered prompts that have a price, without the providers' answers; null: none has."""
+
+
+class ConversationsParameters(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
+    """None."""
+
+
+class Conversations(msgspec.Struct, rename="camel"):
+    """All conversations that the log's fold remembers, the one spoken of last at the end."""
+
+    conversations: list[Listed]
+    remembered_max: int
+    """Older conversations than so many are not listed; links to their prompts work."""
+    prices: Prices
+
+
+class ColumnParameters(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
+    """Which prompts of which conversation."""
+
+    conversation: str
+    before: int | None = None
+    """Only prompts with lower sequences; left out: the last ones."""
+    limit: int = 20
+
+
+class LayerBar(msgspec.Struct, rename="camel"):
+    """A layer of one prompt, as tokens."""
+
+    layer: LayerId
+    tokens: int
+    bytes: int
+    reuse: ReuseTokens
+    blocks: int
+
+
+class PromptRow(msgspec.Struct, rename="camel"):
+    """One prompt of a column."""
+
+    seq: int
+    time: str
+    message: str
+    pipeline: Pipeline
+    words: str
+    """The beginning of what the user said; empty if it is not kept, or a tool said it."""
+    estimate: int
+    limit: int
+    tool_tokens: int
+    tools: Reuse | None
+    layers: list[LayerBar]
+    """In the order sent; empty if the manifest is not kept."""
+    not_kept: str
+    """Why there are no layers."""
+    outcome: Outcome | None
+    """Whether the provider's cache served what it could; null: the prompt before is not known."""
+    cause: str | None
+    """Why the prefix changed, or why the cache served nothing."""
+    expected: int | None
+    """Tokens that are the same as in the prompt before, at least."""
+    input_tokens: int | None
+    """All that the provider read by its own count; null: it reported none. The next two likewise."""
+    cached_tokens: int | None
+    output_tokens: int | None
+    provider: str
+    model: str
+    """As they were for this prompt."""
+    cost: Cost | None
+    """Null: the model has no price."""
+
+
+class Column(msgspec.Struct, rename="camel"):
+    """A conversation as prompts, in order."""
+
+    conversation: str
+    vault: str | None
+    provider: str
+    model: str
+    ended: bool
+    prompts: list[PromptRow]
+    earlier: int | None
+    """`before` for the prompts before these; null: these are the first."""
+    prices: Prices
+
+
+# -- prices --
+
+
+def prices_path() -> Path:
+    """The user's own prices."""
+    return platformdirs.user_config_path("workspaced") / FILE
+
+
+def current_prices() -> tuple[PriceList, Prices]:
+    """The list that counts, read anew so that an edit counts at once."""
+    path, problem = prices_path(), ""
+    try:
+        found = read_prices(path.read_text(encoding="utf-8"), str(path))
+        return found, Prices(found.dated, found.currency, str(path), True)
+    except FileNotFoundError:
+        pass
+    except InvalidArgument as error:
+        problem = error.message
+    except (OSError, UnicodeDecodeError) as error:
+        problem = f"{path} cannot be read: {error}."
+    packaged = packaged_prices()
+    return packaged, Prices(packaged.dated, packaged.currency, str(path), False, problem)
+
+
+def settings_of(log: replay.Log, conversation: Conversation, prompt: Prompt) -> Settings:
+    """The conversation's settings when the prompt was made: a conversation may change its model."""
+    if conversation.settings.seq < prompt.seq:
+        return conversation.settings
+    then = state_of(log, prompt.seq, conversation.id)
+    return then.settings if then is not None else conversation.settings
+
+
+def cost_of(
+    prompt: Prompt, settings: Settings, list_of_prices: PriceList, output_tokens: int | None
+) -> Cost | None:
+    """What a prompt cost; without a report, what it would have cost had no cache served it."""
+    price = list_of_prices.price(settings.provider, settings.model)
+    if price is None:
+        return None
+    if prompt.input_tokens is None:
+        return estimated_cost(price, prompt.estimate)
+    return reported_cost(price, prompt.input_tokens, prompt.cached_tokens or 0, output_tokens or 0)
+
+
+# -- the list --
+
+
+def conversations(inspected: Inspected, _parameters: ConversationsParameters) -> Conversations:
+    """Lists the conversations at the end of the log."""
+    list_of_prices, prices = current_prices()
+    by_id = inspected.log.end.state.conversations.by_id
+    return Conversations(
+        [_listed(inspected.log, each, list_of_prices) for each in by_id.values()], CONVERSATIONS_MAX, prices
+    )
+
+
+def _listed(log: replay.Log, conversation: Conversation, list_of_prices: PriceList) -> Listed:
+    settings, prompts = conversation.settings, conversation.prompts
+    messages = list(conversation.messages.values())
+    costs = [cost_of(each, settings_of(log, conversation, each), list_of_prices, None) for each in prompts]
+    return Listed(
+        conversation=conversation.id,
+        vault=conversation.vault,
+        provider=settings.provider,
+        model=settings.model,
+        messages=len(messages),
+        prompts=len(prompts),
+        first_seq=prompts[0].seq if prompts else None,
+        last_seq=prompts[-1].seq if prompts else None,
+        begin=messages[0].at if messages else None,
+        end=messages[-1].at if messages else None,
+        ended=conversation.ended,
+        estimate=prompts[-1].estimate if prompts else None,
+        cache=summed(account(conversation)),
+        cost=summed_cost([each for each in costs if each is not None]),
+    )
+
+
+# -- one conversation --
+
+
+def column(inspected: Inspected, parameters: ColumnParameters) -> Column:
+    """The prompts of a conversation, the last ones first asked for.
+
+    Raises:
+        InvalidArgument: there is no such conversation then, or the limit makes no sense.
+    """
+    if not 1 <= parameters.limit <= COLUMN_PROMPTS_MAX:
+        raise InvalidArgument(f"Expected a limit from 1 to {COLUMN_PROMPTS_MAX}, got {parameters.limit}.")
+    log = inspected.log
+    found = _conversation(log, parameters)
+    at_end = log.end.state.conversations.by_id.get(found.id, found)
+    list_of_prices, prices = current_prices()
+    known = [each for each in found.prompts if parameters.before is None or each.seq < parameters.before]
+    shown = known[-parameters.limit :]
+    outputs = output_tokens(log, found.id, shown)
+    rows = [row_of(log, found, each, list_of_prices, outputs.get(each.seq)) for each in shown]
+    more = len(known) > len(shown) or (shown and _has_earlier(log, found.id, shown[0].seq))
+    return Column(
+        conversation=found.id,
+        vault=found.vault,
+        provider=found.settings.provider,
+        model=found.settings.model,
+        ended=at_end.ended,
+        prompts=rows,
+        earlier=shown[0].seq if shown and more else None,
+        prices=prices,
+    )
+
+
+def _conversation(log: replay.Log, parameters: ColumnParameters) -> Conversation:
+    """The conversation at the end of the log, or as it was when it remembered the prompts before `before`."""
+    name = ConversationId(parameters.conversation)
+    found = log.end.state.conversations.by_id.get(name)
+    if parameters.before is not None and (found is None or not _remembers(found, parameters.before)):
+        found = state_of(log, parameters.before - 1, name)
+    if found is None:
+        raise InvalidArgument(
+            f"The log has no conversation {parameters.conversation[:100]!r}.",
+            hint="`/api/conversations` lists those that it has.",
+        )
+    return found
+
+
+def _remembers(conversation: Conversation, before: int) -> bool:
+    return any(each.seq < before for each in conversation.prompts)
+
+
+def _has_earlier(log: replay.Log, name: ConversationId, seq: int) -> bool:
+    then = state_of(log, seq - 1, name)
+    return then is not None and bool(then.prompts)
+
+
+# -- a prompt --
+
+
+def row_of(
+    log: replay.Log, conversation: Conversation, prompt: Prompt, list_of_prices: PriceList, output: int | None
+) -> PromptRow:
+    """What a column shows of a prompt.
+
+    Args:
+        conversation: a state that remembers the prompt; the later, the more of its usage is known.
+        output: the tokens of the provider's answer, if it was reported.
+    """
+    settings = settings_of(log, conversation, prompt)
+    manifest, not_kept = kept_manifest(log, prompt.manifest_sha256)
+    accounted = next((each for each in account(conversation) if each.seq == prompt.seq), None)
+    layers: list[LayerBar] = []
+    tools: Reuse | None = None
+    if manifest is not None:
+        before, same_tools = before_of(log, prompt, conversation.id)
+        layers = layer_bars(manifest, blocks_of(manifest, before))
+        tools = tools_reuse(manifest, before, same_tools=same_tools)
+    return PromptRow(
+        seq=prompt.seq,
+        time=log.at(prompt.seq).time,
+        message=prompt.message,
+        pipeline=prompt.pipeline,
+        words=words_of(log, conversation, prompt),
+        estimate=prompt.estimate,
+        limit=prompt.limit,
+        tool_tokens=manifest.tool_tokens if manifest is not None else 0,
+        tools=tools,
+        layers=layers,
+        not_kept=not_kept,
+        outcome=accounted.outcome if accounted is not None else None,
+        cause=accounted.cause if accounted is not None else None,
+        expected=accounted.expected if accounted is not None else None,
+        input_tokens=prompt.input_tokens,
+        cached_tokens=prompt.cached_tokens,
+        output_tokens=output,
+        provider=settings.provider,
+        model=settings.model,
+        cost=cost_of(prompt, settings, list_of_prices, output),
+    )
+
+
+def state_of(log: replay.Log, seq: int, name: ConversationId) -> Conversation | None:
+    """The conversation after an event; None if there was none, or the log begins later."""
+    try:
+        return log.at(seq).state.conversations.by_id.get(name)
+    except InvalidArgument:
+        return None
+
+
+def layer_bars(manifest: Manifest, blocks: list[PromptBlock]) -> list[LayerBar]:
+    """The layers in the order sent."""
+    layers = {each.id: each for each in manifest.layers}
+    bars = []
+    for name in SENT:
+        own = [each for each in blocks if each.layer == name]
+        bars.append(LayerBar(name, layers[name].tokens, layers[name].bytes, reuse_tokens(own), len(own)))
+    return bars
+
+
+def kept_manifest(log: replay.Log, sha256: str) -> tuple[Manifest | None, str]:
+    """The manifest of a prompt, or None and why there is none."""
+    try:
+        return manifest_of_prompt(sha256, texts_in(log.blob)), ""
+    except (NotRecorded, LogDamaged) as error:
+        return None, f"The manifest is not kept. {error.hint or error.message}"
+
+
+def before_of(log: replay.Log, prompt: Prompt, name: ConversationId) -> tuple[Manifest | None, bool]:
+    """The manifest of the last prompt of the same pipeline, and whether the tools were the same then."""
+    then = state_of(log, prompt.seq, name)
+    last = last_before(then, prompt)
+    if then is None or last is None:
+        return None, False
+    earlier = state_of(log, last.seq, name)
+    same_tools = earlier is not None and earlier.settings.tools_sha256 == then.settings.tools_sha256
+    return kept_manifest(log, last.manifest_sha256)[0], same_tools
+
+
+def last_before(conversation: Conversation | None, prompt: Prompt) -> Prompt | None:
+    """The prompt of the same pipeline before `prompt`."""
+    if conversation is None:
+        return None
+    earlier = (each for each in reversed(conversation.prompts) if each.seq < prompt.seq)
+    return next((each for each in earlier if each.pipeline == prompt.pipeline), None)
+
+
+def words_of(log: replay.Log, conversation: Conversation, prompt: Prompt) -> str:
+    """The beginning of the message that a prompt ends with."""
+    message = conversation.messages.get(prompt.message)
+    if message is None or message.text_sha256 is None:
+        return ""
+    try:
+        text = texts_in(log.blob)(message.text_sha256)
+    except (NotRecorded, LogDamaged):
+        return ""
+    return text if len(text) <= WORDS_CHARS else f"{text[:WORDS_CHARS]}…"
+
+
+def output_tokens(log: replay.Log, name: ConversationId, prompts: Iterable[Prompt]) -> dict[int, int]:
+    """The tokens of the provider's answers by the prompts' sequences; a later report replaces an earlier one."""
+    by_message: dict[str, int] = {}
+    found: dict[int, int] = {}
+    wanted = {each.seq for each in prompts}
+    if not wanted:
+        return found
+    events = log.events()
+    first = events[0].seq
+    for event in events[min(wanted) - first :]:
+        data = event.data
+        if type(data) is PromptAssembled and data.conversation == name:
+            by_message[data.message] = event.seq
+        elif type(data) is UsageReported and data.conversation == name and data.message in by_message:
+            found[by_message[data.message]] = data.output_tokens
+    return {seq: tokens for seq, tokens in found.items() if seq in wanted}
