@@ -63,8 +63,8 @@ class Use(msgspec.Struct, frozen=True, rename="camel"):
 
     seq: int
     how: Literal["cited", "named", "touched"]
-    """`cited`: an answer or a call of a conversation has its path, a link to it or its number as a source. `named`:
-    an answer has its title or its file's name. `touched`: a later call of a tool asks for it."""
+    """`cited`: an answer or a call of a conversation has its path, a link to it or its number as a source.
+    `named`: an answer has its title or its file's name. `touched`: a later call of a tool asks for it."""
     by: str
     """The client."""
 
@@ -128,7 +128,7 @@ class _Found:
         self.not_kept = 0
         self._used: defaultdict[NoteId, list[Use]] = defaultdict(list)
         self._answered: dict[str, int] = {}
-        """The sequence of the last answer of each conversation that the log holds."""
+        """The sequence of the last answer that the log holds, by conversation, and by client."""
 
     # -- what was given --
 
@@ -200,7 +200,8 @@ class _Found:
             by = next((client[each.id] for each in reversed(others) if each.id in client), sent[-1].client)
             shown = [*self._parts(next((parts[each.id] for each in others if each.id in parts), None))]
             for answer in answers:
-                self._answered[conversation.id] = answer.seq
+                for name in (f"conversation {conversation.id}", f"client {client_key(by)}"):
+                    self._answered[name] = max(answer.seq, self._answered.get(name, 0))
                 before = [note for note, seq in had.items() if seq < answer.seq]
                 cited = mentioned([*others, answer], shown, before, self._texts)
                 for note in sorted(cited):
@@ -238,7 +239,10 @@ class _Found:
         return NoteCoverage(note, status, tuple(given), tuple(order), tuple(sorted(unknown)))
 
     def _is_answered(self, given: Given) -> bool:
-        return given.conversation is not None and self._answered.get(given.conversation, 0) > given.seq
+        """Whether the log holds an answer that may rest on what was given: a runtime answers in conversations."""
+        client = f"client {client_key(given.to)}"
+        name = f"conversation {given.conversation}" if given.conversation is not None else client
+        return self._answered.get(name, 0) > given.seq
 
 
 def _has_words(text: str, name: str) -> bool:
