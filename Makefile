@@ -5,7 +5,7 @@ BIN     = $(VENV)/bin
 # Tests run side by side, and each of them in any order; half of their time they wait for a daemon.
 WORKERS ?= $(shell $(PYTHON) -c 'import os; print(os.cpu_count() * 3 // 2)')
 
-.PHONY: dist demo test test-all check bench acceptance soak simulate faults mutants oracle schemas reference docs typescript vscode thorough clean
+.PHONY: dist demo test test-all check bench acceptance soak simulate faults mutants oracle schemas reference docs typescript vscode inspector thorough clean
 
 demo: $(VENV)/.runtime
 	@$(BIN)/workspaced demo
@@ -100,7 +100,7 @@ $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/.runtime: pyproject.toml | $(VENV)/bin/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e .
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[web]'
 	@touch $@
 
 $(VENV)/.dev: pyproject.toml | $(VENV)/bin/python
@@ -127,6 +127,18 @@ $(VENV)/.vscode: tests/support/vscode/package.json tests/support/vscode/install.
 	@mkdir -p $(VENV)/vscode && cp $< $(VENV)/vscode/
 	@if timeout 300 tests/support/vscode/install.sh $(VENV)/vscode; then touch $@; \
 	else echo "make: code-server could not be installed; the tests in a real VS Code are skipped" >&2; fi
+
+# The inspector: its API, and its page in Debian's Chromium. Pictures of the page go to $(VENV)/inspector-pictures.
+inspector: $(VENV)/.inspector
+	$(BIN)/python -m pytest -q -n $(WORKERS) -m "thorough or not thorough" tests/workspaced/inspector tests/inspector_pages
+
+# What drives and checks the page (needs Node and npm; never downloads a browser); its tests are skipped without it.
+$(VENV)/.inspector: pyproject.toml clients/inspector/package.json | $(VENV)/bin/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev,inspector-tests]'
+	@touch $(VENV)/.runtime $(VENV)/.dev
+	@if (cd clients/inspector && npm install --no-package-lock --ignore-scripts --no-audit --no-fund --silent --fetch-timeout=60000 \
+	  --fetch-retries=1); then touch $@; \
+	else echo "make: the page's checks could not be installed; tests/inspector_pages/ skips what needs them" >&2; fi
 
 $(VENV)/.docs: pyproject.toml | $(VENV)/bin/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[docs]'

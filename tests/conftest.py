@@ -1,4 +1,5 @@
-"""Fixtures of all tests: daemons in processes of their own (support/daemon.py), and the profiles of Hypothesis."""
+"""Fixtures of all tests: daemons in processes of their own (support/daemon.py), pages in a browser
+(support/inspector_page.py), and the profiles of Hypothesis."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -6,6 +7,7 @@ from typing import Any
 import pytest
 from support import answers, old_daemon, profiles
 from support.daemon import Daemon, Factory
+from support.inspector_page import chromium, open_page  # noqa: F401  fixtures
 
 from workspaced import SyncClient
 

@@ -39,6 +39,16 @@ def test_the_demo_vault_travels_with_the_wheel(wheel: zipfile.ZipFile) -> None:
     assert in_tree <= set(wheel.namelist())
 
 
+def test_the_inspectors_page_travels_with_the_wheel(wheel: zipfile.ZipFile) -> None:
+    in_tree = {
+        path.relative_to(ROOT / "workspaced").as_posix()
+        for path in (ROOT / "workspaced/workspaced/inspector/static").rglob("*")
+        if path.is_file()
+    }
+    assert any(name.endswith("static/vendor/licences/htm.txt") for name in in_tree)
+    assert in_tree <= set(wheel.namelist())
+
+
 def test_every_module_of_the_tree_is_in_the_wheel(wheel: zipfile.ZipFile) -> None:
     names = set(wheel.namelist())
     for source_root in ("workspaced", "tools", "events"):

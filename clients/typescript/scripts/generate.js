@@ -1,31 +1,20 @@
-// Types out of the repository's schemas: `npm run generate` writes src/types.generated.ts, `npm run check` fails where
-// the file differs. Only what the schemas use is understood; anything else is an error: no type is a guess.
+// Types out of the repository's schemas: `npm run generate` writes src/types.generated.ts, and the types of the
+// inspector's page; `npm run check` fails where a file differs.
 
-import { readFileSync, readdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 
+import { declarations, definitions } from "./declarations.js";
+
 const PACKAGE = dirname(dirname(fileURLToPath(import.meta.url)));
-const SCHEMAS = join(PACKAGE, "..", "..", "schemas");
+const ROOT = join(PACKAGE, "..", "..");
+const SCHEMAS = join(ROOT, "schemas");
 const OUTPUT = join(PACKAGE, "src", "types.generated.ts");
 
-// What a type cannot say; it goes into the comment.
-const BOUNDS = ["minLength", "maxLength", "minimum", "maximum", "maxItems", "pattern"];
-const KNOWN = new Set([
-  ...[
-    "$schema",
-    "$ref",
-    "$defs",
-    "title",
-    "description",
-    "type",
-    "properties",
-    "required",
-    "additionalProperties",
-  ],
-  ...["items", "anyOf", "enum", "const", "default", ...BOUNDS],
-]);
-const SCALARS = { string: "string", integer: "number", number: "number", boolean: "boolean", null: "null" };
+// The inspector's API is no part of the client: its types go to its page.
+const INSPECTOR = "inspector";
+const INSPECTOR_OUTPUT = join(ROOT, "workspaced", "workspaced", "inspector", "static", "types.d.ts");
 
 /** Every schema by its name, which is its path without `.json`. */
 function readSchemas() {
@@ -51,109 +40,6 @@ function typeName(name) {
     throw new Error(`${name}: an unknown folder of schemas`);
   }
   return pascal(rest.join("/")) + suffix;
-}
-
-/** The declarations of one schema: the type itself, and one for each definition that it uses more than once. */
-class Declarations {
-  constructor(name, schema) {
-    this.name = typeName(name);
-    this.definitions = schema.$defs ?? {};
-    this.uses = JSON.stringify(schema).match(/"#\/\$defs\/[^"]+"/g) ?? [];
-    const { $defs: _, ...outer } = schema;
-    this.place = name;
-    this.lines = [this.declaration(this.name, outer)];
-    for (const [inner, definition] of Object.entries(this.definitions)) {
-      if (this.isShared(inner)) {
-        this.lines.push(this.declaration(this.name + inner, definition));
-      }
-    }
-  }
-
-  isShared(inner) {
-    return this.uses.filter((use) => use === `"#/$defs/${inner}"`).length > 1;
-  }
-
-  declaration(name, schema) {
-    const body = this.type(schema, 0);
-    const comment = this.comment(schema.description, {}, 0);
-    return body.startsWith("{")
-      ? `${comment}export interface ${name} ${body}\n`
-      : `${comment}export type ${name} = ${body};\n`;
-  }
-
-  type(schema, depth) {
-    for (const key of Object.keys(schema)) {
-      if (!KNOWN.has(key)) {
-        throw new Error(
-          `${this.place}: the keyword ${JSON.stringify(key)} is not understood; teach it to generate.js`,
-        );
-      }
-    }
-    if (schema.$ref !== undefined) {
-      const inner = schema.$ref.replace("#/$defs/", "");
-      return this.isShared(inner) ? this.name + inner : this.type(this.definitions[inner], depth);
-    }
-    if (schema.const !== undefined) return JSON.stringify(schema.const);
-    if (schema.enum !== undefined) return schema.enum.map((each) => JSON.stringify(each)).join(" | ");
-    if (schema.anyOf !== undefined) return this.union(schema.anyOf, depth);
-    if (Array.isArray(schema.type)) {
-      return this.union(
-        schema.type.map((type) => ({ ...schema, type })),
-        depth,
-      );
-    }
-    if (schema.type === "array") {
-      const item = schema.items === undefined ? "unknown" : this.type(schema.items, depth);
-      return /^[\w.]+$/.test(item) ? `readonly ${item}[]` : `ReadonlyArray<${item}>`;
-    }
-    if (schema.type === "object") return this.object(schema, depth);
-    const scalar = SCALARS[schema.type];
-    if (scalar === undefined) {
-      throw new Error(`${this.place}: the type ${JSON.stringify(schema.type)} is not understood`);
-    }
-    return scalar;
-  }
-
-  union(schemas, depth) {
-    return [...new Set(schemas.map((each) => this.type(each, depth)))].join(" | ");
-  }
-
-  object(schema, depth) {
-    const properties = Object.entries(schema.properties ?? {});
-    if (properties.length === 0) {
-      const values = schema.additionalProperties;
-      if (values === false || (schema.properties !== undefined && values === undefined)) {
-        return "Record<string, never>";
-      }
-      if (typeof values !== "object") {
-        return "Readonly<Record<string, unknown>>";
-      }
-      // An index signature may name the type that it stands in; Record<> may not.
-      return `{ readonly [name: string]: ${this.type(values, depth)} }`;
-    }
-    const required = new Set(schema.required ?? []);
-    const indent = "  ".repeat(depth + 1);
-    const lines = properties.map(([name, property]) => {
-      const mark = required.has(name) ? "" : "?";
-      const comment = this.comment(property.description, property, depth + 1);
-      return `${comment}${indent}readonly ${name}${mark}: ${this.type(property, depth + 1)};\n`;
-    });
-    return `{\n${lines.join("")}${"  ".repeat(depth)}}`;
-  }
-
-  comment(description, property, depth) {
-    const scopes = [property, ...(property.anyOf ?? [])];
-    const bounds = BOUNDS.flatMap((key) =>
-      scopes.filter((scope) => scope[key] !== undefined).map((scope) => `${key} ${scope[key]}`),
-    );
-    if (property.default !== undefined && property.default !== null && typeof property.default !== "object") {
-      bounds.push(`default ${JSON.stringify(property.default)}`);
-    }
-    const text = [description, bounds.length > 0 ? `(${bounds.join(", ")})` : undefined].filter(Boolean).join(" ");
-    return text === ""
-      ? ""
-      : `${"  ".repeat(depth)}/** ${text.replaceAll("*/", "*\\/").replaceAll(/\s+/g, " ")} */\n`;
-  }
 }
 
 /** The types that join those of the schemas. */
@@ -194,27 +80,45 @@ function joined(names) {
   ];
 }
 
+/** The texts of the generated files, by their paths. */
 function generate() {
-  const schemas = readSchemas();
-  const parts = schemas.flatMap(([name, schema]) => new Declarations(name, schema).lines);
-  const head = "// Generated from the repository's schemas/ by scripts/generate.js; not edited by hand.\n";
-  return [head, ...parts, ...joined(schemas.map(([name]) => name))].join("\n");
+  const all = readSchemas();
+  const [, inspector] = all.find(([name]) => name === INSPECTOR);
+  const schemas = all.filter(([name]) => name !== INSPECTOR);
+  const parts = schemas.flatMap(([name, schema]) => declarations(name, typeName(name), schema));
+  const from = "// Generated from the repository's schemas/ by";
+  return new Map([
+    [
+      OUTPUT,
+      [`${from} scripts/generate.js; not edited by hand.\n`, ...parts, ...joined(schemas.map(([name]) => name))].join("\n"),
+    ],
+    [
+      INSPECTOR_OUTPUT,
+      [
+        `${from} clients/typescript/scripts/generate.js; not edited by hand.\n`,
+        ...definitions(INSPECTOR, inspector),
+      ].join("\n"),
+    ],
+  ]);
 }
 
-const wanted = generate();
-if (process.argv.includes("--check")) {
-  let found = "";
+/** The text of a file; of one that is not there "". */
+function present(path) {
   try {
-    found = readFileSync(OUTPUT, "utf8");
+    return readFileSync(path, "utf8");
   } catch (error) {
     if (error.code !== "ENOENT") throw error;
+    return "";
   }
-  if (found !== wanted) {
-    console.error(
-      `${relative(process.cwd(), OUTPUT)} differs from schemas/: run \`npm run generate\`, commit the difference.`,
-    );
+}
+
+for (const [path, wanted] of generate()) {
+  if (!process.argv.includes("--check")) {
+    mkdirSync(dirname(path), { recursive: true });
+    writeFileSync(path, wanted);
+  } else if (present(path) !== wanted) {
+    const name = relative(process.cwd(), path);
+    console.error(`${name} differs from schemas/: run \`npm run generate\`, commit the difference.`);
     process.exitCode = 1;
   }
-} else {
-  writeFileSync(OUTPUT, wanted);
 }

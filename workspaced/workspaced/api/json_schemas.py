@@ -1,6 +1,6 @@
 """The JSON Schemas (2020-12) of all that crosses the wire, generated from the types that decode it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, Final
 
 import msgspec
@@ -38,6 +38,13 @@ def all_schemas() -> dict[str, Schema]:
         if name.startswith("workspaced/"):
             made[f"methods/{name.removeprefix('workspaced/')}"] = _of(method.params)
     return dict(sorted(made.items()))
+
+
+def definitions(title: str, description: str, types: Iterable[type[msgspec.Struct]]) -> Schema:
+    """One schema whose definitions are `types`, and all that these are made of, by the names of the types."""
+    _, found = msgspec.json.schema_components(types, ref_template="#/$defs/{name}")
+    plain = msgspec.json.decode(msgspec.json.encode(dict(sorted(found.items()))))
+    return {"$schema": DIALECT, "title": title, "description": description, "$defs": plain}
 
 
 def _of(type_: Any) -> Schema:

@@ -1,1 +1,1 @@
-"""The demo: a sample vault and a recorded session."""
+"""The demo: a sample vault, a recorded session, and the log of a morning with a wrong answer."""

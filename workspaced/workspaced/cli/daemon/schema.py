@@ -6,8 +6,9 @@ from typing import Any
 
 import click
 
-from ...api.json_schemas import all_schemas
+from ...api.json_schemas import all_schemas, definitions
 from ...errors import SettingsInvalid
+from ...inspector.answers import ANSWERS
 from ..shared.options import json_option
 from ..shared.output import print_json
 
@@ -22,7 +23,7 @@ from ..shared.output import print_json
 @json_option
 def schema_command(name: str | None, check: bool, write: bool, directory: Path, as_json: bool) -> int:
     """Print the schema NAME, or the names of all."""
-    schemas = all_schemas()
+    schemas = _schemas()
     if check or write:
         written = _write(schemas, directory) if write else None
         wrong = _differing(schemas, directory) if check and not write else []
@@ -37,6 +38,12 @@ def schema_command(name: str | None, check: bool, write: bool, directory: Path, 
     else:
         raise SettingsInvalid(f"There is no schema {name[:100]!r}.", hint="`workspaced schema` lists them.")
     return 0
+
+
+def _schemas() -> dict[str, Any]:
+    """Every schema by its name: of what crosses the daemon's socket, and of the inspector's API."""
+    inspector = definitions("Inspector", "The answers of the inspector's API, one definition each.", ANSWERS)
+    return dict(sorted({**all_schemas(), "inspector": inspector}.items()))
 
 
 def _text(schema: Any) -> str:

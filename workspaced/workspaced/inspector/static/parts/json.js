@@ -11,7 +11,8 @@ const FOLDED_CHARS = 2000;
 export function Json({ value, open = false, label = "JSON" }) {
   const text = JSON.stringify(value, null, 2);
   return html`<details class="json" open=${open && text.length < FOLDED_CHARS}>
-    <summary>${label} <${Copy} text=${text} /></summary>
+    <summary>${label}</summary>
+    <${Copy} text=${text} />
     <pre tabindex="0">${text}</pre>
   </details>`;
 }

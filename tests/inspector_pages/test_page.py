@@ -1,0 +1,37 @@
+"""The inspector's page as anybody sees it first: without an error, for everybody, in any size and colours."""
+
+import pytest
+from support.inspector import Inspector
+from support.inspector_page import NARROW, WIDE, OpenPage
+from support.static_pages import CSP
+
+pytestmark = pytest.mark.thorough
+
+
+@pytest.mark.parametrize("is_dark", [False, True], ids=["light", "dark"])
+@pytest.mark.parametrize("size", [WIDE, NARROW], ids=["wide", "narrow"])
+def test_the_page_opens_without_a_problem_and_for_everybody(
+    open_page: OpenPage, recorded: Inspector, size: tuple[int, int], is_dark: bool
+) -> None:
+    opened = open_page(recorded.url, size, is_dark=is_dark)
+    opened.page.get_by_role("region", name="Timeline").wait_for()
+    opened.page.locator("main#view:not(:has([aria-busy=true]))").wait_for()
+    opened.picture("first-sight")
+    assert opened.accessibility_violations() == []
+    assert opened.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_the_token_leaves_the_address(open_page: OpenPage, recorded: Inspector) -> None:
+    page = open_page(recorded.url).page
+    page.get_by_role("region", name="Timeline").wait_for()
+    assert recorded.token not in page.url
+
+
+def test_a_tab_without_a_token_says_how_to_get_one(open_page: OpenPage, recorded: Inspector) -> None:
+    opened = open_page(f"http://127.0.0.1:{recorded.port}/#/at/1")
+    opened.page.get_by_text("This tab has no token yet").wait_for()
+    assert opened.accessibility_violations() == []
+
+
+def test_tests_of_libraries_run_under_the_policy_of_the_page(recorded: Inspector) -> None:
+    assert recorded.request("GET", "/").headers["content-security-policy"] == CSP
