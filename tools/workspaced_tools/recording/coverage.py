@@ -44,7 +44,7 @@ _NAME_CHARS_MIN: Final = 4
 """Shorter titles stand in answers by chance."""
 
 
-class Given(msgspec.Struct, frozen=True, rename="camel"):
+class GivenNote(msgspec.Struct, frozen=True, rename="camel"):
     """That an agent was given a note."""
 
     seq: int
@@ -58,7 +58,7 @@ class Given(msgspec.Struct, frozen=True, rename="camel"):
     """Estimated."""
 
 
-class Use(msgspec.Struct, frozen=True, rename="camel"):
+class UsedNote(msgspec.Struct, frozen=True, rename="camel"):
     """That the agent came back to a note which it had been given."""
 
     seq: int
@@ -74,8 +74,8 @@ class NoteCoverage(msgspec.Struct, frozen=True, rename="camel"):
 
     note: NoteId
     status: Status
-    given: tuple[Given, ...]
-    used: tuple[Use, ...]
+    given: tuple[GivenNote, ...]
+    used: tuple[UsedNote, ...]
     unknown_to: tuple[str, ...]
     """The clients of which the log holds no answer after they were given the note: its text, or else its name."""
 
@@ -123,10 +123,10 @@ class _Found:
     def __init__(self, blob: Blob) -> None:
         self._blob = blob
         self._texts: Texts = texts_in(blob)
-        self.given: defaultdict[NoteId, list[Given]] = defaultdict(list)
+        self.given: defaultdict[NoteId, list[GivenNote]] = defaultdict(list)
         self.prompts: defaultdict[ConversationId, list[_Sent]] = defaultdict(list)
         self.not_kept = 0
-        self._used: defaultdict[NoteId, list[Use]] = defaultdict(list)
+        self._used: defaultdict[NoteId, list[UsedNote]] = defaultdict(list)
         self._answered: dict[str, int] = {}
         """The sequence of the last answer that the log holds, by conversation, and by client."""
 
@@ -143,7 +143,7 @@ class _Found:
             if entry.state in _GIVEN_STATES and entry.tokens:
                 for note in _longest(notes_of(entry.kind, entry.id).notes):
                     to = event.source, data.conversation
-                    self.given[note].append(Given(event.seq, "prompt", "text", *to, entry.bytes, entry.tokens))
+                    self.given[note].append(GivenNote(event.seq, "prompt", "text", *to, entry.bytes, entry.tokens))
 
     def add_call(self, event: Event, called: ToolCalled) -> None:
         self._add_touched(event, called)
@@ -154,14 +154,14 @@ class _Found:
         data = msgspec.json.decode(result).get("data")
         if isinstance(called, ContextVolunteered):
             for note in _volunteered(data):
-                given = Given(event.seq, "volunteered", "name", called.caller, None, *_size(note))
+                given = GivenNote(event.seq, "volunteered", "name", called.caller, None, *_size(note))
                 self.given[note].append(given)
             return
         shown: defaultdict[NoteId, list[str]] = defaultdict(list)
         for note, text in _texts_in_answer(data):
             shown[note].append(text)
         for note, texts in shown.items():
-            given = Given(event.seq, "call", "text", called.caller, None, *_size("\n".join(texts)))
+            given = GivenNote(event.seq, "call", "text", called.caller, None, *_size("\n".join(texts)))
             self.given[note].append(given)
 
     # -- what came of it --
@@ -180,7 +180,7 @@ class _Found:
         for name in names:
             for note in (NoteId(name), NoteId(f"{name}.md")):
                 if self._had(note, called.caller):
-                    self._used[note].append(Use(event.seq, "touched", called.caller))
+                    self._used[note].append(UsedNote(event.seq, "touched", called.caller))
 
     def _had(self, note: NoteId, client: str) -> bool:
         return note in self.given and any(client_key(each.to) == client_key(client) for each in self.given[note])
@@ -205,9 +205,9 @@ class _Found:
                 before = [note for note, seq in had.items() if seq < answer.seq]
                 cited = mentioned([*others, answer], shown, before, self._texts)
                 for note in sorted(cited):
-                    self._used[NoteId(note)].append(Use(answer.seq, "cited", by))
+                    self._used[NoteId(note)].append(UsedNote(answer.seq, "cited", by))
                 for note in sorted(self._named(answer, set(before) - cited, shown)):
-                    self._used[note].append(Use(answer.seq, "named", by))
+                    self._used[note].append(UsedNote(answer.seq, "named", by))
 
     def _named(self, answer: Message, notes: Iterable[NoteId], parts: Iterable[SentPart]) -> Iterator[NoteId]:
         """The notes of which the answer has the title or the file's name, as words of their own."""
@@ -238,7 +238,7 @@ class _Found:
         order = sorted(used, key=lambda each: each.seq)
         return NoteCoverage(note, status, tuple(given), tuple(order), tuple(sorted(unknown)))
 
-    def _is_answered(self, given: Given) -> bool:
+    def _is_answered(self, given: GivenNote) -> bool:
         """Whether the log holds an answer that may rest on what was given: a runtime answers in conversations."""
         client = f"client {client_key(given.to)}"
         name = f"conversation {given.conversation}" if given.conversation is not None else client

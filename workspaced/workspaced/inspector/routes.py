@@ -8,10 +8,10 @@ import msgspec
 from .inspected import Download, Inspected
 from .views.about import About, AboutParameters, about
 from .views.conversations import (
-    Column,
     ColumnParameters,
     Conversations,
     ConversationsParameters,
+    PromptColumn,
     column,
     conversations,
 )
@@ -20,15 +20,15 @@ from .views.moment import Moment, MomentParameters, moment
 from .views.prompt import (
     BlockParameters,
     BlockShown,
-    Body,
     BodyParameters,
+    PromptBody,
     PromptParameters,
     PromptShown,
     block,
     body,
     prompt,
 )
-from .views.prompt_diff import Diff, DiffParameters, diff
+from .views.prompt_diff import DiffParameters, PromptDiff, diff
 from .views.timeline import Timeline, TimelineParameters, timeline
 
 
@@ -49,11 +49,11 @@ ROUTES: Final = (
     Route("/api/about", about, AboutParameters, About),
     Route("/api/state", moment, MomentParameters, Moment),
     Route("/api/conversations", conversations, ConversationsParameters, Conversations),
-    Route("/api/conversations/{conversation:path}", column, ColumnParameters, Column),
+    Route("/api/conversations/{conversation:path}", column, ColumnParameters, PromptColumn),
     Route("/api/coverage", coverage, CoverageParameters, CoverageShown),
     Route("/api/prompts/{seq:int}", prompt, PromptParameters, PromptShown),
-    Route("/api/prompts/{seq:int}/body", body, BodyParameters, Body),
-    Route("/api/prompts/{seq:int}/diff", diff, DiffParameters, Diff),
+    Route("/api/prompts/{seq:int}/body", body, BodyParameters, PromptBody),
+    Route("/api/prompts/{seq:int}/diff", diff, DiffParameters, PromptDiff),
     Route("/api/prompts/{seq:int}/layers/{layer}/blocks/{index:int}", block, BlockParameters, BlockShown),
     Route("/api/timeline", timeline, TimelineParameters, Timeline),
 )

@@ -39,9 +39,9 @@ class PromptBlock(msgspec.Struct, frozen=True):
 class ReuseTokens(Wire, frozen=True, omit_defaults=False):
     """Tokens by how they compare with the prompt before."""
 
-    cached: int = 0
-    new: int = 0
-    rewritten: int = 0
+    cached: int
+    new: int
+    rewritten: int
 
 
 def blocks_of(manifest: Manifest, before: Manifest | None) -> list[PromptBlock]:

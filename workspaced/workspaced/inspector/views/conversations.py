@@ -56,7 +56,7 @@ class Prices(msgspec.Struct, rename="camel"):
     """Why the user's file does not count though it is there."""
 
 
-class Listed(msgspec.Struct, rename="camel"):
+class ListedConversation(msgspec.Struct, rename="camel"):
     """One conversation."""
 
     conversation: str
@@ -87,7 +87,7 @@ class ConversationsParameters(msgspec.Struct, rename="camel", forbid_unknown_fie
 class Conversations(msgspec.Struct, rename="camel"):
     """All conversations that the log's fold remembers, the one spoken of last at the end."""
 
-    conversations: list[Listed]
+    conversations: list[ListedConversation]
     remembered_max: int
     """Older conversations than so many are not listed; links to their prompts work."""
     prices: Prices
@@ -146,7 +146,7 @@ class PromptRow(msgspec.Struct, rename="camel"):
     """Null: the model has no price."""
 
 
-class Column(msgspec.Struct, rename="camel"):
+class PromptColumn(msgspec.Struct, rename="camel"):
     """A conversation as prompts, in order."""
 
     conversation: str
@@ -216,11 +216,11 @@ def conversations(inspected: Inspected, _parameters: ConversationsParameters) ->
     )
 
 
-def _listed(log: replay.Log, conversation: Conversation, list_of_prices: PriceList) -> Listed:
+def _listed(log: replay.Log, conversation: Conversation, list_of_prices: PriceList) -> ListedConversation:
     settings, prompts = conversation.settings, conversation.prompts
     messages = list(conversation.messages.values())
     costs = [cost_of(each, settings_of(log, conversation, each), list_of_prices, None) for each in prompts]
-    return Listed(
+    return ListedConversation(
         conversation=conversation.id,
         vault=conversation.vault,
         provider=settings.provider,
@@ -241,7 +241,7 @@ def _listed(log: replay.Log, conversation: Conversation, list_of_prices: PriceLi
 # -- one conversation --
 
 
-def column(inspected: Inspected, parameters: ColumnParameters) -> Column:
+def column(inspected: Inspected, parameters: ColumnParameters) -> PromptColumn:
     """The prompts of a conversation, the last ones first asked for.
 
     Raises:
@@ -258,7 +258,7 @@ def column(inspected: Inspected, parameters: ColumnParameters) -> Column:
     outputs = output_tokens(log, found.id, shown)
     rows = [row_of(log, found, each, list_of_prices, outputs.get(each.seq)) for each in shown]
     more = len(known) > len(shown) or (shown and _has_earlier(log, found.id, shown[0].seq))
-    return Column(
+    return PromptColumn(
         conversation=found.id,
         vault=found.vault,
         provider=found.settings.provider,

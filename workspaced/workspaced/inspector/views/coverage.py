@@ -7,7 +7,7 @@ import msgspec
 
 from workspaced_events.errors import InvalidArgument
 from workspaced_events.schema.catalogue import ContextVolunteered, Event, PromptAssembled, ToolCalled
-from workspaced_tools.recording.coverage import Given, NoteCoverage, Status, Use
+from workspaced_tools.recording.coverage import GivenNote, NoteCoverage, Status, UsedNote
 from workspaced_tools.recording.coverage import coverage as coverage_of
 
 from ... import replay
@@ -44,10 +44,10 @@ class CoveredNote(msgspec.Struct, rename="camel"):
     """Of all times that it was given."""
     tokens: int
     """Estimated, of all times."""
-    given: list[Given]
+    given: list[GivenNote]
     """The last ones."""
     given_count: int
-    used: list[Use]
+    used: list[UsedNote]
     """The first ones."""
     used_count: int
     unknown_to: list[str]

@@ -49,7 +49,7 @@ class PromptParameters(msgspec.Struct, rename="camel", forbid_unknown_fields=Tru
     """Blocks to skip."""
 
 
-class Rebuilt(msgspec.Struct, rename="camel"):
+class PromptRebuilt(msgspec.Struct, rename="camel"):
     """What rebuilding the prompt from the log alone came to."""
 
     outcome: Literal["same", "different", "notRecorded", "damaged"]
@@ -90,7 +90,7 @@ class PromptShown(msgspec.Struct, rename="camel"):
     """The moment that it was made from."""
     shape: str | None
     """The form of the body that the runtime was given; null: it was given messages."""
-    rebuilt: Rebuilt
+    rebuilt: PromptRebuilt
     estimator: str
     """What counted the tokens."""
     marks: list[CacheHint]
@@ -114,7 +114,7 @@ class BlockParameters(msgspec.Struct, rename="camel", forbid_unknown_fields=True
     """Characters of the text to skip."""
 
 
-class Since(msgspec.Struct, rename="camel"):
+class BlockSince(msgspec.Struct, rename="camel"):
     """The first prompt that showed the same thing without a gap up to this one."""
 
     seq: int
@@ -138,7 +138,7 @@ class BlockShown(msgspec.Struct, rename="camel"):
     next_offset: int | None
     not_kept: str
     """Why there is no text."""
-    since: Since | None
+    since: BlockSince | None
 
 
 class BodyParameters(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
@@ -148,7 +148,7 @@ class BodyParameters(msgspec.Struct, rename="camel", forbid_unknown_fields=True)
     offset: int = 0
 
 
-class Body(msgspec.Struct, rename="camel"):
+class PromptBody(msgspec.Struct, rename="camel"):
     """What the runtime was given for the provider."""
 
     shape: str | None
@@ -259,13 +259,13 @@ def _blocks(made: OpenedPrompt) -> list[PromptBlock]:
     return blocks_of(made.manifest, before_of(made.log, made.record, made.latest.id)[0])
 
 
-def _rebuilt(found: replay.Rebuilt) -> Rebuilt:
+def _rebuilt(found: replay.Rebuilt) -> PromptRebuilt:
     outcomes: dict[Replayed, Literal["same", "different", "notRecorded", "damaged"]] = {
         Replayed.SAME: "same",
         Replayed.DIFFERENT: "different",
         Replayed.DAMAGED: "damaged",
     }
-    return Rebuilt(outcomes.get(found.outcome, "notRecorded"), found.why, found.differs)
+    return PromptRebuilt(outcomes.get(found.outcome, "notRecorded"), found.why, found.differs)
 
 
 def _shown(block: PromptBlock) -> ShownBlock:
@@ -338,7 +338,7 @@ def _block_text(made: OpenedPrompt, found: PromptBlock) -> BlockText:
         return BlockText(None, f"{error.message} {error.hint}".strip())
 
 
-def _since(made: OpenedPrompt, entry: ManifestEntry) -> Since | None:
+def _since(made: OpenedPrompt, entry: ManifestEntry) -> BlockSince | None:
     """Goes back from prompt to prompt for as long as they show the same."""
     if not entry.tokens:
         return None
@@ -351,13 +351,13 @@ def _since(made: OpenedPrompt, entry: ManifestEntry) -> Since | None:
         if not has_block(manifest, entry):
             break
         first, count = last, count + 1
-    return Since(first.seq, made.log.at(first.seq).time, first.message, count, is_at_least)
+    return BlockSince(first.seq, made.log.at(first.seq).time, first.message, count, is_at_least)
 
 
 # -- the body --
 
 
-def body(inspected: Inspected, parameters: BodyParameters) -> Body:
+def body(inspected: Inspected, parameters: BodyParameters) -> PromptBody:
     """The body that the runtime was given, rebuilt; its messages if it was given messages.
 
     Raises:
@@ -377,9 +377,9 @@ def body(inspected: Inspected, parameters: BodyParameters) -> Body:
     return _page(made.data.shape.name, content, list(rendered.changes), same, parameters.offset)
 
 
-def _page(shape: str | None, content: bytes, changes: list[str], same: bool | None, offset: int) -> Body:
+def _page(shape: str | None, content: bytes, changes: list[str], same: bool | None, offset: int) -> PromptBody:
     text = msgspec.json.format(content, indent=2).decode()
     begin = max(0, offset)
     end = begin + TEXT_CHARS_MAX
     following = end if len(text) > end else None
-    return Body(shape, text[begin:end], len(text), following, len(content), changes, same)
+    return PromptBody(shape, text[begin:end], len(text), following, len(content), changes, same)

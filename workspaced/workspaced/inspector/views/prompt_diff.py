@@ -50,7 +50,7 @@ class EntryChange(msgspec.Struct, rename="camel"):
     tokens: int
 
 
-class Diff(msgspec.Struct, rename="camel"):
+class PromptDiff(msgspec.Struct, rename="camel"):
     """Both prompts beside each other."""
 
     before: int
@@ -75,7 +75,7 @@ class Diff(msgspec.Struct, rename="camel"):
     """Whether the texts are too long to compare line by line."""
 
 
-def diff(inspected: Inspected, parameters: DiffParameters) -> Diff:
+def diff(inspected: Inspected, parameters: DiffParameters) -> PromptDiff:
     """Compares two prompts; both are rebuilt.
 
     Raises:
@@ -90,7 +90,7 @@ def diff(inspected: Inspected, parameters: DiffParameters) -> Diff:
     entries = _entry_changes(before, after)
     changes = unified_diff(_text(before), _text(after))
     lines = changes.split("\n") if changes else []
-    return Diff(
+    return PromptDiff(
         before=one.event.seq,
         after=two.event.seq,
         first=first,

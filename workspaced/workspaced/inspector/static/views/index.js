@@ -1,6 +1,8 @@
 /** The views, in the order of their tabs. */
 
+import { Coverage } from "./coverage.js";
 import { Moment } from "./moment.js";
+import { Prompts } from "./prompts.js";
 
 /**
  * @typedef {object} View
@@ -11,4 +13,8 @@ import { Moment } from "./moment.js";
  */
 
 /** @type {View[]} */
-export const VIEWS = [{ name: "at", title: "Moment", key: "m", component: Moment }];
+export const VIEWS = [
+  { name: "at", title: "Moment", key: "m", component: Moment },
+  { name: "prompt", title: "Prompts", key: "p", component: Prompts },
+  { name: "coverage", title: "Coverage", key: "o", component: Coverage },
+];
