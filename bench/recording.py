@@ -20,7 +20,7 @@ from .tools import usual_notes, workspace_of
 
 HOUR: Final = {"navigation": 240, "edits": 60, "calls": 60}
 """What a person with a busy agent does in an hour."""
-_MIX: Final[tuple[tuple[str, dict[str, Any]], ...]] = (
+CALL_MIX: Final[tuple[tuple[str, dict[str, Any]], ...]] = (
     ("get_workspace_context", {}),
     ("get_workspace_context", {"includeContent": True}),
     ("get_current_note", {}),
@@ -92,7 +92,7 @@ def hour(at: Place) -> Iterator[Figure]:
 
 def _spend_an_hour(vault: Path, running: Daemon, notes: list[str]) -> None:
     random = Random(1)
-    calls = itertools.cycle(_MIX)
+    calls = itertools.cycle(CALL_MIX)
     with running.client() as client:
         wire = running.wire()
         client.publish(workspace_of(notes[:7]))

@@ -33,18 +33,17 @@ class _UnsyncedDisk(RealDisk):
 
 def make_log(directory: Path, events: int, events_a_line: int) -> None:
     """A log of that many events of a session, so many a line, closed in good order."""
-    journal = open_journal(_UnsyncedDisk(directory), version="bench")
-    recorder = journal.writer
+    append_all(directory, [Action(c.VaultOpened(VaultId("bench"), "bench", "/bench"))], 1)
+    append_all(directory, checked_session(events - 1), events_a_line)
 
-    def append(actions: list[Action]) -> None:
-        recorder.submit(actions, "bench", _check)
+
+def append_all(directory: Path, actions: list[Action], events_a_line: int) -> None:
+    """Appends actions of the current vault to a log, so many a line, and closes it in good order."""
+    recorder = open_journal(_UnsyncedDisk(directory), version="bench").writer
+    for start in range(0, len(actions), events_a_line):
+        recorder.submit(actions[start : start + events_a_line], "bench", _check)
         for done, outcome in recorder.commit().outcomes:
             done(outcome)
-
-    append([Action(c.VaultOpened(VaultId("bench"), "bench", "/bench"))])
-    actions = checked_session(events - 1)
-    for start in range(0, len(actions), events_a_line):
-        append(actions[start : start + events_a_line])
     recorder.close()
 
 

@@ -3,16 +3,11 @@
 from collections.abc import Iterator
 
 import pytest
-from support import TESTS
-from support.inspector import Inspector
-
-RECORDED = TESTS / "data" / "answers" / "v3.wsb"
-"""A bundle of a real daemon: notes looked at, calls of every tool, two prompts."""
+from support.inspector import Inspector, over_recorded
 
 
 @pytest.fixture(scope="session")
 def recorded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Inspector]:
-    """Over `RECORDED`, with a HOME of its own; for tests that only look."""
-    home = str(tmp_path_factory.mktemp("inspector"))
-    with Inspector(RECORDED, env={"HOME": home, "PATH": "/usr/bin:/bin", "XDG_RUNTIME_DIR": home}) as running:
+    """Over `RECORDED`; for tests that only look."""
+    with over_recorded(tmp_path_factory.mktemp("inspector")) as running:
         yield running

@@ -11,16 +11,18 @@ from urllib.parse import urlsplit
 
 import httpx2
 
-from support import process
-from support.daemon import ANSWER_S, STOP_S
+from support import TESTS, process
+from support.daemon import ANSWER_S, STOP_S, clean_environment
 
 Json = dict[str, Any]
+RECORDED = TESTS / "data" / "answers" / "v3.wsb"
+"""A bundle of a real daemon: notes looked at, calls of every tool, two prompts."""
 
 
 class Inspector:
     """`with` it runs, on a port of its own, and has printed its address."""
 
-    def __init__(self, *arguments: str | Path, env: Mapping[str, str] | None = None) -> None:
+    def __init__(self, *arguments: str | Path, env: Mapping[str, str]) -> None:
         """`arguments`: of `workspaced inspect`: the log, options."""
         command = ["inspect", *map(str, arguments), "--json", "--no-browser"]
         streams: Any = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
@@ -101,3 +103,8 @@ class Inspector:
         if error is None:
             assert code in {0, 130}, (code, self.stderr)
             assert not [line for line in self.stderr if "Traceback" in line], self.stderr
+
+
+def over_recorded(home: Path) -> Inspector:
+    """One over `RECORDED`, for tests that only ask."""
+    return Inspector(RECORDED, env=clean_environment(home))

@@ -10,8 +10,7 @@ were withheld at their call, and a user who has the file can read the rest of it
 """
 
 import os
-from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
@@ -20,21 +19,19 @@ from typing import IO, Any, Final
 import msgspec
 from msgspec.structs import replace
 
-from workspaced_events.clock import system_clock
 from workspaced_events.debugging.bisect import find_first
 from workspaced_events.debugging.predicate import Expression
-from workspaced_events.errors import InvalidArgument
+from workspaced_events.errors import InvalidArgument, LogDamaged
 from workspaced_events.ids import VaultId
-from workspaced_events.projections.clock_steps import ClockStep, stretches
-from workspaced_events.projections.visits import Visit, VisitStream
-from workspaced_events.projections.workspace_fold import fold_all
+from workspaced_events.projections.visits import Visit
 from workspaced_events.projections.workspace_state import WorkspaceState, to_json
 from workspaced_events.replay import log_cursor
+from workspaced_events.replay.indexed_events import IndexedEvents
+from workspaced_events.replay.kept_folds import KeptFolds
 from workspaced_events.replay.log_slice import Slice
 from workspaced_events.replay.open import open_source
-from workspaced_events.replay.position import not_held, parse_position
-from workspaced_events.replay.source import Source, feed_in_chunks
-from workspaced_events.schema.catalogue import ClockStepped, Event, PromptAssembled, ToolCalled
+from workspaced_events.replay.source import Progress, StoredSource
+from workspaced_events.schema.catalogue import CATALOGUE, Event, PromptAssembled, ToolCalled
 from workspaced_tools.errors import NotRecorded
 from workspaced_tools.ports.view import View
 from workspaced_tools.prompts.audit.manifests import ManifestStore
@@ -42,11 +39,11 @@ from workspaced_tools.prompts.model.stored_inputs import texts_in
 from workspaced_tools.prompts.model.types import Texts
 from workspaced_tools.recording.recorded_calls import recorded_call
 from workspaced_tools.replay.call_replay import Notes
+from workspaced_tools.replay.indexed_log import IndexedPast, KeptMoments
 from workspaced_tools.replay.past_facts import Past
 from workspaced_tools.replay.past_vault import PastVault, PastVersions
 from workspaced_tools.replay.recorded_reads import Recordings
 from workspaced_tools.replay.verify import (
-    Moments,
     Outcome,
     Rebuilt,
     StateNotRetained,
@@ -61,56 +58,189 @@ from workspaced_tools.tools.tool import payload_of, run
 
 from .errors import UnknownTool
 
-__all__ = ["Call", "Log", "Moment", "Outcome", "Prompt", "Rebuilt", "Verified", "open"]
+__all__ = ["CALL_TYPES", "Call", "Log", "Moment", "Outcome", "Prompt", "Rebuilt", "Verified", "open"]
 
 Json = dict[str, Any]
 
-_STRIDE_EVENTS: Final = 1_000
-"""One state is cached for each so many events."""
-_ECHO_CHARS_MAX: Final = 100
+CALL_TYPES: Final = tuple(name for name, entry in CATALOGUE.items() if issubclass(entry.data, ToolCalled))
+"""The types of events that record a call: what was told without asking is one too."""
 
 
 @contextmanager
-def open(log: str | os.PathLike[str] | IO[bytes]) -> Iterator["Log"]:  # noqa: A001 (as gzip.open and others)
-    """The log of a data directory, an export or a bundle, read into memory as it is now.
+def open(  # noqa: A001 (as gzip.open and others)
+    log: str | os.PathLike[str] | IO[bytes],
+    *,
+    until_damage: bool = False,
+    progress: Progress | None = None,
+) -> Iterator["Log"]:
+    """The log of a data directory, an export or a bundle, as it is now.
 
-    A binary stream of an export or a bundle is accepted too.
+    All of it is verified once. Its events stay where they are, and are read when they are asked for; so memory
+    grows by some dozen bytes for each event. Nothing of the log is read after the `with` block.
+
+    Args:
+        log: or a binary stream of an export or a bundle.
+        until_damage: opens a damaged log too, with the events before the damage; `Log.damage` says what it is.
+        progress: gets how much was verified, and of how much.
 
     Raises:
         InvalidArgument: there is no log at the path, or the log is of a newer version.
-        LogDamaged: the log does not verify.
+        LogDamaged: the log does not verify; with `until_damage`, only if nothing of it can be read (a bundle whose
+            manifest is damaged).
         OSError: the log cannot be read.
     """
     with open_source(Path(log) if isinstance(log, str | os.PathLike) else log) as source:
-        yield Log(source)
+        yield Log(source, until_damage=until_damage, progress=progress)
 
 
 class Log:
-    """A log's events, and what agents were shown. Returned by `open`. Not thread-safe."""
+    """A log's events, and what agents were shown. Returned by `open`.
 
-    def __init__(self, source: Source) -> None:
+    Not thread-safe: everything it gives reads the same file and keeps what it read.
+
+    What reads events may raise LogDamaged if the log was changed after it was opened, or OSError.
+
+    Attributes:
+        warnings: problems of the file, as sentences for people.
+        damage: what was damaged, if the log was opened until its damage; None: nothing.
+        log_id: the log's id; empty if unknown.
+    """
+
+    def __init__(
+        self, source: StoredSource, *, until_damage: bool = False, progress: Progress | None = None
+    ) -> None:
         """`source` stays open as long as the log is used."""
-        events: list[Event] = []
-        self.warnings: list[str] = source.feed(events.extend)
-        """Problems of the file, as sentences for people."""
-        self._part = Slice(
-            source.log_id, source.start, msgspec.json.encode(source.start_visits()), events, source.blob
-        )
-        self._events = _Events(self._part)
+        index = source.index(progress)
+        self.damage: LogDamaged | None = index.damage
+        if index.damage is not None and not until_damage:
+            raise index.damage
+        self.warnings: list[str] = index.warnings
+        self.log_id: str = source.log_id
+        visits = msgspec.json.encode(source.start_visits())
+        self._events = IndexedEvents(index, source.start.seq)
+        self._folds = KeptFolds(self._events, source.start, visits)
+        self._past = IndexedPast(self._events, self._folds)
+        self._part = Slice(source.log_id, source.start, visits, self._events, source.blob)
         self._recordings = Recordings(source.blob)
         self._texts = texts_in(source.blob)
 
+    # -- events --
+
     def events(self) -> Sequence[Event]:
-        """All events, in order."""
-        return self._part.events
+        """All events, in order. They are read when they are used; to keep them, make a list of them."""
+        return self._events
 
-    def calls(self) -> list["Call"]:
-        """All calls of tools, in the order in which they were recorded."""
-        return [Call(self._part, event) for event in self.events() if isinstance(event.data, ToolCalled)]
+    def event(self, seq: int) -> Event:
+        """The event with a sequence.
 
-    def prompts(self) -> list["Prompt"]:
-        """All prompts that were assembled, in order."""
-        return [Prompt(self._part, event) for event in self.events() if type(event.data) is PromptAssembled]
+        Raises:
+            InvalidArgument: the log does not hold it.
+        """
+        before = self._events.before
+        if type(seq) is not int or not before < seq <= self._events.last:
+            raise InvalidArgument(
+                f"Expected the sequence of an event, {before + 1} to {self._events.last}, got {str(seq)[:100]}."
+            )
+        return self._events[seq - before - 1]
+
+    def events_of(
+        self,
+        types: Collection[str] | None = None,
+        *,
+        after: int | None = None,
+        before: int | None = None,
+        limit: int = 100,
+    ) -> list[Event]:
+        """Events of some types, in order, without reading the others.
+
+        Args:
+            types: names of types; None: all.
+            after, before: sequences that they lie between; neither of the two is among them.
+            limit: the most events given: the last ones if only `before` is given, else the first ones.
+        """
+        return self._events.of_types(types, after=after, before=before, limit=max(limit, 0))
+
+    def counts(self) -> dict[str, int]:
+        """For each type that the log holds, the number of its events. Reads nothing."""
+        return self._events.columns.counts()
+
+    def span_us(self) -> tuple[int, int] | None:
+        """The earliest and the latest time of all events, in microseconds since the epoch; None: no events.
+
+        Where the clock was set back, the latest need not be that of the last event. Reads nothing.
+        """
+        return self._events.columns.span_us()
+
+    def bins(
+        self, begin_us: int, end_us: int, count: int, lane_of: Callable[[str], str | None]
+    ) -> dict[str, list[int]]:
+        """For each lane the number of events in each of `count` equal bins of time. Reads nothing.
+
+        An event counts at the time that it carries. So where the clock was set back, a bin counts the events of
+        both stretches that have its time; each event is counted once.
+
+        Args:
+            begin_us, end_us: microseconds since the epoch; what is at `end_us` is not counted.
+            count: from 1 to 10,000.
+            lane_of: for the name of a type the lane in which it is counted; None: in none.
+
+        Returns:
+            Each lane that has a type in this log, with `count` numbers.
+
+        Raises:
+            InvalidArgument: `begin_us` is not before `end_us`, or `count` is out of its range.
+        """
+        return self._events.columns.bins(begin_us, end_us, count, lane_of)
+
+    def extend(self, events: Sequence[Event]) -> None:
+        """Adds events that continue the log, as those that a running daemon publishes: all, or none on an error.
+
+        They are kept in memory, compressed. What the log gave before stays valid.
+
+        Raises:
+            InvalidArgument: they do not follow the last event one by one, or the log is damaged.
+        """
+        if self.damage is not None:
+            raise InvalidArgument("A damaged log cannot be continued.", hint="Open the log again.")
+        self._events.extend(events)
+
+    def fold_some(self) -> tuple[int, int]:
+        """Folds the next stretch, at most 1,000 events: the number of events that are folded, and of all.
+
+        A caller may fold in small steps while nobody waits. What needs a fold that is not there makes it first.
+        """
+        self._folds.fold_some()
+        return self._folds.folded, len(self._events)
+
+    # -- what agents were shown --
+
+    def calls(
+        self, *, after: int | None = None, before: int | None = None, limit: int | None = None
+    ) -> list["Call"]:
+        """The calls of tools, in the order in which they were recorded; default: all.
+
+        `after`, `before` and `limit` are those of `events_of`; the types are `CALL_TYPES`.
+        """
+        found = self._all_of(CALL_TYPES, after, before, limit)
+        return [self._call(event) for event in found if isinstance(event.data, ToolCalled)]
+
+    def call(self, seq: int) -> "Call":
+        """The call that was recorded as the event with that sequence.
+
+        Raises:
+            InvalidArgument: the log does not hold that event, or it is no call of a tool.
+        """
+        event = self.event(seq)
+        if not isinstance(event.data, ToolCalled):
+            raise InvalidArgument(f"Event {seq} is no call of a tool: its type is {event.type}.")
+        return self._call(event)
+
+    def prompts(
+        self, *, after: int | None = None, before: int | None = None, limit: int | None = None
+    ) -> list["Prompt"]:
+        """The prompts that were assembled, in order; default: all. Arguments as those of `calls`."""
+        found = self._all_of(("prompt_assembled",), after, before, limit)
+        return [self._prompt(event) for event in found if type(event.data) is PromptAssembled]
 
     def prompt(self, seq: int) -> "Prompt":
         """The prompt that was recorded as the event with that sequence.
@@ -118,13 +248,10 @@ class Log:
         Raises:
             InvalidArgument: the log does not hold that event, or it is no prompt.
         """
-        at = _count(self._part.events, seq) - 1
-        event = self._part.events[at] if at >= 0 else None
-        if event is None or event.seq != seq:
-            raise InvalidArgument(f"The log holds no event {seq}.")
+        event = self.event(seq)
         if type(event.data) is not PromptAssembled:
             raise InvalidArgument(f"Event {seq} is no prompt: its type is {event.type}.")
-        return Prompt(self._part, event)
+        return self._prompt(event)
 
     def blob(self, sha256: str) -> bytes | None:
         """The content of a blob that an event names by its hash; None if it is not kept.
@@ -134,6 +261,8 @@ class Log:
         """
         return self._part.blob(sha256)
 
+    # -- moments --
+
     def at(self, at: int | str) -> "Moment":
         """The moment after the event with a sequence, or at an ISO 8601 time (UTC unless it names an offset).
 
@@ -142,12 +271,12 @@ class Log:
         Raises:
             InvalidArgument: the log does not hold that moment.
         """
-        return self._moment(self._events.moment(at))
+        return self._moment(self._past.moment(at))
 
     @property
     def end(self) -> "Moment":
         """The moment after the last event."""
-        return self._moment(self._events.end)
+        return self._moment(self._past.end)
 
     def find(self, expression: str, *, vault: str | None = None) -> Event:
         """The first event after which a JMESPath expression over the state is true, as `workspaced log find`.
@@ -171,7 +300,19 @@ class Log:
         return found
 
     def _moment(self, place: log_cursor.Moment) -> "Moment":
-        return Moment(place, self._events, self._recordings, self._texts)
+        return Moment(place, self._past, self._recordings, self._texts)
+
+    def _all_of(
+        self, types: Collection[str], after: int | None, before: int | None, limit: int | None
+    ) -> list[Event]:
+        limit = len(self._events) if limit is None else limit
+        return self.events_of(types, after=after, before=before, limit=limit)
+
+    def _call(self, event: Event) -> "Call":
+        return Call(event, self._part, self._folds)
+
+    def _prompt(self, event: Event) -> "Prompt":
+        return Prompt(event, self._part, self._folds)
 
 
 class Moment:
@@ -182,18 +323,18 @@ class Moment:
         time: the log's time at the moment.
     """
 
-    def __init__(self, place: log_cursor.Moment, events: "_Events", recordings: Recordings, texts: Texts) -> None:
+    def __init__(self, place: log_cursor.Moment, past: IndexedPast, recordings: Recordings, texts: Texts) -> None:
         self.seq = place.seq
         self.time = place.time
         self._place = place
-        self._events = events
+        self._past = past
         self._recordings = recordings
         self._texts = texts
 
     @cached_property
     def state(self) -> WorkspaceState:
         """The fold of all events up to here."""
-        return self._events.state_at(self.seq)
+        return self._past.state_at(self.seq)
 
     def state_json(self, vault: str | None = None) -> Json:
         """The state of the current vault, or of `vault`, in the form of `workspaced state --json`."""
@@ -222,17 +363,17 @@ class Moment:
     def _view(self) -> View:
         vault = self.state.current
         prompts = ManifestStore(self.state.conversations, vault, self._texts)
-        also = tuple(self._events.state_at(seq).seq for seq in self._place.also)
+        also = tuple(self._past.state_at(seq).seq for seq in self._place.also)
         if vault is None:
             view = shared_view(self.state, self.time, None, prompts=prompts, level="all", withheld=_nothing)
             return replace(view, also_at=also)
-        past = Past(self._events, self._recordings, vault, self._place)
+        past = Past(self._past, self._recordings, vault, self._place)
         view = shared_view(
             self.state,
             self.time,
             PastVault(past, _nothing, withheld_image=_nothing),
-            _History(self._events, vault, self.seq),
-            PastVersions(self._events, self._recordings, vault, self._place, _nothing),
+            _History(self._past, vault, self.seq),
+            PastVersions(self._past, self._recordings, vault, self._place, _nothing),
             prompts,
             level="all",
             withheld=_nothing,
@@ -255,8 +396,9 @@ class Call:
         ok: whether the answer was a success.
     """
 
-    def __init__(self, part: Slice, event: Event) -> None:
+    def __init__(self, event: Event, part: Slice, folds: KeptFolds) -> None:
         self._part = part
+        self._folds = folds
         self.event = event
         called: ToolCalled = event.data
         self.seq: int = event.seq
@@ -290,11 +432,9 @@ class Call:
     def verify(self) -> Verified:
         """Replays the call; tells whether both answers are equal byte for byte."""
         called: ToolCalled = self.event.data
-        then = Moments(self._part)
-        for event in self._part.events[: _count(self._part.events, called.tail)]:
-            then.take(event)
+        blob, moments = self._part.blob, KeptMoments(self._folds)
         try:
-            return verify_call(self._part.blob, Notes(self._part.blob), then, self.seq, called)
+            return verify_call(blob, Notes(blob), moments, self.seq, called)
         except StateNotRetained:
             return Verified(self.seq, called, Outcome.NOT_RECORDED, "Its moment is not in this log.")
 
@@ -308,129 +448,25 @@ class Prompt:
         conversation: the id of its conversation.
     """
 
-    def __init__(self, part: Slice, event: Event) -> None:
+    def __init__(self, event: Event, part: Slice, folds: KeptFolds) -> None:
         self._part = part
+        self._folds = folds
         self.event = event
         self.seq: int = event.seq
         self.conversation: str = event.data.conversation
 
     def verify(self) -> Rebuilt:
         """Rebuilds the prompt; tells whether its layers, its manifest and its body have the recorded hashes."""
-        prompt: PromptAssembled = self.event.data
-        then = Moments(self._part)
-        for event in self._part.events[: _count(self._part.events, self.seq)]:
-            then.take(event)
-        return verify_prompt(self._part.blob, then, self.seq, prompt)
-
-
-# -- the events around a moment --
-
-
-def _count(events: Sequence[Event], seq: int) -> int:
-    """The number of events up to and including `seq`."""
-    return bisect_right(events, seq, key=lambda event: event.seq)
-
-
-class _Events:
-    """Implements `PastEvents` in memory, for a log that may begin at any sequence."""
-
-    def __init__(self, part: Slice) -> None:
-        self._part = part
-        self._events = part.events
-        self._states = [part.start]
-        """States after each _STRIDE_EVENTS events, computed on demand."""
-        # The position before the first event; 0 for a whole log.
-        self._before = self._events[0].seq - 1 if self._events else part.start.seq
-
-    @property
-    def tail(self) -> int:
-        return self._events[-1].seq if self._events else self._before
-
-    def before(self, seq: int) -> Iterator[Event]:
-        return (self._events[at] for at in range(_count(self._events, seq) - 1, -1, -1))
-
-    def after(self, seq: int) -> Iterator[Event]:
-        return (self._events[at] for at in range(_count(self._events, seq), len(self._events)))
-
-    def moment(self, at: int | str) -> log_cursor.Moment:
-        place = parse_position(at) if isinstance(at, str) else at
-        if isinstance(place, str):
-            return self._moment_at_time(place)
-        if type(place) is not int or not self._before <= place <= self.tail:
-            raise InvalidArgument(
-                f"Expected a sequence from {self._before} to {self.tail}, got {str(place)[:_ECHO_CHARS_MAX]}."
-            )
-        if place == self._before:
-            return self._beginning
-        event = self._events[_count(self._events, place) - 1]
-        return log_cursor.moment_of(event)
-
-    @property
-    def end(self) -> log_cursor.Moment:
-        """The moment after all events and calls of the log."""
-        if not self._events:
-            return self._beginning
-        return log_cursor.Moment(self.tail, self._events[-1].time, lasts=True)
-
-    def state_at(self, seq: int) -> WorkspaceState:
-        """The fold up to `seq`; before the first event, the state that the log begins with."""
-        count = _count(self._events, seq)
-        stride, rest = divmod(count, _STRIDE_EVENTS)
-        while len(self._states) <= stride:
-            first = (len(self._states) - 1) * _STRIDE_EVENTS
-            self._states.append(fold_all(self._events[first : first + _STRIDE_EVENTS], self._states[-1]))
-        return fold_all(self._events[count - rest : count], self._states[stride])
-
-    def visits(self, vault: VaultId, seq: int) -> Sequence[Visit]:
-        """The visits of a vault's notes up to `seq`.
-
-        Raises:
-            NotRecorded: the log does not hold events early enough.
-        """
-        stream = VisitStream(start=self._part.start_visits())
-        feed_in_chunks(self._events[: _count(self._events, seq)], stream.feed)  # drops old visits after each chunk
-        found = stream.visits(vault, seq)
-        if found is None:
-            raise NotRecorded("What was visited then is not in this log", hint="Bundle more events.")
-        return found
-
-    def _moment_at_time(self, time: str) -> log_cursor.Moment:
-        if not self._events:
-            return log_cursor.Moment(self._before, time)
-        first, last = self._events[0], self._events[-1]
-        now = max(system_clock(), last.time)
-        steps = [
-            ClockStep(event.seq, event.data.before, event.data.after)
-            for event in self._events
-            if type(event.data) is ClockStepped
-        ]
-        found = stretches(steps, (first.seq, first.time), (last.seq, now if not steps else last.time))
-        moment = log_cursor.moment_at_time(time, found, now, self._last_until)
-        if moment.seq < first.seq and self._before:
-            raise not_held(time, first, None)
-        return moment
-
-    def _last_until(self, time: str, first: int, last: int) -> int:
-        begin, end = _count(self._events, first - 1), _count(self._events, last)
-        count = bisect_right(self._events, time, begin, end, key=lambda event: event.time)
-        return self._events[count - 1].seq if count else self._before
-
-    @property
-    def _beginning(self) -> log_cursor.Moment:
-        time = self._events[0].time if self._events and self._before else _EPOCH
-        return log_cursor.Moment(self._before, time, lasts=True)
-
-
-_EPOCH: Final = "1970-01-01T00:00:00.000000Z"
+        return verify_prompt(self._part.blob, KeptMoments(self._folds), self.seq, self.event.data)
 
 
 class _History:
     """Implements `HistoryPort` at one moment."""
 
-    def __init__(self, events: _Events, vault: VaultId, seq: int) -> None:
-        self._events = events
+    def __init__(self, past: IndexedPast, vault: VaultId, seq: int) -> None:
+        self._past = past
         self._vault = vault
         self._seq = seq
 
     def visits(self) -> Sequence[Visit]:
-        return self._events.visits(self._vault, self._seq)
+        return self._past.visits(self._vault, self._seq)

@@ -1682,6 +1682,12 @@ export interface VolunteerPreviewParams {
   readonly form?: "plain" | "tagged";
 }
 
+export interface WithheldParams {
+  /** (maxItems 1000) */
+  readonly notes: readonly string[];
+  readonly vault?: string | null;
+}
+
 /** An envelope as it is answered. With a body it has no messages: the body has them. */
 export interface Prompt {
   readonly version: number;
@@ -2613,6 +2619,7 @@ export interface MethodParams {
   "workspaced/volunteer/confirm": VolunteerConfirmParams;
   "workspaced/volunteer/editor": VolunteerEditorParams;
   "workspaced/volunteer/preview": VolunteerPreviewParams;
+  "workspaced/withheld": WithheldParams;
 }
 
 /** Arguments by the name of the tool. */

@@ -32,7 +32,7 @@ TAG_OF_TYPE: Final[dict[Any, Redact]] = {
 }
 """Types with the same tag in every field; a `Literal` is public too, because its values are our words."""
 
-_GENERATED_ID: Final = re.compile(
+GENERATED_ID: Final = re.compile(
     r"tab-[0-9]{1,19}|[0-9a-f]{8}-[0-9a-f]{4}-[47][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}"
 )
 """Ids of tabs, and UUIDs from random bits or the time; other UUIDs may hold a machine's address or a hash."""
@@ -136,7 +136,7 @@ class Redactor:
         return self._text(client_key(name) or name)[:SHARING_CLIENT_CHARS_MAX]
 
     def _id(self, text: str) -> str:
-        return text if _GENERATED_ID.fullmatch(text) else self._text(text)
+        return text if GENERATED_ID.fullmatch(text) else self._text(text)
 
     # -- JSON of any form --
 

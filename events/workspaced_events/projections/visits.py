@@ -31,7 +31,7 @@ _OWN_SOURCE: Final = "workspaced"
 """The source of events that the daemon itself appends."""
 
 
-class Visit(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
+class Visit(msgspec.Struct, frozen=True, gc=False, rename="camel", omit_defaults=True):
     """One visit to a note."""
 
     note: NoteId
@@ -81,7 +81,7 @@ def visits_of(events: Iterable[Event], vault: VaultId, bounds: Bounds = DEFAULT_
 # -- one vault --
 
 
-class Stay(msgspec.Struct):
+class Stay(msgspec.Struct, gc=False):
     """A visit, with the details needed to show it as of an earlier sequence."""
 
     visit: Visit

@@ -10,6 +10,7 @@ hash, and inconsistent content is refused.
 
 import re
 import struct
+import tempfile
 import zipfile
 import zlib
 from collections.abc import Iterable, Iterator
@@ -26,9 +27,11 @@ from ..projections.workspace_fold import FOLD_VERSION
 from ..projections.workspace_state import WorkspaceState
 from ..schema.catalogue import Event
 from ..schema.decoding import decoded
+from .event_pages import LinePages, TrackedLines
+from .indexed_events import Index
 from .json_lines import export_lines, read_export, read_header
 from .log_slice import Slice
-from .source import Progress, Sink, feed_in_chunks
+from .source import Progress, Sink, feed_in_chunks, index_lines
 
 MAGIC: Final = b"PK"
 VERSION: Final = 1
@@ -40,6 +43,8 @@ _PARTS: Final = (MANIFEST, STATE, VISITS, LOG)
 _BLOB: Final = re.compile(r"blobs/([0-9a-f]{64})")
 _ZIP_TIME: Final = (1980, 1, 1, 0, 0, 0)
 """The earliest time a zip file can hold."""
+_UNPACKED_BYTES_MAX: Final = 8 * 1024 * 1024
+"""Beyond it, the unpacked events of an indexed bundle lie in a temporary file."""
 
 
 class Versions(msgspec.Struct, frozen=True):
@@ -137,7 +142,7 @@ def _check_size(name: str, size: int, limit: int) -> None:
 
 
 class BundleSource:
-    """Implements `Source` over a bundle."""
+    """Implements `StoredSource` over a bundle."""
 
     def __init__(self, file: IO[bytes], name: str) -> None:
         """`file` must be seekable; `name` is for errors.
@@ -161,12 +166,16 @@ class BundleSource:
         self.log_id = self.manifest.log
         self.start: WorkspaceState = self._decoded(STATE, WorkspaceState)
         self._visits = self._content(VISITS)
+        self._unpacked: IO[bytes] | None = None
+        """The events' lines, which can be read in any order; made when they are indexed."""
         self._check_start()
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_error: object) -> None:
+        if self._unpacked is not None:
+            self._unpacked.close()
         self._zip.close()
         self._file.close()
 
@@ -175,21 +184,51 @@ class BundleSource:
             return decoded(self._visits, VisitFold)
 
     def feed(self, sink: Sink, progress: Progress | None = None) -> list[str]:
-        manifest, following = self.manifest, self.manifest.first
+        manifest = self.manifest
 
-        def checked(events: list[Event]) -> None:
-            nonlocal following
-            if events[0].seq != following or events[-1].seq > manifest.last:
-                raise self._damaged(f"{LOG} does not hold the events {manifest.first} to {manifest.last}")
-            following = events[-1].seq + 1
+        def report(events: list[Event]) -> None:
             sink(events)
             if progress is not None:
-                progress(following - manifest.first, manifest.last - manifest.first + 1)
+                progress(events[-1].seq - manifest.first + 1, manifest.last - manifest.first + 1)
 
-        feed_in_chunks(read_export(self._lines(), f"{self._name}, {LOG}"), checked)
+        feed_in_chunks(self._promised(read_export(self._lines(), f"{self._name}, {LOG}")), report)
+        return self._warnings()
+
+    def index(self, progress: Progress | None = None) -> Index:
+        if self._unpacked is not None:
+            self._unpacked.close()
+        unpacked: IO[bytes] = tempfile.SpooledTemporaryFile(_UNPACKED_BYTES_MAX)  # noqa: SIM115 (closed with it)
+        self._unpacked = unpacked
+
+        def copied() -> Iterator[bytes]:
+            for line in self._lines():
+                unpacked.write(line)
+                yield line
+
+        def report(tracked: TrackedLines) -> None:
+            if progress is not None:
+                progress(tracked.begin, self._entries[LOG].file_size)
+
+        name = f"{self._name}, {LOG}"
+        tracked = TrackedLines(copied())
+        pages = LinePages(unpacked, name, self._catalogue)
+        columns, damage = index_lines(tracked, self._promised(read_export(tracked, name)), pages, report)
+        return Index(columns, pages, self._warnings(), damage)
+
+    def _promised(self, events: Iterator[Event]) -> Iterator[Event]:
+        """Checks that the events are those of the manifest.
+
+        Raises:
+            LogDamaged: at the first event that is not, or at the end if one is missing.
+        """
+        manifest, following = self.manifest, self.manifest.first
+        for event in events:
+            if event.seq != following or event.seq > manifest.last:
+                raise self._damaged(f"{LOG} does not hold the events {manifest.first} to {manifest.last}")
+            following += 1
+            yield event
         if following != manifest.last + 1:
             raise self._damaged(f"{LOG} ends before event {manifest.last}")
-        return self._warnings()
 
     def blob(self, name: str) -> bytes | None:
         entry = f"blobs/{name}"
@@ -222,7 +261,9 @@ class BundleSource:
             raise self._damaged(f"{MANIFEST} names the events {manifest.first} to {manifest.last}")
         if self.start.seq >= manifest.first or self.start_visits().seq != manifest.first - 1:
             raise self._damaged(f"its start is not that of event {manifest.first}")
-        if read_header(next(self._lines(), b""), f"{self._name}, {LOG}").log != manifest.log:
+        header = read_header(next(self._lines(), b""), f"{self._name}, {LOG}")
+        self._catalogue = header.catalogue
+        if header.log != manifest.log:
             raise self._damaged(f"{LOG} is of another log than {MANIFEST}")
 
     def _warnings(self) -> list[str]:

@@ -7,12 +7,12 @@ from typing import IO
 
 from ..errors import InvalidArgument
 from .bundle import MAGIC, BundleSource
-from .source import DirectorySource, ExportSource, Source
+from .source import DirectorySource, ExportSource, StoredSource
 
 _SPOOLED_BYTES_MAX = 16 * 1024 * 1024
 
 
-def open_source(place: Path | IO[bytes]) -> Source:
+def open_source(place: Path | IO[bytes]) -> StoredSource:
     """The source at `place`: a data directory (or its `log` directory), or the file or binary stream of an export
     or a bundle.
 
@@ -34,7 +34,7 @@ def open_source(place: Path | IO[bytes]) -> Source:
     return _of_file(file, place.name)
 
 
-def _of_file(file: IO[bytes], name: str) -> Source:
+def _of_file(file: IO[bytes], name: str) -> StoredSource:
     try:
         begin = file.read(len(MAGIC))
         file.seek(0)

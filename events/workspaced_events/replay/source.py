@@ -5,19 +5,23 @@ may grow.
 """
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import IO, Protocol, Self, runtime_checkable
 
 from ..blobs.durable import read_blob
 from ..blobs.evictable import EvictableBlobStore
-from ..errors import InvalidArgument
+from ..errors import InvalidArgument, LogDamaged
 from ..journal.opening import read_journal
 from ..log.data_directory import BLOBS, LOG
 from ..log.disk import RealDisk
+from ..log.scan import Scan
 from ..projections.visits import VisitFold, visits_from
 from ..projections.workspace_state import EMPTY, WorkspaceState
 from ..schema.catalogue import Event
+from .event_columns import EventColumns
+from .event_pages import LinePages, SegmentPages, TrackedLines
+from .indexed_events import Index
 from .json_lines import read_export, read_header
 
 Sink = Callable[[list[Event]], None]
@@ -69,8 +73,23 @@ class Source(Protocol):
         ...
 
 
+class StoredSource(Source, Protocol):
+    """A log whose events can be read again, page by page. `open_source` gives one."""
+
+    def index(self, progress: Progress | None = None) -> Index:
+        """Verifies all as `feed` does, and keeps nothing of the events but their types, times and pages.
+
+        The pages can be read as long as the source is open.
+
+        Raises:
+            InvalidArgument: the source is no log, or one of a newer version.
+            OSError: a file cannot be read.
+        """
+        ...
+
+
 class DirectorySource:
-    """Implements `Source` over a data directory; takes no lock, so it works beside a running daemon."""
+    """Implements `StoredSource` over a data directory; takes no lock, so it works beside a running daemon."""
 
     def __init__(self, directory: Path) -> None:
         """
@@ -94,16 +113,25 @@ class DirectorySource:
         return visits_from(0)
 
     def feed(self, sink: Sink, progress: Progress | None = None) -> list[str]:
-        scan = read_journal(self.root, sink, progress=progress)
-        self.log_id = scan.log_id
+        scan = self._scan(sink, progress)
         if scan.damage is not None:
             raise scan.damage
-        if scan.torn is not None:
+        return scan.warnings
+
+    def index(self, progress: Progress | None = None) -> Index:
+        columns = EventColumns()
+        scan = self._scan(columns.take, progress)
+        return Index(columns, SegmentPages(RealDisk(self.root), scan), scan.warnings, scan.damage)
+
+    def _scan(self, sink: Sink, progress: Progress | None) -> Scan:
+        scan = read_journal(self.root, sink, progress=progress)
+        self.log_id = scan.log_id
+        if scan.torn is not None and scan.damage is None:
             torn = scan.torn
             scan.warnings.append(
                 f"log/{torn.segment} ends with {torn.bytes} bytes of a line that was never completed."
             )
-        return scan.warnings
+        return scan
 
     def blob(self, name: str) -> bytes | None:
         durable = read_blob(RealDisk(self.root), BLOBS, name)
@@ -111,14 +139,16 @@ class DirectorySource:
 
 
 class ExportSource:
-    """Implements `Source` over an export; it holds no blobs."""
+    """Implements `StoredSource` over an export; it holds no blobs."""
 
     def __init__(self, file: IO[bytes], name: str) -> None:
         """`file` must be seekable; `name` is for errors."""
         self._file = file
         self._name = name
         self.start = EMPTY
-        self.log_id = read_header(self._file.readline(), self._name).log
+        header = read_header(self._file.readline(), self._name)
+        self.log_id = header.log
+        self._catalogue = header.catalogue
 
     def __enter__(self) -> Self:
         return self
@@ -141,6 +171,19 @@ class ExportSource:
         feed_in_chunks(read_export(self._file, self._name), sink_and_report)
         return []
 
+    def index(self, progress: Progress | None = None) -> Index:
+        size = self._file.seek(0, os.SEEK_END)
+        self._file.seek(0)
+
+        def report(tracked: TrackedLines) -> None:
+            if progress is not None:
+                progress(tracked.begin, size)
+
+        tracked = TrackedLines(self._file)
+        pages = LinePages(self._file, self._name, self._catalogue)
+        columns, damage = index_lines(tracked, read_export(tracked, self._name), pages, report)
+        return Index(columns, pages, [], damage)
+
     def blob(self, name: str) -> bytes | None:  # noqa: ARG002
         return None
 
@@ -155,3 +198,26 @@ def feed_in_chunks(events: Iterable[Event], sink: Sink) -> None:
             chunk = []
     if chunk:
         sink(chunk)
+
+
+def index_lines(
+    tracked: TrackedLines, events: Iterator[Event], pages: LinePages, report: Callable[[TrackedLines], None]
+) -> tuple[EventColumns, LogDamaged | None]:
+    """Adds the lines of an export to `pages`, up to the damage if there is one.
+
+    Args:
+        tracked: the lines, from the header on.
+        events: reads them, one line for each event.
+        report: called from time to time.
+    """
+    columns = EventColumns()
+
+    try:
+        for event in events:
+            pages.add(event.seq, tracked.line, tracked.begin)
+            columns.take((event,))
+            if len(columns) % _CHUNK_EVENTS == 0:
+                report(tracked)
+    except LogDamaged as damage:
+        return columns, damage
+    return columns, None

@@ -46,6 +46,7 @@ ADMINISTRATIVE: dict[str, dict[str, Any]] = {
     "workspaced/share": {"client": "someone", "level": "names"},
     "workspaced/share/why": {"path": "a.md"},
     "workspaced/share/accept": {"vault": "vault"},
+    "workspaced/withheld": {"notes": ["a.md"]},
     "workspaced/pause": {},
     "workspaced/names": {"prefix": "a"},
     "workspaced/links": {"note": "a.md", "direction": "out"},

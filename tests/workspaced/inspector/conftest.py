@@ -6,11 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support import TESTS
-from support.inspector import Inspector
-
-RECORDED = TESTS / "data" / "answers" / "v3.wsb"
-"""A bundle of a real daemon: notes looked at, calls of every tool, two prompts."""
+from support.daemon import clean_environment
+from support.inspector import Inspector, over_recorded
 
 
 @pytest.fixture
@@ -19,7 +16,7 @@ def inspect(tmp_path: Path) -> Iterator[Callable[..., Inspector]]:
     with ExitStack() as ending:
 
         def start(*arguments: Any, env: dict[str, str] | None = None) -> Inspector:
-            return ending.enter_context(Inspector(*arguments, env=env or _environment(tmp_path)))
+            return ending.enter_context(Inspector(*arguments, env=env or clean_environment(tmp_path)))
 
         yield start
 
@@ -27,9 +24,5 @@ def inspect(tmp_path: Path) -> Iterator[Callable[..., Inspector]]:
 @pytest.fixture(scope="session")
 def recorded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Inspector]:
     """Over `RECORDED`; for tests that only ask."""
-    with Inspector(RECORDED, env=_environment(tmp_path_factory.mktemp("inspector"))) as running:
+    with over_recorded(tmp_path_factory.mktemp("inspector")) as running:
         yield running
-
-
-def _environment(home: Path) -> dict[str, str]:
-    return {"HOME": str(home), "PATH": "/usr/bin:/bin", "XDG_RUNTIME_DIR": str(home)}

@@ -9,9 +9,7 @@ from typing import Any
 
 import pytest
 from support import process
-from support.inspector import Inspector
-
-from .conftest import RECORDED
+from support.inspector import RECORDED, Inspector
 
 
 def refused(*arguments: str | Path) -> "subprocess.CompletedProcess[bytes]":

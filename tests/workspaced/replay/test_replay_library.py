@@ -21,6 +21,7 @@ from workspaced.cli import run
 from workspaced.errors import UnknownTool
 from workspaced_events.errors import AlreadyTrue, InvalidArgument, LogDamaged, NeverTrue
 from workspaced_events.projections import workspace_fold
+from workspaced_events.replay import kept_folds
 from workspaced_events.replay.json_lines import export_lines
 from workspaced_tools.errors import NotRecorded
 from workspaced_tools.tools.registry import TOOLS
@@ -126,15 +127,15 @@ class TestOpening:
 
 
 class TestMoments:
-    def test_every_event_leads_to_the_fold_up_to_it(
-        self, log: replay.Log, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setattr(replay, "_STRIDE_EVENTS", 3)
-        events = log.events()
-        for place in reversed(range(len(events) + 1)):
-            if place and events[place - 1].type == "tool_called":
-                continue
-            assert log.at(place).state == workspace_fold.fold_all(events[:place], workspace_fold.WorkspaceState())
+    def test_every_event_leads_to_the_fold_up_to_it(self, recorded: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(kept_folds, "STATE_STRIDE_EVENTS", 3)
+        with replay.open(recorded.data) as log:
+            events = log.events()
+            for place in reversed(range(len(events) + 1)):
+                if place and events[place - 1].type == "tool_called":
+                    continue
+                folded = workspace_fold.fold_all(events[:place], workspace_fold.WorkspaceState())
+                assert log.at(place).state == folded
 
     def test_a_recorded_call_is_at_the_moment_when_it_was_made(self, log: replay.Log) -> None:
         call = log.calls()[0]

@@ -91,7 +91,7 @@ def _shows(event: Event, names: Collection[NoteId], blob: Blob, texts: Texts) ->
     data: Any = event.data
     try:
         if isinstance(data, PromptAssembled):
-            return not set(names).isdisjoint(_notes_of_prompt(data, texts))
+            return not set(names).isdisjoint(notes_of_prompt(data, texts))
         content = blob(data.inputs_sha256)
         if content is None:
             return False
@@ -103,7 +103,12 @@ def _shows(event: Event, names: Collection[NoteId], blob: Blob, texts: Texts) ->
         return False
 
 
-def _notes_of_prompt(prompt: PromptAssembled, texts: Texts) -> Iterator[NoteId]:
+def notes_of_prompt(prompt: PromptAssembled, texts: Texts) -> Iterator[NoteId]:
+    """The notes that a prompt shows, some of them more than once.
+
+    Raises:
+        NotRecorded, LogDamaged: its inputs or its manifest cannot be read.
+    """
     turn = inputs_of(prompt.inputs_sha256, texts)
     for provided in turn.provided:
         yield from provided.notes

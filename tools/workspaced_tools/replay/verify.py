@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from enum import StrEnum
 from functools import partial
 from hashlib import sha256
-from typing import Final
+from typing import Final, Protocol
 
 import msgspec
 
@@ -83,8 +83,28 @@ class Rebuilt(msgspec.Struct, frozen=True):
     """The rebuilt prompt."""
 
 
+class KnownMoments(Protocol):
+    """What the replay of calls and prompts needs of a log's past."""
+
+    def state_at(self, as_of_seq: int) -> WorkspaceState | None:
+        """The state as of a sequence; None if it is not known."""
+        ...
+
+    def conversation_at(self, conversation: ConversationId, as_of_seq: int) -> Conversation | None:
+        """The conversation as of a sequence; None if it is not known."""
+        ...
+
+    def visits_at(self, tail_seq: int, vault: VaultId) -> Sequence[Visit]:
+        """The visits as of a sequence.
+
+        Raises:
+            StateNotRetained: they are not known.
+        """
+        ...
+
+
 class Moments:
-    """A sink of events that keeps what the replay of calls and prompts needs.
+    """Implements `KnownMoments` for recent sequences, while events stream by.
 
     It keeps the latest states, the latest versions of conversations, and the visits.
     """
@@ -105,20 +125,13 @@ class Moments:
         self.state = state
 
     def state_at(self, as_of_seq: int) -> WorkspaceState | None:
-        """The state as of a recent sequence; None if it is no longer kept."""
         at = bisect_right(self._latest, as_of_seq, key=lambda state: state.seq)
         return self._latest[at - 1] if at else None
 
     def conversation_at(self, conversation: ConversationId, as_of_seq: int) -> Conversation | None:
-        """The conversation as of a recent sequence; None if it is not known."""
         return self._versions.at(conversation, as_of_seq)
 
     def visits_at(self, tail_seq: int, vault: VaultId) -> Sequence[Visit]:
-        """The visits as of a recent sequence.
-
-        Raises:
-            StateNotRetained: the visits of that sequence are no longer kept.
-        """
         visits = self._visits.visits(vault, tail_seq)
         if visits is None:
             raise StateNotRetained
@@ -126,7 +139,7 @@ class Moments:
 
 
 class StateNotRetained(Exception):
-    """The state of a moment is no longer in memory."""
+    """The state of a moment is not known, or no longer."""
 
 
 def verify(
@@ -181,11 +194,11 @@ def verify(
     return warnings
 
 
-def verify_call(blob: Blob, notes: Notes, moments: Moments, seq: int, called: ToolCalled) -> Verified:
+def verify_call(blob: Blob, notes: Notes, moments: KnownMoments, seq: int, called: ToolCalled) -> Verified:
     """Replays one recorded call at its moment.
 
     Raises:
-        StateNotRetained: `moments` no longer holds the call's state.
+        StateNotRetained: `moments` does not know the call's state.
     """
     served = None
     if called.answer_version != ANSWER_VERSION:
@@ -232,7 +245,7 @@ class _Success(msgspec.Struct):
     success: bool
 
 
-def verify_prompt(blob: Blob, moments: Moments, seq: int, prompt: PromptAssembled) -> Rebuilt:
+def verify_prompt(blob: Blob, moments: KnownMoments, seq: int, prompt: PromptAssembled) -> Rebuilt:
     """Rebuilds one prompt from its conversation at that moment, and its body from the recorded template."""
     try:
         conversation = checked(moments.conversation_at(prompt.conversation, prompt.as_of_seq))

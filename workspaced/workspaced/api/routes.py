@@ -57,6 +57,7 @@ METHODS: Final[dict[str, Method]] = {
     "workspaced/share": Method(sharing.Share, sharing.share, works_paused=True),
     "workspaced/share/why": Method(sharing.Why, sharing.why, works_paused=True),
     "workspaced/share/accept": Method(sharing.Accept, sharing.accept, works_paused=True),
+    "workspaced/withheld": Method(sharing.WithheldNotes, sharing.withheld, works_paused=True),
     "workspaced/names": Method(editing.Names, editing.names, works_paused=True),
     "workspaced/links": Method(editing.Links, editing.links, works_paused=True),
     "workspaced/shutdown": Method(Nothing, shutdown, works_paused=True),

@@ -11,6 +11,7 @@ from typing import Final
 from workspaced_events.errors import LogDamaged
 from workspaced_events.ids import ConversationId, NoteId, VaultId
 from workspaced_events.projections.conversations import Conversation, Conversations, Prompt
+from workspaced_events.schema.catalogue import PromptAssembled
 
 from ...errors import ArgumentInvalid, NotRecorded
 from ...limits import ECHO_CHARS_MAX
@@ -38,17 +39,7 @@ class ManifestStore:
 
     def prompt(self, conversation: str | None, message: str | None) -> StoredManifest:
         prompt = self._prompt(self._conversation(conversation), message)
-        try:
-            manifest = manifest_of_prompt(prompt.manifest_sha256, self._texts)
-            turn = inputs_of(prompt.inputs_sha256, self._texts)
-        except (LogDamaged, NotRecorded) as error:
-            raise NotRecorded("The prompt's manifest is not kept", hint=error.hint or error.message) from None
-        return StoredManifest(
-            prompt.seq,
-            manifest,
-            {each.id: each.note for each in turn.artifacts if each.note is not None},
-            {each.id: each.notes for each in turn.provided},
-        )
+        return stored_manifest(prompt.seq, prompt, self._texts)
 
     def refresh_flags(self, notes: list[NoteId]) -> None:
         if self._refresh_flags is not None:
@@ -78,6 +69,25 @@ class ManifestStore:
             f"Argument 'message': no prompt is remembered for {message[:ECHO_CHARS_MAX]!r}.",
             hint=f"The latest: {_ids(prompt.message for prompt in conversation.prompts)}.",
         )
+
+
+def stored_manifest(seq: int, prompt: Prompt | PromptAssembled, texts: Texts) -> StoredManifest:
+    """The manifest of the prompt that an event recorded at `seq`, with the notes that its inputs name.
+
+    Raises:
+        NotRecorded: manifest or inputs are not kept, or cannot be read.
+    """
+    try:
+        manifest = manifest_of_prompt(prompt.manifest_sha256, texts)
+        turn = inputs_of(prompt.inputs_sha256, texts)
+    except (LogDamaged, NotRecorded) as error:
+        raise NotRecorded("The prompt's manifest is not kept", hint=error.hint or error.message) from None
+    return StoredManifest(
+        seq,
+        manifest,
+        {each.id: each.note for each in turn.artifacts if each.note is not None},
+        {each.id: each.notes for each in turn.provided},
+    )
 
 
 def _ids(ids: Iterable[str]) -> str:

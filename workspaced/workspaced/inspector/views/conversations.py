@@ -38,6 +38,9 @@ from ... import replay
 from ..inspected import Inspected
 
 COLUMN_PROMPTS_MAX: Final = 50
+_COUNTED: Final = ("prompt_assembled", "usage_reported")
+_COUNTED_MAX: Final = 2_000
+"""How many of these are read after a prompt, to find what was reported of it."""
 WORDS_CHARS: Final = 160
 """Of the words of a message that a list shows."""
 
@@ -402,9 +405,8 @@ def output_tokens(log: replay.Log, name: ConversationId, prompts: Iterable[Promp
     wanted = {each.seq for each in prompts}
     if not wanted:
         return found
-    events = log.events()
-    first = events[0].seq
-    for event in events[min(wanted) - first :]:
+    following = log.events_of(_COUNTED, after=min(wanted) - 1, limit=_COUNTED_MAX)
+    for event in following:
         data = event.data
         if type(data) is PromptAssembled and data.conversation == name:
             by_message[data.message] = event.seq

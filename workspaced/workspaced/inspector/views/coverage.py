@@ -1,12 +1,11 @@
 """Coverage: of the notes that agents were given, which were used, which were not, and of which nobody knows."""
 
-from bisect import bisect_left
 from typing import Final
 
 import msgspec
 
 from workspaced_events.errors import InvalidArgument
-from workspaced_events.schema.catalogue import ContextVolunteered, Event, PromptAssembled, ToolCalled
+from workspaced_events.schema.catalogue import Event
 from workspaced_tools.recording.coverage import GivenNote, NoteCoverage, Status, UsedNote
 from workspaced_tools.recording.coverage import coverage as coverage_of
 
@@ -18,7 +17,7 @@ EXAMPLES_MAX: Final = 20
 """Of what one note was given by, or used by; the counts are of all."""
 READ_MAX: Final = 2_000
 """The last so many calls and prompts of a range are read."""
-_GIVING: Final = (PromptAssembled, ToolCalled, ContextVolunteered)
+_GIVING: Final = ("prompt_assembled", "tool_called", "context_volunteered")
 _ORDER: Final[dict[Status, int]] = {"unused": 0, "unknown": 1, "used": 2}
 
 
@@ -90,7 +89,7 @@ def coverage(inspected: Inspected, parameters: CoverageParameters) -> CoverageSh
         raise InvalidArgument(f"Expected a limit from 1 to {NOTES_MAX} and an offset of at least 0.")
     log = inspected.log
     last = log.end.seq if parameters.end is None else min(parameters.end, log.end.seq)
-    events = _giving(log, parameters.begin, last)
+    events = [event for event in _giving(log, last) if event.seq >= (parameters.begin or 0)]
     read = events[-READ_MAX:]
     conversations = log.at(last).state.conversations.by_id if events else {}
     found = coverage_of(read, conversations, log.blob)
@@ -108,12 +107,9 @@ def coverage(inspected: Inspected, parameters: CoverageParameters) -> CoverageSh
     )
 
 
-def _giving(log: replay.Log, begin: int | None, end: int) -> list[Event]:
-    """The events of a range that give something to an agent."""
-    events = log.events()
-    start = 0 if begin is None else bisect_left(events, begin, key=lambda event: event.seq)
-    stop = bisect_left(events, end + 1, key=lambda event: event.seq)
-    return [event for event in events[start:stop] if type(event.data) in _GIVING]
+def _giving(log: replay.Log, end: int) -> list[Event]:
+    """The last events up to `end` that give something to an agent: one more than are read, if there are so many."""
+    return log.events_of(_GIVING, before=end + 1, limit=READ_MAX + 1)
 
 
 def _covered(found: NoteCoverage) -> CoveredNote:

@@ -1,0 +1,95 @@
+"""Folds of a log that are kept at regular distances, so that any moment is near one of them.
+
+A state shares most of its parts with the next, so one is kept each STATE_STRIDE_EVENTS. Visits are changed in
+place and may be thousands, so their fold is kept as compressed JSON, each VISITS_STRIDE_EVENTS.
+"""
+
+import zlib
+from collections.abc import Sequence
+from typing import Final
+
+import msgspec
+
+from ..ids import VaultId
+from ..projections.visits import Visit, VisitFold, VisitStream
+from ..projections.workspace_fold import fold_all
+from ..projections.workspace_state import WorkspaceState
+from ..schema.decoding import decoded
+from .indexed_events import IndexedEvents
+
+STATE_STRIDE_EVENTS: Final = 1_000
+VISITS_STRIDE_EVENTS: Final = 10_000
+"""A multiple of STATE_STRIDE_EVENTS."""
+
+
+class KeptFolds:
+    """States and visits at any moment of a log. Folds events when they are first needed. Not thread-safe."""
+
+    def __init__(self, events: IndexedEvents, start: WorkspaceState, visits: bytes) -> None:
+        """
+        Args:
+            events: of the log; they may become more.
+            start: the state before the first event.
+            visits: the JSON of the `VisitFold` before it.
+        """
+        self._events = events
+        self._stride, self._visits_stride = STATE_STRIDE_EVENTS, VISITS_STRIDE_EVENTS
+        self._states = [start]
+        self._visits = [zlib.compress(visits, 1)]
+        self.folded = 0
+        """The events folded so far."""
+        self._state = start
+        self._stream = VisitStream(start=decoded(visits, VisitFold))
+        self._asked_state = (0, start)
+        """The state that was asked for last, and how many events it is the fold of."""
+        self._asked_visits: tuple[int, VisitStream] | None = None
+        """Likewise."""
+
+    def fold_some(self) -> bool:
+        """Folds up to the next kept state; False if all events are folded."""
+        begin = self.folded
+        end = min(begin - begin % self._stride + self._stride, len(self._events))
+        if begin >= end:
+            return False
+        events = self._events[begin:end]
+        self._state = fold_all(events, self._state)
+        self._stream.feed(events)
+        self.folded = end
+        if end % self._stride == 0:
+            self._states.append(self._state)
+        if end % self._visits_stride == 0:
+            self._visits.append(zlib.compress(msgspec.json.encode(self._stream.fold), 1))
+        return True
+
+    def state_at(self, seq: int) -> WorkspaceState:
+        """The fold up to `seq`; before the first event, the state that the log begins with."""
+        count = self._events.count_up_to(seq)
+        self._fold_to(count - count % self._stride)
+        begin, state = self._asked_state
+        if not count - count % self._stride <= begin <= count:
+            begin, state = count - count % self._stride, self._states[count // self._stride]
+        state = fold_all(self._events[begin:count], state)
+        self._asked_state = (count, state)
+        return state
+
+    def visits_at(self, vault: VaultId, seq: int) -> Sequence[Visit] | None:
+        """The visits of a vault's notes up to `seq`; None if the log does not hold events early enough."""
+        count = self._events.count_up_to(seq)
+        if count == self.folded:
+            return self._stream.visits(vault, seq)
+        kept = count // self._visits_stride
+        self._fold_to(kept * self._visits_stride)
+        if self._asked_visits is None or not kept * self._visits_stride <= self._asked_visits[0] <= count:
+            fold = decoded(zlib.decompress(self._visits[kept]), VisitFold)
+            self._asked_visits = (kept * self._visits_stride, VisitStream(start=fold))
+        begin, stream = self._asked_visits
+        while begin < count:
+            end = min(begin + self._stride, count)
+            stream.feed(self._events[begin:end])  # drops old visits
+            begin = end
+        self._asked_visits = (count, stream)
+        return stream.visits(vault, seq)
+
+    def _fold_to(self, count: int) -> None:
+        while self.folded < count and self.fold_some():
+            pass

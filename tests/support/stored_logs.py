@@ -1,0 +1,62 @@
+"""One log in each form in which it may be stored: a data directory, an export and a bundle."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import msgspec
+
+from workspaced_events.log.disk import RealDisk
+from workspaced_events.log.recovery import open_log
+from workspaced_events.log.segments import Batch
+from workspaced_events.projections.visits import visits_from
+from workspaced_events.projections.workspace_state import EMPTY
+from workspaced_events.replay.bundle import Manifest, Versions, write_bundle
+from workspaced_events.replay.json_lines import export_lines
+from workspaced_events.replay.log_slice import Slice
+from workspaced_events.schema.catalogue import Event
+from workspaced_events.schema.codec import encode_batch
+
+SEGMENT_BYTES = 4_000
+"""So that short logs have several segments."""
+
+
+def part_of(
+    events: Sequence[Event], blob: Callable[[str], bytes | None] = lambda _name: None, log_id: str = "log-1"
+) -> Slice:
+    """The events of a whole log."""
+    return Slice(log_id, EMPTY, msgspec.json.encode(visits_from(0)), events, blob)
+
+
+def as_directory(place: Path, events: Sequence[Event], events_a_line: int = 3) -> Path:
+    """A data directory of several segments; returns `place`."""
+    place.mkdir()
+    log = open_log(
+        RealDisk(place), lambda _events: None, version="t", now=lambda: "now", segment_bytes_max=SEGMENT_BYTES
+    ).log
+    for begin in range(0, len(events), events_a_line):
+        batch = events[begin : begin + events_a_line]
+        log.append(Batch(batch[0].seq, batch[-1].seq, encode_batch(batch)), log.tail.seq)
+    log.close()
+    return place
+
+
+def as_export(place: Path, events: Sequence[Event]) -> Path:
+    """An export; returns `place`."""
+    place.write_bytes(b"".join(export_lines("log-1", events, visibility=True)))
+    return place
+
+
+def as_bundle(place: Path, part: Slice, blobs: Sequence[str] = ()) -> Path:
+    """A bundle of a part, which holds at least one event; returns `place`."""
+    manifest = Manifest(
+        log=part.log_id,
+        first=part.first,
+        last=part.last,
+        created="2026-03-02T00:00:00.000000Z",
+        redacted=False,
+        versions=Versions("0.1.0", "3.11", "Linux"),
+        settings={},
+    )
+    with place.open("wb") as file:
+        write_bundle(file, part, blobs, manifest, visibility=True)
+    return place

@@ -1,0 +1,124 @@
+"""The notes that a recorded call or prompt names: in what was asked, what was read, and what was answered.
+
+A recording holds names in many fields, and an answer the paths of the state too. So every text in them that may be
+a note's path counts: one that ends as Markdown does for certain, any other one as a possible note.
+"""
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+import msgspec
+
+from workspaced_events.errors import WorkspacedError
+from workspaced_events.ids import NoteId, note_id
+from workspaced_events.limits import NOTE_ID_CHARS_MAX
+from workspaced_events.schema.catalogue import PromptAssembled, ToolCalled
+from workspaced_tools.ports.questions import Resolve, ResolveFrom
+from workspaced_tools.prompts.model.note_names import NoteNames, notes_of
+from workspaced_tools.prompts.model.stored_inputs import inputs_of, manifest_of_prompt
+from workspaced_tools.prompts.model.types import Texts
+from workspaced_tools.recording.format import Exchange, Recording
+from workspaced_tools.recording.last_shown import notes_of_prompt
+from workspaced_tools.recording.reading import Blob, arguments_of, read_recording
+
+_RESOLVING: Final = frozenset({Resolve.name, ResolveFrom.name})
+
+
+class NotKnown(Exception):
+    """What a call or prompt names is not known: a blob is gone, or a name in it was of no note."""
+
+
+def of_call(called: ToolCalled, blob: Blob) -> NoteNames:
+    """The notes that a call's arguments, reads and answer name.
+
+    Raises:
+        NotKnown: one of them is not kept, the call was refused, or it named a note that was not found, which may
+            be a withheld one.
+    """
+    try:
+        inputs = blob(called.inputs_sha256) if called.inputs_sha256 is not None else None
+        result = blob(called.result_sha256)
+        if inputs is None or result is None:
+            raise NotKnown
+        recording = read_recording(inputs, called.inputs_sha256 or "")
+        names = in_json(arguments_of(called, blob)) | in_json(msgspec.json.decode(result))
+        return names | _in_recording(recording)
+    except (WorkspacedError, msgspec.MsgspecError, RecursionError):
+        raise NotKnown from None
+
+
+def _in_recording(recording: Recording) -> NoteNames:
+    if recording.refused is not None:
+        raise NotKnown
+    names = NoteNames()
+    for exchange in recording.asked:
+        answer = msgspec.json.decode(exchange.answer)
+        if _found_nothing(exchange, answer):
+            raise NotKnown
+        names |= in_json(msgspec.json.decode(exchange.question)) | in_json(answer)
+        if exchange.raised is not None:
+            names |= in_json(exchange.raised.details)
+    return names
+
+
+def _found_nothing(exchange: Exchange, answer: Any) -> bool:
+    """Whether no note was found by a name, which may be that of a withheld note."""
+    if exchange.ask not in _RESOLVING:
+        return False
+    return exchange.raised is not None or not (answer.get("note") or answer.get("candidates"))
+
+
+def of_prompt(prompt: PromptAssembled, texts: Texts) -> NoteNames:
+    """The notes that a prompt shows, and those that it was asked to show.
+
+    Raises:
+        NotKnown: its inputs or its manifest are not kept.
+    """
+    try:
+        names = NoteNames(frozenset(notes_of_prompt(prompt, texts)))
+        for entry in manifest_of_prompt(prompt.manifest_sha256, texts).entries:
+            names |= notes_of(entry.kind, entry.id)
+        for artifact in inputs_of(prompt.inputs_sha256, texts).artifacts:
+            names |= notes_of(artifact.kind, artifact.id)
+    except (WorkspacedError, msgspec.MsgspecError):
+        raise NotKnown from None
+    return names
+
+
+def in_json(value: Any) -> NoteNames:
+    """The notes that JSON names, in any text of it that may be a path."""
+    certain: set[NoteId] = set()
+    perhaps: set[NoteId] = set()
+    for text, is_note in _texts(value):
+        named = notes_of("note", _address(text))
+        certain |= named.notes
+        perhaps |= named.perhaps
+        if is_note:
+            try:
+                certain.add(note_id(text))
+            except WorkspacedError:
+                continue  # no path
+    return NoteNames(frozenset(certain), frozenset(perhaps - certain))
+
+
+def _texts(value: Any, *, is_note: bool = False) -> Iterator[tuple[str, bool]]:
+    """The short texts of one line, keys too, each with whether it is surely a note's path."""
+    if isinstance(value, str):
+        if 0 < len(value) <= NOTE_ID_CHARS_MAX and "\n" not in value:
+            yield value, is_note
+    elif isinstance(value, dict):
+        names_note = "is" in value or ("title" in value and value.get("id") == value.get("path"))
+        for key, each in value.items():
+            yield from _texts(key)
+            yield from _texts(each, is_note=names_note and key == "id" and isinstance(each, str))
+    elif isinstance(value, list):
+        for each in value:
+            yield from _texts(each)
+
+
+def _address(text: str) -> str:
+    """The note that a written link names: without brackets, alias and part."""
+    inner = text.strip().removeprefix("!")
+    if inner.startswith("[[") and inner.endswith("]]"):
+        return inner[2:-2].partition("|")[0].partition("#")[0].strip()
+    return text
