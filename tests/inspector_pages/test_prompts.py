@@ -61,11 +61,11 @@ def test_a_person_follows_a_missed_cache_to_the_text_that_was_read_again(
     row = page.get_by_role("listitem").filter(has_text="cache missed: folded: budget")
     row.get_by_role("link").click()
     page.get_by_role("heading", name="Prompt 109").wait_for()
-    assert page.get_by_text("rebuilt: same").is_visible()
+    page.get_by_text("rebuilt: same").wait_for()
     page.get_by_role("link", name="projects/ferrybook/Booking flow.md").first.click()
     detail = page.get_by_role("complementary", name="The chosen block")
     detail.get_by_text("<title>Booking flow</title>").wait_for()
-    assert detail.get_by_text("rewritten").is_visible()
+    detail.get_by_text("rewritten").wait_for()
     assert detail.get_by_role("link", name="prompt 102").get_attribute("href") == "#/prompt/102"
     assert page.url.endswith("#/prompt/109/layer/L4/block/6")
 

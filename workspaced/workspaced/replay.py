@@ -253,14 +253,6 @@ class Log:
             raise InvalidArgument(f"Event {seq} is no prompt: its type is {event.type}.")
         return self._prompt(event)
 
-    def blob(self, sha256: str) -> bytes | None:
-        """The content of a blob that an event names by its hash; None if it is not kept.
-
-        Raises:
-            LogDamaged: it is kept with another content.
-        """
-        return self._part.blob(sha256)
-
     # -- moments --
 
     def at(self, at: int | str) -> "Moment":
@@ -291,6 +283,14 @@ class Log:
             InvalidArgument: it cannot be evaluated, or there is no such vault.
         """
         return find_first(self._part, Expression(expression, VaultId(vault) if vault is not None else None)).event
+
+    def blob(self, sha256: str) -> bytes | None:
+        """The content with that hash, such as a call's answer or the recording of its reads; None: it is not kept.
+
+        Raises:
+            LogDamaged: what is kept has another hash.
+        """
+        return self._part.blob(sha256)
 
     def verify(self) -> list[Verified | Rebuilt]:
         """Replays every recorded call and rebuilds every prompt, as `workspaced replay --verify`. Calls about an

@@ -108,7 +108,7 @@ def coverage(inspected: Inspected, parameters: CoverageParameters) -> CoverageSh
 
 
 def _giving(log: replay.Log, end: int) -> list[Event]:
-    """The last events up to `end` that give something to an agent: one more than are read, if there are so many."""
+    """The last events up to `end` that give an agent something: at most one more than are read."""
     return log.events_of(_GIVING, before=end + 1, limit=READ_MAX + 1)
 
 
