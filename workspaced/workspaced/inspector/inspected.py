@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from .. import replay
+from .masking.mask import Mask
 
 
 class Subject(NamedTuple):
@@ -31,5 +32,7 @@ class Inspected(NamedTuple):
 
     subject: Subject
     log: replay.Log
+    mask: Mask
+    """Hides the notes that are withheld from agents; over a log that does not grow: nothing."""
     may_change: bool = False
     """Whether the page may change the workspace."""

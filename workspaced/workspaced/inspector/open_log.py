@@ -12,6 +12,7 @@ from workspaced_events.errors import LogUnreadable, WorkspacedError
 
 from .. import replay
 from .inspected import Inspected, Subject
+from .masking.mask import Mask
 
 T = TypeVar("T")
 
@@ -58,7 +59,7 @@ class OpenLog:
 
     def _open(self) -> Inspected:
         log = self._closing.enter_context(replay.open(self.subject.path))
-        return Inspected(self.subject, log, self._may_change)
+        return Inspected(self.subject, log, Mask(None, log.blob), self._may_change)
 
     def _locked(self, view: Callable[[Inspected], T], inspected: Inspected) -> T:
         with self._lock:

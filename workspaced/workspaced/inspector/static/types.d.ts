@@ -79,6 +79,7 @@ export interface CoverageShown {
   readonly isCut: boolean;
   readonly read: number;
   readonly notKept: number;
+  readonly masked: number;
   readonly totals: readonly StatusTotal[];
   readonly notes: readonly CoveredNote[];
   readonly notesTotal: number;
@@ -156,8 +157,9 @@ export interface ListedConversation {
   readonly end: string | null;
   readonly ended: boolean;
   readonly estimate: number | null;
-  readonly cache: Summed;
+  readonly cache: Summed | null;
   readonly cost: Cost | null;
+  readonly masked: string;
 }
 
 /** The workspace after an event. */
@@ -244,7 +246,7 @@ export interface PromptRow {
   readonly message: string;
   readonly pipeline: "chat" | "completion" | "compression" | "refactor";
   readonly words: string;
-  readonly estimate: number;
+  readonly estimate: number | null;
   readonly limit: number;
   readonly toolTokens: number;
   readonly tools: "cached" | "new" | "rewritten" | null;
@@ -259,6 +261,7 @@ export interface PromptRow {
   readonly provider: string;
   readonly model: string;
   readonly cost: Cost | null;
+  readonly masked: string;
 }
 
 /** One prompt. */

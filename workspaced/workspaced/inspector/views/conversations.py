@@ -36,6 +36,7 @@ from workspaced_tools.prompts.model.stored_inputs import manifest_of_prompt, tex
 
 from ... import replay
 from ..inspected import Inspected
+from ..masking.masked_events import REASON, REASON_UNKNOWN
 
 COLUMN_PROMPTS_MAX: Final = 50
 _COUNTED: Final = ("prompt_assembled", "usage_reported")
@@ -78,9 +79,12 @@ class ListedConversation(msgspec.Struct, rename="camel"):
     ended: bool
     estimate: int | None
     """Tokens of the last prompt, estimated."""
-    cache: Summed
+    cache: Summed | None
+    """Null: masked."""
     cost: Cost | None
     """Of the remembered prompts that have a price, without the providers' answers; null: none has."""
+    masked: str
+    """Why sizes are null: prompts of it hold notes that are withheld from agents; empty: they are shown."""
 
 
 class ConversationsParameters(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
@@ -124,7 +128,8 @@ class PromptRow(msgspec.Struct, rename="camel"):
     pipeline: Pipeline
     words: str
     """The beginning of what the user said; empty if it is not kept, or a tool said it."""
-    estimate: int
+    estimate: int | None
+    """Tokens; null: masked."""
     limit: int
     tool_tokens: int
     tools: Reuse | None
@@ -147,6 +152,8 @@ class PromptRow(msgspec.Struct, rename="camel"):
     """As they were for this prompt."""
     cost: Cost | None
     """Null: the model has no price."""
+    masked: str
+    """Why texts and sizes are not shown: the prompt holds notes that are withheld from agents; empty: they are."""
 
 
 class PromptColumn(msgspec.Struct, rename="camel"):
@@ -215,13 +222,15 @@ def conversations(inspected: Inspected, _parameters: ConversationsParameters) ->
     list_of_prices, prices = current_prices()
     by_id = inspected.log.end.state.conversations.by_id
     return Conversations(
-        [_listed(inspected.log, each, list_of_prices) for each in by_id.values()], CONVERSATIONS_MAX, prices
+        [_listed(inspected, each, list_of_prices) for each in by_id.values()], CONVERSATIONS_MAX, prices
     )
 
 
-def _listed(log: replay.Log, conversation: Conversation, list_of_prices: PriceList) -> ListedConversation:
+def _listed(inspected: Inspected, conversation: Conversation, list_of_prices: PriceList) -> ListedConversation:
+    log = inspected.log
     settings, prompts = conversation.settings, conversation.prompts
     messages = list(conversation.messages.values())
+    masked = next(filter(None, (why_masked(inspected, each.seq) for each in reversed(prompts))), "")
     costs = [cost_of(each, settings_of(log, conversation, each), list_of_prices, None) for each in prompts]
     return ListedConversation(
         conversation=conversation.id,
@@ -235,9 +244,10 @@ def _listed(log: replay.Log, conversation: Conversation, list_of_prices: PriceLi
         begin=messages[0].at if messages else None,
         end=messages[-1].at if messages else None,
         ended=conversation.ended,
-        estimate=prompts[-1].estimate if prompts else None,
-        cache=summed(account(conversation)),
-        cost=summed_cost([each for each in costs if each is not None]),
+        estimate=prompts[-1].estimate if prompts and not masked else None,
+        cache=summed(account(conversation)) if not masked else None,
+        cost=summed_cost([each for each in costs if each is not None]) if not masked else None,
+        masked=masked,
     )
 
 
@@ -259,7 +269,7 @@ def column(inspected: Inspected, parameters: ColumnParameters) -> PromptColumn:
     known = [each for each in found.prompts if parameters.before is None or each.seq < parameters.before]
     shown = known[-parameters.limit :]
     outputs = output_tokens(log, found.id, shown)
-    rows = [row_of(log, found, each, list_of_prices, outputs.get(each.seq)) for each in shown]
+    rows = [row_of(inspected, found, each, list_of_prices, outputs.get(each.seq)) for each in shown]
     more = len(known) > len(shown) or (shown and _has_earlier(log, found.id, shown[0].seq))
     return PromptColumn(
         conversation=found.id,
@@ -299,8 +309,22 @@ def _has_earlier(log: replay.Log, name: ConversationId, seq: int) -> bool:
 # -- a prompt --
 
 
+def why_masked(inspected: Inspected, seq: int) -> str:
+    """Why the texts and sizes of a prompt are not shown; empty: they are."""
+    if inspected.mask.reveals:
+        return ""
+    withheld = inspected.mask.withheld_in(inspected.log.event(seq))
+    if withheld is None:
+        return ""
+    return REASON_UNKNOWN if withheld.withheld is None else REASON
+
+
 def row_of(
-    log: replay.Log, conversation: Conversation, prompt: Prompt, list_of_prices: PriceList, output: int | None
+    inspected: Inspected,
+    conversation: Conversation,
+    prompt: Prompt,
+    list_of_prices: PriceList,
+    output: int | None,
 ) -> PromptRow:
     """What a column shows of a prompt.
 
@@ -308,7 +332,10 @@ def row_of(
         conversation: a state that remembers the prompt; the later, the more of its usage is known.
         output: the tokens of the provider's answer, if it was reported.
     """
+    log = inspected.log
     settings = settings_of(log, conversation, prompt)
+    if masked := why_masked(inspected, prompt.seq):
+        return _masked_row(log, prompt, settings, masked)
     manifest, not_kept = kept_manifest(log, prompt.manifest_sha256)
     accounted = next((each for each in account(conversation) if each.seq == prompt.seq), None)
     layers: list[LayerBar] = []
@@ -319,7 +346,7 @@ def row_of(
         tools = tools_reuse(manifest, before, same_tools=same_tools)
     return PromptRow(
         seq=prompt.seq,
-        time=log.at(prompt.seq).time,
+        time=log.event(prompt.seq).time,
         message=prompt.message,
         pipeline=prompt.pipeline,
         words=words_of(log, conversation, prompt),
@@ -338,6 +365,33 @@ def row_of(
         provider=settings.provider,
         model=settings.model,
         cost=cost_of(prompt, settings, list_of_prices, output),
+        masked="",
+    )
+
+
+def _masked_row(log: replay.Log, prompt: Prompt, settings: Settings, masked: str) -> PromptRow:
+    return PromptRow(
+        seq=prompt.seq,
+        time=log.event(prompt.seq).time,
+        message=prompt.message,
+        pipeline=prompt.pipeline,
+        words="",
+        estimate=None,
+        limit=prompt.limit,
+        tool_tokens=0,
+        tools=None,
+        layers=[],
+        not_kept="",
+        outcome=None,
+        cause=None,
+        expected=None,
+        input_tokens=None,
+        cached_tokens=None,
+        output_tokens=None,
+        provider=settings.provider,
+        model=settings.model,
+        cost=None,
+        masked=masked,
     )
 
 

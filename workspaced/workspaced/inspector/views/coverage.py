@@ -1,10 +1,12 @@
 """Coverage: of the notes that agents were given, which were used, which were not, and of which nobody knows."""
 
+from collections.abc import Iterable
 from typing import Final
 
 import msgspec
 
 from workspaced_events.errors import InvalidArgument
+from workspaced_events.ids import VaultId
 from workspaced_events.schema.catalogue import Event
 from workspaced_tools.recording.coverage import GivenNote, NoteCoverage, Status, UsedNote
 from workspaced_tools.recording.coverage import coverage as coverage_of
@@ -74,6 +76,8 @@ class CoverageShown(msgspec.Struct, rename="camel"):
     """Calls, prompts and volunteered texts that were read."""
     not_kept: int
     """Those whose content is not kept."""
+    masked: int
+    """Notes that are not shown, because they are withheld from agents."""
     totals: list[StatusTotal]
     notes: list[CoveredNote]
     notes_total: int
@@ -93,7 +97,9 @@ def coverage(inspected: Inspected, parameters: CoverageParameters) -> CoverageSh
     read = events[-READ_MAX:]
     conversations = log.at(last).state.conversations.by_id if events else {}
     found = coverage_of(read, conversations, log.blob)
-    notes = sorted(map(_covered, found.notes), key=lambda each: (_ORDER[each.status], -each.tokens, each.note))
+    masked = _masked(inspected, found.notes, {event.vault for event in read})
+    followed = [_covered(each) for each in found.notes if each.note not in masked]
+    notes = sorted(followed, key=lambda each: (_ORDER[each.status], -each.tokens, each.note))
     wanted = [each for each in notes if parameters.status in (None, each.status)]
     return CoverageShown(
         first=read[0].seq if len(read) < len(events) else parameters.begin or (read[0].seq if read else 0),
@@ -101,6 +107,7 @@ def coverage(inspected: Inspected, parameters: CoverageParameters) -> CoverageSh
         is_cut=len(read) < len(events),
         read=len(read),
         not_kept=found.not_kept,
+        masked=len(masked),
         totals=[_total(status, notes) for status in _ORDER],
         notes=wanted[parameters.offset : parameters.offset + parameters.limit],
         notes_total=len(wanted),
@@ -110,6 +117,14 @@ def coverage(inspected: Inspected, parameters: CoverageParameters) -> CoverageSh
 def _giving(log: replay.Log, end: int) -> list[Event]:
     """The last events up to `end` that give an agent something: at most one more than are read."""
     return log.events_of(_GIVING, before=end + 1, limit=READ_MAX + 1)
+
+
+def _masked(inspected: Inspected, notes: Iterable[NoteCoverage], vaults: set[VaultId | None]) -> set[str]:
+    """The notes that are withheld in one of the vaults: a note does not tell of which it was given."""
+    mask = inspected.mask
+    if mask.reveals:
+        return set()
+    return {each.note for each in notes if any(mask.hides(vault, each.note) for vault in vaults)}
 
 
 def _covered(found: NoteCoverage) -> CoveredNote:

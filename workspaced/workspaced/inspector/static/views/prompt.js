@@ -56,12 +56,12 @@ function Opened({ shown, parts, offset, setOffset }) {
             layers=${prompt.layers}
             toolTokens=${prompt.toolTokens}
             tools=${prompt.tools ?? null}
-            of=${prompt.estimate}
+            of=${prompt.estimate ?? 0}
             marks=${shown.marks}
             onLayer=${(/** @type {string} */ layer) => go("prompt", prompt.seq, "layer", layer)}
           />
           <${Legend} marks tools=${prompt.toolTokens > 0} />`
-      : html`<p class="notice">${prompt.notKept}</p>`}
+      : html`<p class="notice">${prompt.masked || prompt.notKept}</p>`}
     <nav class="subtabs" aria-label="Of this prompt">
       ${[
         ["layer", "Blocks"],
@@ -86,15 +86,14 @@ function Head({ shown }) {
   const [kind, words] = BADGES[/** @type {keyof typeof BADGES} */ (rebuilt.outcome)];
   return html`<p class="prompt-facts">
       <span class="badge ${kind}">${words}${rebuilt.differs ? ` in ${rebuilt.differs}` : ""}</span>
-      <${CacheBadge} row=${prompt} />
-      ${step("prompt before", shown.before)} ${step("next prompt", shown.after)}
+      ${prompt.masked ? null : html`<${CacheBadge} row=${prompt} />`} ${step("prompt before", shown.before)} ${step("next prompt", shown.after)}
       <a href=${link("prompt", "of", shown.conversation)}>conversation ${shown.conversation}</a>
     </p>
     ${rebuilt.why ? html`<p class="notice">${rebuilt.why}</p>` : null}
     ${shown.warnings.map((warning) => html`<p key=${warning} class="warning" role="status">${warning}</p>`)}
     <dl class="facts">
       <dt>For</dt>
-      <dd>message ${prompt.message}${prompt.pipeline === "chat" ? "" : `, for ${prompt.pipeline}`}: ${prompt.words ? html`<q>${prompt.words}</q>` : "results of tools, or words that are not kept"}</dd>
+      <dd>message ${prompt.message}${prompt.pipeline === "chat" ? "" : `, for ${prompt.pipeline}`}${prompt.masked ? "" : ": "}${prompt.words ? html`<q>${prompt.words}</q>` : prompt.masked ? "" : "results of tools, or words that are not kept"}</dd>
       <dt>At</dt>
       <dd>
         ${day(prompt.time)} ${clock(prompt.time)}, from the moment after event${" "}
@@ -102,19 +101,25 @@ function Head({ shown }) {
       </dd>
       <dt>Model</dt>
       <dd>${prompt.provider}/${prompt.model}, ${shown.shape ? `as a body for ${shown.shape}` : "as messages"}</dd>
-      <dt>Size</dt>
-      <dd>
-        ~${tokens(prompt.estimate)} of at most ${tokens(prompt.limit)}${prompt.toolTokens ? `, ${tokens(prompt.toolTokens)} of them definitions of tools` : ""}, counted by ${shown.estimator || "an unknown estimator"}
-      </dd>
-      <dt>Provider</dt>
-      <dd><${Usage} row=${prompt} />${prompt.expected ? `; ${tokens(prompt.expected)} stood in the prompt before` : ""}</dd>
-      <dt>Cost</dt>
-      <dd><${Money} cost=${prompt.cost} prices=${shown.prices} /></dd>
+      ${prompt.masked ? null : html`<${Sizes} shown=${shown} />`}
       ${shown.marks.length
         ? html`<dt>Cache marks</dt>
             <dd>${shown.marks.map((mark) => `${MARKS[mark.after] ?? mark.after} (${tokens(mark.tokens)})`).join(", ")}</dd>`
         : null}
     </dl>`;
+}
+
+/** @param {{ shown: Shown }} props */
+function Sizes({ shown }) {
+  const { prompt } = shown;
+  return html`<dt>Size</dt>
+      <dd>
+        ~${tokens(prompt.estimate ?? 0)} of at most ${tokens(prompt.limit)}${prompt.toolTokens ? `, ${tokens(prompt.toolTokens)} of them definitions of tools` : ""}, counted by ${shown.estimator || "an unknown estimator"}
+      </dd>
+      <dt>Provider</dt>
+      <dd><${Usage} row=${prompt} />${prompt.expected ? `; ${tokens(prompt.expected)} stood in the prompt before` : ""}</dd>
+      <dt>Cost</dt>
+      <dd><${Money} cost=${prompt.cost} prices=${shown.prices} /></dd>`;
 }
 
 /**

@@ -79,6 +79,16 @@ function Table({ shown }) {
 /** @param {{ each: Listed, prices: import("../types").Prices }} props */
 function Line({ each, prices }) {
   const { cache } = each;
+  if (!cache) {
+    return html`<tr>
+      <th scope="row"><a href=${link("prompt", "of", each.conversation)}>${each.conversation}</a></th>
+      <td>${each.end ? `${day(each.end)} ${clock(each.end)}` : "none"}</td>
+      <td>${each.provider}/${each.model}</td>
+      <td class="number">${each.messages}</td>
+      <td class="number">${each.prompts}</td>
+      <td colspan="4" class="quiet">${each.masked}</td>
+    </tr>`;
+  }
   return html`<tr>
     <th scope="row">
       <a href=${link("prompt", "of", each.conversation)}>${each.conversation}</a>${each.ended ? html` <span class="badge">ended</span>` : null}
@@ -117,7 +127,7 @@ function Conversation({ name, before }) {
 /** @param {{ shown: Column }} props */
 function Prompted({ shown }) {
   const { conversation, prompts, earlier, prices } = shown;
-  const widest = Math.max(1, ...prompts.map((each) => each.estimate));
+  const widest = Math.max(1, ...prompts.map((each) => each.estimate ?? 0));
   return html`<p class="quiet">
       ${shown.provider}/${shown.model}${shown.vault ? `, about the vault ${shown.vault}` : ""}${shown.ended ? ", ended" : ""}. The widest bar is ${tokens(widest)}, estimated.
     </p>
@@ -141,7 +151,7 @@ function PromptLine({ row, widest, prices }) {
       <span class="quiet">${clock(row.time)}${row.pipeline === "chat" ? "" : `, for ${row.pipeline}`}</span>
       ${row.words
         ? html`<q class="prompt-words">${row.words}</q>`
-        : html`<span class="prompt-words quiet">message ${row.message}: results of tools, or words that are not kept</span>`}
+        : html`<span class="prompt-words quiet">message ${row.message}${row.masked ? "" : ": results of tools, or words that are not kept"}</span>`}
     </div>
     ${row.layers.length
       ? html`<${PromptBar}
@@ -151,12 +161,14 @@ function PromptLine({ row, widest, prices }) {
           of=${widest}
           onLayer=${(/** @type {string} */ layer) => go("prompt", row.seq, "layer", layer)}
         />`
-      : html`<p class="notice">${row.notKept}</p>`}
-    <div class="prompt-facts">
-      <${CacheBadge} row=${row} />
-      <span>~${tokens(row.estimate)}</span>
-      <${Usage} row=${row} />
-      <${Money} cost=${row.cost} prices=${prices} />
-    </div>
+      : html`<p class="notice">${row.masked || row.notKept}</p>`}
+    ${row.masked
+      ? null
+      : html`<div class="prompt-facts">
+          <${CacheBadge} row=${row} />
+          <span>~${tokens(row.estimate ?? 0)}</span>
+          <${Usage} row=${row} />
+          <${Money} cost=${row.cost} prices=${prices} />
+        </div>`}
   </li>`;
 }
