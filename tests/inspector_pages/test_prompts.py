@@ -110,3 +110,14 @@ def test_notes_that_were_never_used_are_found_among_all(open_page: OpenPage, mor
     assert rows.filter(has_text="delivered and never used").count() == 6
     rows.filter(has_text="people/Jonas.md").get_by_role("link", name="prompt 40").click()
     page.get_by_role("heading", name="Prompt 40").wait_for()
+
+
+def test_a_range_of_events_is_part_of_the_link(open_page: OpenPage, morning: Inspector) -> None:
+    page = shown(open_page(morning.url), "coverage").page
+    page.get_by_label("From event").fill("41")
+    page.get_by_label("to event").fill("60")
+    page.get_by_role("button", name="show").click()
+    page.wait_for_url("**/#/coverage/41/60")
+    page.get_by_text("between the events 41 and 60").wait_for()
+    assert page.get_by_role("link", name="prompt 40").count() == 0
+    assert page.get_by_role("link", name="prompt 44").count() > 0

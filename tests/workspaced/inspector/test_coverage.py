@@ -43,6 +43,7 @@ def inspector(module_daemon: Any, tmp_path_factory: pytest.TempPathFactory) -> I
         client.tool("get_note_by_reference", {"reference": note("asked")})
         client.tool("get_note_by_reference", {"reference": note("searched")})
         client.tool("get_related_notes", {"reference": note("asked")})
+        client.tool("get_note_by_reference", {"reference": note("silent")})
     assert running.stop() == 0
     home = str(tmp_path_factory.mktemp("home"))
     with Inspector(running.data, env={"HOME": home, "PATH": "/usr/bin:/bin", "XDG_RUNTIME_DIR": home}) as started:
@@ -80,6 +81,12 @@ def test_a_note_that_a_later_call_of_its_agent_asks_for_is_used(inspector: Inspe
     assert found["used"][0]["seq"] > found["given"][0]["seq"]
 
 
+def test_a_call_of_another_agent_that_never_had_the_note_is_no_use_of_it(inspector: Inspector) -> None:
+    found = notes_of(inspector)[note("silent")]
+    assert (found["used"], found["unknownTo"]) == ([], ["agent", "runtime"])
+    assert [each["to"] for each in found["given"]] == ["runtime", "runtime", "agent"]
+
+
 def test_each_time_that_a_note_was_given_counts_with_its_size(inspector: Inspector) -> None:
     found = notes_of(inspector)[note("linked")]
     assert [each["how"] for each in found["given"]] == ["prompt", "prompt"]
@@ -92,7 +99,9 @@ def test_each_time_that_a_note_was_given_counts_with_its_size(inspector: Inspect
 def test_only_what_was_given_in_the_range_counts(inspector: Inspector) -> None:
     first = _first_prompt(inspector)
     assert set(notes_of(inspector, to=first)) == {note("linked"), note("named"), note("silent")}
-    assert note("silent") not in notes_of(inspector, **{"from": first + 6})
+    later = notes_of(inspector, **{"from": first + 1})
+    assert note("named") in later and min(each["seq"] for each in later[note("named")]["given"]) > first
+    assert [each["how"] for each in later[note("silent")]["given"]] == ["prompt", "call"]
     assert inspector.get("/api/coverage", to=first - 1)["notes"] == []
 
 

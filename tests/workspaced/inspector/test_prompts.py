@@ -246,6 +246,13 @@ def test_a_note_s_block_tells_its_version_and_since_when_it_is_there(morning: Pr
     }
 
 
+def test_a_block_that_came_later_is_there_since_its_own_prompt(morning: Prompts) -> None:
+    blocks = {each["id"]: each for each in morning.get(f"prompts/{FOLDED}")["blocks"]}
+    for note, since, prompts in [("Booking flow", 102, 2), ("Timetable data", FOLDED, 1)]:
+        found = morning.block(FOLDED, blocks[f"projects/ferrybook/{note}.md"])["since"]
+        assert (found["seq"], found["prompts"]) == (since, prompts)
+
+
 def test_marks_stand_where_a_provider_may_cache(morning: Prompts) -> None:
     shown = morning.get(f"prompts/{FOLDED}")
     assert [each["after"] for each in shown["marks"]] == ["L1_SYSTEM", "L2_PREVIOUS", "previous", "last"]

@@ -3,7 +3,7 @@
 import { Command } from "../parts/copy.js";
 import { bytes, count, tokens } from "../parts/format.js";
 import { Loaded, useResource } from "../parts/resource.js";
-import { link } from "../router.js";
+import { go, link } from "../router.js";
 import { logArgument } from "../store.js";
 import { html, useState } from "../vendor/index.js";
 
@@ -45,11 +45,30 @@ export function Coverage({ parts }) {
       What agents were given, and whether they came back to it. An answer may rest on a note that it does not name, so
       “never used” is a hint, not a proof.
     </p>
+    <${Range} key=${`${from}-${to}`} from=${from} to=${to} />
     <${Loaded} of=${found}>
       ${(/** @type {Shown} */ shown) => html`<${Totals} shown=${shown} status=${status} choose=${choose} />
         <${Notes} shown=${shown} offset=${offset} setOffset=${setOffset} />`}
     </${Loaded}>
   </section>`;
+}
+
+/**
+ * Which events are looked at: part of the link.
+ * @param {{ from: string | undefined, to: string | undefined }} props
+ */
+function Range({ from, to }) {
+  const show = (/** @type {SubmitEvent} */ event) => {
+    event.preventDefault();
+    const given = new FormData(/** @type {HTMLFormElement} */ (event.target));
+    const parts = [String(given.get("from") ?? "").trim() || "0", String(given.get("to") ?? "").trim()];
+    go("coverage", ...parts.filter(Boolean));
+  };
+  return html`<form class="coverage-range" onSubmit=${show}>
+    <label>From event <input name="from" inputmode="numeric" pattern="[0-9]*" size="8" defaultValue=${from ?? ""} /></label>
+    <label>to event <input name="to" inputmode="numeric" pattern="[0-9]*" size="8" defaultValue=${to ?? ""} placeholder="the last" /></label>
+    <button type="submit">show</button>
+  </form>`;
 }
 
 /** @param {{ shown: Shown, status: Status | "", choose: (status: Status | "") => void }} props */
@@ -86,7 +105,7 @@ function Notes({ shown, offset, setOffset }) {
     </p>`;
   }
   return html`<div class="scroll" tabindex="0" role="region" aria-label="Notes">
-      <table>
+      <table class="coverage">
         <thead>
           <tr>
             <th scope="col">Note</th>
@@ -107,6 +126,7 @@ function Notes({ shown, offset, setOffset }) {
           <button type="button" disabled=${offset + shown.notes.length >= shown.notesTotal} onClick=${() => setOffset(offset + PAGE)}>the next ones</button>
         </p>`
       : null}
+    <p class="quiet">No command tells of coverage. The calls behind it:</p>
     <${Command} line=${`workspaced calls ${logArgument.value}`} />`;
 }
 

@@ -8,7 +8,7 @@ import { CacheBadge, Usage } from "../parts/prompt_facts.js";
 import { Loaded, useResource } from "../parts/resource.js";
 import { go, link } from "../router.js";
 import { logArgument } from "../store.js";
-import { html, useEffect, useState } from "../vendor/index.js";
+import { html, useEffect, useRef, useState } from "../vendor/index.js";
 
 /**
  * @typedef {import("../types").PromptShown} Shown
@@ -20,6 +20,25 @@ import { html, useEffect, useState } from "../vendor/index.js";
  */
 
 const SHA_CHARS = 12;
+/** Where a narrow page has the chosen block (prompts.css). */
+const ABOVE_THE_LIST = "(max-width: 999px)";
+/** Why a block is in a prompt: the manifest's word, in a sentence. */
+const REASONS = /** @type {Record<string, string>} */ ({
+  section: "part of the system prompt",
+  library: "the library took it over at a fold",
+  sent: "stays in the history as it was sent",
+  history: "the conversation so far",
+  attached: "attached to the message",
+  active: "the note that the user looked at",
+  pinned: "a pin gives it to every prompt",
+  changed: "changed since it was shown",
+  frame: "words around other blocks",
+  query: "what the user said",
+  tool: "results of tools in this turn",
+  budget: "the prompt would have been too long",
+  fold: "a fold left it out",
+  summary: "stands for earlier messages",
+});
 const BADGES = /** @type {const} */ ({
   same: ["good", "rebuilt: same"],
   different: ["bad", "rebuilt: differs"],
@@ -117,7 +136,7 @@ function Sizes({ shown }) {
         ~${tokens(prompt.estimate ?? 0)} of at most ${tokens(prompt.limit)}${prompt.toolTokens ? `, ${tokens(prompt.toolTokens)} of them definitions of tools` : ""}, counted by ${shown.estimator || "an unknown estimator"}
       </dd>
       <dt>Provider</dt>
-      <dd><${Usage} row=${prompt} />${prompt.expected ? `; ${tokens(prompt.expected)} stood in the prompt before` : ""}</dd>
+      <dd><${Usage} row=${prompt} />${prompt.expected ? `; at least ${tokens(prompt.expected)} stood in the prompt before` : ""}</dd>
       <dt>Cost</dt>
       <dd><${Money} cost=${prompt.cost} prices=${shown.prices} /></dd>`;
 }
@@ -286,13 +305,19 @@ function LeftOut({ blocks, shown, parts }) {
 /** @param {{ seq: number, layer: Layer, index: number, shown: Shown }} props */
 function BlockOf({ seq, layer, index, shown }) {
   const [offset, setOffset] = useState(0);
-  useEffect(() => setOffset(0), [seq, layer, index]);
+  const place = useRef(/** @type {HTMLElement | null} */ (null));
+  useEffect(() => {
+    setOffset(0);
+    if (matchMedia(ABOVE_THE_LIST).matches) place.current?.scrollIntoView({ block: "start" });
+  }, [seq, layer, index]);
   const found = /** @type {import("../parts/resource.js").Resource<BlockShown>} */ (
     useResource(`/api/prompts/${seq}/layers/${layer}/blocks/${index}`, { offset: offset || undefined })
   );
-  return html`<${Loaded} of=${found}>
-    ${(/** @type {BlockShown} */ read) => html`<${BlockText} read=${read} shown=${shown} offset=${offset} setOffset=${setOffset} />`}
-  </${Loaded}>`;
+  return html`<div ref=${place}>
+    <${Loaded} of=${found}>
+      ${(/** @type {BlockShown} */ read) => html`<${BlockText} read=${read} shown=${shown} offset=${offset} setOffset=${setOffset} />`}
+    </${Loaded}>
+  </div>`;
 }
 
 /** @param {{ read: BlockShown, shown: Shown, offset: number, setOffset: (offset: number) => void }} props */
@@ -303,7 +328,7 @@ function BlockText({ read, shown, offset, setOffset }) {
       <dt>Block</dt>
       <dd>${LAYERS[block.layer].short} ${block.index}: ${block.kind} <code>${block.id}</code></dd>
       <dt>Why</dt>
-      <dd>${why(block)}${block.detail ? `: ${block.detail}` : ""}${block.turn ? `; sent with message ${block.turn}` : ""}</dd>
+      <dd>${why(block)}${REASONS[block.why] ? `: ${REASONS[block.why]}` : ""}${block.detail ? `; ${block.detail}` : ""}${block.turn ? `; sent with message ${block.turn}` : ""}</dd>
       <dt>Cache</dt>
       <dd><${ReuseName} kind=${block.reuse ?? null} /></dd>
       <dt>Size</dt>
