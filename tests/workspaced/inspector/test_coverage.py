@@ -1,11 +1,12 @@
 """Coverage over the inspector's API: what agents were given, and whether they came back to it."""
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from support import ROOT
+from support import ROOT, process
 from support.inspector import Inspector
 
 from workspaced import replay
@@ -20,9 +21,14 @@ def note(name: str) -> str:
     return f"{name}-note.md"
 
 
+def env_in(home: Path) -> dict[str, str]:
+    python = {name: value for name, value in os.environ.items() if name.startswith("PYTHON")}
+    return {**python, "HOME": str(home), "PATH": "/usr/bin:/bin", "XDG_RUNTIME_DIR": str(home)}
+
+
 @pytest.fixture(scope="module")
-def inspector(module_daemon: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Inspector]:
-    """Over a log of a runtime whose answers use some of its notes, and of an agent that only calls tools."""
+def data(module_daemon: Any) -> Path:
+    """The log of a runtime whose answers use some of its notes, and of an agent that only calls tools."""
     running = module_daemon(notes=NOTES)
     with running.connect("runtime") as client:
         context = client.context
@@ -45,8 +51,13 @@ def inspector(module_daemon: Any, tmp_path_factory: pytest.TempPathFactory) -> I
         client.tool("get_related_notes", {"reference": note("asked")})
         client.tool("get_note_by_reference", {"reference": note("silent")})
     assert running.stop() == 0
-    home = str(tmp_path_factory.mktemp("home"))
-    with Inspector(running.data, env={"HOME": home, "PATH": "/usr/bin:/bin", "XDG_RUNTIME_DIR": home}) as started:
+    kept: Path = running.data
+    return kept
+
+
+@pytest.fixture(scope="module")
+def inspector(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Inspector]:
+    with Inspector(data, env=env_in(tmp_path_factory.mktemp("home"))) as started:
         yield started
 
 
@@ -119,7 +130,7 @@ def test_what_is_not_kept_is_counted_instead_of_guessed(tmp_path: Path) -> None:
     export = tmp_path / "morning.jsonl"
     with replay.open(MORNING) as log:
         export.write_bytes(b"".join(export_lines("log", log.events())))
-    with Inspector(export, env={"HOME": str(tmp_path), "PATH": "/usr/bin:/bin"}) as inspector:
+    with Inspector(export, env=env_in(tmp_path)) as inspector:
         found = inspector.get("/api/coverage")
     assert found["notes"] == [] and found["notKept"] == found["read"] == 33
 
@@ -127,6 +138,25 @@ def test_what_is_not_kept_is_counted_instead_of_guessed(tmp_path: Path) -> None:
 @pytest.mark.parametrize("query", ["limit=0", "limit=201", "offset=-1", "status=none", "from=x", "until=3"])
 def test_parameters_that_make_no_sense_are_refused(inspector: Inspector, query: str) -> None:
     assert inspector.error(f"/api/coverage?{query}") == (400, "INVALID_ARGUMENT")
+
+
+def test_a_bundle_that_begins_between_two_prompts_shows_the_later_one(
+    inspector: Inspector, data: Path, tmp_path: Path
+) -> None:
+    first, second = (each["seq"] for each in inspector.get("/api/conversations/talk")["prompts"])
+    bundle = tmp_path / "part.wsb"
+    made = process.run("bundle", "-o", bundle, "--data-dir", data, "--from", str(first + 1))
+    assert made.returncode == 0, made.stderr
+    with Inspector(bundle, env=env_in(tmp_path)) as part:
+        column = part.get("/api/conversations/talk")
+        assert ([each["seq"] for each in column["prompts"]], column["earlier"]) == ([second], None)
+        assert part.get("/api/conversations")["conversations"][0]["prompts"] == 1
+        shown = part.get(f"/api/prompts/{second}")
+        assert (shown["rebuilt"]["outcome"], shown["before"]) == ("same", None)
+        block = next(each for each in shown["blocks"] if each["id"] == note("linked"))
+        found = part.get(f"/api/prompts/{second}/layers/{block['layer']}/blocks/{block['index']}")
+        assert found["since"]["seq"] == second and found["since"]["isAtLeast"] is True
+        assert part.error(f"/api/prompts/{second}/diff") == (404, "NOT_RECORDED")
 
 
 def _first_prompt(inspector: Inspector) -> int:

@@ -1,6 +1,7 @@
 """Prompts over the inspector's API: conversations, layers, blocks, bodies, differences, and what they cost."""
 
 import json
+import os
 import re
 from collections.abc import Callable, Collection, Iterator
 from contextlib import ExitStack
@@ -67,7 +68,8 @@ class Prompts:
 
     def __init__(self, log: Path, home: Path) -> None:
         self.log, self.home = log, home
-        self.env = {"HOME": str(home), "PATH": "/usr/bin:/bin", "XDG_RUNTIME_DIR": str(home)}
+        python = {name: value for name, value in os.environ.items() if name.startswith("PYTHON")}
+        self.env = {**python, "HOME": str(home), "PATH": "/usr/bin:/bin", "XDG_RUNTIME_DIR": str(home)}
         self.inspector = Inspector(log, env=self.env)
 
     def get(self, path: str, **parameters: Any) -> Any:

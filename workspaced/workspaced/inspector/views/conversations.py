@@ -228,7 +228,7 @@ def conversations(inspected: Inspected, _parameters: ConversationsParameters) ->
 
 def _listed(inspected: Inspected, conversation: Conversation, list_of_prices: PriceList) -> ListedConversation:
     log = inspected.log
-    settings, prompts = conversation.settings, conversation.prompts
+    settings, prompts = conversation.settings, prompts_in(log, conversation)
     messages = list(conversation.messages.values())
     masked = next(filter(None, (why_masked(inspected, each.seq) for each in reversed(prompts))), "")
     costs = [cost_of(each, settings_of(log, conversation, each), list_of_prices, None) for each in prompts]
@@ -266,7 +266,7 @@ def column(inspected: Inspected, parameters: ColumnParameters) -> PromptColumn:
     found = _conversation(log, parameters)
     at_end = log.end.state.conversations.by_id.get(found.id, found)
     list_of_prices, prices = current_prices()
-    known = [each for each in found.prompts if parameters.before is None or each.seq < parameters.before]
+    known = [each for each in prompts_in(log, found) if parameters.before is None or each.seq < parameters.before]
     shown = known[-parameters.limit :]
     outputs = output_tokens(log, found.id, shown)
     rows = [row_of(inspected, found, each, list_of_prices, outputs.get(each.seq)) for each in shown]
@@ -301,9 +301,15 @@ def _remembers(conversation: Conversation, before: int) -> bool:
     return any(each.seq < before for each in conversation.prompts)
 
 
+def prompts_in(log: replay.Log, conversation: Conversation) -> list[Prompt]:
+    """The remembered prompts whose events are in the log: it may begin after others of them."""
+    events = log.events()
+    return [each for each in conversation.prompts if events and each.seq >= events[0].seq]
+
+
 def _has_earlier(log: replay.Log, name: ConversationId, seq: int) -> bool:
     then = state_of(log, seq - 1, name)
-    return then is not None and bool(then.prompts)
+    return then is not None and bool(prompts_in(log, then))
 
 
 # -- a prompt --
@@ -438,6 +444,12 @@ def last_before(conversation: Conversation | None, prompt: Prompt) -> Prompt | N
         return None
     earlier = (each for each in reversed(conversation.prompts) if each.seq < prompt.seq)
     return next((each for each in earlier if each.pipeline == prompt.pipeline), None)
+
+
+def before_in(log: replay.Log, conversation: Conversation, prompt: Prompt) -> Prompt | None:
+    """As `last_before`, if its event is in the log."""
+    last = last_before(conversation, prompt)
+    return last if last is not None and last in prompts_in(log, conversation) else None
 
 
 def words_of(log: replay.Log, conversation: Conversation, prompt: Prompt) -> str:

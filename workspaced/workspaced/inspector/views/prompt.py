@@ -24,6 +24,7 @@ from ..inspected import Inspected
 from .conversations import (
     Prices,
     PromptRow,
+    before_in,
     before_of,
     current_prices,
     kept_manifest,
@@ -249,7 +250,7 @@ def prompt(inspected: Inspected, parameters: PromptParameters) -> PromptShown:
     masked = why_masked(inspected, parameters.seq)
     blocks = _blocks(made) if not masked else []
     begin = max(0, parameters.offset)
-    last = last_before(made.latest, made.record)
+    last = before_in(log, made.latest, made.record)
     return PromptShown(
         prompt=row_of(inspected, made.latest, made.record, list_of_prices, output),
         conversation=data.conversation,
@@ -361,13 +362,14 @@ def _since(made: OpenedPrompt, entry: ManifestEntry) -> BlockSince | None:
     first, count, is_at_least = made.record, 1, False
     while (last := last_before(made.latest, first)) is not None:
         manifest, _ = kept_manifest(made.log, last.manifest_sha256)
-        if manifest is None or count >= PROMPTS_SEARCHED_MAX:
+        is_in_log = before_in(made.log, made.latest, first) is not None
+        if manifest is None or not is_in_log or count >= PROMPTS_SEARCHED_MAX:
             is_at_least = True
             break
         if not has_block(manifest, entry):
             break
         first, count = last, count + 1
-    return BlockSince(first.seq, made.log.at(first.seq).time, first.message, count, is_at_least)
+    return BlockSince(first.seq, made.log.event(first.seq).time, first.message, count, is_at_least)
 
 
 # -- the body --

@@ -13,7 +13,7 @@ from workspaced_tools.prompts.model.changes import unified_diff
 from workspaced_tools.prompts.model.types import Envelope
 
 from ..inspected import Inspected
-from .conversations import last_before
+from .conversations import before_in
 from .prompt import OpenedPrompt, shown_prompt
 
 LINES_MAX: Final = 1_000
@@ -109,7 +109,7 @@ def diff(inspected: Inspected, parameters: DiffParameters) -> PromptDiff:
 
 
 def _before(made: OpenedPrompt) -> int:
-    last = last_before(made.latest, made.record)
+    last = before_in(made.log, made.latest, made.record)
     if last is None:
         raise NotRecorded(
             "The log knows no prompt before it",
