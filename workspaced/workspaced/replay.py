@@ -215,10 +215,6 @@ class Log:
 
     # -- what agents were shown --
 
-    def blob(self, sha256: str) -> bytes | None:
-        """A text or recording that an event names by its hash; None if it is not kept."""
-        return self._part.blob(sha256)
-
     def calls(
         self, *, after: int | None = None, before: int | None = None, limit: int | None = None
     ) -> list["Call"]:

@@ -43,6 +43,28 @@ from .views.search import (
     tried,
     words,
 )
+from .views.conversations import (
+    ColumnParameters,
+    Conversations,
+    ConversationsParameters,
+    PromptColumn,
+    column,
+    conversations,
+)
+from .views.coverage import CoverageParameters, CoverageShown, coverage
+from .views.moment import Moment, MomentParameters, moment
+from .views.prompt import (
+    BlockParameters,
+    BlockShown,
+    BodyParameters,
+    PromptBody,
+    PromptParameters,
+    PromptShown,
+    block,
+    body,
+    prompt,
+)
+from .views.prompt_diff import DiffParameters, PromptDiff, diff
 from .views.timeline import Timeline, TimelineParameters, timeline
 from .views.what_if import WhatIf, WhatIfParameters, what_if
 from .views.why import Life, WhyParameters, why
@@ -74,6 +96,13 @@ ROUTES: Final = (
     Route("/api/notes", notes, NotesParameters, Notes),
     Route("/api/notes/{path:path}", why, WhyParameters, Life),
     Route("/api/what-if", what_if, WhatIfParameters, WhatIf, "POST"),
+    Route("/api/conversations", conversations, ConversationsParameters, Conversations),
+    Route("/api/conversations/{conversation:path}", column, ColumnParameters, PromptColumn),
+    Route("/api/coverage", coverage, CoverageParameters, CoverageShown),
+    Route("/api/prompts/{seq:int}", prompt, PromptParameters, PromptShown),
+    Route("/api/prompts/{seq:int}/body", body, BodyParameters, PromptBody),
+    Route("/api/prompts/{seq:int}/diff", diff, DiffParameters, PromptDiff),
+    Route("/api/prompts/{seq:int}/layers/{layer}/blocks/{index:int}", block, BlockParameters, BlockShown),
     Route("/api/timeline", timeline, TimelineParameters, Timeline),
     Route("/api/calls", calls, CallsParameters, Calls),
     Route("/api/calls/{seq}", call, CallParameters, Call),

@@ -22,70 +22,31 @@ export interface ActiveNoteJson {
   readonly since: string;
 }
 
-/** One question of a call, without its answer. */
-export interface Asked {
-  readonly index: number;
-  readonly question: string;
-  readonly about: string;
-  readonly bytes: number;
-  readonly failed: boolean;
+/** A block with its text. */
+export interface BlockShown {
+  readonly block: ShownBlock;
+  readonly title: string;
+  readonly mtime: string | null;
+  readonly text: string | null;
+  readonly chars: number;
+  readonly nextOffset: number | null;
+  readonly notKept: string;
+  readonly since: BlockSince | null;
 }
 
-/** Whether this program gives the same answer to what the call read then. */
-export interface Badge {
-  readonly outcome: Outcome;
-  readonly why: string;
-  readonly differs: string | null;
-  readonly difference: readonly string[];
-  readonly tookUs: number;
-}
-
-/** A recorded call. */
-export interface Call {
+/** The first prompt that showed the same thing without a gap up to this one. */
+export interface BlockSince {
   readonly seq: number;
   readonly time: string;
-  readonly tool: string;
-  readonly caller: string;
-  readonly ok: boolean;
-  readonly code: string | null;
-  readonly durationUs: number | null;
-  readonly bytes: number | null;
-  readonly tokens: number | null;
-  readonly asOfSeq: number;
-  readonly tailSeq: number;
-  readonly arguments: Readonly<Record<string, unknown>> | null;
-  readonly answer: string | null;
-  readonly answerChars: number;
-  readonly told: Told | null;
-  readonly level: "all" | "names" | "none" | null;
-  readonly withheld: number;
-  readonly refused: string | null;
-  readonly asked: readonly Asked[] | null;
-  readonly why: string;
-  readonly masked: string;
-  readonly keepLonger: string;
+  readonly message: string;
+  readonly prompts: number;
+  readonly isAtLeast: boolean;
 }
 
-/** One call of the list. */
-export interface CallRow {
-  readonly seq: number;
-  readonly time: string;
-  readonly caller: string;
-  readonly tool: string;
-  readonly arguments: Readonly<Record<string, unknown>> | null;
-  readonly ok: boolean;
-  readonly code: string | null;
-  readonly bytes: number | null;
-  readonly tokens: number | null;
-  readonly durationUs: number | null;
-  readonly kept: boolean;
-  readonly masked: string;
-}
-
-/** Some calls, and where the next ones begin. */
-export interface Calls {
-  readonly calls: readonly CallRow[];
-  readonly before: number | null;
+/** Where a provider may be asked to keep the prefix (at most four). */
+export interface CacheHint {
+  readonly after: "L1_SYSTEM" | "L2_PREVIOUS" | "history" | "last" | "previous";
+  readonly tokens: number;
 }
 
 /** One difference of the second state. Applied in this order, the changes lead from the first state to the second: remove each `removed`, bring the rest into the new `order`, set each `changed`, insert each `added` at its place, first places first. */
@@ -98,65 +59,107 @@ export interface Change {
   readonly after?: unknown;
 }
 
-/** One change for people, as `workspaced replay --watch` prints it. */
-export interface ChangeLine {
-  readonly kind: "added" | "changed" | "order" | "removed";
-  readonly text: string;
+/** All conversations that the log's fold remembers, the one spoken of last at the end. */
+export interface Conversations {
+  readonly conversations: readonly ListedConversation[];
+  readonly rememberedMax: number;
+  readonly prices: Prices;
 }
 
-/** One event in few words. */
-export interface EventRow {
+/** Money for one prompt, or for several. */
+export interface Cost {
+  readonly amount: number;
+  readonly basis: "both" | "estimated" | "reported";
+}
+
+/** The notes: the unused first, then the unknown, then the used; each the largest first. */
+export interface CoverageShown {
+  readonly first: number;
+  readonly last: number;
+  readonly isCut: boolean;
+  readonly read: number;
+  readonly notKept: number;
+  readonly masked: number;
+  readonly totals: readonly StatusTotal[];
+  readonly notes: readonly CoveredNote[];
+  readonly notesTotal: number;
+}
+
+/** One note. */
+export interface CoveredNote {
+  readonly note: string;
+  readonly status: "unknown" | "unused" | "used";
+  readonly bytes: number;
+  readonly tokens: number;
+  readonly given: readonly GivenNote[];
+  readonly givenCount: number;
+  readonly used: readonly UsedNote[];
+  readonly usedCount: number;
+  readonly unknownTo: readonly string[];
+}
+
+/** What one prompt's manifest says and the other's does not. */
+export interface EntryChange {
+  readonly sign: "+" | "-";
+  readonly layer: "L1_SYSTEM" | "L2_PREVIOUS" | "L3_TURN" | "L4_STRIP" | "L5_USER";
+  readonly id: string;
+  readonly kind: string;
+  readonly state: string;
+  readonly why: string;
+  readonly tokens: number;
+}
+
+/** That an agent was given a note. */
+export interface GivenNote {
   readonly seq: number;
-  readonly time: string;
-  readonly timeUs: number;
-  readonly type: string;
-  readonly lane: "calls" | "files" | "log" | "navigation" | "prompts" | "sharing" | "volunteered";
-  readonly source: string;
-  readonly who: string;
-  readonly sentence: string;
-  readonly notes: readonly string[];
-  readonly isFailed: boolean;
-}
-
-/** Events in their order. */
-export interface Events {
-  readonly events: readonly EventRow[];
-  readonly next: number | null;
-  readonly previous: number | null;
-  readonly scanned: number;
-}
-
-/** One question of a call with its answer. */
-export interface Exchanged {
-  readonly question: string;
-  readonly asked: unknown;
-  readonly answer: unknown;
-  readonly raised: Raised | null;
-  readonly notes: readonly NoteRead[];
-}
-
-/** How far the log is folded. Moments among the folded events are answered at once. */
-export interface Folding {
-  readonly folded: number;
-  readonly events: number;
-}
-
-/** The first event after which the predicate is true. */
-export interface FoundEvent {
-  readonly seq: number;
-  readonly time: string;
-  readonly type: string;
-  readonly source: string;
-  readonly words: string;
-  readonly changes: readonly string[];
+  readonly how: "call" | "prompt" | "volunteered";
+  readonly what: "name" | "text";
+  readonly to: string;
+  readonly conversation: string | null;
+  readonly bytes: number;
+  readonly tokens: number;
 }
 
 /** One lane's events. */
 export interface LaneCounts {
   readonly lane: "calls" | "files" | "log" | "navigation" | "prompts" | "sharing" | "volunteered";
-  readonly total: number;
   readonly counts: readonly number[];
-  readonly failed: readonly number[];
+}
+
+/** A layer of one prompt, as tokens. */
+export interface LayerBar {
+  readonly layer: "L1_SYSTEM" | "L2_PREVIOUS" | "L3_TURN" | "L4_STRIP" | "L5_USER";
+  readonly tokens: number;
+  readonly bytes: number;
+  readonly reuse: ReuseTokens;
+  readonly blocks: number;
+}
+
+/** One layer of both prompts. */
+export interface LayerDiff {
+  readonly layer: "L1_SYSTEM" | "L2_PREVIOUS" | "L3_TURN" | "L4_STRIP" | "L5_USER";
+  readonly same: boolean;
+  readonly beforeTokens: number;
+  readonly afterTokens: number;
+}
+
+/** One conversation. */
+export interface ListedConversation {
+  readonly conversation: string;
+  readonly vault: string | null;
+  readonly provider: string;
+  readonly model: string;
+  readonly messages: number;
+  readonly prompts: number;
+  readonly firstSeq: number | null;
+  readonly lastSeq: number | null;
+  readonly begin: string | null;
+  readonly end: string | null;
+  readonly ended: boolean;
+  readonly estimate: number | null;
+  readonly cache: Summed | null;
+  readonly cost: Cost | null;
+  readonly masked: string;
 }
 
 /** The workspace after an event. */
@@ -164,32 +167,8 @@ export interface Moment {
   readonly seq: number;
   readonly time: string;
   readonly event: unknown;
-  readonly told: EventRow | null;
   readonly state: StateJson;
-  readonly publishers: readonly ViewPublisher[];
   readonly changes: readonly Change[];
-  readonly lines: readonly ChangeLine[];
-}
-
-/** A note as it was read. */
-export interface NoteRead {
-  readonly id: string;
-  readonly text: string | null;
-  readonly bytes: number;
-  readonly why: string;
-}
-
-/** The result of verifying a call or a prompt. */
-export type Outcome = "damaged" | "different" | "notRecorded" | "otherVersion" | "same";
-
-/** How the second call differs from the first, as lines for people. An empty list: not at all. */
-export interface Pair {
-  readonly same: boolean;
-  readonly call: readonly string[];
-  readonly state: readonly string[];
-  readonly inputs: readonly string[];
-  readonly answer: readonly string[];
-  readonly linesLeftOut: number;
 }
 
 /** While it lasts, nothing of what the user does is recorded, and agents are answered nothing. */
@@ -203,13 +182,103 @@ export interface PinJson {
   readonly pinnedAt: string;
 }
 
-/** The error that the View raised instead of an answer. `type` is the name of the error's class; for an error that is not a `WorkspacedError` it is `Exception`. */
-export interface Raised {
-  readonly type: string;
-  readonly message: string;
+/** Where the prices come from. */
+export interface Prices {
+  readonly dated: string;
+  readonly currency: string;
+  readonly file: string;
+  readonly isOwn: boolean;
   /** (default "") */
-  readonly hint?: string;
-  readonly details?: Readonly<Record<string, unknown>>;
+  readonly problem?: string;
+}
+
+/** What the runtime was given for the provider. */
+export interface PromptBody {
+  readonly shape: string | null;
+  readonly text: string;
+  readonly chars: number;
+  readonly nextOffset: number | null;
+  readonly bytes: number;
+  readonly changes: readonly string[];
+  readonly same: boolean | null;
+}
+
+/** A conversation as prompts, in order. */
+export interface PromptColumn {
+  readonly conversation: string;
+  readonly vault: string | null;
+  readonly provider: string;
+  readonly model: string;
+  readonly ended: boolean;
+  readonly prompts: readonly PromptRow[];
+  readonly earlier: number | null;
+  readonly prices: Prices;
+}
+
+/** Both prompts beside each other. */
+export interface PromptDiff {
+  readonly before: number;
+  readonly after: number;
+  readonly first: "L1_SYSTEM" | "L2_PREVIOUS" | "L3_TURN" | "L4_STRIP" | "L5_USER" | null;
+  readonly causes: readonly string[];
+  readonly common: number;
+  readonly lost: number;
+  readonly anew: number;
+  readonly layers: readonly LayerDiff[];
+  readonly entries: readonly EntryChange[];
+  readonly entriesLeftOff: number;
+  readonly lines: readonly string[];
+  readonly linesLeftOff: number;
+  readonly tooLong: boolean;
+}
+
+/** What rebuilding the prompt from the log alone came to. */
+export interface PromptRebuilt {
+  readonly outcome: "damaged" | "different" | "notRecorded" | "same";
+  readonly why: string;
+  readonly differs: string | null;
+}
+
+/** One prompt of a column. */
+export interface PromptRow {
+  readonly seq: number;
+  readonly time: string;
+  readonly message: string;
+  readonly pipeline: "chat" | "completion" | "compression" | "refactor";
+  readonly words: string;
+  readonly estimate: number | null;
+  readonly limit: number;
+  readonly toolTokens: number;
+  readonly tools: "cached" | "new" | "rewritten" | null;
+  readonly layers: readonly LayerBar[];
+  readonly notKept: string;
+  readonly outcome: "hit" | "miss" | "unknown" | null;
+  readonly cause: string | null;
+  readonly expected: number | null;
+  readonly inputTokens: number | null;
+  readonly cachedTokens: number | null;
+  readonly outputTokens: number | null;
+  readonly provider: string;
+  readonly model: string;
+  readonly cost: Cost | null;
+  readonly masked: string;
+}
+
+/** One prompt. */
+export interface PromptShown {
+  readonly prompt: PromptRow;
+  readonly conversation: string;
+  readonly asOfSeq: number;
+  readonly shape: string | null;
+  readonly rebuilt: PromptRebuilt;
+  readonly estimator: string;
+  readonly marks: readonly CacheHint[];
+  readonly blocks: readonly ShownBlock[];
+  readonly blocksTotal: number;
+  readonly warnings: readonly string[];
+  readonly before: number | null;
+  readonly after: number | null;
+  readonly prices: Prices;
 }
 
 export interface RecentJson {
@@ -217,22 +286,11 @@ export interface RecentJson {
   readonly at: string;
 }
 
-/** The inspector's search, as far as it is. */
-export interface SearchShown {
-  readonly phase: "done" | "failed" | "finding" | "none" | "shrinking" | "stopped";
-  readonly expression: string;
-  readonly vault: string | null;
-  readonly eventsRead: number;
-  readonly events: number;
-  readonly found: FoundEvent | null;
-  readonly given: number;
-  readonly left: number;
-  readonly asked: number;
-  readonly story: readonly Step[];
-  readonly showsRedacted: boolean;
-  readonly code: string;
-  readonly message: string;
-  readonly hint: string;
+/** Tokens by how they compare with the prompt before. */
+export interface ReuseTokens {
+  readonly cached: number;
+  readonly new: number;
+  readonly rewritten: number;
 }
 
 export interface Selection {
@@ -242,6 +300,23 @@ export interface Selection {
   readonly at: string;
   readonly text?: string | null;
   readonly textSha256?: string | null;
+}
+
+/** One thing that is in the prompt, or was left out of it. */
+export interface ShownBlock {
+  readonly layer: "L1_SYSTEM" | "L2_PREVIOUS" | "L3_TURN" | "L4_STRIP" | "L5_USER";
+  readonly index: number;
+  readonly id: string;
+  readonly kind: string;
+  readonly state: "changes" | "dropped" | "elided" | "empty" | "failed" | "full" | "reference" | "shortened" | "stale";
+  readonly why: string;
+  readonly detail: string | null;
+  readonly tokens: number;
+  readonly bytes: number;
+  readonly revision: string | null;
+  readonly reuse: "cached" | "new" | "rewritten" | null;
+  readonly turn: string | null;
+  readonly note: string | null;
 }
 
 /** The state of one vault as `workspaced/state` and `workspaced replay --json` give it. */
@@ -263,15 +338,23 @@ export interface StateJson {
   readonly alsoAt?: readonly number[];
 }
 
-/** One event of a story. */
-export interface Step {
-  readonly seq: number;
-  readonly origin: number | null;
-  readonly time: string;
-  readonly type: string;
-  readonly source: string;
-  readonly words: string;
-  readonly changes: readonly string[];
+/** All notes of one status. */
+export interface StatusTotal {
+  readonly status: "unknown" | "unused" | "used";
+  readonly notes: number;
+  readonly bytes: number;
+  readonly tokens: number;
+}
+
+/** Totals over the prompts of one conversation. */
+export interface Summed {
+  readonly prompts: number;
+  readonly hits: number;
+  readonly misses: number;
+  readonly notReported: number;
+  readonly inputTokens: number;
+  readonly cachedTokens: number;
+  readonly causes: { readonly [name: string]: number };
 }
 
 export interface TabJson {
@@ -282,57 +365,22 @@ export interface TabJson {
   readonly lastAccessed: string;
 }
 
-/** Counts of events in bins of equal length. An event counts at the time that it has, also where the clock was set back. */
+/** Counts of events in bins of equal length. */
 export interface Timeline {
   readonly beginUs: number;
   readonly endUs: number;
-  readonly firstUs: number;
-  readonly lastUs: number;
   readonly lanes: readonly LaneCounts[];
-  readonly callsUnread: number;
 }
 
-/** What an agent was told without asking. */
-export interface Told {
-  readonly text: string | null;
-  readonly session: string;
-  readonly moment: string;
-  readonly since: number | null;
-}
-
-/** What an expression gives at a moment. */
-export interface Tried {
+/** That the agent came back to a note which it had been given. */
+export interface UsedNote {
   readonly seq: number;
-  readonly isTrue: boolean;
-  readonly value: unknown;
-  readonly trouble: string;
-  readonly hint: string;
-  readonly position: number | null;
+  readonly how: "cited" | "named" | "touched";
+  readonly by: string;
 }
 
 export interface VaultJson {
   readonly id: string;
   readonly name: string;
   readonly path: string;
-}
-
-/** An editor or another source that shows its view of the current vault. */
-export interface ViewPublisher {
-  readonly source: string;
-  readonly confidence: "inferred" | null;
-  readonly isActive: boolean;
-}
-
-/** What an expression may be made of. */
-export interface Vocabulary {
-  readonly seq: number;
-  readonly words: readonly Word[];
-}
-
-/** Something that can be put into an expression. */
-export interface Word {
-  readonly text: string;
-  readonly kind: "field" | "function";
-  readonly about: string;
-  readonly values: readonly string[];
 }

@@ -2,8 +2,10 @@
 
 import { AgentsView } from "./agents.js";
 import { Calls } from "./calls.js";
+import { Coverage } from "./coverage.js";
 import { Find } from "./find.js";
 import { Moment } from "./moment.js";
+import { Prompts } from "./prompts.js";
 import { LiveTail } from "./tail.js";
 import { WhatIfView } from "./what_if.js";
 import { Why } from "./why.js";
@@ -19,10 +21,12 @@ import { Why } from "./why.js";
 /** @type {View[]} */
 export const VIEWS = [
   { name: "at", title: "Moment", key: "m", component: Moment },
+  { name: "call", title: "Calls", key: "c", component: Calls },
+  { name: "prompt", title: "Prompts", key: "p", component: Prompts },
+  { name: "coverage", title: "Coverage", key: "o", component: Coverage },
   { name: "agents", title: "Agents", key: "a", component: AgentsView },
   { name: "note", title: "Why", key: "w", component: Why },
   { name: "what-if", title: "What if", key: "i", component: WhatIfView },
-  { name: "tail", title: "Tail", key: "t", component: LiveTail },
-  { name: "call", title: "Calls", key: "c", component: Calls },
   { name: "find", title: "Find and shrink", key: "f", component: Find },
+  { name: "tail", title: "Tail", key: "t", component: LiveTail },
 ];

@@ -1,0 +1,430 @@
+"""Prompts over the inspector's API: conversations, layers, blocks, bodies, differences, and what they cost."""
+
+import json
+import os
+import re
+from collections.abc import Callable, Collection, Iterator
+from contextlib import ExitStack
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from support import ROOT, process
+from support.daemon import ANSWER_S
+from support.inspector import Inspector
+
+from workspaced import replay
+from workspaced.inspector.inspected import Inspected, Subject
+from workspaced.inspector.masking.mask import Mask
+from workspaced.inspector.masking.withheld_notes import Standing
+from workspaced.inspector.views.conversations import (
+    ColumnParameters,
+    ConversationsParameters,
+    column,
+    conversations,
+)
+from workspaced.inspector.views.coverage import CoverageParameters, coverage
+from workspaced.inspector.views.prompt import (
+    BlockParameters,
+    BodyParameters,
+    PromptParameters,
+    block,
+    body,
+    prompt,
+)
+from workspaced.inspector.views.prompt_diff import DiffParameters, diff
+from workspaced_events.errors import NotAllowed
+from workspaced_events.ids import NoteId, VaultId
+from workspaced_events.replay.json_lines import export_lines
+
+MORNING = ROOT / "workspaced" / "workspaced" / "demo" / "morning.wsb"
+"""The demo's morning: two conversations, one of which was folded and the other given another system prompt."""
+LETTER, KITCHEN = "letter-to-imke", "kitchen-questions"
+FOLDED = 109
+"""The first prompt after the fold."""
+OWN_PRICES = """
+dated = "2031-05-06"
+currency = "EUR"
+
+[[models]]
+provider = "anthropic"
+model = "claude-*"
+input = 10.0
+cached = 1.0
+output = 100.0
+
+[[models]]
+provider = "openai"
+model = "some"
+input = 1000.0
+output = 0.0
+"""
+
+
+class Prompts:
+    """An inspector over a log, and the command line over the same."""
+
+    def __init__(self, log: Path, home: Path) -> None:
+        self.log, self.home = log, home
+        python = {name: value for name, value in os.environ.items() if name.startswith("PYTHON")}
+        self.env = {**python, "HOME": str(home), "PATH": "/usr/bin:/bin", "XDG_RUNTIME_DIR": str(home)}
+        self.inspector = Inspector(log, env=self.env)
+
+    def get(self, path: str, **parameters: Any) -> Any:
+        return self.inspector.get(f"/api/{path}", **parameters)
+
+    def column(self, conversation: str, **parameters: Any) -> Any:
+        return self.get(f"conversations/{conversation}", **parameters)["prompts"]
+
+    def all_seqs(self) -> list[int]:
+        listed = self.get("conversations")["conversations"]
+        return [row["seq"] for each in listed for row in self.column(each["conversation"], limit=50)]
+
+    def block(self, seq: int, block: Any, **parameters: Any) -> Any:
+        return self.get(f"prompts/{seq}/layers/{block['layer']}/blocks/{block['index']}", **parameters)
+
+    def cli(self, *arguments: str) -> Any:
+        """What `workspaced context` says of the same log: one JSON value."""
+        first, *rest = arguments
+        done = process.run("context", first, *rest, str(self.log), "--json", env=self.env, timeout_s=ANSWER_S)
+        return [json.loads(line) for line in done.stdout.splitlines()]
+
+    def write_prices(self, text: str) -> None:
+        file = Path(self.get("conversations")["prices"]["file"])
+        assert file.is_relative_to(self.home)
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+
+
+@pytest.fixture(scope="module")
+def prompts_of(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[Path], Prompts]]:
+    """One inspector for each log."""
+    with ExitStack() as ending:
+        found: dict[Path, Prompts] = {}
+
+        def get(log: Path) -> Prompts:
+            if log not in found:
+                found[log] = Prompts(log, tmp_path_factory.mktemp("home"))
+                ending.enter_context(found[log].inspector)
+            return found[log]
+
+        yield get
+
+
+@pytest.fixture
+def morning(prompts_of: Callable[[Path], Prompts]) -> Prompts:
+    return prompts_of(MORNING)
+
+
+@pytest.fixture
+def fresh(tmp_path: Path) -> Iterator[Callable[[Path], Prompts]]:
+    """As `prompts_of`, for one test alone, which may change what is there."""
+    with ExitStack() as ending:
+
+        def get(log: Path) -> Prompts:
+            found = Prompts(log, tmp_path)
+            ending.enter_context(found.inspector)
+            return found
+
+        yield get
+
+
+# -- conversations --
+
+
+def test_conversations_are_those_of_the_command_line(morning: Prompts) -> None:
+    told = {each["conversation"]: each for each in morning.cli("list")}
+    for each in morning.get("conversations")["conversations"]:
+        same = ("provider", "model", "messages", "prompts", "estimate", "ended", "cache")
+        assert {name: each[name] for name in same} == {name: told[each["conversation"]][name] for name in same}
+
+
+def test_a_column_has_the_cache_s_account_of_every_prompt(morning: Prompts) -> None:
+    for conversation in (LETTER, KITCHEN):
+        [told] = morning.cli("show", conversation, "--cache")
+        shown = morning.column(conversation)
+        assert [(each["seq"], each["outcome"], each["cause"]) for each in shown] == [
+            (each["seq"], each["outcome"], each["cause"]) for each in told["prompts"]
+        ]
+        counted = ("expected", "inputTokens", "cachedTokens", "estimate")
+        assert [[each[name] for name in counted] for each in shown] == [
+            [each[name] for name in counted] for each in told["prompts"]
+        ]
+
+
+def test_a_long_column_comes_page_by_page(morning: Prompts) -> None:
+    whole = [each["seq"] for each in morning.column(LETTER)]
+    found: list[int] = []
+    parameters: dict[str, Any] = {"limit": 2}
+    while True:
+        page = morning.get(f"conversations/{LETTER}", **parameters)
+        found = [each["seq"] for each in page["prompts"]] + found
+        if page["earlier"] is None:
+            break
+        parameters["before"] = page["earlier"]
+    assert found == whole and len(whole) == 9
+
+
+def test_a_log_without_conversations_lists_none(fresh: Callable[[Path], Prompts], tmp_path: Path) -> None:
+    empty = tmp_path / "empty.jsonl"
+    empty.write_bytes(b"".join(export_lines("log", [])))
+    assert fresh(empty).get("conversations")["conversations"] == []
+
+
+# -- one prompt --
+
+
+def test_every_prompt_is_rebuilt_as_it_was_sent(morning: Prompts) -> None:
+    seqs = morning.all_seqs()
+    assert len(seqs) == 12
+    for seq in seqs:
+        assert morning.get(f"prompts/{seq}")["rebuilt"] == {"outcome": "same", "why": "", "differs": None}
+
+
+def test_layers_stand_in_the_order_sent_and_add_up(morning: Prompts) -> None:
+    for seq in morning.all_seqs():
+        shown = morning.get(f"prompts/{seq}")
+        layers = shown["prompt"]["layers"]
+        assert [each["layer"][:2] for each in layers] == ["L1", "L2", "L4", "L3", "L5"]
+        assert (
+            sum(each["tokens"] for each in layers) + shown["prompt"]["toolTokens"] == shown["prompt"]["estimate"]
+        )
+        for layer in layers:
+            own = [each for each in shown["blocks"] if each["layer"] == layer["layer"]]
+            assert layer["tokens"] == sum(layer["reuse"].values()) == sum(each["tokens"] for each in own)
+
+
+def test_a_fold_rewrites_what_stands_behind_it_and_is_named_as_the_cause(morning: Prompts) -> None:
+    shown = morning.get(f"prompts/{FOLDED}")
+    assert shown["prompt"]["cause"] == "folded: budget"
+    reuse = {each["layer"]: each["reuse"] for each in shown["prompt"]["layers"]}
+    assert reuse["L1_SYSTEM"]["rewritten"] == 0 and reuse["L1_SYSTEM"]["cached"] > 0
+    assert reuse["L4_STRIP"]["rewritten"] > 0 and reuse["L4_STRIP"]["cached"] == 0
+    by_id = {(each["layer"], each["id"]): each for each in shown["blocks"]}
+    assert by_id["L2_PREVIOUS", "projects/ferrybook/Kickoff.md"]["reuse"] == "rewritten"
+    assert by_id["L3_TURN", "projects/ferrybook/Timetable data.md"]["reuse"] == "new"
+
+
+def test_what_was_left_out_says_why(morning: Prompts) -> None:
+    gone = [each for each in morning.get(f"prompts/{FOLDED}")["blocks"] if each["tokens"] == 0]
+    assert {each["state"] for each in gone} == {"dropped", "elided"}
+    assert all(each["why"] in ("budget", "fold") and each["reuse"] is None for each in gone)
+
+
+def test_every_block_s_text_stands_in_the_prompt_as_it_was_sent(morning: Prompts) -> None:
+    seen = 0
+    for seq in (FOLDED, morning.column(KITCHEN)[-1]["seq"]):
+        conversation = morning.get(f"prompts/{seq}")["conversation"]
+        [layers] = morning.cli("show", conversation, "--prompt", str(seq), "--layers")
+        texts = {each["id"]: each["text"] for each in layers}
+        for each in morning.get(f"prompts/{seq}")["blocks"]:
+            found = morning.block(seq, each)
+            if found["text"] is None:
+                assert found["notKept"] and (each["tokens"] == 0 or each["kind"] == "frame")
+                continue
+            seen += 1
+            assert all(part in texts[each["layer"]] for part in found["text"].split("\n\n"))
+            if each["kind"] != "message":
+                assert len(found["text"].encode()) == each["bytes"]
+    assert seen > 20
+
+
+def test_a_note_s_block_tells_its_version_and_since_when_it_is_there(morning: Prompts) -> None:
+    last = morning.column(KITCHEN)[-1]["seq"]
+    blocks = morning.get(f"prompts/{last}")["blocks"]
+    block = next(each for each in blocks if each["layer"] == "L4_STRIP" and each["id"] == "people/Jonas.md")
+    found = morning.block(last, block)
+    assert (found["title"], found["block"]["note"]) == ("Jonas", "people/Jonas.md")
+    assert re.fullmatch(r"[0-9a-f]{64}", found["block"]["revision"]) and found["mtime"].startswith("2026-04-16T")
+    first = morning.column(KITCHEN)[0]
+    assert found["since"] == {
+        "seq": first["seq"],
+        "time": first["time"],
+        "message": "k1",
+        "prompts": 3,
+        "isAtLeast": False,
+    }
+
+
+def test_a_block_that_came_later_is_there_since_its_own_prompt(morning: Prompts) -> None:
+    blocks = {each["id"]: each for each in morning.get(f"prompts/{FOLDED}")["blocks"]}
+    for note, since, prompts in [("Booking flow", 102, 2), ("Timetable data", FOLDED, 1)]:
+        found = morning.block(FOLDED, blocks[f"projects/ferrybook/{note}.md"])["since"]
+        assert (found["seq"], found["prompts"]) == (since, prompts)
+
+
+def test_marks_stand_where_a_provider_may_cache(morning: Prompts) -> None:
+    shown = morning.get(f"prompts/{FOLDED}")
+    assert [each["after"] for each in shown["marks"]] == ["L1_SYSTEM", "L2_PREVIOUS", "previous", "last"]
+    tokens = [each["tokens"] for each in shown["marks"]]
+    assert tokens == sorted(tokens) and tokens[-1] == shown["prompt"]["estimate"]
+
+
+def test_the_body_is_that_of_the_command_line(morning: Prompts) -> None:
+    found = morning.get(f"prompts/{FOLDED}/body")
+    [told] = morning.cli("show", LETTER, "--prompt", str(FOLDED), "--body", "sent")
+    assert json.loads(found["text"]) == told
+    assert (found["shape"], found["same"]) == ("anthropic", True)
+    assert found["bytes"] == len(json.dumps(told, ensure_ascii=False, separators=(",", ":")).encode())
+
+
+def test_a_prompt_given_as_messages_shows_these(prompts_of: Callable[[Path], Prompts], recorded_log: Path) -> None:
+    prompts = prompts_of(recorded_log)
+    seq = prompts.column("talk")[-1]["seq"]
+    found = prompts.get(f"prompts/{seq}/body")
+    [told] = prompts.cli("show", "talk", "--prompt", str(seq))
+    assert json.loads(found["text"]) == told["messages"]
+    assert (found["shape"], found["same"]) == (None, None)
+
+
+@pytest.fixture(scope="module")
+def recorded_log() -> Path:
+    """Of a conversation whose provider reported nothing, and whose model nobody sells."""
+    return ROOT / "tests" / "data" / "answers" / "v3.wsb"
+
+
+def test_a_difference_is_that_of_the_command_line(morning: Prompts) -> None:
+    rows = morning.column(LETTER)
+    for one, two in pairwise(rows):
+        found = morning.get(f"prompts/{two['seq']}/diff")
+        [told] = morning.cli("diff", one["message"], two["message"], "--conversation", LETTER)
+        assert (found["before"], found["after"]) == (one["seq"], two["seq"])
+        for name in ("first", "causes", "common", "anew"):
+            assert found[name] == told[name]
+
+
+def test_a_difference_shows_only_what_is_new_of_a_prompt_that_grew(morning: Prompts) -> None:
+    last = morning.column(LETTER)[-1]
+    found = morning.get(f"prompts/{last['seq']}/diff")
+    assert [line for line in found["lines"] if line.startswith("-")] == []
+    assert f"+{last['words']}" in found["lines"]
+
+
+def test_any_two_prompts_can_be_compared(morning: Prompts) -> None:
+    one, two = morning.column(LETTER)[0]["seq"], morning.column(KITCHEN)[0]["seq"]
+    found = morning.get(f"prompts/{one}/diff", against=two)
+    assert (found["before"], found["causes"]) == (two, ["another conversation"])
+
+
+# -- money --
+
+
+def test_a_reported_prompt_costs_what_the_user_s_prices_say_at_once(fresh: Callable[[Path], Prompts]) -> None:
+    prompts = fresh(MORNING)
+    assert prompts.get("conversations")["prices"]["isOwn"] is False
+    prompts.write_prices(OWN_PRICES)
+    for row in prompts.column(LETTER):
+        read, cached, answered = (row[name] for name in ("inputTokens", "cachedTokens", "outputTokens"))
+        assert row["cost"]["basis"] == "reported"
+        assert row["cost"]["amount"] == pytest.approx(((read - cached) * 10 + cached * 1 + answered * 100) / 1e6)
+    prices = prompts.get("conversations")["prices"]
+    assert (prices["dated"], prices["currency"], prices["isOwn"]) == ("2031-05-06", "EUR", True)
+
+
+def test_without_a_report_the_cost_is_an_estimate_and_without_a_price_there_is_none(
+    fresh: Callable[[Path], Prompts], recorded_log: Path
+) -> None:
+    prompts = fresh(recorded_log)
+    assert [each["cost"] for each in prompts.column("talk")] == [None, None]
+    prompts.write_prices(OWN_PRICES)
+    for row in prompts.column("talk"):
+        assert row["cost"] == {"amount": pytest.approx(row["estimate"] / 1000), "basis": "estimated"}
+
+
+@pytest.mark.parametrize("text", ["dated = 1", "no toml at [all", "", OWN_PRICES.replace("10.0", "-1.0")])
+def test_prices_that_cannot_be_read_say_so_and_the_packaged_ones_count(
+    fresh: Callable[[Path], Prompts], text: str
+) -> None:
+    prompts = fresh(MORNING)
+    before = prompts.column(LETTER)
+    prompts.write_prices(text)
+    assert prompts.column(LETTER) == before
+    prices = prompts.get("conversations")["prices"]
+    assert prices["problem"] and prices["isOwn"] is False
+
+
+# -- what is not kept, and what is asked wrongly --
+
+
+def test_a_log_without_texts_says_which_part_is_not_kept(fresh: Callable[[Path], Prompts], tmp_path: Path) -> None:
+    export = tmp_path / "morning.jsonl"
+    with replay.open(MORNING) as log:
+        export.write_bytes(b"".join(export_lines("log", log.events())))
+    prompts = fresh(export)
+    row = prompts.column(LETTER)[-1]
+    assert row["layers"] == [] and "manifest is not kept" in row["notKept"]
+    assert (row["words"], row["cause"], row["inputTokens"]) == ("", None, 2469)
+    shown = prompts.get(f"prompts/{row['seq']}")
+    assert (shown["rebuilt"]["outcome"], shown["blocks"], shown["marks"]) == ("notRecorded", [], [])
+    assert shown["rebuilt"]["why"]
+    for path in ("body", "diff", "layers/L1_SYSTEM/blocks/1"):
+        assert prompts.inspector.error(f"/api/prompts/{row['seq']}/{path}") == (404, "NOT_RECORDED")
+
+
+@pytest.mark.parametrize(
+    ("path", "error"),
+    [
+        ("prompts/1", (400, "INVALID_ARGUMENT")),
+        ("prompts/99999", (400, "INVALID_ARGUMENT")),
+        ("prompts/x", (404, "UNKNOWN_PATH")),
+        (f"prompts/{FOLDED}/layers/L1_SYSTEM/blocks/0", (400, "INVALID_ARGUMENT")),
+        (f"prompts/{FOLDED}/layers/L9/blocks/1", (400, "INVALID_ARGUMENT")),
+        ("prompts/40/diff", (404, "NOT_RECORDED")),
+        ("conversations/none", (400, "INVALID_ARGUMENT")),
+        (f"conversations/{LETTER}?limit=0", (400, "INVALID_ARGUMENT")),
+        (f"conversations/{LETTER}?before=0", (400, "INVALID_ARGUMENT")),
+    ],
+)
+def test_what_is_not_there_is_refused(morning: Prompts, path: str, error: tuple[int, str]) -> None:
+    assert morning.inspector.error(f"/api/{path}") == error
+
+
+# -- what is withheld from agents --
+
+
+SECRET = "people/Jonas.md"
+
+
+@pytest.fixture
+def masked() -> Iterator[Inspected]:
+    """Over the morning, as if one of its notes were withheld from agents by now."""
+
+    def ask(_vault: VaultId, notes: Collection[NoteId]) -> dict[NoteId, Standing]:
+        return {each: "withheld" if each == SECRET else "shown" for each in notes}
+
+    with replay.open(MORNING) as log:
+        yield Inspected(Subject(MORNING, "morning", "daemon"), log, Mask(ask, log.blob))
+
+
+def test_a_prompt_with_a_withheld_note_shows_neither_texts_nor_sizes(masked: Inspected) -> None:
+    shown = column(masked, ColumnParameters(KITCHEN))
+    assert len(shown.prompts) == 3
+    for row in shown.prompts:
+        one = prompt(masked, PromptParameters(row.seq))
+        assert "--reveal" in row.masked and one.rebuilt.outcome == "same"
+        assert (row.estimate, row.layers, row.words, row.input_tokens, row.cost) == (None, [], "", None, None)
+        assert (one.prompt, one.blocks, one.blocks_total, one.marks) == (row, [], 0, [])
+        for view in (
+            lambda seq: body(masked, BodyParameters(seq)),
+            lambda seq: block(masked, BlockParameters(seq, "L1_SYSTEM", 1)),
+            lambda seq: diff(masked, DiffParameters(seq, against=FOLDED)),
+            lambda seq: diff(masked, DiffParameters(FOLDED, against=seq)),
+        ):
+            with pytest.raises(NotAllowed):
+                view(row.seq)
+    listed = {each.conversation: each for each in conversations(masked, ConversationsParameters()).conversations}
+    assert (listed[KITCHEN].cache, listed[KITCHEN].estimate, listed[KITCHEN].cost) == (None, None, None)
+    assert listed[LETTER].cache is not None and listed[LETTER].masked == ""
+
+
+def test_a_prompt_without_it_shows_all(masked: Inspected, morning: Prompts) -> None:
+    shown = column(masked, ColumnParameters(LETTER))
+    assert json.loads(msgspec.json.encode(shown.prompts)) == morning.column(LETTER)
+
+
+def test_coverage_leaves_a_withheld_note_out(masked: Inspected) -> None:
+    found = coverage(masked, CoverageParameters())
+    assert found.masked == 1 and len(found.notes) == 23
+    assert SECRET not in msgspec.json.encode(found).decode()

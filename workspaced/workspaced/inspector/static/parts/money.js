@@ -1,0 +1,39 @@
+/** Sums of money, and where their prices come from. */
+
+import { html } from "../vendor/index.js";
+
+/**
+ * @typedef {import("../types").Cost} Cost
+ * @typedef {import("../types").Prices} Prices
+ */
+
+const DIGITS = 4;
+
+/**
+ * @param {number} amount
+ * @param {string} currency
+ */
+export const money = (amount, currency) =>
+  amount === 0 || amount >= 10 ** -DIGITS ? `${amount.toFixed(DIGITS)} ${currency}` : `under ${10 ** -DIGITS} ${currency}`;
+
+/**
+ * A sum that says whether it is an estimate.
+ * @param {{ cost: Cost | null | undefined, prices: Prices }} props
+ */
+export function Money({ cost, prices }) {
+  if (!cost) return html`<span class="quiet" title="The model is not in the list of prices.">no price</span>`;
+  if (cost.basis === "reported") return html`<span>${money(cost.amount, prices.currency)}</span>`;
+  const why =
+    cost.basis === "estimated"
+      ? "The provider reported no usage: estimated tokens, nothing cached, without the answer."
+      : "Of some prompts the provider reported no usage; those are estimates.";
+  return html`<span title=${why}>~${money(cost.amount, prices.currency)}<span class="quiet"> estimated</span></span>`;
+}
+
+/** @param {{ prices: Prices }} props */
+export const PricesNote = ({ prices }) =>
+  html`<p class="quiet">
+      Money: prices of ${prices.dated}, ${prices.isOwn ? "from your own list" : "as they came with workspaced"}; writing
+      into a provider's cache is not counted. A list of your own goes to <code>${prices.file}</code>.
+    </p>
+    ${prices.problem ? html`<p class="warning" role="status">${prices.problem}</p>` : null}`;

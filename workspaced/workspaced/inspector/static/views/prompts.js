@@ -1,0 +1,174 @@
+/** Conversations, one conversation as a column of prompts, and, in prompt.js, one prompt. */
+
+import { Command } from "../parts/copy.js";
+import { clock, count, day, tokens } from "../parts/format.js";
+import { Money, PricesNote } from "../parts/money.js";
+import { Legend, PromptBar } from "../parts/prompt_bar.js";
+import { CacheBadge, Usage } from "../parts/prompt_facts.js";
+import { Loaded, useResource } from "../parts/resource.js";
+import { go, link } from "../router.js";
+import { logArgument } from "../store.js";
+import { html } from "../vendor/index.js";
+import { Prompt } from "./prompt.js";
+
+/**
+ * @typedef {import("../types").Conversations} Conversations
+ * @typedef {import("../types").ListedConversation} Listed
+ * @typedef {import("../types").PromptColumn} Column
+ * @typedef {import("../types").PromptRow} Row
+ */
+
+/**
+ * `#/prompt`: the conversations; `#/prompt/of/TALK`: one of them; `#/prompt/890`: a prompt.
+ * @param {{ parts: string[] }} props
+ */
+export function Prompts({ parts }) {
+  const [first = "", name = "", , before] = parts;
+  if (/^\d+$/.test(first)) return html`<${Prompt} seq=${Number(first)} parts=${parts.slice(1)} />`;
+  if (first === "of") return html`<${Conversation} name=${name} before=${before} />`;
+  return html`<${List} />`;
+}
+
+function List() {
+  const found = /** @type {import("../parts/resource.js").Resource<Conversations>} */ (
+    useResource("/api/conversations")
+  );
+  return html`<section aria-labelledby="prompts-title">
+    <h2 id="prompts-title">Prompts</h2>
+    <${Loaded} of=${found}>${(/** @type {Conversations} */ shown) => html`<${Table} shown=${shown} />`}</${Loaded}>
+  </section>`;
+}
+
+/** @param {{ shown: Conversations }} props */
+function Table({ shown }) {
+  const { conversations, prices } = shown;
+  if (conversations.length === 0) {
+    return html`<p>
+        This log holds no conversation. Prompts are here once a runtime assembles them with workspaced
+        (<code>workspaced/context/assemble</code>, an adapter, or <code>workspaced proxy</code>).
+      </p>
+      <p class="quiet">What agents asked for with tools stands in the calls.</p>`;
+  }
+  return html`<div class="scroll" tabindex="0" role="region" aria-label="Conversations">
+      <table>
+        <thead>
+          <tr>
+            <th scope="col">Conversation</th>
+            <th scope="col">Last message</th>
+            <th scope="col">Model</th>
+            <th scope="col" class="number">Messages</th>
+            <th scope="col" class="number">Prompts</th>
+            <th scope="col" class="number">Tokens read</th>
+            <th scope="col" class="number">From cache</th>
+            <th scope="col">Cache</th>
+            <th scope="col" class="number">Cost</th>
+          </tr>
+        </thead>
+        <tbody>
+          ${[...conversations].reverse().map((each) => html`<${Line} key=${each.conversation} each=${each} prices=${prices} />`)}
+        </tbody>
+      </table>
+    </div>
+    ${conversations.length >= shown.rememberedMax
+      ? html`<p class="notice">The last ${count(shown.rememberedMax, "conversation")} are listed; links to prompts of older ones work.</p>`
+      : null}
+    <${PricesNote} prices=${prices} />
+    <${Command} line=${`workspaced context list ${logArgument.value}`} />`;
+}
+
+/** @param {{ each: Listed, prices: import("../types").Prices }} props */
+function Line({ each, prices }) {
+  const { cache } = each;
+  if (!cache) {
+    return html`<tr>
+      <th scope="row"><a href=${link("prompt", "of", each.conversation)}>${each.conversation}</a></th>
+      <td>${each.end ? `${day(each.end)} ${clock(each.end)}` : "none"}</td>
+      <td>${each.provider}/${each.model}</td>
+      <td class="number">${each.messages}</td>
+      <td class="number">${each.prompts}</td>
+      <td colspan="4" class="quiet">${each.masked}</td>
+    </tr>`;
+  }
+  return html`<tr>
+    <th scope="row">
+      <a href=${link("prompt", "of", each.conversation)}>${each.conversation}</a>${each.ended ? html` <span class="badge">ended</span>` : null}
+    </th>
+    <td>${each.end ? `${day(each.end)} ${clock(each.end)}` : "none"}</td>
+    <td>${each.provider}/${each.model}</td>
+    <td class="number">${each.messages}</td>
+    <td class="number">${each.prompts}</td>
+    <td class="number">${cache.inputTokens ? tokens(cache.inputTokens) : html`<span class="quiet">not reported</span>`}</td>
+    <td class="number">${cache.inputTokens ? share(cache.cachedTokens, cache.inputTokens) : ""}</td>
+    <td>${count(cache.hits, "hit")}, ${cache.misses} missed${cache.notReported ? `, ${cache.notReported} not reported` : ""}</td>
+    <td class="number"><${Money} cost=${each.cost} prices=${prices} /></td>
+  </tr>`;
+}
+
+/**
+ * @param {number} part
+ * @param {number} whole
+ */
+const share = (part, whole) => `${Math.round((100 * part) / whole)} %`;
+
+// -- one conversation --
+
+/** @param {{ name: string, before: string | undefined }} props */
+function Conversation({ name, before }) {
+  const column = /** @type {import("../parts/resource.js").Resource<Column>} */ (
+    useResource(`/api/conversations/${encodeURIComponent(name)}`, { before })
+  );
+  return html`<section aria-labelledby="conversation-title">
+    <p><a href=${link("prompt")}>All conversations</a></p>
+    <h2 id="conversation-title">Conversation ${name}</h2>
+    <${Loaded} of=${column}>${(/** @type {Column} */ shown) => html`<${Prompted} shown=${shown} />`}</${Loaded}>
+  </section>`;
+}
+
+/** @param {{ shown: Column }} props */
+function Prompted({ shown }) {
+  const { conversation, prompts, earlier, prices } = shown;
+  const widest = Math.max(1, ...prompts.map((each) => each.estimate ?? 0));
+  return html`<p class="quiet">
+      ${shown.provider}/${shown.model}${shown.vault ? `, about the vault ${shown.vault}` : ""}${shown.ended ? ", ended" : ""}. The widest bar is ${tokens(widest)}, estimated.
+    </p>
+    <${Legend} tools=${prompts.some((each) => each.toolTokens > 0)} />
+    ${earlier === null || earlier === undefined
+      ? null
+      : html`<p><a href=${link("prompt", "of", conversation, "before", earlier)}>Earlier prompts, before ${earlier}</a></p>`}
+    ${prompts.length === 0 ? html`<p>No prompt of this conversation is in the log.</p>` : null}
+    <ol class="prompt-column">
+      ${prompts.map((each) => html`<${PromptLine} key=${each.seq} row=${each} widest=${widest} prices=${prices} />`)}
+    </ol>
+    <${PricesNote} prices=${prices} />
+    <${Command} line=${`workspaced context show ${conversation} ${logArgument.value} --cache`} />`;
+}
+
+/** @param {{ row: Row, widest: number, prices: import("../types").Prices }} props */
+function PromptLine({ row, widest, prices }) {
+  return html`<li class="prompt-line">
+    <div class="prompt-head">
+      <a href=${link("prompt", row.seq)}>Prompt ${row.seq}</a>
+      <span class="quiet">${clock(row.time)}${row.pipeline === "chat" ? "" : `, for ${row.pipeline}`}</span>
+      ${row.words
+        ? html`<q class="prompt-words">${row.words}</q>`
+        : html`<span class="prompt-words quiet">message ${row.message}${row.masked ? "" : ": results of tools, or words that are not kept"}</span>`}
+    </div>
+    ${row.layers.length
+      ? html`<${PromptBar}
+          layers=${row.layers}
+          toolTokens=${row.toolTokens}
+          tools=${row.tools ?? null}
+          of=${widest}
+          onLayer=${(/** @type {string} */ layer) => go("prompt", row.seq, "layer", layer)}
+        />`
+      : html`<p class="notice">${row.masked || row.notKept}</p>`}
+    ${row.masked
+      ? null
+      : html`<div class="prompt-facts">
+          <${CacheBadge} row=${row} />
+          <span>~${tokens(row.estimate ?? 0)}</span>
+          <${Usage} row=${row} />
+          <${Money} cost=${row.cost} prices=${prices} />
+        </div>`}
+  </li>`;
+}

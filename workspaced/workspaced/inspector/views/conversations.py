@@ -1,0 +1,481 @@
+"""Conversations, and one of them as a column of prompts: layers, costs, and what broke the provider's cache."""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Final
+
+import msgspec
+import platformdirs
+
+from workspaced_events.errors import InvalidArgument, LogDamaged
+from workspaced_events.ids import ConversationId
+from workspaced_events.projections.conversations import CONVERSATIONS_MAX, Conversation, Prompt, Settings
+from workspaced_events.schema.catalogue import Pipeline, PromptAssembled, UsageReported
+from workspaced_tools.errors import NotRecorded
+from workspaced_tools.ports.manifest import LayerId, Manifest
+from workspaced_tools.prompts.audit.cache_accounting import SENT, Outcome, Summed, account, summed
+from workspaced_tools.prompts.audit.prices import (
+    FILE,
+    Cost,
+    PriceList,
+    estimated_cost,
+    packaged_prices,
+    read_prices,
+    reported_cost,
+    summed_cost,
+)
+from workspaced_tools.prompts.audit.prompt_blocks import (
+    PromptBlock,
+    Reuse,
+    ReuseTokens,
+    blocks_of,
+    reuse_tokens,
+    tools_reuse,
+)
+from workspaced_tools.prompts.model.stored_inputs import manifest_of_prompt, texts_in
+
+from ... import replay
+from ..inspected import Inspected
+from ..masking.masked_events import REASON, REASON_UNKNOWN
+
+COLUMN_PROMPTS_MAX: Final = 50
+_COUNTED: Final = ("prompt_assembled", "usage_reported")
+_COUNTED_MAX: Final = 2_000
+"""How many of these are read after a prompt, to find what was reported of it."""
+WORDS_CHARS: Final = 160
+"""Of the words of a message that a list shows."""
+
+
+class Prices(msgspec.Struct, rename="camel"):
+    """Where the prices come from."""
+
+    dated: str
+    """ISO 8601 day."""
+    currency: str
+    file: str
+    """The user's file, which takes the place of the packaged list if it is there."""
+    is_own: bool
+    """Whether the user's file counts."""
+    problem: str = ""
+    """Why the user's file does not count though it is there."""
+
+
+class ListedConversation(msgspec.Struct, rename="camel"):
+    """One conversation."""
+
+    conversation: str
+    vault: str | None
+    provider: str
+    model: str
+    messages: int
+    prompts: int
+    """Of those that the log's fold remembers: the last 50 of each pipeline."""
+    first_seq: int | None
+    """The first remembered prompt."""
+    last_seq: int | None
+    begin: str | None
+    """The time of the first message; ISO 8601 UTC, `end` likewise."""
+    end: str | None
+    ended: bool
+    estimate: int | None
+    """Tokens of the last prompt, estimated."""
+    cache: Summed | None
+    """Null: masked."""
+    cost: Cost | None
+    """Of the remembered prompts that have a price, without the providers' answers; null: none has."""
+    masked: str
+    """Why sizes are null: prompts of it hold notes that are withheld from agents; empty: they are shown."""
+
+
+class ConversationsParameters(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
+    """None."""
+
+
+class Conversations(msgspec.Struct, rename="camel"):
+    """All conversations that the log's fold remembers, the one spoken of last at the end."""
+
+    conversations: list[ListedConversation]
+    remembered_max: int
+    """Older conversations than so many are not listed; links to their prompts work."""
+    prices: Prices
+
+
+class ColumnParameters(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
+    """Which prompts of which conversation."""
+
+    conversation: str
+    before: int | None = None
+    """Only prompts with lower sequences; left out: the last ones."""
+    limit: int = 20
+
+
+class LayerBar(msgspec.Struct, rename="camel"):
+    """A layer of one prompt, as tokens."""
+
+    layer: LayerId
+    tokens: int
+    bytes: int
+    reuse: ReuseTokens
+    blocks: int
+
+
+class PromptRow(msgspec.Struct, rename="camel"):
+    """One prompt of a column."""
+
+    seq: int
+    time: str
+    message: str
+    pipeline: Pipeline
+    words: str
+    """The beginning of what the user said; empty if it is not kept, or a tool said it."""
+    estimate: int | None
+    """Tokens; null: masked."""
+    limit: int
+    tool_tokens: int
+    tools: Reuse | None
+    layers: list[LayerBar]
+    """In the order sent; empty if the manifest is not kept."""
+    not_kept: str
+    """Why there are no layers."""
+    outcome: Outcome | None
+    """Whether the provider's cache served what it could; null: the prompt before is not known."""
+    cause: str | None
+    """Why the prefix changed, or why the cache served nothing."""
+    expected: int | None
+    """Tokens that are the same as in the prompt before, at least."""
+    input_tokens: int | None
+    """All that the provider read by its own count; null: it reported none. The next two likewise."""
+    cached_tokens: int | None
+    output_tokens: int | None
+    provider: str
+    model: str
+    """As they were for this prompt."""
+    cost: Cost | None
+    """Null: the model has no price."""
+    masked: str
+    """Why texts and sizes are not shown: the prompt holds notes that are withheld from agents; empty: they are."""
+
+
+class PromptColumn(msgspec.Struct, rename="camel"):
+    """A conversation as prompts, in order."""
+
+    conversation: str
+    vault: str | None
+    provider: str
+    model: str
+    ended: bool
+    prompts: list[PromptRow]
+    earlier: int | None
+    """`before` for the prompts before these; null: these are the first."""
+    prices: Prices
+
+
+# -- prices --
+
+
+def prices_path() -> Path:
+    """The user's own prices."""
+    return platformdirs.user_config_path("workspaced") / FILE
+
+
+def current_prices() -> tuple[PriceList, Prices]:
+    """The list that counts, read anew so that an edit counts at once."""
+    path, problem = prices_path(), ""
+    try:
+        found = read_prices(path.read_text(encoding="utf-8"), str(path))
+        return found, Prices(found.dated, found.currency, str(path), True)
+    except FileNotFoundError:
+        pass
+    except InvalidArgument as error:
+        problem = error.message
+    except (OSError, UnicodeDecodeError) as error:
+        problem = f"{path} cannot be read: {error}."
+    packaged = packaged_prices()
+    return packaged, Prices(packaged.dated, packaged.currency, str(path), False, problem)
+
+
+def settings_of(log: replay.Log, conversation: Conversation, prompt: Prompt) -> Settings:
+    """The conversation's settings when the prompt was made: a conversation may change its model."""
+    if conversation.settings.seq < prompt.seq:
+        return conversation.settings
+    then = state_of(log, prompt.seq, conversation.id)
+    return then.settings if then is not None else conversation.settings
+
+
+def cost_of(
+    prompt: Prompt, settings: Settings, list_of_prices: PriceList, output_tokens: int | None
+) -> Cost | None:
+    """What a prompt cost; without a report, what it would have cost had no cache served it."""
+    price = list_of_prices.price(settings.provider, settings.model)
+    if price is None:
+        return None
+    if prompt.input_tokens is None:
+        return estimated_cost(price, prompt.estimate)
+    return reported_cost(price, prompt.input_tokens, prompt.cached_tokens or 0, output_tokens or 0)
+
+
+# -- the list --
+
+
+def conversations(inspected: Inspected, _parameters: ConversationsParameters) -> Conversations:
+    """Lists the conversations at the end of the log."""
+    list_of_prices, prices = current_prices()
+    by_id = inspected.log.end.state.conversations.by_id
+    return Conversations(
+        [_listed(inspected, each, list_of_prices) for each in by_id.values()], CONVERSATIONS_MAX, prices
+    )
+
+
+def _listed(inspected: Inspected, conversation: Conversation, list_of_prices: PriceList) -> ListedConversation:
+    log = inspected.log
+    settings, prompts = conversation.settings, prompts_in(log, conversation)
+    messages = list(conversation.messages.values())
+    masked = next(filter(None, (why_masked(inspected, each.seq) for each in reversed(prompts))), "")
+    costs = [cost_of(each, settings_of(log, conversation, each), list_of_prices, None) for each in prompts]
+    return ListedConversation(
+        conversation=conversation.id,
+        vault=conversation.vault,
+        provider=settings.provider,
+        model=settings.model,
+        messages=len(messages),
+        prompts=len(prompts),
+        first_seq=prompts[0].seq if prompts else None,
+        last_seq=prompts[-1].seq if prompts else None,
+        begin=messages[0].at if messages else None,
+        end=messages[-1].at if messages else None,
+        ended=conversation.ended,
+        estimate=prompts[-1].estimate if prompts and not masked else None,
+        cache=summed(account(conversation)) if not masked else None,
+        cost=summed_cost([each for each in costs if each is not None]) if not masked else None,
+        masked=masked,
+    )
+
+
+# -- one conversation --
+
+
+def column(inspected: Inspected, parameters: ColumnParameters) -> PromptColumn:
+    """The prompts of a conversation, the last ones first asked for.
+
+    Raises:
+        InvalidArgument: there is no such conversation then, or the limit makes no sense.
+    """
+    if not 1 <= parameters.limit <= COLUMN_PROMPTS_MAX:
+        raise InvalidArgument(f"Expected a limit from 1 to {COLUMN_PROMPTS_MAX}, got {parameters.limit}.")
+    log = inspected.log
+    found = _conversation(log, parameters)
+    at_end = log.end.state.conversations.by_id.get(found.id, found)
+    list_of_prices, prices = current_prices()
+    known = [each for each in prompts_in(log, found) if parameters.before is None or each.seq < parameters.before]
+    shown = known[-parameters.limit :]
+    outputs = output_tokens(log, found.id, shown)
+    rows = [row_of(inspected, found, each, list_of_prices, outputs.get(each.seq)) for each in shown]
+    more = len(known) > len(shown) or (shown and _has_earlier(log, found.id, shown[0].seq))
+    return PromptColumn(
+        conversation=found.id,
+        vault=found.vault,
+        provider=found.settings.provider,
+        model=found.settings.model,
+        ended=at_end.ended,
+        prompts=rows,
+        earlier=shown[0].seq if shown and more else None,
+        prices=prices,
+    )
+
+
+def _conversation(log: replay.Log, parameters: ColumnParameters) -> Conversation:
+    """The conversation at the end of the log, or as it was when it remembered the prompts before `before`."""
+    name = ConversationId(parameters.conversation)
+    found = log.end.state.conversations.by_id.get(name)
+    if parameters.before is not None and (found is None or not _remembers(found, parameters.before)):
+        found = state_of(log, parameters.before - 1, name)
+    if found is None:
+        raise InvalidArgument(
+            f"The log has no conversation {parameters.conversation[:100]!r}.",
+            hint="`/api/conversations` lists those that it has.",
+        )
+    return found
+
+
+def _remembers(conversation: Conversation, before: int) -> bool:
+    return any(each.seq < before for each in conversation.prompts)
+
+
+def prompts_in(log: replay.Log, conversation: Conversation) -> list[Prompt]:
+    """The remembered prompts whose events are in the log: it may begin after others of them."""
+    events = log.events()
+    return [each for each in conversation.prompts if events and each.seq >= events[0].seq]
+
+
+def _has_earlier(log: replay.Log, name: ConversationId, seq: int) -> bool:
+    then = state_of(log, seq - 1, name)
+    return then is not None and bool(prompts_in(log, then))
+
+
+# -- a prompt --
+
+
+def why_masked(inspected: Inspected, seq: int) -> str:
+    """Why the texts and sizes of a prompt are not shown; empty: they are."""
+    if inspected.mask.reveals:
+        return ""
+    withheld = inspected.mask.withheld_in(inspected.log.event(seq))
+    if withheld is None:
+        return ""
+    return REASON_UNKNOWN if withheld.withheld is None else REASON
+
+
+def row_of(
+    inspected: Inspected,
+    conversation: Conversation,
+    prompt: Prompt,
+    list_of_prices: PriceList,
+    output: int | None,
+) -> PromptRow:
+    """What a column shows of a prompt.
+
+    Args:
+        conversation: a state that remembers the prompt; the later, the more of its usage is known.
+        output: the tokens of the provider's answer, if it was reported.
+    """
+    log = inspected.log
+    settings = settings_of(log, conversation, prompt)
+    if masked := why_masked(inspected, prompt.seq):
+        return _masked_row(log, prompt, settings, masked)
+    manifest, not_kept = kept_manifest(log, prompt.manifest_sha256)
+    accounted = next((each for each in account(conversation) if each.seq == prompt.seq), None)
+    layers: list[LayerBar] = []
+    tools: Reuse | None = None
+    if manifest is not None:
+        before, same_tools = before_of(log, prompt, conversation.id)
+        layers = layer_bars(manifest, blocks_of(manifest, before))
+        tools = tools_reuse(manifest, before, same_tools=same_tools)
+    return PromptRow(
+        seq=prompt.seq,
+        time=log.event(prompt.seq).time,
+        message=prompt.message,
+        pipeline=prompt.pipeline,
+        words=words_of(log, conversation, prompt),
+        estimate=prompt.estimate,
+        limit=prompt.limit,
+        tool_tokens=manifest.tool_tokens if manifest is not None else 0,
+        tools=tools,
+        layers=layers,
+        not_kept=not_kept,
+        outcome=accounted.outcome if accounted is not None else None,
+        cause=accounted.cause if accounted is not None else None,
+        expected=accounted.expected if accounted is not None else None,
+        input_tokens=prompt.input_tokens,
+        cached_tokens=prompt.cached_tokens,
+        output_tokens=output,
+        provider=settings.provider,
+        model=settings.model,
+        cost=cost_of(prompt, settings, list_of_prices, output),
+        masked="",
+    )
+
+
+def _masked_row(log: replay.Log, prompt: Prompt, settings: Settings, masked: str) -> PromptRow:
+    return PromptRow(
+        seq=prompt.seq,
+        time=log.event(prompt.seq).time,
+        message=prompt.message,
+        pipeline=prompt.pipeline,
+        words="",
+        estimate=None,
+        limit=prompt.limit,
+        tool_tokens=0,
+        tools=None,
+        layers=[],
+        not_kept="",
+        outcome=None,
+        cause=None,
+        expected=None,
+        input_tokens=None,
+        cached_tokens=None,
+        output_tokens=None,
+        provider=settings.provider,
+        model=settings.model,
+        cost=None,
+        masked=masked,
+    )
+
+
+def state_of(log: replay.Log, seq: int, name: ConversationId) -> Conversation | None:
+    """The conversation after an event; None if there was none, or the log begins later."""
+    try:
+        return log.at(seq).state.conversations.by_id.get(name)
+    except InvalidArgument:
+        return None
+
+
+def layer_bars(manifest: Manifest, blocks: list[PromptBlock]) -> list[LayerBar]:
+    """The layers in the order sent."""
+    layers = {each.id: each for each in manifest.layers}
+    bars = []
+    for name in SENT:
+        own = [each for each in blocks if each.layer == name]
+        bars.append(LayerBar(name, layers[name].tokens, layers[name].bytes, reuse_tokens(own), len(own)))
+    return bars
+
+
+def kept_manifest(log: replay.Log, sha256: str) -> tuple[Manifest | None, str]:
+    """The manifest of a prompt, or None and why there is none."""
+    try:
+        return manifest_of_prompt(sha256, texts_in(log.blob)), ""
+    except (NotRecorded, LogDamaged) as error:
+        return None, f"The manifest is not kept. {error.hint or error.message}"
+
+
+def before_of(log: replay.Log, prompt: Prompt, name: ConversationId) -> tuple[Manifest | None, bool]:
+    """The manifest of the last prompt of the same pipeline, and whether the tools were the same then."""
+    then = state_of(log, prompt.seq, name)
+    last = last_before(then, prompt)
+    if then is None or last is None:
+        return None, False
+    earlier = state_of(log, last.seq, name)
+    same_tools = earlier is not None and earlier.settings.tools_sha256 == then.settings.tools_sha256
+    return kept_manifest(log, last.manifest_sha256)[0], same_tools
+
+
+def last_before(conversation: Conversation | None, prompt: Prompt) -> Prompt | None:
+    """The prompt of the same pipeline before `prompt`."""
+    if conversation is None:
+        return None
+    earlier = (each for each in reversed(conversation.prompts) if each.seq < prompt.seq)
+    return next((each for each in earlier if each.pipeline == prompt.pipeline), None)
+
+
+def before_in(log: replay.Log, conversation: Conversation, prompt: Prompt) -> Prompt | None:
+    """As `last_before`, if its event is in the log."""
+    last = last_before(conversation, prompt)
+    return last if last is not None and last in prompts_in(log, conversation) else None
+
+
+def words_of(log: replay.Log, conversation: Conversation, prompt: Prompt) -> str:
+    """The beginning of the message that a prompt ends with."""
+    message = conversation.messages.get(prompt.message)
+    if message is None or message.text_sha256 is None:
+        return ""
+    try:
+        text = texts_in(log.blob)(message.text_sha256)
+    except (NotRecorded, LogDamaged):
+        return ""
+    return text if len(text) <= WORDS_CHARS else f"{text[:WORDS_CHARS]}…"
+
+
+def output_tokens(log: replay.Log, name: ConversationId, prompts: Iterable[Prompt]) -> dict[int, int]:
+    """The tokens of the provider's answers by the prompts' sequences; a later report replaces an earlier one."""
+    by_message: dict[str, int] = {}
+    found: dict[int, int] = {}
+    wanted = {each.seq for each in prompts}
+    if not wanted:
+        return found
+    following = log.events_of(_COUNTED, after=min(wanted) - 1, limit=_COUNTED_MAX)
+    for event in following:
+        data = event.data
+        if type(data) is PromptAssembled and data.conversation == name:
+            by_message[data.message] = event.seq
+        elif type(data) is UsageReported and data.conversation == name and data.message in by_message:
+            found[by_message[data.message]] = data.output_tokens
+    return {seq: tokens for seq, tokens in found.items() if seq in wanted}

@@ -1,0 +1,146 @@
+"""Coverage: of the notes that agents were given, which were used, which were not, and of which nobody knows."""
+
+from collections.abc import Iterable
+from typing import Final
+
+import msgspec
+
+from workspaced_events.errors import InvalidArgument
+from workspaced_events.ids import VaultId
+from workspaced_events.schema.catalogue import Event
+from workspaced_tools.recording.coverage import GivenNote, NoteCoverage, Status, UsedNote
+from workspaced_tools.recording.coverage import coverage as coverage_of
+
+from ... import replay
+from ..inspected import Inspected
+
+NOTES_MAX: Final = 200
+EXAMPLES_MAX: Final = 20
+"""Of what one note was given by, or used by; the counts are of all."""
+READ_MAX: Final = 2_000
+"""The last so many calls and prompts of a range are read."""
+_GIVING: Final = ("prompt_assembled", "tool_called", "context_volunteered")
+_ORDER: Final[dict[Status, int]] = {"unused": 0, "unknown": 1, "used": 2}
+
+
+class CoverageParameters(msgspec.Struct, rename={"begin": "from", "end": "to"}, forbid_unknown_fields=True):
+    """Which part of the log."""
+
+    begin: int | None = None
+    """The first sequence; left out: the log's first."""
+    end: int | None = None
+    """The last sequence."""
+    status: Status | None = None
+    """Only notes of this status."""
+    offset: int = 0
+    limit: int = 100
+
+
+class CoveredNote(msgspec.Struct, rename="camel"):
+    """One note."""
+
+    note: str
+    status: Status
+    bytes: int
+    """Of all times that it was given."""
+    tokens: int
+    """Estimated, of all times."""
+    given: list[GivenNote]
+    """The last ones."""
+    given_count: int
+    used: list[UsedNote]
+    """The first ones."""
+    used_count: int
+    unknown_to: list[str]
+    """The clients of which the log holds no answer after they had the note."""
+
+
+class StatusTotal(msgspec.Struct, rename="camel"):
+    """All notes of one status."""
+
+    status: Status
+    notes: int
+    bytes: int
+    tokens: int
+
+
+class CoverageShown(msgspec.Struct, rename="camel"):
+    """The notes: the unused first, then the unknown, then the used; each the largest first."""
+
+    first: int
+    """The sequence from which on calls and prompts were read."""
+    last: int
+    is_cut: bool
+    """Whether the range holds earlier ones that were not read."""
+    read: int
+    """Calls, prompts and volunteered texts that were read."""
+    not_kept: int
+    """Those whose content is not kept."""
+    masked: int
+    """Notes that are not shown, because they are withheld from agents."""
+    totals: list[StatusTotal]
+    notes: list[CoveredNote]
+    notes_total: int
+
+
+def coverage(inspected: Inspected, parameters: CoverageParameters) -> CoverageShown:
+    """Follows the notes that were given in a part of the log, up to the part's end.
+
+    Raises:
+        InvalidArgument: the range or the limit makes no sense.
+    """
+    if not 1 <= parameters.limit <= NOTES_MAX or parameters.offset < 0:
+        raise InvalidArgument(f"Expected a limit from 1 to {NOTES_MAX} and an offset of at least 0.")
+    log = inspected.log
+    last = log.end.seq if parameters.end is None else min(parameters.end, log.end.seq)
+    events = [event for event in _giving(log, last) if event.seq >= (parameters.begin or 0)]
+    read = events[-READ_MAX:]
+    conversations = log.at(last).state.conversations.by_id if events else {}
+    found = coverage_of(read, conversations, log.blob)
+    masked = _masked(inspected, found.notes, {event.vault for event in read})
+    followed = [_covered(each) for each in found.notes if each.note not in masked]
+    notes = sorted(followed, key=lambda each: (_ORDER[each.status], -each.tokens, each.note))
+    wanted = [each for each in notes if parameters.status in (None, each.status)]
+    return CoverageShown(
+        first=read[0].seq if len(read) < len(events) else parameters.begin or (read[0].seq if read else 0),
+        last=last,
+        is_cut=len(read) < len(events),
+        read=len(read),
+        not_kept=found.not_kept,
+        masked=len(masked),
+        totals=[_total(status, notes) for status in _ORDER],
+        notes=wanted[parameters.offset : parameters.offset + parameters.limit],
+        notes_total=len(wanted),
+    )
+
+
+def _giving(log: replay.Log, end: int) -> list[Event]:
+    """The last events up to `end` that give an agent something: at most one more than are read."""
+    return log.events_of(_GIVING, before=end + 1, limit=READ_MAX + 1)
+
+
+def _masked(inspected: Inspected, notes: Iterable[NoteCoverage], vaults: set[VaultId | None]) -> set[str]:
+    """The notes that are withheld in one of the vaults: a note does not tell of which it was given."""
+    mask = inspected.mask
+    if mask.reveals:
+        return set()
+    return {each.note for each in notes if any(mask.hides(vault, each.note) for vault in vaults)}
+
+
+def _covered(found: NoteCoverage) -> CoveredNote:
+    return CoveredNote(
+        found.note,
+        found.status,
+        sum(each.bytes for each in found.given),
+        sum(each.tokens for each in found.given),
+        list(found.given[-EXAMPLES_MAX:]),
+        len(found.given),
+        list(found.used[:EXAMPLES_MAX]),
+        len(found.used),
+        list(found.unknown_to),
+    )
+
+
+def _total(status: Status, notes: list[CoveredNote]) -> StatusTotal:
+    own = [each for each in notes if each.status == status]
+    return StatusTotal(status, len(own), sum(each.bytes for each in own), sum(each.tokens for each in own))
