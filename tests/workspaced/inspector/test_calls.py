@@ -18,10 +18,10 @@ from workspaced.inspector.inspected import Inspected, Subject
 from workspaced.inspector.masking.mask import Mask
 from workspaced.inspector.masking.withheld_notes import Standing
 from workspaced.inspector.searching.search import Searches
-from workspaced.inspector.views import call as view
-from workspaced.inspector.views import call_differences, search
-from workspaced.inspector.views import calls as views
-from workspaced.inspector.views.call import CallParameters
+from workspaced.inspector.views.asked import call as view
+from workspaced.inspector.views.asked import call_differences, search
+from workspaced.inspector.views.asked import calls as views
+from workspaced.inspector.views.asked.call import CallParameters
 from workspaced_events.errors import NotAllowed
 from workspaced_events.ids import NoteId
 

@@ -19,14 +19,14 @@ from workspaced import replay
 from workspaced.inspector.inspected import Inspected, Subject
 from workspaced.inspector.masking.mask import Mask
 from workspaced.inspector.masking.withheld_notes import Standing
-from workspaced.inspector.views.conversations import (
+from workspaced.inspector.views.prompts.conversations import (
     ColumnParameters,
     ConversationsParameters,
     column,
     conversations,
 )
-from workspaced.inspector.views.coverage import CoverageParameters, coverage
-from workspaced.inspector.views.prompt import (
+from workspaced.inspector.views.prompts.coverage import CoverageParameters, coverage
+from workspaced.inspector.views.prompts.prompt import (
     BlockParameters,
     BodyParameters,
     PromptParameters,
@@ -34,7 +34,7 @@ from workspaced.inspector.views.prompt import (
     body,
     prompt,
 )
-from workspaced.inspector.views.prompt_diff import DiffParameters, diff
+from workspaced.inspector.views.prompts.prompt_diff import DiffParameters, diff
 from workspaced_events.errors import NotAllowed
 from workspaced_events.ids import NoteId, VaultId
 from workspaced_events.replay.json_lines import export_lines

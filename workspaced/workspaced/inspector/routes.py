@@ -8,25 +8,10 @@ import msgspec
 from .inspected import Download, Inspected
 from .views.about import About, AboutParameters, about
 from .views.agents import Agents, AgentsParameters, agents
-from .views.call import AskedParameters, Call, CallParameters, Exchanged, answer, call, exchanged
-from .views.call_differences import Badge, Pair, PairParameters, badge, pair
-from .views.calls import Calls, CallsParameters, calls
-from .views.changes import (
-    EndPause,
-    LevelSet,
-    PauseSet,
-    SetLevel,
-    StartPause,
-    end_pause,
-    set_level,
-    start_pause,
-)
-from .views.events import Events, EventsParameters, events
-from .views.folding import Folding, FoldingParameters, folding
-from .views.moment import Moment, MomentParameters, moment
-from .views.newest import Newest, NewestParameters, newest
-from .views.note_names import Notes, NotesParameters, notes
-from .views.search import (
+from .views.asked.call import AskedParameters, Call, CallParameters, Exchanged, answer, call, exchanged
+from .views.asked.call_differences import Badge, Pair, PairParameters, badge, pair
+from .views.asked.calls import Calls, CallsParameters, calls
+from .views.asked.search import (
     ExpressionParameters,
     FileParameters,
     NoParameters,
@@ -43,7 +28,22 @@ from .views.search import (
     tried,
     words,
 )
-from .views.conversations import (
+from .views.changes import (
+    EndPause,
+    LevelSet,
+    PauseSet,
+    SetLevel,
+    StartPause,
+    end_pause,
+    set_level,
+    start_pause,
+)
+from .views.events import Events, EventsParameters, events
+from .views.folding import Folding, FoldingParameters, folding
+from .views.moment import Moment, MomentParameters, moment
+from .views.newest import Newest, NewestParameters, newest
+from .views.note_names import Notes, NotesParameters, notes
+from .views.prompts.conversations import (
     ColumnParameters,
     Conversations,
     ConversationsParameters,
@@ -51,9 +51,8 @@ from .views.conversations import (
     column,
     conversations,
 )
-from .views.coverage import CoverageParameters, CoverageShown, coverage
-from .views.moment import Moment, MomentParameters, moment
-from .views.prompt import (
+from .views.prompts.coverage import CoverageParameters, CoverageShown, coverage
+from .views.prompts.prompt import (
     BlockParameters,
     BlockShown,
     BodyParameters,
@@ -64,7 +63,7 @@ from .views.prompt import (
     body,
     prompt,
 )
-from .views.prompt_diff import DiffParameters, PromptDiff, diff
+from .views.prompts.prompt_diff import DiffParameters, PromptDiff, diff
 from .views.timeline import Timeline, TimelineParameters, timeline
 from .views.what_if import WhatIf, WhatIfParameters, what_if
 from .views.why import Life, WhyParameters, why

@@ -4,6 +4,7 @@
 export interface About {
   readonly name: string;
   readonly kind: string;
+  readonly socket: string;
   readonly version: string;
   readonly events: number;
   readonly calls: number;
@@ -20,6 +21,55 @@ export interface About {
 export interface ActiveNoteJson {
   readonly id: string;
   readonly since: string;
+}
+
+/** One client of the tools. */
+export interface Agent {
+  readonly client: string;
+  readonly level: "all" | "names" | "none";
+  readonly levelSeq: number | null;
+  readonly volunteering: "off" | "on" | "selection-off";
+  readonly volunteeringSeq: number | null;
+  readonly isConnected: boolean | null;
+  readonly asked: CallTotals;
+  readonly told: CallTotals;
+}
+
+/** All agents at a moment. */
+export interface Agents {
+  readonly seq: number;
+  readonly time: string;
+  readonly defaultLevel: "all" | "names" | "none";
+  readonly defaultVolunteering: "off" | "on" | "selection-off";
+  readonly agents: readonly Agent[];
+  readonly pause: PauseShown | null;
+  readonly settings: readonly EventTold[];
+}
+
+/** What a tool answers in both worlds, from recordings. */
+export interface Answers {
+  readonly tool: string;
+  readonly real: unknown;
+  readonly hypothetical: unknown;
+  readonly areSame: boolean;
+}
+
+/** One question of a call, without its answer. */
+export interface Asked {
+  readonly index: number;
+  readonly question: string;
+  readonly about: string;
+  readonly bytes: number;
+  readonly failed: boolean;
+}
+
+/** Whether this program gives the same answer to what the call read then. */
+export interface Badge {
+  readonly outcome: Outcome;
+  readonly why: string;
+  readonly differs: string | null;
+  readonly difference: readonly string[];
+  readonly tookUs: number;
 }
 
 /** A block with its text. */
@@ -49,6 +99,72 @@ export interface CacheHint {
   readonly tokens: number;
 }
 
+/** A recorded call. */
+export interface Call {
+  readonly seq: number;
+  readonly time: string;
+  readonly tool: string;
+  readonly caller: string;
+  readonly ok: boolean;
+  readonly code: string | null;
+  readonly durationUs: number | null;
+  readonly bytes: number | null;
+  readonly tokens: number | null;
+  readonly asOfSeq: number;
+  readonly tailSeq: number;
+  readonly arguments: Readonly<Record<string, unknown>> | null;
+  readonly answer: string | null;
+  readonly answerChars: number;
+  readonly told: Told | null;
+  readonly level: "all" | "names" | "none" | null;
+  readonly withheld: number;
+  readonly refused: string | null;
+  readonly asked: readonly Asked[] | null;
+  readonly why: string;
+  readonly masked: string;
+  readonly keepLonger: string;
+}
+
+/** One call of the list. */
+export interface CallRow {
+  readonly seq: number;
+  readonly time: string;
+  readonly caller: string;
+  readonly tool: string;
+  readonly arguments: Readonly<Record<string, unknown>> | null;
+  readonly ok: boolean;
+  readonly code: string | null;
+  readonly bytes: number | null;
+  readonly tokens: number | null;
+  readonly durationUs: number | null;
+  readonly kept: boolean;
+  readonly masked: string;
+}
+
+/** One call, or one time that something was told. */
+export interface CallShown {
+  readonly seq: number;
+  readonly time: string;
+  readonly what: string;
+  readonly ok: boolean;
+  readonly bytes: number;
+}
+
+/** Calls up to the moment. */
+export interface CallTotals {
+  readonly calls: number;
+  readonly failed: number;
+  readonly bytes: number;
+  readonly tools: readonly ToolCount[];
+  readonly latest: readonly CallShown[];
+}
+
+/** Some calls, and where the next ones begin. */
+export interface Calls {
+  readonly calls: readonly CallRow[];
+  readonly before: number | null;
+}
+
 /** One difference of the second state. Applied in this order, the changes lead from the first state to the second: remove each `removed`, bring the rest into the new `order`, set each `changed`, insert each `added` at its place, first places first. */
 export interface Change {
   readonly field: string;
@@ -57,6 +173,12 @@ export interface Change {
   readonly at?: number | null;
   readonly before?: unknown;
   readonly after?: unknown;
+}
+
+/** One change for people, as `workspaced replay --watch` prints it. */
+export interface ChangeLine {
+  readonly kind: "added" | "changed" | "order" | "removed";
+  readonly text: string;
 }
 
 /** All conversations that the log's fold remembers, the one spoken of last at the end. */
@@ -98,6 +220,13 @@ export interface CoveredNote {
   readonly unknownTo: readonly string[];
 }
 
+/** Whether the daemon that writes the log is there. */
+export interface DaemonLink {
+  readonly connected: boolean;
+  /** (default "") */
+  readonly why?: string;
+}
+
 /** What one prompt's manifest says and the other's does not. */
 export interface EntryChange {
   readonly sign: "+" | "-";
@@ -107,6 +236,71 @@ export interface EntryChange {
   readonly state: string;
   readonly why: string;
   readonly tokens: number;
+}
+
+/** One event in few words. */
+export interface EventRow {
+  readonly seq: number;
+  readonly time: string;
+  readonly timeUs: number;
+  readonly type: string;
+  readonly lane: "calls" | "files" | "log" | "navigation" | "prompts" | "sharing" | "volunteered";
+  readonly source: string;
+  readonly who: string;
+  readonly sentence: string;
+  readonly notes: readonly string[];
+  readonly isFailed: boolean;
+}
+
+/** One event, in words and whole. */
+export interface EventTold {
+  readonly seq: number;
+  readonly time: string;
+  readonly type: string;
+  readonly lane: "calls" | "files" | "log" | "navigation" | "prompts" | "sharing" | "volunteered";
+  readonly source: string;
+  readonly agent: string | null;
+  readonly notes: readonly string[];
+  readonly sentence: string;
+  readonly event: unknown;
+}
+
+/** Events in their order. */
+export interface Events {
+  readonly events: readonly EventRow[];
+  readonly next: number | null;
+  readonly previous: number | null;
+  readonly scanned: number;
+}
+
+/** One question of a call with its answer. */
+export interface Exchanged {
+  readonly question: string;
+  readonly asked: unknown;
+  readonly answer: unknown;
+  readonly raised: Raised | null;
+  readonly notes: readonly NoteRead[];
+}
+
+/** How far the log is folded. Moments among the folded events are answered at once. */
+export interface Folding {
+  readonly folded: number;
+  readonly events: number;
+}
+
+/** The first event after which the predicate is true. */
+export interface FoundEvent {
+  readonly seq: number;
+  readonly time: string;
+  readonly type: string;
+  readonly source: string;
+  readonly words: string;
+  readonly changes: readonly string[];
+}
+
+/** The log grew by more than this stream shows. */
+export interface Gap {
+  readonly last: number;
 }
 
 /** That an agent was given a note. */
@@ -120,10 +314,19 @@ export interface GivenNote {
   readonly tokens: number;
 }
 
+/** The log has new events. */
+export interface Grew {
+  readonly last: number;
+  readonly added: number;
+  readonly events: readonly EventTold[];
+}
+
 /** One lane's events. */
 export interface LaneCounts {
   readonly lane: "calls" | "files" | "log" | "navigation" | "prompts" | "sharing" | "volunteered";
+  readonly total: number;
   readonly counts: readonly number[];
+  readonly failed: readonly number[];
 }
 
 /** A layer of one prompt, as tokens. */
@@ -141,6 +344,25 @@ export interface LayerDiff {
   readonly same: boolean;
   readonly beforeTokens: number;
   readonly afterTokens: number;
+}
+
+/** What holds for the client now. */
+export interface LevelSet {
+  readonly client: string;
+  readonly level: "all" | "names" | "none";
+  readonly volunteering: "off" | "on" | "selection-off";
+}
+
+/** A note's line of life. */
+export interface Life {
+  readonly path: string;
+  readonly now: string;
+  readonly names: readonly string[];
+  readonly vault: string;
+  readonly traces: readonly Trace[];
+  readonly notKept: number;
+  readonly searchedFrom: number | null;
+  readonly present: Present | null;
 }
 
 /** One conversation. */
@@ -167,8 +389,66 @@ export interface Moment {
   readonly seq: number;
   readonly time: string;
   readonly event: unknown;
+  readonly told: EventRow | null;
   readonly state: StateJson;
+  readonly publishers: readonly ViewPublisher[];
   readonly changes: readonly Change[];
+  readonly lines: readonly ChangeLine[];
+}
+
+/** The newest events that were asked for, newest first. */
+export interface Newest {
+  readonly events: readonly EventTold[];
+  readonly last: number;
+  readonly searchedFrom: number | null;
+}
+
+/** An event that makes no sense in that world. */
+export interface NotApplied {
+  readonly event: EventTold;
+  readonly why: string;
+}
+
+/** One note. */
+export interface NoteNamed {
+  readonly path: string;
+  readonly events: number;
+  readonly last: number;
+}
+
+/** A note as it was read. */
+export interface NoteRead {
+  readonly id: string;
+  readonly text: string | null;
+  readonly bytes: number;
+  readonly why: string;
+}
+
+/** The notes that fit, the last named first. */
+export interface Notes {
+  readonly notes: readonly NoteNamed[];
+  readonly fitting: number;
+  readonly read: number;
+  readonly of: number;
+}
+
+/** The log is open, or another one is: the page reads everything anew. */
+export interface Opened {
+  readonly last: number;
+  readonly grows: boolean;
+}
+
+/** The result of verifying a call or a prompt. */
+export type Outcome = "damaged" | "different" | "notRecorded" | "otherVersion" | "same";
+
+/** How the second call differs from the first, as lines for people. An empty list: not at all. */
+export interface Pair {
+  readonly same: boolean;
+  readonly call: readonly string[];
+  readonly state: readonly string[];
+  readonly inputs: readonly string[];
+  readonly answer: readonly string[];
+  readonly linesLeftOut: number;
 }
 
 /** While it lasts, nothing of what the user does is recorded, and agents are answered nothing. */
@@ -177,9 +457,30 @@ export interface Pause {
   readonly until?: string | null;
 }
 
+/** The pause that lasts now; null: none. */
+export interface PauseSet {
+  readonly paused: Pause | null;
+}
+
+/** A pause that lasts at the moment. */
+export interface PauseShown {
+  readonly since: string;
+  readonly until: string | null;
+  readonly seq: number | null;
+  readonly by: string;
+}
+
 export interface PinJson {
   readonly id: string;
   readonly pinnedAt: string;
+}
+
+/** What the daemon says of the note now, as `workspaced why`. */
+export interface Present {
+  readonly level: string;
+  readonly withheld: boolean;
+  readonly reasons: readonly Reason[];
+  readonly clients: readonly Reach[];
 }
 
 /** Where the prices come from. */
@@ -281,6 +582,30 @@ export interface PromptShown {
   readonly prices: Prices;
 }
 
+/** The error that the View raised instead of an answer. `type` is the name of the error's class; for an error that is not a `WorkspacedError` it is `Exception`. */
+export interface Raised {
+  readonly type: string;
+  readonly message: string;
+  /** (default "") */
+  readonly hint?: string;
+  readonly details?: Readonly<Record<string, unknown>>;
+}
+
+/** What a client is shown of the note. */
+export interface Reach {
+  readonly client: string;
+  readonly sharing: string;
+  readonly shown: string;
+  readonly unasked: boolean;
+}
+
+/** Why a note may go no further than it does. */
+export interface Reason {
+  readonly level: string;
+  readonly kind: string;
+  readonly detail: string;
+}
+
 export interface RecentJson {
   readonly id: string;
   readonly at: string;
@@ -291,6 +616,24 @@ export interface ReuseTokens {
   readonly cached: number;
   readonly new: number;
   readonly rewritten: number;
+}
+
+/** The inspector's search, as far as it is. */
+export interface SearchShown {
+  readonly phase: "done" | "failed" | "finding" | "none" | "shrinking" | "stopped";
+  readonly expression: string;
+  readonly vault: string | null;
+  readonly eventsRead: number;
+  readonly events: number;
+  readonly found: FoundEvent | null;
+  readonly given: number;
+  readonly left: number;
+  readonly asked: number;
+  readonly story: readonly Step[];
+  readonly showsRedacted: boolean;
+  readonly code: string;
+  readonly message: string;
+  readonly hint: string;
 }
 
 export interface Selection {
@@ -346,6 +689,17 @@ export interface StatusTotal {
   readonly tokens: number;
 }
 
+/** One event of a story. */
+export interface Step {
+  readonly seq: number;
+  readonly origin: number | null;
+  readonly time: string;
+  readonly type: string;
+  readonly source: string;
+  readonly words: string;
+  readonly changes: readonly string[];
+}
+
 /** Totals over the prompts of one conversation. */
 export interface Summed {
   readonly prompts: number;
@@ -365,11 +719,52 @@ export interface TabJson {
   readonly lastAccessed: string;
 }
 
-/** Counts of events in bins of equal length. */
+/** Counts of events in bins of equal length. An event counts at the time that it has, also where the clock was set back. */
 export interface Timeline {
   readonly beginUs: number;
   readonly endUs: number;
+  readonly firstUs: number;
+  readonly lastUs: number;
   readonly lanes: readonly LaneCounts[];
+  readonly callsUnread: number;
+}
+
+/** What an agent was told without asking. */
+export interface Told {
+  readonly text: string | null;
+  readonly session: string;
+  readonly moment: string;
+  readonly since: number | null;
+}
+
+/** A tool, and how often it was called. */
+export interface ToolCount {
+  readonly tool: string;
+  readonly calls: number;
+}
+
+/** One thing that happened to the note. */
+export interface Trace {
+  readonly seq: number;
+  readonly time: string;
+  readonly kind: "asked" | "attached" | "cited" | "file" | "leftOut" | "looked" | "memory" | "navigation" | "prompt" | "sharing" | "told";
+  readonly sentence: string;
+  readonly agent: string | null;
+  readonly revision: string | null;
+  readonly bytes: number | null;
+  readonly until: string | null;
+  readonly layer: string | null;
+  readonly tokens: number | null;
+}
+
+/** What an expression gives at a moment. */
+export interface Tried {
+  readonly seq: number;
+  readonly isTrue: boolean;
+  readonly value: unknown;
+  readonly trouble: string;
+  readonly hint: string;
+  readonly position: number | null;
 }
 
 /** That the agent came back to a note which it had been given. */
@@ -383,4 +778,42 @@ export interface VaultJson {
   readonly id: string;
   readonly name: string;
   readonly path: string;
+}
+
+/** An editor or another source that shows its view of the current vault. */
+export interface ViewPublisher {
+  readonly source: string;
+  readonly confidence: "inferred" | null;
+  readonly isActive: boolean;
+}
+
+/** What an expression may be made of. */
+export interface Vocabulary {
+  readonly seq: number;
+  readonly words: readonly Word[];
+}
+
+/** A world that never was, beside the real one. */
+export interface WhatIf {
+  readonly seq: number;
+  readonly time: string;
+  readonly real: StateJson;
+  readonly hypothetical: StateJson;
+  readonly changes: readonly Change[];
+  readonly lines: readonly string[];
+  readonly leftOut: readonly EventTold[];
+  readonly added: readonly EventTold[];
+  readonly notApplied: readonly NotApplied[];
+  readonly notAppliedCount: number;
+  readonly answers: Answers | null;
+  readonly tools: readonly string[];
+  readonly limits: readonly string[];
+}
+
+/** Something that can be put into an expression. */
+export interface Word {
+  readonly text: string;
+  readonly kind: "field" | "function";
+  readonly about: string;
+  readonly values: readonly string[];
 }

@@ -49,7 +49,7 @@ class CallShown(msgspec.Struct, rename="camel"):
     bytes: int
 
 
-class Asked(msgspec.Struct, rename="camel"):
+class CallTotals(msgspec.Struct, rename="camel"):
     """Calls up to the moment."""
 
     calls: int
@@ -74,8 +74,8 @@ class Agent(msgspec.Struct, rename="camel"):
     volunteering_seq: int | None
     is_connected: bool | None
     """Now; null: unknown, as for a past moment."""
-    asked: Asked
-    told: Asked
+    asked: CallTotals
+    told: CallTotals
     """What it was told without asking."""
 
 
@@ -162,8 +162,8 @@ def _agent(
     )
 
 
-def _asked(log: replay.Log, calls: Calls, until: int) -> Asked:
-    return Asked(
+def _asked(log: replay.Log, calls: Calls, until: int) -> CallTotals:
+    return CallTotals(
         calls=calls.count(until),
         failed=calls.failed(until),
         bytes=calls.answered_bytes(until),

@@ -11,7 +11,7 @@ import { html, useState } from "../vendor/index.js";
 
 /** @typedef {import("../types").Agents} Shown */
 /** @typedef {import("../types").Agent} Agent */
-/** @typedef {import("../types").Asked} Asked */
+/** @typedef {import("../types").CallTotals} CallTotals */
 /** @typedef {(path: string, body: object) => Promise<void>} Change */
 
 const LEVELS = /** @type {const} */ (["all", "names", "none"]);
@@ -144,7 +144,7 @@ function One({ agent, change }) {
 const SetBy = ({ seq }) => (seq === null ? null : html`<a href=${link("at", seq)}>set by event ${seq}</a>`);
 
 /**
- * @param {Asked} asked
+ * @param {CallTotals} asked
  * @param {string} unit
  */
 const sum = ({ calls, failed, bytes: answered }, unit) =>
@@ -159,7 +159,7 @@ function Choice({ label, values, value, set }) {
   </select>`;
 }
 
-/** @param {{ of: Asked, title: string }} props */
+/** @param {{ of: CallTotals, title: string }} props */
 function Latest({ of, title }) {
   if (of.latest.length === 0) return null;
   return html`<h4>${title}</h4>

@@ -13,11 +13,11 @@ from workspaced_events.projections.workspace_state import to_json
 from workspaced_events.schema.sentences import sentence
 from workspaced_tools.errors import NotRecorded
 
-from ..inspected import Download, Inspected
-from ..searching.files import Shrunk, bundle_name, bundle_of, pytest_file_name, pytest_file_of
-from ..searching.search import Search
-from ..searching.story import Step, story
-from ..searching.vocabulary import Word, vocabulary
+from ...inspected import Download, Inspected
+from ...searching.files import Shrunk, bundle_name, bundle_of, pytest_file_name, pytest_file_of
+from ...searching.search import Search
+from ...searching.story import Step, story
+from ...searching.vocabulary import Word, vocabulary
 
 
 class ExpressionParameters(msgspec.Struct, rename="camel", forbid_unknown_fields=True):

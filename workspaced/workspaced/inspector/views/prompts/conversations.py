@@ -34,9 +34,9 @@ from workspaced_tools.prompts.audit.prompt_blocks import (
 )
 from workspaced_tools.prompts.model.stored_inputs import manifest_of_prompt, texts_in
 
-from ... import replay
-from ..inspected import Inspected
-from ..masking.masked_events import REASON, REASON_UNKNOWN
+from .... import replay
+from ...inspected import Inspected
+from ...masking.masked_events import REASON, REASON_UNKNOWN
 
 COLUMN_PROMPTS_MAX: Final = 50
 _COUNTED: Final = ("prompt_assembled", "usage_reported")

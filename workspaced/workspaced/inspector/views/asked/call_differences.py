@@ -13,8 +13,8 @@ from workspaced_events.schema.catalogue import ToolCalled
 from workspaced_tools.recording.call_diff import compared, readable_json
 from workspaced_tools.replay.verify import Outcome
 
-from ... import replay
-from ..inspected import Inspected
+from .... import replay
+from ...inspected import Inspected
 from .call import CallParameters, call_at, shown_call, why_masked
 
 DIFF_LINES_MAX: Final = 4_000

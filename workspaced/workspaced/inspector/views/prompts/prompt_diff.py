@@ -12,7 +12,7 @@ from workspaced_tools.prompts.model.blocks import BLANK_LINE
 from workspaced_tools.prompts.model.changes import unified_diff
 from workspaced_tools.prompts.model.types import Envelope
 
-from ..inspected import Inspected
+from ...inspected import Inspected
 from .conversations import before_in
 from .prompt import OpenedPrompt, shown_prompt
 

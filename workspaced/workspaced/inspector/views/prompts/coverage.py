@@ -11,8 +11,8 @@ from workspaced_events.schema.catalogue import Event
 from workspaced_tools.recording.coverage import GivenNote, NoteCoverage, Status, UsedNote
 from workspaced_tools.recording.coverage import coverage as coverage_of
 
-from ... import replay
-from ..inspected import Inspected
+from .... import replay
+from ...inspected import Inspected
 
 NOTES_MAX: Final = 200
 EXAMPLES_MAX: Final = 20

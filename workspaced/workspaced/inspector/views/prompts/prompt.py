@@ -19,8 +19,8 @@ from workspaced_tools.prompts.requests.rebuild import rebuild_request_body
 from workspaced_tools.prompts.requests.templates import body_hash
 from workspaced_tools.replay.verify import Outcome as Replayed
 
-from ... import replay
-from ..inspected import Inspected
+from .... import replay
+from ...inspected import Inspected
 from .conversations import (
     Prices,
     PromptRow,

@@ -10,8 +10,8 @@ from workspaced_events.schema.catalogue import ContextVolunteered, Event, ToolCa
 from workspaced_tools.prompts.model.token_estimate import estimate_tokens
 from workspaced_tools.recording.recorded_calls import Wanted, listed, result_of
 
-from ... import replay
-from ..inspected import Inspected
+from .... import replay
+from ...inspected import Inspected
 from .call import why_masked
 from .told import told_in
 

@@ -26,10 +26,10 @@ from workspaced_tools.recording.recorded_calls import (
     recorded_call,
 )
 
-from ... import replay
-from ..inspected import Download, Inspected
-from ..masking.mask import Mask
-from ..masking.masked_events import REASON, REASON_UNKNOWN
+from .... import replay
+from ...inspected import Download, Inspected
+from ...masking.mask import Mask
+from ...masking.masked_events import REASON, REASON_UNKNOWN
 from .told import told_in
 
 TEXT_CHARS_MAX: Final = 200_000
