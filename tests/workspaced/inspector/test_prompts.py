@@ -19,6 +19,7 @@ from workspaced import replay
 from workspaced.inspector.inspected import Inspected, Subject
 from workspaced.inspector.masking.mask import Mask
 from workspaced.inspector.masking.withheld_notes import Standing
+from workspaced.inspector.searching.search import Searches
 from workspaced.inspector.views.prompts.conversations import (
     ColumnParameters,
     ConversationsParameters,
@@ -395,7 +396,7 @@ def masked() -> Iterator[Inspected]:
         return {each: "withheld" if each == SECRET else "shown" for each in notes}
 
     with replay.open(MORNING) as log:
-        yield Inspected(Subject(MORNING, "morning", "daemon"), log, Mask(ask, log.blob))
+        yield Inspected(Subject(MORNING, "morning", "daemon"), log, Mask(ask, log.blob), Searches(MORNING))
 
 
 def test_a_prompt_with_a_withheld_note_shows_neither_texts_nor_sizes(masked: Inspected) -> None:
