@@ -21,7 +21,7 @@ from .measure import Sizes, progress
 from .vaults import make_vault
 
 READY_S = 60.0
-_UNCERTAIN_S = 2.1
+UNCERTAIN_S = 2.1
 """A note changed later than this ago is read anew at every call (the content cache's rule)."""
 
 
@@ -47,7 +47,7 @@ class Place:
             progress(f"making a vault of {self.sizes.notes} notes")
             self._vault = self.new("vault")
             make_vault(self._vault, self.sizes.notes)
-            time.sleep(_UNCERTAIN_S)
+            time.sleep(UNCERTAIN_S)
         return self._vault
 
 

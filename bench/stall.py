@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from .bare import Wire, latencies_ms
-from .daemon import Daemon, Place, call_line, daemon
+from .daemon import UNCERTAIN_S, Daemon, Place, call_line, daemon
 from .measure import Figure, at_most, median
 from .tools import usual_notes, workspace_of
 from .vaults import make_vault
@@ -19,14 +19,13 @@ STOPS: Final = 5
 """A stop meets the middle of a call only by chance; of so many one does."""
 AHEAD: Final = 30
 """Calls sent at once, so that the daemon is in one of them."""
-_UNCERTAIN_S: Final = 2.1
 
 
 def after(at: Place) -> Iterator[Figure]:
     """The context of 7 notes before and after a stall, each round with a daemon of its own."""
     vault = at.new("stalled-vault")
     make_vault(vault, NOTES)
-    time.sleep(_UNCERTAIN_S)
+    time.sleep(UNCERTAIN_S)
     line = call_line("get_workspace_context")
     befores, afters = [], []
     for _ in range(at.sizes.rounds):

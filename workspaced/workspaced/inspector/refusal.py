@@ -7,6 +7,8 @@ import msgspec
 
 from workspaced_events.errors import WorkspacedError
 
+from ..web.refusal import Refused
+
 _STATUS: Final = {
     "OPENING": 503,
     "BUSY": 409,
@@ -18,15 +20,8 @@ _STATUS: Final = {
 _BAD_REQUEST: Final = 400
 
 
-class Refusal(Exception):
+class Refusal(Refused):
     """A request that gets an error."""
-
-    def __init__(self, status: int, code: str, message: str, hint: str) -> None:
-        super().__init__(message)
-        self.status = status
-        self.code = code
-        self.message = message
-        self.hint = hint
 
     @property
     def body(self) -> bytes:

@@ -4,16 +4,11 @@ from typing import Any
 
 import msgspec
 
+from ..web.refusal import Refused
 
-class Refusal(Exception):
-    """A request that the proxy answers itself, with a status of HTTP, a code, what is wrong, and the next step."""
 
-    def __init__(self, status: int, code: str, message: str, hint: str) -> None:
-        super().__init__(message)
-        self.status = status
-        self.code = code
-        self.message = message
-        self.hint = hint
+class Refusal(Refused):
+    """A request that the proxy answers itself."""
 
     @property
     def body(self) -> bytes:
