@@ -99,6 +99,7 @@ def test_a_log_without_prompts_says_what_would_make_some(open_page: OpenPage, tm
         page.get_by_text("This log holds no conversation").wait_for()
         page.get_by_role("link", name="Coverage").click()
         page.get_by_text("No agent was given anything").wait_for()
+        page.close()  # before the inspector ends, which the page would complain of
 
 
 def test_notes_that_were_never_used_are_found_among_all(open_page: OpenPage, morning: Inspector) -> None:
