@@ -4,7 +4,6 @@ import math
 from collections.abc import Callable
 
 import pytest
-
 from bench.growth import N_LOG_N, drawn_out, exponent
 
 SIZES = (1_000, 10_000, 100_000, 300_000)
