@@ -9,12 +9,15 @@ import statistics
 import time
 from collections import defaultdict
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
 from workspaced.client.wire import request_line
 from workspaced_events.ids import VaultId
 from workspaced_events.journal.actions import Action
+from workspaced_events.journal.opening import open_journal
+from workspaced_events.log.disk import RealDisk
 from workspaced_events.replay.replay import replay
 from workspaced_events.schema import catalogue as c
 
@@ -69,6 +72,7 @@ def by_events(at: Place) -> Iterator[Figure]:
 
 def _of_log(at: Place, vault: Path, data: Path, events: int) -> Iterator[tuple[tuple[str, str], float]]:
     yield ("replay", "s"), seconds(lambda: replay(data))
+    yield ("open_journal", "ms"), median([1_000 * seconds(partial(_open, data)) for _ in range(at.sizes.restarts)])
     openings: list[float] = []
     firsts: list[float] = []
     for _ in range(at.sizes.restarts):
@@ -78,7 +82,7 @@ def _of_log(at: Place, vault: Path, data: Path, events: int) -> Iterator[tuple[t
             wire = running.wire()
             firsts += latencies_ms(1, lambda _, wire=wire: _ask(wire))
             wire.close()
-    yield ("open", "ms"), median(openings)
+    yield ("start", "ms"), median(openings)
     yield ("first_call", "ms"), median(firsts)
     with daemon(at, vault, data) as running:
         yield ("resident.started", "MB"), running.resident_mb()
@@ -90,6 +94,10 @@ def _of_log(at: Place, vault: Path, data: Path, events: int) -> Iterator[tuple[t
         yield ("publish", "ms"), median(latencies_ms(at.sizes.calls, lambda number: _publish(wire, number)))
         yield ("resident.used", "MB"), running.resident_mb()
         wire.close()
+
+
+def _open(data: Path) -> None:
+    open_journal(RealDisk(data), version="bench").writer.close()
 
 
 def _ask(wire: Wire, **arguments: Any) -> dict[str, Any]:
