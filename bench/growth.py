@@ -43,6 +43,7 @@ def by_notes(at: Place) -> Iterator[Figure]:
     curves: Curves = defaultdict(dict)
     for notes in at.sizes.growth_notes:
         for figure in scale.of_size(at, notes):
+            progress(figure.line())
             name = figure.bench.removeprefix(f"scale.{notes}_notes.")
             if name == "cold":
                 for part, unit in (("names_s", "s"), ("text_s", "s"), ("index_mb", "MB")):
