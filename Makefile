@@ -38,9 +38,9 @@ check: $(VENV)/.dev
 	$(BIN)/workspaced schema --check
 	$(BIN)/python docs/generator/python_answers.py --check
 
-# One JSON line per figure; ONLY=prefix runs a part.
+# One JSON line per figure; ONLY=prefix runs a part, COMPARE=commit prints ratios to that commit.
 bench: $(VENV)/.dev
-	@$(BIN)/python -m bench $(if $(ONLY),--only $(ONLY))
+	@$(BIN)/python -m bench $(if $(ONLY),--only $(ONLY)) $(if $(COMPARE),--compare $(COMPARE))
 
 # Agents' runtimes that we did not write, in both eras of MCP; needs npm's and PyPI's registries.
 acceptance: $(VENV)/.dev
