@@ -211,7 +211,19 @@ class Log:
         A caller may fold in small steps while nobody waits. What needs a fold that is not there makes it first.
         """
         self._folds.fold_some()
+        return self.folded
+
+    @property
+    def folded(self) -> tuple[int, int]:
+        """The number of events that are folded, and of all."""
         return self._folds.folded, len(self._events)
+
+    def fold_only_in_steps(self) -> None:
+        """From now on only `fold_some` folds: what needs more raises NotFolded, which says how many events it needs.
+
+        For a program that folds while it answers others, so that no answer takes as long as the whole fold.
+        """
+        self._folds.on_demand = False
 
     # -- what agents were shown --
 

@@ -14,7 +14,7 @@ from .idle import Idle
 from .inspected import Subject
 from .live import follow
 from .open_log import OpenLog
-from .tail import Tail
+from .tail import Opening, Tail
 
 
 class Options(NamedTuple):
@@ -47,7 +47,11 @@ async def _serve(
     port: int = sockets[0].getsockname()[1]
     token = new_token()
     tail = Tail()
-    with OpenLog(options.subject, may_change=options.may_change) as log:
+
+    def verified(done: int, of: int) -> None:
+        tail.tell(Opening(done, of))
+
+    with OpenLog(options.subject, verified, may_change=options.may_change) as log:
         watched = Idle(application(log, tail), INSPECTOR_IDLE_S)
 
         def ending() -> None:

@@ -1,8 +1,10 @@
 /** The page: the log's name, the timeline, the tabs, and the view that the link names. */
 
 import { get, hasToken, takeToken } from "./api.js";
+import { followFolding } from "./folding.js";
 import { count } from "./parts/format.js";
 import { Failure } from "./parts/resource.js";
+import { OpeningLog } from "./parts/waiting.js";
 import { follow, go, link, route } from "./router.js";
 import { about, daemon } from "./store.js";
 import { followLog } from "./tail.js";
@@ -13,7 +15,10 @@ import { VIEWS } from "./views/index.js";
 function App() {
   const [error, setError] = useState(/** @type {Error | null} */ (null));
   useEffect(() => {
-    get("/api/about").then((found) => (about.value = found), setError);
+    get("/api/about").then((found) => {
+      about.value = found;
+      followFolding();
+    }, setError);
     followLog();
   }, []);
   if (error) return html`<main><${Failure} error=${error} /></main>`;
@@ -21,7 +26,7 @@ function App() {
     <${Header} />
     <${Timeline} />
     <${Tabs} />
-    <main id="view">${about.value ? html`<${Shown} />` : html`<p class="quiet" aria-busy="true">Opening the log.</p>`}</main>
+    <main id="view">${about.value ? html`<${Shown} />` : html`<${OpeningLog} />`}</main>
   `;
 }
 

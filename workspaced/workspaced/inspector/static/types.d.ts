@@ -282,7 +282,7 @@ export interface Exchanged {
   readonly notes: readonly NoteRead[];
 }
 
-/** How far the log is folded. Moments among the folded events are answered at once. */
+/** How far the log is folded. Moments among the folded events are answered at once, others once they are. */
 export interface Folding {
   readonly folded: number;
   readonly events: number;
@@ -436,6 +436,12 @@ export interface Notes {
 export interface Opened {
   readonly last: number;
   readonly grows: boolean;
+}
+
+/** The log is being verified before it opens. */
+export interface Opening {
+  readonly done: number;
+  readonly of: number;
 }
 
 /** The result of verifying a call or a prompt. */
