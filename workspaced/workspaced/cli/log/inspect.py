@@ -12,6 +12,7 @@ from workspaced_events.replay.bundle import BundleSource
 from workspaced_events.replay.open import open_source
 from workspaced_events.replay.source import DirectorySource
 
+from ...daemon.memory import give_back_freed_memory
 from ...errors import PackageMissing
 from ..shared.call_source import RunningDaemon, daemon_of_directory, daemon_that_runs, directory_of_workspace
 from ..shared.options import at_option, daemon_options, json_option
@@ -77,6 +78,7 @@ def inspect_command(
         if not as_json:
             click.echo("ended: nobody looked for 10 minutes", err=True)
 
+    give_back_freed_memory()
     return run_inspector(Options(subject, port, allow_changes), ready, forgotten)
 
 
