@@ -74,7 +74,8 @@ class OpenLog:
     async def read(self, view: Callable[[Inspected], T]) -> T:
         """What `view` makes of the log, on a thread, after all views before it.
 
-        `view` is begun anew once more is folded, if it needs that; so before it asks for a moment it changes nothing.
+        A view that needs more folded than is begins anew once it is; so before it asks for a moment it changes
+        nothing.
 
         Raises:
             WorkspacedError: the log cannot be opened, or the view's error.

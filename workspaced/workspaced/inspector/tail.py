@@ -1,4 +1,4 @@
-"""What open pages are told, as server-sent events: that the log opens, that it grew, and whether its daemon is there.
+"""What open pages are told, as server-sent events: that the log opens, that it grew, whether its daemon is there.
 
 A message says that there is something new, and shows the newest of it; a page asks the API for what it needs. So a
 page that does not read costs a bounded number of messages: for those that do not fit it is told of a gap.

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from workspaced_events.errors import InvalidArgument
 from workspaced_events.escaping import escape_control
 from workspaced_events.replay.bundle import BundleSource
 from workspaced_events.replay.open import open_source
@@ -86,6 +87,7 @@ def _subject(log: str | None, socket_path: str | None, workspace: str | None) ->
     """
     Raises:
         InvalidArgument, NoDaemon: there is no such log.
+        LogDamaged: nothing of it can be shown.
     """
     from ...inspector.inspected import Subject
 
@@ -93,6 +95,9 @@ def _subject(log: str | None, socket_path: str | None, workspace: str | None) ->
         found = daemon_that_runs(socket_path, workspace)
         path = found.data if found is not None else directory_of_workspace(workspace)
         return _of_directory(path, str(path), found)
+    if not Path(log).exists():
+        # Views read a log again and again, so standard input is none here.
+        raise InvalidArgument(f"There is no {log}.", hint="Give a data directory, an export or a bundle.")
     with open_source(Path(log)) as source:
         if isinstance(source, DirectorySource):
             return _of_directory(Path(log), log, daemon_of_directory(source.root))

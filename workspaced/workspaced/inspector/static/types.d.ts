@@ -15,6 +15,11 @@ export interface About {
   readonly lastTime: string;
   readonly vaults: readonly string[];
   readonly warnings: readonly string[];
+  readonly damage: Damage | null;
+  readonly newerEvents: number;
+  readonly redacted: boolean;
+  readonly recordings: "damaged" | "kept" | "missing";
+  readonly reveals: boolean;
   readonly mayChange: boolean;
 }
 
@@ -225,6 +230,13 @@ export interface DaemonLink {
   readonly connected: boolean;
   /** (default "") */
   readonly why?: string;
+}
+
+/** Why the log is shown only up to its last event, not to its end. */
+export interface Damage {
+  readonly code: string;
+  readonly message: string;
+  readonly hint: string;
 }
 
 /** What one prompt's manifest says and the other's does not. */

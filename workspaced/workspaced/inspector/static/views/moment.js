@@ -45,7 +45,8 @@ function Empty() {
       Events come from an editor that publishes what its user looks at, and from agents that ask. Once there are some,
       this page shows the workspace after each of them.
     </p>
-    ${log?.kind !== "daemon" && html`<p>To see a log with a story, try the demo's:</p><${Command} line="workspaced demo" />`}
+    ${log?.kind !== "daemon" && html`<p>To see a log with a story, let the demo make one, then run the line with <code>workspaced inspect</code> that it prints:</p>
+    <${Command} line="workspaced demo" />`}
   </section>`;
 }
 
