@@ -24,6 +24,8 @@ class Options(NamedTuple):
     port: int
     """0: any."""
     may_change: bool = False
+    idle_s: float = INSPECTOR_IDLE_S
+    """It ends when nobody looked for so long."""
 
 
 def run_inspector(options: Options, ready: Callable[[str], None], forgotten: Callable[[], None]) -> int:
@@ -52,7 +54,7 @@ async def _serve(
         tail.tell(Opening(done, of))
 
     with OpenLog(options.subject, verified, may_change=options.may_change) as log:
-        watched = Idle(application(log, tail), INSPECTOR_IDLE_S)
+        watched = Idle(application(log, tail), options.idle_s)
 
         def ending() -> None:
             log.end()
