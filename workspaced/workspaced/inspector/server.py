@@ -14,7 +14,7 @@ from .idle import Idle
 from .inspected import Subject
 from .live import follow
 from .open_log import OpenLog
-from .tail import Tail
+from .tail import Opening, Tail
 
 
 class Options(NamedTuple):
@@ -24,6 +24,8 @@ class Options(NamedTuple):
     port: int
     """0: any."""
     may_change: bool = False
+    idle_s: float = INSPECTOR_IDLE_S
+    """It ends when nobody looked for so long."""
 
 
 def run_inspector(options: Options, ready: Callable[[str], None], forgotten: Callable[[], None]) -> int:
@@ -47,8 +49,12 @@ async def _serve(
     port: int = sockets[0].getsockname()[1]
     token = new_token()
     tail = Tail()
-    with OpenLog(options.subject, may_change=options.may_change) as log:
-        watched = Idle(application(log, tail), INSPECTOR_IDLE_S)
+
+    def verified(done: int, of: int) -> None:
+        tail.tell(Opening(done, of))
+
+    with OpenLog(options.subject, verified, may_change=options.may_change) as log:
+        watched = Idle(application(log, tail), options.idle_s)
 
         def ending() -> None:
             log.end()

@@ -15,6 +15,11 @@ export interface About {
   readonly lastTime: string;
   readonly vaults: readonly string[];
   readonly warnings: readonly string[];
+  readonly damage: Damage | null;
+  readonly newerEvents: number;
+  readonly redacted: boolean;
+  readonly recordings: "damaged" | "kept" | "missing";
+  readonly reveals: boolean;
   readonly mayChange: boolean;
 }
 
@@ -227,6 +232,13 @@ export interface DaemonLink {
   readonly why?: string;
 }
 
+/** Why the log is shown only up to its last event, not to its end. */
+export interface Damage {
+  readonly code: string;
+  readonly message: string;
+  readonly hint: string;
+}
+
 /** What one prompt's manifest says and the other's does not. */
 export interface EntryChange {
   readonly sign: "+" | "-";
@@ -282,7 +294,7 @@ export interface Exchanged {
   readonly notes: readonly NoteRead[];
 }
 
-/** How far the log is folded. Moments among the folded events are answered at once. */
+/** How far the log is folded. Moments among the folded events are answered at once, others once they are. */
 export interface Folding {
   readonly folded: number;
   readonly events: number;
@@ -436,6 +448,12 @@ export interface Notes {
 export interface Opened {
   readonly last: number;
   readonly grows: boolean;
+}
+
+/** The log is being verified before it opens. */
+export interface Opening {
+  readonly done: number;
+  readonly of: number;
 }
 
 /** The result of verifying a call or a prompt. */
