@@ -3,13 +3,14 @@
 import { get, hasToken, takeToken } from "./api.js";
 import { followFolding } from "./folding.js";
 import { count } from "./parts/format.js";
+import { isTyped, KeysHelp, showKeys } from "./parts/keys_help.js";
 import { Failure } from "./parts/resource.js";
 import { OpeningLog } from "./parts/waiting.js";
 import { follow, go, link, route } from "./router.js";
 import { about, daemon } from "./store.js";
 import { followLog } from "./tail.js";
 import { Timeline } from "./timeline.js";
-import { html, render, useEffect, useState } from "./vendor/index.js";
+import { html, render, useEffect, useRef, useState } from "./vendor/index.js";
 import { VIEWS } from "./views/index.js";
 
 function App() {
@@ -92,12 +93,16 @@ function Daemon() {
 
 function Tabs() {
   const [name] = route.value;
-  return html`<nav class="tabs" aria-label="Views">
+  const tabs = useRef(/** @type {HTMLElement | null} */ (null));
+  useEffect(() => tabs.current?.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" }), [name]);
+  return html`<nav ref=${tabs} class="tabs" aria-label="Views">
     ${VIEWS.map(
       (view) =>
-        html`<a key=${view.name} href=${link(view.name)} aria-current=${view.name === name ? "page" : null}>${view.title}</a>`,
+        html`<a key=${view.name} href=${link(view.name)} title=${`key ${view.key}`} aria-current=${view.name === name ? "page" : null}>${view.title}</a>`,
     )}
-  </nav>`;
+    <button type="button" aria-haspopup="dialog" title="key ?" onClick=${showKeys}>Keys</button>
+  </nav>
+  <${KeysHelp} views=${VIEWS} />`;
 }
 
 function Shown() {
@@ -109,7 +114,8 @@ function Shown() {
 
 /** The keys that open views; not while somebody types. */
 function onKey(/** @type {KeyboardEvent} */ event) {
-  if (event.ctrlKey || event.metaKey || event.altKey || event.target instanceof HTMLInputElement) return;
+  if (isTyped(event)) return;
+  if (event.key === "?") showKeys();
   const view = VIEWS.find((each) => each.key === event.key);
   if (view !== undefined) go(view.name);
 }

@@ -565,6 +565,8 @@ export interface PromptRow {
   readonly message: string;
   readonly pipeline: "chat" | "completion" | "compression" | "refactor";
   readonly words: string;
+  readonly answer: string;
+  readonly stale: readonly string[];
   readonly estimate: number | null;
   readonly limit: number;
   readonly toolTokens: number;

@@ -7,7 +7,7 @@ import { Json } from "../parts/json.js";
 import { Failure, Loaded, useResource } from "../parts/resource.js";
 import { Waiting } from "../parts/waiting.js";
 import { go, link } from "../router.js";
-import { about, at, quoted } from "../store.js";
+import { about, at, logArgument, quoted } from "../store.js";
 import { html, useEffect, useState } from "../vendor/index.js";
 
 /** @typedef {import("../types").WhatIf} WhatIf */
@@ -205,6 +205,10 @@ function Outcome({ place, world }) {
     <ul class="quiet">
       ${found.limits.map((limit) => html`<li key=${limit}>${limit}</li>`)}
     </ul>
+    <p class="quiet">
+      No command line folds what did not happen; a script asks as this page does. The real workspace, by command line:
+    </p>
+    <${Command} line=${`workspaced replay ${logArgument.value} --until ${found.seq}`} />
     <${Command}
       line=${`curl -s ${location.origin}/api/what-if -H "Authorization: Bearer $TOKEN" -d ${quoted(asked)}`}
     />
