@@ -133,10 +133,16 @@ class _Follower:
         if not following:
             return
         try:
-            await self._log.read(lambda inspected: inspected.log.extend(following))
+            await self._log.read(lambda inspected: _extend(inspected, following))
         except InvalidArgument:
             raise _OtherLog from None
         self._last = following[-1].seq
+
+
+def _extend(inspected: Inspected, events: Sequence[Event]) -> None:
+    inspected.log.extend(events)
+    for event in events:
+        inspected.mask.forget_named(event)
 
 
 def _waiting(notices: MemoryObjectReceiveStream[Notice]) -> list[Notice]:

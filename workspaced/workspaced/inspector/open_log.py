@@ -12,8 +12,8 @@ from workspaced_events.errors import LogUnreadable, WorkspacedError
 from workspaced_events.replay.source import NEVER_COMPLETED
 
 from .. import replay
-from .inspected import Inspected, Subject
-from .masking.mask import Mask
+from .inspected import Inspected, Subject, mask_over
+from .masking.withheld_notes import Ask
 from .searching.search import Searches
 
 T = TypeVar("T")
@@ -22,8 +22,10 @@ T = TypeVar("T")
 class OpenLog:
     """A `workspaced.replay.Log`, which one thread at a time uses. Leaving its `with` block closes it."""
 
-    def __init__(self, subject: Subject, *, may_change: bool = False) -> None:
+    def __init__(self, subject: Subject, *, may_change: bool = False, ask: Ask | None = None) -> None:
+        """`ask`: as of `Mask`."""
         self.subject = subject
+        self._ask = ask
         self._may_change = may_change
         self._inspected: Inspected | None = None
         self._failure: WorkspacedError | None = None
@@ -78,7 +80,7 @@ class OpenLog:
         if self.subject.socket is not None:
             # A daemon is about to complete the line, or will put it aside when it starts.
             log.warnings[:] = [each for each in log.warnings if not each.endswith(NEVER_COMPLETED)]
-        return Inspected(self.subject, log, Mask(None, log.blob), self._searches, self._may_change)
+        return Inspected(self.subject, log, mask_over(log, self._ask), self._searches, self._may_change)
 
     def _check_wanted(self, _done: int, _of: int) -> None:
         if self._ending.is_set():

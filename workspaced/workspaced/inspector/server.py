@@ -2,6 +2,7 @@
 
 import socket
 from collections.abc import Callable
+from contextlib import ExitStack
 from typing import NamedTuple
 
 import anyio
@@ -12,7 +13,8 @@ from .access import Access, new_token
 from .application import application
 from .idle import Idle
 from .inspected import Subject
-from .live import follow
+from .live import CLIENT, follow
+from .masking.asked_daemon import AskedDaemon
 from .open_log import OpenLog
 from .tail import Tail
 
@@ -24,6 +26,8 @@ class Options(NamedTuple):
     port: int
     """0: any."""
     may_change: bool = False
+    reveals: bool = False
+    """Whether notes that are withheld from agents are shown over a running daemon too."""
 
 
 def run_inspector(options: Options, ready: Callable[[str], None], forgotten: Callable[[], None]) -> int:
@@ -47,7 +51,12 @@ async def _serve(
     port: int = sockets[0].getsockname()[1]
     token = new_token()
     tail = Tail()
-    with OpenLog(options.subject, may_change=options.may_change) as log:
+    with ExitStack() as closing:
+        ask = None
+        if options.subject.socket is not None and not options.reveals:
+            ask = AskedDaemon(options.subject.socket, CLIENT)
+            closing.callback(ask.close)
+        log = closing.enter_context(OpenLog(options.subject, may_change=options.may_change, ask=ask))
         watched = Idle(application(log, tail), INSPECTOR_IDLE_S)
 
         def ending() -> None:

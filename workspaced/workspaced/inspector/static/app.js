@@ -34,6 +34,7 @@ function Header() {
       ${count(log.events, "event")} · ${count(log.calls, "call")} · ${count(log.prompts, "prompt")}
     </p>
     <${Daemon} />
+    ${log.hides && html`<p class="quiet">Notes that are withheld from agents are hidden here; <code>workspaced inspect --reveal</code> shows them.</p>`}
     ${log.warnings.map((warning) => html`<p class="warning" role="status">${warning}</p>`)}
   </header>`;
 }

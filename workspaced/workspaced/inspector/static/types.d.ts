@@ -16,6 +16,7 @@ export interface About {
   readonly vaults: readonly string[];
   readonly warnings: readonly string[];
   readonly mayChange: boolean;
+  readonly hides: boolean;
 }
 
 export interface ActiveNoteJson {
@@ -69,7 +70,7 @@ export interface Badge {
   readonly why: string;
   readonly differs: string | null;
   readonly difference: readonly string[];
-  readonly tookUs: number;
+  readonly tookUs: number | null;
 }
 
 /** A block with its text. */
@@ -147,14 +148,14 @@ export interface CallShown {
   readonly time: string;
   readonly what: string;
   readonly ok: boolean;
-  readonly bytes: number;
+  readonly bytes: number | null;
 }
 
 /** Calls up to the moment. */
 export interface CallTotals {
   readonly calls: number;
   readonly failed: number;
-  readonly bytes: number;
+  readonly bytes: number | null;
   readonly tools: readonly ToolCount[];
   readonly latest: readonly CallShown[];
 }
@@ -363,6 +364,7 @@ export interface Life {
   readonly notKept: number;
   readonly searchedFrom: number | null;
   readonly present: Present | null;
+  readonly masked: string;
 }
 
 /** One conversation. */
@@ -424,7 +426,7 @@ export interface NoteRead {
   readonly why: string;
 }
 
-/** The notes that fit, the last named first. */
+/** The notes that fit, the last named first; without those that are withheld where they are hidden. */
 export interface Notes {
   readonly notes: readonly NoteNamed[];
   readonly fitting: number;

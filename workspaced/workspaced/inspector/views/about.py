@@ -33,6 +33,8 @@ class About(msgspec.Struct, rename="camel"):
     warnings: list[str]
     may_change: bool
     """Whether the page may change levels and pauses."""
+    hides: bool
+    """Whether notes that are withheld from agents are hidden: over a running daemon, without `--reveal`."""
 
 
 def about(inspected: Inspected, _parameters: AboutParameters) -> About:
@@ -55,6 +57,7 @@ def about(inspected: Inspected, _parameters: AboutParameters) -> About:
         vaults=_vaults(inspected.log),
         warnings=inspected.log.warnings,
         may_change=inspected.may_change,
+        hides=not inspected.mask.reveals,
     )
 
 

@@ -118,6 +118,7 @@ function Traces({ lives }) {
   return html`
     ${newest.now !== newest.path && html`<p>It is called <a href=${link("note", newest.now)}><bdi>${newest.now}</bdi></a> now.</p>`}
     ${newest.names.length > 1 && html`<p class="quiet">Its paths: <bdi>${newest.names.join(", ")}</bdi></p>`}
+    ${newest.masked && html`<p class="notice" role="status">${newest.masked}</p>`}
     ${newest.present && html`<${Now} present=${newest.present} />`}
     <${LastShown} traces=${traces} current=${current} />
     ${notKept > 0 &&

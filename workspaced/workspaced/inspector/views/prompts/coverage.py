@@ -122,9 +122,8 @@ def _giving(log: replay.Log, end: int) -> list[Event]:
 def _masked(inspected: Inspected, notes: Iterable[NoteCoverage], vaults: set[VaultId | None]) -> set[str]:
     """The notes that are withheld in one of the vaults: a note does not tell of which it was given."""
     mask = inspected.mask
-    if mask.reveals:
-        return set()
-    return {each.note for each in notes if any(mask.hides(vault, each.note) for vault in vaults)}
+    names = [each.note for each in notes]
+    return {note for vault in vaults for note in mask.hidden(vault, names)}
 
 
 def _covered(found: NoteCoverage) -> CoveredNote:
