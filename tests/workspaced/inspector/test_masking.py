@@ -110,14 +110,21 @@ def planted_in(struct: Any, secret: str) -> Any:
     return struct(**values)
 
 
+def told(mask: Mask, event: Event) -> Any:
+    """The event as views show it."""
+    (shown,) = mask.shown([event])
+    return json.loads(bytes(shown.event)), shown.sentence, shown.notes
+
+
 @pytest.mark.parametrize("name", sorted(CATALOGUE.keys() - NAMELESS))
 def test_no_secret_of_a_withheld_note_is_in_any_event(name: str) -> None:
     worlds = set()
     for secret in SECRETS:
         event = event_of(planted_in(CATALOGUE[name].data, secret))
         assert secret in encode_event(event).decode() or name == "prompt_assembled"
-        shown = Mask(hiding(secret), nothing_kept).event(event)
-        text = json.dumps(shown, ensure_ascii=False)
+        mask = Mask(hiding(secret), nothing_kept)
+        shown = mask.event(event)
+        text = json.dumps([shown, told(mask, event)], ensure_ascii=False)
         assert secret not in text and sha256(secret.encode()).hexdigest() not in text
         assert shown["withheld"]["reason"]
         assert shown["seq"] == 7 and shown["type"] == name and shown["id"] is None
@@ -128,6 +135,7 @@ def test_no_secret_of_a_withheld_note_is_in_any_event(name: str) -> None:
 @pytest.mark.parametrize("name", sorted(NAMELESS))
 def test_an_event_that_names_no_note_stays(name: str) -> None:
     event = event_of(planted_in(CATALOGUE[name].data, "words"))
+    assert told(Mask(hiding(""), nothing_kept), event) == told(Mask(None, nothing_kept), event)
     assert msgspec.json.encode(Mask(hiding(""), nothing_kept).event(event)) == encode_event(event)
 
 

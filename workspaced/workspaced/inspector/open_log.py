@@ -35,6 +35,11 @@ class OpenLog:
         self._ending = threading.Event()
         self._searches = Searches(subject.path)
 
+    @property
+    def hides(self) -> bool:
+        """Whether notes may be hidden."""
+        return self._ask is not None
+
     def __enter__(self) -> "OpenLog":
         return self
 

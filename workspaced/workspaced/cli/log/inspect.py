@@ -48,8 +48,9 @@ def inspect_command(
     """Open a page that shows what agents were shown, why, and what it cost, until Ctrl-C.
 
     LOG is a data directory, or the file of a bundle or an export; without it, the running daemon's log, else the
-    workspace's. The log of a running daemon grows on the page too, without the notes that are withheld from agents,
-    unless you --reveal them; any other log shows all that it holds. Ends 10 minutes after the last page. Needs `pip install 'workspaced[web]'`.
+    workspace's. The log of a running daemon grows on the page too. There, notes that are withheld from agents are
+    hidden unless you --reveal them; any other log shows all that it holds. Ends 10 minutes after the last page.
+    Needs `pip install 'workspaced[web]'`.
 
     \b
     workspaced inspect

@@ -20,10 +20,23 @@ _RETRY_S: Final = 2.0
 class AskedDaemon:
     """An `Ask`, for one thread at a time. Connects when it is first asked, and again when the daemon is back."""
 
-    def __init__(self, socket: Path, name: str, clock_s: Callable[[], float] = time.monotonic) -> None:
-        """`name`: ours among the daemon's clients. `clock_s`: a clock that only goes forward."""
+    def __init__(
+        self,
+        socket: Path,
+        name: str,
+        *,
+        answer_s: float = _ANSWER_S,
+        clock_s: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """
+        Args:
+            name: ours among the daemon's clients.
+            answer_s: how long an answer is waited for.
+            clock_s: a clock that only goes forward.
+        """
         self._socket = socket
         self._name = name
+        self._answer_s = answer_s
         self._clock_s = clock_s
         self._client: SyncClient | None = None
         self._silent_until_s: float | None = None
@@ -47,7 +60,7 @@ class AskedDaemon:
         self._silent_until_s = None
         try:
             if self._client is None:
-                self._client = connect(self._socket, name=self._name, timeout_s=_ANSWER_S)
+                self._client = connect(self._socket, name=self._name, timeout_s=self._answer_s)
                 return self._client.call(method, params)
             try:
                 return self._client.call(method, params)

@@ -203,6 +203,7 @@ export interface CoverageShown {
   readonly read: number;
   readonly notKept: number;
   readonly masked: number;
+  readonly maskedCalls: number;
   readonly totals: readonly StatusTotal[];
   readonly notes: readonly CoveredNote[];
   readonly notesTotal: number;
@@ -362,6 +363,7 @@ export interface Life {
   readonly vault: string;
   readonly traces: readonly Trace[];
   readonly notKept: number;
+  readonly maskedCalls: number;
   readonly searchedFrom: number | null;
   readonly present: Present | null;
   readonly masked: string;

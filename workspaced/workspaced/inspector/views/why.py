@@ -111,6 +111,8 @@ class Life(msgspec.Struct, rename="camel"):
     """Newest first."""
     not_kept: int
     """Calls and prompts that were looked at whose recordings are not kept: they may have shown the note."""
+    masked_calls: int
+    """Calls that were looked at and are not shown, because withheld notes are in them: they may have shown it."""
     searched_from: int | None
     """The first sequence that was looked at; null: the log's beginning. Earlier ones: ask with it as `before`."""
     present: Present | None
@@ -144,13 +146,24 @@ def why(inspected: Inspected, parameters: WhyParameters) -> Life:
     traces = search.back_from(parameters.before)
     present = _present(inspected, vault, now) if parameters.before is None else None
     shown_now, *shown_names = mask.paths(vault, [now, *names])
-    return Life(path, shown_now, shown_names, vault, traces, search.not_kept, search.searched_from, present, "")
+    return Life(
+        path,
+        shown_now,
+        shown_names,
+        vault,
+        traces,
+        search.not_kept,
+        search.masked_calls,
+        search.searched_from,
+        present,
+        "",
+    )
 
 
 def _hidden_life(path: NoteId, vault: VaultId) -> Life:
     """Of a withheld note, and of one that there never was: nobody is to learn which of both it is."""
     masked = f"There is no such note, or it is withheld from agents. {REVEALING}"
-    return Life(path, path, [path], vault, [], 0, None, None, masked)
+    return Life(path, path, [path], vault, [], 0, 0, None, None, masked)
 
 
 class _Search:
@@ -161,7 +174,7 @@ class _Search:
         self._mask = mask
         self._vault = vault
         self._names = names
-        self.not_kept = 0
+        self.not_kept = self.masked_calls = 0
         self.searched_from: int | None = None
 
     def back_from(self, before: int | None) -> list[Trace]:
@@ -204,6 +217,9 @@ class _Search:
             yield trace
 
     def _of_call(self, event: Event, called: c.ToolCalled) -> Iterator[Trace]:
+        if self._mask.withheld_in(event) is not None:
+            self.masked_calls += 1
+            return
         try:
             shown = shown_in_call(self._log, called, self._names)
         except CallNotKept:
