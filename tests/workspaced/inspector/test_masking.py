@@ -19,11 +19,12 @@ from support.past_world import V, World
 from support.profiles import examples
 from support.random_log import NOTES, W, random_log
 
+from workspaced.errors import NoDaemon
 from workspaced.inspector.masking.mask import Mask, Withheld
 from workspaced.inspector.masking.masked_events import to_json as event_json
 from workspaced.inspector.masking.withheld_notes import FRESH_S, Ask, Standing, asking
 from workspaced.limits import WITHHELD_ASKED_MAX
-from workspaced_events.ids import EventId, NoteId, VaultId
+from workspaced_events.ids import ConversationId, EventId, NoteId, VaultId
 from workspaced_events.privacy.event_redaction import TAGS
 from workspaced_events.projections.workspace_fold import fold_all
 from workspaced_events.projections.workspace_state import EMPTY, Selection, StateJson, to_json
@@ -527,3 +528,44 @@ def test_the_daemons_answer_is_read_by_level() -> None:
     assert asking(call)(V, notes) == {"a.md": "shown", "asked.md": "withheld", "gone.md": "unknown"}
     mask = Mask(asking(call), nothing_kept)
     assert mask.paths(V, notes) == ["a.md", "(withheld 1)", "(withheld 2)", "(withheld 3)"]
+
+
+def test_without_an_answer_everything_is_hidden() -> None:
+    asked, answers = Asked(), True
+
+    def ask(vault: VaultId, notes: Collection[NoteId]) -> dict[NoteId, Standing]:
+        if not answers:
+            raise NoDaemon("It is away.")
+        return asked(vault, notes)
+
+    mask = Mask(ask, nothing_kept, clock_s=lambda: asked.now_s)
+    note = NoteId("a.md")
+    pin = c.ContextPinned(conversation=ConversationId("talk"), id="p", kind="folder", folder="Salaries")
+    folder = event_of(pin)
+    assert not mask.hides(V, note) and b"Salaries" in bytes(mask.shown([folder])[0].event)
+    answers = False
+    assert not mask.hides(V, note), "the daemon said so a moment ago"
+    asked.now_s += FRESH_S + 1
+    assert mask.hides(V, note) and mask.path(V, note) == "(withheld 1)"
+    shown = json.loads(bytes(mask.shown([folder])[0].event))
+    assert "Salaries" not in json.dumps(shown) and shown["withheld"]["notes"] is None
+    answers = True
+    assert not mask.hides(V, note)
+
+
+def test_reported_usage_is_hidden_with_its_prompt(world_of: Callable[[str], World]) -> None:
+    world = world_of("Secret")
+    _, prompt = prompt_about(world, "a.md", "Secret.md")
+    usage = c.UsageReported(
+        conversation=prompt.data.conversation,
+        message=prompt.data.message,
+        provider="p",
+        model="m",
+        input_tokens=4321,
+    )
+    other = msgspec.structs.replace(usage, message="another")
+    ask = hiding("Secret", exists_in(world))
+    mask = Mask(ask, world.blobs.get, lambda _seq: [prompt])
+    for each in (usage, other):  # of the other one no prompt is known
+        assert b"4321" not in bytes(mask.shown([event_of(each)])[0].event)
+    assert b"4321" in bytes(Mask(None, world.blobs.get).shown([event_of(usage)])[0].event)

@@ -227,7 +227,7 @@ class Mask:
         names = self._names_recorded(event)
         if names is None:
             return Hidden(frozenset(), known=False)
-        return Hidden(self._notes.hidden(event.vault, names))
+        return masked_events.hidden_among(self._notes, event.vault, names)
 
     def _usage_hidden(self, event: Event) -> Hidden:
         """What the prompt has of hidden notes that the usage was reported of: its tokens tell of their sizes."""

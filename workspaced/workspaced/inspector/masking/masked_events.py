@@ -54,6 +54,10 @@ class Hidden(NamedTuple):
     def __bool__(self) -> bool:
         return bool(self.notes) or not self.known
 
+    def __or__(self, other: object) -> "Hidden":
+        assert isinstance(other, Hidden)
+        return Hidden(self.notes | other.notes, self.known and other.known)
+
 
 NOTHING: Final = Hidden(frozenset())
 
@@ -80,6 +84,12 @@ def to_json(event: Event) -> Json:
 def names_in(event: Event) -> NoteNames:
     """The notes that the fields of an event name."""
     return NoteNames() if isinstance(event, UnknownEvent) else names_of(event.data)
+
+
+def hidden_among(notes: WithheldNotes, vault: VaultId | None, names: NoteNames) -> Hidden:
+    """What must not show of what has these names."""
+    hidden = notes.hidden(vault, names)
+    return Hidden(hidden, known=notes.are_answered(vault, hidden))
 
 
 def masked(event: Event, notes: WithheldNotes, recorded: Hidden = NOTHING) -> Json:
@@ -111,7 +121,7 @@ def shown(event: Event, notes: WithheldNotes | None, recorded: Hidden = NOTHING)
 
 
 def _hidden_in(event: Event, notes: WithheldNotes, recorded: Hidden) -> Hidden:
-    return Hidden(notes.hidden(event.vault, names_in(event)) | recorded.notes, recorded.known)
+    return hidden_among(notes, event.vault, names_in(event)) | recorded
 
 
 def _stand_in(struct: msgspec.Struct, plain: Json) -> Any:

@@ -134,6 +134,11 @@ class WithheldNotes:
             if known is None or known[0] == "withheld" or (known[0] == "unknown" and note in names.notes)
         )
 
+    def are_answered(self, vault: VaultId | None, notes: Iterable[NoteId]) -> bool:
+        """Whether the daemon answered for all of the notes when it was asked last."""
+        with self._lock:
+            return vault is None or all((vault, note) in self._known for note in notes)
+
     def pseudonym(self, vault: VaultId | None, note: NoteId) -> str:
         """What stands for a hidden note: the same for as long as this object lives, and nothing of its name."""
         with self._lock:
