@@ -19,14 +19,15 @@ from support.past_world import V, World
 from support.profiles import examples
 from support.random_log import NOTES, W, random_log
 
+from workspaced.errors import NoDaemon
 from workspaced.inspector.masking.mask import Mask, Withheld
 from workspaced.inspector.masking.masked_events import to_json as event_json
 from workspaced.inspector.masking.withheld_notes import FRESH_S, Ask, Standing, asking
 from workspaced.limits import WITHHELD_ASKED_MAX
-from workspaced_events.ids import EventId, NoteId, VaultId
+from workspaced_events.ids import ConversationId, EventId, NoteId, VaultId
 from workspaced_events.privacy.event_redaction import TAGS
 from workspaced_events.projections.workspace_fold import fold_all
-from workspaced_events.projections.workspace_state import EMPTY, StateJson, to_json
+from workspaced_events.projections.workspace_state import EMPTY, Selection, StateJson, to_json
 from workspaced_events.schema import catalogue as c
 from workspaced_events.schema.catalogue import CATALOGUE, ENTRY_OF, Event, Redact, UnknownEvent
 from workspaced_events.schema.codec import encode_event
@@ -110,14 +111,21 @@ def planted_in(struct: Any, secret: str) -> Any:
     return struct(**values)
 
 
+def told(mask: Mask, event: Event) -> Any:
+    """The event as views show it."""
+    (shown,) = mask.shown([event])
+    return json.loads(bytes(shown.event)), shown.sentence, shown.notes
+
+
 @pytest.mark.parametrize("name", sorted(CATALOGUE.keys() - NAMELESS))
 def test_no_secret_of_a_withheld_note_is_in_any_event(name: str) -> None:
     worlds = set()
     for secret in SECRETS:
         event = event_of(planted_in(CATALOGUE[name].data, secret))
         assert secret in encode_event(event).decode() or name == "prompt_assembled"
-        shown = Mask(hiding(secret), nothing_kept).event(event)
-        text = json.dumps(shown, ensure_ascii=False)
+        mask = Mask(hiding(secret), nothing_kept)
+        shown = mask.event(event)
+        text = json.dumps([shown, told(mask, event)], ensure_ascii=False)
         assert secret not in text and sha256(secret.encode()).hexdigest() not in text
         assert shown["withheld"]["reason"]
         assert shown["seq"] == 7 and shown["type"] == name and shown["id"] is None
@@ -128,6 +136,7 @@ def test_no_secret_of_a_withheld_note_is_in_any_event(name: str) -> None:
 @pytest.mark.parametrize("name", sorted(NAMELESS))
 def test_an_event_that_names_no_note_stays(name: str) -> None:
     event = event_of(planted_in(CATALOGUE[name].data, "words"))
+    assert told(Mask(hiding(""), nothing_kept), event) == told(Mask(None, nothing_kept), event)
     assert msgspec.json.encode(Mask(hiding(""), nothing_kept).event(event)) == encode_event(event)
 
 
@@ -192,7 +201,7 @@ def test_a_log_and_its_states_name_no_withheld_note_and_are_the_same_otherwise(
     for count in (20, 40, 60):
         state = fold_all(events[:count], EMPTY)
         for vault in (V, W):
-            plain = msgspec.to_builtins(to_json(state, vault))
+            plain = to_json(state, vault)
             masked = mask.state(plain, vault)
             if names_one(msgspec.json.encode(plain), withheld):
                 assert not names_one(msgspec.json.encode(masked), withheld)
@@ -213,7 +222,7 @@ def names_one(line: bytes, notes: set[NoteId]) -> bool:
 # -- states --
 
 
-def state_with(secret: str) -> dict[str, Any]:
+def state_with(secret: str) -> StateJson:
     note = NoteId(f"{secret}.md")
     data = [
         c.VaultOpened(V, "Brain", "/brain"),
@@ -224,25 +233,16 @@ def state_with(secret: str) -> dict[str, Any]:
         c.SelectionChanged(note, len(secret), 2 * len(secret), text=f"of {secret}"),
         c.NoteArchived(NoteId(f"old {secret}.md")),
     ]
-    state = fold_all([event_of(each, seq) for seq, each in enumerate(data, start=1)], EMPTY)
-    plain: dict[str, Any] = msgspec.to_builtins(to_json(state))
-    return plain
+    return to_json(fold_all([event_of(each, seq) for seq, each in enumerate(data, start=1)], EMPTY))
 
 
 def test_no_secret_is_in_a_state() -> None:
     states = [Mask(hiding(secret), nothing_kept).state(state_with(secret)) for secret in SECRETS]
     assert states[1:] == states[:-1]
     state = states[0]
-    assert not any(secret in json.dumps(state, ensure_ascii=False) for secret in SECRETS)
-    assert state["pinnedNotes"][0]["id"] == "a.md"
-    assert state["selection"] == {
-        "note": state["activeNote"]["id"],
-        "startLine": None,
-        "endLine": None,
-        "at": TIME,
-        "text": None,
-    }
-    assert state["withheld"]["notes"] == 4
+    assert not any(secret.encode() in msgspec.json.encode(state) for secret in SECRETS)
+    assert state.pinned_notes[0].id == "a.md" and state.active_note is not None
+    assert state.selection == Selection(state.active_note.id, 0, 0, TIME)
 
 
 def test_every_field_of_a_state_that_names_notes_is_masked() -> None:
@@ -528,3 +528,44 @@ def test_the_daemons_answer_is_read_by_level() -> None:
     assert asking(call)(V, notes) == {"a.md": "shown", "asked.md": "withheld", "gone.md": "unknown"}
     mask = Mask(asking(call), nothing_kept)
     assert mask.paths(V, notes) == ["a.md", "(withheld 1)", "(withheld 2)", "(withheld 3)"]
+
+
+def test_without_an_answer_everything_is_hidden() -> None:
+    asked, answers = Asked(), True
+
+    def ask(vault: VaultId, notes: Collection[NoteId]) -> dict[NoteId, Standing]:
+        if not answers:
+            raise NoDaemon("It is away.")
+        return asked(vault, notes)
+
+    mask = Mask(ask, nothing_kept, clock_s=lambda: asked.now_s)
+    note = NoteId("a.md")
+    pin = c.ContextPinned(conversation=ConversationId("talk"), id="p", kind="folder", folder="Salaries")
+    folder = event_of(pin)
+    assert not mask.hides(V, note) and b"Salaries" in bytes(mask.shown([folder])[0].event)
+    answers = False
+    assert not mask.hides(V, note), "the daemon said so a moment ago"
+    asked.now_s += FRESH_S + 1
+    assert mask.hides(V, note) and mask.path(V, note) == "(withheld 1)"
+    shown = json.loads(bytes(mask.shown([folder])[0].event))
+    assert "Salaries" not in json.dumps(shown) and shown["withheld"]["notes"] is None
+    answers = True
+    assert not mask.hides(V, note)
+
+
+def test_reported_usage_is_hidden_with_its_prompt(world_of: Callable[[str], World]) -> None:
+    world = world_of("Secret")
+    _, prompt = prompt_about(world, "a.md", "Secret.md")
+    usage = c.UsageReported(
+        conversation=prompt.data.conversation,
+        message=prompt.data.message,
+        provider="p",
+        model="m",
+        input_tokens=4321,
+    )
+    other = msgspec.structs.replace(usage, message="another")
+    ask = hiding("Secret", exists_in(world))
+    mask = Mask(ask, world.blobs.get, lambda _seq: [prompt])
+    for each in (usage, other):  # of the other one no prompt is known
+        assert b"4321" not in bytes(mask.shown([event_of(each)])[0].event)
+    assert b"4321" in bytes(Mask(None, world.blobs.get).shown([event_of(usage)])[0].event)

@@ -1,11 +1,18 @@
 """What a view looks at: an open log, and who looks."""
 
+from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Final, NamedTuple
+
+from workspaced_events.schema.catalogue import Event
 
 from .. import replay
 from .masking.mask import Mask
+from .masking.withheld_notes import Ask
 from .searching.search import Searches
+
+_PROMPTS_SEARCHED: Final = 500
+"""How many prompts are searched for the one that reported usage is of."""
 
 
 class Subject(NamedTuple):
@@ -36,8 +43,17 @@ class Inspected(NamedTuple):
     subject: Subject
     log: replay.Log
     mask: Mask
-    """Hides the notes that are withheld from agents; over a log that does not grow: nothing."""
+    """Hides the notes that are withheld from agents; nothing over a log that does not grow, or with `--reveal`."""
     searches: Searches
     """They read the log by a source of their own."""
     may_change: bool = False
     """Whether the page may change the workspace."""
+
+
+def mask_over(log: replay.Log, ask: Ask | None) -> Mask:
+    """The mask of a log. `ask`: as of `Mask`."""
+
+    def prompts_before(seq: int) -> Iterator[Event]:
+        return reversed(log.events_of(("prompt_assembled",), before=seq, limit=_PROMPTS_SEARCHED))
+
+    return Mask(ask, log.blob, prompts_before)

@@ -2,6 +2,7 @@
 
 import socket
 from collections.abc import Callable
+from contextlib import ExitStack
 from typing import NamedTuple
 
 import anyio
@@ -12,7 +13,8 @@ from .access import Access, new_token
 from .application import application
 from .idle import Idle
 from .inspected import Subject
-from .live import follow
+from .live import CLIENT, follow
+from .masking.asked_daemon import AskedDaemon
 from .open_log import OpenLog
 from .tail import Opening, Tail
 
@@ -24,6 +26,8 @@ class Options(NamedTuple):
     port: int
     """0: any."""
     may_change: bool = False
+    reveals: bool = False
+    """Whether notes that are withheld from agents are shown over a running daemon too."""
     idle_s: float = INSPECTOR_IDLE_S
     """It ends when nobody looked for so long."""
 
@@ -53,7 +57,12 @@ async def _serve(
     def verified(done: int, of: int) -> None:
         tail.tell(Opening(done, of))
 
-    with OpenLog(options.subject, verified, may_change=options.may_change) as log:
+    with ExitStack() as closing:
+        ask = None
+        if options.subject.socket is not None and not options.reveals:
+            ask = AskedDaemon(options.subject.socket, CLIENT)
+            closing.callback(ask.close)
+        log = closing.enter_context(OpenLog(options.subject, verified, may_change=options.may_change, ask=ask))
         watched = Idle(application(log, tail), options.idle_s)
 
         def ending() -> None:

@@ -1,1 +1,1 @@
-"""Masks notes that are withheld from agents in what views show; over a running daemon not yet in use."""
+"""Masks notes that are withheld from agents in what views show of a running daemon's log."""

@@ -12,12 +12,15 @@ text of a note which may be shown, and the words of people and agents that name 
 
 import time
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Final, TypeVar
+from typing import Final, TypeVar
 
 import msgspec
+from msgspec.structs import replace
 
 from workspaced_events.ids import NoteId, VaultId
-from workspaced_events.schema.catalogue import Event, PromptAssembled, ToolCalled
+from workspaced_events.projections.workspace_state import Selection, StateJson
+from workspaced_events.schema.catalogue import Data, Event, PromptAssembled, ToolCalled, UsageReported
+from workspaced_events.schema.sentences import notes_named
 from workspaced_tools.ports.prompts import ShownManifest
 from workspaced_tools.prompts.audit.manifests import stored_manifest
 from workspaced_tools.prompts.model.note_names import NoteNames
@@ -26,31 +29,38 @@ from workspaced_tools.prompts.model.types import Envelope
 from workspaced_tools.recording.reading import Blob
 
 from . import masked_events, masked_prompts, recorded_names
-from .masked_events import NOTHING, Hidden, Json
+from .masked_events import NOTHING, Hidden, Json, ShownEvent
 from .masked_prompts import Withheld
-from .withheld_notes import Ask, WithheldNotes
+from .withheld_notes import Ask, WithheldNotes, may_be_in_pseudonym
 
 T = TypeVar("T")
+PromptsBefore = Callable[[int], Iterable[Event]]
+"""The prompts before a sequence, the latest first; as many as may be searched for one."""
 _RECORDED_MAX: Final = 4_096
 """Calls and prompts of which the names are remembered; beyond it they are read again."""
 
 
-_OF_SELECTION: Final = frozenset({"note", "at"})
-"""What stays of a selection in a hidden note."""
-
-
 class Mask:
-    """One for each inspector. Safe from any thread, if `blob` is. Methods raise what `ask` raises."""
+    """One for each inspector. Safe from any thread, if `blob` and `prompts_before` are."""
 
-    def __init__(self, ask: Ask | None, blob: Blob, clock_s: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        ask: Ask | None,
+        blob: Blob,
+        prompts_before: PromptsBefore | None = None,
+        clock_s: Callable[[], float] = time.monotonic,
+    ) -> None:
         """
         Args:
-            ask: answers whether notes are withheld (`withheld_notes.asking`); None: nothing is hidden.
+            ask: answers whether notes are withheld (`withheld_notes.asking`); None: nothing is hidden. While it
+                raises a `WorkspacedError`, all that is named is hidden.
             blob: the blobs of the log, for what calls and prompts name.
+            prompts_before: finds the prompt that reported usage is of; None: the usage of all prompts is shown.
             clock_s: as of `WithheldNotes`.
         """
         self._notes = WithheldNotes(ask, clock_s) if ask is not None else None
         self._blob = blob
+        self._prompts_before = prompts_before
         self._texts = texts_in(blob)
         self._recorded: dict[tuple[int, str], NoteNames] = {}
 
@@ -71,9 +81,19 @@ class Mask:
 
     # -- names --
 
+    def hidden(self, vault: VaultId | None, notes: Iterable[NoteId]) -> frozenset[NoteId]:
+        """Those of the notes that must not show, with one question."""
+        if self._notes is None:
+            return frozenset()
+        return self._notes.hidden(vault, NoteNames(frozenset(filter(masked_events.is_in_vault, notes))))
+
     def hides(self, vault: VaultId | None, note: NoteId) -> bool:
         """Whether the note must not show."""
-        return self._notes is not None and bool(self._notes.hidden(vault, NoteNames(frozenset({note}))))
+        return bool(self.hidden(vault, [note]))
+
+    def hides_named(self, vault: VaultId | None, data: Data) -> bool:
+        """Whether the data of an event names a note that must not show."""
+        return self._notes is not None and bool(self._notes.hidden(vault, masked_events.names_of(data)))
 
     def path(self, vault: VaultId | None, note: NoteId) -> str:
         """The note's path, or what stands for it."""
@@ -83,7 +103,7 @@ class Mask:
         """`path` of several notes, with one question."""
         if self._notes is None:
             return list(notes)
-        hidden = self._notes.hidden(vault, NoteNames(frozenset(notes)))
+        hidden = self.hidden(vault, notes)
         return [self._notes.pseudonym(vault, note) if note in hidden else note for note in notes]
 
     # -- events --
@@ -100,6 +120,27 @@ class Mask:
         notes = self._notes
         if notes is None:
             return [masked_events.to_json(event) for event in events]
+        self._learn(notes, events)
+        return [masked_events.masked(event, notes, self._recorded_hidden(event)) for event in events]
+
+    def shown(self, events: Sequence[Event]) -> list[ShownEvent]:
+        """Events as a view shows them, with one question for each vault."""
+        if self._notes is not None:
+            self._learn(self._notes, events)
+        return [masked_events.shown(event, self._notes, self._recorded_hidden(event)) for event in events]
+
+    def notes_named(self, event: Event, part: str) -> list[str]:
+        """The notes that an event names, as views show them. Those without `part` in any case may be left out, so
+        that a search among many events asks about few."""
+        names = notes_named(event)
+        if self._notes is None or not names:
+            return names
+        if not may_be_in_pseudonym(part) and not any(part.casefold() in name.casefold() for name in names):
+            return []
+        return self.shown([event])[0].notes
+
+    def _learn(self, notes: WithheldNotes, events: Sequence[Event]) -> None:
+        """Asks for all notes that the events name."""
         named: dict[VaultId, set[NoteId]] = {}
         for event in events:
             if event.vault is not None:
@@ -107,35 +148,35 @@ class Mask:
                 named.setdefault(event.vault, set()).update(names.every)
         for vault, each in named.items():
             notes.learn(vault, sorted(each))
-        return [masked_events.masked(event, notes, self._recorded_hidden(event)) for event in events]
 
     # -- states --
 
-    def state(self, state: Json, vault: VaultId | None = None) -> Json:
-        """A state as `state_json` gives it, of `vault` or else of its current one."""
+    def state(self, state: StateJson, vault: VaultId | None = None) -> StateJson:
+        """A state of `vault`, or else of its current one, with pseudonyms for hidden notes.
+
+        Of a selection in a hidden note only its time stays; its lines are 0, which no line is.
+        """
         notes = self._notes
         if notes is None:
             return state
-        of = vault if vault is not None else state.get("currentVaultId")
-        hidden = notes.hidden(of, NoteNames(frozenset(_notes_of(state))))
-        if not hidden:
-            return state
-        return {name: self._in_state(value, of, hidden) for name, value in state.items()} | {
-            "withheld": {"notes": len(hidden), "reason": masked_events.REASON}
-        }
+        of = vault if vault is not None else state.current_vault_id
+        hidden = self.hidden(of, _notes_of(state))
 
-    def _in_state(self, value: Any, vault: VaultId | None, hidden: frozenset[NoteId]) -> Any:
-        """A field of the state. The names of its notes are the only texts that equal a hidden note's path."""
-        assert self._notes is not None
-        if isinstance(value, str):
-            return self._notes.pseudonym(vault, NoteId(value)) if value in hidden else value
-        if isinstance(value, list):
-            return [self._in_state(each, vault, hidden) for each in value]
-        if not isinstance(value, dict):
-            return value
-        if value.get("note") in hidden:
-            value = {name: each if name in _OF_SELECTION else None for name, each in value.items()}
-        return {name: self._in_state(each, vault, hidden) for name, each in value.items()}
+        def path(note: NoteId) -> NoteId:
+            return NoteId(notes.pseudonym(of, note)) if note in hidden else note
+
+        active, selection = state.active_note, state.selection
+        if selection is not None and selection.note in hidden:
+            selection = Selection(path(selection.note), 0, 0, selection.at)
+        return replace(
+            state,
+            active_note=replace(active, id=path(active.id)) if active is not None else None,
+            pinned_notes=[replace(each, id=path(each.id)) for each in state.pinned_notes],
+            temporary_tabs=[replace(each, note_id=path(each.note_id)) for each in state.temporary_tabs],
+            recent_notes=[replace(each, id=path(each.id)) for each in state.recent_notes],
+            selection=selection,
+            archived=list(map(path, state.archived)),
+        )
 
     # -- calls and prompts --
 
@@ -177,12 +218,26 @@ class Mask:
         return masked_prompts.ShownParts(self._notes, vault)
 
     def _recorded_hidden(self, event: Event) -> Hidden:
-        if self._notes is None or not isinstance(event.data, ToolCalled | PromptAssembled):
+        if self._notes is None:
+            return NOTHING
+        if isinstance(event.data, UsageReported):
+            return self._usage_hidden(event)
+        if not isinstance(event.data, ToolCalled | PromptAssembled):
             return NOTHING
         names = self._names_recorded(event)
         if names is None:
             return Hidden(frozenset(), known=False)
-        return Hidden(self._notes.hidden(event.vault, names))
+        return masked_events.hidden_among(self._notes, event.vault, names)
+
+    def _usage_hidden(self, event: Event) -> Hidden:
+        """What the prompt has of hidden notes that the usage was reported of: its tokens tell of their sizes."""
+        if self._prompts_before is None:
+            return NOTHING
+        of = event.data.conversation, event.data.message
+        for prompt in self._prompts_before(event.seq):
+            if (prompt.data.conversation, prompt.data.message) == of:
+                return self._recorded_hidden(prompt)
+        return Hidden(frozenset(), known=False)
 
     def _names_recorded(self, event: Event) -> NoteNames | None:
         """The notes that a call or prompt names; None: not known. Nothing for other events."""
@@ -205,14 +260,14 @@ class Mask:
         return names
 
 
-def _notes_of(state: Json) -> list[NoteId]:
-    """The notes that a state names (`StateJson`)."""
-    active, selection = state["activeNote"], state["selection"]
-    lists = (state["pinnedNotes"], state["recentNotes"])
+def _notes_of(state: StateJson) -> list[NoteId]:
+    """The notes that a state names."""
+    active, selection = state.active_note, state.selection
     return [
-        *([active["id"]] if active is not None else ()),
-        *([selection["note"]] if selection is not None else ()),
-        *(each["id"] for listed in lists for each in listed),
-        *(each["noteId"] for each in state["temporaryTabs"]),
-        *state["archived"],
+        *([active.id] if active is not None else ()),
+        *([selection.note] if selection is not None else ()),
+        *(each.id for each in state.pinned_notes),
+        *(each.id for each in state.recent_notes),
+        *(each.note_id for each in state.temporary_tabs),
+        *state.archived,
     ]

@@ -11,12 +11,14 @@ from functools import cache
 from typing import Any, Final, NamedTuple, get_args, get_type_hints
 
 import msgspec
+from msgspec.structs import replace
 
 from workspaced_events.ids import NoteId, VaultId
 from workspaced_events.privacy.event_redaction import GENERATED_ID, TAGS
 from workspaced_events.schema import catalogue as c
 from workspaced_events.schema.catalogue import Event, Redact, UnknownEvent
 from workspaced_events.schema.codec import encode_event
+from workspaced_events.schema.sentences import notes_named, sentence
 from workspaced_tools.prompts.model.note_names import NoteNames, notes_of, path_in
 
 from .withheld_notes import WithheldNotes
@@ -24,6 +26,7 @@ from .withheld_notes import WithheldNotes
 Json = dict[str, Any]
 
 REASON: Final = "A note is withheld from agents; `workspaced inspect --reveal` shows it."
+REVEALING: Final = "`workspaced inspect --reveal` shows withheld notes; a log or bundle shows all that it holds."
 REASON_UNKNOWN: Final = "It may name a note that is withheld from agents; `workspaced inspect --reveal` shows it."
 _STAYING: Final = frozenset(
     {
@@ -32,6 +35,7 @@ _STAYING: Final = frozenset(
     }
 )
 """Public fields of hidden events that say nothing of a note: sequences, settings, our own words."""
+_GONE: Final = "…"
 _ANY_NOTE: Final = "any note.md"
 _KEPT_TAGS: Final = frozenset({Redact.CLIENT, Redact.ID})
 
@@ -50,8 +54,24 @@ class Hidden(NamedTuple):
     def __bool__(self) -> bool:
         return bool(self.notes) or not self.known
 
+    def __or__(self, other: object) -> "Hidden":
+        assert isinstance(other, Hidden)
+        return Hidden(self.notes | other.notes, self.known and other.known)
+
 
 NOTHING: Final = Hidden(frozenset())
+
+
+class ShownEvent(NamedTuple):
+    """An event as a view shows it."""
+
+    event: msgspec.Raw
+    """Its JSON: as the log has it, or as `masked`."""
+    sentence: str
+    """What happened, without who and when; a dot-dot-dot stands for what must not show."""
+    notes: list[str]
+    """The notes that it names, hidden ones by their pseudonyms."""
+    is_masked: bool
 
 
 def to_json(event: Event) -> Json:
@@ -63,7 +83,13 @@ def to_json(event: Event) -> Json:
 
 def names_in(event: Event) -> NoteNames:
     """The notes that the fields of an event name."""
-    return NoteNames() if isinstance(event, UnknownEvent) else _names_in(event.data)
+    return NoteNames() if isinstance(event, UnknownEvent) else names_of(event.data)
+
+
+def hidden_among(notes: WithheldNotes, vault: VaultId | None, names: NoteNames) -> Hidden:
+    """What must not show of what has these names."""
+    hidden = notes.hidden(vault, names)
+    return Hidden(hidden, known=notes.are_answered(vault, hidden))
 
 
 def masked(event: Event, notes: WithheldNotes, recorded: Hidden = NOTHING) -> Json:
@@ -74,13 +100,47 @@ def masked(event: Event, notes: WithheldNotes, recorded: Hidden = NOTHING) -> Js
     plain = to_json(event)
     if isinstance(event, UnknownEvent):
         return {**plain, "id": _id(event), "data": None, "withheld": _withheld(Hidden(frozenset(), known=False))}
-    hidden = Hidden(notes.hidden(event.vault, names_in(event)) | recorded.notes, recorded.known)
+    hidden = _hidden_in(event, notes, recorded)
     if not hidden:
         return plain
     data = _Masking(notes, event.vault, hidden.notes).part(event.data, plain["data"], affected=True)
     if isinstance(event.data, c.ToolCalled):
         data["arguments"] = {"withheld": hidden.number}
     return {**plain, "id": _id(event), "data": data, "withheld": _withheld(hidden)}
+
+
+def shown(event: Event, notes: WithheldNotes | None, recorded: Hidden = NOTHING) -> ShownEvent:
+    """The event as a view shows it; `notes` None: whole. `recorded` as of `masked`."""
+    if notes is None or not (isinstance(event, UnknownEvent) or _hidden_in(event, notes, recorded)):
+        return ShownEvent(msgspec.Raw(encode_event(event)), sentence(event), notes_named(event), False)
+    plain = masked(event, notes, recorded)
+    stand_in = event
+    if not isinstance(event, UnknownEvent):
+        stand_in = replace(event, data=_stand_in(event.data, plain["data"]))
+    return ShownEvent(msgspec.Raw(msgspec.json.encode(plain)), sentence(stand_in), notes_named(stand_in), True)
+
+
+def _hidden_in(event: Event, notes: WithheldNotes, recorded: Hidden) -> Hidden:
+    return hidden_among(notes, event.vault, names_in(event)) | recorded
+
+
+def _stand_in(struct: msgspec.Struct, plain: Json) -> Any:
+    """The struct with what its masked JSON holds, and with _GONE where that is null: only to be told of."""
+    values: Json = {}
+    for name, wire in _wire_names(type(struct)):
+        value = getattr(struct, name)
+        if value is None or wire not in plain:
+            continue
+        masked_value = plain[wire]
+        if isinstance(value, msgspec.Struct):
+            values[name] = _stand_in(value, masked_value)
+        elif TAGS[type(struct)][name] is Redact.FIELDS:
+            values[name] = tuple(map(_stand_in, value, masked_value))
+        else:
+            values[name] = _GONE if masked_value is None else masked_value
+    if isinstance(struct, c.ToolCalled):
+        values |= {"arguments": {}, "arguments_sha256": _GONE}
+    return replace(struct, **values)
 
 
 def _id(event: Event) -> str | None:
@@ -122,7 +182,7 @@ class _Masking:
 
     def _inner(self, struct: msgspec.Struct, plain: Json, *, affected: bool) -> Json:
         if _names_notes(type(struct)):  # an attachment or block stands for itself
-            affected = not self._hidden.isdisjoint(_names_in(struct).every)
+            affected = not self._hidden.isdisjoint(names_of(struct).every)
         return self.part(struct, plain, affected=affected)
 
     def _path(self, note: str) -> str:
@@ -139,7 +199,8 @@ class _Masking:
 # -- what the catalogue says of a struct --
 
 
-def _names_in(struct: msgspec.Struct) -> NoteNames:
+def names_of(struct: msgspec.Struct) -> NoteNames:
+    """The notes that the fields of an event's data name."""
     names = NoteNames()
     fields = _note_fields(type(struct))
     for name in struct.__struct_fields__:
@@ -148,10 +209,10 @@ def _names_in(struct: msgspec.Struct) -> NoteNames:
             continue
         if name in fields:
             paths: Iterable[NoteId] = (NoteId(value),) if isinstance(value, str) else value
-            names |= NoteNames(frozenset(path for path in paths if _is_in_vault(path)))
+            names |= NoteNames(frozenset(path for path in paths if is_in_vault(path)))
         elif TAGS[type(struct)][name] is Redact.FIELDS:
             for part in value if isinstance(value, tuple) else (value,):
-                names |= _names_in(part)
+                names |= names_of(part)
         elif TAGS[type(struct)][name] is Redact.PATH:
             names |= _in_folder(value)
     if isinstance(struct, c.ContextUnpinned):
@@ -167,7 +228,7 @@ def _in_folder(folder: str) -> NoteNames:
     return NoteNames(perhaps=notes_of("note", f"{folder.strip('/')}/{_ANY_NOTE}").every)
 
 
-def _is_in_vault(path: str) -> bool:
+def is_in_vault(path: str) -> bool:
     """Not a file in a memory folder beside the vaults: agents wrote that, so nothing withholds it."""
     return not path.startswith(c.BESIDE_VAULTS)
 

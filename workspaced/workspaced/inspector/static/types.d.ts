@@ -74,7 +74,7 @@ export interface Badge {
   readonly why: string;
   readonly differs: string | null;
   readonly difference: readonly string[];
-  readonly tookUs: number;
+  readonly tookUs: number | null;
 }
 
 /** A block with its text. */
@@ -152,14 +152,14 @@ export interface CallShown {
   readonly time: string;
   readonly what: string;
   readonly ok: boolean;
-  readonly bytes: number;
+  readonly bytes: number | null;
 }
 
 /** Calls up to the moment. */
 export interface CallTotals {
   readonly calls: number;
   readonly failed: number;
-  readonly bytes: number;
+  readonly bytes: number | null;
   readonly tools: readonly ToolCount[];
   readonly latest: readonly CallShown[];
 }
@@ -207,6 +207,7 @@ export interface CoverageShown {
   readonly read: number;
   readonly notKept: number;
   readonly masked: number;
+  readonly maskedCalls: number;
   readonly totals: readonly StatusTotal[];
   readonly notes: readonly CoveredNote[];
   readonly notesTotal: number;
@@ -373,8 +374,10 @@ export interface Life {
   readonly vault: string;
   readonly traces: readonly Trace[];
   readonly notKept: number;
+  readonly maskedCalls: number;
   readonly searchedFrom: number | null;
   readonly present: Present | null;
+  readonly masked: string;
 }
 
 /** One conversation. */
@@ -436,7 +439,7 @@ export interface NoteRead {
   readonly why: string;
 }
 
-/** The notes that fit, the last named first. */
+/** The notes that fit, the last named first; without those that are withheld where they are hidden. */
 export interface Notes {
   readonly notes: readonly NoteNamed[];
   readonly fitting: number;

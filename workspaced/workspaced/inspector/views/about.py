@@ -56,7 +56,7 @@ class About(msgspec.Struct, rename="camel"):
     recordings: Literal["kept", "missing", "damaged"]
     """What became of the recordings of the first calls. An export never has any."""
     reveals: bool
-    """Whether notes that are withheld from agents are shown too."""
+    """Whether notes that are withheld from agents are shown too; not over a running daemon without `--reveal`."""
     may_change: bool
     """Whether the page may change levels and pauses."""
 

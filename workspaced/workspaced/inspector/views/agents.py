@@ -46,7 +46,8 @@ class CallShown(msgspec.Struct, rename="camel"):
     what: str
     """The tool, or the moment of the runtime at which it was told."""
     ok: bool
-    bytes: int
+    bytes: int | None
+    """Null: it may tell of a withheld note."""
 
 
 class CallTotals(msgspec.Struct, rename="camel"):
@@ -54,8 +55,8 @@ class CallTotals(msgspec.Struct, rename="camel"):
 
     calls: int
     failed: int
-    bytes: int
-    """Of all answers."""
+    bytes: int | None
+    """Of all answers; null where withheld notes are hidden, because it would tell of them."""
     tools: list[ToolCount]
     """The most called first."""
     latest: list[CallShown]
@@ -120,7 +121,7 @@ def agents(inspected: Inspected, parameters: AgentsParameters) -> Agents:
     until = at if isinstance(at, int) else here.seq
     connected = _connected(inspected) if not parameters.at else None
     names = {*index.asked, *index.told, *state.sharing, *state.volunteering, *(connected or ())}
-    shown = [_agent(log, index, state, name, until, connected) for name in names - {ANY_CLIENT}]
+    shown = [_agent(inspected, index, state, name, until, connected) for name in names - {ANY_CLIENT}]
     known = [each for each in shown if _is_known(each, state)]
     known.sort(key=lambda each: (-_last_heard(each), each.client))
     return Agents(
@@ -130,7 +131,7 @@ def agents(inspected: Inspected, parameters: AgentsParameters) -> Agents:
         default_volunteering=state.volunteering.get(ANY_CLIENT, "on"),
         agents=known,
         pause=_pause(log, index, state, until),
-        settings=[told(log.event(seq)) for seq in index.settings(until, _SETTINGS)],
+        settings=told(inspected.mask, [log.event(seq) for seq in index.settings(until, _SETTINGS)]),
     )
 
 
@@ -148,7 +149,12 @@ def _connected(inspected: Inspected) -> set[str] | None:
 
 
 def _agent(
-    log: replay.Log, index: AgentCalls, state: WorkspaceState, name: str, until: int, connected: set[str] | None
+    inspected: Inspected,
+    index: AgentCalls,
+    state: WorkspaceState,
+    name: str,
+    until: int,
+    connected: set[str] | None,
 ) -> Agent:
     return Agent(
         client=name,
@@ -157,25 +163,26 @@ def _agent(
         volunteering=state.volunteering_of(name),
         volunteering_seq=index.set_by("volunteering_set", name, until) if name in state.volunteering else None,
         is_connected=name in connected if connected is not None else None,
-        asked=_asked(log, index.asked.get(name, _NO_CALLS), until),
-        told=_asked(log, index.told.get(name, _NO_CALLS), until),
+        asked=_asked(inspected, index.asked.get(name, _NO_CALLS), until),
+        told=_asked(inspected, index.told.get(name, _NO_CALLS), until),
     )
 
 
-def _asked(log: replay.Log, calls: Calls, until: int) -> CallTotals:
+def _asked(inspected: Inspected, calls: Calls, until: int) -> CallTotals:
     return CallTotals(
         calls=calls.count(until),
         failed=calls.failed(until),
-        bytes=calls.answered_bytes(until),
+        bytes=calls.answered_bytes(until) if inspected.mask.reveals else None,
         tools=[ToolCount(tool, count) for tool, count in calls.tools(until)],
-        latest=[_call(log, seq) for seq in calls.latest(until, _LATEST)],
+        latest=[_call(inspected, seq) for seq in calls.latest(until, _LATEST)],
     )
 
 
-def _call(log: replay.Log, seq: int) -> CallShown:
-    event = log.event(seq)
+def _call(inspected: Inspected, seq: int) -> CallShown:
+    event = inspected.log.event(seq)
     data = event.data
-    return CallShown(seq, event.time, getattr(data, "event", None) or data.tool, data.ok, data.bytes)
+    size = data.bytes if inspected.mask.withheld_in(event) is None else None
+    return CallShown(seq, event.time, getattr(data, "event", None) or data.tool, data.ok, size)
 
 
 def _is_known(agent: Agent, state: WorkspaceState) -> bool:

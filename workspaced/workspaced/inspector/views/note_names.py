@@ -6,6 +6,7 @@ from weakref import WeakKeyDictionary
 import msgspec
 from msgspec import Meta
 
+from workspaced_events.ids import NoteId, VaultId
 from workspaced_events.schema.catalogue import CATALOGUE
 from workspaced_events.schema.sentences import notes_named
 
@@ -42,7 +43,7 @@ class NoteNamed(msgspec.Struct, rename="camel"):
 
 
 class Notes(msgspec.Struct, rename="camel"):
-    """The notes that fit, the last named first."""
+    """The notes that fit, the last named first; without those that are withheld where they are hidden."""
 
     notes: list[NoteNamed]
     fitting: int
@@ -54,7 +55,8 @@ class Notes(msgspec.Struct, rename="camel"):
 
 class _Index:
     def __init__(self) -> None:
-        self.notes: dict[str, NoteNamed] = {}
+        self.notes: dict[VaultId | None, dict[NoteId, NoteNamed]] = {}
+        """By vault and path."""
         self.seq = 0
         """All up to this one was read."""
 
@@ -63,8 +65,9 @@ class _Index:
         while left > 0:
             page = log.events_of(_NAMING, after=self.seq, limit=_PAGE_EVENTS)
             for event in page:
+                of_vault = self.notes.setdefault(event.vault, {})
                 for path in notes_named(event):
-                    note = self.notes.setdefault(path, NoteNamed(path, 0, 0))
+                    note = of_vault.setdefault(NoteId(path), NoteNamed(path, 0, 0))
                     note.events += 1
                     note.last = event.seq
             if len(page) < _PAGE_EVENTS:
@@ -83,9 +86,21 @@ def notes(inspected: Inspected, parameters: NotesParameters) -> Notes:
     log = inspected.log
     index = _INDEXES.setdefault(log, _Index())
     index.read(log)
-    words = parameters.query.casefold().split()
-    fitting = [note for path, note in index.notes.items() if all(word in path.casefold() for word in words)]
+    fitting = _fitting(inspected, index, parameters.query.casefold().split())
     fitting.sort(key=lambda note: -note.last)
     events = log.events()
     before = events[0].seq - 1 if events else 0
     return Notes(fitting[: parameters.limit], len(fitting), max(index.seq - before, 0), len(events))
+
+
+def _fitting(inspected: Inspected, index: _Index, words: list[str]) -> list[NoteNamed]:
+    """The notes with all words in their paths, those of the same path in several vaults together."""
+    found: dict[NoteId, NoteNamed] = {}
+    for vault, notes in index.notes.items():
+        fitting = {path: note for path, note in notes.items() if all(word in path.casefold() for word in words)}
+        hidden = inspected.mask.hidden(vault, fitting)
+        for path, note in fitting.items():
+            if path not in hidden:
+                other = found.get(path, NoteNamed(path, 0, 0))
+                found[path] = NoteNamed(path, note.events + other.events, max(note.last, other.last))
+    return list(found.values())

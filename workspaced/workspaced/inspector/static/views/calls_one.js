@@ -90,7 +90,8 @@ function Replays({ seq, badge }) {
   if (badge.error) return html`<span class="badge bad">replays: ${badge.error.message}</span>`;
   if (badge.data === undefined) return html`<span class="badge" aria-busy="true">replaying call ${seq}</span>`;
   const [kind, words] = OUTCOMES[/** @type {keyof typeof OUTCOMES} */ (badge.data.outcome)];
-  return html`<span class="badge ${kind}" role="status" title="took ${duration(badge.data.tookUs)}">${words}</span>`;
+  const took = badge.data.tookUs;
+  return html`<span class="badge ${kind}" role="status" title=${took === null ? "" : `took ${duration(took)}`}>${words}</span>`;
 }
 
 /** @param {{ badge?: Badge }} props */

@@ -181,7 +181,7 @@ function Selected({ selection, isNew }) {
   if (selection === null || selection.text === "") return null;
   const { startLine, endLine, text, textSha256 } = selection;
   return html`<p>
-      selected ${startLine === endLine ? `line ${startLine}` : `lines ${startLine} to ${endLine}`}${isNew && html` <${New} />`}
+      selected ${startLine === 0 ? "something that is not shown" : startLine === endLine ? `line ${startLine}` : `lines ${startLine} to ${endLine}`}${isNew && html` <${New} />`}
     </p>
     ${text && html`<blockquote>${text}</blockquote>`}
     ${textSha256 && html`<p class="quiet">its text is kept as the blob <code>${textSha256.slice(0, 12)}</code></p>`}`;

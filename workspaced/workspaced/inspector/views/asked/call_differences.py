@@ -13,7 +13,6 @@ from workspaced_events.schema.catalogue import ToolCalled
 from workspaced_tools.recording.call_diff import compared, readable_json
 from workspaced_tools.replay.verify import Outcome
 
-from .... import replay
 from ...inspected import Inspected
 from .call import CallParameters, call_at, shown_call, why_masked
 
@@ -32,8 +31,8 @@ class Badge(msgspec.Struct, rename="camel"):
     """`answer`, or `ok` or `caller` of the event."""
     difference: list[str]
     """A unified diff from the recorded answer to the replay's, at most 4,000 lines; empty if not to be shown."""
-    took_us: int
-    """The replay, with finding its moment."""
+    took_us: int | None
+    """The replay, with finding its moment; null: it may tell of a withheld note."""
 
 
 class PairParameters(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
@@ -67,9 +66,10 @@ def badge(inspected: Inspected, parameters: CallParameters) -> Badge:
     begun = time.perf_counter_ns()
     made = inspected.log.call(parameters.seq).verify()
     took_us = (time.perf_counter_ns() - begun) // 1_000
+    if masked := why_masked(inspected.mask, recorded.event):
+        return Badge(made.outcome, masked if made.why else "", None, [], None)
     difference: list[str] = []
-    is_masked = why_masked(inspected.mask, recorded.event) != ""
-    if not is_masked and made.served is not None and made.answered is not None and made.served != made.answered:
+    if made.served is not None and made.answered is not None and made.served != made.answered:
         difference = _diff(made.served, made.answered)[:DIFF_LINES_MAX]
     return Badge(made.outcome, made.why, made.differs, difference, took_us)
 
@@ -97,23 +97,23 @@ def pair(inspected: Inspected, parameters: PairParameters) -> Pair:
             hint=f"`workspaced calls diff {parameters.seq} {parameters.other}` has no limit.",
         )
     found = compared(first, second)
-    state = _state_changes(inspected.log, first.event.data, second.event.data)
+    state = _state_changes(inspected, first.event.data, second.event.data)
     same = not (found.call or found.inputs or found.answer or state)
     left_out = max(0, len(found.answer) - DIFF_LINES_MAX)
     return Pair(same, found.call, state, found.inputs, found.answer[:DIFF_LINES_MAX], left_out)
 
 
-def _state_changes(log: replay.Log, first: ToolCalled, second: ToolCalled) -> list[str]:
+def _state_changes(inspected: Inspected, first: ToolCalled, second: ToolCalled) -> list[str]:
     if first.as_of_seq == second.as_of_seq:
         return []
-    before, after = (_state(log, each.as_of_seq) for each in (first, second))
+    before, after = (_state(inspected, each.as_of_seq) for each in (first, second))
     if before is None or after is None:
         return ["The state that one of them saw is not in this log."]
     return lines(changes(before, after))
 
 
-def _state(log: replay.Log, seq: int) -> StateJson | None:
+def _state(inspected: Inspected, seq: int) -> StateJson | None:
     try:
-        return to_json(log.at(seq).state)
+        return inspected.mask.state(to_json(inspected.log.at(seq).state))
     except InvalidArgument:
         return None

@@ -14,6 +14,7 @@ from workspaced_events.schema.sentences import sentence
 from workspaced_tools.errors import NotRecorded
 
 from ...inspected import Download, Inspected
+from ...masking.masked_events import REVEALING
 from ...searching.files import Shrunk, bundle_name, bundle_of, pytest_file_name, pytest_file_of
 from ...searching.search import Search
 from ...searching.story import Step, story
@@ -197,8 +198,10 @@ def bundle(inspected: Inspected, parameters: FileParameters) -> Download:
     """The few events as a bundle.
 
     Raises:
+        NotAllowed: the page hides notes that are withheld from agents.
         NotRecorded: no search found anything yet.
     """
+    _check_revealed(inspected)
     content = bundle_of(_shrunk(inspected), redacted=parameters.redacted)
     return Download(content, "application/octet-stream", bundle_name(redacted=parameters.redacted))
 
@@ -207,9 +210,11 @@ def pytest_file(inspected: Inspected, parameters: FileParameters) -> Download:
     """A test that fails as long as the events lead there; it belongs beside the bundle.
 
     Raises:
+        NotAllowed: the page hides notes that are withheld from agents.
         NotRecorded: no search found anything yet.
         InvalidArgument: the predicate is not true of the redacted events.
     """
+    _check_revealed(inspected)
     shrunk = _shrunk(inspected)
     last = inspected.searches.last
     if parameters.redacted and last is not None and not last.shows_redacted:
@@ -226,7 +231,7 @@ def _check_revealed(inspected: Inspected) -> None:
     if not inspected.mask.reveals:
         raise NotAllowed(
             "A search reads the whole log, with the notes that are withheld from agents.",
-            hint="`workspaced inspect --reveal` shows them; a log or bundle shows all that it holds.",
+            hint=REVEALING,
         )
 
 

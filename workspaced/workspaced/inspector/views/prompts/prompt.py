@@ -256,7 +256,7 @@ def prompt(inspected: Inspected, parameters: PromptParameters) -> PromptShown:
         conversation=data.conversation,
         as_of_seq=data.as_of_seq,
         shape=data.shape.name if data.shape is not None else None,
-        rebuilt=_rebuilt(made.rebuilt),
+        rebuilt=_rebuilt(made.rebuilt, masked),
         estimator=manifest.estimator if manifest is not None else "",
         marks=list(envelope.cache_hints) if envelope is not None and not masked else [],
         blocks=[_shown(each) for each in blocks[begin : begin + BLOCKS_MAX]],
@@ -274,13 +274,14 @@ def _blocks(made: OpenedPrompt) -> list[PromptBlock]:
     return blocks_of(made.manifest, before_of(made.log, made.record, made.latest.id)[0])
 
 
-def _rebuilt(found: replay.Rebuilt) -> PromptRebuilt:
+def _rebuilt(found: replay.Rebuilt, masked: str) -> PromptRebuilt:
     outcomes: dict[Replayed, Literal["same", "different", "notRecorded", "damaged"]] = {
         Replayed.SAME: "same",
         Replayed.DIFFERENT: "different",
         Replayed.DAMAGED: "damaged",
     }
-    return PromptRebuilt(outcomes.get(found.outcome, "notRecorded"), found.why, found.differs)
+    why = masked if masked and found.why else found.why
+    return PromptRebuilt(outcomes.get(found.outcome, "notRecorded"), why, found.differs)
 
 
 def _shown(block: PromptBlock) -> ShownBlock:
