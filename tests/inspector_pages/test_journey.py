@@ -64,6 +64,14 @@ def test_a_newcomer_finds_why_an_answer_was_wrong_by_clicking(inspect: Inspect, 
     page.get_by_role("definition").filter(has_text="prompt 166").get_by_text("older").wait_for()
 
 
+def test_a_message_s_moment_leads_to_its_conversation_where_its_words_stand(
+    inspect: Inspect, open_page: OpenPage
+) -> None:
+    page = opened(open_page, inspect(MORNING), "#/at/168")
+    page.get_by_role("link", name="conversation letter-to-imke").click()
+    page.get_by_role("listitem").filter(has_text="Release 1 comes on 22 June").wait_for()
+
+
 def found(page: "Page", expression: str) -> list[str]:
     """Finds and shrinks as a person does; the words of the few events."""
     page.get_by_role("combobox", name="Expression").fill(expression)

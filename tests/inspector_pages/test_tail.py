@@ -92,6 +92,8 @@ def test_a_long_list_draws_only_the_rows_in_sight_and_keeps_those_that_are_read(
     read.focus()
     page.keyboard.press("ArrowDown")
     assert page.evaluate("document.activeElement.textContent") == str(seqs[-1] - 306)
+    page.get_by_role("button", name=f"JSON of event {seqs[-1] - 306}").click()
+    page.get_by_role("region", name=f"Event {seqs[-1] - 306} as JSON").get_by_text('"active_note_set"').wait_for()
 
 
 def look_at_all(client: Any, times: int) -> list[int]:

@@ -2,8 +2,8 @@
 
 import { link } from "../router.js";
 import { html, useEffect, useRef, useState } from "../vendor/index.js";
+import { Copy } from "./copy.js";
 import { clock, day } from "./format.js";
-import { Json } from "./json.js";
 import { useRowsInSight } from "./rows_in_sight.js";
 
 /** @typedef {import("../types").EventTold} EventTold */
@@ -63,9 +63,11 @@ const Row = ({ event, index, isOpen, onOpen }) =>
 function Opened({ event }) {
   const place = useRef(/** @type {HTMLElement | null} */ (null));
   useEffect(() => place.current?.scrollIntoView({ block: "nearest" }), []);
+  const text = JSON.stringify(event.event, null, 2);
   return html`<section ref=${place} aria-label=${`Event ${event.seq} as JSON`}>
     <p><a href=${link("at", event.seq)}>Event ${event.seq}</a> <bdi>${event.sentence}</bdi></p>
-    <${Json} value=${event.event} label=${event.type} open />
+    <${Copy} text=${text} label="copy the JSON" />
+    <pre tabindex="0">${text}</pre>
   </section>`;
 }
 

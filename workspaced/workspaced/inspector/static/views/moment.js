@@ -67,7 +67,7 @@ function Told({ shown: { seq, time, told, event, lines } }) {
     <p class="told-sentence"><strong>${told.who}</strong> ${told.sentence}</p>
     <p class="quiet">
       <time datetime=${time}>${day(time)} ${clock(time)}</time> · published by ${told.source}
-      ${linksOf(told).map(([text, address]) => html` · <a key=${address} href=${address}>${text}</a>`)}
+      ${linksOf(told, event).map(([text, address]) => html` · <a key=${address} href=${address}>${text}</a>`)}
     </p>
     <h3>What it changed</h3>
     ${lines.length
@@ -90,10 +90,12 @@ const NO_CHANGE = {
   volunteered: "the agent was told what it holds",
 };
 
-/** @param {import("../types").EventRow} told @returns {[string, string][]} */
-function linksOf({ type, seq, lane, notes }) {
+/** @param {import("../types").EventRow} told @param {any} event @returns {[string, string][]} */
+function linksOf({ type, seq, lane, notes }, event) {
   if (lane === "calls" || lane === "volunteered") return [[`call ${seq}`, link("call", seq)]];
   if (type === "prompt_assembled") return [[`prompt ${seq}`, link("prompt", seq)]];
+  const talk = event?.data?.conversation;
+  if (talk) return [[`conversation ${talk}`, link("prompt", "of", talk)]];
   return notes.map((note) => [`why ${note}`, link("note", note)]);
 }
 

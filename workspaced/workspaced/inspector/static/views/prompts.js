@@ -48,7 +48,7 @@ function Table({ shown }) {
         This log holds no conversation. Prompts are here once a runtime assembles them with workspaced
         (<code>workspaced/context/assemble</code>, an adapter, or <code>workspaced proxy</code>).
       </p>
-      <p class="quiet">What agents asked for with tools stands in the calls.</p>`;
+      <p class="quiet">What agents asked for with tools stands in <a href=${link("call")}>Calls</a>.</p>`;
   }
   return html`<div class="scroll" tabindex="0" role="region" aria-label="Conversations">
       <table class="conversations">
@@ -83,7 +83,7 @@ function Line({ each, prices }) {
   if (!cache) {
     return html`<tr>
       <th scope="row"><a href=${link("prompt", "of", each.conversation)}>${each.conversation}</a></th>
-      <td>${each.end ? `${day(each.end)} ${clock(each.end)}` : "none"}</td>
+      <td>${each.end ? `${day(each.end)} ${clock(each.end).slice(0, 8)}` : "none"}</td>
       <td>${each.provider}/${each.model}</td>
       <td class="number">${each.messages}</td>
       <td class="number">${each.prompts}</td>
@@ -94,7 +94,7 @@ function Line({ each, prices }) {
     <th scope="row">
       <a href=${link("prompt", "of", each.conversation)}>${each.conversation}</a>${each.ended ? html` <span class="badge">ended</span>` : null}
     </th>
-    <td>${each.end ? `${day(each.end)} ${clock(each.end)}` : "none"}</td>
+    <td>${each.end ? `${day(each.end)} ${clock(each.end).slice(0, 8)}` : "none"}</td>
     <td>${each.provider}/${each.model}</td>
     <td class="number">${each.messages}</td>
     <td class="number">${each.prompts}</td>

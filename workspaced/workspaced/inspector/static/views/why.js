@@ -60,7 +60,7 @@ function Search({ isAlone }) {
       if (first) go("note", first.path);
     }}>
       <label>Note <input type="search" value=${query} placeholder="words of its path" onInput=${(/** @type {Event} */ { target }) => setQuery(/** @type {HTMLInputElement} */ (target).value)} /></label>
-      ${!isWhole && html`<span class="quiet" role="status">read ${data.read} of ${count(data.of, "event")}</span>`}
+      ${!isWhole && html`<span class="quiet" role="status">read ${count(data.read, "event")} of ${count(data.of, "event")}</span>`}
     </form>
     ${found.error && html`<${Failure} error=${found.error} />`}
     ${isAsked && data !== undefined &&
