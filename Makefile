@@ -11,7 +11,7 @@ unexport PYTHONDONTWRITEBYTECODE
 export PYTHONPYCACHEPREFIX ?= $(abspath $(VENV))/bytecode
 endif
 
-.PHONY: dist demo test test-all check bench acceptance soak simulate faults mutants oracle schemas reference docs typescript vscode inspector thorough clean
+.PHONY: dist demo test test-all check bench acceptance soak simulate faults mutants oracle schemas reference docs typescript vscode inspector pictures thorough clean
 
 demo: $(VENV)/.runtime
 	@$(BIN)/workspaced demo
@@ -38,9 +38,9 @@ check: $(VENV)/.dev
 	$(BIN)/workspaced schema --check
 	$(BIN)/python docs/generator/python_answers.py --check
 
-# One JSON line per figure; ONLY=prefix runs a part.
+# One JSON line per figure; ONLY=prefix runs a part, COMPARE=commit prints ratios to that commit.
 bench: $(VENV)/.dev
-	@$(BIN)/python -m bench $(if $(ONLY),--only $(ONLY))
+	@$(BIN)/python -m bench $(if $(ONLY),--only $(ONLY)) $(if $(COMPARE),--compare $(COMPARE))
 
 # Agents' runtimes that we did not write, in both eras of MCP; needs npm's and PyPI's registries.
 acceptance: $(VENV)/.dev
@@ -137,6 +137,10 @@ $(VENV)/.vscode: tests/support/vscode/package.json tests/support/vscode/install.
 # The inspector: its API, and its page in Debian's Chromium. Pictures of the page go to $(VENV)/inspector-pictures.
 inspector: $(VENV)/.inspector
 	$(BIN)/python -m pytest -q -n $(WORKERS) -m "thorough or not thorough" tests/workspaced/inspector tests/inspector_pages
+
+# The pictures of the page that documents show, taken anew from the demo's log.
+pictures: $(VENV)/.inspector
+	PICTURES=docs/images $(BIN)/python -m pytest -q -n 0 -m thorough tests/inspector_pages/test_pictures.py
 
 # What drives and checks the page (needs Node and npm; never downloads a browser); its tests are skipped without it.
 $(VENV)/.inspector: pyproject.toml clients/inspector/package.json | $(VENV)/bin/python

@@ -1,10 +1,13 @@
 """`python -m bench [--only PREFIX] [--quick] [--dir DIR]`: one JSON line per figure on stdout, progress on stderr.
 
+With `--compare COMMIT` the lines are ratios to that commit (compare.py).
+
 `ok` says whether the goal is reached; a goal missed is no failure of the run. `--quick` shows that everything
 works, with counts too small for most goals.
 """
 
 import argparse
+import json
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -16,6 +19,7 @@ from . import (
     definitions,
     editor_link,
     files,
+    growth,
     hooks,
     language_server,
     library,
@@ -42,6 +46,7 @@ from . import (
     vscode,
 )
 from . import next as next_notes
+from .compare import CannotCompare, compare
 from .daemon import Place, place
 from .measure import FULL, QUICK, Figure, progress
 
@@ -81,6 +86,8 @@ ON_REQUEST: Final[dict[str, Callable[[Place], Iterator[Figure]]]] = {
     "context.memory": prompt_load.memory,
     "definitions": definitions.tokens,
     "files": files.files,
+    "growth.notes": growth.by_notes,
+    "growth.events": growth.by_events,
     "hooks": hooks.figures,
     "ide": editor_link.figures,
     "next": next_notes.guesses,
@@ -113,11 +120,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--only", default="", metavar="PREFIX", help="figures whose names begin so")
     parser.add_argument("--quick", action="store_true", help="small counts: to see that it works")
     parser.add_argument("--dir", type=Path, default=Path.cwd(), metavar="DIR", help="on the disk to measure")
+    parser.add_argument("--compare", metavar="COMMIT", help="print ratios to this commit; needs --only")
     options = parser.parse_args(arguments)
     only: str = options.only
     groups = groups_for(only)
     if not groups:
         parser.error(f"no figure begins with {only!r}; there are {', '.join(GROUPS | ON_REQUEST)}")
+    if options.compare is not None:
+        if not only:
+            parser.error("--compare measures a part several times: name it with --only (make: ONLY=)")
+        passed_on = ["--only", only, "--dir", str(options.dir.resolve()), *(["--quick"] if options.quick else [])]
+        try:
+            for line in compare(Path(__file__).parents[1], options.compare, passed_on):
+                print(json.dumps(line), flush=True)
+        except CannotCompare as error:
+            parser.exit(1, f"bench: {error}\n")
+        return 0
     with place(options.dir.resolve(), QUICK if options.quick else FULL) as at:
         for name, run in groups.items():
             started = time.monotonic()

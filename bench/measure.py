@@ -84,6 +84,8 @@ class Sizes:
     rounds: int = 7
     scales: tuple[int, ...] = (1_000, 10_000, 100_000)
     """Notes of the vaults whose growth is shown."""
+    growth_notes: tuple[int, ...] = (1_000, 10_000, 30_000, 100_000, 300_000)
+    growth_events: tuple[int, ...] = (10_000, 100_000, 1_000_000, 5_000_000)
     restarts: int = 5
     replay_events: int = 200_000
     load_s: float = 1.0
@@ -103,6 +105,8 @@ FULL: Final = Sizes()
 QUICK: Final = Sizes(
     notes=300,
     scales=(300,),
+    growth_notes=(100, 300),
+    growth_events=(1_000, 3_000),
     calls=50,
     rounds=ROUNDS,
     restarts=2,

@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+from workspaced.client.wire import request_line
+
 from .bare import Wire, latencies_ms
 from .daemon import Daemon, Place, call_line, daemon, structured
 from .measure import Bound, Figure, at_least, at_most, cpu_seconds, median, percentile, progress
@@ -18,7 +20,7 @@ from .vaults import NOUNS, make_vault
 
 LARGE: Final = 100_000
 """The goals are set for this many notes."""
-READY_S: Final = 300.0
+READY_S: Final = 1_200.0
 PROBE_S: Final = 0.005
 VISIBLE_S: Final = 10.0
 EDITS: Final = 20
@@ -30,13 +32,18 @@ SOME_FOUND: Final = (200, 1_000)
 def growth(at: Place) -> Iterator[Figure]:
     """All figures, size by size."""
     for notes in at.sizes.scales:
-        vault = at.new(f"vault-of-{notes}")
-        progress(f"making a vault of {notes} notes")
-        make_vault(vault, notes)
-        shown = usual_notes(vault, 7)
-        data = at.new("data")
-        yield from _cold(at, vault, data, notes, shown)
-        yield from _again(at, vault, data, notes, shown)
+        yield from of_size(at, notes)
+
+
+def of_size(at: Place, notes: int) -> Iterator[Figure]:
+    """All figures of a vault of so many notes."""
+    vault = at.new(f"vault-of-{notes}")
+    progress(f"making a vault of {notes} notes")
+    make_vault(vault, notes)
+    shown = usual_notes(vault, 7)
+    data = at.new("data")
+    yield from _cold(at, vault, data, notes, shown)
+    yield from _again(at, vault, data, notes, shown)
 
 
 def _goal(notes: int, bound: Bound) -> Bound | None:
@@ -158,6 +165,7 @@ def _again(at: Place, vault: Path, data: Path, notes: int, shown: list[str]) -> 
         )
         wire = running.wire()
         yield from _lookups(at, wire, notes, shown)
+        yield _publishes(at, wire, notes, shown)
         yield from _edits(vault, wire, notes, shown)
         _fill_cache(vault, wire)
         cache = running.status()["vaults"][0]["cache"]
@@ -218,6 +226,15 @@ def _queries(wire: Wire, title: str) -> Iterator[tuple[str, str, tuple[float | N
             yield "some", words, (10, 3)
             break
     yield "most", "before", (None, None)
+
+
+def _publishes(at: Place, wire: Wire, notes: int, shown: list[str]) -> Figure:
+    def publish(number: int) -> None:
+        action = {"type": "active_note_set", "data": {"note": shown[number % len(shown)]}}
+        wire.ask(request_line(1, "workspaced/publish", {"actions": [action]}))
+
+    taken = latencies_ms(at.sizes.calls, publish)
+    return Figure(f"scale.{notes}_notes.publish.p50", median(taken), "ms", fields={"calls": len(taken)})
 
 
 def _edits(vault: Path, wire: Wire, notes: int, shown: list[str]) -> Iterator[Figure]:

@@ -37,7 +37,7 @@ def test_every_room_stands_there_with_its_own_sentence() -> None:
 
 def test_each_step_of_a_walk_is_a_function_that_is_there() -> None:
     walks = re.findall(r"^\*\*(\w+)\*\*: .*\n\n((?:\d+\. .*\n)+)", TEXT, flags=re.M)
-    assert [name for name, _steps in walks] == ["Publish", "Call", "Assemble", "Volunteer", "Verify"]
+    assert [name for name, _steps in walks] == ["Publish", "Call", "Assemble", "Volunteer", "Verify", "Inspect"]
     for name, steps in walks:
         named = re.findall(r"^\d+\. `([\w/.]+):(\w+)`", steps, flags=re.M)
         assert 5 < len(named) == steps.count("\n") <= STEPS_MAX, name

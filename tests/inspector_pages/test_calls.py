@@ -1,7 +1,6 @@
 """The page's calls as a person goes through them: list, one call, two calls side by side."""
 
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -13,14 +12,6 @@ from workspaced.demo import morning
 MORNING = Path(morning.__file__).with_name("morning.wsb")
 
 pytestmark = pytest.mark.thorough
-
-
-@pytest.fixture
-def inspect(tmp_path: Path) -> Iterator[Callable[[Path], Inspector]]:
-    """Starts inspectors that end with the test. Asked for before `open_page`, they end after their pages."""
-    env = {"HOME": str(tmp_path), "PATH": "/usr/bin:/bin", "XDG_RUNTIME_DIR": str(tmp_path)}
-    with ExitStack() as ending:
-        yield lambda log: ending.enter_context(Inspector(log, env=env))
 
 
 def shown(open_page: OpenPage, inspector: Inspector, link: str, **options: object) -> InspectorPage:

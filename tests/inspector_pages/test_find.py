@@ -1,7 +1,6 @@
 """Find and shrink as a person does it: write an expression, find the event, take the few events along."""
 
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -14,14 +13,6 @@ MORNING = Path(morning.__file__).with_name("morning.wsb")
 THREE_PINS = "length(pinnedNotes) > `2`"
 
 pytestmark = pytest.mark.thorough
-
-
-@pytest.fixture
-def inspect(tmp_path: Path) -> Iterator[Callable[[Path], Inspector]]:
-    """Starts inspectors that end with the test. Asked for before `open_page`, they end after their pages."""
-    env = {"HOME": str(tmp_path), "PATH": "/usr/bin:/bin", "XDG_RUNTIME_DIR": str(tmp_path)}
-    with ExitStack() as ending:
-        yield lambda log: ending.enter_context(Inspector(log, env=env))
 
 
 def finding(open_page: OpenPage, inspector: Inspector, **options: object) -> InspectorPage:
@@ -88,27 +79,3 @@ def test_what_is_never_true_is_said(open_page: OpenPage, recorded: Inspector) ->
     page.keyboard.press("Escape")
     page.get_by_role("button", name="Find", exact=True).click()
     page.get_by_role("alert").get_by_text("It is true after none of the 80 events").wait_for()
-
-
-def test_the_few_events_of_a_search_show_the_same_in_a_second_inspector(
-    inspect: Callable[[Path], Inspector], open_page: OpenPage, tmp_path: Path
-) -> None:
-    first = finding(open_page, inspect(MORNING)).page
-    first.get_by_role("combobox", name="Expression").fill(THREE_PINS)
-    first.keyboard.press("Enter")
-    first.get_by_role("heading", name="Take it with you").wait_for()
-    assert first.evaluate("decodeURIComponent(location.hash)") == f"#/find/{THREE_PINS}"
-    story = first.locator(".story .step-words").all_inner_texts()
-    with first.expect_download() as download:
-        first.get_by_role("button", name="Bundle (found.wsb)").click()
-    bundle = tmp_path / download.value.suggested_filename
-    download.value.save_as(bundle)
-
-    second = finding(open_page, inspect(bundle)).page
-    second.get_by_role("combobox", name="Expression").fill(THREE_PINS)
-    second.keyboard.press("Enter")
-    second.get_by_role("heading", name="Take it with you").wait_for()
-    again = second.locator(".story .step-words").all_inner_texts()
-    assert [each.split(" event ")[0] for each in again] == [each.split(" event ")[0] for each in story]
-    second.locator(".story a").last.click()
-    second.wait_for_url(f"**/#/at/{len(story)}")

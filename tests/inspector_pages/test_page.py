@@ -33,5 +33,31 @@ def test_a_tab_without_a_token_says_how_to_get_one(open_page: OpenPage, recorded
     assert opened.accessibility_violations() == []
 
 
+def test_a_question_mark_tells_the_keys_and_they_rest_meanwhile(open_page: OpenPage, recorded: Inspector) -> None:
+    opened = open_page(recorded.url)
+    page = opened.page
+    page.get_by_role("navigation", name="Views").wait_for()
+    page.keyboard.press("?")
+    keys = page.get_by_role("dialog", name="Keys")
+    keys.get_by_text("the event before, the next one").wait_for()
+    opened.picture("keys")
+    assert opened.accessibility_violations() == []
+    page.keyboard.press("c")
+    assert page.get_by_role("heading", name="Calls").count() == 0
+    page.keyboard.press("Escape")
+    keys.wait_for(state="hidden")
+    page.keyboard.press("c")
+    page.get_by_role("heading", name="Calls", exact=True).wait_for()
+
+
+def test_the_tab_of_the_view_is_in_sight_on_a_small_screen(open_page: OpenPage, recorded: Inspector) -> None:
+    page = open_page(recorded.url, NARROW).page
+    page.get_by_role("navigation", name="Views").wait_for()
+    page.evaluate("location.hash = '#/tail'")
+    page.get_by_role("heading", name="Newest events").wait_for()
+    box = page.get_by_role("link", name="Tail").bounding_box()
+    assert box is not None and 0 <= box["x"] <= NARROW[0] - box["width"]
+
+
 def test_tests_of_libraries_run_under_the_policy_of_the_page(recorded: Inspector) -> None:
     assert recorded.request("GET", "/").headers["content-security-policy"] == CSP

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from support.inspector import Inspector
-from support.inspector_page import NARROW, OpenPage
+from support.inspector_page import NARROW, WIDE, OpenPage
 
 pytestmark = pytest.mark.thorough
 
@@ -68,6 +68,36 @@ def test_a_filter_leaves_one_editor_s_events_and_gives_the_command_line(
     assert """jq -c 'select(.source == "vim")'""" in page.locator(".command code").inner_text()
     opened.picture("tail-filtered")
     assert opened.accessibility_violations() == []
+
+
+@pytest.mark.parametrize("size", [WIDE, NARROW], ids=["wide", "narrow"])
+def test_a_long_list_draws_only_the_rows_in_sight_and_keeps_those_that_are_read(
+    live: Inspector, open_page: OpenPage, client: Any, size: tuple[int, int]
+) -> None:
+    seqs = [seq for _ in range(8) for seq in look_at_all(client, 100)]
+    page = open_page(live.url, size).page
+    page.evaluate("location.hash = '#/tail'")
+    page.get_by_role("button", name="Look before event").click()
+    rows = page.locator("main [data-row]")
+    box = page.get_by_role("region", name="Newest events")
+    page.wait_for_function("() => document.querySelector('.event-table')?.getAttribute('aria-rowcount') > 600")
+    box.evaluate("box => { box.scrollTop = 300 * document.querySelector('[data-row]').offsetHeight }")
+    read = box.get_by_role("link", name=str(seqs[-1] - 305), exact=True)
+    read.wait_for()
+    assert rows.count() < 60
+    place = read.bounding_box()
+    look_at_all(client, 7)
+    page.wait_for_function("rows => document.querySelector('.event-table').ariaRowCount > rows", arg=607)
+    assert read.bounding_box() == place
+    read.focus()
+    page.keyboard.press("ArrowDown")
+    assert page.evaluate("document.activeElement.textContent") == str(seqs[-1] - 306)
+
+
+def look_at_all(client: Any, times: int) -> list[int]:
+    """Looks at two notes in turn; the sequences."""
+    actions = [{"type": "active_note_set", "data": {"note": f"{'ab'[at % 2]}.md"}} for at in range(times)]
+    return [int(receipt["seq"]) for receipt in client.publish(actions, source="editor")]
 
 
 def test_a_second_tab_follows_through_the_first(live: Inspector, open_page: OpenPage, client: Any) -> None:

@@ -24,11 +24,11 @@ RECORDED = TESTS / "data" / "answers" / "v3.wsb"
 class Inspector:
     """`with` it runs, on a port of its own, and has printed its address."""
 
-    def __init__(self, *arguments: str | Path, env: Mapping[str, str]) -> None:
-        """`arguments`: of `workspaced inspect`: the log, options."""
+    def __init__(self, *arguments: str | Path, env: Mapping[str, str], cwd: Path | None = None) -> None:
+        """`arguments`: of `workspaced inspect`: the log, options; `cwd`: the folder it runs in."""
         command = ["inspect", *map(str, arguments), "--json", "--no-browser"]
         streams: Any = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-        self.process = process.spawn(*command, env=env, **streams)
+        self.process = process.spawn(*command, env=env, cwd=cwd, **streams)
         self.stderr: list[str] = []
         self._reader = threading.Thread(target=self._read_stderr)
         self._reader.start()

@@ -105,6 +105,7 @@ class Log:
         warnings: problems of the file, as sentences for people.
         damage: what was damaged, if the log was opened until its damage; None: nothing.
         log_id: the log's id; empty if unknown.
+        redacted: whether pseudonyms replace names and texts.
     """
 
     def __init__(
@@ -117,6 +118,7 @@ class Log:
             raise index.damage
         self.warnings: list[str] = index.warnings
         self.log_id: str = source.log_id
+        self.redacted: bool = source.redacted
         visits = msgspec.json.encode(source.start_visits())
         self._events = IndexedEvents(index, source.start.seq)
         self._folds = KeptFolds(self._events, source.start, visits)
@@ -211,7 +213,19 @@ class Log:
         A caller may fold in small steps while nobody waits. What needs a fold that is not there makes it first.
         """
         self._folds.fold_some()
+        return self.folded
+
+    @property
+    def folded(self) -> tuple[int, int]:
+        """The number of events that are folded, and of all."""
         return self._folds.folded, len(self._events)
+
+    def fold_only_in_steps(self) -> None:
+        """From now on only `fold_some` folds: what needs more raises NotFolded, which says how many events.
+
+        For a program that folds while it answers others, so that no answer takes as long as the whole fold.
+        """
+        self._folds.on_demand = False
 
     # -- what agents were shown --
 

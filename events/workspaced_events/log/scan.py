@@ -34,6 +34,10 @@ from .line_format import (
 _ENDS_BYTES: Final = 4_096
 """A header and a seal each fit into this many bytes."""
 
+_SALVAGE: Final = (
+    "It opens read-only up to there; restore the file from a backup, or run `workspaced log salvage`."
+)
+
 Sink = Callable[[list[Event]], None]
 
 
@@ -240,7 +244,8 @@ def _scan_segment(disk: Disk, name: str, following: str | None, scan: Scan, sink
             _damaged(scan, name, bad.offset, following, f"the header does not verify ({bad.reason})")
         return
     if header.format > FORMAT_VERSION:
-        _damaged(scan, name, 0, following, f"it has format {header.format}; this version reads {FORMAT_VERSION}")
+        problem = f"it has format {header.format}; this version reads {FORMAT_VERSION}"
+        _damaged(scan, name, 0, following, problem, hint="Use a newer workspaced; up to there this one reads it.")
         return
     scan.segments += 1
     scan.log_id = header.log
@@ -342,7 +347,9 @@ def _compare_with_head(scan: Scan) -> None:
         _damaged(scan, head.segment, 0, None, "the segment that HEAD names is missing")
 
 
-def _damaged(scan: Scan, name: str, offset: int, following: str | None, problem: str) -> None:
+def _damaged(
+    scan: Scan, name: str, offset: int, following: str | None, problem: str, *, hint: str = _SALVAGE
+) -> None:
     first = scan.tail.seq + 1
     last: int | None = None
     if following is not None and (begins := segment_first(following)) is not None and begins > first:
@@ -352,7 +359,7 @@ def _damaged(scan: Scan, name: str, offset: int, following: str | None, problem:
     span = f"sequences {first} to {last}" if last is not None else f"sequences from {first} on"
     scan.damage = LogDamaged(
         f"log/{name} is damaged at offset {offset}: {problem}. Affected: {span}.",
-        hint="It opens read-only up to there; restore the file from a backup, or run `workspaced log salvage`.",
+        hint=hint,
         file=f"log/{name}",
         offset=offset,
         first_seq=first,

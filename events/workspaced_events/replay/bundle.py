@@ -164,6 +164,7 @@ class BundleSource:
             if entry not in _PARTS and not _BLOB.fullmatch(entry):
                 raise self._damaged(f"it holds {entry[:100]!r}, which is no part of a bundle")
         self.log_id = self.manifest.log
+        self.redacted = self.manifest.redacted
         self.start: WorkspaceState = self._decoded(STATE, WorkspaceState)
         self._visits = self._content(VISITS)
         self._unpacked: IO[bytes] | None = None

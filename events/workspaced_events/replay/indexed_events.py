@@ -15,8 +15,8 @@ from ..schema.catalogue import Event
 from .event_columns import EventColumns
 from .event_pages import KeptPages, Pages
 
-PAGES_CACHED: Final = 16
-"""Decoded pages in memory: about 6 MB of small events."""
+PAGES_CACHED: Final = 8
+"""Decoded pages in memory: about 3 MB of small events."""
 
 
 class Index(msgspec.Struct, frozen=True):

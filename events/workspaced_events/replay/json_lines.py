@@ -73,22 +73,27 @@ def read_export(lines: Iterable[bytes], name: str) -> Iterator[Event]:
         if not line.strip():
             continue
         if is_deeper(line, EVENT_DEPTH_MAX):
-            problem = f"no event: it is nested deeper than {EVENT_DEPTH_MAX}"
-            raise LogDamaged(f"{name}, line {number}: {problem}.", line=number)
+            raise _damaged(name, number, f"no event: it is nested deeper than {EVENT_DEPTH_MAX}")
         try:
             event = decode_event(line, catalogue)
         except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-            raise LogDamaged(f"{name}, line {number}: no event: {error}.", line=number) from None
+            raise _damaged(name, number, f"no event: {error}") from None
         if expected is None and event.seq < 1:
-            raise LogDamaged(
-                f"{name}, line {number}: expected a sequence from 1 on, got {event.seq}.", line=number
-            )
+            raise _damaged(name, number, f"expected a sequence from 1 on, got {event.seq}")
         if expected is not None and event.seq != expected:
-            raise LogDamaged(f"{name}, line {number}: expected sequence {expected}, got {event.seq}.", line=number)
+            raise _damaged(name, number, f"expected sequence {expected}, got {event.seq}")
         expected = event.seq + 1
         yield event
     if number == 0:
         read_header(b"", name)
+
+
+def _damaged(name: str, line: int, problem: str) -> LogDamaged:
+    return LogDamaged(
+        f"{name}, line {line}: {problem}.",
+        hint="The lines before it can be read. Ask for the file again, or make it anew from its log.",
+        line=line,
+    )
 
 
 def import_events(disk: Disk, events: Iterable[Event], *, version: str, now: str) -> int:

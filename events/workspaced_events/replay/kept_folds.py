@@ -22,8 +22,25 @@ VISITS_STRIDE_EVENTS: Final = 10_000
 """A multiple of STATE_STRIDE_EVENTS."""
 
 
+class NotFolded(BaseException):
+    """A moment needs more events folded than are. It steers who folds, so nothing that handles errors takes it.
+
+    Attributes:
+        needed: how many events must be folded.
+    """
+
+    def __init__(self, needed: int) -> None:
+        super().__init__(needed)
+        self.needed = needed
+
+
 class KeptFolds:
-    """States and visits at any moment of a log. Folds events when they are first needed. Not thread-safe."""
+    """States and visits at any moment of a log. Folds events when they are first needed. Not thread-safe.
+
+    Attributes:
+        folded: the events folded so far.
+        on_demand: whether a moment that needs a fold which is not there makes it; else it raises NotFolded.
+    """
 
     def __init__(self, events: IndexedEvents, start: WorkspaceState, visits: bytes) -> None:
         """
@@ -37,7 +54,7 @@ class KeptFolds:
         self._states = [start]
         self._visits = [zlib.compress(visits, 1)]
         self.folded = 0
-        """The events folded so far."""
+        self.on_demand = True
         self._state = start
         self._stream = VisitStream(start=decoded(visits, VisitFold))
         self._asked_state = (0, start)
@@ -91,5 +108,7 @@ class KeptFolds:
         return stream.visits(vault, seq)
 
     def _fold_to(self, count: int) -> None:
+        if self.folded < count and not self.on_demand:
+            raise NotFolded(count)
         while self.folded < count and self.fold_some():
             pass

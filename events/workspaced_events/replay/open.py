@@ -18,6 +18,8 @@ def open_source(place: Path | IO[bytes]) -> StoredSource:
 
     Raises:
         InvalidArgument: `place` is missing or holds no log.
+        LogDamaged: nothing of a bundle can be read.
+        OSError: the file cannot be read.
     """
     if not isinstance(place, Path):
         return _of_file(_spooled(place), "standard input")

@@ -78,6 +78,11 @@ class Source(Protocol):
 class StoredSource(Source, Protocol):
     """A log whose events can be read again, page by page. `open_source` gives one."""
 
+    @property
+    def redacted(self) -> bool:
+        """Whether pseudonyms replace names and texts."""
+        ...
+
     def index(self, progress: Progress | None = None) -> Index:
         """Verifies all as `feed` does, and keeps nothing of the events but their types, times and pages.
 
@@ -104,6 +109,7 @@ class DirectorySource:
             raise InvalidArgument(f"{directory} holds no log.", hint="Give the daemon's data directory.")
         self.start = EMPTY
         self.log_id = ""
+        self.redacted = False
 
     def __enter__(self) -> Self:
         return self
@@ -148,6 +154,7 @@ class ExportSource:
         self.start = EMPTY
         header = read_header(self._file.readline(), self._name)
         self.log_id = header.log
+        self.redacted = header.redacted is True
         self._catalogue = header.catalogue
 
     def __enter__(self) -> Self:

@@ -111,9 +111,22 @@ def test_salvage_makes_a_log_of_what_a_damaged_one_still_holds(daemon: Any) -> N
     assert running.cli("log", "salvage", "--data-dir", str(running.data), "--to", "saved").returncode == 2
 
 
-@pytest.mark.parametrize("command", ["status", "state", "publish", "share", "tools"])
-def test_commands_that_only_ask_the_daemon_load_neither_log_nor_tools(command: str) -> None:
-    heavy = "jmespath pydantic jsonschema rich workspaced_tools workspaced_events.log workspaced_events.journal"
+HEAVY = "jmespath pydantic jsonschema rich asyncio tempfile workspaced_tools workspaced_events.log"
+HEAVY += " workspaced_events.journal"
+CATALOGUE = "workspaced_events.schema.catalogue"
+
+
+@pytest.mark.parametrize(
+    ("command", "heavy"),
+    [
+        ("status", f"{HEAVY} {CATALOGUE}"),
+        ("state", f"{HEAVY} {CATALOGUE}"),
+        ("tools", f"{HEAVY} {CATALOGUE}"),
+        ("publish", HEAVY),
+        ("share", HEAVY),
+    ],
+)
+def test_commands_that_only_ask_the_daemon_load_neither_log_nor_tools(command: str, heavy: str) -> None:
     script = f"""
 import sys
 import workspaced.cli

@@ -159,6 +159,17 @@ def test_a_call_for_an_active_note_that_is_gone_leaves_nothing_that_only_the_col
     assert sum(left.values()) <= LEFT_MAX, left
 
 
+def test_an_edited_note_leaves_nothing_that_only_the_collector_removes(uncollected: Uncollected) -> None:
+    note = uncollected.running.vault / "c.md"
+    for turn in (5, CALLS):
+        uncollected.objects()
+        for number in range(turn):
+            note.write_text(f"# Gamma\n\nVersion {number} of {turn}.\n")
+            uncollected.client.call("workspaced/reconcile")
+    left = uncollected.objects()["left"]
+    assert sum(left.values()) <= LEFT_MAX, left
+
+
 HALF_A_LINE = b'{"jsonrpc":"2.0","id"'
 CONNECTIONS: dict[str, list[tuple[str, dict[str, Any]]]] = {
     "says nothing": [],

@@ -155,6 +155,19 @@ def test_a_column_has_the_cache_s_account_of_every_prompt(morning: Prompts) -> N
         ]
 
 
+def test_a_column_has_the_answers_and_names_notes_that_were_older_than_they_were_then(morning: Prompts) -> None:
+    rows = {row["seq"]: row for row in morning.column(LETTER)}
+    assert [row["answer"] for row in rows.values()][-2:] == [
+        "We deliver release 1 on 22 June, before the school holidays (Kickoff).",
+        "Release 1 comes on 22 June.",
+    ]
+    assert rows[91]["answer"] == ""  # the model asked for a tool
+    changed_later = ["projects/ferrybook/Ferrybook.md", "projects/ferrybook/Kickoff.md"]
+    assert {seq: row["stale"] for seq, row in rows.items() if row["stale"]} == dict.fromkeys(
+        (158, 162, 166), changed_later
+    )
+
+
 def test_a_long_column_comes_page_by_page(morning: Prompts) -> None:
     whole = [each["seq"] for each in morning.column(LETTER)]
     found: list[int] = []
@@ -406,6 +419,7 @@ def test_a_prompt_with_a_withheld_note_shows_neither_texts_nor_sizes(masked: Ins
         one = prompt(masked, PromptParameters(row.seq))
         assert "--reveal" in row.masked and one.rebuilt.outcome == "same"
         assert (row.estimate, row.layers, row.words, row.input_tokens, row.cost) == (None, [], "", None, None)
+        assert (row.answer, row.stale) == ("", [])
         assert (one.prompt, one.blocks, one.blocks_total, one.marks) == (row, [], 0, [])
         for view in (
             lambda seq: body(masked, BodyParameters(seq)),

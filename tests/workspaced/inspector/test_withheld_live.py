@@ -363,7 +363,7 @@ def test_with_reveal_the_note_shows(world: World, revealed: Inspector, method: s
 
 
 def test_with_reveal_it_is_searched_for_and_has_a_life(world: World, revealed: Inspector) -> None:
-    assert not revealed.get("/api/about")["hides"] and world.inspector.get("/api/about")["hides"]
+    assert revealed.get("/api/about")["reveals"] and not world.inspector.get("/api/about")["reveals"]
     expression = f"activeNote.id == '{world.secret}.md'"
     assert revealed.get("/api/search/tried", expression=expression)["seq"] > 0
     assert revealed.post("/api/search", expression=expression)["phase"] != "none"
@@ -453,7 +453,7 @@ def test_a_log_that_no_daemon_writes_shows_everything(world: World, tmp_path: Pa
     copy = tmp_path / "copy"
     shutil.copytree(world.running.data, copy)
     with Inspector(copy, "--reveal", env=world.running.env) as inspector:
-        assert not inspector.get("/api/about")["hides"]
+        assert inspector.get("/api/about")["reveals"]
         assert world.secret.encode() in inspector.request("GET", "/api/newest").content
     assert any("--reveal changes nothing" in line for line in inspector.stderr)
 

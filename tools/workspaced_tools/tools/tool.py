@@ -13,6 +13,7 @@ import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from threading import Lock
 from typing import Annotated, Any, Final, Generic, NamedTuple, TypeVar, cast
 
 import msgspec
@@ -47,13 +48,19 @@ _UNLISTED_ARGUMENTS: Final = frozenset({"minSeq"})
 """Arguments for runtimes, not for models."""
 _DESCRIBED_ONCE: Final = frozenset({"offset"})
 """Arguments that the description of get_workspace_context, the first tool of the list, describes for all tools."""
+_BUILDING: Final = Lock()
+"""Held while models of answers are built, since pydantic does not say that two threads may build one model."""
 _log = logging.getLogger(__name__)
 
 
 class Model(BaseModel):
-    """A part of a tool's schema: camelCase on the wire, snake_case in Python."""
+    """A part of a tool's schema: camelCase on the wire, snake_case in Python.
 
-    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, frozen=True)
+    Models of answers validate nothing, so they are built only when their schema is asked for: building them all
+    took a tenth of a daemon's start.
+    """
+
+    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, frozen=True, defer_build=True)
 
 
 AT_SCHEMA: Final[Json] = {"type": ["integer", "string"]}
@@ -63,7 +70,7 @@ AT_SCHEMA: Final[Json] = {"type": ["integer", "string"]}
 class PresentArguments(Model):
     """The arguments of every tool, also of one that only knows the present."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", defer_build=False)
 
     min_seq: int | None = Field(None, ge=0, alias="minSeq")
 
@@ -160,8 +167,9 @@ class Tool(Generic[A]):
     def output_schema(self) -> Json:
         """JSON Schema 2020-12 of the result. It names every field of every object, and allows no others."""
         model = PagedResultModel if self.paged else ResultModel
-        result = cast(type[BaseModel], model.__class_getitem__(self.data))
-        return _closed(_tidy(result.model_json_schema(by_alias=True)))
+        with _BUILDING:
+            result = cast(type[BaseModel], model.__class_getitem__(self.data))
+            return _closed(_tidy(result.model_json_schema(by_alias=True)))
 
     @cached_property
     def definition(self) -> Json:

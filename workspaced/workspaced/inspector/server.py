@@ -16,7 +16,7 @@ from .inspected import Subject
 from .live import CLIENT, follow
 from .masking.asked_daemon import AskedDaemon
 from .open_log import OpenLog
-from .tail import Tail
+from .tail import Opening, Tail
 
 
 class Options(NamedTuple):
@@ -28,6 +28,8 @@ class Options(NamedTuple):
     may_change: bool = False
     reveals: bool = False
     """Whether notes that are withheld from agents are shown over a running daemon too."""
+    idle_s: float = INSPECTOR_IDLE_S
+    """It ends when nobody looked for so long."""
 
 
 def run_inspector(options: Options, ready: Callable[[str], None], forgotten: Callable[[], None]) -> int:
@@ -51,13 +53,17 @@ async def _serve(
     port: int = sockets[0].getsockname()[1]
     token = new_token()
     tail = Tail()
+
+    def verified(done: int, of: int) -> None:
+        tail.tell(Opening(done, of))
+
     with ExitStack() as closing:
         ask = None
         if options.subject.socket is not None and not options.reveals:
             ask = AskedDaemon(options.subject.socket, CLIENT)
             closing.callback(ask.close)
-        log = closing.enter_context(OpenLog(options.subject, may_change=options.may_change, ask=ask))
-        watched = Idle(application(log, tail), INSPECTOR_IDLE_S)
+        log = closing.enter_context(OpenLog(options.subject, verified, may_change=options.may_change, ask=ask))
+        watched = Idle(application(log, tail), options.idle_s)
 
         def ending() -> None:
             log.end()

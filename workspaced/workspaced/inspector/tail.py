@@ -1,4 +1,4 @@
-"""What open pages are told, as server-sent events: that the log grew, and whether its daemon is there.
+"""What open pages are told, as server-sent events: that the log opens, that it grew, whether its daemon is there.
 
 A message says that there is something new, and shows the newest of it; a page asks the API for what it needs. So a
 page that does not read costs a bounded number of messages: for those that do not fit it is told of a gap.
@@ -17,6 +17,14 @@ from starlette.types import Message, Receive, Scope, Send
 from ..limits import INSPECTOR_TAILS_MAX, STREAM_COMMENT_S, TAIL_MESSAGES_MAX
 from .refusal import Refusal
 from .views.newest import Grew
+
+
+class Opening(msgspec.Struct, frozen=True, rename="camel"):
+    """The log is being verified before it opens."""
+
+    done: int
+    of: int
+    """Both in parts of the log: segments, or bytes."""
 
 
 class Opened(msgspec.Struct, frozen=True, rename="camel"):
@@ -42,8 +50,9 @@ class DaemonLink(msgspec.Struct, frozen=True, rename="camel"):
     """Why it is not, for people."""
 
 
-TailMessage = Opened | Grew | Gap | DaemonLink
+TailMessage = Opening | Opened | Grew | Gap | DaemonLink
 MESSAGES: Final[dict[type[msgspec.Struct], str]] = {
+    Opening: "opening",
     Opened: "opened",
     Grew: "grew",
     Gap: "gap",
@@ -60,7 +69,7 @@ class Tail:
     def __init__(self) -> None:
         self._pages: set[_Page] = set()
         self._closed = False
-        self._opened: Opened | None = None
+        self._opened: Opened | Opening | None = None
         self._daemon: DaemonLink | None = None
 
     @property
@@ -70,13 +79,13 @@ class Tail:
 
     def tell(self, message: TailMessage) -> None:
         """Tells every page. What is true of later pages too, they are told when they come."""
-        if isinstance(message, Opened):
+        if isinstance(message, Opened | Opening):
             self._opened = message
         elif isinstance(message, DaemonLink):
             if message == self._daemon:
                 return
             self._daemon = message
-        elif self._opened is not None:
+        elif isinstance(self._opened, Opened):
             self._opened = msgspec.structs.replace(self._opened, last=message.last)
         encoded = _encoded(message)
         for page in self._pages:
@@ -140,7 +149,7 @@ class _Page:
 
     def _with_gap(self, message: TailMessage, encoded: bytes) -> tuple[TailMessage, bytes]:
         """Leaves out all growth that waits, and returns what stands for it and for `message`."""
-        kept = [each for each in self._waiting if isinstance(each[0], Opened | DaemonLink)]
+        kept = [each for each in self._waiting if isinstance(each[0], Opening | Opened | DaemonLink)]
         grown = [each[0].last for each in (*self._waiting, (message, encoded)) if isinstance(each[0], Grew | Gap)]
         # Of what is only the latest word on something, the latest is enough.
         latest = {type(each[0]): each for each in kept}

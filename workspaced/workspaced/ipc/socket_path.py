@@ -9,7 +9,6 @@ import re
 import socket
 import stat
 import sys
-import tempfile
 from pathlib import Path
 from typing import Final
 
@@ -31,10 +30,14 @@ def default_socket(workspace: str) -> Path:
             hint="Lower-case letters, digits, '.', '_' and '-', at most 32, beginning with a letter or digit.",
         )
     runtime = os.environ.get("XDG_RUNTIME_DIR")
-    directory = (
-        Path(runtime) / "workspaced" if runtime else Path(tempfile.gettempdir()) / f"workspaced-{os.getuid()}"
-    )
+    directory = Path(runtime) / "workspaced" if runtime else _temporary_directory() / f"workspaced-{os.getuid()}"
     return directory / f"{workspace}.sock"
+
+
+def _temporary_directory() -> Path:
+    import tempfile  # Not above: with all that it imports it takes as long as the rest of the bridge.
+
+    return Path(tempfile.gettempdir())
 
 
 def inherited_socket() -> socket.socket | None:

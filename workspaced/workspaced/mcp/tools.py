@@ -1,7 +1,7 @@
 """`tools/list` and `tools/call`, the same on every connection."""
 
 from base64 import b64encode
-from collections.abc import Iterable
+from functools import cache, partial
 from typing import Any, Final
 
 import msgspec
@@ -58,8 +58,11 @@ WRITES: Final = {
 """The annotations of a tool that writes."""
 
 
-def _listed(tools: Iterable[Tool[Any]], *, memory: bool) -> msgspec.Raw:
-    every = [*tools, MEMORY] if memory else tools
+@cache
+def _listed(tools: ToolSet, *, memory: bool) -> msgspec.Raw:
+    """A list of tools. The first one makes the schemas, which takes as long as a fifth of a daemon's start."""
+    every = [tool for tool in TOOLS.values() if tools == "all" or tool.name in CORE]
+    every += [MEMORY] if memory else []
     return msgspec.Raw(
         msgspec.json.encode(
             [{**tool.definition, "annotations": WRITES if tool.writes else ANNOTATIONS} for tool in every]
@@ -67,19 +70,11 @@ def _listed(tools: Iterable[Tool[Any]], *, memory: bool) -> msgspec.Raw:
     )
 
 
-_SETS: Final[dict[ToolSet, list[Tool[Any]]]] = {
-    "all": list(TOOLS.values()),
-    "core": [tool for tool in TOOLS.values() if tool.name in CORE],
-}
-_TOOLS: Final[dict[tuple[ToolSet, bool], msgspec.Raw]] = {
-    (name, memory): _listed(tools, memory=memory) for name, tools in _SETS.items() for memory in (False, True)
-}
-"""The lists, by their set and by whether there is a memory folder."""
-
-
-def list_tools(session: Session, _id: RequestId | None, params: Page) -> Any:
+async def list_tools(session: Session, _id: RequestId | None, params: Page) -> Any:
     params.check()
-    return {"tools": _TOOLS[session.tools, session.service.memory.is_set], "_meta": moment(session.service)}
+    service = session.service
+    listed = await service.threads.run(partial(_listed, session.tools, memory=service.memory.is_set))
+    return {"tools": listed, "_meta": moment(service)}
 
 
 def call_tool(session: Session, _id: RequestId | None, params: CallTool) -> Any:

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import msgspec
-from rapidfuzz import fuzz, process
 
 from workspaced_events.ids import NoteId
 
@@ -214,6 +213,9 @@ class Index:
         """
         wanted = fold(name[:NEAR_NAME_CHARS_MAX])
         titles = {row[0]: fold(row[1]) for row in self._comparable(folded(wanted))}
+        # Only names that nothing has are compared so. Its 4 MB would be in every process that can replay a call.
+        from rapidfuzz import fuzz, process
+
         found = process.extract(wanted, titles, scorer=fuzz.ratio, limit=limit, score_cutoff=NEAR_SCORE_MIN)
         ordered = sorted(found, key=lambda hit: (-hit[1], hit[2]))
         entries = [self.entry(path) for _, _, path in ordered]

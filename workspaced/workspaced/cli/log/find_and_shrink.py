@@ -100,7 +100,7 @@ def find_command(
 
 
 def _print_found(found: Found, vault: VaultId | None, *, as_json: bool) -> None:
-    from ..shared.state_text import step_block
+    from ..shared.step_text import step_block
 
     event, difference = found.event, changes(to_json(found.before, vault), to_json(found.after, vault))
     if not as_json:

@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING
 
 import click
 
+from workspaced_events.errors import InvalidArgument
 from workspaced_events.escaping import escape_control
 from workspaced_events.replay.bundle import BundleSource
 from workspaced_events.replay.open import open_source
 from workspaced_events.replay.source import DirectorySource
 
+from ...daemon.memory import give_back_freed_memory
 from ...errors import PackageMissing
 from ..shared.call_source import RunningDaemon, daemon_of_directory, daemon_that_runs, directory_of_workspace
 from ..shared.options import at_option, daemon_options, json_option
@@ -82,6 +84,7 @@ def inspect_command(
         if not as_json:
             click.echo("ended: nobody looked for 10 minutes", err=True)
 
+    give_back_freed_memory()
     return run_inspector(Options(subject, port, allow_changes, reveal), ready, forgotten)
 
 
@@ -89,6 +92,7 @@ def _subject(log: str | None, socket_path: str | None, workspace: str | None) ->
     """
     Raises:
         InvalidArgument, NoDaemon: there is no such log.
+        LogDamaged: nothing of it can be shown.
     """
     from ...inspector.inspected import Subject
 
@@ -96,6 +100,9 @@ def _subject(log: str | None, socket_path: str | None, workspace: str | None) ->
         found = daemon_that_runs(socket_path, workspace)
         path = found.data if found is not None else directory_of_workspace(workspace)
         return _of_directory(path, str(path), found)
+    if not Path(log).exists():
+        # Views read a log again and again, so standard input is none here.
+        raise InvalidArgument(f"There is no {log}.", hint="Give a data directory, an export or a bundle.")
     with open_source(Path(log)) as source:
         if isinstance(source, DirectorySource):
             return _of_directory(Path(log), log, daemon_of_directory(source.root))

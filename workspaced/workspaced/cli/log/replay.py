@@ -97,7 +97,7 @@ def _print_end(source: Source, until: Position | None, vault: VaultId | None, *,
 
 
 def _print_steps(source: Source, until: Position | None, vault: VaultId | None, *, as_json: bool) -> None:
-    from ..shared.state_text import step_block
+    from ..shared.step_text import step_block
 
     state, state_json = source.start, to_json(source.start, vault)
 

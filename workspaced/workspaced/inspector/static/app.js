@@ -1,19 +1,25 @@
 /** The page: the log's name, the timeline, the tabs, and the view that the link names. */
 
 import { get, hasToken, takeToken } from "./api.js";
+import { followFolding } from "./folding.js";
 import { count } from "./parts/format.js";
+import { isTyped, KeysHelp, showKeys } from "./parts/keys_help.js";
 import { Failure } from "./parts/resource.js";
+import { OpeningLog } from "./parts/waiting.js";
 import { follow, go, link, route } from "./router.js";
 import { about, daemon } from "./store.js";
 import { followLog } from "./tail.js";
 import { Timeline } from "./timeline.js";
-import { html, render, useEffect, useState } from "./vendor/index.js";
+import { html, render, useEffect, useRef, useState } from "./vendor/index.js";
 import { VIEWS } from "./views/index.js";
 
 function App() {
   const [error, setError] = useState(/** @type {Error | null} */ (null));
   useEffect(() => {
-    get("/api/about").then((found) => (about.value = found), setError);
+    get("/api/about").then((found) => {
+      about.value = found;
+      followFolding();
+    }, setError);
     followLog();
   }, []);
   if (error) return html`<main><${Failure} error=${error} /></main>`;
@@ -21,7 +27,7 @@ function App() {
     <${Header} />
     <${Timeline} />
     <${Tabs} />
-    <main id="view">${about.value ? html`<${Shown} />` : html`<p class="quiet" aria-busy="true">Opening the log.</p>`}</main>
+    <main id="view">${about.value ? html`<${Shown} />` : html`<${OpeningLog} />`}</main>
   `;
 }
 
@@ -34,9 +40,48 @@ function Header() {
       ${count(log.events, "event")} · ${count(log.calls, "call")} · ${count(log.prompts, "prompt")}
     </p>
     <${Daemon} />
-    ${log.hides && html`<p class="quiet">Notes that are withheld from agents are hidden here; <code>workspaced inspect --reveal</code> shows them.</p>`}
+    <${Notices} log=${log} />
     ${log.warnings.map((warning) => html`<p class="warning" role="status">${warning}</p>`)}
   </header>`;
+}
+
+/**
+ * What somebody must know of this log before they believe what they see, or show it to others.
+ * @param {{ log: import("./types").About }} props
+ */
+function Notices({ log }) {
+  const { damage } = log;
+  return html`
+    ${damage &&
+    html`<div class="failure" role="alert">
+      <strong>The log is damaged; it is shown up to event ${log.last}.</strong> <bdi>${damage.message}</bdi> ${damage.hint}
+      ${" "}<code>${damage.code}</code>
+    </div>`}
+    ${log.newerEvents > 0 &&
+    html`<p class="warning" role="status">
+      ${count(log.newerEvents, "event")} of this log can be read only by a newer workspaced: they are listed, but no moment
+      shows what they changed. Update workspaced.
+    </p>`}
+    ${log.recordings === "missing" &&
+    html`<p class="warning" role="status">
+      ${log.kind === "export"
+        ? html`An export holds events alone, not what agents were shown. Make a bundle instead: <code>workspaced bundle</code>`
+        : "What agents were shown at first is no longer kept: it was swept to save space. Each call says what is missing."}
+    </p>`}
+    ${log.recordings === "damaged" &&
+    html`<p class="failure" role="alert">
+      Recordings of what agents were shown are damaged. Each call says whether its own is; <code>workspaced replay --verify</code>
+      ${" "}lists them.
+    </p>`}
+    ${log.redacted
+      ? html`<p class="notice" role="note">This log is redacted: names and texts are pseudonyms, other than those of its user.</p>`
+      : log.reveals
+        ? html`<p class="notice" role="note">
+            This page shows all that the log holds, also what is withheld from agents. Think of that before you share
+            it.
+          </p>`
+        : html`<p class="quiet">Notes that are withheld from agents are hidden here; <code>workspaced inspect --reveal</code> shows them.</p>`}
+  `;
 }
 
 /** Whether the log grows on this page. */
@@ -49,12 +94,16 @@ function Daemon() {
 
 function Tabs() {
   const [name] = route.value;
-  return html`<nav class="tabs" aria-label="Views">
+  const tabs = useRef(/** @type {HTMLElement | null} */ (null));
+  useEffect(() => tabs.current?.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" }), [name]);
+  return html`<nav ref=${tabs} class="tabs" aria-label="Views">
     ${VIEWS.map(
       (view) =>
-        html`<a key=${view.name} href=${link(view.name)} aria-current=${view.name === name ? "page" : null}>${view.title}</a>`,
+        html`<a key=${view.name} href=${link(view.name)} title=${`key ${view.key}`} aria-current=${view.name === name ? "page" : null}>${view.title}</a>`,
     )}
-  </nav>`;
+    <button type="button" aria-haspopup="dialog" title="key ?" onClick=${showKeys}>Keys</button>
+  </nav>
+  <${KeysHelp} views=${VIEWS} />`;
 }
 
 function Shown() {
@@ -66,7 +115,8 @@ function Shown() {
 
 /** The keys that open views; not while somebody types. */
 function onKey(/** @type {KeyboardEvent} */ event) {
-  if (event.ctrlKey || event.metaKey || event.altKey || event.target instanceof HTMLInputElement) return;
+  if (isTyped(event)) return;
+  if (event.key === "?") showKeys();
   const view = VIEWS.find((each) => each.key === event.key);
   if (view !== undefined) go(view.name);
 }

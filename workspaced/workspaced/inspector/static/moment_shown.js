@@ -1,6 +1,7 @@
 /** The moment that is looked at: asked for once, shown by the timeline and by views; and the ways to move it. */
 
 import { get } from "./api.js";
+import { foldedTo } from "./folding.js";
 import { latest } from "./parts/latest.js";
 import { replace, route } from "./router.js";
 import { about, at } from "./store.js";
@@ -19,26 +20,16 @@ export const seqShown = computed(() =>
   /^\d+$/.test(at.value) ? Number(at.value) : at.value === "" ? (about.value?.last ?? 0) : (shown.value.data?.seq ?? 0),
 );
 
-/** How far the log is folded, while the moment waits for that; null: it does not wait. */
-export const folding = signal(/** @type {import("./types").Folding | null} */ (null));
-
-let folded = 0;
-
 /**
- * The moment that is wished for, once the log is folded so far. A long log takes seconds, in which the page tells how
- * far it is, and another moment may be wished for.
+ * The moment that is wished for, once the log is folded so far. A long log takes seconds, in which another moment may
+ * be wished for.
  * @returns {Promise<Moment>}
  */
 async function momentAt() {
-  for (;;) {
-    const wanted = /^\d+$/.test(at.value) ? Number(at.value) - (about.value?.first ?? 0) + 1 : (about.value?.events ?? 0);
-    if (folded >= wanted) break;
-    const progress = /** @type {import("./types").Folding} */ (await get("/api/folding"));
-    folded = progress.folded;
-    if (folded >= progress.events) break;
-    folding.value = progress;
-  }
-  folding.value = null;
+  await foldedTo(() => {
+    const log = about.value;
+    return /^\d+$/.test(at.value) ? Number(at.value) - (log?.first ?? 0) + 1 : (log?.events ?? 0);
+  });
   return get("/api/state", { at: at.value || undefined });
 }
 

@@ -7,6 +7,9 @@ import { computed, signal } from "./vendor/index.js";
 /** The log; null until it is open. */
 export const about = signal(/** @type {About | null} */ (null));
 
+/** How much of the log is verified, while it opens; null: unknown, or it is open. */
+export const opening = signal(/** @type {import("./types").Opening | null} */ (null));
+
 /** The sequence or time of the moment that is looked at; empty: the end. */
 export const at = signal("");
 

@@ -6,7 +6,8 @@
  */
 
 import { ApiError, get, inspectorId, stream } from "./api.js";
-import { about, daemon, grown, version } from "./store.js";
+import { followFolding } from "./folding.js";
+import { about, daemon, grown, opening, version } from "./store.js";
 import { batch } from "./vendor/index.js";
 
 /** @typedef {{ event: string, data: any }} Message */
@@ -70,8 +71,13 @@ function tell(message) {
 /** @param {Message} message */
 function take({ event, data }) {
   switch (event) {
+    case "opening":
+      opening.value = data;
+      break;
     case "opened":
+      followFolding();
       batch(() => {
+        opening.value = null;
         daemon.value = null;
         grown.value = null;
       });

@@ -32,7 +32,8 @@ export function Timeline() {
   if (failure.value) return html`<${Failure} error=${failure.value} />`;
   const isEmpty = about.value !== null && about.value.events === 0;
   if (isEmpty) return null;
-  return html`<section class="timeline" aria-label="Timeline">
+  const isAside = route.value[0] !== "at";
+  return html`<section class="timeline ${isAside ? "aside" : ""}" aria-label="Timeline">
     <${Chart} counts=${counts} />
     <${Bar} />
     ${counts.value && html`<${Table} shown=${counts.value} />`}

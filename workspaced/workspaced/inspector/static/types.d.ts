@@ -15,8 +15,12 @@ export interface About {
   readonly lastTime: string;
   readonly vaults: readonly string[];
   readonly warnings: readonly string[];
+  readonly damage: Damage | null;
+  readonly newerEvents: number;
+  readonly redacted: boolean;
+  readonly recordings: "damaged" | "kept" | "missing";
+  readonly reveals: boolean;
   readonly mayChange: boolean;
-  readonly hides: boolean;
 }
 
 export interface ActiveNoteJson {
@@ -229,6 +233,13 @@ export interface DaemonLink {
   readonly why?: string;
 }
 
+/** Why the log is shown only up to its last event, not to its end. */
+export interface Damage {
+  readonly code: string;
+  readonly message: string;
+  readonly hint: string;
+}
+
 /** What one prompt's manifest says and the other's does not. */
 export interface EntryChange {
   readonly sign: "+" | "-";
@@ -284,7 +295,7 @@ export interface Exchanged {
   readonly notes: readonly NoteRead[];
 }
 
-/** How far the log is folded. Moments among the folded events are answered at once. */
+/** How far the log is folded. Moments among the folded events are answered at once, others once they are. */
 export interface Folding {
   readonly folded: number;
   readonly events: number;
@@ -442,6 +453,12 @@ export interface Opened {
   readonly grows: boolean;
 }
 
+/** The log is being verified before it opens. */
+export interface Opening {
+  readonly done: number;
+  readonly of: number;
+}
+
 /** The result of verifying a call or a prompt. */
 export type Outcome = "damaged" | "different" | "notRecorded" | "otherVersion" | "same";
 
@@ -551,6 +568,8 @@ export interface PromptRow {
   readonly message: string;
   readonly pipeline: "chat" | "completion" | "compression" | "refactor";
   readonly words: string;
+  readonly answer: string;
+  readonly stale: readonly string[];
   readonly estimate: number | null;
   readonly limit: number;
   readonly toolTokens: number;

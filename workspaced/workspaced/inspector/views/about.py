@@ -1,14 +1,31 @@
 """The log as a whole: its name and extent, and what a reader of the page should know of it."""
 
+from typing import Final, Literal
+
 import msgspec
+
+from workspaced_events.errors import LogDamaged
+from workspaced_events.schema.catalogue import CATALOGUE
 
 from ... import replay
 from ...__about__ import __version__
 from ..inspected import Inspected
 
+_FIRST_CALLS: Final = 8
+
 
 class AboutParameters(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
     """None."""
+
+
+class Damage(msgspec.Struct, rename="camel"):
+    """Why the log is shown only up to its last event, not to its end."""
+
+    code: str
+    message: str
+    """What is damaged and where: file, line or offset, and the sequences that are lost."""
+    hint: str
+    """What repairs it."""
 
 
 class About(msgspec.Struct, rename="camel"):
@@ -31,16 +48,23 @@ class About(msgspec.Struct, rename="camel"):
     last_time: str
     vaults: list[str]
     warnings: list[str]
+    damage: Damage | None
+    newer_events: int
+    """Of types that only a newer version knows: they are listed, but change no moment."""
+    redacted: bool
+    """Whether pseudonyms replace names and texts."""
+    recordings: Literal["kept", "missing", "damaged"]
+    """What became of the recordings of the first calls. An export never has any."""
+    reveals: bool
+    """Whether notes that are withheld from agents are shown too; not over a running daemon without `--reveal`."""
     may_change: bool
     """Whether the page may change levels and pauses."""
-    hides: bool
-    """Whether notes that are withheld from agents are hidden: over a running daemon, without `--reveal`."""
 
 
 def about(inspected: Inspected, _parameters: AboutParameters) -> About:
     """Says what is inspected."""
     events, counts = inspected.log.events(), inspected.log.counts()
-    socket = inspected.subject.socket
+    socket, damage = inspected.subject.socket, inspected.log.damage
     first, last = (events[0], events[-1]) if events else (None, None)
     return About(
         name=inspected.subject.name,
@@ -56,9 +80,22 @@ def about(inspected: Inspected, _parameters: AboutParameters) -> About:
         last_time=last.time if last else "",
         vaults=_vaults(inspected.log),
         warnings=inspected.log.warnings,
+        damage=Damage(damage.code, damage.message, damage.hint or "") if damage is not None else None,
+        newer_events=sum(number for type_, number in counts.items() if type_ not in CATALOGUE),
+        redacted=inspected.log.redacted,
+        recordings=_recordings(inspected.log),
+        reveals=inspected.mask.reveals,
         may_change=inspected.may_change,
-        hides=not inspected.mask.reveals,
     )
+
+
+def _recordings(log: replay.Log) -> Literal["kept", "missing", "damaged"]:
+    """Looks at few, since all would take long: what is oldest is swept first."""
+    names = {call.event.data.inputs_sha256 for call in log.calls(limit=_FIRST_CALLS)}
+    try:
+        return "missing" if any(name is not None and log.blob(name) is None for name in names) else "kept"
+    except LogDamaged:
+        return "damaged"
 
 
 def _vaults(log: replay.Log) -> list[str]:

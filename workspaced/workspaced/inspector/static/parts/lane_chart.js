@@ -12,6 +12,7 @@ const LEAST_PART = 0.3;
 const LEAST_PX = 3;
 const CLICK_PX = 3;
 const AXIS_SPACE_PX = 90;
+const LABEL_PX = 32;
 
 /**
  * @typedef {object} Listener
@@ -84,7 +85,8 @@ export async function laneChart(root, listener) {
           grid: { stroke: () => colours("--line"), width: 1 },
           ticks: { stroke: () => colours("--line"), width: 1, size: 4 },
           font: "11px system-ui, sans-serif",
-          values: (_self, splits, _axis, _space, increment) => splits.map((ms) => tick(ms, increment)),
+          values: (self, splits, _axis, _space, increment) =>
+            splits.map((ms) => (isWhole(self, ms) ? tick(ms, increment) : "")),
         },
         { show: false },
       ],
@@ -148,6 +150,16 @@ export async function laneChart(root, listener) {
 }
 
 /** @typedef {Awaited<ReturnType<typeof laneChart>>} LaneChart */
+
+/**
+ * Whether a label at a time is not cut off at an end of the axis.
+ * @param {{ width: number, valToPos: (ms: number, scale: string) => number }} chart
+ * @param {number} ms
+ */
+function isWhole(chart, ms) {
+  const left = chart.valToPos(ms, "x");
+  return left >= LABEL_PX / 2 && left <= chart.width - LABEL_PX / 2;
+}
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;

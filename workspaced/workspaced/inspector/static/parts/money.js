@@ -33,7 +33,7 @@ export function Money({ cost, prices }) {
 /** @param {{ prices: Prices }} props */
 export const PricesNote = ({ prices }) =>
   html`<p class="quiet">
-      Money: prices of ${prices.dated}, ${prices.isOwn ? "from your own list" : "as they came with workspaced, not checked against the provider's"}; writing
+      Money: prices of ${prices.dated}, ${prices.isOwn ? "from your own list" : "as they came with workspaced (providers change theirs)"}; writing
       into a provider's cache is not counted. A list of your own goes to <code>${prices.file}</code>.
     </p>
     ${prices.problem ? html`<p class="warning" role="status">${prices.problem}</p>` : null}`;

@@ -1,6 +1,7 @@
 /** Values of the API in a component: asked for anew whenever path or parameters change. */
 
 import { get } from "../api.js";
+import { Waiting } from "./waiting.js";
 import { html, useEffect, useRef, useState } from "../vendor/index.js";
 
 /**
@@ -54,6 +55,6 @@ export function Failure({ error }) {
  */
 export function Loaded({ of, children }) {
   if (of.error) return html`<${Failure} error=${of.error} />`;
-  if (of.data === undefined) return html`<p class="quiet" aria-busy="true">Reading the log.</p>`;
+  if (of.data === undefined) return html`<${Waiting} />`;
   return html`<div class=${of.stale ? "stale" : ""}>${children(of.data)}</div>`;
 }

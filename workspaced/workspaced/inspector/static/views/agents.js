@@ -35,6 +35,7 @@ export function AgentsView({ parts }) {
   const change = (path, body) => post(path, body).then(() => setError(null), setError);
   return html`<section aria-labelledby="agents-title">
     <h2 id="agents-title">Agents</h2>
+    <p class="quiet">What each may see, asked for, and was told without asking. What a model was sent as a prompt stands in <a href=${link("prompt")}>Prompts</a>.</p>
     ${place &&
     html`<p>As of event <a href=${link("at", place)}>${place}</a>. <a href=${link("agents")} onClick=${() => (at.value = "")}>Show the present</a></p>`}
     ${error && html`<${Failure} error=${error} />`}
@@ -56,8 +57,8 @@ function Everybody({ shown, change, place }) {
       This page only reads. To change levels and pauses here: <code>workspaced inspect --allow-changes</code>
     </p>`}
     <p>
-      An agent without a level of its own is shown ${LEVEL_WORDS[shown.defaultLevel]} <code>${shown.defaultLevel}</code>; without
-      asking it is told ${TELLING_WORDS[shown.defaultVolunteering]} <code>${shown.defaultVolunteering}</code>.
+      An agent without a level of its own is shown <code>${shown.defaultLevel}</code> (${LEVEL_WORDS[shown.defaultLevel]}), and is told
+      without asking <code>${shown.defaultVolunteering}</code> (${TELLING_WORDS[shown.defaultVolunteering]}).
     </p>
     ${shown.agents.length === 0
       ? html`<p class="notice">
@@ -66,7 +67,7 @@ function Everybody({ shown, change, place }) {
       : html`<div class="agents">${shown.agents.map((agent) => html`<${One} key=${agent.client} agent=${agent} change=${change} />`)}</div>`}
     ${shown.settings.length > 0 &&
     html`<h3>Who set what</h3>
-      <${EventTable} events=${shown.settings} />`}
+      <${EventTable} events=${shown.settings} label="Who set what" />`}
     ${isLive && html`<${Command} line=${`workspaced share --socket ${quoted(log.socket)}`} />`}
   `;
 }

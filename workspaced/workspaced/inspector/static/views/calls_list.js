@@ -23,6 +23,7 @@ export function CallList({ filters }) {
   );
   return html`<section aria-labelledby="calls-title">
     <h2 id="calls-title">Calls</h2>
+    <p class="quiet">What agents asked with tools, and what they were told. Each opens with the exact bytes of its answer.</p>
     <${FilterBar} filters=${filters} rows=${page.data?.calls ?? []} />
     <${Loaded} of=${page}>${(/** @type {Page} */ data) => html`<${Table} page=${data} filters=${filters} />`}</${Loaded}>
     <${Command} line=${commandOf(filters)} />
@@ -57,7 +58,7 @@ function FilterBar({ filters, rows }) {
   const show = (/** @type {Partial<Filters>} */ changed) =>
     go(...parts({ ...filters, tool, caller, before: undefined, ...changed }));
   const names = (/** @type {"tool" | "caller"} */ field) => [...new Set(rows.map((row) => row[field]))].sort();
-  return html`<form class="filters" onSubmit=${(/** @type {Event} */ event) => (event.preventDefault(), show({}))}>
+  return html`<form class="call-filters" onSubmit=${(/** @type {Event} */ event) => (event.preventDefault(), show({}))}>
     <label>Client <input list="callers" value=${caller} onInput=${(/** @type {any} */ event) => setCaller(event.target.value)} onChange=${(/** @type {any} */ event) => show({ caller: event.target.value })} /></label>
     <label>Tool <input list="tools" value=${tool} onInput=${(/** @type {any} */ event) => setTool(event.target.value)} onChange=${(/** @type {any} */ event) => show({ tool: event.target.value })} /></label>
     <label><input type="checkbox" checked=${filters.failed} onChange=${(/** @type {any} */ event) => show({ failed: event.target.checked })} /> only failed</label>
@@ -73,11 +74,12 @@ function Table({ page, filters }) {
   const mark = (/** @type {number} */ seq) =>
     setMarked(marked.includes(seq) ? marked.filter((each) => each !== seq) : [...marked.slice(-1), seq]);
   if (page.calls.length === 0) return html`<${Nothing} page=${page} filters=${filters} />`;
+  const told = page.calls.filter((row) => row.tool === VOLUNTEERED).length;
   return html`
     <${Compare} marked=${marked} />
     <div class="scroll">
       <table class="calls" onKeyDown=${onKey}>
-        <caption class="quiet">${count(page.calls.length, "call")}, the latest first. Arrow keys go through them, x marks one.</caption>
+        <caption class="quiet">${count(page.calls.length - told, "call")}${told > 0 && ` and ${count(told, "time")} that an agent was told without asking`}, the latest first. Arrow keys go through them, x marks one.</caption>
         <thead>
           <tr>
             <th scope="col"><span class="hidden-label">Mark to compare</span></th>
@@ -172,7 +174,7 @@ function Nothing({ page, filters }) {
   }
   return html`<p>
     The log holds no call: no agent has asked anything yet, and none was told anything without asking. An agent's
-    program gets the tools by <code>workspaced connect</code>; <code>make demo</code> leaves a bundle with calls.
+    program gets the tools by <code>workspaced connect</code>; <code>workspaced demo</code> leaves a log with calls.
   </p>`;
 }
 

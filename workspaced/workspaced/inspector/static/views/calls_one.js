@@ -7,7 +7,7 @@ import { bytes, clock, count, day, duration, tokens } from "../parts/format.js";
 import { Json } from "../parts/json.js";
 import { Failure, Loaded, useResource } from "../parts/resource.js";
 import { go, link } from "../router.js";
-import { logArgument } from "../store.js";
+import { about, logArgument, quoted } from "../store.js";
 import { html, useState } from "../vendor/index.js";
 import { Outcome } from "./calls_list.js";
 
@@ -49,7 +49,17 @@ function Shown({ call }) {
       : html`<${Texts} call=${call} />`}
     <${Command} line=${`workspaced calls show ${call.seq} ${logArgument.value}`} />
     <${Command} line=${`workspaced calls show ${call.seq} ${logArgument.value} --result`} />
+    <${BundleOf} seq=${call.seq} />
   `;
+}
+
+/** How to pass the call on, with all that its replay needs. @param {{ seq: number }} props */
+function BundleOf({ seq }) {
+  const log = about.value;
+  if (log?.kind !== "daemon" && log?.kind !== "directory") return null;
+  const from = log.kind === "daemon" ? `--socket ${quoted(log.socket)}` : `--data-dir ${logArgument.value}`;
+  return html`<p class="quiet">To pass it on, as a file that replays anywhere (it holds the texts that were shown):</p>
+    <${Command} line=${`workspaced bundle -o call-${seq}.wsb --to ${seq} ${from}`} />`;
 }
 
 /** @param {{ call: Call }} props */

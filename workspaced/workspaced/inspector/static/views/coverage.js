@@ -73,6 +73,7 @@ function Range({ from, to }) {
 
 /** @param {{ shown: Shown, status: Status | "", choose: (status: Status | "") => void }} props */
 function Totals({ shown, status, choose }) {
+  if (shown.read === 0) return null;
   const all = shown.totals.reduce((sum, each) => sum + each.tokens, 0);
   return html`<div class="coverage-bar" role="img" aria-label=${shown.totals.map((each) => `${STATUS[each.status].title}: ${tokens(each.tokens)}`).join("; ")}>
       ${shown.totals
@@ -127,8 +128,9 @@ function Notes({ shown, offset, setOffset }) {
           <button type="button" disabled=${offset + shown.notes.length >= shown.notesTotal} onClick=${() => setOffset(offset + PAGE)}>the next ones</button>
         </p>`
       : null}
-    <p class="quiet">No command tells of coverage. The calls behind it:</p>
-    <${Command} line=${`workspaced calls ${logArgument.value}`} />`;
+    <p class="quiet">No command line gives the same. Nearest: what agents asked, and what prompts held.</p>
+    <${Command} line=${`workspaced calls list ${logArgument.value}`} />
+    <${Command} line=${`workspaced context list ${logArgument.value}`} />`;
 }
 
 /** @param {{ each: Covered }} props */

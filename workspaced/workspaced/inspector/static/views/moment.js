@@ -1,11 +1,13 @@
 /** The workspace at one moment, as a person sees it; what its event changed, and who caused it. */
 
-import { folding, moveTo, seqShown, shown } from "../moment_shown.js";
+import { folding } from "../folding.js";
+import { moveTo, seqShown, shown } from "../moment_shown.js";
 import { Command } from "../parts/copy.js";
 import { EventFilters, EventList } from "../parts/event_list.js";
 import { clock, count, day } from "../parts/format.js";
 import { Json } from "../parts/json.js";
 import { Failure } from "../parts/resource.js";
+import { Waiting } from "../parts/waiting.js";
 import { link } from "../router.js";
 import { about, logArgument } from "../store.js";
 import { html, useSignal } from "../vendor/index.js";
@@ -24,7 +26,7 @@ export function Moment() {
   return html`<div class="moment">
     <section aria-labelledby="moment-title" aria-busy=${stale}>
       ${error && html`<${Failure} error=${error} />`}
-      ${data && folding.value && html`<${Waiting} />`}
+      ${data && stale && folding.value && html`<${Waiting} />`}
       ${data ? html`<${Told} shown=${data} /><${Workspace} shown=${data} />` : html`<h2 id="moment-title">Moment</h2><${Waiting} />`}
     </section>
     <section class="moment-events" aria-labelledby="events-title">
@@ -35,15 +37,6 @@ export function Moment() {
   </div>`;
 }
 
-function Waiting() {
-  const { folded, events } = folding.value ?? { folded: 0, events: 0 };
-  if (events === 0) return html`<p class="quiet">Reading the log.</p>`;
-  return html`<p class="quiet" role="status">
-    <progress max=${events} value=${folded} aria-label="Events folded"></progress> folded ${folded.toLocaleString("en")} of
-    ${" "}${count(events, "event")}
-  </p>`;
-}
-
 function Empty() {
   const log = about.value;
   return html`<section aria-labelledby="moment-title">
@@ -52,7 +45,8 @@ function Empty() {
       Events come from an editor that publishes what its user looks at, and from agents that ask. Once there are some,
       this page shows the workspace after each of them.
     </p>
-    ${log?.kind !== "daemon" && html`<p>To see a log with a story, try the demo's:</p><${Command} line="workspaced demo" />`}
+    ${log?.kind !== "daemon" && html`<p>To see a log with a story, let the demo make one, then run the line with <code>workspaced inspect</code> that it prints:</p>
+    <${Command} line="workspaced demo" />`}
   </section>`;
 }
 

@@ -2,9 +2,10 @@
 
 import { Command, Copy } from "../parts/copy.js";
 import { bytes, clock, count, day, tokens } from "../parts/format.js";
+import { isTyped } from "../parts/keys_help.js";
 import { Money, PricesNote } from "../parts/money.js";
 import { LAYERS, Legend, MARKS, PromptBar, ReuseName } from "../parts/prompt_bar.js";
-import { CacheBadge, Usage } from "../parts/prompt_facts.js";
+import { CacheBadge, StaleBadge, Usage } from "../parts/prompt_facts.js";
 import { Loaded, useResource } from "../parts/resource.js";
 import { go, link } from "../router.js";
 import { logArgument } from "../store.js";
@@ -105,14 +106,16 @@ function Head({ shown }) {
   const [kind, words] = BADGES[/** @type {keyof typeof BADGES} */ (rebuilt.outcome)];
   return html`<p class="prompt-facts">
       <span class="badge ${kind}">${words}${rebuilt.differs ? ` in ${rebuilt.differs}` : ""}</span>
-      ${prompt.masked ? null : html`<${CacheBadge} row=${prompt} />`} ${step("prompt before", shown.before)} ${step("next prompt", shown.after)}
+      ${prompt.masked ? null : html`<${CacheBadge} row=${prompt} /><${StaleBadge} row=${prompt} />`} ${step("prompt before", shown.before)} ${step("next prompt", shown.after)}
       <a href=${link("prompt", "of", shown.conversation)}>conversation ${shown.conversation}</a>
     </p>
     ${rebuilt.why ? html`<p class="notice">${rebuilt.why}</p>` : null}
+    <${Stale} prompt=${prompt} />
     ${shown.warnings.map((warning) => html`<p key=${warning} class="warning" role="status">${warning}</p>`)}
     <dl class="facts">
       <dt>For</dt>
       <dd>message ${prompt.message}${prompt.pipeline === "chat" ? "" : `, for ${prompt.pipeline}`}${prompt.masked ? "" : ": "}${prompt.words ? html`<q>${prompt.words}</q>` : prompt.masked ? "" : "results of tools, or words that are not kept"}</dd>
+      ${prompt.answer && html`<dt>Answered</dt><dd><q>${prompt.answer}</q></dd>`}
       <dt>At</dt>
       <dd>
         ${day(prompt.time)} ${clock(prompt.time)}, from the moment after event${" "}
@@ -127,6 +130,14 @@ function Head({ shown }) {
         : null}
     </dl>`;
 }
+
+/** What most often explains a wrong answer. @param {{ prompt: Shown["prompt"] }} props */
+const Stale = ({ prompt }) =>
+  prompt.stale.length > 0 &&
+  html`<p class="warning" role="status">
+    The model read an older version of ${prompt.stale.map((note, at) => html`${at ? ", " : ""}<a key=${note} href=${link("note", note)}>${note}</a>`)} than the note
+    had by then. ${prompt.stale.length === 1 ? "Its line of life tells" : "Their lines of life tell"} when that changed; blocks that are <b>stale</b> hold the text that was read.
+  </p>`;
 
 /** @param {{ shown: Shown }} props */
 function Sizes({ shown }) {
@@ -155,7 +166,7 @@ const step = (words, seq) => (seq ? html`<a href=${link("prompt", seq)}>${words}
 function useSteps(shown, parts) {
   useEffect(() => {
     const onKey = (/** @type {KeyboardEvent} */ event) => {
-      if (event.ctrlKey || event.metaKey || event.altKey || event.target instanceof HTMLInputElement) return;
+      if (isTyped(event)) return;
       if (event.key === "[" && shown.before) go("prompt", shown.before);
       if (event.key === "]" && shown.after) go("prompt", shown.after);
       if (event.key === "j" || event.key === "k") {
@@ -252,7 +263,7 @@ function BlockTable({ blocks, shown, parts, label }) {
           (block) => html`<tr key=${block.index} class=${isAt(block, parts) ? "chosen" : ""}>
             <th scope="row"><${BlockLink} block=${block} shown=${shown} parts=${parts} /></th>
             <td class="block-kind">${block.kind}</td>
-            <td>${why(block)}</td>
+            <td>${block.why}${block.state === "stale" ? html` <span class="badge warn">stale</span>` : block.state === "full" ? "" : `, ${block.state}`}</td>
             <td><${ReuseName} kind=${block.reuse ?? null} /></td>
             <td class="number">
               ${tokens(block.tokens)}
@@ -334,7 +345,7 @@ function BlockText({ read, shown, offset, setOffset }) {
       <dt>Size</dt>
       <dd>~${tokens(block.tokens)}, ${bytes(block.bytes)}</dd>
       ${block.revision ? html`<dt>Version</dt><dd>sha256 <code title=${block.revision}>${block.revision.slice(0, SHA_CHARS)}</code>${read.mtime ? `, last changed ${day(read.mtime)} ${clock(read.mtime)}` : ""}</dd>` : null}
-      ${block.note ? html`<dt>Note</dt><dd><a href=${link("note", block.note)}>${block.note}</a></dd>` : null}
+      ${block.note ? html`<dt>Note</dt><dd><a href=${link("note", block.note)}>${block.note}</a>${block.state === "stale" ? html` <span class="badge warn">had a newer text by then</span>` : null}</dd>` : null}
       ${since
         ? html`<dt>Since</dt>
             <dd>

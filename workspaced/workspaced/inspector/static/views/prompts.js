@@ -4,7 +4,7 @@ import { Command } from "../parts/copy.js";
 import { clock, count, day, tokens } from "../parts/format.js";
 import { Money, PricesNote } from "../parts/money.js";
 import { Legend, PromptBar } from "../parts/prompt_bar.js";
-import { CacheBadge, Usage } from "../parts/prompt_facts.js";
+import { CacheBadge, StaleBadge, Usage } from "../parts/prompt_facts.js";
 import { Loaded, useResource } from "../parts/resource.js";
 import { go, link } from "../router.js";
 import { logArgument } from "../store.js";
@@ -35,6 +35,7 @@ function List() {
   );
   return html`<section aria-labelledby="prompts-title">
     <h2 id="prompts-title">Prompts</h2>
+    <p class="quiet">What models were sent, and what they answered. Choose a conversation, then a prompt: it shows each note in it, and which version.</p>
     <${Loaded} of=${found}>${(/** @type {Conversations} */ shown) => html`<${Table} shown=${shown} />`}</${Loaded}>
   </section>`;
 }
@@ -50,7 +51,7 @@ function Table({ shown }) {
       <p class="quiet">What agents asked for with tools stands in the calls.</p>`;
   }
   return html`<div class="scroll" tabindex="0" role="region" aria-label="Conversations">
-      <table>
+      <table class="conversations">
         <thead>
           <tr>
             <th scope="col">Conversation</th>
@@ -162,9 +163,11 @@ function PromptLine({ row, widest, prices }) {
           onLayer=${(/** @type {string} */ layer) => go("prompt", row.seq, "layer", layer)}
         />`
       : html`<p class="notice">${row.masked || row.notKept}</p>`}
+    ${row.answer && html`<p class="prompt-answer"><span class="quiet">answered</span> <q>${row.answer}</q></p>`}
     ${row.masked
       ? null
       : html`<div class="prompt-facts">
+          <${StaleBadge} row=${row} />
           <${CacheBadge} row=${row} />
           <span>~${tokens(row.estimate ?? 0)}</span>
           <${Usage} row=${row} />

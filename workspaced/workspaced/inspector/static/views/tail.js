@@ -13,7 +13,11 @@ import { html, useEffect, useMemo, useState } from "../vendor/index.js";
 /** @typedef {{ source: string, agent: string, note: string, type: string }} Filter */
 
 const PAGE = 100;
-const SHOWN_MAX = 1000;
+const PAGE_EARLIER = 500;
+const KEPT_MAX = 20_000;
+// In memory; only the rows in sight are drawn.
+/** @typedef {{ events: readonly EventTold[], searchedFrom: number | null, isRead: boolean }} Shown */
+const NONE = /** @type {Shown} */ ({ events: [], searchedFrom: null, isRead: false });
 const ALL = { source: "", agent: "", note: "", type: "" };
 /** @type {[keyof Filter, string][]} */
 const FIELDS = [
@@ -44,7 +48,7 @@ export function LiveTail() {
     </p>`}
     ${tail.error && html`<${Failure} error=${tail.error} />`}
     ${tail.events.length
-      ? html`<${EventTable} events=${tail.events} />`
+      ? html`<${EventTable} events=${tail.events} label="Newest events" />`
       : tail.isRead && html`<${Nothing} filter=${filter} />`}
     <p>
       ${tail.searchedFrom !== null &&
@@ -61,25 +65,18 @@ export function LiveTail() {
  * @param {boolean} isPaused
  */
 function useTail(filter, isPaused) {
-  const [events, setEvents] = useState(/** @type {readonly EventTold[]} */ ([]));
-  const [from, setFrom] = useState(/** @type {number | null} */ (null));
-  const [isRead, setIsRead] = useState(false);
+  const [shown, setShown] = useState(NONE);
   const [error, setError] = useState(/** @type {Error | null} */ (null));
   const asked = JSON.stringify(filter);
   const parameters = useMemo(() => Object.fromEntries(Object.entries(filter).filter(([, value]) => value)), [asked]);
 
-  useEffect(() => {
-    setEvents([]);
-    setIsRead(false);
-  }, [asked]);
+  useEffect(() => setShown(NONE), [asked]);
   useEffect(() => {
     if (isPaused) return undefined;
     const aborting = new AbortController();
     get("/api/newest", { ...parameters, limit: PAGE }, aborting.signal).then(
       (/** @type {Newest} */ newest) => {
-        setEvents((former) => joined(newest.events, former));
-        setFrom((former) => (former !== null && newest.events.length < PAGE ? former : newest.searchedFrom));
-        setIsRead(true);
+        setShown((former) => joined(newest, former));
         setError(null);
       },
       (failure) => aborting.signal.aborted || setError(failure),
@@ -88,25 +85,29 @@ function useTail(filter, isPaused) {
   }, [asked, isPaused, version.value]);
 
   const earlier = () =>
-    get("/api/newest", { ...parameters, limit: PAGE, before: from ?? undefined }).then(
-      (/** @type {Newest} */ older) => {
-        setEvents((former) => [...former, ...older.events]);
-        setFrom(older.searchedFrom);
-      },
+    get("/api/newest", { ...parameters, limit: PAGE_EARLIER, before: shown.searchedFrom ?? undefined }).then(
+      (/** @type {Newest} */ older) =>
+        setShown((former) => ({ ...former, events: [...former.events, ...older.events], searchedFrom: older.searchedFrom })),
       setError,
     );
-  return { events, error, isRead, earlier, searchedFrom: from };
+  return { ...shown, error, earlier };
 }
 
 /**
- * The newest events before those that were there; only the newest if events between them may be missing.
- * @param {readonly EventTold[]} newest
- * @param {readonly EventTold[]} former
+ * The newest events before those that were there; only the newest if events between them may be missing. Too many
+ * of them are kept no longer: the oldest can be looked for again.
+ * @param {Newest} newest
+ * @param {Shown} former
+ * @returns {Shown}
  */
-function joined(newest, former) {
+function joined({ events: newest, searchedFrom }, former) {
   const oldest = newest.at(-1)?.seq ?? 0;
-  const touches = newest.length < PAGE || (former[0]?.seq ?? 0) >= oldest;
-  return touches ? [...newest, ...former.filter(({ seq }) => seq < oldest)].slice(0, SHOWN_MAX) : newest;
+  const touches = newest.length < PAGE || (former.events[0]?.seq ?? 0) >= oldest;
+  if (!touches || !former.isRead) return { events: newest, searchedFrom, isRead: true };
+  const events = [...newest, ...former.events.filter(({ seq }) => seq < oldest)];
+  if (events.length <= KEPT_MAX) return { ...former, events };
+  const kept = events.slice(0, KEPT_MAX);
+  return { events: kept, searchedFrom: kept.at(-1)?.seq ?? null, isRead: true };
 }
 
 /** @param {{ filter: Filter, onFilter: (filter: Filter) => void, events: readonly EventTold[] }} props */
@@ -139,8 +140,8 @@ const Nothing = ({ filter }) =>
   Object.values(filter).some(Boolean)
     ? html`<p class="notice">No event that was looked at fits. Look further back, or show all.</p>`
     : html`<p class="notice">
-        This log holds no events yet. They come when an editor shows a note, or an agent asks: see
-        <code>workspaced doctor</code> for what is connected.
+        This log holds no events yet. They come when an editor shows a note, or an agent asks:
+        ${" "}<code>workspaced doctor</code> says what is connected.
       </p>`;
 
 /** @param {(string | null)[]} values */

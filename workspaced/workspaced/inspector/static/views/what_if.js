@@ -5,8 +5,9 @@ import { Command } from "../parts/copy.js";
 import { clock } from "../parts/format.js";
 import { Json } from "../parts/json.js";
 import { Failure, Loaded, useResource } from "../parts/resource.js";
+import { Waiting } from "../parts/waiting.js";
 import { go, link } from "../router.js";
-import { about, at, quoted } from "../store.js";
+import { about, at, logArgument, quoted } from "../store.js";
 import { html, useEffect, useState } from "../vendor/index.js";
 
 /** @typedef {import("../types").WhatIf} WhatIf */
@@ -181,7 +182,7 @@ function Outcome({ place, world }) {
     return () => aborting.abort();
   }, [asked]);
   if (error) return html`<div class="hypothetical"><${Failure} error=${error} /></div>`;
-  if (found === null) return html`<p class="quiet" aria-busy="true">Folding the log.</p>`;
+  if (found === null) return html`<${Waiting} />`;
   const isReal = world.without.length === 0 && world.actions.length === 0;
   return html`<div class="hypothetical" role="region" aria-label="The hypothetical workspace">
     <datalist id="what-if-tools">${found.tools.map((tool) => html`<option key=${tool} value=${tool} />`)}</datalist>
@@ -204,6 +205,10 @@ function Outcome({ place, world }) {
     <ul class="quiet">
       ${found.limits.map((limit) => html`<li key=${limit}>${limit}</li>`)}
     </ul>
+    <p class="quiet">
+      No command line folds what did not happen; a script asks as this page does. The real workspace, by command line:
+    </p>
+    <${Command} line=${`workspaced replay ${logArgument.value} --until ${found.seq}`} />
     <${Command}
       line=${`curl -s ${location.origin}/api/what-if -H "Authorization: Bearer $TOKEN" -d ${quoted(asked)}`}
     />

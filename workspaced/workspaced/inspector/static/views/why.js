@@ -111,7 +111,7 @@ function Traces({ lives }) {
   const traces = distinct(lives.flatMap((life) => life.traces));
   const notKept = lives.reduce((sum, life) => sum + life.notKept, 0);
   const maskedCalls = lives.reduce((sum, life) => sum + life.maskedCalls, 0);
-  const current = traces.find(({ revision }) => revision !== null)?.revision ?? null;
+  const current = revisionNow(traces);
   const of = (/** @type {string} */ group) => traces.filter(({ kind }) => GROUPS[group]?.kinds.includes(kind));
   const shown = traces.filter(({ kind }) => !hidden.some((group) => GROUPS[group]?.kinds.includes(kind)));
   const toggle = (/** @type {string} */ group) =>
@@ -138,6 +138,16 @@ function Traces({ lives }) {
       ? html`<p class="notice">Nothing of that is in the part of the log that was looked at.</p>`
       : html`<${Table} traces=${shown} current=${current} />`}
   `;
+}
+
+/**
+ * The note's newest revision that is known. Prompts and answers may show an older one; what a file became, says the newest.
+ * @param {Trace[]} traces newest first
+ */
+function revisionNow(traces) {
+  const versions = traces.filter(({ revision }) => revision !== null);
+  const changed = versions.find(({ kind }) => kind === "file" || kind === "memory");
+  return (changed ?? versions[0])?.revision ?? null;
 }
 
 /** @param {{ traces: Trace[], current: string | null }} props */
@@ -189,7 +199,7 @@ const WORDS = { looked: "looked at", leftOut: "left out", asked: "asked", told: 
 /** @param {{ trace: Trace, current: string | null }} props */
 function Revision({ trace: { revision }, current }) {
   if (revision === null) return null;
-  return html`<code title=${revision}>${revision.slice(0, 8)}</code>${revision === current ? "" : html` <span class="badge">older</span>`}`;
+  return html`<code title=${revision}>${revision.slice(0, 8)}</code>${revision === current ? "" : html` <span class="badge warn" title="not the newest version that this log knows">older</span>`}`;
 }
 
 /** @param {{ present: Present }} props */
@@ -213,7 +223,8 @@ function Now({ present }) {
 function LastShown({ traces, current }) {
   const shown = traces.filter(({ kind, agent }) => agent !== null && (kind === "asked" || kind === "told"));
   const last = shown.filter(({ agent }, at) => shown.findIndex((each) => each.agent === agent) === at);
-  if (last.length === 0) return html`<p>No agent asked for it or was told of it, as far as recordings tell.</p>`;
+  const prompt = traces.find(({ kind, revision }) => kind === "prompt" && revision !== null);
+  if (last.length === 0 && prompt === undefined) return html`<p>No agent asked for it or was told of it, as far as recordings tell.</p>`;
   return html`<dl class="facts">
     ${last.map(
       (trace) =>
@@ -223,6 +234,12 @@ function LastShown({ traces, current }) {
             ${trace.revision === null ? " only its name" : html` revision <${Revision} trace=${trace} current=${current} />`}
           </dd>`,
     )}
+    ${prompt &&
+    html`<dt>Last in a prompt</dt>
+      <dd>
+        <a href=${placeOf(prompt)}>prompt ${prompt.seq}</a>, ${day(prompt.time)} ${clock(prompt.time).slice(0, 8)}, revision${" "}
+        <${Revision} trace=${prompt} current=${current} />
+      </dd>`}
   </dl>`;
 }
 

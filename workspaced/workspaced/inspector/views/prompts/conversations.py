@@ -1,6 +1,7 @@
 """Conversations, and one of them as a column of prompts: layers, costs, and what broke the provider's cache."""
 
 from collections.abc import Iterable
+from itertools import dropwhile, islice
 from pathlib import Path
 from typing import Final
 
@@ -9,10 +10,10 @@ import platformdirs
 
 from workspaced_events.errors import InvalidArgument, LogDamaged
 from workspaced_events.ids import ConversationId
-from workspaced_events.projections.conversations import CONVERSATIONS_MAX, Conversation, Prompt, Settings
+from workspaced_events.projections.conversations import CONVERSATIONS_MAX, Conversation, Message, Prompt, Settings
 from workspaced_events.schema.catalogue import Pipeline, PromptAssembled, UsageReported
 from workspaced_tools.errors import NotRecorded
-from workspaced_tools.ports.manifest import LayerId, Manifest
+from workspaced_tools.ports.manifest import LayerId, Manifest, ManifestEntry
 from workspaced_tools.prompts.audit.cache_accounting import SENT, Outcome, Summed, account, summed
 from workspaced_tools.prompts.audit.prices import (
     FILE,
@@ -32,6 +33,7 @@ from workspaced_tools.prompts.audit.prompt_blocks import (
     reuse_tokens,
     tools_reuse,
 )
+from workspaced_tools.prompts.model.note_names import notes_of
 from workspaced_tools.prompts.model.stored_inputs import manifest_of_prompt, texts_in
 
 from .... import replay
@@ -128,6 +130,10 @@ class PromptRow(msgspec.Struct, rename="camel"):
     pipeline: Pipeline
     words: str
     """The beginning of what the user said; empty if it is not kept, or a tool said it."""
+    answer: str
+    """The beginning of the message of the model that follows; empty: there is none, or it is not kept."""
+    stale: list[str]
+    """The notes that stand in it in an older version than the one that they had then."""
     estimate: int | None
     """Tokens; null: masked."""
     limit: int
@@ -355,7 +361,9 @@ def row_of(
         time=log.event(prompt.seq).time,
         message=prompt.message,
         pipeline=prompt.pipeline,
-        words=words_of(log, conversation, prompt),
+        words=words_of(log, conversation.messages.get(prompt.message)),
+        answer=words_of(log, _answer_to(conversation, prompt)),
+        stale=_stale_notes(manifest) if manifest is not None else [],
         estimate=prompt.estimate,
         limit=prompt.limit,
         tool_tokens=manifest.tool_tokens if manifest is not None else 0,
@@ -382,6 +390,8 @@ def _masked_row(log: replay.Log, prompt: Prompt, settings: Settings, masked: str
         message=prompt.message,
         pipeline=prompt.pipeline,
         words="",
+        answer="",
+        stale=[],
         estimate=None,
         limit=prompt.limit,
         tool_tokens=0,
@@ -452,9 +462,8 @@ def before_in(log: replay.Log, conversation: Conversation, prompt: Prompt) -> Pr
     return last if last is not None and last in prompts_in(log, conversation) else None
 
 
-def words_of(log: replay.Log, conversation: Conversation, prompt: Prompt) -> str:
-    """The beginning of the message that a prompt ends with."""
-    message = conversation.messages.get(prompt.message)
+def words_of(log: replay.Log, message: Message | None) -> str:
+    """The beginning of a message's text; empty if it has none that is kept."""
     if message is None or message.text_sha256 is None:
         return ""
     try:
@@ -462,6 +471,24 @@ def words_of(log: replay.Log, conversation: Conversation, prompt: Prompt) -> str
     except (NotRecorded, LogDamaged):
         return ""
     return text if len(text) <= WORDS_CHARS else f"{text[:WORDS_CHARS]}…"
+
+
+def _answer_to(conversation: Conversation, prompt: Prompt) -> Message | None:
+    """The message behind the one that the prompt ends with, if the model said it."""
+    behind = dropwhile(lambda each: each.id != prompt.message, conversation.messages.values())
+    following = next(islice(behind, 1, None), None)
+    return following if following is not None and following.role == "assistant" else None
+
+
+def _stale_notes(manifest: Manifest) -> list[str]:
+    notes = (note_of(each) for each in manifest.entries if each.state == "stale")
+    return sorted({each for each in notes if each is not None})
+
+
+def note_of(entry: ManifestEntry) -> str | None:
+    """The note that an entry is, for certain."""
+    certain = sorted(notes_of(entry.kind, entry.id).notes, key=len)
+    return certain[-1] if certain else None
 
 
 def output_tokens(log: replay.Log, name: ConversationId, prompts: Iterable[Prompt]) -> dict[int, int]:

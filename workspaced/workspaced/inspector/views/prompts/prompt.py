@@ -12,7 +12,6 @@ from workspaced_tools.errors import NotRecorded
 from workspaced_tools.ports.manifest import LAYERS, LayerId, Manifest, ManifestEntry, State
 from workspaced_tools.prompts.audit.block_texts import BlockText, text_of
 from workspaced_tools.prompts.audit.prompt_blocks import PromptBlock, Reuse, blocks_of, has_block
-from workspaced_tools.prompts.model.note_names import notes_of
 from workspaced_tools.prompts.model.stored_inputs import texts_in
 from workspaced_tools.prompts.model.types import CacheHint, Envelope
 from workspaced_tools.prompts.requests.rebuild import rebuild_request_body
@@ -29,6 +28,7 @@ from .conversations import (
     current_prices,
     kept_manifest,
     last_before,
+    note_of,
     output_tokens,
     row_of,
     state_of,
@@ -301,12 +301,6 @@ def _shown(block: PromptBlock) -> ShownBlock:
         block.turn,
         note_of(entry),
     )
-
-
-def note_of(entry: ManifestEntry) -> str | None:
-    """The note that an entry is, for certain."""
-    certain = sorted(notes_of(entry.kind, entry.id).notes, key=len)
-    return certain[-1] if certain else None
 
 
 # -- a block --

@@ -1,0 +1,71 @@
+"""`make bench COMPARE=commit`: in a repository whose bench prints a number that its package holds."""
+
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+from bench.compare import CannotCompare, compare
+
+BENCH = """
+import json, probe, sys
+assert sys.argv[1:] == ["--only", "part"]
+print(json.dumps({"bench": "part.speed", "value": probe.VALUE, "unit": "ms"}))
+"""
+
+
+def git(tree: Path, *arguments: str) -> str:
+    name = ["-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "commit.gpgsign=false"]
+    done = subprocess.run(["git", *name, *arguments], cwd=tree, capture_output=True, text=True, check=True)
+    return done.stdout.strip()
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    """Two commits: the probe's value is 8, then 2."""
+    (tmp_path / "bench").mkdir()
+    (tmp_path / "bench" / "__main__.py").write_text(BENCH)
+    (tmp_path / "events" / "probe").mkdir(parents=True)
+    git(tmp_path, "init", "--quiet")
+    for value in (8, 2):
+        (tmp_path / "events" / "probe" / "__init__.py").write_text(f"VALUE = {value}\n")
+        git(tmp_path, "add", ".")
+        git(tmp_path, "commit", "--quiet", "-m", f"{value}")
+    return tmp_path
+
+
+def lines(tree: Path, commit: str) -> list[dict[str, Any]]:
+    return list(compare(tree, commit, ["--only", "part"], rounds=2))
+
+
+def test_a_ratio_is_this_trees_value_divided_by_the_commits(tree: Path) -> None:
+    [line] = lines(tree, "HEAD~1")
+    assert (line["before"], line["after"], line["rounds"]) == (8, 2, 2)
+    assert (line["ratio"], line["low"], line["high"]) == (0.25, 0.25, 0.25)
+    assert line["commit"] == git(tree, "rev-parse", "HEAD~1")[:12]
+
+
+def test_nothing_of_the_other_tree_is_left(tree: Path) -> None:
+    lines(tree, "HEAD~1")
+    assert len(git(tree, "worktree", "list").splitlines()) == 1
+    assert git(tree, "status", "--porcelain", "--untracked-files=no") == ""
+
+
+@pytest.mark.parametrize("commit", ["nonsense", "--help", ""])
+def test_a_wrong_commit_is_an_error_that_names_it(tree: Path, commit: str) -> None:
+    with pytest.raises(CannotCompare, match=repr(commit)):
+        lines(tree, commit)
+
+
+def test_changes_that_no_commit_has_are_an_error_that_names_them(tree: Path) -> None:
+    (tree / "events" / "probe" / "__init__.py").write_text("VALUE = 1\n")
+    with pytest.raises(CannotCompare, match=r"commit or stash(.|\n)*events/probe"):
+        lines(tree, "HEAD~1")
+
+
+def test_a_bench_that_fails_on_the_commit_is_an_error_with_its_last_words(tree: Path) -> None:
+    (tree / "bench" / "__main__.py").write_text("import probe\nassert probe.VALUE < 8, 'too old'\n")
+    git(tree, "commit", "--quiet", "-am", "newer bench")
+    with pytest.raises(CannotCompare, match="too old"):
+        lines(tree, "HEAD~2")
+    assert len(git(tree, "worktree", "list").splitlines()) == 1

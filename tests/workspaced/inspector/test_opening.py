@@ -1,0 +1,291 @@
+"""An inspector over logs that take long to open or fold, and over logs that are not whole."""
+
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import zipfile
+from collections.abc import Awaitable, Callable, Iterator
+from pathlib import Path
+from unittest.mock import patch
+
+import anyio
+import anyio.lowlevel
+import httpx2
+import pytest
+from support import TESTS, process
+from support.daemon import STOP_S
+from support.inspector import RECORDED, Inspector
+from support.random_log import random_log, recorded
+from support.stored_logs import as_directory, as_export
+
+from workspaced.inspector.inspected import Inspected, Subject
+from workspaced.inspector.open_log import OpenLog
+from workspaced_events.errors import LogUnreadable
+from workspaced_events.ids import VaultId
+from workspaced_events.log.disk import RealDisk
+from workspaced_events.log.recovery import open_log
+from workspaced_events.log.segments import Batch
+from workspaced_events.projections.workspace_fold import fold_all
+from workspaced_events.projections.workspace_state import EMPTY, WorkspaceState
+from workspaced_events.replay import kept_folds
+from workspaced_events.schema import catalogue as c
+from workspaced_events.schema.codec import encode_batch, encode_event
+
+LOGS = TESTS / "data" / "logs"
+EVENTS = random_log(3, 60)
+
+
+# -- folding --
+
+
+@pytest.fixture
+def short_stretches() -> Iterator[None]:
+    """A log of 60 events is folded in 12 steps."""
+    with patch.object(kept_folds, "STATE_STRIDE_EVENTS", 5), patch.object(kept_folds, "VISITS_STRIDE_EVENTS", 20):
+        yield
+
+
+def opened(path: Path, use: Callable[[OpenLog], Awaitable[None]]) -> None:
+    """Runs `use` with the log, which opens and folds beside it."""
+
+    async def run() -> None:
+        with anyio.fail_after(30), OpenLog(Subject(path, "a log", "directory"), lambda _done, _of: None) as log:
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(log.open)
+                await use(log)
+                tasks.cancel_scope.cancel()
+
+    anyio.run(run)
+
+
+def nothing(_inspected: Inspected) -> None:
+    """A view that needs no fold."""
+
+
+def last_state(inspected: Inspected) -> WorkspaceState:
+    return inspected.log.end.state
+
+
+@pytest.mark.usefixtures("short_stretches")
+def test_views_are_answered_while_a_log_is_folded(tmp_path: Path) -> None:
+    seen: list[int] = []
+
+    async def look(log: OpenLog) -> None:
+        while not seen or seen[-1] < len(EVENTS):
+            seen.append((await log.read(lambda inspected: inspected.log.folded))[0])
+
+    opened(as_directory(tmp_path / "data", EVENTS), look)
+    steps = dict.fromkeys(seen)
+    assert len(steps) > 5, "nobody waits for more than a step or two"
+
+
+@pytest.mark.usefixtures("short_stretches")
+def test_a_view_that_needs_more_than_is_folded_gets_it_and_holds_up_no_other(tmp_path: Path) -> None:
+    async def look(log: OpenLog) -> None:
+        answers: list[object] = []
+
+        async def ask_for_the_end() -> None:
+            answers.append(await log.read(last_state))
+
+        await log.read(nothing)
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(ask_for_the_end)
+            await anyio.lowlevel.checkpoint()  # now it has asked
+            await log.read(nothing)
+            answers.append("another view")
+        assert answers == ["another view", fold_all(EVENTS, EMPTY)]
+
+    opened(as_directory(tmp_path / "data", EVENTS), look)
+
+
+@pytest.mark.usefixtures("short_stretches")
+def test_whoever_waits_for_a_fold_is_refused_when_the_inspector_ends(tmp_path: Path) -> None:
+    async def look(log: OpenLog) -> None:
+        await log.read(nothing)
+        log.end()
+        with pytest.raises(LogUnreadable, match="ends"):
+            await log.read(last_state)
+
+    opened(as_directory(tmp_path / "data", EVENTS), look)
+
+
+@pytest.mark.thorough
+def test_ctrl_c_ends_it_while_a_long_log_is_folded(inspect: Callable[..., Inspector], tmp_path: Path) -> None:
+    inspector = inspect(_long_log(tmp_path / "data"))
+    before = inspector.get("/api/folding")
+    answers: list[httpx2.Response] = []
+    waiting = threading.Thread(target=lambda: answers.append(inspector.request("GET", "/api/state")))
+    waiting.start()
+    while inspector.get("/api/folding")["folded"] <= before["folded"]:
+        pass
+    inspector.process.send_signal(signal.SIGINT)
+    waiting.join(STOP_S)
+    assert inspector.wait() == 130
+    assert answers[0].json()["error"]["code"] == "LOG_UNREADABLE", "it waited for the whole fold"
+    assert inspector.stderr == []
+
+
+def _long_log(place: Path) -> Path:
+    """300,000 events, which take seconds to fold."""
+    place.mkdir()
+    vault = VaultId("v")
+    written = open_log(RealDisk(place), lambda _events: None, version="t", now=lambda: "now").log
+    written.append(Batch(1, 1, encode_batch(recorded(c.VaultOpened(vault, vault, "/v")))), 0)
+    for first in range(2, 300_000, 5_000):
+        events = [
+            b'{"type":"active_note_set","seq":%d,"id":"i%d","time":"2026-03-02T10:00:00.000000Z","source":"ui",'
+            b'"vault":"v","data":{"note":"note %d.md"}}' % (seq, seq, seq % 50)
+            for seq in range(first, first + 5_000)
+        ]
+        written.append(Batch(first, first + 4_999, b"[" + b",".join(events) + b"]"), first - 1)
+    written.close()
+    return place
+
+
+# -- logs that are not whole --
+
+
+def directory_with_a_flipped_bit(place: Path) -> Path:
+    shutil.copytree(LOGS / "v11", place)
+    segment = min((place / "log").glob("*.wlog"))
+    content = bytearray(segment.read_bytes())
+    content[len(content) // 2] ^= 1
+    segment.write_bytes(content)
+    return place
+
+
+def export_that_is_cut_off(place: Path) -> Path:
+    whole = (LOGS / "v11.jsonl").read_bytes()
+    place.write_bytes(whole[: len(whole) // 2])
+    return place
+
+
+def bundle_without_its_last_events(place: Path) -> Path:
+    return _rewritten(place, lambda name, content: _lines(content, 20) if name == "log.jsonl" else content)
+
+
+def _lines(content: bytes, count: int) -> bytes:
+    return b"".join(content.splitlines(keepends=True)[:count])
+
+
+def _rewritten(place: Path, change: Callable[[str, bytes], bytes]) -> Path:
+    with zipfile.ZipFile(RECORDED) as recorded_there, zipfile.ZipFile(place, "w") as written:
+        for name in recorded_there.namelist():
+            written.writestr(name, change(name, recorded_there.read(name)))
+    return place
+
+
+@pytest.mark.parametrize(
+    ("damaged", "place", "repair"),
+    [
+        (
+            directory_with_a_flipped_bit,
+            r"log/0+1\.wlog is damaged at offset \d+.* sequences 14 to 27",
+            "log salvage",
+        ),
+        (export_that_is_cut_off, r"line \d+: no event", "Ask for the file again"),
+        (bundle_without_its_last_events, r"log.jsonl ends before event \d+", "Ask for it again"),
+    ],
+)
+def test_a_damaged_log_is_shown_up_to_its_damage_and_says_where_that_is(
+    inspect: Callable[..., Inspector], tmp_path: Path, damaged: Callable[[Path], Path], place: str, repair: str
+) -> None:
+    inspector = inspect(damaged(tmp_path / "a log"))
+    about = inspector.get("/api/about")
+    assert inspector.get("/api/state")["seq"] == about["last"] > 0
+    assert about["damage"]["code"] == "LOG_DAMAGED"
+    assert re.search(place, about["damage"]["message"])
+    assert repair in about["damage"]["hint"]
+
+
+def test_a_bundle_of_which_nothing_can_be_read_is_refused_with_the_next_step(tmp_path: Path) -> None:
+    (tmp_path / "cut.wsb").write_bytes(RECORDED.read_bytes()[:5_000])
+    done = process.run("inspect", tmp_path / "cut.wsb", "--no-browser")
+    assert done.returncode == 4
+    assert b"LOG_DAMAGED" in done.stderr and b"Ask for it again." in done.stderr
+
+
+def test_a_recording_that_is_not_what_its_name_says_is_told(
+    inspect: Callable[..., Inspector], tmp_path: Path
+) -> None:
+    def spoilt(name: str, content: bytes) -> bytes:
+        return content + b" " if name.startswith("blobs/") else content
+
+    inspector = inspect(_rewritten(tmp_path / "spoilt.wsb", spoilt))
+    assert inspector.get("/api/about")["recordings"] == "damaged"
+    assert inspector.get(f"/api/calls/{_a_call(inspector)}/badge")["outcome"] == "damaged"
+
+
+def test_recordings_that_are_gone_are_told(inspect: Callable[..., Inspector], tmp_path: Path) -> None:
+    with zipfile.ZipFile(RECORDED) as whole, zipfile.ZipFile(tmp_path / "swept.wsb", "w") as written:
+        for name in whole.namelist():
+            if not name.startswith("blobs/"):
+                written.writestr(name, whole.read(name))
+    inspector = inspect(tmp_path / "swept.wsb")
+    assert inspector.get("/api/about")["recordings"] == "missing"
+
+
+def test_a_whole_bundle_lacks_nothing_and_shows_all_it_holds(recorded: Inspector) -> None:
+    about = recorded.get("/api/about")
+    assert (about["damage"], about["recordings"], about["newerEvents"]) == (None, "kept", 0)
+    assert about["reveals"] and not about["redacted"]
+
+
+def test_a_redacted_bundle_says_so(inspect: Callable[..., Inspector], tmp_path: Path) -> None:
+    def redacted(name: str, content: bytes) -> bytes:
+        return content.replace(b'"redacted": false', b'"redacted": true') if name == "manifest.json" else content
+
+    assert inspect(_rewritten(tmp_path / "a.wsb", redacted)).get("/api/about")["redacted"]
+
+
+def test_events_that_only_a_newer_version_knows_are_counted(
+    inspect: Callable[..., Inspector], tmp_path: Path
+) -> None:
+    place = as_export(tmp_path / "newer.jsonl", EVENTS)
+    event = encode_event(EVENTS[-1]).replace(b'"seq":60,', b'"seq":61,')
+    newer = re.sub(rb'"type":"\w+"', b'"type":"moon_rose"', event)
+    with place.open("ab") as file:
+        file.write(newer + b"\n")
+    inspector = inspect(place)
+    assert inspector.get("/api/about")["newerEvents"] == 1
+    assert inspector.get("/api/events", **{"from": 61})["events"][0]["type"] == "moon_rose"
+
+
+def _a_call(inspector: Inspector) -> int:
+    found: int = inspector.get("/api/calls")["calls"][0]["seq"]
+    return found
+
+
+# -- the end --
+
+FORGOTTEN = """
+import sys
+from pathlib import Path
+from workspaced.inspector.inspected import Subject
+from workspaced.inspector.server import Options, run_inspector
+
+options = Options(Subject(Path(sys.argv[1]), "a log", "bundle"), port=0, idle_s=2)
+say = lambda text: print(text, flush=True)
+sys.exit(run_inspector(options, say, lambda: say("forgotten")))
+"""
+
+
+@pytest.mark.thorough
+def test_it_goes_on_while_a_page_follows_and_ends_some_time_after_the_last_one_left() -> None:
+    command = [sys.executable, "-c", FORGOTTEN, str(RECORDED)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as running:
+        assert running.stdout is not None
+        address, token = re.match(r"(.*)/#token=(.*)", running.stdout.readline()).groups()  # type: ignore[union-attr]
+        headers = {"Authorization": f"Bearer {token}"}
+        with (
+            httpx2.Client(base_url=address, headers=headers, trust_env=False) as page,
+            page.stream("GET", "/api/tail") as tail,
+        ):
+            next(tail.iter_bytes())
+            with pytest.raises(subprocess.TimeoutExpired):
+                running.wait(3.0)
+        assert running.wait(STOP_S) == 0
+        assert running.stdout.read() == "forgotten\n"
