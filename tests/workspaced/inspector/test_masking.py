@@ -26,6 +26,7 @@ from workspaced.inspector.masking.withheld_notes import FRESH_S, Ask, Standing, 
 from workspaced.limits import WITHHELD_ASKED_MAX
 from workspaced_events.ids import ConversationId, EventId, NoteId, VaultId
 from workspaced_events.privacy.event_redaction import TAGS
+from workspaced_events.projections.conversations import Message
 from workspaced_events.projections.workspace_fold import fold_all
 from workspaced_events.projections.workspace_state import EMPTY, Selection, StateJson, to_json
 from workspaced_events.schema import catalogue as c
@@ -72,6 +73,10 @@ NAMELESS = {
     "usage_reported",
 }
 """Types of which no field names a note. A new type is either here, or masked."""
+
+
+NAMED_IN_TEXTS = {"tool_called", "context_volunteered", "prompt_assembled", "message_added", "message_replaced"}
+"""Types that name notes in texts beside the log."""
 
 
 def planted(hint: Any, secret: str, tag: Redact, field: str) -> Any:
@@ -140,9 +145,7 @@ def test_an_event_that_names_no_note_stays(name: str) -> None:
     assert msgspec.json.encode(Mask(hiding(""), nothing_kept).event(event)) == encode_event(event)
 
 
-@pytest.mark.parametrize(
-    "name", sorted(CATALOGUE.keys() - {"tool_called", "context_volunteered", "prompt_assembled"})
-)
+@pytest.mark.parametrize("name", sorted(CATALOGUE.keys() - NAMED_IN_TEXTS))
 def test_an_event_about_shown_notes_stays_byte_for_byte(name: str) -> None:
     event = event_of(planted_in(CATALOGUE[name].data, "words"))
     assert msgspec.json.encode(Mask(hiding("secret"), nothing_kept).event(event)) == encode_event(event)
@@ -553,6 +556,19 @@ def test_without_an_answer_everything_is_hidden() -> None:
     assert not mask.hides(V, note)
 
 
+class OnePrompt:
+    """Conversations with one prompt."""
+
+    def __init__(self, prompt: Event) -> None:
+        self._prompt = prompt
+
+    def prompts_before(self, _seq: int) -> list[Event]:
+        return [self._prompt]
+
+    def messages_of(self, _prompt: Event) -> list[Message]:
+        return []
+
+
 def test_reported_usage_is_hidden_with_its_prompt(world_of: Callable[[str], World]) -> None:
     world = world_of("Secret")
     _, prompt = prompt_about(world, "a.md", "Secret.md")
@@ -565,7 +581,7 @@ def test_reported_usage_is_hidden_with_its_prompt(world_of: Callable[[str], Worl
     )
     other = msgspec.structs.replace(usage, message="another")
     ask = hiding("Secret", exists_in(world))
-    mask = Mask(ask, world.blobs.get, lambda _seq: [prompt])
+    mask = Mask(ask, world.blobs.get, OnePrompt(prompt))
     for each in (usage, other):  # of the other one no prompt is known
         assert b"4321" not in bytes(mask.shown([event_of(each)])[0].event)
     assert b"4321" in bytes(Mask(None, world.blobs.get).shown([event_of(usage)])[0].event)

@@ -113,6 +113,23 @@ class World:
                 context.usage(talk, input_tokens=estimate, output_tokens=7, cached_tokens=0, cached_in_input=True)
                 context.message(talk, {"role": "assistant", "text": "That."})
 
+        self._converse_by_tools(agent)
+
+    def _converse_by_tools(self, agent: Any) -> None:
+        """A prompt that names the note only in what a tool was asked and answered."""
+        talk, context = "tools", agent.context
+        context.start(
+            conversation=talk, provider="openai", model="some", context_window=100_000, output_reserve=1_000
+        )
+        asked = {"id": "c1", "name": "get_note_by_reference", "arguments": json.dumps({"reference": self.secret})}
+        answer = {"id": "c1", "name": "get_note_by_reference"}
+        answer["text"] = json.dumps(agent.tool("get_note_by_reference", {"reference": self.secret}))
+        wait_until_recorded(agent)
+        context.message(talk, {"id": "t0", "role": "user", "text": "What?"})
+        context.message(talk, {"id": "t1", "role": "assistant", "text": "", "toolCalls": [asked]})
+        context.message(talk, {"id": "t2", "role": "user", "toolResults": [answer]})
+        context.assemble(talk)
+
     def _hide(self, editor: Any) -> None:
         self.running.add({f"{self.secret}.md": FLAG + text_of(self.secret)})
         editor.publish([{"type": "active_note_set", "data": {"note": "a.md"}}])

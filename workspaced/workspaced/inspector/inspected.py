@@ -1,9 +1,11 @@
 """What a view looks at: an open log, and who looks."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from workspaced_events.errors import InvalidArgument
+from workspaced_events.projections.conversations import Message
 from workspaced_events.schema.catalogue import Event
 
 from .. import replay
@@ -50,10 +52,23 @@ class Inspected(NamedTuple):
     """Whether the page may change the workspace."""
 
 
+class _Conversations:
+    """Implements `masking.mask.Conversations`."""
+
+    def __init__(self, log: replay.Log) -> None:
+        self._log = log
+
+    def prompts_before(self, seq: int) -> Iterator[Event]:
+        return reversed(self._log.events_of(("prompt_assembled",), before=seq, limit=_PROMPTS_SEARCHED))
+
+    def messages_of(self, prompt: Event) -> Iterable[Message] | None:
+        try:
+            then = self._log.at(prompt.data.as_of_seq).state.conversations.by_id.get(prompt.data.conversation)
+        except InvalidArgument:
+            return None
+        return then.messages.values() if then is not None else None
+
+
 def mask_over(log: replay.Log, ask: Ask | None) -> Mask:
     """The mask of a log. `ask`: as of `Mask`."""
-
-    def prompts_before(seq: int) -> Iterator[Event]:
-        return reversed(log.events_of(("prompt_assembled",), before=seq, limit=_PROMPTS_SEARCHED))
-
-    return Mask(ask, log.blob, prompts_before)
+    return Mask(ask, log.blob, _Conversations(log))

@@ -12,14 +12,15 @@ text of a note which may be shown, and the words of people and agents that name 
 
 import time
 from collections.abc import Callable, Iterable, Sequence
-from typing import Final, TypeVar
+from typing import Final, Protocol, TypeVar
 
 import msgspec
 from msgspec.structs import replace
 
 from workspaced_events.ids import NoteId, VaultId
+from workspaced_events.projections.conversations import Message
 from workspaced_events.projections.workspace_state import Selection, StateJson
-from workspaced_events.schema.catalogue import Data, Event, PromptAssembled, ToolCalled, UsageReported
+from workspaced_events.schema.catalogue import Data, Event, MessageData, PromptAssembled, ToolCalled, UsageReported
 from workspaced_events.schema.sentences import notes_named
 from workspaced_tools.ports.prompts import ShownManifest
 from workspaced_tools.prompts.audit.manifests import stored_manifest
@@ -34,20 +35,31 @@ from .masked_prompts import Withheld
 from .withheld_notes import Ask, WithheldNotes, may_be_in_pseudonym
 
 T = TypeVar("T")
-PromptsBefore = Callable[[int], Iterable[Event]]
-"""The prompts before a sequence, the latest first; as many as may be searched for one."""
+
+
+class Conversations(Protocol):
+    """What a mask reads of a log's conversations. Raises what reading a log raises."""
+
+    def prompts_before(self, seq: int) -> Iterable[Event]:
+        """The prompts before a sequence, the latest first; as many as may be searched for one."""
+
+    def messages_of(self, prompt: Event) -> Iterable[Message] | None:
+        """The messages of its conversation that a prompt was made of; None: the log begins after them."""
+
+
+_RECORDED: Final = (ToolCalled, PromptAssembled, MessageData)
 _RECORDED_MAX: Final = 4_096
-"""Calls and prompts of which the names are remembered; beyond it they are read again."""
+"""Calls, prompts and messages of which the names are remembered; beyond it they are read again."""
 
 
 class Mask:
-    """One for each inspector. Safe from any thread, if `blob` and `prompts_before` are."""
+    """One for each inspector. Safe from any thread, if `blob` and `conversations` are."""
 
     def __init__(
         self,
         ask: Ask | None,
         blob: Blob,
-        prompts_before: PromptsBefore | None = None,
+        conversations: Conversations | None = None,
         clock_s: Callable[[], float] = time.monotonic,
     ) -> None:
         """
@@ -55,12 +67,13 @@ class Mask:
             ask: answers whether notes are withheld (`withheld_notes.asking`); None: nothing is hidden. While it
                 raises a `WorkspacedError`, all that is named is hidden.
             blob: the blobs of the log, for what calls and prompts name.
-            prompts_before: finds the prompt that reported usage is of; None: the usage of all prompts is shown.
+            conversations: for the prompt that reported usage is of, and for what tools were asked and answered in
+                the messages of a prompt; None: neither counts.
             clock_s: as of `WithheldNotes`.
         """
         self._notes = WithheldNotes(ask, clock_s) if ask is not None else None
         self._blob = blob
-        self._prompts_before = prompts_before
+        self._conversations = conversations
         self._texts = texts_in(blob)
         self._recorded: dict[tuple[int, str], NoteNames] = {}
 
@@ -222,7 +235,7 @@ class Mask:
             return NOTHING
         if isinstance(event.data, UsageReported):
             return self._usage_hidden(event)
-        if not isinstance(event.data, ToolCalled | PromptAssembled):
+        if not isinstance(event.data, _RECORDED):
             return NOTHING
         names = self._names_recorded(event)
         if names is None:
@@ -231,18 +244,18 @@ class Mask:
 
     def _usage_hidden(self, event: Event) -> Hidden:
         """What the prompt has of hidden notes that the usage was reported of: its tokens tell of their sizes."""
-        if self._prompts_before is None:
+        if self._conversations is None:
             return NOTHING
         of = event.data.conversation, event.data.message
-        for prompt in self._prompts_before(event.seq):
+        for prompt in self._conversations.prompts_before(event.seq):
             if (prompt.data.conversation, prompt.data.message) == of:
                 return self._recorded_hidden(prompt)
         return Hidden(frozenset(), known=False)
 
     def _names_recorded(self, event: Event) -> NoteNames | None:
-        """The notes that a call or prompt names; None: not known. Nothing for other events."""
+        """The notes that the texts of a call, prompt or message name; None: unknown. Nothing for other events."""
         data = event.data
-        if not isinstance(data, ToolCalled | PromptAssembled):
+        if not isinstance(data, _RECORDED):
             return NoteNames()
         key = (event.seq, event.id)
         if (names := self._recorded.get(key)) is not None:
@@ -250,14 +263,39 @@ class Mask:
         try:
             if isinstance(data, ToolCalled):
                 names = recorded_names.of_call(data, self._blob)
+            elif isinstance(data, PromptAssembled):
+                names = recorded_names.of_prompt(data, self._texts) | self._names_in_messages(event)
             else:
-                names = recorded_names.of_prompt(data, self._texts)
+                names = recorded_names.of_tools(data, self._texts)
         except recorded_names.NotKnown:
             return None  # and not remembered: a recording may be written a moment after its event
+        self._remember(key, names)
+        return names
+
+    def _names_in_messages(self, prompt: Event) -> NoteNames:
+        """
+        Raises:
+            NotKnown: the messages are not in the log, or a text of theirs is not kept.
+        """
+        names = NoteNames()
+        if self._conversations is None:
+            return names
+        messages = self._conversations.messages_of(prompt)
+        if messages is None:
+            raise recorded_names.NotKnown
+        for message in messages:
+            key = (message.seq, f"message {message.id}")
+            found = self._recorded.get(key)
+            if found is None:
+                found = recorded_names.of_tools(message, self._texts)
+                self._remember(key, found)
+            names |= found
+        return names
+
+    def _remember(self, key: tuple[int, str], names: NoteNames) -> None:
         if len(self._recorded) >= _RECORDED_MAX:
             self._recorded.clear()
         self._recorded[key] = names
-        return names
 
 
 def _notes_of(state: StateJson) -> list[NoteId]:

@@ -12,7 +12,8 @@ import msgspec
 from workspaced_events.errors import WorkspacedError
 from workspaced_events.ids import NoteId, note_id
 from workspaced_events.limits import NOTE_ID_CHARS_MAX
-from workspaced_events.schema.catalogue import PromptAssembled, ToolCalled
+from workspaced_events.projections.conversations import Message
+from workspaced_events.schema.catalogue import MessageData, PromptAssembled, ToolCalled
 from workspaced_tools.ports.questions import Resolve, ResolveFrom
 from workspaced_tools.prompts.model.note_names import NoteNames, notes_of
 from workspaced_tools.prompts.model.stored_inputs import inputs_of, manifest_of_prompt
@@ -83,6 +84,27 @@ def of_prompt(prompt: PromptAssembled, texts: Texts) -> NoteNames:
     except (WorkspacedError, msgspec.MsgspecError):
         raise NotKnown from None
     return names
+
+
+def of_tools(message: Message | MessageData, texts: Texts) -> NoteNames:
+    """The notes that tools' calls and results in a message name: possible ones, since any tool may speak there.
+
+    Raises:
+        NotKnown: a text is not kept.
+    """
+    hashes = [*(each.arguments_sha256 for each in message.tool_calls)]
+    hashes += [each.text_sha256 for each in message.tool_results]
+    names = NoteNames()
+    for sha256 in hashes:
+        try:
+            text = texts(sha256)
+        except WorkspacedError:
+            raise NotKnown from None
+        try:
+            names |= in_json(msgspec.json.decode(text))
+        except (msgspec.MsgspecError, RecursionError):
+            names |= in_json(text)
+    return NoteNames(perhaps=names.every)
 
 
 def in_json(value: Any) -> NoteNames:
