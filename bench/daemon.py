@@ -108,11 +108,14 @@ class Daemon:
         return sum(path.stat().st_size for path in (self.data / "log").glob("*.wlog"))
 
     def resident_mb(self) -> float:
-        """Its resident memory, 2**20 bytes each."""
-        done = subprocess.run(
-            ["ps", "-o", "rss=", "-p", str(self.pid)], capture_output=True, check=True, text=True
-        )
-        return int(done.stdout) / 1024
+        """As the function."""
+        return resident_mb(self.pid)
+
+
+def resident_mb(pid: int) -> float:
+    """A process's resident memory, 2**20 bytes each."""
+    done = subprocess.run(["ps", "-o", "rss=", "-p", str(pid)], capture_output=True, check=True, text=True)
+    return int(done.stdout) / 1024
 
 
 @contextlib.contextmanager

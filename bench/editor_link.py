@@ -14,7 +14,7 @@ from websockets.sync.client import ClientConnection, connect
 
 from workspaced.limits import LINK_LISTENS_S, LINK_PAUSE_S, LINK_REPEAT_S
 
-from .daemon import Daemon, Place, daemon
+from .daemon import Daemon, Place, daemon, resident_mb
 from .measure import Figure, at_most, median, percentile
 
 SELECTIONS: Final = 10_000
@@ -42,11 +42,8 @@ class Link:
         self.token: str = json.loads(Path(lock["lock"]).read_text())["authToken"]
 
     def resident_mb(self) -> float:
-        """Its resident memory, 2**20 bytes each."""
-        done = subprocess.run(
-            ["ps", "-o", "rss=", "-p", str(self.pid)], capture_output=True, check=True, text=True
-        )
-        return int(done.stdout) / 1024
+        """As the function."""
+        return resident_mb(self.pid)
 
 
 @contextlib.contextmanager

@@ -54,7 +54,7 @@ def figures(at: Place) -> Iterator[Figure]:
     for times in LENGTHS:
         count = times * at.sizes.replay_events
         progress(f"making a log of {count} events with calls")
-        log = _made(at, count)
+        log = log_with_calls(at, count)
         pages, whole = interleaved(_ROUNDS, *(_measuring(way, log) for way in _VERIFIED))
         yield from _figures(f"replay.library.{count}_events", pages, whole, at.sizes.whole, _MB_MAX[times])
 
@@ -81,7 +81,7 @@ def _figures(
     yield Figure(f"{name}.bins", median(taken), "ms", goal(at_most(5)), fields={**fields, "bins": _BINS})
 
 
-def _made(at: Place, count: int) -> Path:
+def log_with_calls(at: Place, count: int) -> Path:
     """A log of about so many events, with calls of every kind at several places."""
     data, notes = at.new("data"), usual_notes(at.vault, 7)
     actions = checked_session(count)

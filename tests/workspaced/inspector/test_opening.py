@@ -145,6 +145,22 @@ def _long_log(place: Path) -> Path:
     return place
 
 
+def test_a_log_tells_how_much_of_it_is_verified_while_it_opens(tmp_path: Path) -> None:
+    told: list[tuple[int, int]] = []
+
+    async def run() -> None:
+        subject = Subject(as_directory(tmp_path / "data", EVENTS), "a log", "directory")
+        with OpenLog(subject, lambda done, of: told.append((done, of))) as log:
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(log.open)
+                await log.read(nothing)
+                tasks.cancel_scope.cancel()
+
+    anyio.run(run)
+    assert len(told) > 2
+    assert told == [(done, len(told)) for done in range(1, len(told) + 1)]
+
+
 # -- logs that are not whole --
 
 

@@ -1,13 +1,14 @@
 """The inspector's life: its port, its server, the log it opens, and its end."""
 
 import socket
+import sys
 from collections.abc import Callable
 from contextlib import ExitStack
 from typing import NamedTuple
 
 import anyio
 
-from ..limits import INSPECTOR_IDLE_S
+from ..limits import INSPECTOR_IDLE_S, SWITCH_INTERVAL_S
 from ..web.loopback_server import HOST, LoopbackServer, listening, silence_logs
 from .access import Access, new_token
 from .application import application
@@ -43,6 +44,8 @@ def run_inspector(options: Options, ready: Callable[[str], None], forgotten: Cal
         PortTaken: another program listens on the port.
     """
     silence_logs()
+    # A thread verifies and folds the log while the page and its forty files are asked for.
+    sys.setswitchinterval(SWITCH_INTERVAL_S)
     with listening(options.port, "Give another --port; 0 takes any.", also_v6=True) as sockets:
         return anyio.run(_serve, options, sockets, ready, forgotten)
 
