@@ -46,7 +46,7 @@ def by_notes(at: Place) -> Iterator[Figure]:
             progress(figure.line())
             name = figure.bench.removeprefix(f"scale.{notes}_notes.")
             if name == "cold":
-                for part, unit in (("names_s", "s"), ("text_s", "s"), ("index_mb", "MB")):
+                for part, unit in (("names_s", "s"), ("text_s", "s"), ("cpu_s", "s"), ("index_mb", "MB")):
                     curves[f"cold.{part.partition('_')[0]}", unit][notes] = figure.fields[part]
             else:
                 curves[name, figure.unit][notes] = figure.value

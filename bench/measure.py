@@ -159,13 +159,18 @@ def significant(value: float) -> float:
     return round(value) if abs(value) >= 10_000 else float(f"{value:.4g}")
 
 
-def cpu_seconds(pid: int) -> float:
-    """The CPU time another process has used so far; 0 where the system does not say."""
+def cpu_seconds(pid: int, *, ended_children: bool = False) -> float:
+    """The CPU time another process has used so far; 0 where the system does not say.
+
+    Args:
+        pid: the process.
+        ended_children: with the time of those of its children that have ended.
+    """
     try:
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except OSError:
         return 0.0
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    return sum(map(int, fields[11 : 15 if ended_children else 13])) / os.sysconf("SC_CLK_TCK")
 
 
 def progress(text: str) -> None:

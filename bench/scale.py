@@ -62,7 +62,7 @@ def _cold(at: Place, vault: Path, data: Path, notes: int, shown: list[str]) -> I
             names_s = _when(running, "state") - started
             during = probe.taken()
             text_s = _when(running, "text") - started
-        cpu_s = cpu_seconds(running.pid)
+        cpu_s, all_cpu_s = cpu_seconds(running.pid), cpu_seconds(running.pid, ended_children=True)
         size = sum(file.stat().st_size for file in (data / "cache").rglob("*") if file.is_file())
         resident = running.resident_mb()
     fields = {
@@ -70,6 +70,7 @@ def _cold(at: Place, vault: Path, data: Path, notes: int, shown: list[str]) -> I
         "names_s": names_s,
         "text_s": text_s,
         "daemon_cpu_s": cpu_s,
+        "cpu_s": all_cpu_s,
         "index_mb": size / 2**20,
         "note": "from starting the process; names, links and tags first, text for search follows",
     }
