@@ -283,7 +283,7 @@ from pathlib import Path
 from workspaced.inspector.inspected import Subject
 from workspaced.inspector.server import Options, run_inspector
 
-options = Options(Subject(Path(sys.argv[1]), "a log", "bundle"), port=0, idle_s=4)
+options = Options(Subject(Path(sys.argv[1]), "a log", "bundle"), port=0, idle_s=2)
 say = lambda text: print(text, flush=True)
 sys.exit(run_inspector(options, say, lambda: say("forgotten")))
 """
@@ -301,8 +301,9 @@ def test_it_goes_on_while_a_page_follows_and_ends_some_time_after_the_last_one_l
         address, token = running.stdout.readline().strip().split("/#token=")
         page = client.stream("GET", f"{address}/api/tail", headers={"Authorization": f"Bearer {token}"})
         with page as tail:
-            next(tail.iter_bytes())
+            parts = tail.iter_bytes()  # without a name it would be closed, and the page with it
+            next(parts)
             with pytest.raises(subprocess.TimeoutExpired):
-                running.wait(5.0)
+                running.wait(4.0)
         assert running.wait(STOP_S) == 0
         assert running.stdout.read() == "forgotten\n"
