@@ -292,16 +292,18 @@ sys.exit(run_inspector(options, say, lambda: say("forgotten")))
 @pytest.mark.thorough
 def test_it_goes_on_while_a_page_follows_and_ends_some_time_after_the_last_one_left() -> None:
     command = [sys.executable, "-c", FORGOTTEN, str(RECORDED)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as running:
+    # The client is made first: that takes long on a busy machine, and the process waits for no client.
+    with (
+        httpx2.Client(trust_env=False) as client,
+        subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as running,
+    ):
         assert running.stdout is not None
-        address, token = re.match(r"(.*)/#token=(.*)", running.stdout.readline()).groups()  # type: ignore[union-attr]
-        headers = {"Authorization": f"Bearer {token}"}
-        with (
-            httpx2.Client(base_url=address, headers=headers, trust_env=False) as page,
-            page.stream("GET", "/api/tail") as tail,
-        ):
-            next(tail.iter_bytes())
+        address, token = running.stdout.readline().strip().split("/#token=")
+        page = client.stream("GET", f"{address}/api/tail", headers={"Authorization": f"Bearer {token}"})
+        with page as tail:
+            parts = tail.iter_bytes()  # without a name it would be closed, and the page with it
+            next(parts)
             with pytest.raises(subprocess.TimeoutExpired):
-                running.wait(3.0)
+                running.wait(4.0)
         assert running.wait(STOP_S) == 0
         assert running.stdout.read() == "forgotten\n"
