@@ -28,7 +28,6 @@ from workspaced_events.ids import NoteId, VaultId
 SECRETS: Final = ("Xylophanes", "Zworykin and a name that is much longer than the other")
 NOBODY: Final = "Nobody has this name"
 """No note's name: to be asked about in place of the secret one."""
-WORLDS_MAX: Final = 10
 FLAG: Final = "---\nworkspaced: private\n---\n"
 
 
@@ -52,8 +51,9 @@ class World:
         notes[f"{secret}.md"] = text_of(secret)
         self.running: Daemon = daemon(notes=notes)
         with self.running.connect("editor") as editor, self.running.connect("agent") as agent:
-            for note in notes:  # one after the other, so that they are found to be shown in this order
-                agent.tool("get_note_by_reference", {"reference": note})
+            for note in notes:  # the call returns once it has found that agents may see the note: in this order
+                editor.publish([{"type": "active_note_set", "data": {"note": note}}])
+                agent.tool("get_workspace_context", {})
                 wait_until_recorded(agent)
             self._look(editor)
             self._ask(agent)
@@ -327,26 +327,19 @@ NAMELESS: Final = {
 """Routes that name no note, or only what was asked for."""
 
 
-def living(daemon: Factory, secret: str, like: World | None = None) -> Iterator[World]:
-    """A world. On a busy machine a daemon may find in another order which notes may be shown; a world whose events
-    are not in the order of those of `like` is made anew."""
-    for _ in range(WORLDS_MAX):
-        world = World(daemon, secret)
-        with world.inspector:
-            if like is None or world.order() == like.order():
-                yield world
-                return
-    pytest.fail("no two worlds have their events in the same order")
-
-
 @pytest.fixture(scope="module")
 def world(module_daemon: Factory) -> Iterator[World]:
-    yield from living(module_daemon, SECRETS[0])
+    world = World(module_daemon, SECRETS[0])
+    with world.inspector:
+        yield world
 
 
 @pytest.fixture(scope="module")
 def other_world(module_daemon: Factory, world: World) -> Iterator[World]:
-    yield from living(module_daemon, SECRETS[1], like=world)
+    other = World(module_daemon, SECRETS[1])
+    assert other.order() == world.order()
+    with other.inspector:
+        yield other
 
 
 @pytest.fixture(scope="module")

@@ -47,7 +47,7 @@ async def check_known_notes(service: Service, served: ServedVault) -> None:
         service.history_problem = f"The log's past cannot be read: {error}"
         logger.warning("%s", service.history_problem)
     served.visibility_checker.named(
-        {*notes_published(service.tail.state, served.id), *(visit.note for visit in visits)}
+        [*notes_published(service.tail.state, served.id), *(visit.note for visit in visits)]
     )
     served.visibility_checker.named(notes_attached(service.tail.state, served.id), guessed=True)
 

@@ -111,7 +111,7 @@ class NoteLevels:
     @property
     def held(self) -> list[NoteId]:
         """The notes whose present version an editor may still be writing."""
-        return list({*self.volunteered.held, *self.requested.held})
+        return list(dict.fromkeys((*self.volunteered.held, *self.requested.held)))
 
     def due_s(self) -> float | None:
         """When, by our own clock, a note must be checked again; None: never."""
