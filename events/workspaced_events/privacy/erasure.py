@@ -10,7 +10,8 @@ An unreadable `ready` proves that the new log was complete. If the new log's fir
 rest follows, and everything that the new log does not name is removed; otherwise nothing has begun.
 
 A blob stays if a remaining event names it; every other blob goes: those of the note, and those that no event
-names. A pack that holds both is rewritten. All snapshots and quarantined bytes go.
+names. A pack that holds both is rewritten. All snapshots, kept states and
+quarantined bytes go.
 """
 
 import re
@@ -32,7 +33,7 @@ from ..blobs.packs import PACKS, SUFFIX, members_of, only
 from ..errors import InvalidArgument, LogDamaged, NotInLog
 from ..ids import NoteId, VaultId
 from ..limits import READ_EVENTS_MAX
-from ..log.data_directory import BLOBS, ERASURE, ERASURE_READY, LOG, SERVED, SNAPSHOTS
+from ..log.data_directory import BLOBS, ERASURE, ERASURE_READY, LOG, SERVED, SNAPSHOTS, STATES
 from ..log.disk import Disk, RealDisk, write_whole
 from ..log.recovery import QUARANTINE
 from ..log.salvage import AFTER_DAMAGE
@@ -248,8 +249,8 @@ def _to_remove(disk: Disk, recordings: "_Recordings") -> Iterator[str]:
 
 
 def _files_but(disk: Disk, kept: set[str]) -> Iterator[str]:
-    """All snapshots, all quarantined files, and every blob not in `kept`; of packs those that are left empty."""
-    for folder in (SNAPSHOTS, QUARANTINE):
+    """All snapshots, states and quarantined files, and every blob not in `kept`; of packs those left empty."""
+    for folder in (SNAPSHOTS, STATES, QUARANTINE):
         yield from (f"{folder}/{name}" for name in disk.names(folder))
     for store in (BLOBS, SERVED):
         for folder in disk.names(store):
