@@ -58,6 +58,7 @@ GROUPS: Final[dict[str, Callable[[Place], Iterator[Figure]]]] = {
     "find": shrink.find,
     "shrink": shrink.shrink,
     "publish.append": publish.append,
+    "publish.texts": publish.texts,
     "publish.socket.1_client": publish.one_client,
     "publish.socket.64_clients": publish.many_clients,
     "publish.beside_silent": silent.beside,

@@ -5,6 +5,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterator
+from hashlib import sha256
 from typing import Final
 
 from workspaced_events.ids import EventId, NoteId, VaultId, uuid7
@@ -22,6 +23,8 @@ from .session import MIX, NOTES
 
 SUBMITTERS: Final = 64
 ONE_CLIENT_CALLS: Final = 100
+NEW_TEXTS: Final = 100
+TEXT_CHARS: Final = 3_000
 LOADS: Final = (
     # in flight, actions, must, aim
     (1, 1, at_least(15_000), at_least(25_000)),
@@ -52,7 +55,7 @@ class _Bench:
             _check(outcome)
             finished.set()
 
-        self.recorder.submit([action], "bench", done)
+        self.recorder.submit([action], "bench", done, client="bench")
         finished.wait()
 
     def log_bytes(self) -> int:
@@ -157,6 +160,42 @@ def _append_many(at: Place, bench: _Bench, bare: BareLog) -> Figure:
             "note": "in process: 64 actions in flight, each resubmitted when its receipt comes",
         },
     )
+
+
+def texts(at: Place) -> Iterator[Figure]:
+    """A prompt that attaches 100 new notes: how long it takes, and how long others wait meanwhile."""
+    bench = _Bench(at)
+    bare = BareLog(at.new("bare"))
+    try:
+        taken, waits, syncs = zip(*(_with_texts(bench, bare) for _ in range(at.sizes.rounds)), strict=True)
+    finally:
+        bench.recorder.close()
+        bare.close()
+    fields = {"bare_sync_ms": median(syncs), "texts": NEW_TEXTS, "text_chars": TEXT_CHARS, "rounds": len(taken)}
+    yield Figure("publish.texts.100_new", median(taken), "ms", at_most(60), at_most(30), fields)
+    yield Figure("publish.texts.others_wait", median(waits), "ms, the longest", None, None, fields)
+
+
+def _with_texts(bench: _Bench, bare: BareLog) -> tuple[float, float, float]:
+    """Milliseconds: until the batch is durable, the longest wait of another publisher meanwhile, a bare sync."""
+    contents = [" ".join(f"{uuid7()}" for _ in range(TEXT_CHARS // 37)).encode() for _ in range(NEW_TEXTS)]
+    actions = [
+        Action(c.SelectionChanged(NoteId("a.md"), 1, 2, text_sha256=sha256(each).hexdigest()), blobs=(each,))
+        for each in contents
+    ]
+    finished = threading.Event()
+
+    def done(outcome: Outcome) -> None:
+        _check(outcome)
+        finished.set()
+
+    waits = []
+    started = time.perf_counter()
+    bench.recorder.submit(actions, "prompts", done, client="prompts", texts=contents)
+    while not finished.is_set():
+        waits += latencies_ms(1, lambda _: bench.append(_action(0)))
+    taken = (time.perf_counter() - started) * 1e3
+    return taken, max(waits), median(latencies_ms(20, lambda _: bare.append(b"x" * 200)))
 
 
 # -- over the socket --

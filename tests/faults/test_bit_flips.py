@@ -11,7 +11,7 @@ import msgspec
 import pytest
 from support.daemon import refusal
 
-from workspaced_events.blobs.durable import read_blob, unpacked
+from workspaced_events.blobs.durable import DurableBlobs, unpacked
 from workspaced_events.errors import LogDamaged
 from workspaced_events.ids import EventId, NoteId, VaultId
 from workspaced_events.journal.actions import Action, parse_actions
@@ -269,7 +269,7 @@ def test_row_09_any_bit_of_any_file_is_noticed_or_changes_nothing(tmp_path: Path
 def right_or_refused(data: Path, name: str) -> bool:
     """Whether a text is served, in which case it is right."""
     try:
-        content = read_blob(RealDisk(data), "blobs", name)
+        content = DurableBlobs(RealDisk(data)).get(name)
     except LogDamaged as error:
         assert name in error.details["file"]
         return False

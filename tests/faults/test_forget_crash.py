@@ -15,6 +15,7 @@ from hashlib import sha256
 import pytest
 
 from workspaced_events.blobs.durable import blob_path, packed, unpacked
+from workspaced_events.blobs.packs import encode, members_of
 from workspaced_events.errors import LogError, NotInLog
 from workspaced_events.ids import NoteId, VaultId
 from workspaced_events.journal.actions import Action
@@ -69,7 +70,9 @@ class Machine:
         found = []
         for disk in (self.data, self.aside):
             for name, inode in disk._live.items():
-                if CANARY in bytes(inode.data) + unpacked(bytes(inode.data)):
+                places = members_of(disk, name).values() if "/packs/" in name else [(name, 0, len(inode.data))]
+                texts = [unpacked(disk.read(*place)) for place in places]
+                if CANARY in b"".join([bytes(inode.data), *texts]):
                     found.append(name)
         return found
 
@@ -104,7 +107,22 @@ def filled() -> SimDisk:
         disk.overwrite(blob_path(store, name), packed(content))
         return name
 
+    def pack(number: int, *texts: bytes) -> list[str]:
+        files = {sha256(text).hexdigest(): packed(text) for text in texts}
+        disk.overwrite(f"blobs/packs/{number:020}.wpack", encode(files))
+        return list(files)
+
     put(c.VaultOpened(VaultId("v"), "v", "/v"))
+    mixed = pack(1, b"geheimplan, packed", b"other, packed")
+    pack(2, b"geheimplan, packed by itself", b"geheimplan, that no event names")
+    whole = pack(3, b"another, packed", b"a third, packed")
+    put(
+        *(
+            c.SelectionChanged(note, 1, 2, text_sha256=name)
+            for note, name in zip((SECRET, OTHER), mixed, strict=True)
+        )
+    )
+    put(*(c.SelectionChanged(OTHER, 1, 2, text_sha256=name) for name in whole))
     for number in range(6):
         put(c.ActiveNoteSet(SECRET), c.NotePinned(SECRET), c.NotePinned(OTHER), c.NoteUnpinned(SECRET))
         put(c.SelectionChanged(SECRET, 1, 2, text_sha256=keep("blobs", b"geheimplan %d" % number)))

@@ -82,13 +82,17 @@ class History:
         self.blobs: dict[EventId, str] = {}
 
     def batch(self, number: int) -> list[Action]:
-        """Now and then with a long text."""
+        """Now and then with a long text, or with two, which are packed."""
         if number == 0 and self.stem == "past":
             return [Action(c.VaultOpened(VaultId("v"), "v", "/v"), id=EventId("vault"))]
         event_id = EventId(f"{self.stem}-{number}")
         if number % 3:
             return [Action(c.ActiveNoteSet(NoteId(f"{number}.md")), id=event_id)]
-        text = f"{self.stem}{number}" + "x" * SELECTION_INLINE_CHARS_MAX
+        ids = [EventId(f"{event_id}-{part}") for part in range(1 + number % 2)]
+        return [action for each in ids for action in self._with_text(each)]
+
+    def _with_text(self, event_id: EventId) -> list[Action]:
+        text = event_id + "x" * SELECTION_INLINE_CHARS_MAX
         raw = {"type": "selection_changed", "id": event_id}
         raw["data"] = {"note": "a.md", "startLine": 1, "endLine": 2, "text": text}  # type: ignore[assignment]
 
@@ -102,7 +106,8 @@ class History:
         """One group commit, answered in bounded time by receipts or by an error that says what to do."""
         told: list[Outcome] = []
         started = time.monotonic()
-        journal.writer.submit(actions, "ui", told.append)
+        texts = [text for action in actions for text in action.blobs]
+        journal.writer.submit(actions, "ui", told.append, texts=texts)
         for done, outcome in journal.writer.commit().outcomes:
             done(outcome)
         assert time.monotonic() - started < ANSWER_S, "L: publishing hangs"
@@ -183,7 +188,7 @@ def check(disk: Disk, histories: list[History], *, blobs_are_swept: bool = True)
     again = History("again")
     again.publish(journal, again.batch(1))
     again.publish(journal, again.batch(3))
-    assert len(again.acknowledged) == 2, "the log does not go on"
+    assert len(again.acknowledged) == 3, "the log does not go on"
     journal.writer.close()
 
 

@@ -296,7 +296,12 @@ class Session:
         recorder, log, disk = journal.writer, journal.log, self.disk
         outcomes: dict[int, Outcome] = {}
         for number, batch in enumerate(batches):
-            recorder.submit(batch, "ui", lambda outcome, number=number: outcomes.__setitem__(number, outcome))
+            texts = [text for action in batch for text in action.blobs]
+            if texts and self.chance.random() < 0.5:
+                texts.append(b"so that they are packed")
+            recorder.submit(
+                batch, "ui", lambda outcome, number=number: outcomes.__setitem__(number, outcome), texts=texts
+            )
         if self.backup is not None:
             self.backup.sent.append(batches)
         before, state = log.tail.seq, recorder.state

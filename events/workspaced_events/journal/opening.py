@@ -25,6 +25,7 @@ from ..projections.workspace_fold import fold_all
 from ..projections.workspace_state import EMPTY, WorkspaceState
 from ..schema.catalogue import Event, LogRecovered
 from .idempotency import IdWindow, seen_in
+from .segment_states import SegmentStates
 from .snapshots import Snapshot, Snapshots
 from .writer import Committed, LogWriter
 
@@ -35,6 +36,7 @@ class Journal(msgspec.Struct, frozen=True):
     writer: LogWriter
     log: SegmentLog
     blobs: DurableBlobStore
+    states: SegmentStates
     recovered: LogRecovered | None
     warnings: list[str]
 
@@ -94,6 +96,7 @@ def open_journal(
     scan, folding, snapshot_seq = _fold(disk, snapshots)
     opened = open_scanned(disk, scan, version=version, now=clock, segment_bytes_max=segment_bytes_max)
     blobs = DurableBlobStore(disk)
+    states = SegmentStates(disk, opened.log)
     writer = LogWriter(
         opened.log,
         folding.state,
@@ -108,8 +111,9 @@ def open_journal(
         snapshots=snapshots,
         snapshot_events=snapshot_events,
         snapshot_seq=snapshot_seq,
+        states=states,
     )
-    return Journal(writer, opened.log, blobs, opened.recovered, opened.warnings)
+    return Journal(writer, opened.log, blobs, states, opened.recovered, opened.warnings)
 
 
 def _fold(disk: Disk, snapshots: Snapshots) -> tuple[Scan, Folding, int]:

@@ -114,9 +114,21 @@ class Snapshots:
                 self._disk.remove(f"{SNAPSHOTS}/{each}")
 
 
-def encode(snapshot: Snapshot) -> bytes:
-    """The bytes of a snapshot's file."""
-    return frame_line(msgspec.json.encode(snapshot), 0)[0]
+def encode(value: msgspec.Struct) -> bytes:
+    """The bytes of the file of a snapshot, or of another value that is kept like one."""
+    return frame_line(msgspec.json.encode(value), 0)[0]
+
+
+def payload_of(data: bytes) -> bytes:
+    """The JSON in such a file.
+
+    Raises:
+        ValueError: the file is torn or damaged.
+    """
+    payload = data[PREFIX_BYTES:-1]
+    if data[:PREFIX_BYTES] != b"%08x " % zlib.crc32(payload) or data[-1:] != b"\n":
+        raise ValueError("its checksum is wrong")
+    return payload
 
 
 def parse(data: bytes) -> Snapshot | None:
@@ -125,9 +137,7 @@ def parse(data: bytes) -> Snapshot | None:
     Raises:
         ValueError: the file is torn, damaged, or no snapshot.
     """
-    payload = data[PREFIX_BYTES:-1]
-    if data[:PREFIX_BYTES] != b"%08x " % zlib.crc32(payload) or data[-1:] != b"\n":
-        raise ValueError("its checksum is wrong")
+    payload = payload_of(data)
     try:
         if _ENVELOPE.decode(payload).made != Made():
             return None

@@ -13,6 +13,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Hashable, Iterator, Sequence
+from functools import partial
 from hashlib import sha256
 from queue import Empty, SimpleQueue
 from typing import NamedTuple
@@ -20,6 +21,7 @@ from typing import NamedTuple
 import msgspec
 
 from ..blobs.durable import DurableBlobStore, blob_path
+from ..blobs.packs import Pack
 from ..clock import Clock, LogClock, Uptime, just_after
 from ..errors import ActionError, BatchTooLarge, BlobFailed, DiskFull, LogError, LogFailed, WorkspacedError
 from ..ids import EventId, uuid7
@@ -42,7 +44,9 @@ from ..schema.catalogue import ENTRY_OF, ClockStepped, Event
 from ..schema.codec import encode_batch
 from .actions import Action, admit
 from .idempotency import IdWindow, Seen, first_seq, seen_in
+from .segment_states import SegmentStates
 from .snapshots import Snapshot, Snapshots
+from .text_packing import TextPacking
 from .waiting_bytes import WaitingBytes, busy
 
 _logger = logging.getLogger(__name__)
@@ -76,6 +80,13 @@ class Submission(NamedTuple):
     size_bytes: int = 0
     begins: bool = False
     """True for `LogWriter.begin`: retries an opening that found no room on the disk."""
+    texts: Sequence[bytes] = ()
+    """Texts that the events will name, as far as they are known before."""
+    pack: Pack | None = None
+    """Holds those of them that were new."""
+
+    def with_pack(self, pack: Pack) -> "Submission":
+        return self._replace(pack=pack)
 
 
 class Committed(NamedTuple):
@@ -97,6 +108,8 @@ class _Draft:
         self.parts: list[bytes] = []
         self.blobs: list[str] = []
         """Names of the blobs made for this group; none existed before."""
+        self.packs: list[Pack] = []
+        """The packs of the group's accepted batches."""
         self.bytes = 2
 
 
@@ -126,11 +139,13 @@ class LogWriter:
         snapshots: Snapshots | None = None,
         snapshot_events: int = SNAPSHOT_EVENTS,
         snapshot_seq: int = 0,
+        states: SegmentStates | None = None,
     ) -> None:
         """`deliver` is called on the writer thread once per group; by default it calls each `done`.
 
         `clock`, `uptime` and `last_time` are those of a `LogClock`.
-        `snapshots` gets a snapshot every `snapshot_events` after `snapshot_seq`, and one at the end.
+        `snapshots` gets a snapshot every `snapshot_events` after `snapshot_seq`, and one at the end; `states` gets
+        the state at each segment's end.
         """
         self.state = state
         self.log = log
@@ -150,6 +165,7 @@ class LogWriter:
         self._taken: deque[Submission] = deque()
         """Taken off the queue but not appended; only the writer thread uses it."""
         self._buffering = threading.Lock()
+        self._packing = TextPacking[Submission](blobs, lambda: log.is_healthy, self._queue.put)
         self._waiting = WaitingBytes()
         self._closing = False
         self._thread: threading.Thread | None = None
@@ -157,6 +173,10 @@ class LogWriter:
         self._snapshot_events = snapshot_events
         self._snapshot_seq = snapshot_seq
         self._snapshot_thread: threading.Thread | None = None
+        """Writes snapshots and states."""
+        self._states = states
+        self._segment_end: tuple[int, WorkspaceState] | None = None
+        """The last event of the segment sealed last and the state after it, until it is kept."""
 
     # -- any thread --
 
@@ -169,6 +189,7 @@ class LogWriter:
         buffered: bool = False,
         client: Hashable = None,
         size_bytes: int = 0,
+        texts: Sequence[bytes] = (),
     ) -> None:
         """Queues a batch; `done` gets its receipts after the sync, or the error.
 
@@ -179,15 +200,17 @@ class LogWriter:
             buffered: may wait up to BUFFERED_DELAY_S for other batches; otherwise written as soon as possible.
             client: the client whose limit of waiting bytes the batch counts towards.
             size_bytes: the batch's memory until it is written; 0 for the daemon's own records.
+            texts: blobs of its actions that are known already: several are stored without making others wait.
 
         Raises:
             Busy: too much already waits for the disk.
         """
         self._check_room()
         self._waiting.take(client, size_bytes)
-        submission = Submission(actions, source, done, client, size_bytes)
+        submission = Submission(actions, source, done, client, size_bytes, texts=texts)
         if not buffered:
-            self._queue.put(submission)
+            if not self._packing.take(submission):
+                self._queue.put(submission)
             return
         with self._buffering:
             self._buffered.append(submission)
@@ -215,7 +238,7 @@ class LogWriter:
     @property
     def queued(self) -> int:
         """The number of waiting batches."""
-        return self._queue.qsize() + len(self._buffered) + len(self._taken)
+        return self._packing.count + self._queue.qsize() + len(self._buffered) + len(self._taken)
 
     @property
     def queued_bytes(self) -> int:
@@ -223,13 +246,15 @@ class LogWriter:
         return self._waiting.total
 
     def start(self) -> None:
-        """Starts the writer thread."""
+        """Starts the threads that write and that pack texts."""
+        self._packing.start()
         self._thread = threading.Thread(target=self._run, name="workspaced-writer", daemon=True)
         self._thread.start()
 
     def close(self) -> None:
         """Writes the waiting batches, takes a snapshot and closes the log. Refuses later submissions."""
         self._closing = True
+        self._packing.close()
         if self._thread is not None:
             self._queue.put(None)
             self._thread.join()
@@ -237,8 +262,8 @@ class LogWriter:
             self._answer(self._commit())
         if self._snapshot_thread is not None:
             self._snapshot_thread.join()
-        if (make := self._snapshot_due(1)) is not None:
-            self._put_snapshot(make)
+        for put in self._due(1):
+            put()
         self.log.close()
 
     def _check_room(self) -> None:
@@ -274,10 +299,11 @@ class LogWriter:
 
     def commit(self) -> Committed:
         """Appends as many waiting batches as fit one line and returns their outcomes; does not call `deliver`."""
+        self._packing.pack_waiting()
         committed = self._commit()
         self.log.acknowledged()
-        if (make := self._snapshot_due(self._snapshot_events)) is not None:
-            self._put_snapshot(make)
+        for put in self._due(self._snapshot_events):
+            put()
         return committed
 
     def _answer(self, committed: Committed) -> None:
@@ -313,14 +339,24 @@ class LogWriter:
         )
 
     def _start_due_snapshot(self) -> None:
-        """Writes a due snapshot on its own thread, so that publishers do not wait for it."""
+        """Writes what is due on its own thread, so that publishers do not wait for it."""
         if self._snapshot_thread is not None and self._snapshot_thread.is_alive():
             return
-        if (make := self._snapshot_due(self._snapshot_events)) is not None:
+        if due := self._due(self._snapshot_events):
             self._snapshot_thread = threading.Thread(
-                target=self._put_snapshot, args=(make,), name="workspaced-snapshot", daemon=True
+                target=lambda: [put() for put in due], name="workspaced-snapshot", daemon=True
             )
             self._snapshot_thread.start()
+
+    def _due(self, events: int) -> list[Callable[[], None]]:
+        """Functions that write a state and a snapshot, on any thread: those that are due after `events`."""
+        due: list[Callable[[], None]] = []
+        if self._segment_end is not None and self._states is not None:
+            due.append(partial(self._states.put, *self._segment_end))
+            self._segment_end = None
+        if (make := self._snapshot_due(events)) is not None:
+            due.append(partial(self._put_snapshot, make))
+        return due
 
     def _put_snapshot(self, make: Callable[[], Snapshot]) -> None:
         assert self._snapshots is not None
@@ -358,11 +394,13 @@ class LogWriter:
                 outcomes.append((submission.done, WorkspacedError(f"The batch could not be recorded: {error!r}.")))
             else:
                 accepted.append((submission.done, receipts))
+            if submission.pack is not None and submission.pack not in draft.packs:
+                self._blobs.packs.remove(submission.pack)
         try:
             self._append(draft)
         except LogError as error:
             if not isinstance(error, LogFailed):  # otherwise the line may be in the log and name the blobs
-                self._discard(draft.blobs)
+                self._discard(draft.blobs, draft.packs)
             outcomes.extend((done, error) for done, _receipts in accepted)
             return Committed(outcomes, [])
         except Exception as error:
@@ -432,7 +470,10 @@ class LogWriter:
                     f"The batch makes {len(part)} bytes of events; at most {BATCH_BYTES_MAX} are taken.",
                     hint="Publish it in parts.",
                 )
-            draft.blobs += self._store_blobs(blobs)
+            draft.blobs += self._store_blobs(blobs, submission.pack)
+            if submission.pack is not None and self.log.is_healthy:
+                self._blobs.add(submission.pack)
+                draft.packs.append(submission.pack)
             draft.parts.append(part)
             draft.bytes += len(part) + 1
         draft.state, draft.seq = state, seq
@@ -451,8 +492,9 @@ class LogWriter:
         """The first use of an id, if it is in the window; call it on the writer thread."""
         return self._window.get(event_id)
 
-    def _store_blobs(self, blobs: list[bytes]) -> list[str]:
-        """Stores the texts of a batch, after all checks that may refuse it; returns the names that are new.
+    def _store_blobs(self, blobs: list[bytes], pack: Pack | None) -> list[str]:
+        """Stores those texts of a batch that are not in its pack, after all checks that may refuse it; returns the
+        names that are new.
 
         Raises:
             DiskFull, BlobFailed: a text could not be stored; all new ones are removed again.
@@ -462,6 +504,8 @@ class LogWriter:
             return new_names  # the append will be refused
         for blob in blobs:
             name = sha256(blob).hexdigest()
+            if pack is not None and name in pack.members:
+                continue
             try:
                 if not self._blobs.has(name):
                     new_names.append(name)
@@ -482,16 +526,21 @@ class LogWriter:
                 ) from error
         return new_names
 
-    def _discard(self, blobs: list[str]) -> None:
+    def _discard(self, blobs: list[str], packs: Sequence[Pack] = ()) -> None:
         for name in blobs:
             self._blobs.discard(name)
+        for pack in packs:
+            self._blobs.packs.remove(pack)
 
     def _append(self, draft: _Draft) -> None:
         if not draft.events:
             return
         started = time.monotonic()
         payload = b"[" + b",".join(draft.parts) + b"]"
+        segment = self.log.tail.segment
         self.log.append(Batch(draft.events[0].seq, draft.seq, payload), draft.events[0].seq - 1)
+        if self.log.tail.segment != segment:
+            self._segment_end = self._seq, self.state
         if time.monotonic() - started > SLOW_SYNC_S:
             self.slow_syncs += 1
         self._window.add(draft.added)

@@ -54,6 +54,7 @@ class Salvaged(msgspec.Struct, frozen=True):
     lost: list[tuple[int, int]]
     """Ranges of lost sequences; losses after the last valid event are unknown."""
     blobs: int
+    """Files of blobs that were copied; a pack is one."""
 
 
 def salvage(disk: Disk, to: Disk, *, version: str, now: str) -> Salvaged:

@@ -6,6 +6,7 @@ unsynced pages, and a second sync would succeed without them.
 """
 
 import errno
+import threading
 import time
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator
@@ -105,6 +106,9 @@ class SegmentLog:
         self._opening = opening
         self._disk = disk
         self._positions = positions
+        self._passed: dict[str, list[LogOffset]] = {}
+        """Further places of segments, in their order, where reads have come by."""
+        self._passing = threading.Lock()
         self._writable = writable
         if writable is not None:
             disk.reserve(_RESERVED_DESCRIPTORS)
@@ -259,6 +263,13 @@ class SegmentLog:
         first = bisect_left(self._positions, segment, key=lambda position: position.segment)
         return self._positions[first:]
 
+    def segment_beginnings(self) -> list[LogOffset]:
+        """Where the first events of the segments stand, in order. On any thread."""
+        first: dict[str, LogOffset] = {}
+        for position in self._positions.copy():
+            first.setdefault(position.segment, position)
+        return list(first.values())
+
     @property
     def is_healthy(self) -> bool:
         """Whether the log takes appends: neither read-only nor poisoned nor closed."""
@@ -360,18 +371,35 @@ class SegmentLog:
             return
         index = bisect_right(self._positions, first, key=lambda position: position.seq) - 1
         while index < len(self._positions):
-            position = self._positions[index]
+            position = self._nearer(self._positions[index], first)
             at_tail = position.segment == tail.segment
-            for line in self._lines(position, tail.offset if at_tail else None):
+            for offset, chain, line in self._lines(position, tail.offset if at_tail else None):
                 if line.is_batch:
                     batch = decode_batch(line.payload, position.catalogue)
+                    if offset - position.offset >= INDEX_STRIDE_BYTES:
+                        position = LogOffset(batch[0].seq, position.segment, offset, chain, position.catalogue)
+                        self._pass(position)
                     if batch[-1].seq >= first:
                         yield batch, len(line.payload)
             if at_tail:
                 return
             index = bisect_right(self._positions, position.segment, key=lambda each: each.segment)
 
-    def _lines(self, position: LogOffset, end: int | None) -> Iterator[Line]:
+    def _nearer(self, position: LogOffset, first: int) -> LogOffset:
+        """The last known place at or before `first`, from `position` on, in its segment."""
+        passed = self._passed.get(position.segment, [])
+        index = bisect_right(passed, first, key=lambda each: each.seq) - 1
+        return max(position, passed[index], key=lambda each: each.seq) if index >= 0 else position
+
+    def _pass(self, position: LogOffset) -> None:
+        """Remembers a place for later reads: of a segment that was skipped at opening only the first is known."""
+        with self._passing:
+            passed = self._passed.setdefault(position.segment, [])
+            if not passed or position.offset - passed[-1].offset >= INDEX_STRIDE_BYTES:
+                passed.append(position)
+
+    def _lines(self, position: LogOffset, end: int | None) -> Iterator[tuple[int, int, Line]]:
+        """The lines from `position` on, each with its offset and the chain's value before it."""
         offset, chain, chunk = position.offset, position.chain, _CHUNK_BYTES
         while end is None or offset < end:
             size = chunk if end is None else min(chunk, end - offset)
@@ -386,8 +414,8 @@ class SegmentLog:
                     if line.reason == "incomplete" and len(data) == size and size == chunk:
                         break
                     raise _damaged_since(position.segment, offset + line.offset, line)
+                yield offset + consumed, chain, line
                 consumed, chain = line.end, line.chain
-                yield line
             if consumed == 0:
                 chunk *= 2
             offset += consumed

@@ -10,7 +10,8 @@ An unreadable `ready` proves that the new log was complete. If the new log's fir
 rest follows, and everything that the new log does not name is removed; otherwise nothing has begun.
 
 A blob stays if a remaining event names it; every other blob goes: those of the note, and those that no event
-names. All snapshots and quarantined bytes go.
+names. A pack that holds both is rewritten. All snapshots, kept states and
+quarantined bytes go.
 """
 
 import re
@@ -18,6 +19,7 @@ import shutil
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
+from functools import partial
 from html import unescape
 from pathlib import Path
 from typing import Any, Final
@@ -26,11 +28,12 @@ from urllib.parse import unquote
 import msgspec
 from msgspec.structs import replace
 
-from ..blobs.durable import read_blob
+from ..blobs.durable import DurableBlobs, read_blob
+from ..blobs.packs import PACKS, SUFFIX, members_of, only
 from ..errors import InvalidArgument, LogDamaged, NotInLog
 from ..ids import NoteId, VaultId
 from ..limits import READ_EVENTS_MAX
-from ..log.data_directory import BLOBS, ERASURE, ERASURE_READY, LOG, SERVED, SNAPSHOTS
+from ..log.data_directory import BLOBS, ERASURE, ERASURE_READY, LOG, SERVED, SNAPSHOTS, STATES
 from ..log.disk import Disk, RealDisk, write_whole
 from ..log.recovery import QUARANTINE
 from ..log.salvage import AFTER_DAMAGE
@@ -58,6 +61,8 @@ class Ready(msgspec.Struct, frozen=True):
     """The new log's files."""
     remove: list[str]
     """Paths in the data directory."""
+    packs: dict[str, list[str]] = {}
+    """The blobs that stay, of each pack that loses others."""
 
 
 class Prepared(msgspec.Struct, frozen=True):
@@ -120,7 +125,7 @@ def prepare(
                 f"The log of vault {vault!r} never mentions {note!r}.",
                 hint="Give the note's path in the vault; `workspaced log export` shows what the log holds.",
             )
-        ready = Ready(staging.names(LOG), list(_to_remove(disk, recordings)))
+        ready = Ready(staging.names(LOG), list(_to_remove(disk, recordings)), _packs_left(disk, recordings.kept))
     except BaseException:
         with suppress(OSError):
             clear(staging)
@@ -167,6 +172,8 @@ def finish(disk: Disk, staging: Disk, warnings: list[str] | None = None) -> bool
     for name in ready.log:
         write_whole(disk, f"{LOG}/{name}", staging.read(f"{LOG}/{name}"))
     old = [f"{LOG}/{name}" for name in disk.names(LOG) if name not in ready.log]
+    for pack, names in ready.packs.items():
+        write_whole(disk, pack, only(disk, pack, set(names)))
     _remove(disk, [*old, *ready.remove])
     with suppress(IsADirectoryError, PermissionError):  # raised if `ready` is a folder
         _remove(staging, [ERASURE_READY])
@@ -184,9 +191,10 @@ def _rebuilt_ready(disk: Disk, staging: Disk) -> Ready | None:
         named |= _names_in(staging.read(f"{LOG}/{name}"))
     with suppress(FileNotFoundError):
         named |= _names_in(disk.read(AFTER_DAMAGE))
+    texts = DurableBlobs(disk)
     for name in list(named):
-        named |= _names_in(_content(disk, name) or b"")
-    return Ready(staging.names(LOG), list(_files_but(disk, named)))
+        named |= _names_in(_content(texts, name) or b"")
+    return Ready(staging.names(LOG), list(_files_but(disk, named)), _packs_left(disk, named))
 
 
 def finish_forgetting(data: Path, warnings: list[str] | None = None) -> bool:
@@ -241,21 +249,34 @@ def _to_remove(disk: Disk, recordings: "_Recordings") -> Iterator[str]:
 
 
 def _files_but(disk: Disk, kept: set[str]) -> Iterator[str]:
-    """All snapshots, all quarantined files, and every blob not in `kept`."""
-    for folder in (SNAPSHOTS, QUARANTINE):
+    """All snapshots, states and quarantined files, and every blob not in `kept`; of packs those left empty."""
+    for folder in (SNAPSHOTS, STATES, QUARANTINE):
         yield from (f"{folder}/{name}" for name in disk.names(folder))
     for store in (BLOBS, SERVED):
         for folder in disk.names(store):
             for name in disk.names(f"{store}/{folder}"):
-                if name not in kept:
-                    yield f"{store}/{folder}/{name}"
+                path = f"{store}/{folder}/{name}"
+                members = members_of(disk, path) if folder == PACKS and name.endswith(SUFFIX) else {name}
+                if kept.isdisjoint(members):
+                    yield path
 
 
-def _content(disk: Disk, name: str) -> bytes | None:
+def _packs_left(disk: Disk, kept: set[str]) -> dict[str, list[str]]:
+    """The members in `kept` of each pack that has something beside them."""
+    left = {}
+    for name in disk.names(f"{BLOBS}/{PACKS}"):
+        path = f"{BLOBS}/{PACKS}/{name}"
+        staying = kept & members_of(disk, path).keys() if name.endswith(SUFFIX) else set()
+        if staying and only(disk, path, staying) != disk.read(path):
+            left[path] = sorted(staying)
+    return left
+
+
+def _content(texts: DurableBlobs, name: str) -> bytes | None:
     """The content of a blob, from either store."""
-    for store in (SERVED, BLOBS):
+    for read in (partial(read_blob, texts.disk, SERVED), texts.get):
         with suppress(LogDamaged):  # a damaged blob is useless, so it may go
-            if (content := read_blob(disk, store, name)) is not None:
+            if (content := read(name)) is not None:
                 return content
     return None
 
@@ -315,6 +336,7 @@ class _Recordings:
 
     def __init__(self, disk: Disk, pattern: re.Pattern[str]) -> None:
         self._disk = disk
+        self._texts = DurableBlobs(disk)
         self._pattern = pattern
         self._known: dict[str, bool] = {}
         """By blob: whether it mentions the note."""
@@ -392,7 +414,7 @@ class _Recordings:
         self.kept.update(_names_in(content))
 
     def _blob(self, name: str) -> bytes | None:
-        return _content(self._disk, name)
+        return _content(self._texts, name)
 
     def _blob_mentions(self, name: str) -> bool:
         known = self._known.get(name)

@@ -6,13 +6,14 @@ it. A log imported from an export never had the texts of the imported events.
 """
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Final
 
 import msgspec
 
-from ..blobs.durable import BlobTrouble, blob_path, problem_of
+from ..blobs.durable import BlobTrouble, DurableBlobs, blob_path, problem_of, read_blob
 from ..limits import BLOB_CHECK_EVENTS, READ_EVENTS_MAX
-from ..log.data_directory import BLOBS, SERVED
+from ..log.data_directory import SERVED
 from ..log.disk import Disk, write_whole
 from ..log.segments import SegmentLog
 from ..projections.conversations import CONVERSATION_EVENT_TYPES, FORGOTTEN, blobs_named
@@ -59,9 +60,10 @@ class NamedBlobs:
             OSError: the data directory cannot be read.
         """
         imported = imported_up_to(disk)
-        damaged = list(_troubles(disk, BLOBS, self.texts))
+        texts = DurableBlobs(disk)
+        damaged = [each for name, seq in self.texts.items() if (each := texts.trouble(name, seq)) is not None]
         left_behind = [each for each in damaged if each.problem == "missing" and each.seq <= imported]
-        served = list(_troubles(disk, SERVED, self.served))
+        served = list(_served_troubles(disk, self.served))
         swept = sum(each.problem == "missing" for each in served)
         return Examined(
             whole=len(self.texts) - len(damaged),
@@ -94,10 +96,10 @@ def _served_named(event: Event) -> Iterator[str]:
             yield data.arguments_sha256
 
 
-def _troubles(disk: Disk, directory: str, named: dict[str, int]) -> Iterator[BlobTrouble]:
+def _served_troubles(disk: Disk, named: dict[str, int]) -> Iterator[BlobTrouble]:
     for name, seq in named.items():
-        if (problem := problem_of(disk, directory, name)) is not None:
-            yield BlobTrouble(blob_path(directory, name), problem, seq)
+        if (problem := problem_of(partial(read_blob, disk, SERVED), name)) is not None:
+            yield BlobTrouble(blob_path(SERVED, name), problem, seq)
 
 
 def texts_of_tail(disk: Disk, log: SegmentLog) -> dict[str, int]:

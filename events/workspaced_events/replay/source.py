@@ -9,11 +9,11 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import IO, Protocol, Self, runtime_checkable
 
-from ..blobs.durable import read_blob
+from ..blobs.durable import DurableBlobs
 from ..blobs.evictable import EvictableBlobStore
 from ..errors import InvalidArgument, LogDamaged
 from ..journal.opening import read_journal
-from ..log.data_directory import BLOBS, LOG
+from ..log.data_directory import LOG
 from ..log.disk import RealDisk
 from ..log.scan import Scan
 from ..projections.visits import VisitFold, visits_from
@@ -110,6 +110,7 @@ class DirectorySource:
         self.start = EMPTY
         self.log_id = ""
         self.redacted = False
+        self._texts = DurableBlobs(RealDisk(self.root))
 
     def __enter__(self) -> Self:
         return self
@@ -140,8 +141,11 @@ class DirectorySource:
         return scan
 
     def blob(self, name: str) -> bytes | None:
-        durable = read_blob(RealDisk(self.root), BLOBS, name)
-        return durable if durable is not None else EvictableBlobStore(self.root).whole(name)
+        # Packs are looked for last: most blobs that are asked for are those of recorded calls.
+        content = self._texts.find(name)
+        if content is None:
+            content = EvictableBlobStore(self.root).whole(name)
+        return content if content is not None else self._texts.get(name)
 
 
 class ExportSource:

@@ -517,6 +517,122 @@ class TestBlobsOfRefusedBatches:
         assert desk.journal.blobs.get(sha256(b"x" * 5_000).hexdigest()) == b"x" * 5_000
 
 
+class TestPackedTexts:
+    """The texts of a large batch are one file, which is written before the writer takes the batch."""
+
+    TEXTS = ("x" * 5_000, "y" * 5_000, "z" * 5_000)
+
+    def test_are_in_one_file_before_the_events(self, desk: Desk) -> None:
+        actions = [selection(text) for text in self.TEXTS]
+        told = desk.submit(actions, texts=texts_of(actions), client="ui")
+        desk.commit()
+        assert isinstance(told[0], list)
+        assert blob_files(desk) == ["packs/00000000000000000001.wpack"]
+        survivor = open_journal(desk.disk.crash(1), version="t")
+        named = [event.data.text_sha256 for event in desk.events() if event.type == "selection_changed"]
+        assert [survivor.blobs.get(name) for name in named] == [text.encode() for text in self.TEXTS]
+
+    def test_are_not_left_by_a_batch_that_is_refused_or_dropped(self, desk: Desk) -> None:
+        actions = [selection(text) for text in self.TEXTS]
+        bad = Action(c.PinnedNotesReordered((NoteId("no.md"),)))
+        told = [
+            desk.submit([*actions, bad], texts=texts_of(actions)),
+            desk.submit(lambda _state, _seq: [], texts=texts_of(actions)),
+        ]
+        desk.commit()
+        assert isinstance(told[0][0], InvalidArgument) and told[1] == [[]]
+        assert blob_files(desk) == []
+
+    def test_are_not_left_where_the_log_takes_no_more(self, desk: Desk) -> None:
+        actions = [selection(text) for text in self.TEXTS]
+        desk.disk.faults = lambda operation, name: (
+            OSError(errno.ENOSPC, "no") if operation == "write" and name.endswith(".wlog") else None
+        )
+        told = [desk.submit(actions, texts=texts_of(actions)) for _ in range(2)]
+        desk.commit()
+        assert {type(outcome) for [outcome] in told} == {DiskFull}
+        assert blob_files(desk) == []
+
+    def test_stay_where_another_batch_names_them(self, desk: Desk) -> None:
+        actions = [selection(text) for text in self.TEXTS]
+        bad = Action(c.PinnedNotesReordered((NoteId("no.md"),)))
+        for given in ([*actions, bad], actions, [*actions, bad]):
+            desk.submit(given, texts=texts_of(actions))
+        desk.commit()
+        assert [desk.journal.blobs.get(sha256(text).hexdigest()) for text in texts_of(actions)] == texts_of(
+            actions
+        )
+        assert len(blob_files(desk)) == 1
+
+    def test_stay_where_the_batch_may_yet_be_in_the_log_and_are_not_written_afterwards(self, desk: Desk) -> None:
+        actions = [selection(text) for text in self.TEXTS]
+        desk.disk.faults = lambda operation, name: (
+            OSError(errno.EIO, "no") if operation == "sync" and name.endswith(".wlog") else None
+        )
+        told = desk.submit(actions, texts=texts_of(actions))
+        desk.commit()
+        others = [selection(text[:4_500]) for text in self.TEXTS]
+        told += desk.submit(others, texts=texts_of(others))
+        desk.commit()
+        assert isinstance(told[0], LogFailed) and len(blob_files(desk)) == 1
+
+    def test_are_files_of_their_own_where_they_cannot_be_packed(self, desk: Desk) -> None:
+        actions = [selection(text) for text in self.TEXTS]
+        desk.disk.faults = lambda _operation, name: OSError(errno.EACCES, "no") if "packs" in name else None
+        told = desk.submit(actions, texts=texts_of(actions))
+        desk.commit()
+        assert isinstance(told[0], list) and len(blob_files(desk)) == 3
+
+    def test_do_not_keep_other_publishers_waiting_and_nobody_overtakes_himself(self, desk: Desk) -> None:
+        packing, go_on = threading.Event(), threading.Event()
+
+        def wait(operation: str, name: str) -> None:
+            if operation == "sync" and "packs" in name:
+                packing.set()
+                assert go_on.wait(10)
+
+        desk.disk.faults = wait
+        told: dict[str, Outcome] = {}
+        done = {name: threading.Event() for name in ("large", "behind it", "of the daemon", "of another")}
+
+        def submit(name: str, client: str | None, *actions: Action, texts: Sequence[bytes] = ()) -> None:
+            def taken(outcome: Outcome) -> None:
+                told[name] = outcome
+                done[name].set()
+
+            desk.recorder.submit(actions, "ui", taken, client=client, texts=texts)
+
+        desk.recorder.start()
+        large = [selection(text) for text in self.TEXTS]
+        submit("large", "one", *large, texts=texts_of(large))
+        assert packing.wait(10)
+        submit("behind it", "one", active("b.md"))
+        submit("of the daemon", None, active("c.md"))
+        submit("of another", "another", active("d.md"))
+        assert done["of another"].wait(10)
+        assert list(told) == ["of another"] and desk.recorder.queued == 3
+        go_on.set()
+        assert all(each.wait(10) for each in done.values())
+        assert list(told) == ["of another", "large", "behind it", "of the daemon"]
+        assert desk.recorder.queued == 0
+        desk.recorder.close()
+        assert [event.type for event in desk.events()][1:] == [
+            "active_note_set",
+            *["selection_changed"] * 3,
+            *["active_note_set"] * 2,
+        ]
+
+    def test_what_waits_to_be_packed_is_written_at_the_end(self, desk: Desk) -> None:
+        actions = [selection(text) for text in self.TEXTS]
+        told = desk.submit(actions, texts=texts_of(actions))
+        desk.recorder.close()
+        assert isinstance(told[0], list) and len(told[0]) == 3
+
+
+def texts_of(actions: Sequence[Action]) -> list[bytes]:
+    return [text for action in actions for text in action.blobs]
+
+
 def blob_files(desk: Desk) -> list[str]:
     return [
         f"{directory}/{name}"

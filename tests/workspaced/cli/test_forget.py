@@ -15,8 +15,8 @@ from typing import Any
 
 import msgspec
 import pytest
+from support.stored_texts import unpacked
 
-from workspaced_events.blobs.durable import unpacked
 from workspaced_events.ids import NoteId
 from workspaced_events.log.data_directory import ERASURE, ERASURE_READY
 from workspaced_events.log.disk import RealDisk

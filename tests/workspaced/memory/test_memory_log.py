@@ -8,8 +8,7 @@ from zipfile import ZipFile
 import pytest
 from support.daemon import refusal
 from support.memory import FLAGS, file, refused, said, undo, use, writes
-
-from workspaced_events.blobs.durable import unpacked
+from support.stored_texts import unpacked
 
 CANARY = "Geheimwort"
 

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.stored_texts import unpacked
 
-from workspaced_events.blobs.durable import unpacked
 from workspaced_tools.limits import ATTACHED_CHARS_MAX
 
 SECRET = "# Zugvogel\n\nDie Flugroute.\n\n![[storch.png]]\n"

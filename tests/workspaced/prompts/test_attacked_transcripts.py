@@ -6,8 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-from workspaced_events.blobs.durable import unpacked
+from support.stored_texts import unpacked
 
 NOTES = {
     "secret.md": "# Zugvogel\n\n" + "Die Flugroute.\n" * 20,

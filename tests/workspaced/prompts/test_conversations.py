@@ -21,7 +21,7 @@ from workspaced.limits import (
     PINS_PER_CONVERSATION_MAX,
     REQUEST_BYTES_MAX,
 )
-from workspaced_events.blobs.durable import read_blob
+from workspaced_events.blobs.durable import DurableBlobs
 from workspaced_events.journal.opening import read_journal
 from workspaced_events.log.disk import RealDisk
 from workspaced_events.projections.workspace_fold import apply
@@ -101,8 +101,7 @@ def layer(prompt: dict[str, Any], name: str) -> dict[str, Any]:
 
 def rebuilt(data: Path) -> int:
     """Makes every prompt of a log again, from it and its blobs alone; returns how many there were."""
-    disk = RealDisk(data)
-    texts = texts_in(lambda name: read_blob(disk, "blobs", name))
+    texts = texts_in(DurableBlobs(RealDisk(data)).get)
     states: list[WorkspaceState] = [EMPTY]
     count = 0
 

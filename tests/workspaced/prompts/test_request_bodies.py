@@ -3,6 +3,7 @@
 import base64
 import json
 import shutil
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +11,11 @@ import pytest
 from support import model_server
 from support.attachments import blocks_in
 from support.daemon import refusal
+from support.stored_texts import file_with, remove_text
 
 from workspaced.cli import run
 from workspaced.errors import CODES
-from workspaced_events.blobs.durable import read_blob
+from workspaced_events.blobs.durable import DurableBlobs
 from workspaced_events.log.disk import RealDisk
 from workspaced_tools.prompts.sources.search_block import read_search
 
@@ -316,31 +318,19 @@ def recorded(templates: Any) -> Recorded:
     return Recorded(templates)
 
 
-def blob_path(data: Path, content: bytes) -> Path:
-    """The file of a blob, whatever the layout."""
-    disk = RealDisk(data)
-    for path in (data / "blobs").rglob("*"):
-        if path.is_file() and read_blob(disk, "blobs", path.name.partition(".")[0]) == content:
-            return path
-    raise AssertionError("not kept")
-
-
 def test_where_the_template_or_an_image_is_gone_the_body_is_not_recorded(recorded: Recorded) -> None:
     data = recorded.running.data
     assert recorded.verified()["outcome"] == "same"
-    image = blob_path(data, base64.b64decode(PIXEL))
+    image = file_with(data, base64.b64decode(PIXEL))
     kept = image.read_bytes()
-    image.unlink()
+    remove_text(data, sha256(base64.b64decode(PIXEL)).hexdigest())
     done = recorded.show("sent")
     assert (done.returncode, done.stdout) == (1, "") and "NOT_RECORDED" in done.stderr
     assert recorded.verified()["outcome"] == "notRecorded"
     image.write_bytes(kept)
     assert recorded.verified()["outcome"] == "same"
     template = recorded.shape["templateSha256"]
-    disk = RealDisk(data)
-    content = read_blob(disk, "blobs", template)
-    assert content is not None
-    blob_path(data, content).unlink()
+    remove_text(data, template)
     assert recorded.show("sent").returncode == 1
     assert recorded.verified()["outcome"] == "notRecorded"
     assert recorded.show("openai").returncode == 0
@@ -405,7 +395,7 @@ def test_a_search_is_kept_as_such_and_what_is_none_is_refused(chat: Chat, shared
     [message] = chat.events("message_added")
     [attachment] = message["attachments"]
     assert attachment["form"] == "search"
-    content = read_blob(RealDisk(shared.data), "blobs", attachment["textSha256"])
+    content = DurableBlobs(RealDisk(shared.data)).get(attachment["textSha256"])
     assert content is not None
     assert [each.source for each in read_search(content.decode()).documents] == ["b.md", "https://example.org/x"]
     assert any("[2] Web (https://example.org/x)" in text for text in sent(chat.prompt()))

@@ -58,9 +58,8 @@ async def agents(session: Session, _id: RequestId | None, params: p.Agents) -> A
 async def message(session: Session, _id: RequestId | None, params: p.Messages) -> Any:
     service = session.service
     added = commands.add_messages(params, service.uploads.text)
-    await service.publishing.record(
-        added.plan, session.client, size_bytes=max(p.bytes_of(params), added.size_bytes)
-    )
+    size_bytes = max(p.bytes_of(params), added.size_bytes)
+    await service.publishing.record(added.plan, session.client, size_bytes=size_bytes, texts=added.texts)
     return {"messages": added.messages, "clock": service.tail.clock()}
 
 

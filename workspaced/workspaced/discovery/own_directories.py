@@ -19,7 +19,19 @@ from ..errors import FolderUnsafe, SettingsInvalid
 _OTHERS = 0o077
 _OTHERS_WRITE = 0o022
 _OURS = frozenset(
-    {"log", "blobs", "served", "policy", "quarantine", "snapshots", "forgetting", "cache", "lock", "imported"}
+    {
+        "log",
+        "blobs",
+        "served",
+        "policy",
+        "quarantine",
+        "snapshots",
+        "states",
+        "forgetting",
+        "cache",
+        "lock",
+        "imported",
+    }
 )
 """The daemon's names in a data directory."""
 _INDEX = re.compile(r"[0-9a-f]{24}\.(sqlite.*|seal|new)")

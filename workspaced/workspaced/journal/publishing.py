@@ -216,18 +216,24 @@ class Publishing:
         self.writer.submit(partial(self._unless_paused, plan, source), source, done)
 
     async def record(
-        self, actions: list[Action] | Plan, source: str = OWN_SOURCE, *, size_bytes: int = 0
+        self,
+        actions: list[Action] | Plan,
+        source: str = OWN_SOURCE,
+        *,
+        size_bytes: int = 0,
+        texts: Sequence[bytes] = (),
     ) -> list[Receipt]:
         """Appends actions, or the actions that a plan derives from the state, and waits until they are synced.
 
         Args:
             source: of the events; also the client whose share of the queue they take.
             size_bytes: memory that the actions occupy until they are written; 0: the daemon's own actions.
+            texts: as `LogWriter.submit` takes them.
 
         Raises:
             WorkspacedError: the actions were refused, or the log failed.
         """
-        submit = partial(self.writer.submit, client=source, size_bytes=size_bytes)
+        submit = partial(self.writer.submit, client=source, size_bytes=size_bytes, texts=texts)
         return await self._recorded(submit, actions, source)
 
     async def _recorded(
@@ -317,7 +323,8 @@ class Publishing:
             if is_late and not isinstance(outcome, WorkspacedError):
                 revoke(outcome)
 
-        self.writer.submit(plan, OWN_SOURCE, done, client=OWN_SOURCE, size_bytes=size_bytes)
+        texts = [text for action in actions for text in action.blobs]
+        self.writer.submit(plan, OWN_SOURCE, done, client=OWN_SOURCE, size_bytes=size_bytes, texts=texts)
         until = time.monotonic() + RECORD_WAIT_S
         while not recorded.wait(STEP_S):
             try:

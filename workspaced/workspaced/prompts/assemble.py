@@ -86,9 +86,14 @@ class _Attempt(NamedTuple):
     """True if the attempt only removed withheld notes from the library, so that another one must follow."""
 
     @property
+    def texts(self) -> list[bytes]:
+        """The texts that the actions name."""
+        return [text for action in self.actions for text in action.blobs]
+
+    @property
     def size_bytes(self) -> int:
         """Memory that the actions occupy until they are written."""
-        return sum(ACTION_BYTES + sum(map(len, each.blobs)) for each in self.actions)
+        return ACTION_BYTES * len(self.actions) + sum(map(len, self.texts))
 
     def plan(self, state: WorkspaceState, _seq: int) -> list[Action]:
         """The actions, if the conversation has not changed (a `Plan` of the log's writer).
@@ -153,7 +158,9 @@ async def _recorded(service: Service, name: str, make: "_Make", caller: str) -> 
         if not made.actions:
             return made, None
         try:
-            receipts = await service.publishing.record(made.plan, caller, size_bytes=made.size_bytes)
+            receipts = await service.publishing.record(
+                made.plan, caller, size_bytes=made.size_bytes, texts=made.texts
+            )
         except ConversationChanged as error:
             changed = error
             continue

@@ -253,8 +253,12 @@ class Added(NamedTuple):
 
     messages: list[MessageId]
     plan: Plan
-    size_bytes: int
-    """Of the messages' texts."""
+    texts: list[bytes]
+    """Those of the messages."""
+
+    @property
+    def size_bytes(self) -> int:
+        return sum(map(len, self.texts))
 
 
 def add_messages(params: p.Messages, uploaded: Uploaded) -> Added:
@@ -297,8 +301,8 @@ def add_messages(params: p.Messages, uploaded: Uploaded) -> Added:
             )
         return actions
 
-    size_bytes = sum(len(blob) for _message, blobs in messages for blob in blobs)
-    return Added([message.message for message, _blobs in messages], plan, size_bytes)
+    texts = [blob for _message, blobs in messages for blob in blobs]
+    return Added([message.message for message, _blobs in messages], plan, texts)
 
 
 def _is_new(

@@ -275,6 +275,13 @@ class Importing:
         """The messages' ids."""
         return [each.data.message for each in self._messages]
 
+    @property
+    def texts(self) -> list[bytes]:
+        """The texts of the messages and of the summary."""
+        parts: list[tuple[c.Data, Iterable[bytes]]] = [*self._messages]
+        parts += [self._summary] if self._summary is not None else []
+        return [text for _data, texts in parts for text in texts]
+
     def plan(self, state: WorkspaceState, seq: int) -> list[Action]:
         """The actions to record; none if the log has all of it (a `Plan` of the log's writer).
 

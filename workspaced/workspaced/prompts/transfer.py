@@ -112,7 +112,9 @@ async def import_(service: "Service", params: p.Import, caller: str) -> dict[str
         read = await service.calls.with_view(lambda view, _withheld: looked_up(read, view), caller, vault)
     importing = await service.threads.run(imported, read, params, vault)
     try:
-        await service.publishing.record(importing.plan, caller, size_bytes=p.bytes_of(params))
+        await service.publishing.record(
+            importing.plan, caller, size_bytes=p.bytes_of(params), texts=importing.texts
+        )
     except BatchTooLarge as error:
         raise too_large(len(importing.messages)) from error
     with suppress(WorkspacedError):  # the chat is imported; what it names can be attached again

@@ -107,7 +107,12 @@ class Service:
         """The writes to the memory folder that had no end when the log was opened, by sequence."""
         self.tail = LogTail(writer, self.log, loop, self._committed)
         self.moments = LogMoments(
-            self.log, writer.state, writer.now, lambda: writer.state.clock_steps, threads.check_running
+            self.log,
+            writer.state,
+            writer.now,
+            lambda: writer.state.clock_steps,
+            threads.check_running,
+            journal.states,
         )
         self.call_recorder = CallRecorder(sweeper.blobs if record else None, self.publishing.record_call)
         self._checks = checks = PolicyChecks()

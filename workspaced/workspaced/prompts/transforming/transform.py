@@ -313,7 +313,7 @@ async def _record(service: "Service", params: p.Transform, request: _Request, ca
     expected = ids if goes_on else ids[: place.held]
     for at, each in enumerate(added):
         plan = _unmoved(session, expected, each.plan, settings if at == 0 and not is_apart else None)
-        await record(plan, size_bytes=max(each.size_bytes, 1))
+        await record(plan, size_bytes=max(each.size_bytes, 1), texts=each.texts)
         expected = [*(ids[: place.held] if at == 0 else expected), *each.messages]
     return session
 

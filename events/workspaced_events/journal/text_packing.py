@@ -1,0 +1,119 @@
+"""Packs the texts of large batches on a thread of its own, so that other publishers do not wait for them.
+
+A batch with several texts goes this way before it is queued for the writer, and so does what its client, or the
+daemon itself, submits behind it: nobody's own order changes. The writer lets the pack be found when it accepts the
+batch, and removes it otherwise. Where packing fails, the writer stores the texts itself and reports what failed.
+"""
+
+import logging
+import threading
+from collections import Counter
+from collections.abc import Callable, Hashable, Sequence
+from queue import Empty, SimpleQueue
+from typing import Final, Generic, Protocol, Self, TypeVar
+
+from ..blobs.durable import PACKED_MIN, DurableBlobStore
+from ..blobs.packs import Pack
+
+_logger: Final = logging.getLogger(__name__)
+
+
+class Packable(Protocol):
+    """A queued batch."""
+
+    @property
+    def client(self) -> Hashable:
+        """None: the daemon itself."""
+
+    @property
+    def texts(self) -> Sequence[bytes]:
+        """Texts that its events will name."""
+
+    def with_pack(self, pack: Pack) -> Self:
+        """The batch with its texts packed."""
+
+
+B = TypeVar("B", bound=Packable)
+
+
+class TextPacking(Generic[B]):
+    """Packs the texts of batches, in the order in which these come."""
+
+    def __init__(self, blobs: DurableBlobStore, is_wanted: Callable[[], bool], queue: Callable[[B], None]) -> None:
+        """
+        Args:
+            is_wanted: whether the log takes batches at present.
+            queue: gets each batch when its texts are packed; called on the packing thread.
+        """
+        self._blobs = blobs
+        self._is_wanted = is_wanted
+        self._queue = queue
+        self._waiting: SimpleQueue[B | None] = SimpleQueue()
+        """None ends the thread."""
+        self._clients: Counter[Hashable] = Counter()
+        """The clients of the batches that are not handed on yet."""
+        self._lock = threading.Lock()
+        self._thread: threading.Thread | None = None
+
+    @property
+    def count(self) -> int:
+        """The number of batches that are not handed on yet."""
+        return self._clients.total()
+
+    def take(self, batch: B) -> bool:
+        """Takes a batch if it has texts to pack, or must not overtake one that has. On any thread."""
+        with self._lock:
+            follows = self._clients.total() if batch.client is None else self._clients[batch.client]
+            if len(batch.texts) < PACKED_MIN and not follows:
+                return False
+            self._clients[batch.client] += 1
+            self._waiting.put(batch)
+            return True
+
+    def start(self) -> None:
+        """Starts the packing thread."""
+        self._thread = threading.Thread(target=self._run, name="workspaced-packing", daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        """Hands on all that waits, and ends the thread."""
+        if self._thread is not None:
+            self._waiting.put(None)
+            self._thread.join()
+        self.pack_waiting()
+
+    def pack_waiting(self) -> None:
+        """Hands on all that waits, on the calling thread."""
+        while True:
+            try:
+                batch = self._waiting.get_nowait()
+            except Empty:
+                return
+            if batch is not None:
+                self._hand_on(batch)
+
+    def _run(self) -> None:
+        while (batch := self._waiting.get()) is not None:
+            self._hand_on(batch)
+
+    def _hand_on(self, batch: B) -> None:
+        packed = self._packed(batch)
+        with self._lock:
+            self._queue(packed)
+            self._clients[batch.client] -= 1
+            if not self._clients[batch.client]:
+                del self._clients[batch.client]
+
+    def _packed(self, batch: B) -> B:
+        if len(batch.texts) < PACKED_MIN or not self._is_wanted():
+            return batch
+        try:
+            pack = self._blobs.pack(batch.texts)
+        except OSError as error:
+            _logger.debug("the texts of a batch are not packed: %s", error)
+            return batch
+        except Exception:
+            # The batch must reach the writer whatever happens here.
+            _logger.exception("Packing the texts of a batch failed.")
+            return batch
+        return batch.with_pack(pack) if pack is not None else batch
