@@ -214,4 +214,5 @@ class Calls:
     ) -> None:
         duration_us = (time.perf_counter_ns() - started_ns) // 1000
         self.statistics.add(tool.name, duration_us)
-        self._recorder.record(Call(tool.name, caller, arguments, answer, duration_us))
+        # The recorder's queue does not hold each answer twice.
+        self._recorder.record(Call(tool.name, caller, arguments, replace(answer, text=None), duration_us))
