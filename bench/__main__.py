@@ -88,6 +88,7 @@ ON_REQUEST: Final[dict[str, Callable[[Place], Iterator[Figure]]]] = {
     "context.memory": prompt_load.memory,
     "definitions": definitions.tokens,
     "files": files.files,
+    "growth": growth.figures,
     "growth.notes": growth.by_notes,
     "growth.events": growth.by_events,
     "hooks": hooks.figures,

@@ -38,6 +38,12 @@ Curves = dict[tuple[str, str], dict[int, float]]
 """By name and unit: values by size."""
 
 
+def figures(at: Place) -> Iterator[Figure]:
+    """All curves."""
+    yield from by_notes(at)
+    yield from by_events(at)
+
+
 def by_notes(at: Place) -> Iterator[Figure]:
     """Indexing, opening, calls, search, publishing and memory, by the number of notes."""
     curves: Curves = defaultdict(dict)
