@@ -26,6 +26,8 @@ CANDIDATES_MAX: Final = 20
 ECHO_CHARS_MAX: Final = 200
 INDEX_WAIT_S: Final = 2.0
 DIRECTORY_DEPTH_MAX: Final = 64
+FOLDERS_ENTERED_MAX: Final = 32
+"""Folders held open at once while notes are stat'ed."""
 
 FRONT_MATTER_CHARS_MAX: Final = 65_536
 FRONT_MATTER_ALIASES_MAX: Final = 8

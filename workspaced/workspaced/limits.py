@@ -94,6 +94,11 @@ WITHHELD_ASKED_MAX: Final = 1_000
 """Notes in one `workspaced/withheld`."""
 LATENCY_SAMPLES: Final = 1_024
 
+# Answers that are kept with what they rest on (calls/traced_answers.py).
+TRACES_MAX: Final = 32
+TRACES_BYTES_MAX: Final = 4 * 1024 * 1024
+"""With the notes that they hold, which most often are those of the content cache."""
+
 SOCKET_PATH_BYTES_MAX: Final = 103 if sys.platform == "darwin" else 107
 CLIENT_NAME_CHARS_MAX: Final = 64
 

@@ -43,6 +43,7 @@ from .workspace_state import (
 )
 
 V = TypeVar("V")
+_NEVER_US: Final = 2**63 - 1
 
 FOLD_VERSION: Final = 7
 """Raised whenever a log folds to another state than before; snapshots of other versions are ignored."""
@@ -95,18 +96,27 @@ def expired_tabs(state: VaultState, now: str, steps: Sequence[ClockStep] = ()) -
 
     `steps`: those of the workspace's state; changes of the clock do not count as time.
     """
-    limit = microseconds(now) - TAB_LIFETIME_HOURS * 3_600_000_000
-    return [
-        tab
-        for tab in state.tabs.values()
-        if microseconds(tab.last_accessed) + clock_advance_us(steps, tab.accessed_seq) <= limit
-    ]
+    now_us = microseconds(now)
+    return [tab for tab in state.tabs.values() if _expires_us(tab, steps) <= now_us]
 
 
 def visible_tabs(state: VaultState, now: str, steps: Sequence[ClockStep] = ()) -> list[Tab]:
     """The tabs in a query's answer at `now`, in order."""
     hidden = {tab.id for tab in expired_tabs(state, now, steps)}
     return [tab for tab in state.tabs.values() if tab.id not in hidden]
+
+
+def same_tabs_us(state: VaultState, now: str, steps: Sequence[ClockStep] = ()) -> range:
+    """The times, in microseconds since the epoch, at which `visible_tabs` has the same tabs as at `now`."""
+    now_us = microseconds(now)
+    expiries = [_expires_us(tab, steps) for tab in state.tabs.values()]
+    first = max((each for each in expiries if each <= now_us), default=0)
+    return range(first, min((each for each in expiries if each > now_us), default=_NEVER_US))
+
+
+def _expires_us(tab: Tab, steps: Sequence[ClockStep]) -> int:
+    advance_us = clock_advance_us(steps, tab.accessed_seq)
+    return microseconds(tab.last_accessed) + advance_us + TAB_LIFETIME_HOURS * 3_600_000_000
 
 
 # -- workspace --

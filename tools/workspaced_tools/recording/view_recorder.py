@@ -12,7 +12,7 @@ Withheld notes never pass through a View, so no recording holds them.
 
 import operator
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 from msgspec.structs import replace
@@ -25,6 +25,7 @@ from ..notes.note import Note, NoteFailure
 from ..ports.asking import VaultPort
 from ..ports.images import NoteImage, NoteImages
 from ..ports.questions import Images, Question, R, Read, VersionOf, Visits
+from ..ports.vault import Resolution
 from ..ports.view import View
 from ..sharing.gate import SharedVault
 from .format import (
@@ -53,6 +54,9 @@ Exchanges = list[tuple[Question[Any], Any]]
 """The questions of one call and their answers, in order. An error is a `Raised`. The answer to `Visits` is a pair:
 all visits, and the visits that the tool got."""
 
+
+_COMPARED: Final = frozenset({int, str, Resolution})
+"""The types of answers that are compared by their values."""
 
 # -- while the tool runs --
 
@@ -127,13 +131,19 @@ class ViewRecorder:
 
 
 def _repeats(one: tuple[Question[Any], Any], other: tuple[Question[Any], Any]) -> bool:
-    question, answer = one
-    if question != other[0]:
-        return False
-    if type(question) is Read and not isinstance(answer, Raised):
+    return one[0] == other[0] and is_same(*one, other[1])
+
+
+def is_same(question: Question[Any], answer: Any, other: Any) -> bool:
+    """Whether two answers to one question are the same, so that a tool cannot tell them apart.
+
+    False also where only a long comparison could tell, or where equal values may differ in what a note keeps
+    beside its fields.
+    """
+    if type(question) is Read:
         # The content cache returns the same object for the same version; comparing texts costs more than a hash.
-        return isinstance(other[1], list) and all(map(operator.is_, answer, other[1]))
-    return type(answer) in (int, str) and answer == other[1]
+        return type(answer) is type(other) is list and all(map(operator.is_, answer, other))
+    return type(answer) in _COMPARED and answer == other
 
 
 # -- after the call --

@@ -60,4 +60,5 @@ TOOL: Final[Tool[Any]] = Tool(
     function=get_current_note,
     paged=True,
     answers_on_request=True,
+    is_timeless=True,
 )

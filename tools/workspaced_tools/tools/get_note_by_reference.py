@@ -172,4 +172,5 @@ TOOL: Final[Tool[Any]] = Tool(
     function=get_note_by_reference,
     paged=True,
     answers_on_request=True,
+    is_timeless=True,
 )

@@ -326,4 +326,5 @@ TOOL: Final[Tool[Any]] = Tool(
     data=WorkspaceContext,
     function=get_workspace_context,
     listed_lists=1,
+    is_timeless=True,
 )

@@ -150,6 +150,8 @@ class Tool(Generic[A]):
     answers_on_request: bool = False
     """Whether the agent names notes explicitly, so that its view has notes for explicit requests only. A tool that
     says anything unasked, if only a count, must not."""
+    is_timeless: bool = False
+    """Whether of the time only matters which tabs have expired: then equal reads mean an equal result."""
     writes: bool = False
     """Whether a call may change files. Such a tool runs once for each call, and never for a moment of the past."""
 

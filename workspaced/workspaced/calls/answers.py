@@ -38,6 +38,7 @@ from ..vaults.policy_checks import PolicyChecks, ReconcileFirst, policy_version
 from ..vaults.served_vault import ServedVault
 from .history import VaultHistory
 from .past_calls import PastCalls
+from .traced_answers import TracedAnswers
 
 R = TypeVar("R")
 ATTEMPTS_MAX: Final = 4
@@ -82,6 +83,7 @@ class Answers:
         self._past = past
         self._memory = memory
         self._clock = clock
+        self._traced = TracedAnswers()
         self._lists: dict[tuple[VaultId, Level], KnownLists] = {}
 
     def answer(
@@ -111,13 +113,12 @@ class Answers:
             least = Level.ON_REQUEST if tool.answers_on_request else Level.VOLUNTEER
             withheld = _withheld(present, least, nonblocking=nonblocking)
             view = self._view(present, now, caller, withheld, least, nonblocking=nonblocking)
-            recorder = ViewRecorder(view, state)
-            ran = run_call(tool, recorder.view, arguments)
+            answer = self._traced.answer(tool, arguments, view, state, seq)
             if served is None:
-                return answered(ran, recorder, seq)
+                return answer
             self._checks.check_missing(served, error)
             if policy_version(served) == version or is_current(view, state, withheld, withheld.uncounted):
-                return answered(ran, recorder, seq)
+                return answer
             if nonblocking:
                 raise WouldBlock
         return refused(policy_kept_changing(), state, seq, now)

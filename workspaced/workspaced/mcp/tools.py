@@ -108,7 +108,7 @@ def _paused(service: Service, error: Paused) -> Any:
 
 def _result(service: Service, answer: ToolAnswer) -> Any:
     return {
-        "content": [{"type": "text", "text": answer.payload.decode()}, *map(_image, answer.images)],
+        "content": [{"type": "text", "text": answer.text or answer.payload.decode()}, *map(_image, answer.images)],
         "structuredContent": msgspec.Raw(answer.payload),
         "isError": not answer.ok,
         "_meta": moment(service),

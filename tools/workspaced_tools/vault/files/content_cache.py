@@ -107,15 +107,9 @@ class ContentCache:
         Reads uncached notes in this thread while reads are quick (the files are in the system's cache, and threads
         would only contend for the interpreter), and concurrently after the first slow read.
         """
-        found: dict[NoteId, NoteRead] = {}
-        uncached: list[NoteId] = []
-        root = self._root_now()
-        for note in dict.fromkeys(notes):
-            kept = self._cached(note, root)
-            if kept is None:
-                uncached.append(note)
-            else:
-                found[note] = kept
+        distinct = list(dict.fromkeys(notes))
+        found = self._cached_of(distinct)
+        uncached = [note for note in distinct if note not in found]
         for place, note in enumerate(uncached):
             begun = time.perf_counter()
             found[note] = self._read_file(note)
@@ -126,15 +120,13 @@ class ContentCache:
 
     def read_nonblocking(self, notes: Sequence[NoteId]) -> list[NoteRead] | None:
         """As `read_many`, without opening a file: None if any note would have to be read."""
-        root = self._root_now()
-        found: dict[NoteId, NoteRead] = {}
-        for note in notes:
-            if note not in found:
-                kept = self._cached(note, root)
-                if kept is None:
-                    return None
-                found[note] = kept
-        return [found[note] for note in notes]
+        distinct = list(dict.fromkeys(notes))
+        for note in distinct:
+            entry = self._entries.get(note)
+            if entry is None or not entry.certain:
+                return None
+        found = self._cached_of(distinct)
+        return [found[note] for note in notes] if len(found) == len(distinct) else None
 
     def _root_now(self) -> RootDirectory | None:
         try:
@@ -177,6 +169,22 @@ class ContentCache:
         self._threads.shutdown(wait=True)
         self.clear()
 
+    def _cached_of(self, notes: Sequence[NoteId]) -> dict[NoteId, NoteRead]:
+        """Each note's cached version, or its failure, as `_cached`; without those that must be read."""
+        root = self._root_now()
+        entries = {
+            note: entry for note in notes if (entry := self._entries.get(note)) is not None and entry.certain
+        }
+        statuses = self._root.stat_notes(list(entries), root) if root is not None else [None] * len(entries)
+        found: dict[NoteId, NoteRead] = {}
+        for (note, entry), status in zip(entries.items(), statuses, strict=True):
+            if status is None:
+                if (kept := self._cached(note, root)) is not None:
+                    found[note] = kept
+            elif stat_key(status) == entry.note.stat:
+                found[note] = self._hit(entry.note)
+        return found
+
     def _cached(self, note: NoteId, root: RootDirectory | None = None) -> NoteRead | None:
         """The cached version if it is certain and still present; the failure if the stat failed; else None."""
         entry = self._entries.get(note)
@@ -188,11 +196,14 @@ class ContentCache:
         except ToolError as failure:
             self.evict(note)
             return NoteFailure(note, failure.code, failure.message)
+        return self._hit(entry.note)
+
+    def _hit(self, note: Note | PrivateNote) -> NoteRead:
         with self._lock:
             self._hits += 1
-            if note in self._entries:
-                self._entries.move_to_end(note)
-        return entry.note
+            if note.id in self._entries:
+                self._entries.move_to_end(note.id)
+        return note
 
     def _read_file(self, note: NoteId) -> NoteRead:
         """Reads the file, and caches the note if the file did not change during the read."""

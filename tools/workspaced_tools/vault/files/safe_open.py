@@ -15,16 +15,16 @@ import os
 import stat
 import threading
 import unicodedata
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Final, TypeVar
 
-from workspaced_events.ids import NoteId
+from workspaced_events.ids import NoteId, is_markdown
 from workspaced_events.limits import NOTE_ID_CHARS_MAX
 
 from ...errors import NoteNotFound, ReadFailed, ReferenceOutsideVault, ToolError
-from ...limits import DIRECTORY_DEPTH_MAX, ECHO_CHARS_MAX
+from ...limits import DIRECTORY_DEPTH_MAX, ECHO_CHARS_MAX, FOLDERS_ENTERED_MAX
 from ...notes.images.types import is_image_name
 from ...notes.note import NoteFailure
 from .gitignore import NOTHING, Ignored, is_ignored, with_folder
@@ -114,6 +114,19 @@ class VaultRoot:
         if stat.S_ISREG(status.st_mode):
             return status
         raise _outside(note, "leads through a symlink") if stat.S_ISLNK(status.st_mode) else _not_regular(note)
+
+    def stat_notes(self, notes: Sequence[NoteId], root: RootDirectory) -> list[os.stat_result | None]:
+        """As `stat_note` of each, but enters each folder once. None: only `stat_note` can tell, or says why not.
+
+        `root`: a recent result of `directory()`.
+        """
+        entered: dict[tuple[str, ...], int] = {(): root.fd}
+        try:
+            return [_stat_within(note, entered) for note in notes]
+        finally:
+            del entered[()]
+            for descriptor in entered.values():
+                os.close(descriptor)
 
     def read_root_file(self, name: str, bytes_max: int, root: RootDirectory) -> tuple[os.stat_result, bytes]:
         """Stat and first `bytes_max` bytes of the regular file `name` in the root itself. Never blocks.
@@ -282,6 +295,15 @@ def _parts(note: NoteId) -> tuple[str, ...]:
     return parts
 
 
+@lru_cache(maxsize=4_096)
+def _markdown_parts(note: NoteId) -> tuple[tuple[str, ...], str]:
+    """The folders and the name in an id of Markdown. Raises as `_parts`; NoteNotFound for other files."""
+    *folders, name = _parts(note)
+    if not is_markdown(note):
+        raise _missing(note)
+    return tuple(folders), name
+
+
 def _image_parts(path: str) -> tuple[str, ...]:
     """As `_parts`, for the path of an image."""
     parts = tuple(path.split("/"))
@@ -358,6 +380,33 @@ def _not_a_directory(part: str, directory: int) -> Exception:
     if stat.S_ISLNK(status.st_mode):
         return _ThroughSymlink()
     return FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
+
+
+def _stat_within(note: NoteId, entered: dict[tuple[str, ...], int]) -> os.stat_result | None:
+    """Adds the folders that it enters to `entered`. Only of Markdown, which no `.gitignore` concerns."""
+    try:
+        folders, name = _markdown_parts(note)
+        directory = entered.get(folders)
+        if directory is None:
+            directory = _enter(folders, entered)
+        status = os.stat(name, dir_fd=directory, follow_symlinks=False)
+    except (OSError, ToolError):
+        return None
+    return status if stat.S_ISREG(status.st_mode) else None
+
+
+def _enter(folders: tuple[str, ...], entered: dict[tuple[str, ...], int]) -> int:
+    """The descriptor of a folder, of `entered` or added to it.
+
+    Raises:
+        OSError: from the system, or with EMFILE if too many are open.
+    """
+    if folders not in entered:
+        above = _enter(folders[:-1], entered)
+        if len(entered) > FOLDERS_ENTERED_MAX:
+            raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+        entered[folders] = os.open(folders[-1], _STEP, dir_fd=above)
+    return entered[folders]
 
 
 def _open_file(name: str, directory: int) -> int:
