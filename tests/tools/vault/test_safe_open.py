@@ -13,8 +13,8 @@ import pytest
 
 from workspaced_events.ids import NoteId
 from workspaced_tools.errors import ToolError
-from workspaced_tools.limits import DIRECTORY_DEPTH_MAX, ECHO_CHARS_MAX
-from workspaced_tools.vault.files.safe_open import VaultRoot
+from workspaced_tools.limits import DIRECTORY_DEPTH_MAX, ECHO_CHARS_MAX, FOLDERS_ENTERED_MAX
+from workspaced_tools.vault.files.safe_open import RootDirectory, VaultRoot
 from workspaced_tools.vault.files.walk import ScannedNote, ScanReport, folders, scan
 
 NFC, NFD = "\u00e9.md", "e\u0301.md"
@@ -50,8 +50,11 @@ def read(root: VaultRoot, note: str) -> str:
         os.close(descriptor)
 
 
-def code(root: VaultRoot, note: str) -> str:
-    """The error's code, the same for opening and for stat; checks what a message may hold."""
+def code(root: VaultRoot, note: str, held: RootDirectory | None = None) -> str:
+    """The error's code, the same for opening and for stat; checks what a message may hold, and that a stat among
+    others tells nothing."""
+    with contextlib.suppress(ToolError):  # there may be no root
+        assert root.stat_notes([NoteId(note)], held or root.directory()) == [None]
     with pytest.raises(ToolError) as opened:
         root.open_note(NoteId(note))
     with pytest.raises(ToolError) as seen:
@@ -90,10 +93,11 @@ def test_a_path_that_leads_out_is_refused_without_a_stat(
     def forbidden(*_: object, **__: object) -> None:
         raise AssertionError("touched the disk")
 
+    held = root.directory()
     for name in ("open", "stat", "lstat", "fstat"):
         monkeypatch.setattr(os, name, forbidden)
     try:
-        assert code(root, path) == "OUTSIDE_VAULT"
+        assert code(root, path, held) == "OUTSIDE_VAULT"
     finally:
         monkeypatch.undo()
 
@@ -188,6 +192,23 @@ def test_special_files_neither_block_nor_are_read_and_are_reported(root: VaultRo
     report = ScanReport()
     assert ids(root, report) == ["folder.md/inner.md", "top.md", "work/plan.md"]
     assert sorted(report.special) == ["fifo.md", "folder.md", "socket.md"]
+
+
+def test_a_stat_among_others_is_the_one_alone_and_leaves_no_descriptor_open(root: VaultRoot, vault: Path) -> None:
+    paths = [f"work/{'deep/' * depth}{number}.md" for depth in range(3) for number in range(2)]
+    paths += [f"{number}/many.md" for number in range(FOLDERS_ENTERED_MAX)]
+    for path in paths:
+        (vault / path).parent.mkdir(parents=True, exist_ok=True)
+        (vault / path).write_text(path)
+    notes = [NoteId(path) for path in ["top.md", "absent.md", "absent/a.md", "work", *paths]]
+    before, held = open_descriptors(), root.directory()
+    found = dict(zip(notes, root.stat_notes(notes, held), strict=True))
+    assert open_descriptors() - before <= 1  # the root's own
+    known = {note: status for note, status in found.items() if status is not None}
+    assert all(os.path.samestat(status, root.stat_note(note)) for note, status in known.items())
+    # Those beyond the folders that may be open at once are left to be asked for alone.
+    assert list(known) == [note for note in notes if note in {"top.md", *paths}][: len(known)]
+    assert FOLDERS_ENTERED_MAX < len(known) < len(paths)
 
 
 def test_errors_and_successes_leave_no_descriptor_open(root: VaultRoot, vault: Path) -> None:

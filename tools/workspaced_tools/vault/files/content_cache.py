@@ -99,7 +99,7 @@ class ContentCache:
 
     def read(self, note: NoteId) -> NoteRead:
         """The note's present version. Never raises for any content of a vault."""
-        return self._cached(note) or self._read_file(note)
+        return self._cached_of([note]).get(note) or self._read_file(note)
 
     def read_many(self, notes: Sequence[NoteId]) -> list[NoteRead]:
         """Present versions in the order of `notes`; each distinct note is read once.
@@ -179,10 +179,12 @@ class ContentCache:
         found: dict[NoteId, NoteRead] = {}
         for (note, entry), status in zip(entries.items(), statuses, strict=True):
             if status is None:
-                if (kept := self._cached(note, root)) is not None:
+                kept = self._cached(note, root)
+                if kept is not None:
                     found[note] = kept
             elif stat_key(status) == entry.note.stat:
-                found[note] = self._hit(entry.note)
+                found[note] = entry.note
+        self._count_hits(found)
         return found
 
     def _cached(self, note: NoteId, root: RootDirectory | None = None) -> NoteRead | None:
@@ -196,14 +198,15 @@ class ContentCache:
         except ToolError as failure:
             self.evict(note)
             return NoteFailure(note, failure.code, failure.message)
-        return self._hit(entry.note)
+        return entry.note
 
-    def _hit(self, note: Note | PrivateNote) -> NoteRead:
+    def _count_hits(self, notes: Iterable[NoteId]) -> None:
+        """Also makes them the ones used last."""
         with self._lock:
-            self._hits += 1
-            if note.id in self._entries:
-                self._entries.move_to_end(note.id)
-        return note
+            for note in notes:
+                if note in self._entries:  # not evicted meanwhile
+                    self._hits += 1
+                    self._entries.move_to_end(note)
 
     def _read_file(self, note: NoteId) -> NoteRead:
         """Reads the file, and caches the note if the file did not change during the read."""
