@@ -15,6 +15,7 @@ from functools import partial
 from typing import Any, Final, NamedTuple
 
 import msgspec
+from msgspec.structs import replace
 
 from workspaced_events.blobs.evictable import EvictableBlobStore
 from workspaced_events.schema.catalogue import ContextVolunteered, ToolCalled
@@ -74,6 +75,8 @@ class _Waiting(NamedTuple):
 
 
 def _waiting(call: Call) -> _Waiting:
+    if call.answer.text is not None:  # or the queue would hold each answer twice
+        call = replace(call, answer=replace(call.answer, text=None))
     arguments = msgspec.json.encode(call.arguments)
     made_from = call.answer.made_from
     texts_bytes = made_from.texts_bytes(new=True) if isinstance(made_from, ViewRecorder) else 0
