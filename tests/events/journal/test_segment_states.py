@@ -36,9 +36,9 @@ def opened(disk: SimDisk | RealDisk) -> Journal:
     return open_journal(disk, version="t", clock=clock, segment_bytes_max=1_800, snapshot_events=1 << 30)
 
 
-def publish(journal: Journal, count: int) -> None:
-    for number in range(count):
-        journal.writer.submit([Action(c.NotePinned(NoteId(f"{number}.md")))], "ui", lambda _outcome: None)
+def publish(journal: Journal, count: int, first: int = 0) -> None:
+    for number in range(first, first + count):
+        journal.writer.submit([Action(c.NotePinned(NoteId(f"{number:03}.md")))], "ui", lambda _outcome: None)
         journal.writer.commit()
 
 
@@ -137,15 +137,16 @@ def test_a_log_put_back_from_a_backup_does_not_use_those_of_its_other_future() -
     disk = SimDisk()
     journal = filled(disk)
     backup = {name: disk.read(f"log/{name}") for name in disk.names("log")}
-    publish(journal, 40)
+    publish(journal, 40, first=100)
     for name in disk.names("log"):
         disk.discard(f"log/{name}")
     for name, content in backup.items():
         disk.overwrite(f"log/{name}", content)
+    disk.faults = lambda _operation, name: OSError(5, "no") if "states" in name else None
     again = opened(disk)
-    for number in range(40):
-        again.writer.submit([Action(c.NoteUnpinned(NoteId(f"{number}.md")))], "ui", lambda _outcome: None)
-        again.writer.commit()
+    publish(again, 40, first=500)
+    assert ends(again) == ends(journal) == kept(disk), "the lines of both futures are equally long"
+    disk.faults = lambda _operation, _name: None
     check(again)
 
 
