@@ -28,6 +28,15 @@ def test_each_agent_with_what_it_asked(
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
+def test_a_log_that_no_daemon_writes_has_a_command_line_for_its_agents_too(
+    open_page: OpenPage, recorded: Inspector
+) -> None:
+    page = open_page(f"{recorded.url}").page
+    page.get_by_role("link", name="Agents").click()
+    page.get_by_text("No command line gives the same.").wait_for()
+    assert page.locator("main#view .command code").inner_text().startswith("workspaced calls stats ")
+
+
 def test_a_level_is_taken_away_and_a_pause_begun_from_the_page(open_page: OpenPage, daemon: Any) -> None:
     running = daemon()
     with running.connect("claude") as claude:

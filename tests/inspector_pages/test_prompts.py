@@ -1,10 +1,13 @@
 """The page's views of prompts and of coverage, used as a person does: with mouse, keys and links."""
 
+import shlex
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
+from urllib.parse import quote
 
 import pytest
-from support import ROOT
+from support import ROOT, process
 from support.inspector import Inspector
 from support.inspector_page import NARROW, WIDE, InspectorPage, OpenPage
 
@@ -88,6 +91,38 @@ def test_a_layer_of_the_bar_leads_to_its_blocks(open_page: OpenPage, morning: In
     page.locator(".prompt-line").filter(has_text="Prompt 102").get_by_text("L4").click()
     page.get_by_role("heading", name="L4 earlier turns").wait_for()
     assert page.url.endswith("#/prompt/102/layer/L4_STRIP")
+
+
+def test_command_lines_of_a_conversation_run_whatever_its_id_is(open_page: OpenPage, daemon: Any) -> None:
+    running, chat = daemon(), "a b; touch evil $(touch evil)"
+    with running.connect("agent") as agent:
+        window = {"contextWindow": 8_000, "outputReserve": 500}
+        agent.call(
+            "workspaced/context/start", {"conversation": chat, "provider": "anthropic", "model": "m", **window}
+        )
+        for number in range(2):
+            message = {"role": "user", "id": f"q{number}", "text": "Which ceiling?"}
+            agent.call("workspaced/context/message", {"conversation": chat, "messages": [message]})
+            agent.call("workspaced/context/assemble", {"conversation": chat, "shape": "anthropic"})
+    running.stop()
+    with Inspector(running.data, env=running.env) as inspector:
+        (conversation,) = inspector.get("/api/conversations")["conversations"]
+        seq = conversation["lastSeq"]
+        opened = open_page(inspector.url)
+        for view in (
+            "of/" + quote(chat, safe=""),
+            f"{seq}",
+            f"{seq}/layer/L5/block/1",
+            f"{seq}/body",
+            f"{seq}/diff",
+        ):
+            shown(opened, f"prompt/{view}")
+            for line in opened.page.locator("main#view .command code").all_inner_texts():
+                words = shlex.split(line)
+                assert words[:4] == ["workspaced", "context", "show", chat]
+                ran = process.run(*words[1:], env=running.env)
+                assert ran.returncode == 0, ran.stderr
+        opened.page.close()  # before the inspector ends
 
 
 def test_a_log_without_prompts_says_what_would_make_some(open_page: OpenPage, tmp_path: Path) -> None:

@@ -158,7 +158,7 @@ _TOLD: Final[dict[type, Callable[[Any], str]]] = {
     VolunteeringSet: lambda data: f"set what {data.client} is told without asking to “{data.volunteering}”",
     PauseStarted: lambda data: f"paused the workspace until {data.until or 'somebody resumes it'}",
     ViewOpened: lambda data: "began to show its view" + (", by inference" if data.confidence else ""),
-    EventForgotten: lambda _data: "stands where an event was forgotten",
+    EventForgotten: lambda _data: "had an event here that was forgotten",
     ToolCalled: _called,
     ContextVolunteered: _volunteered,
     MemoryWritten: _memory,
@@ -200,6 +200,6 @@ _SAID: Final = {
     "note_unarchived": "took out of the archive",
     "pause_ended": "ended the pause",
     "view_closed": "stopped showing its view",
-    "record_forgotten": "stands where a record was forgotten",
+    "record_forgotten": "had a record here that was forgotten or left out",
     "summary_set": "summed up what was said",
 }

@@ -6,7 +6,7 @@ import { EventTable } from "../parts/event_table.js";
 import { bytes, clock, count, day } from "../parts/format.js";
 import { Failure, Loaded, useResource } from "../parts/resource.js";
 import { link } from "../router.js";
-import { about, at, quoted, version } from "../store.js";
+import { about, at, logArgument, quoted, version } from "../store.js";
 import { html, useState } from "../vendor/index.js";
 
 /** @typedef {import("../types").Agents} Shown */
@@ -68,7 +68,10 @@ function Everybody({ shown, change, place }) {
     ${shown.settings.length > 0 &&
     html`<h3>Who set what</h3>
       <${EventTable} events=${shown.settings} label="Who set what" />`}
-    ${isLive && html`<${Command} line=${`workspaced share --socket ${quoted(log.socket)}`} />`}
+    ${isLive
+      ? html`<${Command} line=${`workspaced share --socket ${quoted(log.socket)}`} />`
+      : html`<p class="quiet">No command line gives the same. Nearest: what each asked.</p>
+          <${Command} line=${`workspaced calls stats ${logArgument.value}`} />`}
   `;
 }
 

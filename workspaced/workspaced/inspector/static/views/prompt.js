@@ -8,7 +8,7 @@ import { LAYERS, Legend, MARKS, PromptBar, ReuseName } from "../parts/prompt_bar
 import { CacheBadge, StaleBadge, Usage } from "../parts/prompt_facts.js";
 import { Loaded, useResource } from "../parts/resource.js";
 import { go, link } from "../router.js";
-import { logArgument } from "../store.js";
+import { logArgument, quoted } from "../store.js";
 import { html, useEffect, useRef, useState } from "../vendor/index.js";
 
 /**
@@ -225,7 +225,7 @@ function Blocks({ shown, parts, offset, setOffset }) {
           : html`<p class="quiet">Choose a block to read it: its text, its version, and why it is here. Keys: j and k step through the blocks, [ and ] through the prompts.</p>`}
       </aside>
     </div>
-    <${Command} line=${`workspaced context show ${shown.conversation} ${logArgument.value} --prompt ${prompt.seq} --manifest`} />`;
+    <${Command} line=${`workspaced context show ${quoted(shown.conversation)} ${logArgument.value} --prompt ${prompt.seq} --manifest`} />`;
 }
 
 /**
@@ -361,7 +361,7 @@ function BlockText({ read, shown, offset, setOffset }) {
           <pre class="block-text" tabindex="0" aria-label="Text of the block">${text}</pre>
           ${offset ? html`<button type="button" onClick=${() => setOffset(0)}>from the beginning</button>` : null}
           ${read.nextOffset ? html`<button type="button" onClick=${() => setOffset(read.nextOffset ?? 0)}>the next part</button>` : null}`}
-    <${Command} line=${`workspaced context show ${shown.conversation} ${logArgument.value} --prompt ${shown.prompt.seq} --layers`} />`;
+    <${Command} line=${`workspaced context show ${quoted(shown.conversation)} ${logArgument.value} --prompt ${shown.prompt.seq} --layers`} />`;
 }
 
 // -- the body --
@@ -388,7 +388,7 @@ function BodyOf({ shown }) {
         <pre class="block-text" tabindex="0" aria-label="The body as JSON">${body.text}</pre>
         ${offset ? html`<button type="button" onClick=${() => setOffset(0)}>from the beginning</button>` : null}
         ${body.nextOffset ? html`<button type="button" onClick=${() => setOffset(body.nextOffset ?? 0)}>the next part</button>` : null}
-        <${Command} line=${`workspaced context show ${shown.conversation} ${logArgument.value} --prompt ${seq}${body.shape ? " --body sent" : ""} --json`} />
+        <${Command} line=${`workspaced context show ${quoted(shown.conversation)} ${logArgument.value} --prompt ${seq}${body.shape ? " --body sent" : ""} --json`} />
       `}
     </${Loaded}>
   </section>`;
@@ -455,5 +455,5 @@ function Differences({ diff, shown }) {
         )}</pre>`
       : null}
     ${diff.linesLeftOff ? html`<p class="quiet">${count(diff.linesLeftOff, "further line")} are not shown; the command line shows all.</p>` : null}
-    <${Command} line=${`workspaced context show ${shown.conversation} ${logArgument.value} --prompt ${diff.after}`} />`;
+    <${Command} line=${`workspaced context show ${quoted(shown.conversation)} ${logArgument.value} --prompt ${diff.after}`} />`;
 }

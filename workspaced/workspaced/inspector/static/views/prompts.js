@@ -7,7 +7,7 @@ import { Legend, PromptBar } from "../parts/prompt_bar.js";
 import { CacheBadge, StaleBadge, Usage } from "../parts/prompt_facts.js";
 import { Loaded, useResource } from "../parts/resource.js";
 import { go, link } from "../router.js";
-import { logArgument } from "../store.js";
+import { logArgument, quoted } from "../store.js";
 import { html } from "../vendor/index.js";
 import { Prompt } from "./prompt.js";
 
@@ -141,7 +141,7 @@ function Prompted({ shown }) {
       ${prompts.map((each) => html`<${PromptLine} key=${each.seq} row=${each} widest=${widest} prices=${prices} />`)}
     </ol>
     <${PricesNote} prices=${prices} />
-    <${Command} line=${`workspaced context show ${conversation} ${logArgument.value} --cache`} />`;
+    <${Command} line=${`workspaced context show ${quoted(conversation)} ${logArgument.value} --cache`} />`;
 }
 
 /** @param {{ row: Row, widest: number, prices: import("../types").Prices }} props */

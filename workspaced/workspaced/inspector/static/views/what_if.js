@@ -206,9 +206,13 @@ function Outcome({ place, world }) {
       ${found.limits.map((limit) => html`<li key=${limit}>${limit}</li>`)}
     </ul>
     <p class="quiet">
-      No command line folds what did not happen; a script asks as this page does. The real workspace, by command line:
+      No command line folds what did not happen. Nearest: the real workspace.
     </p>
     <${Command} line=${`workspaced replay ${logArgument.value} --until ${found.seq}`} />
+    <p class="quiet">
+      A script asks as this page does. <code>TOKEN</code> is what stands after <code>#token=</code> in the address that
+      ${" "}<code>workspaced inspect</code> printed.
+    </p>
     <${Command}
       line=${`curl -s ${location.origin}/api/what-if -H "Authorization: Bearer $TOKEN" -d ${quoted(asked)}`}
     />
