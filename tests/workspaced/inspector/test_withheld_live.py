@@ -286,6 +286,13 @@ ASKED: Final[dict[tuple[str, str], Questions]] = {
         for layer in ("L1_SYSTEM", "L2_PREVIOUS", "L3_TURN", "L5_USER")
         for index in (1, 2, 99)
     ],
+    ("GET", "/api/texts"): lambda _world, name: [
+        *(
+            Request("/api/texts", {"text": each})
+            for each in ("zebra", "(withheld", "title", ".md", name, name[:6])
+        ),
+        Request("/api/texts", {"text": "zebra", "lanes": "prompts"}),
+    ],
     ("GET", "/api/timeline"): once("/api/timeline"),
     ("GET", "/api/calls"): lambda _world, name: [
         Request("/api/calls", {"limit": 200}),

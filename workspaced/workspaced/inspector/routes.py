@@ -64,6 +64,7 @@ from .views.prompts.prompt import (
     prompt,
 )
 from .views.prompts.prompt_diff import DiffParameters, PromptDiff, diff
+from .views.texts import Texts, TextsParameters, texts
 from .views.timeline import Timeline, TimelineParameters, timeline
 from .views.what_if import WhatIf, WhatIfParameters, what_if
 from .views.why import Life, WhyParameters, why
@@ -102,6 +103,7 @@ ROUTES: Final = (
     Route("/api/prompts/{seq:int}/body", body, BodyParameters, PromptBody),
     Route("/api/prompts/{seq:int}/diff", diff, DiffParameters, PromptDiff),
     Route("/api/prompts/{seq:int}/layers/{layer}/blocks/{index:int}", block, BlockParameters, BlockShown),
+    Route("/api/texts", texts, TextsParameters, Texts),
     Route("/api/timeline", timeline, TimelineParameters, Timeline),
     Route("/api/calls", calls, CallsParameters, Calls),
     Route("/api/calls/{seq}", call, CallParameters, Call),

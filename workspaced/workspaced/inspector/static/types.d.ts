@@ -742,6 +742,26 @@ export interface TabJson {
   readonly lastAccessed: string;
 }
 
+/** An event with the text. */
+export interface TextHit {
+  readonly row: EventRow;
+  readonly where: string;
+  readonly block: string;
+  readonly before: string;
+  readonly found: string;
+  readonly after: string;
+  readonly times: number;
+}
+
+/** Events with a text, in their order. */
+export interface Texts {
+  readonly hits: readonly TextHit[];
+  readonly next: number | null;
+  readonly read: number;
+  readonly masked: number;
+  readonly notKept: number;
+}
+
 /** Counts of events in bins of equal length. An event counts at the time that it has, also where the clock was set back. */
 export interface Timeline {
   readonly beginUs: number;
