@@ -337,6 +337,31 @@ def test_a_reported_prompt_costs_what_the_user_s_prices_say_at_once(fresh: Calla
     assert (prices["dated"], prices["currency"], prices["isOwn"]) == ("2031-05-06", "EUR", True)
 
 
+def test_a_conversation_costs_what_its_prompts_and_their_answers_do(morning: Prompts) -> None:
+    for each in morning.get("conversations")["conversations"]:
+        rows = morning.column(each["conversation"])
+        for cost in ("cost", "uncached"):
+            assert (
+                each[cost]
+                == {
+                    "amount": pytest.approx(sum(row[cost]["amount"] for row in rows)),
+                    "basis": "reported",
+                }
+                or not rows
+            )
+
+
+def test_what_it_would_cost_without_a_cache_reads_every_token_at_full_price(
+    fresh: Callable[[Path], Prompts],
+) -> None:
+    prompts = fresh(MORNING)
+    prompts.write_prices(OWN_PRICES)
+    for row in prompts.column(LETTER):
+        full = (row["inputTokens"] * 10 + row["outputTokens"] * 100) / 1e6
+        assert row["uncached"] == {"amount": pytest.approx(full), "basis": "reported"}
+        assert (row["uncached"]["amount"] > row["cost"]["amount"]) == (row["cachedTokens"] > 0)
+
+
 def test_without_a_report_the_cost_is_an_estimate_and_without_a_price_there_is_none(
     fresh: Callable[[Path], Prompts], recorded_log: Path
 ) -> None:

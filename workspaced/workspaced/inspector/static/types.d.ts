@@ -396,6 +396,7 @@ export interface ListedConversation {
   readonly estimate: number | null;
   readonly cache: Summed | null;
   readonly cost: Cost | null;
+  readonly uncached: Cost | null;
   readonly masked: string;
 }
 
@@ -585,6 +586,7 @@ export interface PromptRow {
   readonly provider: string;
   readonly model: string;
   readonly cost: Cost | null;
+  readonly uncached: Cost | null;
   readonly masked: string;
 }
 

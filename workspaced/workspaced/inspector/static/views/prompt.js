@@ -3,7 +3,7 @@
 import { Command, Copy } from "../parts/copy.js";
 import { bytes, clock, count, day, tokens } from "../parts/format.js";
 import { isTyped } from "../parts/keys_help.js";
-import { Money, PricesNote } from "../parts/money.js";
+import { Money, PricesNote, Uncached } from "../parts/money.js";
 import { LAYERS, Legend, MARKS, PromptBar, ReuseName } from "../parts/prompt_bar.js";
 import { CacheBadge, StaleBadge, Usage } from "../parts/prompt_facts.js";
 import { Loaded, useResource } from "../parts/resource.js";
@@ -149,7 +149,7 @@ function Sizes({ shown }) {
       <dt>Provider</dt>
       <dd><${Usage} row=${prompt} />${prompt.expected ? `; at least ${tokens(prompt.expected)} stood in the prompt before` : ""}</dd>
       <dt>Cost</dt>
-      <dd><${Money} cost=${prompt.cost} prices=${shown.prices} /></dd>`;
+      <dd><${Money} cost=${prompt.cost} prices=${shown.prices} /> <${Uncached} cost=${prompt.cost} uncached=${prompt.uncached} prices=${shown.prices} /></dd>`;
 }
 
 /**

@@ -246,7 +246,7 @@ def prompt(inspected: Inspected, parameters: PromptParameters) -> PromptShown:
     made = opened(inspected.log, parameters.seq)
     log, data, manifest, envelope = made.log, made.data, made.manifest, made.rebuilt.envelope
     list_of_prices, prices = current_prices()
-    output = output_tokens(log, made.latest.id, [made.record]).get(made.event.seq)
+    output = output_tokens(log, [made.record]).get(made.event.seq)
     masked = why_masked(inspected, parameters.seq)
     blocks = _blocks(made) if not masked else []
     begin = max(0, parameters.offset)
