@@ -19,6 +19,7 @@ from workspaced import replay
 from workspaced.inspector.inspected import Inspected, Subject
 from workspaced.inspector.masking.mask import Mask
 from workspaced.inspector.masking.withheld_notes import Standing
+from workspaced.inspector.searching.files import Shrunk, bundle_of
 from workspaced.inspector.searching.search import Searches
 from workspaced.inspector.views.prompts.conversations import (
     ColumnParameters,
@@ -284,6 +285,14 @@ def test_the_body_is_that_of_the_command_line(morning: Prompts) -> None:
     assert found["bytes"] == len(json.dumps(told, ensure_ascii=False, separators=(",", ":")).encode())
 
 
+def test_the_bytes_of_the_body_can_be_saved(morning: Prompts) -> None:
+    [told] = morning.cli("show", LETTER, "--prompt", str(FOLDED), "--body", "sent")
+    saved = morning.inspector.request("GET", f"/api/prompts/{FOLDED}/sent")
+    assert json.loads(saved.content) == told
+    assert len(saved.content) == morning.get(f"prompts/{FOLDED}/body")["bytes"]
+    assert f"prompt-{FOLDED}.json" in saved.headers["content-disposition"]
+
+
 def test_a_prompt_given_as_messages_shows_these(prompts_of: Callable[[Path], Prompts], recorded_log: Path) -> None:
     prompts = prompts_of(recorded_log)
     seq = prompts.column("talk")[-1]["seq"]
@@ -400,6 +409,19 @@ def test_a_log_without_texts_says_which_part_is_not_kept(fresh: Callable[[Path],
     assert shown["rebuilt"]["why"]
     for path in ("body", "diff", "layers/L1_SYSTEM/blocks/1"):
         assert prompts.inspector.error(f"/api/prompts/{row['seq']}/{path}") == (404, "NOT_RECORDED")
+
+
+def test_a_redacted_bundle_says_that_it_holds_no_texts_of_prompts(
+    fresh: Callable[[Path], Prompts], tmp_path: Path
+) -> None:
+    file = tmp_path / "redacted.wsb"
+    with replay.open(MORNING) as log:
+        file.write_bytes(bundle_of(Shrunk("", None, list(log.events()), log.blob), redacted=True))
+    prompts = fresh(file)
+    first = prompts.get("conversations")["conversations"][0]["conversation"]
+    row = prompts.column(first)[0]
+    assert "redacted" in row["notKept"]
+    assert "redacted" in prompts.get(f"prompts/{row['seq']}")["rebuilt"]["why"]
 
 
 @pytest.mark.parametrize(

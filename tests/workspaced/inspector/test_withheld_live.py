@@ -275,6 +275,7 @@ ASKED: Final[dict[tuple[str, str], Questions]] = {
     ],
     ("GET", "/api/prompts/{seq:int}"): of_each("/api/prompts/{}", World.seqs),
     ("GET", "/api/prompts/{seq:int}/body"): of_each("/api/prompts/{}/body", World.seqs),
+    ("GET", "/api/prompts/{seq:int}/sent"): of_each("/api/prompts/{}/sent", World.seqs),
     ("GET", "/api/prompts/{seq:int}/diff"): lambda world, _name: [
         Request(f"/api/prompts/{seq}/diff", {} if other is None else {"against": other})
         for seq in world.prompts

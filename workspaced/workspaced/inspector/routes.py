@@ -62,6 +62,7 @@ from .views.prompts.prompt import (
     block,
     body,
     prompt,
+    sent,
 )
 from .views.prompts.prompt_diff import DiffParameters, PromptDiff, diff
 from .views.texts import Texts, TextsParameters, texts
@@ -101,6 +102,7 @@ ROUTES: Final = (
     Route("/api/coverage", coverage, CoverageParameters, CoverageShown),
     Route("/api/prompts/{seq:int}", prompt, PromptParameters, PromptShown),
     Route("/api/prompts/{seq:int}/body", body, BodyParameters, PromptBody),
+    Route("/api/prompts/{seq:int}/sent", sent, PromptParameters, None),
     Route("/api/prompts/{seq:int}/diff", diff, DiffParameters, PromptDiff),
     Route("/api/prompts/{seq:int}/layers/{layer}/blocks/{index:int}", block, BlockParameters, BlockShown),
     Route("/api/texts", texts, TextsParameters, Texts),

@@ -1,6 +1,7 @@
 /** One prompt: its blocks, what was left out of it, its body, and how it differs from the one before. */
 
 import { Command, Copy } from "../parts/copy.js";
+import { Download } from "../parts/download.js";
 import { bytes, clock, count, day, tokens } from "../parts/format.js";
 import { isTyped } from "../parts/keys_help.js";
 import { Money, PricesNote, Uncached } from "../parts/money.js";
@@ -382,7 +383,8 @@ function BodyOf({ shown }) {
           ${body.same === true ? html`<span class="badge good">its hash is the recorded one</span>` : null}
           ${body.same === false ? html`<span class="badge bad">its hash is not the recorded one</span>` : null}
           <span>${body.shape ? `for ${body.shape}` : "The runtime was given messages, not a body; these are they"}: ${bytes(body.bytes)} without blanks</span>
-          <${Copy} text=${body.text} label="copy" />
+          <${Copy} text=${body.text} label=${offset || body.nextOffset ? "copy this part" : "copy"} />
+          <${Download} path=${`/api/prompts/${seq}/sent`} label="save the bytes as sent" />
         </p>
         ${body.changes.map((change) => html`<p key=${change} class="notice">${change}</p>`)}
         <pre class="block-text" tabindex="0" aria-label="The body as JSON">${body.text}</pre>
