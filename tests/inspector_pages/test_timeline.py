@@ -243,3 +243,15 @@ def test_an_empty_log_explains_itself(open_page: OpenPage, tmp_path: Path) -> No
         opened.picture("moment-empty")
         assert opened.accessibility_violations() == []
         opened.page.close()  # before what it talks with ends
+
+
+def test_the_filter_of_events_is_there_when_one_comes_back(open_page: OpenPage, recorded: Inspector) -> None:
+    page = open_page(recorded.url).page
+    page.get_by_role("button", name="calls").click()
+    page.get_by_role("searchbox", name="note").fill("a")
+    page.keyboard.press("Tab")
+    page.get_by_role("link", name="Calls").click()
+    page.get_by_role("heading", name="Calls", exact=True).wait_for()
+    page.go_back()
+    page.get_by_role("button", name="calls", pressed=True).wait_for()
+    assert page.get_by_role("searchbox", name="note").input_value() == "a"

@@ -19,6 +19,7 @@ from workspaced import replay
 from workspaced.inspector.inspected import Inspected, Subject
 from workspaced.inspector.masking.mask import Mask
 from workspaced.inspector.masking.withheld_notes import Standing
+from workspaced.inspector.searching.files import Shrunk, bundle_of
 from workspaced.inspector.searching.search import Searches
 from workspaced.inspector.views.prompts.conversations import (
     ColumnParameters,
@@ -284,6 +285,14 @@ def test_the_body_is_that_of_the_command_line(morning: Prompts) -> None:
     assert found["bytes"] == len(json.dumps(told, ensure_ascii=False, separators=(",", ":")).encode())
 
 
+def test_the_bytes_of_the_body_can_be_saved(morning: Prompts) -> None:
+    [told] = morning.cli("show", LETTER, "--prompt", str(FOLDED), "--body", "sent")
+    saved = morning.inspector.request("GET", f"/api/prompts/{FOLDED}/sent")
+    assert json.loads(saved.content) == told
+    assert len(saved.content) == morning.get(f"prompts/{FOLDED}/body")["bytes"]
+    assert f"prompt-{FOLDED}.json" in saved.headers["content-disposition"]
+
+
 def test_a_prompt_given_as_messages_shows_these(prompts_of: Callable[[Path], Prompts], recorded_log: Path) -> None:
     prompts = prompts_of(recorded_log)
     seq = prompts.column("talk")[-1]["seq"]
@@ -337,6 +346,31 @@ def test_a_reported_prompt_costs_what_the_user_s_prices_say_at_once(fresh: Calla
     assert (prices["dated"], prices["currency"], prices["isOwn"]) == ("2031-05-06", "EUR", True)
 
 
+def test_a_conversation_costs_what_its_prompts_and_their_answers_do(morning: Prompts) -> None:
+    for each in morning.get("conversations")["conversations"]:
+        rows = morning.column(each["conversation"])
+        for cost in ("cost", "uncached"):
+            assert (
+                each[cost]
+                == {
+                    "amount": pytest.approx(sum(row[cost]["amount"] for row in rows)),
+                    "basis": "reported",
+                }
+                or not rows
+            )
+
+
+def test_what_it_would_cost_without_a_cache_reads_every_token_at_full_price(
+    fresh: Callable[[Path], Prompts],
+) -> None:
+    prompts = fresh(MORNING)
+    prompts.write_prices(OWN_PRICES)
+    for row in prompts.column(LETTER):
+        full = (row["inputTokens"] * 10 + row["outputTokens"] * 100) / 1e6
+        assert row["uncached"] == {"amount": pytest.approx(full), "basis": "reported"}
+        assert (row["uncached"]["amount"] > row["cost"]["amount"]) == (row["cachedTokens"] > 0)
+
+
 def test_without_a_report_the_cost_is_an_estimate_and_without_a_price_there_is_none(
     fresh: Callable[[Path], Prompts], recorded_log: Path
 ) -> None:
@@ -375,6 +409,19 @@ def test_a_log_without_texts_says_which_part_is_not_kept(fresh: Callable[[Path],
     assert shown["rebuilt"]["why"]
     for path in ("body", "diff", "layers/L1_SYSTEM/blocks/1"):
         assert prompts.inspector.error(f"/api/prompts/{row['seq']}/{path}") == (404, "NOT_RECORDED")
+
+
+def test_a_redacted_bundle_says_that_it_holds_no_texts_of_prompts(
+    fresh: Callable[[Path], Prompts], tmp_path: Path
+) -> None:
+    file = tmp_path / "redacted.wsb"
+    with replay.open(MORNING) as log:
+        file.write_bytes(bundle_of(Shrunk("", None, list(log.events()), log.blob), redacted=True))
+    prompts = fresh(file)
+    first = prompts.get("conversations")["conversations"][0]["conversation"]
+    row = prompts.column(first)[0]
+    assert "redacted" in row["notKept"]
+    assert "redacted" in prompts.get(f"prompts/{row['seq']}")["rebuilt"]["why"]
 
 
 @pytest.mark.parametrize(

@@ -275,6 +275,7 @@ ASKED: Final[dict[tuple[str, str], Questions]] = {
     ],
     ("GET", "/api/prompts/{seq:int}"): of_each("/api/prompts/{}", World.seqs),
     ("GET", "/api/prompts/{seq:int}/body"): of_each("/api/prompts/{}/body", World.seqs),
+    ("GET", "/api/prompts/{seq:int}/sent"): of_each("/api/prompts/{}/sent", World.seqs),
     ("GET", "/api/prompts/{seq:int}/diff"): lambda world, _name: [
         Request(f"/api/prompts/{seq}/diff", {} if other is None else {"against": other})
         for seq in world.prompts
@@ -285,6 +286,13 @@ ASKED: Final[dict[tuple[str, str], Questions]] = {
         for seq in world.prompts
         for layer in ("L1_SYSTEM", "L2_PREVIOUS", "L3_TURN", "L5_USER")
         for index in (1, 2, 99)
+    ],
+    ("GET", "/api/texts"): lambda _world, name: [
+        *(
+            Request("/api/texts", {"text": each})
+            for each in ("zebra", "(withheld", "title", ".md", name, name[:6])
+        ),
+        Request("/api/texts", {"text": "zebra", "lanes": "prompts"}),
     ],
     ("GET", "/api/timeline"): once("/api/timeline"),
     ("GET", "/api/calls"): lambda _world, name: [

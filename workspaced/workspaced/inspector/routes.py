@@ -62,8 +62,10 @@ from .views.prompts.prompt import (
     block,
     body,
     prompt,
+    sent,
 )
 from .views.prompts.prompt_diff import DiffParameters, PromptDiff, diff
+from .views.texts import Texts, TextsParameters, texts
 from .views.timeline import Timeline, TimelineParameters, timeline
 from .views.what_if import WhatIf, WhatIfParameters, what_if
 from .views.why import Life, WhyParameters, why
@@ -100,8 +102,10 @@ ROUTES: Final = (
     Route("/api/coverage", coverage, CoverageParameters, CoverageShown),
     Route("/api/prompts/{seq:int}", prompt, PromptParameters, PromptShown),
     Route("/api/prompts/{seq:int}/body", body, BodyParameters, PromptBody),
+    Route("/api/prompts/{seq:int}/sent", sent, PromptParameters, None),
     Route("/api/prompts/{seq:int}/diff", diff, DiffParameters, PromptDiff),
     Route("/api/prompts/{seq:int}/layers/{layer}/blocks/{index:int}", block, BlockParameters, BlockShown),
+    Route("/api/texts", texts, TextsParameters, Texts),
     Route("/api/timeline", timeline, TimelineParameters, Timeline),
     Route("/api/calls", calls, CallsParameters, Calls),
     Route("/api/calls/{seq}", call, CallParameters, Call),

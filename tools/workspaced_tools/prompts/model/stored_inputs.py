@@ -12,7 +12,10 @@ from ...errors import NotRecorded
 from ...ports.manifest import Manifest
 from .types import TURN_VERSION, Texts, Turn
 
-_FORGOTTEN: Final = "It may have been forgotten with its note, or the log is an export, which holds no texts."
+NOT_KEPT: Final = (
+    "It may have been forgotten with its note, or the log is an export, which holds no texts, or a redacted "
+    "bundle, which holds none of prompts."
+)
 
 
 class _Version(msgspec.Struct):
@@ -57,7 +60,7 @@ def texts_in(blob: Callable[[str], bytes | None]) -> Texts:
     def text(name: str) -> str:
         content = blob(name)
         if content is None:
-            raise NotRecorded("A text that the log names is not kept", hint=_FORGOTTEN)
+            raise NotRecorded("A text that the log names is not kept", hint=NOT_KEPT)
         return content.decode()
 
     return text

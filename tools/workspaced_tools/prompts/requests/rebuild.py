@@ -7,7 +7,7 @@ from workspaced_events.schema.catalogue import PromptAssembled
 from workspaced_events.schema.catalogue import Shape as Recorded
 
 from ...errors import NotRecorded
-from ..model.stored_inputs import texts_in
+from ..model.stored_inputs import NOT_KEPT, texts_in
 from ..model.types import Envelope
 from .cursor import recorded_cursor
 from .templates import RenderedBody, Template, body_hash, shape
@@ -36,10 +36,7 @@ def rebuild_request_body(
     def recorded_blob(name: str) -> bytes:
         content = blob(name)
         if content is None:
-            raise NotRecorded(
-                "An image of the prompt is not kept",
-                hint="It may have been forgotten with its note, or the log is an export, which holds no texts.",
-            )
+            raise NotRecorded("An image of the prompt is not kept", hint=NOT_KEPT)
         return content
 
     texts = texts_in(blob)

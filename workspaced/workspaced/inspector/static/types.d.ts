@@ -396,6 +396,7 @@ export interface ListedConversation {
   readonly estimate: number | null;
   readonly cache: Summed | null;
   readonly cost: Cost | null;
+  readonly uncached: Cost | null;
   readonly masked: string;
 }
 
@@ -585,6 +586,7 @@ export interface PromptRow {
   readonly provider: string;
   readonly model: string;
   readonly cost: Cost | null;
+  readonly uncached: Cost | null;
   readonly masked: string;
 }
 
@@ -740,6 +742,26 @@ export interface TabJson {
   readonly source: "history" | "navigation" | "search" | "wikilink";
   readonly openedAt: string;
   readonly lastAccessed: string;
+}
+
+/** An event with the text. */
+export interface TextHit {
+  readonly row: EventRow;
+  readonly where: string;
+  readonly block: string;
+  readonly before: string;
+  readonly found: string;
+  readonly after: string;
+  readonly times: number;
+}
+
+/** Events with a text, in their order. */
+export interface Texts {
+  readonly hits: readonly TextHit[];
+  readonly next: number | null;
+  readonly read: number;
+  readonly masked: number;
+  readonly notKept: number;
 }
 
 /** Counts of events in bins of equal length. An event counts at the time that it has, also where the clock was set back. */

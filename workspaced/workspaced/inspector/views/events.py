@@ -139,6 +139,20 @@ def lane_of(name: str) -> Lane:
     return LANE_OF.get(name, "log")
 
 
+def types_of(lanes: str) -> set[str] | None:
+    """The types of events of some lanes, whose names have commas between; None, of no names: all.
+
+    Raises:
+        InvalidArgument: there is no such lane.
+    """
+    names = set(filter(None, lanes.split(",")))
+    if unknown := names.difference(get_args(Lane)):
+        raise InvalidArgument(
+            f"There is no lane {min(unknown)[:100]!r}.", hint=f"Lanes: {', '.join(get_args(Lane))}."
+        )
+    return {name for name, lane in LANE_OF.items() if lane in names} if names else None
+
+
 class _Filter:
     """Whether an event passes."""
 
@@ -151,12 +165,7 @@ class _Filter:
             raise InvalidArgument(f"Expected a limit from 1 to {ROWS_MAX}, got {parameters.limit}.")
         if parameters.from_ is not None and parameters.before is not None:
             raise InvalidArgument("Expected `from` or `before`, got both.")
-        lanes = set(filter(None, parameters.lanes.split(",")))
-        if unknown := lanes.difference(get_args(Lane)):
-            raise InvalidArgument(
-                f"There is no lane {min(unknown)[:100]!r}.", hint=f"Lanes: {', '.join(get_args(Lane))}."
-            )
-        self.types = {name for name, lane in LANE_OF.items() if lane in lanes} if lanes else None
+        self.types = types_of(parameters.lanes)
         """Types of events that can pass; None: all."""
         self._mask = mask
         self._note = parameters.note.casefold()

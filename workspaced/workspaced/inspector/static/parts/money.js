@@ -30,6 +30,15 @@ export function Money({ cost, prices }) {
   return html`<span title=${why}>~${money(cost.amount, prices.currency)}<span class="quiet"> estimated</span></span>`;
 }
 
+/**
+ * What the same would have cost without a cache, if one served anything.
+ * @param {{ cost: Cost | null | undefined, uncached: Cost | null | undefined, prices: Prices }} props
+ */
+export const Uncached = ({ cost, uncached, prices }) =>
+  cost && uncached && uncached.amount > cost.amount
+    ? html`<span class="quiet">without the cache ${money(uncached.amount, prices.currency)}</span>`
+    : null;
+
 /** @param {{ prices: Prices }} props */
 export const PricesNote = ({ prices }) =>
   html`<p class="quiet">

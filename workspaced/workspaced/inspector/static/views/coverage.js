@@ -5,7 +5,7 @@ import { bytes, count, tokens } from "../parts/format.js";
 import { Loaded, useResource } from "../parts/resource.js";
 import { go, link } from "../router.js";
 import { logArgument } from "../store.js";
-import { html, useState } from "../vendor/index.js";
+import { html, signal, useState } from "../vendor/index.js";
 
 /**
  * @typedef {import("../types").CoverageShown} Shown
@@ -27,16 +27,22 @@ const STATUS = /** @type {const} */ ({
   used: { title: "used", sign: "✓", badge: "good", means: "an answer names it, or a later call asks for it" },
 });
 
+/** Stays while other views are looked at. */
+const chosenStatus = signal(/** @type {Status | ""} */ (""));
+
 /** `#/coverage`, `#/coverage/FROM/TO` @param {{ parts: string[] }} props */
 export function Coverage({ parts }) {
   const [from, to] = parts;
-  const [status, setStatus] = useState(/** @type {Status | ""} */ (""));
-  const [offset, setOffset] = useState(0);
+  const status = chosenStatus.value;
+  // A page of one range is no page of another one.
+  const [page, setPage] = useState({ from, to, offset: 0 });
+  const offset = page.from === from && page.to === to ? page.offset : 0;
+  const setOffset = (/** @type {number} */ next) => setPage({ from, to, offset: next });
   const found = /** @type {import("../parts/resource.js").Resource<Shown>} */ (
     useResource("/api/coverage", { from, to, status: status || undefined, offset: offset || undefined, limit: PAGE })
   );
   const choose = (/** @type {Status | ""} */ chosen) => {
-    setStatus(chosen);
+    chosenStatus.value = chosen;
     setOffset(0);
   };
   return html`<section aria-labelledby="coverage-title">

@@ -58,7 +58,8 @@ const Changes = ({ lines }) =>
 const Files = ({ search }) =>
   html`<h3>Take it with you</h3>
     <p>
-      The bundle holds these events alone. The test opens the bundle beside it and fails as long as they lead there:${" "}
+      The bundle holds these events alone: no calls or prompts, unless they are among them, and names as simplified here. To pass on
+      what an agent saw, use <code>workspaced bundle</code>. The test opens the bundle beside it and fails as long as they lead there:${" "}
       <code>pytest test_found.py</code>.
     </p>
     <p class="buttons">

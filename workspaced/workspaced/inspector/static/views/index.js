@@ -7,6 +7,7 @@ import { Find } from "./find.js";
 import { Moment } from "./moment.js";
 import { Prompts } from "./prompts.js";
 import { LiveTail } from "./tail.js";
+import { Texts } from "./texts.js";
 import { WhatIfView } from "./what_if.js";
 import { Why } from "./why.js";
 
@@ -21,6 +22,7 @@ import { Why } from "./why.js";
 /** @type {View[]} */
 export const VIEWS = [
   { name: "at", title: "Moment", key: "m", component: Moment },
+  { name: "text", title: "Search", key: "s", component: Texts },
   { name: "call", title: "Calls", key: "c", component: Calls },
   { name: "prompt", title: "Prompts", key: "p", component: Prompts },
   { name: "coverage", title: "Coverage", key: "o", component: Coverage },

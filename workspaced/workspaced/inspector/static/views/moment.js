@@ -10,7 +10,7 @@ import { Failure } from "../parts/resource.js";
 import { Waiting } from "../parts/waiting.js";
 import { link } from "../router.js";
 import { about, logArgument } from "../store.js";
-import { html, useSignal } from "../vendor/index.js";
+import { html, signal } from "../vendor/index.js";
 
 /** @typedef {import("../types").Moment} Shown */
 
@@ -18,8 +18,10 @@ const RECENT_SHOWN = 10;
 const SIGNS = { added: "+", removed: "−", changed: "~", order: "↕" };
 const SIGN_WORDS = { added: "added", removed: "removed", changed: "changed", order: "another order" };
 
+/** Stays while other views are looked at: who comes back finds the list as it was. */
+const filter = signal(/** @type {import("../parts/event_pages.js").EventFilter} */ ({}));
+
 export function Moment() {
-  const filter = useSignal(/** @type {import("../parts/event_pages.js").EventFilter} */ ({}));
   const log = about.value;
   if (log?.events === 0) return html`<${Empty} />`;
   const { data, error, stale } = shown.value;

@@ -1,9 +1,10 @@
 /** One prompt: its blocks, what was left out of it, its body, and how it differs from the one before. */
 
 import { Command, Copy } from "../parts/copy.js";
+import { Download } from "../parts/download.js";
 import { bytes, clock, count, day, tokens } from "../parts/format.js";
 import { isTyped } from "../parts/keys_help.js";
-import { Money, PricesNote } from "../parts/money.js";
+import { Money, PricesNote, Uncached } from "../parts/money.js";
 import { LAYERS, Legend, MARKS, PromptBar, ReuseName } from "../parts/prompt_bar.js";
 import { CacheBadge, StaleBadge, Usage } from "../parts/prompt_facts.js";
 import { Loaded, useResource } from "../parts/resource.js";
@@ -149,7 +150,7 @@ function Sizes({ shown }) {
       <dt>Provider</dt>
       <dd><${Usage} row=${prompt} />${prompt.expected ? `; at least ${tokens(prompt.expected)} stood in the prompt before` : ""}</dd>
       <dt>Cost</dt>
-      <dd><${Money} cost=${prompt.cost} prices=${shown.prices} /></dd>`;
+      <dd><${Money} cost=${prompt.cost} prices=${shown.prices} /> <${Uncached} cost=${prompt.cost} uncached=${prompt.uncached} prices=${shown.prices} /></dd>`;
 }
 
 /**
@@ -382,7 +383,8 @@ function BodyOf({ shown }) {
           ${body.same === true ? html`<span class="badge good">its hash is the recorded one</span>` : null}
           ${body.same === false ? html`<span class="badge bad">its hash is not the recorded one</span>` : null}
           <span>${body.shape ? `for ${body.shape}` : "The runtime was given messages, not a body; these are they"}: ${bytes(body.bytes)} without blanks</span>
-          <${Copy} text=${body.text} label="copy" />
+          <${Copy} text=${body.text} label=${offset || body.nextOffset ? "copy this part" : "copy"} />
+          <${Download} path=${`/api/prompts/${seq}/sent`} label="save the bytes as sent" />
         </p>
         ${body.changes.map((change) => html`<p key=${change} class="notice">${change}</p>`)}
         <pre class="block-text" tabindex="0" aria-label="The body as JSON">${body.text}</pre>

@@ -2,7 +2,7 @@
 
 import { Command } from "../parts/copy.js";
 import { clock, count, day, tokens } from "../parts/format.js";
-import { Money, PricesNote } from "../parts/money.js";
+import { Money, PricesNote, Uncached } from "../parts/money.js";
 import { Legend, PromptBar } from "../parts/prompt_bar.js";
 import { CacheBadge, StaleBadge, Usage } from "../parts/prompt_facts.js";
 import { Loaded, useResource } from "../parts/resource.js";
@@ -101,7 +101,7 @@ function Line({ each, prices }) {
     <td class="number">${cache.inputTokens ? tokens(cache.inputTokens) : html`<span class="quiet">not reported</span>`}</td>
     <td class="number">${cache.inputTokens ? share(cache.cachedTokens, cache.inputTokens) : ""}</td>
     <td>${count(cache.hits, "hit")}, ${cache.misses} missed${cache.notReported ? `, ${cache.notReported} not reported` : ""}</td>
-    <td class="number"><${Money} cost=${each.cost} prices=${prices} /></td>
+    <td class="number"><${Money} cost=${each.cost} prices=${prices} /> <${Uncached} cost=${each.cost} uncached=${each.uncached} prices=${prices} /></td>
   </tr>`;
 }
 
@@ -171,7 +171,7 @@ function PromptLine({ row, widest, prices }) {
           <${CacheBadge} row=${row} />
           <span>~${tokens(row.estimate ?? 0)}</span>
           <${Usage} row=${row} />
-          <${Money} cost=${row.cost} prices=${prices} />
+          <${Money} cost=${row.cost} prices=${prices} /> <${Uncached} cost=${row.cost} uncached=${row.uncached} prices=${prices} />
         </div>`}
   </li>`;
 }

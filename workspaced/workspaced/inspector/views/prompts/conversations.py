@@ -1,6 +1,6 @@
 """Conversations, and one of them as a column of prompts: layers, costs, and what broke the provider's cache."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from itertools import dropwhile, islice
 from pathlib import Path
 from typing import Final
@@ -11,7 +11,7 @@ import platformdirs
 from workspaced_events.errors import InvalidArgument, LogDamaged
 from workspaced_events.ids import ConversationId
 from workspaced_events.projections.conversations import CONVERSATIONS_MAX, Conversation, Message, Prompt, Settings
-from workspaced_events.schema.catalogue import Pipeline, PromptAssembled, UsageReported
+from workspaced_events.schema.catalogue import Event, Pipeline, PromptAssembled, UsageReported
 from workspaced_tools.errors import NotRecorded
 from workspaced_tools.ports.manifest import LayerId, Manifest, ManifestEntry
 from workspaced_tools.prompts.audit.cache_accounting import SENT, Outcome, Summed, account, summed
@@ -44,6 +44,8 @@ COLUMN_PROMPTS_MAX: Final = 50
 _COUNTED: Final = ("prompt_assembled", "usage_reported")
 _COUNTED_MAX: Final = 2_000
 """How many of these are read after a prompt, to find what was reported of it."""
+_LISTED_COUNTED_MAX: Final = 5_000
+"""The last so many of these are read to sum what conversations cost."""
 WORDS_CHARS: Final = 160
 """Of the words of a message that a list shows."""
 
@@ -84,7 +86,10 @@ class ListedConversation(msgspec.Struct, rename="camel"):
     cache: Summed | None
     """Null: masked."""
     cost: Cost | None
-    """Of the remembered prompts that have a price, without the providers' answers; null: none has."""
+    """Of the remembered prompts that have a price, with their answers as far as the last 5,000 prompts and reports
+    tell of them; null: none has a price."""
+    uncached: Cost | None
+    """What those would have cost had no cache served any; null: masked, or without a price."""
     masked: str
     """Why sizes are null: prompts of it hold notes that are withheld from agents; empty: they are shown."""
 
@@ -158,6 +163,8 @@ class PromptRow(msgspec.Struct, rename="camel"):
     """As they were for this prompt."""
     cost: Cost | None
     """Null: the model has no price."""
+    uncached: Cost | None
+    """What it would have cost had no cache served any of it; null: the model has no price."""
     masked: str
     """Why texts and sizes are not shown: the prompt holds notes that are withheld from agents; empty: they are."""
 
@@ -209,15 +216,21 @@ def settings_of(log: replay.Log, conversation: Conversation, prompt: Prompt) -> 
 
 
 def cost_of(
-    prompt: Prompt, settings: Settings, list_of_prices: PriceList, output_tokens: int | None
+    prompt: Prompt,
+    settings: Settings,
+    list_of_prices: PriceList,
+    output_tokens: int | None,
+    *,
+    uncached: bool = False,
 ) -> Cost | None:
-    """What a prompt cost; without a report, what it would have cost had no cache served it."""
+    """What a prompt cost; without a report, or if `uncached`, what it would have cost had no cache served it."""
     price = list_of_prices.price(settings.provider, settings.model)
     if price is None:
         return None
     if prompt.input_tokens is None:
         return estimated_cost(price, prompt.estimate)
-    return reported_cost(price, prompt.input_tokens, prompt.cached_tokens or 0, output_tokens or 0)
+    cached = 0 if uncached else prompt.cached_tokens or 0
+    return reported_cost(price, prompt.input_tokens, cached, output_tokens or 0)
 
 
 # -- the list --
@@ -226,18 +239,28 @@ def cost_of(
 def conversations(inspected: Inspected, _parameters: ConversationsParameters) -> Conversations:
     """Lists the conversations at the end of the log."""
     list_of_prices, prices = current_prices()
-    by_id = inspected.log.end.state.conversations.by_id
+    log = inspected.log
+    by_id = log.end.state.conversations.by_id
+    outputs = _outputs_in(log.events_of(_COUNTED, before=log.end.seq + 1, limit=_LISTED_COUNTED_MAX))
     return Conversations(
-        [_listed(inspected, each, list_of_prices) for each in by_id.values()], CONVERSATIONS_MAX, prices
+        [_listed(inspected, each, list_of_prices, outputs) for each in by_id.values()], CONVERSATIONS_MAX, prices
     )
 
 
-def _listed(inspected: Inspected, conversation: Conversation, list_of_prices: PriceList) -> ListedConversation:
+def _listed(
+    inspected: Inspected, conversation: Conversation, list_of_prices: PriceList, outputs: Mapping[int, int]
+) -> ListedConversation:
     log = inspected.log
     settings, prompts = conversation.settings, prompts_in(log, conversation)
     messages = list(conversation.messages.values())
     masked = next(filter(None, (why_masked(inspected, each.seq) for each in reversed(prompts))), "")
-    costs = [cost_of(each, settings_of(log, conversation, each), list_of_prices, None) for each in prompts]
+
+    counted = [(each, settings_of(log, conversation, each), outputs.get(each.seq)) for each in prompts]
+
+    def cost(*, uncached: bool) -> Cost | None:
+        costs = [cost_of(one, then, list_of_prices, output, uncached=uncached) for one, then, output in counted]
+        return summed_cost([each for each in costs if each is not None]) if not masked else None
+
     return ListedConversation(
         conversation=conversation.id,
         vault=conversation.vault,
@@ -252,7 +275,8 @@ def _listed(inspected: Inspected, conversation: Conversation, list_of_prices: Pr
         ended=conversation.ended,
         estimate=prompts[-1].estimate if prompts and not masked else None,
         cache=summed(account(conversation)) if not masked else None,
-        cost=summed_cost([each for each in costs if each is not None]) if not masked else None,
+        cost=cost(uncached=False),
+        uncached=cost(uncached=True),
         masked=masked,
     )
 
@@ -274,7 +298,7 @@ def column(inspected: Inspected, parameters: ColumnParameters) -> PromptColumn:
     list_of_prices, prices = current_prices()
     known = [each for each in prompts_in(log, found) if parameters.before is None or each.seq < parameters.before]
     shown = known[-parameters.limit :]
-    outputs = output_tokens(log, found.id, shown)
+    outputs = output_tokens(log, shown)
     rows = [row_of(inspected, found, each, list_of_prices, outputs.get(each.seq)) for each in shown]
     more = len(known) > len(shown) or (shown and _has_earlier(log, found.id, shown[0].seq))
     return PromptColumn(
@@ -379,6 +403,7 @@ def row_of(
         provider=settings.provider,
         model=settings.model,
         cost=cost_of(prompt, settings, list_of_prices, output),
+        uncached=cost_of(prompt, settings, list_of_prices, output, uncached=True),
         masked="",
     )
 
@@ -407,6 +432,7 @@ def _masked_row(log: replay.Log, prompt: Prompt, settings: Settings, masked: str
         provider=settings.provider,
         model=settings.model,
         cost=None,
+        uncached=None,
         masked=masked,
     )
 
@@ -491,18 +517,23 @@ def note_of(entry: ManifestEntry) -> str | None:
     return certain[-1] if certain else None
 
 
-def output_tokens(log: replay.Log, name: ConversationId, prompts: Iterable[Prompt]) -> dict[int, int]:
+def output_tokens(log: replay.Log, prompts: Iterable[Prompt]) -> dict[int, int]:
     """The tokens of the provider's answers by the prompts' sequences; a later report replaces an earlier one."""
-    by_message: dict[str, int] = {}
-    found: dict[int, int] = {}
     wanted = {each.seq for each in prompts}
     if not wanted:
-        return found
-    following = log.events_of(_COUNTED, after=min(wanted) - 1, limit=_COUNTED_MAX)
-    for event in following:
-        data = event.data
-        if type(data) is PromptAssembled and data.conversation == name:
-            by_message[data.message] = event.seq
-        elif type(data) is UsageReported and data.conversation == name and data.message in by_message:
-            found[by_message[data.message]] = data.output_tokens
+        return {}
+    found = _outputs_in(log.events_of(_COUNTED, after=min(wanted) - 1, limit=_COUNTED_MAX))
     return {seq: tokens for seq, tokens in found.items() if seq in wanted}
+
+
+def _outputs_in(events: Iterable[Event]) -> dict[int, int]:
+    """As `output_tokens`, of the prompts among the events, which are `_COUNTED` ones."""
+    by_message: dict[tuple[str, str], int] = {}
+    found: dict[int, int] = {}
+    for event in events:
+        data = event.data
+        if type(data) is PromptAssembled:
+            by_message[data.conversation, data.message] = event.seq
+        elif type(data) is UsageReported and (data.conversation, data.message) in by_message:
+            found[by_message[data.conversation, data.message]] = data.output_tokens
+    return found

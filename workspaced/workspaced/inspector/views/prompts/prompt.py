@@ -19,7 +19,7 @@ from workspaced_tools.prompts.requests.templates import body_hash
 from workspaced_tools.replay.verify import Outcome as Replayed
 
 from .... import replay
-from ...inspected import Inspected
+from ...inspected import Download, Inspected
 from .conversations import (
     Prices,
     PromptRow,
@@ -246,7 +246,7 @@ def prompt(inspected: Inspected, parameters: PromptParameters) -> PromptShown:
     made = opened(inspected.log, parameters.seq)
     log, data, manifest, envelope = made.log, made.data, made.manifest, made.rebuilt.envelope
     list_of_prices, prices = current_prices()
-    output = output_tokens(log, made.latest.id, [made.record]).get(made.event.seq)
+    output = output_tokens(log, [made.record]).get(made.event.seq)
     masked = why_masked(inspected, parameters.seq)
     blocks = _blocks(made) if not masked else []
     begin = max(0, parameters.offset)
@@ -379,16 +379,31 @@ def body(inspected: Inspected, parameters: BodyParameters) -> PromptBody:
         NotRecorded: it cannot be rebuilt.
         TemplateFailed, BodyInvalid: this version cannot render the recorded template.
     """
-    made = shown_prompt(inspected, parameters.seq)
+    shape, content, changes, same = _sent(inspected, parameters.seq)
+    return _page(shape, content, changes, same, parameters.offset)
+
+
+def sent(inspected: Inspected, parameters: PromptParameters) -> Download:
+    """The bytes of `body`, without blanks.
+
+    Raises:
+        As `body`.
+    """
+    content = _sent(inspected, parameters.seq)[1]
+    return Download(content, "application/json", f"prompt-{parameters.seq}.json")
+
+
+def _sent(inspected: Inspected, seq: int) -> tuple[str | None, bytes, list[str], bool | None]:
+    """The body's shape, its bytes, what the shape could not express, and whether the hash is the recorded one."""
+    made = shown_prompt(inspected, seq)
     envelope = made.rebuilt.envelope
     if envelope is None:
         raise NotRecorded("The prompt cannot be rebuilt", hint=made.rebuilt.why)
     if made.data.shape is None:
-        return _page(None, msgspec.json.encode(envelope.messages), [], None, parameters.offset)
+        return None, msgspec.json.encode(envelope.messages), [], None
     rendered = rebuild_request_body(made.data, made.data.shape, envelope, made.then.settings, made.log.blob)
     same = body_hash(rendered.body) == made.data.shape.body_hash
-    content = msgspec.json.encode(rendered.body)
-    return _page(made.data.shape.name, content, list(rendered.changes), same, parameters.offset)
+    return made.data.shape.name, msgspec.json.encode(rendered.body), list(rendered.changes), same
 
 
 def _page(shape: str | None, content: bytes, changes: list[str], same: bool | None, offset: int) -> PromptBody:
