@@ -303,7 +303,7 @@ class Log:
         """The content with that hash, such as a call's answer or the recording of its reads; None: it is not kept.
 
         Raises:
-            LogDamaged: what is kept has another hash.
+            LogDamaged: what is kept has another hash, or cannot be read.
         """
         return self._part.blob(sha256)
 

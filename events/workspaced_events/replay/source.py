@@ -70,7 +70,7 @@ class Source(Protocol):
         """The content with the sha256 `name`; None if the source does not hold it.
 
         Raises:
-            LogDamaged: the content has another hash.
+            LogDamaged: the content has another hash, or cannot be read.
         """
         ...
 
@@ -142,10 +142,13 @@ class DirectorySource:
 
     def blob(self, name: str) -> bytes | None:
         # Packs are looked for last: most blobs that are asked for are those of recorded calls.
-        content = self._texts.find(name)
-        if content is None:
-            content = EvictableBlobStore(self.root).whole(name)
-        return content if content is not None else self._texts.get(name)
+        try:
+            content = self._texts.find(name)
+            if content is None:
+                content = EvictableBlobStore(self.root).whole(name)
+            return content if content is not None else self._texts.get(name)
+        except OSError as error:
+            raise LogDamaged(f"The blob {name} cannot be read: {error.strerror}.") from error
 
 
 class ExportSource:
