@@ -127,8 +127,8 @@ def _no_such_path(request: Request, error: Exception) -> Response:
     return _refused(request, refusal)
 
 
-def _broken(request: Request, _error: Exception) -> Response:
-    logger.exception("a view failed")
+def _broken(request: Request, error: Exception) -> Response:
+    logger.error("a view failed", exc_info=error)
     return _refused(
         request, Refusal(500, "INTERNAL", "The inspector failed.", "Please report it, with this address.")
     )
