@@ -273,15 +273,15 @@ ASKED: Final[dict[tuple[str, str], Questions]] = {
         Request("/api/coverage", {"status": "unknown"}),
         *(Request("/api/coverage", {"from": seq, "to": seq}) for seq in (*world.calls, *world.prompts)),
     ],
-    ("GET", "/api/prompts/{seq:int}"): of_each("/api/prompts/{}", World.seqs),
-    ("GET", "/api/prompts/{seq:int}/body"): of_each("/api/prompts/{}/body", World.seqs),
-    ("GET", "/api/prompts/{seq:int}/sent"): of_each("/api/prompts/{}/sent", World.seqs),
-    ("GET", "/api/prompts/{seq:int}/diff"): lambda world, _name: [
+    ("GET", "/api/prompts/{seq}"): of_each("/api/prompts/{}", World.seqs),
+    ("GET", "/api/prompts/{seq}/body"): of_each("/api/prompts/{}/body", World.seqs),
+    ("GET", "/api/prompts/{seq}/sent"): of_each("/api/prompts/{}/sent", World.seqs),
+    ("GET", "/api/prompts/{seq}/diff"): lambda world, _name: [
         Request(f"/api/prompts/{seq}/diff", {} if other is None else {"against": other})
         for seq in world.prompts
         for other in (None, *world.prompts)
     ],
-    ("GET", "/api/prompts/{seq:int}/layers/{layer}/blocks/{index:int}"): lambda world, _name: [
+    ("GET", "/api/prompts/{seq}/layers/{layer}/blocks/{index}"): lambda world, _name: [
         Request(f"/api/prompts/{seq}/layers/{layer}/blocks/{index}")
         for seq in world.prompts
         for layer in ("L1_SYSTEM", "L2_PREVIOUS", "L3_TURN", "L5_USER")

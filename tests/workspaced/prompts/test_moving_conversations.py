@@ -76,7 +76,9 @@ class Log:
         seen = Seen(view, AllWithheld())
         return make(seen, seen)
 
-    async def record(self, plan: Plan, _source: str, *, size_bytes: int = 0) -> list[Receipt]:
+    async def record(
+        self, plan: Plan, _source: str, *, size_bytes: int = 0, texts: Iterable[bytes] = ()
+    ) -> list[Receipt]:
         self.between()
         return self.append(plan)
 

@@ -11,9 +11,11 @@ from support.profiles import examples
 
 from workspaced.calls.calls import Calls
 from workspaced.limits import NONBLOCKING_CALL_S, NONBLOCKING_PAUSE_S
+from workspaced.recording.tool_answer import ToolAnswer
 from workspaced.vaults.loop_pause import FACTOR, LoopPause
 from workspaced_events.ids import VaultId
 from workspaced_events.projections.workspace_state import EMPTY
+from workspaced_tools.recording.format import Raised
 from workspaced_tools.tools.registry import TOOLS
 from workspaced_tools.vault.nonblocking import WouldBlock
 
@@ -93,7 +95,7 @@ def test_calls_tell_the_pause_of_each_attempt_and_make_none_while_it_lasts(block
     def answer(*_: Any, nonblocking: bool) -> Any:
         if blocks:
             raise WouldBlock
-        return SimpleNamespace()
+        return ToolAnswer(b"{}", True, 0, 0, "", Raised("INTERNAL", ""))
 
     pause = _Pause()
     tail: Any = SimpleNamespace(state=replace(EMPTY, current=VAULT), seq=0)

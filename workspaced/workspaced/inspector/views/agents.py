@@ -1,12 +1,13 @@
 """Agents: what each may see, what it was told without asking, what it asked; and pauses."""
 
 from contextlib import suppress
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
 from workspaced_events.errors import WorkspacedError
 from workspaced_events.projections.workspace_state import ANY_CLIENT, WorkspaceState, client_key
+from workspaced_events.replay.position import parse_position
 from workspaced_events.schema.catalogue import Sharing, Volunteering
 
 from ... import replay
@@ -114,8 +115,8 @@ def agents(inspected: Inspected, parameters: AgentsParameters) -> Agents:
         InvalidArgument: the log does not hold that moment.
     """
     log = inspected.log
-    at: Any = int(parameters.at) if parameters.at.isdecimal() else parameters.at
-    here = log.at(at) if parameters.at else log.end
+    at = parse_position(parameters.at) if parameters.at else None
+    here = log.at(at) if at is not None else log.end
     state, index = here.state, calls_of(log)
     # The moment of a recorded call is the one that the call saw; the call itself has happened by then.
     until = at if isinstance(at, int) else here.seq

@@ -18,6 +18,7 @@ from workspaced_events.projections.state_diff import Change, changes, lines
 from workspaced_events.projections.visits import visits_of
 from workspaced_events.projections.workspace_fold import apply
 from workspaced_events.projections.workspace_state import StateJson, WorkspaceState, to_json
+from workspaced_events.replay.position import parse_position
 from workspaced_events.schema.catalogue import ENTRY_OF, Event, ToolCalled, UnknownEvent
 from workspaced_tools.tools.registry import TOOLS
 
@@ -104,8 +105,8 @@ def what_if(inspected: Inspected, parameters: WhatIfParameters) -> WhatIf:
         UnknownTool: there is no such tool.
     """
     log, mask = inspected.log, inspected.mask
-    at: Any = int(parameters.at) if parameters.at.isdecimal() else parameters.at
-    here = log.at(at) if parameters.at else log.end
+    at = parse_position(parameters.at) if parameters.at else None
+    here = log.at(at) if at is not None else log.end
     until = at if isinstance(at, int) else here.seq
     actions = parse_actions(parameters.actions, keep_text=_not_kept) if parameters.actions else []
     world = _World(log, until, parameters.without)

@@ -10,6 +10,7 @@ from workspaced_events.errors import InvalidArgument, NotAllowed
 from workspaced_events.ids import VaultId
 from workspaced_events.projections.state_diff import changes, lines
 from workspaced_events.projections.workspace_state import to_json
+from workspaced_events.replay.position import parse_position
 from workspaced_events.schema.sentences import sentence
 from workspaced_tools.errors import NotRecorded
 
@@ -124,7 +125,7 @@ def tried(inspected: Inspected, parameters: ExpressionParameters) -> Tried:
         InvalidArgument: the log does not hold the moment.
     """
     _check_revealed(inspected)
-    here = inspected.log.at(_place(parameters.at)) if parameters.at else inspected.log.end
+    here = inspected.log.at(parse_position(parameters.at)) if parameters.at else inspected.log.end
     try:
         expression = Expression(parameters.expression, VaultId(parameters.vault) if parameters.vault else None)
         is_true = expression(here.state)
@@ -146,7 +147,7 @@ def words(inspected: Inspected, parameters: VocabularyParameters) -> Vocabulary:
         InvalidArgument: the log does not hold the moment.
     """
     _check_revealed(inspected)
-    here = inspected.log.at(_place(parameters.at)) if parameters.at else inspected.log.end
+    here = inspected.log.at(parse_position(parameters.at)) if parameters.at else inspected.log.end
     return Vocabulary(here.seq, vocabulary(here.state_json()))
 
 
@@ -249,7 +250,3 @@ def _found(last: Search) -> FoundEvent | None:
     event, vault = found.event, VaultId(last.vault) if last.vault is not None else None
     changed = lines(changes(to_json(found.before, vault), to_json(found.after, vault)))
     return FoundEvent(event.seq, event.time, event.type, event.source, sentence(event), changed)
-
-
-def _place(at: str) -> Any:
-    return int(at) if at.isdecimal() else at
