@@ -429,7 +429,7 @@ def test_a_redacted_bundle_says_that_it_holds_no_texts_of_prompts(
     [
         ("prompts/1", (400, "INVALID_ARGUMENT")),
         ("prompts/99999", (400, "INVALID_ARGUMENT")),
-        ("prompts/x", (404, "UNKNOWN_PATH")),
+        ("prompts/x", (400, "INVALID_ARGUMENT")),
         (f"prompts/{FOLDED}/layers/L1_SYSTEM/blocks/0", (400, "INVALID_ARGUMENT")),
         (f"prompts/{FOLDED}/layers/L9/blocks/1", (400, "INVALID_ARGUMENT")),
         ("prompts/40/diff", (404, "NOT_RECORDED")),
