@@ -29,8 +29,6 @@ class Connection(SocketConnection):
         self._at_end = False
         self._out: list[bytes] = []
         self._out_bytes = 0
-        self._is_taking = False
-        """Whether what is sent goes out as soon as all that came has been taken."""
         self._partial_timer: AwakeTimer | None = None
 
     @property
@@ -47,10 +45,7 @@ class Connection(SocketConnection):
             return
         self._watch_partial(completed=bool(lines))
         self._waiting.extend(line for line in lines if line.strip())
-        self._is_taking = True
         self.go_on()
-        self._is_taking = False
-        self.flush()
 
     def eof_received(self) -> bool:
         # A client may send, shut down its side and read on, so open answers are still written.
@@ -92,21 +87,18 @@ class Connection(SocketConnection):
         self._close_at_end()
 
     def send(self, line: bytes) -> None:
-        """Queues a line; all lines of one turn of the loop go out in one system call, unless they are many.
-
-        What answers at once goes out within the turn in which it was asked: a turn costs as much as a send.
-        """
+        """Queues a line; all lines of one turn of the loop go out in one system call, unless they are many."""
         if self._transport is None:
             return
         self._out.append(line)
         self._out_bytes += len(line)
         if self._out_bytes > FLUSH_BYTES:
             self.flush()  # so that `writable` is accurate even within one turn
-        elif len(self._out) == 1 and not self._is_taking:
+        elif len(self._out) == 1:
             self._loop.call_soon(self.flush)
 
     def flush(self) -> None:
-        """Writes the queued lines."""
+        """Writes the lines queued in this turn of the loop."""
         if not self._out:
             return
         out, self._out, self._out_bytes = self._out, [], 0
