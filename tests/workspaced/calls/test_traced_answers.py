@@ -127,11 +127,16 @@ class World:
         raise AssertionError("the policy kept changing")
 
     def check(self) -> None:
-        """Asks every call twice, and once of answers that know of no former one."""
+        """Asks every call twice, and once of answers that know of no former one.
+
+        Which entries of long lists are withheld (`KnownLists`), both know alike: that cache is another one.
+        """
         for tool, arguments in CALLS:
             for caller in ("agent", "other"):
                 first, again = (self.ask(self.traced, tool, arguments, caller) for _ in range(2))
-                anew = self.ask(self.answers(), tool, arguments, caller)
+                without = self.answers()
+                without._lists = self.traced._lists
+                anew = self.ask(without, tool, arguments, caller)
                 assert shown(first) == shown(again) == shown(anew), (tool, arguments, caller)
 
 
