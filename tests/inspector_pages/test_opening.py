@@ -1,6 +1,7 @@
 """What the page says of a log before somebody believes or shares what it shows."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from support.daemon import clean_environment
@@ -45,9 +46,14 @@ def test_whoever_waits_for_a_fold_sees_how_far_it_is(
     open_page: OpenPage, recorded: Inspector, answer: str
 ) -> None:
     opened = open_page("about:blank")
+    held: list[Any] = []
+    opened.page.route("**/api/state*", lambda route: held.append(route))
     opened.page.route("**/api/folding", lambda route: route.fulfill(body=answer, content_type="application/json"))
     opened.open(recorded.url)
     opened.page.get_by_role("progressbar", name="Events folded").first.wait_for()
     opened.page.get_by_text("folded 250 of 1,000 events").first.wait_for()
     opened.page.unroute("**/api/folding")
+    for route in held:
+        route.continue_()
+    opened.page.unroute("**/api/state*")
     opened.page.get_by_role("heading", name="Active note").wait_for()

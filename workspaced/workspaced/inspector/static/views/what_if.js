@@ -8,7 +8,7 @@ import { Failure, Loaded, useResource } from "../parts/resource.js";
 import { Waiting } from "../parts/waiting.js";
 import { go, link } from "../router.js";
 import { about, at, logArgument, quoted } from "../store.js";
-import { html, useEffect, useState } from "../vendor/index.js";
+import { html, useEffect, useRef, useState } from "../vendor/index.js";
 
 /** @typedef {import("../types").WhatIf} WhatIf */
 /** @typedef {import("../types").EventTold} EventTold */
@@ -48,10 +48,17 @@ export function WhatIfView({ parts }) {
   </section>`;
 }
 
-/** @param {{ place: string }} props */
+/**
+ * What is being typed stays, also while the log grows and with it the place.
+ * @param {{ place: string }} props
+ */
 function Place({ place }) {
+  const input = useRef(/** @type {HTMLInputElement | null} */ (null));
+  useEffect(() => {
+    if (input.current && document.activeElement !== input.current) input.current.value = place;
+  }, [place]);
   const onChange = (/** @type {Event} */ { target }) => go("what-if", /** @type {HTMLInputElement} */ (target).value.trim());
-  return html`<input class="place" aria-label="Moment: a sequence or a time" value=${place} onChange=${onChange} />`;
+  return html`<input class="place" aria-label="Moment: a sequence or a time" ref=${input} onChange=${onChange} />`;
 }
 
 /** @param {{ place: string, world: World, onWorld: (world: World) => void }} props */
