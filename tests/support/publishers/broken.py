@@ -106,8 +106,8 @@ FAULTS = {
     "test_what_was_closed_while_no_daemon_ran_is_closed_for_it_too": KEEPS_CLOSED,
     "test_a_pin_while_no_daemon_runs_is_told_once_one_does": SEARCHES_ONCE,
     "test_a_daemon_that_stands_still_holds_nobody_up_and_is_told_the_last_view": CLIENT
-    + "require('workspaced.limits').coalesce_ms = 1"
-    " local pump = C.pump C.pump = function(self) self._open = 0 pump(self) end",
+    + "local show = C.show C.show = function(self, ...) self._missed = self._missed or self._open > 0"
+    " if not self._missed then show(self, ...) end end",
     "test_an_editor_quits_though_the_daemon_stands_still": CLIENT
     + "C.bye = function(self) vim.wait(60000, function() return self._open == 0 end) self:_close() end",
     "test_a_socket_that_accepts_and_never_answers_holds_up_nobody_else": CLIENT
