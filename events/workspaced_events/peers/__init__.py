@@ -1,0 +1,1 @@
+"""One workspace on several machines: what its daemons share, and how their views merge."""

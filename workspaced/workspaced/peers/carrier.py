@@ -1,0 +1,82 @@
+"""The port behind which a server carries messages between daemons. It keeps them, but is never the only copy of anything.
+
+Each origin is the only writer of its own subject. A subject keeps the messages from the latest one that `begins` on; sequences
+are the server's, rise within the whole stream, and may start again when it is lost or restored: they are compared, never kept
+as a position of what was applied.
+"""
+
+from collections.abc import AsyncIterator, Callable
+from typing import Literal, Protocol
+
+import msgspec
+
+from workspaced_events.peers.shared_view import OriginId
+
+SubjectName = OriginId | str
+"""An origin, or the name of a subject of the link itself: `roster`, `join.<origin>`."""
+CarrierState = Literal["connecting", "connected", "away"]
+
+
+class Carried(msgspec.Struct, frozen=True):
+    """A message as the server has it."""
+
+    subject: SubjectName
+    sequence: int
+    data: bytes
+
+
+class CarrierError(Exception):
+    """The server did not do what it was asked. `code` is one of the states that `status` shows."""
+
+    def __init__(self, code: str, message: str, hint: str = "") -> None:
+        super().__init__(message)
+        self.code, self.message, self.hint = code, message, hint
+
+
+class NotAcknowledged(CarrierError):
+    """No answer came in time: the message may or may not be kept. Only the subject's last message can tell."""
+
+
+class WrongPredecessor(CarrierError):
+    """The subject's last message is not the expected one."""
+
+
+class Carrier(Protocol):
+    """All methods may be called concurrently, and raise CarrierError with a code:
+
+    AWAY (not connected), REFUSED (credentials or permissions), NO_STREAM (the operator has made none, or it is another's),
+    FULL (no space or a limit of the server), DUPLICATE (acknowledged as a copy: not kept), SERVER_MISBEHAVES.
+    """
+
+    @property
+    def state(self) -> CarrierState: ...
+
+    async def publish(self, subject: SubjectName, data: bytes, *, after: int, begins: bool) -> int:
+        """Keeps a message behind the one with the sequence `after` (0: the subject is empty); gives its sequence.
+
+        `begins`: it replaces all messages of the subject. One call at a time for each subject.
+
+        Raises:
+            WrongPredecessor: nothing is kept.
+            NotAcknowledged: unknown whether it is kept.
+        """
+
+    async def last(self, subject: SubjectName) -> Carried | None:
+        """The subject's last message, as its leader has it; None: it is empty."""
+
+    async def read(self, subject: SubjectName) -> list[Carried]:
+        """All messages of a subject, the oldest first. Bounded: raises SERVER_MISBEHAVES beyond the bound."""
+
+    async def subjects(self) -> dict[SubjectName, int]:
+        """Every subject of the link that is not empty, with the sequence of its last message."""
+
+    async def listen(self, arrived: Callable[[Carried], None]) -> None:
+        """Calls `arrived` for each new message of any subject, until cancelled. Messages may be missed or repeated.
+
+        Returns when the connection was lost: the caller reads all subjects again, then listens again.
+        """
+
+    def reports(self) -> AsyncIterator[CarrierError]:
+        """What the server reports by itself, such as a permission that is missing (a refused publish only times out)."""
+
+    async def aclose(self) -> None: ...
