@@ -283,3 +283,11 @@ LSP_DIAGNOSE_S: Final = 0.5
 """A text is looked through for broken links once it has not changed for this long."""
 LSP_LEAVE_S: Final = 2.0
 """How long the end waits until every daemon has taken the view back."""
+
+# One workspace on several machines.
+LINK_NAME_CHARS_MAX: Final = 64
+"""Of a person, a machine, a linked vault."""
+LINK_SERVER_CHARS_MAX: Final = 512
+LINK_SERVERS_MAX: Final = 16
+LINK_CODE_CHARS_MAX: Final = 512
+"""Of an invitation."""

@@ -1,8 +1,8 @@
-"""The port behind which a server carries messages between daemons. It keeps them, but is never the only copy of anything.
+"""The port behind which a server carries messages between daemons. It is never the only copy of anything.
 
-Each origin is the only writer of its own subject. A subject keeps the messages from the latest one that `begins` on; sequences
-are the server's, rise within the whole stream, and may start again when it is lost or restored: they are compared, never kept
-as a position of what was applied.
+Each origin is the only writer of its own subject. A subject keeps the messages from the latest one that `begins` on.
+Sequences are the server's, rise within the whole stream, and may start again when it is lost or restored: they are
+compared, never kept as a position of what was applied.
 """
 
 from collections.abc import AsyncIterator, Callable
@@ -10,7 +10,7 @@ from typing import Literal, Protocol
 
 import msgspec
 
-from workspaced_events.peers.shared_view import OriginId
+from workspaced_events.ids import OriginId
 
 SubjectName = OriginId | str
 """An origin, or the name of a subject of the link itself: `roster`, `join.<origin>`."""
@@ -44,8 +44,8 @@ class WrongPredecessor(CarrierError):
 class Carrier(Protocol):
     """All methods may be called concurrently, and raise CarrierError with a code:
 
-    AWAY (not connected), REFUSED (credentials or permissions), NO_STREAM (the operator has made none, or it is another's),
-    FULL (no space or a limit of the server), DUPLICATE (acknowledged as a copy: not kept), SERVER_MISBEHAVES.
+    AWAY (not connected), REFUSED (credentials or permissions), NO_STREAM (the operator has made none, or it is
+    another's), FULL (no space or a limit of the server), DUPLICATE (acknowledged as a copy: not kept), SERVER_MISBEHAVES.
     """
 
     @property
@@ -71,12 +71,12 @@ class Carrier(Protocol):
         """Every subject of the link that is not empty, with the sequence of its last message."""
 
     async def listen(self, arrived: Callable[[Carried], None]) -> None:
-        """Calls `arrived` for each new message of any subject, until cancelled. Messages may be missed or repeated.
+        """Calls `arrived` for each new message of any subject, until cancelled. Some may be missed or repeated.
 
         Returns when the connection was lost: the caller reads all subjects again, then listens again.
         """
 
     def reports(self) -> AsyncIterator[CarrierError]:
-        """What the server reports by itself, such as a permission that is missing (a refused publish only times out)."""
+        """What the server reports by itself, such as a missing permission (a refused publish only times out)."""
 
     async def aclose(self) -> None: ...
