@@ -71,9 +71,10 @@ class Carrier(Protocol):
         """Every subject of the link that is not empty, with the sequence of its last message."""
 
     async def listen(self, arrived: Callable[[Carried], None]) -> None:
-        """Calls `arrived` for each new message of any subject, until cancelled. Messages may be missed or repeated.
+        """Calls `arrived` with the last message of each subject, then with each new message of any, until cancelled.
 
-        Returns when the connection was lost: the caller reads all subjects again, then listens again.
+        Messages may be missed or repeated, and may come out of order. Returns when the connection was lost or
+        deliveries stopped: the caller listens again. Raises when it cannot begin.
         """
 
     def reports(self) -> AsyncIterator[CarrierError]:
