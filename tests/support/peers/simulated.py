@@ -1,4 +1,4 @@
-"""A server as `Carrier` sees it, without one: deterministic from a `Random`, and with every fault of a real one on demand.
+"""A server as `Carrier` sees it, without one: deterministic from a `Random`, with every fault of a real one.
 
     server = SimulatedServer(Random(seed), Faults(delay_s=0.05, lost_answers=0.1))
     carrier = server.carrier("a")       # the connection of one origin

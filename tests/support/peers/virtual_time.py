@@ -25,7 +25,7 @@ class _Selector(selectors.DefaultSelector):
 
 
 class VirtualTimeLoop(asyncio.SelectorEventLoop):
-    """Everything that happens in it is determined by its program. Threads, processes and sockets have no place in it."""
+    """Everything in it is determined by its program. Threads, processes and sockets have no place in it."""
 
     def __init__(self) -> None:
         self._clock = _Selector()

@@ -66,21 +66,28 @@ class Listener:
         self.times = 0
         """How often it began to listen."""
         self._carrier = carrier
+        self._changed = asyncio.Event()
         self._task = asyncio.get_running_loop().create_task(self._listen())
 
     async def until(self, holds: Callable[["Listener"], bool]) -> None:
-        """Waits for a delivery after which this holds."""
+        """Waits until this holds."""
         while not holds(self):
-            await asyncio.sleep(0.01)
+            self._changed.clear()
+            await self._changed.wait()
 
     async def stop(self) -> None:
         self._task.cancel()
         await asyncio.wait({self._task})
 
+    def _arrive(self, message: Carried) -> None:
+        self.arrived.append(message)
+        self._changed.set()
+
     async def _listen(self) -> None:
         while True:
+            self.times += 1
+            self._changed.set()
             try:
-                self.times += 1
-                await self._carrier.listen(self.arrived.append)
+                await self._carrier.listen(self._arrive)
             except CarrierError:
                 await asyncio.sleep(0.1)
