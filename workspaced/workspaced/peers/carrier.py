@@ -1,7 +1,7 @@
-"""The port behind which a server carries messages between daemons. It is never the only copy of anything.
+"""The port behind which a server carries messages between daemons. It keeps them, but is never the only copy of any.
 
-Each origin is the only writer of its own subject. A subject keeps the messages from the latest one that `begins` on.
-Sequences are the server's, rise within the whole stream, and may start again when it is lost or restored: they are
+Each origin is the only writer of its own subject. A subject keeps the messages from the latest one that `begins` on;
+sequences are the server's, rise within the whole stream, and may start again when it is lost or restored: they are
 compared, never kept as a position of what was applied.
 """
 
@@ -44,8 +44,9 @@ class WrongPredecessor(CarrierError):
 class Carrier(Protocol):
     """All methods may be called concurrently, and raise CarrierError with a code:
 
-    AWAY (not connected), REFUSED (credentials or permissions), NO_STREAM (the operator has made none, or it is
-    another's), FULL (no space or a limit of the server), DUPLICATE (acknowledged as a copy: not kept), SERVER_MISBEHAVES.
+    AWAY (not connected, or no answer to a question), REFUSED (credentials or permissions), NO_STREAM (the operator
+    has made none, or another one), FULL (no space or a limit of the server), DUPLICATE (acknowledged as a copy: not
+    kept), SERVER_MISBEHAVES.
     """
 
     @property
@@ -71,12 +72,13 @@ class Carrier(Protocol):
         """Every subject of the link that is not empty, with the sequence of its last message."""
 
     async def listen(self, arrived: Callable[[Carried], None]) -> None:
-        """Calls `arrived` for each new message of any subject, until cancelled. Some may be missed or repeated.
+        """Calls `arrived` with the last message of each subject, then with each new one, until cancelled.
 
-        Returns when the connection was lost: the caller reads all subjects again, then listens again.
+        Messages may be missed or repeated, and may come out of order. Returns when the connection was lost or
+        deliveries stopped: the caller listens again. Raises when it cannot begin.
         """
 
     def reports(self) -> AsyncIterator[CarrierError]:
-        """What the server reports by itself, such as a missing permission (a refused publish only times out)."""
+        """What the server reports by itself, such as a permission that is missing; ends with the carrier."""
 
     async def aclose(self) -> None: ...

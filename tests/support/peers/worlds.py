@@ -1,0 +1,93 @@
+"""A server and connections to it, for tests that hold for any carrier."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from random import Random
+from typing import Any, Protocol
+
+from support.peers.simulated import SimulatedServer
+from support.peers.virtual_time import run_virtually
+from workspaced.peers.carrier import Carried, Carrier, CarrierError
+
+
+class World(Protocol):
+    """A server of a test's own, and what happens to it."""
+
+    def run(self, main: Callable[["World"], Awaitable[None]]) -> None: ...
+    async def carrier(self, origin: str) -> Carrier:
+        """A connection, which is closed when the test ends."""
+
+    async def wipe(self) -> None: ...
+    async def stop(self) -> None: ...
+    async def start(self) -> None: ...
+    async def remove_stream(self) -> None: ...
+    async def keep(self) -> Any: ...
+    async def restore(self, kept: Any) -> None: ...
+
+
+class SimulatedWorld:
+    def __init__(self, server: SimulatedServer | None = None) -> None:
+        self.server = server or SimulatedServer(Random(1))
+
+    def run(self, main: Callable[[World], Awaitable[None]]) -> None:
+        async def bounded() -> None:
+            async with asyncio.timeout(3_600):
+                await main(self)
+
+        run_virtually(bounded())
+
+    async def carrier(self, origin: str) -> Carrier:
+        return self.server.carrier(origin)
+
+    async def wipe(self) -> None:
+        self.server.wipe()
+
+    async def stop(self) -> None:
+        self.server.stop()
+
+    async def start(self) -> None:
+        self.server.start()
+
+    async def remove_stream(self) -> None:
+        self.server.remove_stream()
+
+    async def keep(self) -> Any:
+        return self.server.kept()
+
+    async def restore(self, kept: Any) -> None:
+        self.server.restore(kept)
+
+
+class Listener:
+    """Listens from the start on, again whenever the connection was lost, and keeps what arrives."""
+
+    def __init__(self, carrier: Carrier) -> None:
+        self.arrived: list[Carried] = []
+        self.times = 0
+        """How often it began to listen."""
+        self._carrier = carrier
+        self._changed = asyncio.Event()
+        self._task = asyncio.get_running_loop().create_task(self._listen())
+
+    async def until(self, holds: Callable[["Listener"], bool]) -> None:
+        """Waits until this holds."""
+        while not holds(self):
+            self._changed.clear()
+            await self._changed.wait()
+
+    async def stop(self) -> None:
+        self._task.cancel()
+        await asyncio.wait({self._task})
+
+    def _arrive(self, message: Carried) -> None:
+        self.arrived.append(message)
+        self._changed.set()
+
+    async def _listen(self) -> None:
+        while True:
+            self.times += 1
+            self._changed.set()
+            try:
+                await self._carrier.listen(self._arrive)
+            except CarrierError:
+                await asyncio.sleep(0.1)
