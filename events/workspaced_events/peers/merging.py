@@ -18,21 +18,24 @@ class MergedPin(msgspec.Struct, frozen=True):
     """Whose pins it is, in the order of their ids."""
 
 
-def merged_pins(vaults: Mapping[OriginId, SharedVault]) -> tuple[MergedPin, ...]:
+def merged_pins(vaults: Mapping[OriginId, SharedVault], own: OriginId | None = None) -> tuple[MergedPin, ...]:
     """The pins of one person, whose origins these are.
 
     The latest order by hand comes first; pins that it does not know follow in the order in which they were made.
+
+    Args:
+        own: this daemon. Its own pins are never hidden: it unpins what a peer has removed.
     """
     by_note: dict[NoteId, list[tuple[int, OriginId, SharedPin]]] = {}
     for origin in sorted(vaults):
         for pin in vaults[origin].pins:
-            if not is_hidden(pin, origin, vaults.values()):
+            if origin == own or not is_hidden(pin, origin, vaults.values()):
                 by_note.setdefault(pin.note, []).append((pin.ms, origin, pin))
     place = {note: at for at, note in enumerate(_order_by_hand(vaults))}
 
-    def key(note: NoteId) -> tuple[int, int, OriginId, int]:
-        ms, origin, pin = min(by_note[note], key=lambda tag: (tag[0], tag[1], tag[2].n))
-        return place.get(note, len(place)), ms, origin, pin.n
+    def key(note: NoteId) -> tuple[int, int, OriginId, NoteId]:
+        ms, origin, _pin = min(by_note[note], key=lambda tag: tag[:2])
+        return place.get(note, len(place)), ms, origin, note
 
     tagged = ((note, [(origin, pin) for _, origin, pin in by_note[note]]) for note in sorted(by_note, key=key))
     return tuple(_merged(note, tags) for note, tags in tagged)
@@ -56,3 +59,13 @@ def _order_by_hand(vaults: Mapping[OriginId, SharedVault]) -> tuple[NoteId, ...]
     if not ordered:
         return ()
     return tuple(pin.note for pin in vaults[max(ordered)[1]].pins)
+
+
+def removed_by_peers(own: OriginId, shared: SharedVault, peers: Iterable[SharedVault]) -> list[NoteId]:
+    """The own pins that this same person has removed at another machine.
+
+    Args:
+        shared: what this daemon has sent, in which each pin has the number of its message.
+    """
+    others = list(peers)
+    return [pin.note for pin in shared.pins if is_hidden(pin, own, others)]

@@ -1,0 +1,191 @@
+"""`Receiver`: applies what peers share, each origin's messages in their chain, wherever the server has got to.
+
+What was applied is in the log: for each origin generation, number and digest. A message is applied if it begins a
+newer generation, or follows what was applied. Where one is missing, the subject is read from its latest whole view
+on.
+"""
+
+import logging
+from collections import Counter
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Final
+
+import anyio
+import msgspec
+
+from workspaced_events.ids import OriginId
+from workspaced_events.schema.peer_events import Position, RemoteEventsApplied
+
+from .carrier import Carried, Carrier, CarrierError
+from .keys.keyring import Keyring
+from .keys.message import Header, MessageRefused, digest
+from .payload import decode_payload
+
+logger = logging.getLogger(__name__)
+
+LOOK_S: Final = 60.0
+"""How often every subject's last message is compared."""
+WAITING_MAX: Final = 1_000
+"""Messages that wait to be applied; of more, subjects are read instead."""
+RETRY_FIRST_S: Final = 0.1
+RETRY_MAX_S: Final = 30.0
+_ORIGIN_CHARS: Final = 32
+_NOT_HEARD: Final = Position()
+
+
+class OriginStatus(msgspec.Struct):
+    """How far one origin's messages came, in this life."""
+
+    seen: tuple[int, int] = (0, 0)
+    """The generation and number of its latest message at the server."""
+    refused: Counter[str] = msgspec.field(default_factory=Counter)
+    """How many messages on its subject were refused, by code."""
+
+
+class Receiver:
+    """Belongs to the loop's thread."""
+
+    def __init__(
+        self,
+        keyring: Keyring,
+        carrier: Carrier,
+        positions: Callable[[], Mapping[OriginId, Position]],
+        apply: Callable[[RemoteEventsApplied], Awaitable[None]],
+        other: Callable[[Carried], None] = lambda _message: None,
+    ) -> None:
+        """
+        Args:
+            positions: what was applied of each origin.
+            apply: applies a message; returns once it is durable, and `positions` tells of it.
+            other: gets the messages of subjects that are no origin's.
+        """
+        self._keyring = keyring
+        self._carrier = carrier
+        self._positions = positions
+        self._apply = apply
+        self._other = other
+        self.origins: dict[str, OriginStatus] = {}
+        self.problem: CarrierError | None = None
+        self.on_connected: Callable[[], None] = lambda: None
+        """Called whenever listening begins."""
+        self._waiting: list[Carried] = []
+        self._to_read: dict[str, None] = {}
+        self._arrived = anyio.Event()
+
+    def behind(self, origin: OriginId) -> int:
+        """How many messages of an origin the server has that are not applied, as far as known."""
+        applied = self._positions().get(origin, _NOT_HEARD)
+        status = self.origins.get(origin)
+        return max(0, status.seen[1] - applied.n) if status is not None else 0
+
+    def look_again(self) -> None:
+        """Reads all subjects again, soon: a newer roster may open what was refused."""
+        self._to_read.update(dict.fromkeys(self.origins))
+        self._arrived.set()
+
+    async def run(self) -> None:
+        """Applies messages until cancelled. A failure of the server is `problem`, and tried again."""
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(self._listen)
+            tasks.start_soon(self._compare)
+            while True:
+                await self._arrived.wait()
+                self._arrived = anyio.Event()
+                await self._take_all()
+
+    async def _listen(self) -> None:
+        pause_s = RETRY_FIRST_S
+        while True:
+            started = anyio.current_time()
+            try:
+                self.on_connected()
+                await self._carrier.listen(self._take)
+                self.problem = None
+            except CarrierError as error:
+                self.problem = error
+            lasted = anyio.current_time() - started > RETRY_MAX_S
+            pause_s = RETRY_FIRST_S if lasted else min(2 * pause_s, RETRY_MAX_S)
+            await anyio.sleep(pause_s)
+
+    async def _compare(self) -> None:
+        while True:
+            await anyio.sleep(LOOK_S)
+            try:
+                subjects = await self._carrier.subjects()
+            except CarrierError as error:
+                self.problem = error
+            else:
+                self._to_read.update(dict.fromkeys(each for each in subjects if _is_origin(each)))
+                self._arrived.set()
+
+    def _take(self, message: Carried) -> None:
+        self.problem = None
+        if not _is_origin(message.subject):
+            self._other(message)
+        elif message.subject == self._keyring.origin:
+            pass
+        elif len(self._waiting) < WAITING_MAX:
+            self._waiting.append(message)
+            self._arrived.set()
+        else:
+            self._to_read[message.subject] = None
+
+    async def _take_all(self) -> None:
+        waiting, self._waiting = self._waiting, []
+        for message in waiting:
+            if message.subject not in self._to_read and not await self._applied(message):
+                self._to_read[message.subject] = None
+        to_read, self._to_read = self._to_read, {}
+        for subject in to_read:
+            if subject != self._keyring.origin:
+                await self._read(subject)
+
+    async def _read(self, subject: str) -> None:
+        """Applies what the server has of an origin and is not applied yet."""
+        try:
+            messages = await self._carrier.read(subject)
+        except CarrierError as error:
+            self.problem = error
+            self._to_read[subject] = None
+            return
+        for message in messages:
+            if not await self._applied(message):
+                self._status(subject).refused["GAP"] += 1
+                return
+
+    async def _applied(self, message: Carried) -> bool:
+        """Applies a message, unless it is known or refused; False: one before it is missing."""
+        status = self._status(message.subject)
+        try:
+            header, data = self._keyring.open(message.data, message.subject)
+            payload = decode_payload(data)
+            status.seen = max(status.seen, (header.generation, header.n))
+            known = self._positions().get(header.origin, _NOT_HEARD)
+            if not _is_newer(header, known):
+                return True
+            position = Position(header.generation, header.n, digest(message.data))
+            if payload.view is None and not _follows(header, known):
+                return False
+        except MessageRefused as error:
+            status.refused[error.code] += 1
+            logger.debug("refused of %s: %s", message.subject, error)
+            return True
+        await self._apply(
+            RemoteEventsApplied(header.origin, position, payload.ms, payload.view, payload.changed, payload.forget)
+        )
+        return True
+
+    def _status(self, subject: str) -> OriginStatus:
+        return self.origins.setdefault(subject, OriginStatus())
+
+
+def _is_newer(header: Header, known: Position) -> bool:
+    return (header.generation, header.n) > (known.generation, known.n)
+
+
+def _follows(header: Header, known: Position) -> bool:
+    return header.generation == known.generation and header.previous == known.digest
+
+
+def _is_origin(subject: str) -> bool:
+    return len(subject) == _ORIGIN_CHARS and "." not in subject
