@@ -1,8 +1,8 @@
-"""The port behind which a server carries messages between daemons. It keeps them, but is never the only copy of any.
+"""The port behind which a server carries messages between daemons. It keeps them, never as the only copy.
 
-Each origin is the only writer of its own subject. A subject keeps the messages from the latest one that `begins` on;
-sequences are the server's, rise within the whole stream, and may start again when it is lost or restored: they are
-compared, never kept as a position of what was applied.
+Each origin is the only writer of its own subject. A subject keeps the messages from the latest one that `begins`
+on. Sequences are the server's, rise within the whole stream, and may start again when it is lost or restored: they
+are compared, never kept as a position of what was applied.
 """
 
 from collections.abc import AsyncIterator, Callable
@@ -44,9 +44,9 @@ class WrongPredecessor(CarrierError):
 class Carrier(Protocol):
     """All methods may be called concurrently, and raise CarrierError with a code:
 
-    AWAY (not connected, or no answer to a question), REFUSED (credentials or permissions), NO_STREAM (the operator
-    has made none, or another one), FULL (no space or a limit of the server), DUPLICATE (acknowledged as a copy: not
-    kept), SERVER_MISBEHAVES.
+    AWAY (not connected, or a question without an answer), REFUSED (credentials or permissions), NO_STREAM (the
+    operator has made none, or another one), FULL (no space or a limit of the server), DUPLICATE (acknowledged as a
+    copy: not kept), SERVER_MISBEHAVES.
     """
 
     @property
