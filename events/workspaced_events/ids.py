@@ -16,6 +16,10 @@ TabId = NewType("TabId", str)
 EventId = NewType("EventId", str)
 ConversationId = NewType("ConversationId", str)
 MessageId = NewType("MessageId", str)
+OriginId = NewType("OriginId", str)
+"""A daemon of a link of several machines: 32 hexadecimal digits."""
+LinkedVaultId = NewType("LinkedVaultId", str)
+"""The random id that all daemons of a link know a vault by: 32 hexadecimal digits."""
 
 COMPONENT_BYTES_MAX = 255
 _ECHO_CHARS_MAX = 200

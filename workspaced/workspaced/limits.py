@@ -314,3 +314,11 @@ CARRIER_RESTART_S: Final = 1.0
 """Pause before a process that died is started again."""
 CARRIER_MISBEHAVED_S: Final = 60.0
 """The same after one that the server brought to its memory limit."""
+
+# One workspace on several machines.
+LINK_NAME_CHARS_MAX: Final = 64
+"""Of a person, a machine, a linked vault."""
+LINK_SERVER_CHARS_MAX: Final = 512
+LINK_SERVERS_MAX: Final = 16
+LINK_CODE_CHARS_MAX: Final = 512
+"""Of an invitation."""

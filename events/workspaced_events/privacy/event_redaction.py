@@ -15,7 +15,7 @@ from typing import Any, Final, Literal, get_args, get_origin, get_type_hints
 import msgspec
 from msgspec.structs import replace
 
-from ..ids import ConversationId, EventId, MessageId, NoteId, TabId, VaultId
+from ..ids import ConversationId, EventId, LinkedVaultId, MessageId, NoteId, OriginId, TabId, VaultId
 from ..limits import SHARING_CLIENT_CHARS_MAX
 from ..projections.workspace_state import client_key
 from ..schema.catalogue import CATALOGUE, Event, Redact, UnknownEvent
@@ -28,6 +28,8 @@ TAG_OF_TYPE: Final[dict[Any, Redact]] = {
     EventId: Redact.ID,
     ConversationId: Redact.ID,
     MessageId: Redact.ID,
+    OriginId: Redact.PUBLIC,  # random
+    LinkedVaultId: Redact.PUBLIC,
     bool: Redact.PUBLIC,
 }
 """Types with the same tag in every field; a `Literal` is public too, because its values are our words."""
@@ -122,8 +124,8 @@ class Redactor:
         return replace(struct, **self._fields(struct, TAGS[type(struct)]))
 
     def _value(self, treat: Callable[[Any], Any], value: Any) -> Any:
-        if value is None:
-            return None
+        if value is None or value is msgspec.UNSET:
+            return value
         if isinstance(value, str | msgspec.Struct):
             return treat(value)
         if isinstance(value, tuple):

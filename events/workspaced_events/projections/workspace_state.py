@@ -13,6 +13,7 @@ from ..ids import NoteId, TabId, VaultId
 from ..schema.catalogue import Confidence, Sharing, TabSource, Volunteering
 from .clock_steps import ClockStep
 from .conversations import NO_CONVERSATIONS, Conversations
+from .peers import NO_PEERS, Peers
 
 
 class ActiveNote(msgspec.Struct, frozen=True, rename="camel"):
@@ -111,6 +112,8 @@ class WorkspaceState(msgspec.Struct, frozen=True):
     paused: Pause | None = None
     views: dict[VaultId, dict[str, Confidence | None]] = {}
     """For each vault the sources with an open view (`view_opened`), the oldest first. None: it is not inferred."""
+    peers: Peers = NO_PEERS
+    """The other machines of the link. What they do does not move `seq`."""
 
     def sharing_of(self, client: str) -> Sharing:
         """The share level of a client."""

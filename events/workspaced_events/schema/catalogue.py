@@ -58,6 +58,8 @@ from .memory_events import MemoryCommand as MemoryCommand
 from .memory_events import MemoryOutcome as MemoryOutcome
 from .memory_events import MemoryWriteEnded as MemoryWriteEnded
 from .memory_events import MemoryWritten as MemoryWritten
+from .peer_events import LinkChanged as LinkChanged
+from .peer_events import RemoteEventsApplied as RemoteEventsApplied
 from .registry import (
     CATALOGUE as CATALOGUE,
 )
@@ -89,7 +91,7 @@ from .registry import (
     entry as entry,
 )
 
-CATALOGUE_VERSION: Final = 11
+CATALOGUE_VERSION: Final = 12
 
 TabSource = Literal["search", "wikilink", "navigation", "history"]
 Sharing = Literal["all", "names", "none"]

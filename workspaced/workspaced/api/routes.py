@@ -10,7 +10,7 @@ from workspaced_events.journal.view_diff import Snapshot
 from ..mcp.tools import CallTool, Page, call_tool, list_tools
 from ..prompts import params as p
 from ..service.method import Method
-from . import calls, conversations, editing, memory, sharing, volunteering
+from . import calls, conversations, editing, link, memory, sharing, volunteering
 from .daemon import Hello, Nothing, hello, reconcile, shutdown, status
 from .pause import Pause, Resume, pause, resume
 from .publish import Publish, publish, snapshot
@@ -60,6 +60,16 @@ METHODS: Final[dict[str, Method]] = {
     "workspaced/withheld": Method(sharing.WithheldNotes, sharing.withheld, works_paused=True),
     "workspaced/names": Method(editing.Names, editing.names, works_paused=True),
     "workspaced/links": Method(editing.Links, editing.links, works_paused=True),
+    "workspaced/link/new": Method(link.NewLink, link.new, works_paused=True),
+    "workspaced/link/invite": Method(link.Invite, link.invite, works_paused=True),
+    "workspaced/link/join": Method(link.Join, link.join, works_paused=True),
+    "workspaced/link/approve": Method(link.OneOrigin, link.approve, works_paused=True),
+    "workspaced/link/map": Method(link.MapVault, link.map_vault, works_paused=True),
+    "workspaced/link/remove": Method(link.OneOrigin, link.remove, works_paused=True),
+    "workspaced/link/rotate": Method(link.NoLinkParams, link.rotate, works_paused=True),
+    "workspaced/link/renew": Method(link.NoLinkParams, link.renew, works_paused=True),
+    "workspaced/link/leave": Method(link.NoLinkParams, link.leave, works_paused=True),
+    "workspaced/link/status": Method(link.NoLinkParams, link.link_status, works_paused=True),
     "workspaced/shutdown": Method(Nothing, shutdown, works_paused=True),
     "tools/list": Method(Page, list_tools, works_paused=True),
     "tools/call": Method(CallTool, call_tool, works_paused=True),

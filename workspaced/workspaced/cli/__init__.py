@@ -41,6 +41,7 @@ COMMANDS: Final = {
     "why": ("workspace.why", "Why a note is shown to agents or not, and when it was last shown to whom."),
     "pause": ("daemon.pause", "Record nothing and answer agents nothing for a while."),
     "resume": ("daemon.pause", "End a pause."),
+    "link": ("workspace.link", "One workspace on several machines: link daemons, see how far they are."),
     "memory": ("workspace.memory", "What agents wrote into the memory folder: list, undo."),
     "log": ("log.log", "Export, import, verify, show, search and shrink the event log."),
     "inspect": ("log.inspect", "A page that shows what agents were shown, why, and what it cost."),

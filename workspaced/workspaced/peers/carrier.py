@@ -1,7 +1,8 @@
-"""The port behind which a server carries messages between daemons. It keeps them, never as the only copy.
+"""The port behind which a server carries messages between daemons. It keeps them, but is never the only copy of
+any.
 
 Each origin is the only writer of its own subject. A subject keeps the messages from the latest one that `begins`
-on. Sequences are the server's, rise within the whole stream, and may start again when it is lost or restored: they
+on; sequences are the server's, rise within the whole stream, and may start again when it is lost or restored: they
 are compared, never kept as a position of what was applied.
 """
 
@@ -10,7 +11,7 @@ from typing import Literal, Protocol
 
 import msgspec
 
-from workspaced_events.peers.shared_view import OriginId
+from workspaced_events.ids import OriginId
 
 SubjectName = OriginId | str
 """An origin, or the name of a subject of the link itself: `roster`, `join.<origin>`."""
@@ -44,9 +45,9 @@ class WrongPredecessor(CarrierError):
 class Carrier(Protocol):
     """All methods may be called concurrently, and raise CarrierError with a code:
 
-    AWAY (not connected, or a question without an answer), REFUSED (credentials or permissions), NO_STREAM (the
-    operator has made none, or another one), FULL (no space or a limit of the server), DUPLICATE (acknowledged as a
-    copy: not kept), SERVER_MISBEHAVES.
+    AWAY (not connected, or no answer to a question), REFUSED (credentials or permissions), NO_STREAM (the operator
+    has made none, or another one), FULL (no space or a limit of the server), DUPLICATE (acknowledged as a copy:
+    not kept), SERVER_MISBEHAVES.
     """
 
     @property

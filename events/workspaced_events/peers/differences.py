@@ -1,0 +1,123 @@
+"""Differences of shared views: `apply_difference(before, difference(before, after), n)` is `after`.
+
+Pure. A new pin gets the number of the message that brings it; all else of it is in the difference.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final, TypeVar
+
+from msgspec import UNSET, UnsetType
+
+from ..ids import LinkedVaultId, NoteId
+from ..schema.peer_events import NewPin, Removal, SharedPin, SharedRename, SharedVault, VaultDifference
+
+V = TypeVar("V")
+SharedView = Mapping[LinkedVaultId, SharedVault]
+"""Vaults of which nothing is shared are left out."""
+NOTHING_SHARED: Final[SharedView] = {}
+
+
+def view_of(vaults: Iterable[SharedVault]) -> SharedView:
+    """The view of these vaults."""
+    shared = (each for each in vaults if each != SharedVault(each.vault))
+    return {each.vault: each for each in sorted(shared, key=lambda each: each.vault)}
+
+
+def difference(before: SharedView, after: SharedView) -> tuple[VaultDifference, ...]:
+    """What leads from one view to the other; empty if they are equal."""
+    vaults = sorted({*before, *after})
+    pairs = ((before.get(vault, SharedVault(vault)), after.get(vault, SharedVault(vault))) for vault in vaults)
+    return tuple(_vault_difference(old, new) for old, new in pairs if old != new)
+
+
+def apply_difference(view: SharedView, changed: Sequence[VaultDifference], n: int) -> SharedView:
+    """The view after the message `n`."""
+    vaults = dict(view)
+    for each in changed:
+        vaults[each.vault] = _applied(vaults.get(each.vault, SharedVault(each.vault)), each, n)
+    return view_of(vaults.values())
+
+
+def _vault_difference(before: SharedVault, after: SharedVault) -> VaultDifference:
+    kept = {_identity(pin) for pin in after.pins}
+    known = {_identity(pin) for pin in before.pins}
+    unpinned = tuple(pin.note for pin in before.pins if _identity(pin) not in kept)
+    new = ((at, pin) for at, pin in enumerate(after.pins) if _identity(pin) not in known)
+    pinned = tuple(NewPin(at, pin.note, pin.pinned_at, pin.ms) for at, pin in new)
+    notes = tuple(pin.note for pin in after.pins)
+    inserted = _with_new(before.pins, unpinned, pinned, 0)
+    return VaultDifference(
+        vault=after.vault,
+        active=_changed(before.active, after.active),
+        selection=_changed(before.selection, after.selection),
+        unpinned=unpinned,
+        pinned=pinned,
+        order=notes if tuple(pin.note for pin in inserted) != notes else (),
+        ordered_ms=_changed(before.ordered_ms, after.ordered_ms),
+        tabs=_changed(before.tabs, after.tabs),
+        renames=tuple(each for each in after.renames if each not in before.renames),
+        renames_gone=_gone((each.former for each in before.renames), (each.former for each in after.renames)),
+        removals=tuple(each for each in after.removals if each not in before.removals),
+        removals_gone=_gone((each.note for each in before.removals), (each.note for each in after.removals)),
+    )
+
+
+def _applied(before: SharedVault, changed: VaultDifference, n: int) -> SharedVault:
+    pins = _with_new(before.pins, changed.unpinned, changed.pinned, n)
+    if changed.order:
+        place = {note: at for at, note in enumerate(changed.order)}
+        pins.sort(key=lambda pin: place.get(pin.note, len(place)))
+    renames = {each.former: each for each in (*before.renames, *changed.renames)}
+    removals = {each.note: each for each in (*before.removals, *changed.removals)}
+    return SharedVault(
+        vault=before.vault,
+        active=_present(changed.active, before.active),
+        selection=_present(changed.selection, before.selection),
+        pins=tuple(pins),
+        ordered_ms=_present(changed.ordered_ms, before.ordered_ms),
+        tabs=_present(changed.tabs, before.tabs),
+        renames=in_order_of_renames(_left(renames, changed.renames_gone)),
+        removals=in_order_of_removals(_left(removals, changed.removals_gone)),
+    )
+
+
+def in_order_of_renames(renames: Iterable[SharedRename]) -> tuple[SharedRename, ...]:
+    """As a shared vault holds them."""
+    return tuple(sorted(renames, key=lambda each: each.former))
+
+
+def in_order_of_removals(removals: Iterable[Removal]) -> tuple[Removal, ...]:
+    """As a shared vault holds them."""
+    return tuple(sorted(removals, key=lambda each: each.note))
+
+
+def _identity(pin: SharedPin) -> Any:
+    """A note that is unpinned and pinned again is another pin."""
+    return pin.note, pin.pinned_at, pin.ms
+
+
+def _with_new(
+    before: Sequence[SharedPin], unpinned: Sequence[NoteId], pinned: Sequence[NewPin], n: int
+) -> list[SharedPin]:
+    gone = frozenset(unpinned)
+    pins = [pin for pin in before if pin.note not in gone]
+    for new in pinned:
+        pins.insert(new.at, SharedPin(new.note, new.pinned_at, new.ms, n))
+    return pins
+
+
+def _changed(before: V, after: V) -> V | UnsetType:
+    return UNSET if before == after else after
+
+
+def _present(changed: V | UnsetType, before: V) -> V:
+    return before if isinstance(changed, UnsetType) else changed
+
+
+def _left(items: Mapping[NoteId, V], gone: Sequence[NoteId]) -> Iterable[V]:
+    return (each for note, each in items.items() if note not in gone)
+
+
+def _gone(before: Iterable[NoteId], after: Iterable[NoteId]) -> tuple[NoteId, ...]:
+    left = frozenset(after)
+    return tuple(note for note in before if note not in left)

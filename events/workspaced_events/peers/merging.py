@@ -1,0 +1,58 @@
+"""Merges what the origins of a link share of one vault. Pure: the order in which messages came does not matter."""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+import msgspec
+
+from ..ids import NoteId, OriginId
+from ..schema.peer_events import SharedPin, SharedVault
+
+
+class MergedPin(msgspec.Struct, frozen=True):
+    """A pin of one person."""
+
+    note: NoteId
+    pinned_at: str
+    """Of the earliest of the origins that have it."""
+    origins: tuple[OriginId, ...]
+    """Whose pins it is, in the order of their ids."""
+
+
+def merged_pins(vaults: Mapping[OriginId, SharedVault]) -> tuple[MergedPin, ...]:
+    """The pins of one person, whose origins these are.
+
+    The latest order by hand comes first; pins that it does not know follow in the order in which they were made.
+    """
+    by_note: dict[NoteId, list[tuple[int, OriginId, SharedPin]]] = {}
+    for origin in sorted(vaults):
+        for pin in vaults[origin].pins:
+            if not is_hidden(pin, origin, vaults.values()):
+                by_note.setdefault(pin.note, []).append((pin.ms, origin, pin))
+    place = {note: at for at, note in enumerate(_order_by_hand(vaults))}
+
+    def key(note: NoteId) -> tuple[int, int, OriginId, int]:
+        ms, origin, pin = min(by_note[note], key=lambda tag: (tag[0], tag[1], tag[2].n))
+        return place.get(note, len(place)), ms, origin, pin.n
+
+    tagged = ((note, [(origin, pin) for _, origin, pin in by_note[note]]) for note in sorted(by_note, key=key))
+    return tuple(_merged(note, tags) for note, tags in tagged)
+
+
+def _merged(note: NoteId, tags: Sequence[tuple[OriginId, SharedPin]]) -> MergedPin:
+    return MergedPin(note, min(pin.pinned_at for _, pin in tags), tuple(origin for origin, _ in tags))
+
+
+def is_hidden(pin: SharedPin, origin: OriginId, vaults: Iterable[SharedVault]) -> bool:
+    """Whether one of the same person's origins has removed a pin of `origin`."""
+    return any(
+        removal.note == pin.note and any(heard.origin == origin and pin.n <= heard.n for heard in removal.heard)
+        for vault in vaults
+        for removal in vault.removals
+    )
+
+
+def _order_by_hand(vaults: Mapping[OriginId, SharedVault]) -> tuple[NoteId, ...]:
+    ordered = [(vault.ordered_ms, origin) for origin, vault in vaults.items() if vault.ordered_ms]
+    if not ordered:
+        return ()
+    return tuple(pin.note for pin in vaults[max(ordered)[1]].pins)

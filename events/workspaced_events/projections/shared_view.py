@@ -1,0 +1,93 @@
+"""What this daemon shares of its state with its peers. Pure."""
+
+from collections.abc import Callable
+from functools import partial
+from itertools import islice
+from typing import Final
+
+from msgspec.structs import replace
+
+from ..clock import microseconds
+from ..ids import NoteId, VaultId
+from ..peers.differences import NOTHING_SHARED, SharedView, in_order_of_renames, view_of
+from ..schema.peer_events import SharedActive, SharedPin, SharedRename, SharedSelection, SharedTab, SharedVault
+from .peers import OwnVault, removals_of
+from .workspace_state import VaultState, WorkspaceState
+
+RENAMES_SHARED_MAX: Final = 200
+"""The latest ones: for references that an agent on another machine holds."""
+PINS_SHARED_MAX: Final = 1_000
+MayLeave = Callable[[VaultId, NoteId], bool]
+
+
+def shared_view(
+    state: WorkspaceState,
+    may_leave: MayLeave = lambda _vault, _note: True,
+    before: SharedView = NOTHING_SHARED,
+    n: int = 0,
+    *,
+    selection_text: bool = False,
+) -> SharedView:
+    """What is shared of the linked vaults.
+
+    Args:
+        may_leave: whether a note of a vault may be named to other machines.
+        before: the view that the message before has led to: pins in it keep their number.
+        n: the number of the message that brings what is new.
+        selection_text: whether the text of a selection leaves.
+    """
+    vaults = []
+    for vault, own in state.peers.vaults.items():
+        linked = own.mapping.linked
+        known = before.get(linked, SharedVault(linked))
+        vaults.append(_shared_vault(state.of(vault), own, known, n, partial(may_leave, vault)))
+    if not selection_text:
+        vaults = [each if each.selection is None else _without_text(each) for each in vaults]
+    return view_of(vaults)
+
+
+def _shared_vault(
+    state: VaultState, own: OwnVault, before: SharedVault, n: int, may_leave: Callable[[NoteId], bool]
+) -> SharedVault:
+    replicate = own.mapping.replicate
+    if replicate == "none":
+        return SharedVault(own.mapping.linked)
+    known = {(pin.note, pin.pinned_at, pin.ms): pin for pin in before.pins}
+    pins = []
+    for pin in islice((each for each in state.pins.values() if may_leave(each.id)), PINS_SHARED_MAX):
+        ms = own.pinned_ms.get(pin.id, microseconds(pin.pinned_at) // 1_000)
+        pins.append(known.get((pin.id, pin.pinned_at, ms)) or SharedPin(pin.id, pin.pinned_at, ms, n))
+    former = ((old, note) for old, note in state.former.items() if may_leave(old) and may_leave(note))
+    renames = [SharedRename(old, note) for old, note in former]
+    shared = SharedVault(
+        vault=own.mapping.linked,
+        pins=tuple(pins),
+        ordered_ms=own.ordered_ms,
+        renames=in_order_of_renames(renames[-RENAMES_SHARED_MAX:]),
+        removals=tuple(each for each in removals_of(own) if may_leave(each.note)),
+    )
+    return shared if replicate == "pins" else _with_presence(shared, state, may_leave)
+
+
+def _with_presence(shared: SharedVault, state: VaultState, may_leave: Callable[[NoteId], bool]) -> SharedVault:
+    active, selection = state.active, state.selection
+    is_shown = active is not None and may_leave(active.id)
+    tabs = (tab for tab in state.tabs.values() if may_leave(tab.note_id))
+    return SharedVault(
+        vault=shared.vault,
+        active=SharedActive(active.id, active.since) if active is not None and is_shown else None,
+        selection=SharedSelection(selection.note, selection.start_line, selection.end_line, selection.text)
+        if selection is not None and is_shown
+        else None,
+        pins=shared.pins,
+        ordered_ms=shared.ordered_ms,
+        tabs=tuple(SharedTab(tab.note_id, tab.last_accessed) for tab in tabs),
+        renames=shared.renames,
+        removals=shared.removals,
+    )
+
+
+def _without_text(shared: SharedVault) -> SharedVault:
+    assert shared.selection is not None
+    selection = SharedSelection(shared.selection.note, shared.selection.start_line, shared.selection.end_line)
+    return replace(shared, selection=selection)

@@ -1,0 +1,161 @@
+"""Events of one workspace on several machines, and the values that their daemons share.
+
+A daemon that takes part is an *origin*; the others are its *peers*. Its *shared view* is what it shares of its
+workspace: without tab ids, sequences or paths of the machine. What travels are differences of shared views, in
+messages that the origin numbers with `n`; a *generation* is a run of messages that begins with a whole view.
+"""
+
+from typing import Annotated, Literal
+
+import msgspec
+
+from ..ids import LinkedVaultId, NoteId, OriginId, VaultId
+from .registry import Data, Number, Publisher, Redact, entry
+
+Time = Annotated[str, Redact.PUBLIC]
+Name = Annotated[str, Redact.CONTENT]
+Replicate = Literal["all", "pins", "none"]
+"""What of a vault is shared: all, only its pins and renames, or nothing."""
+
+
+class Part(msgspec.Struct, frozen=True, gc=False, rename="camel", omit_defaults=True):
+    """A value in a shared view or its difference."""
+
+
+class SharedActive(Part, frozen=True, gc=False):
+    note: NoteId
+    since: Time
+
+
+class SharedSelection(Part, frozen=True, gc=False):
+    note: NoteId
+    start_line: Number
+    end_line: Number
+    text: Annotated[str, Redact.CONTENT] | None = None
+
+
+class SharedTab(Part, frozen=True, gc=False):
+    note: NoteId
+    last_accessed: Time
+
+
+class SharedPin(Part, frozen=True, gc=False):
+    note: NoteId
+    pinned_at: Time
+    ms: Number
+    """The hybrid clock when it was pinned."""
+    n: Number
+    """The message that brought it, by which a removal finds it."""
+
+
+class SharedRename(Part, frozen=True, gc=False):
+    former: NoteId
+    note: NoteId
+
+
+class Heard(Part, frozen=True, gc=False):
+    """How far an origin's messages were applied."""
+
+    origin: OriginId
+    n: Number
+
+
+class Removal(Part, frozen=True, gc=False):
+    """A note that was unpinned where others had pinned it: hides the same person's pins known there."""
+
+    note: NoteId
+    ms: Number
+    heard: tuple[Heard, ...]
+
+
+class SharedVault(Part, frozen=True, gc=False):
+    """What is shared of one vault. Pins and tabs are in the user's order, the rest in the order of its notes."""
+
+    vault: LinkedVaultId
+    active: SharedActive | None = None
+    selection: SharedSelection | None = None
+    pins: tuple[SharedPin, ...] = ()
+    ordered_ms: Number = 0
+    """The hybrid clock when the pins were last put in order by hand; 0: never."""
+    tabs: tuple[SharedTab, ...] = ()
+    renames: tuple[SharedRename, ...] = ()
+    removals: tuple[Removal, ...] = ()
+
+
+class NewPin(Part, frozen=True, gc=False):
+    """A pin that a message brings."""
+
+    at: Number
+    """Its index, once the new ones before it are inserted."""
+    note: NoteId
+    pinned_at: Time
+    ms: Number
+
+
+class VaultDifference(Part, frozen=True, gc=False):
+    """What changed of one vault; what is not set stays."""
+
+    vault: LinkedVaultId
+    active: SharedActive | msgspec.UnsetType | None = msgspec.UNSET
+    selection: SharedSelection | msgspec.UnsetType | None = msgspec.UNSET
+    unpinned: tuple[NoteId, ...] = ()
+    pinned: tuple[NewPin, ...] = ()
+    order: tuple[NoteId, ...] = ()
+    """All pins, where the order is another one than inserting gives."""
+    ordered_ms: Number | msgspec.UnsetType = msgspec.UNSET
+    tabs: tuple[SharedTab, ...] | msgspec.UnsetType = msgspec.UNSET
+    renames: tuple[SharedRename, ...] = ()
+    """New, or leading elsewhere than before."""
+    renames_gone: tuple[NoteId, ...] = ()
+    """Former paths."""
+    removals: tuple[Removal, ...] = ()
+    removals_gone: tuple[NoteId, ...] = ()
+
+
+class Position(Part, frozen=True, gc=False):
+    """Which message of an origin was sent or applied last."""
+
+    generation: Number = 0
+    n: Number = 0
+    digest: Annotated[str, Redact.HASH] | None = None
+    """SHA-256 of the message as it was carried, in hexadecimal digits."""
+
+
+class LinkMember(Part, frozen=True, gc=False):
+    origin: OriginId
+    person: Name
+    machine: Name
+
+
+class VaultMapping(Part, frozen=True, gc=False):
+    """Which vault of this machine is which vault of the link."""
+
+    vault: VaultId
+    linked: LinkedVaultId
+    replicate: Replicate = "all"
+
+
+@entry("link_changed", Publisher.DAEMON)
+class LinkChanged(Data, frozen=True, gc=False):
+    """The whole of the daemon's link from now on; without an origin there is none, and what peers shared goes."""
+
+    origin: OriginId | None = None
+    """This daemon."""
+    members: tuple[LinkMember, ...] = ()
+    """This daemon too. What members shared that are gone from here goes."""
+    vaults: tuple[VaultMapping, ...] = ()
+
+
+@entry("remote_events_applied", Publisher.DAEMON)
+class RemoteEventsApplied(Data, frozen=True, gc=False):
+    """A peer's message: changes what is known of the peer's shared view, and nothing else."""
+
+    origin: OriginId
+    position: Position
+    ms: Number
+    """The peer's hybrid clock when it sent the message."""
+    view: tuple[SharedVault, ...] | None = None
+    """The whole view, which replaces the one before; None: `changed` alone."""
+    changed: tuple[VaultDifference, ...] = ()
+    forget: tuple[NoteId, ...] = ()
+    """Notes that the peer has forgotten, and asks others to forget."""

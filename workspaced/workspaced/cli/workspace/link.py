@@ -1,0 +1,209 @@
+"""`workspaced link`: one workspace on several machines."""
+
+from typing import Any
+
+import click
+
+from ..shared.connection import daemon
+from ..shared.options import daemon_options, escape_control, json_option
+from ..shared.output import print_json, print_table
+from ..shared.terminal import print_labelled
+
+_ORIGIN_CHARS = 8
+"""Of an origin's id, in lists."""
+
+
+@click.group()
+def link_command() -> None:
+    """One workspace on several machines: agents here see what you look at there.
+
+    The daemons exchange what is shown and pinned, sealed, over a NATS server of yours. Notes are never sent: each
+        machine has the vault's files by its own means. Needs `pip install 'workspaced[nats]'`.
+    """
+
+
+servers_option = click.option(
+    "--servers", multiple=True, metavar="URL", help="A NATS server, such as tls://host:4222. May be repeated."
+)
+machine_option = click.option(
+    "--machine", metavar="NAME", help="What this machine is called (default: its host name)."
+)
+
+
+@link_command.command("new")
+@servers_option
+@click.option("--person", metavar="NAME", help="Who works here (default: the user's name).")
+@machine_option
+@click.option("--auto-approve", is_flag=True, help="Let this person's other machines join without `approve`.")
+@daemon_options
+@json_option
+def new_command(
+    servers: tuple[str, ...],
+    person: str | None,
+    machine: str | None,
+    auto_approve: bool,
+    socket_path: str | None,
+    workspace: str | None,
+    as_json: bool,
+) -> None:
+    """Make a link, and print its first invitation."""
+    params = {"servers": servers, "autoApprove": auto_approve, **_given(person=person, machine=machine)}
+    answer = _call("new", params, socket_path, workspace)
+    _print_code(answer, as_json)
+
+
+@link_command.command("invite")
+@click.option("--person", metavar="NAME", help="Who is invited (default: you, at another machine).")
+@daemon_options
+@json_option
+def invite_command(person: str | None, socket_path: str | None, workspace: str | None, as_json: bool) -> None:
+    """Print a code with which one machine may join, within 15 minutes."""
+    _print_code(_call("invite", _given(person=person), socket_path, workspace), as_json)
+
+
+def _print_code(answer: dict[str, Any], as_json: bool) -> None:
+    if as_json:
+        print_json(answer)
+        return
+    click.echo(answer["code"])
+    person = escape_control(answer["person"])
+    click.echo(f"for {person}, once, until {answer['expires']}; on the other machine:", err=True)
+    click.echo("  workspaced link join CODE --servers URL", err=True)
+
+
+@link_command.command("join")
+@click.argument("code")
+@servers_option
+@machine_option
+@daemon_options
+@json_option
+def join_command(
+    code: str,
+    servers: tuple[str, ...],
+    machine: str | None,
+    socket_path: str | None,
+    workspace: str | None,
+    as_json: bool,
+) -> None:
+    """Join a link with a code of `workspaced link invite`."""
+    params = {"code": code, "servers": servers, **_given(machine=machine)}
+    answer = _call("join", params, socket_path, workspace)
+    if as_json:
+        print_json(answer)
+        return
+    click.echo(f"this machine is {answer['origin']}")
+    click.echo("once it is approved there, `workspaced link status` shows the others here", err=True)
+
+
+def _on_origin(name: str, does: str, done: str) -> None:
+    @link_command.command(name, help=does)
+    @click.argument("origin")
+    @daemon_options
+    @json_option
+    def command(origin: str, socket_path: str | None, workspace: str | None, as_json: bool) -> None:
+        answer = _call(name, {"origin": origin}, socket_path, workspace)
+        if as_json:
+            print_json(answer)
+        else:
+            click.echo(f"{escape_control(answer['person'])} on {escape_control(answer['machine'])} {done}")
+
+
+_on_origin(
+    "approve", "Let in the machine ORIGIN (the beginning of its id will do) that has asked to join.", "is in"
+)
+_on_origin(
+    "remove", "Remove the machine ORIGIN. It keeps what it has received, and gets nothing more.", "is removed"
+)
+
+
+@link_command.command("map")
+@click.argument("folder", metavar="FOLDER")
+@click.argument("name")
+@click.option(
+    "--replicate",
+    type=click.Choice(["all", "pins", "none"]),
+    default="all",
+    show_default=True,
+    help="What of the vault is shared.",
+)
+@daemon_options
+@json_option
+def map_command(
+    folder: str, name: str, replicate: str, socket_path: str | None, workspace: str | None, as_json: bool
+) -> None:
+    """Say that the vault in FOLDER here is the one that all machines of the link call NAME."""
+    answer = _call("map", {"folder": folder, "name": name, "replicate": replicate}, socket_path, workspace)
+    if as_json:
+        print_json(answer)
+    else:
+        click.echo(_vault(answer))
+
+
+def _without_arguments(name: str, does: str, done: str) -> None:
+    @link_command.command(name, help=does)
+    @daemon_options
+    @json_option
+    def command(socket_path: str | None, workspace: str | None, as_json: bool) -> None:
+        answer = _call(name, {}, socket_path, workspace)
+        if as_json:
+            print_json(answer)
+        else:
+            click.echo(done)
+
+
+_without_arguments("rotate", "Give all machines a new key for what is sent from now on.", "a new key is in use")
+_without_arguments(
+    "renew", "Become a new origin: after this data directory was copied.", "this machine has a new id"
+)
+_without_arguments("leave", "Leave the link: send nothing more, and forget what others shared.", "left the link")
+
+
+@link_command.command("status")
+@daemon_options
+@json_option
+def status_command(socket_path: str | None, workspace: str | None, as_json: bool) -> None:
+    """Who takes part, how far behind each one is, and what is wrong."""
+    link = _call("status", {}, socket_path, workspace)["link"]
+    if as_json:
+        print_json(link)
+    elif link is None:
+        click.echo("not linked")
+    else:
+        print_link(link)
+
+
+def print_link(link: dict[str, Any]) -> None:
+    """Prints the link's part of a status."""
+    print_labelled("link      ", f"{link['state']}; {escape_control(', '.join(link['servers']))}")
+    print_labelled("sent      ", f"message {link['sent']['n']}, {link['sent']['unsent']} unsent")
+    for vault in link["vaults"]:
+        print_labelled("vault     ", _vault(vault))
+    if link["members"]:
+        head = ("ORIGIN", "PERSON", "MACHINE", "LAST HEARD", "BEHIND")
+        print_table([head, *map(_member, link["members"])], right={4})
+    for each in link["requests"]:
+        who = escape_control(f"{each['person']} on {each['machine']}")
+        step = f"workspaced link approve {each['origin'][:_ORIGIN_CHARS]}"
+        print_labelled("request   ", f"{who} asks to join: {step}", colour="yellow")
+    if (problem := link["problem"]) is not None:
+        print_labelled("problem   ", f"{problem['code']}: {problem['message']} {problem['fix']}", colour="yellow")
+
+
+def _vault(vault: dict[str, Any]) -> str:
+    return escape_control(f"{vault['vault']} is {vault['name']}, shared: {vault['replicate']}")
+
+
+def _member(each: dict[str, Any]) -> tuple[str, ...]:
+    name = f"{each['machine']} (this one)" if each["here"] else each["machine"]
+    heard = "" if each["here"] else each["appliedAt"][:19] + "Z" if each["appliedAt"] else "never"
+    behind = "" if each["here"] else str(each["behind"])
+    return each["origin"][:_ORIGIN_CHARS], escape_control(each["person"]), escape_control(name), heard, behind
+
+
+def _given(**values: Any) -> dict[str, Any]:
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def _call(method: str, params: dict[str, Any], socket_path: str | None, workspace: str | None) -> Any:
+    with daemon(socket_path, workspace, write=method != "status") as client:
+        return client.call(f"workspaced/link/{method}", params)
