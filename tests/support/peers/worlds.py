@@ -2,12 +2,18 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from contextlib import AsyncExitStack
+from pathlib import Path
 from random import Random
+from secrets import token_hex
 from typing import Any, Protocol
 
+from support.nats_server import NatsServer, delete_stream, make_stream
 from support.peers.simulated import SimulatedServer
 from support.peers.virtual_time import run_virtually
 from workspaced.peers.carrier import Carried, Carrier, CarrierError
+from workspaced.peers.carrying.nats_carrier import nats_carrier
+from workspaced.peers.link_settings import LinkSettings
 
 
 class World(Protocol):
@@ -91,3 +97,48 @@ class Listener:
                 await self._carrier.listen(self._arrive)
             except CarrierError:
                 await asyncio.sleep(0.1)
+
+
+class NatsWorld:
+    """A server of its own; each world has a link of its own, so that one server can serve many."""
+
+    def __init__(self, server: NatsServer, folder: Path) -> None:
+        self.server = server
+        self.folder = folder
+        self.link = token_hex(16)
+        self._open = AsyncExitStack()
+
+    def run(self, main: Callable[[World], Awaitable[None]]) -> None:
+        async def bounded() -> None:
+            async with asyncio.timeout(60), self._open:
+                await main(self)
+
+        asyncio.run(bounded())
+
+    async def carrier(self, origin: str) -> Carrier:
+        return await self._open.enter_async_context(nats_carrier(self.settings, self.link))
+
+    @property
+    def settings(self) -> LinkSettings:
+        return LinkSettings(servers=(self.server.url,))
+
+    async def wipe(self) -> None:
+        await delete_stream(self.server.url)
+        await make_stream(self.server.url)
+
+    async def stop(self) -> None:
+        self.server.stop()
+
+    async def start(self) -> None:
+        self.server.start()
+
+    async def remove_stream(self) -> None:
+        await delete_stream(self.server.url)
+
+    async def keep(self) -> Any:
+        kept = self.folder / token_hex(4)
+        self.server.keep_store(kept)
+        return kept
+
+    async def restore(self, kept: Any) -> None:
+        self.server.restore_store(kept)

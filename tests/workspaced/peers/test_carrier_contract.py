@@ -2,18 +2,26 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator
+from pathlib import Path
 
 import pytest
-from support.peers.worlds import Listener, SimulatedWorld, World
+from support.nats_server import make_stream, nats_server, needs_server
+from support.peers.worlds import Listener, NatsWorld, SimulatedWorld, World
 
 from workspaced.peers.carrier import Carrier, CarrierError, WrongPredecessor
 
 A, B = "a" * 32, "b" * 32
 
 
-@pytest.fixture
-def world() -> Iterator[World]:
-    yield SimulatedWorld()
+@pytest.fixture(params=["simulated", pytest.param("nats", marks=[pytest.mark.thorough, needs_server])])
+def world(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[World]:
+    """Each carrier; a real server is the test's own."""
+    if request.param == "simulated":
+        yield SimulatedWorld()
+    else:
+        with nats_server(tmp_path / "server") as server:
+            asyncio.run(make_stream(server.url))
+            yield NatsWorld(server, tmp_path)
 
 
 async def publish(carrier: Carrier, subject: str, *messages: bytes) -> int:
@@ -187,6 +195,7 @@ def test_a_restored_server_has_what_it_had(world: World) -> None:
         carrier = await world.carrier(A)
         sequence = await publish(carrier, A, b"one")
         kept = await world.keep()
+        await eventually(lambda: carrier.last(A))
         await publish(carrier, A, b"two")
         await world.restore(kept)
         await eventually(lambda: carrier.last(A))
