@@ -19,7 +19,7 @@ from workspaced_events.schema.peer_events import SharedVault
 
 from .carrier import Carried, Carrier, CarrierError, WrongPredecessor
 from .keys.keyring import Keyring
-from .keys.message import MessageRefused, digest
+from .keys.message import MessageRefused, digest, header_of
 from .outbox import Outbox, Sent
 from .payload import PAYLOAD_BYTES_MAX, Payload, encode_payload
 
@@ -32,6 +32,8 @@ RETRY_FIRST_S: Final = 0.1
 RETRY_MAX_S: Final = 30.0
 LOOK_S: Final = 60.0
 """How often the subject's last message is compared, while nothing is sent."""
+LOOKS_A_CHAIN: Final = 10
+"""Every so many looks, and after each connecting, all messages of the subject are compared."""
 Make = Callable[[SharedView, int], tuple[SharedView, int]]
 """What to share, and the hybrid clock, from what was shared before and the number of the message."""
 
@@ -60,6 +62,7 @@ class Sender:
         self._sequence: int | None = None
         """Of `sent` at the server; None: it is not known whether the server has it."""
         self._wants_generation = False
+        self._looks = 0
         self._changed = anyio.Event()
 
     @property
@@ -78,7 +81,7 @@ class Sender:
 
     def check(self) -> None:
         """Compares with what the server has, soon: the connection is a new one."""
-        self._sequence = None
+        self._sequence, self._looks = None, 0
         self._changed.set()
 
     async def run(self) -> None:
@@ -134,6 +137,7 @@ class Sender:
         last = await self._carrier.last(self._keyring.origin)
         if last is not None and (found := digest(last.data)) == self.sent.digest:
             self._sequence = last.sequence
+            self._wants_generation = self._wants_generation or not await self._is_whole_chain()
         elif last is not None and found == self.sent.previous:
             self._sequence = await self._publish(self.sent, last.sequence)
         elif last is None and not self.sent.previous:
@@ -144,12 +148,32 @@ class Sender:
             self._sequence = last.sequence if last is not None else 0
             self._wants_generation = True
 
+    async def _is_whole_chain(self) -> bool:
+        """Whether peers can read the subject from its beginning; true without a look, most of the times.
+
+        Sequences are reused after a server has lost its stream, so a message may have been taken behind another
+        one than the one that it follows.
+        """
+        self._looks += 1
+        if self._looks % LOOKS_A_CHAIN != 1:
+            return True
+        previous = ""
+        for message in await self._carrier.read(self._keyring.origin):
+            try:
+                header = header_of(message.data)
+            except MessageRefused:
+                return False
+            if header.previous != previous:
+                return False
+            previous = digest(message.data)
+        return previous == self.sent.digest
+
     def _check_origin(self, last: Carried) -> None:
         """What this origin never made, though it is signed with its key, is a second daemon's."""
         try:
             header, _payload = self._keyring.open(last.data, self._keyring.origin)
         except MessageRefused as error:
-            logger.warning("not ours, on our own subject, and replaced: %s", error)
+            logger.info("not ours, on our own subject, and replaced: %s", error)
             return
         if (header.generation, header.n) >= (self.sent.generation, self.sent.n):
             raise OriginTaken(
