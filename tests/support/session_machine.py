@@ -20,6 +20,7 @@ from unittest.mock import patch
 from hypothesis import strategies as st
 
 from workspaced.calls.calls import ToolAnswer
+from workspaced.peers.link_settings import LinkSettings
 from workspaced.recording.sweeper import Sweeper
 from workspaced.service.service import Service
 from workspaced.service.upkeep import expire_tabs, reconcile
@@ -108,7 +109,15 @@ class Session:
         )
         sweeper = Sweeper(EvictableBlobStore(self.data), 2**30, 90.0)
         record = record and journal.log.damage is None
-        self.service = Service(journal, workspace="test", loop=self.loop, sweeper=sweeper, record=record)
+        self.service = Service(
+            journal,
+            workspace="test",
+            loop=self.loop,
+            sweeper=sweeper,
+            record=record,
+            data=self.data,
+            link=LinkSettings(),
+        )
         self.service.writer.start()
         self.service.call_recorder.start()
         self.is_open = True

@@ -12,6 +12,7 @@ WorkspacedError            (workspaced_events.errors)
   TimedOut                 TIMEOUT
   PackageMissing           PACKAGE_MISSING: a command needs packages that an extra installs
   PortTaken                PORT_TAKEN: another program listens on the port
+  LinkRefused              a command of a link: NOT_LINKED, ALREADY_LINKED, NOT_CREATOR
   ServiceFailed            SERVICE_FAILED: the system's manager of services refused a command
   UnknownTool              UNKNOWN_TOOL
   UnknownConversation      UNKNOWN_CONVERSATION: no conversation has that id, or it has ended
@@ -74,6 +75,9 @@ CODES: Final[dict[str, Wire]] = {
     "SERVICE_FAILED": Wire(-32603, 1),
     "PACKAGE_MISSING": Wire(-32603, 1),
     "PORT_TAKEN": Wire(-32603, 1),
+    "NOT_LINKED": Wire(-32602, 1),
+    "ALREADY_LINKED": Wire(-32602, 1),
+    "NOT_CREATOR": Wire(-32602, 1),
     "READ_ERROR": Wire(-32603, 1),
     "MEMORY_OFF": Wire(-32602, 1),
     "MEMORY_CHANGED": Wire(4001, 1),
@@ -127,6 +131,14 @@ class PackageMissing(WorkspacedError):
 
 class PortTaken(WorkspacedError):
     code = "PORT_TAKEN"
+
+
+class LinkRefused(WorkspacedError):
+    """A command that this machine's part in the link does not allow."""
+
+    def __init__(self, code: str, message: str, *, hint: str = "", **details: Any) -> None:
+        super().__init__(message, hint=hint, **details)
+        self.code = code  # type: ignore[misc]  # one class for three codes that differ in nothing else
 
 
 class ServiceFailed(WorkspacedError):

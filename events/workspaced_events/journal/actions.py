@@ -156,7 +156,7 @@ _RECORDED_IN_PAUSE: Final = frozenset(
         # the daemon's life and its log
         *(c.DaemonStarted, c.DaemonStopped, c.LogRecovered, c.ClockStepped, c.VaultOpened, c.VaultClosed),
         # what the user sets
-        *(c.PauseStarted, c.PauseEnded, c.SharingSet, c.VolunteeringSet),
+        *(c.PauseStarted, c.PauseEnded, c.SharingSet, c.VolunteeringSet, c.LinkChanged),
         # what withholds notes
         *(c.NoteWithheld, c.EventForgotten, c.RecordForgotten),
         # the ends of what began before the pause, and undoing it

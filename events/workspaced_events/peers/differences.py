@@ -3,7 +3,7 @@
 Pure. A new pin gets the number of the message that brings it; all else of it is in the difference.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, TypeVar
 
 from msgspec import UNSET, UnsetType
@@ -36,6 +36,17 @@ def apply_difference(view: SharedView, changed: Sequence[VaultDifference], n: in
     for each in changed:
         vaults[each.vault] = _applied(vaults.get(each.vault, SharedVault(each.vault)), each, n)
     return view_of(vaults.values())
+
+
+def notes_of(vault: SharedVault) -> Iterator[NoteId]:
+    """Every note that a shared vault names."""
+    if vault.active is not None:
+        yield vault.active.note
+    yield from (pin.note for pin in vault.pins)
+    yield from (tab.note for tab in vault.tabs)
+    yield from (removal.note for removal in vault.removals)
+    for rename in vault.renames:
+        yield from (rename.former, rename.note)
 
 
 def _vault_difference(before: SharedVault, after: SharedVault) -> VaultDifference:

@@ -88,8 +88,8 @@ async def rotate(session: Session, _id: RequestId | None, _params: NoLinkParams)
     return await session.service.link.rotate()
 
 
-async def renew(session: Session, _id: RequestId | None, _params: NoLinkParams) -> Any:
-    return await session.service.link.renew()
+async def renew(session: Session, _id: RequestId | None, params: Join) -> Any:
+    return await session.service.link.renew(params.code, params.servers, params.machine)
 
 
 async def leave(session: Session, _id: RequestId | None, _params: NoLinkParams) -> Any:

@@ -166,6 +166,8 @@ async def _open(settings: Settings, data: Path, memory: Path | None, roles: Role
         memory=memory,
         roles=roles,
         publisher_grace_s=settings.publisher_grace_s,
+        data=data,
+        link=settings.link,
     )
     holder.append(service)
     service.warnings[:0] = warnings
@@ -230,6 +232,7 @@ async def _start(service: Service, settings: Settings, folders: list[Path], task
     await to_thread.run_sync(service.memory.end_interrupted, service.interrupted_writes)
     tasks.start_soon(check_texts, service)
     await expire_tabs(service)
+    tasks.start_soon(service.link.run)
     tasks.start_soon(_every, TAB_EXPIRY_INTERVAL_S, expire_tabs, service)
     tasks.start_soon(_every, FREE_PAGES_INTERVAL_S, to_thread.run_sync, give_back_free_pages)
 

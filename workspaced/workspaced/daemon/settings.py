@@ -22,6 +22,7 @@ from workspaced_tools.limits import CACHE_BYTES_MAX
 from ..errors import SettingsInvalid
 from ..ipc.socket_path import WORKSPACE_NAME, default_socket
 from ..limits import PUBLISHER_GRACE_S, RECONCILE_INTERVAL_S, RECORD_BYTES, RECORD_DAYS, RECORD_DAYS_MAX
+from ..peers.link_settings import LinkSettings
 from ..roles.role import Name as RoleName
 from ..roles.role import Role
 
@@ -70,6 +71,8 @@ class Settings(BaseSettings):
     """How long what an editor showed by snapshots stays after its last connection is gone; pins stay for good."""
     idle_exit_minutes: Annotated[float, Field(gt=0)] | None = None
     """Ends the daemon after this long without a client."""
+    link: LinkSettings = LinkSettings()
+    """`[link]` in config.toml, JSON in the environment: how the server of a link is reached."""
     log_level: Literal["debug", "info", "warning", "error"] = "warning"
 
     @field_validator("vaults", mode="before")

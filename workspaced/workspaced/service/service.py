@@ -31,6 +31,8 @@ from ..journal.publishing import Publishing
 from ..limits import CONTEXT_TEXTS_CHARS_MAX, PUBLISHER_GRACE_S
 from ..memory.places import Places
 from ..memory.writing import Memory
+from ..peers.link import Link
+from ..peers.link_settings import LinkSettings
 from ..recording.call_recorder import CallRecorder
 from ..recording.sweeper import Sweeper
 from ..roles.roles import Roles
@@ -61,6 +63,8 @@ class Service:
         memory: Path | None = None,
         roles: Roles | None = None,
         publisher_grace_s: float = PUBLISHER_GRACE_S,
+        data: Path,
+        link: LinkSettings,
     ) -> None:
         """
         Args:
@@ -69,6 +73,8 @@ class Service:
             memory: as `Places` takes it.
             roles: those that conversations may begin with; None: there are none.
             publisher_grace_s: as `OpenViews` takes it.
+            data: the data directory.
+            link: how the server of a link is reached.
         """
         self.writer = writer = journal.writer
         self.log = journal.log
@@ -106,6 +112,7 @@ class Service:
         self.interrupted_writes = dict(writer.pending.by_seq)
         """The writes to the memory folder that had no end when the log was opened, by sequence."""
         self.tail = LogTail(writer, self.log, loop, self._committed)
+        self.link = Link(data, link, self.publishing, self.tail, self.served, threads)
         self.moments = LogMoments(
             self.log,
             writer.state,

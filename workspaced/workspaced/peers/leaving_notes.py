@@ -1,0 +1,48 @@
+"""Which notes may be named to other machines: those that agents are shown without asking, and that nobody
+withholds."""
+
+from collections.abc import Mapping
+
+from workspaced_events.ids import LinkedVaultId, NoteId, VaultId
+from workspaced_events.peers.differences import SharedView, notes_of
+from workspaced_events.projections.shared_view import shared_view
+from workspaced_events.projections.workspace_state import WorkspaceState
+
+from ..vaults.served_vault import ServedVault
+
+Named = tuple[VaultId, NoteId]
+
+
+def notes_named(state: WorkspaceState) -> frozenset[Named]:
+    """The notes that would be shared if all may leave."""
+    named: set[Named] = set()
+
+    def name(vault: VaultId, note: NoteId) -> bool:
+        named.add((vault, note))
+        return True
+
+    shared_view(state, name)
+    return frozenset(named)
+
+
+def may_leave(named: frozenset[Named], served: Mapping[VaultId, ServedVault]) -> frozenset[Named]:
+    """Those of the notes that may leave; of a vault that is not served, none. Reads files: not on the loop's
+    thread."""
+    for vault in {vault for vault, _note in named if vault in served}:
+        served[vault].vault.policy.refresh()
+    return frozenset(
+        (vault, note) for vault, note in named if vault in served and not served[vault].vault.withholds(note)
+    )
+
+
+def has_withdrawn(
+    shared: SharedView, state: WorkspaceState, named: frozenset[Named], allowed: frozenset[Named]
+) -> bool:
+    """Whether a note was shared that is still in the state, but may not leave any more."""
+    vault_of: dict[LinkedVaultId, VaultId] = {
+        own.mapping.linked: vault for vault, own in state.peers.vaults.items()
+    }
+    withheld = named - allowed
+    return any(
+        (vault_of.get(linked), note) in withheld for linked, each in shared.items() for note in notes_of(each)
+    )

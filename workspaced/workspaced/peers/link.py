@@ -1,0 +1,577 @@
+"""`Link`: the daemon's part in one workspace on several machines, and the commands that change it.
+
+Most daemons are not linked: they pay for one look at a file when they start.
+"""
+
+import getpass
+import logging
+import os
+import platform
+from collections.abc import Mapping
+from contextlib import suppress
+from datetime import UTC, datetime
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import anyio
+import msgspec
+from msgspec.structs import replace
+
+from workspaced_events.errors import InvalidArgument, WorkspacedError
+from workspaced_events.ids import VaultId
+from workspaced_events.journal.actions import Action
+from workspaced_events.projections.workspace_state import WorkspaceState
+from workspaced_events.schema.peer_events import LinkChanged, Position, Replicate
+
+from ..calls.threads import Threads
+from ..errors import LinkRefused, PackageMissing
+from ..journal.log_tail import COMMITTED, NOTES_MOVED, LogTail
+from ..journal.publishing import Publishing
+from ..vaults.served_vault import ServedVault
+from .carrier import CarrierError
+from .link_settings import LinkSettings
+
+if TYPE_CHECKING:
+    from .keys.invitation import Invitation
+    from .keys.origin_keys import OriginKeys
+    from .keys.roster import Member, Roster
+    from .leaving_notes import Named
+    from .live import Live
+    from .membership import Membership
+
+logger = logging.getLogger(__name__)
+
+FOLDER: Final = "link"
+NAME_CHARS_MAX: Final = 64
+INVITATIONS_MAX: Final = 32
+_FILES: Final = ("link.json", "outbox", "origin.json")
+
+
+class Link:
+    """One for each daemon. Belongs to the loop's thread."""
+
+    def __init__(
+        self,
+        data: Path,
+        settings: LinkSettings,
+        publishing: Publishing,
+        tail: LogTail,
+        served: Mapping[VaultId, ServedVault],
+        threads: Threads,
+    ) -> None:
+        """`data`: the data directory."""
+        self._folder = data / FOLDER
+        self._settings = settings
+        self._publishing = publishing
+        self._tail = tail
+        self._served = served
+        self._threads = threads
+        self._membership: Membership | None = None
+        self._keys: OriginKeys | None = None
+        self._live: Live | None = None
+        self._failed: CarrierError | None = None
+        """Why nothing runs, although there is a membership."""
+        self._restart = anyio.Event()
+
+    # -- its life --
+
+    async def run(self) -> None:
+        """Runs the link, whenever there is one, until cancelled. What fails is told by `status`."""
+        self._load()
+        while True:
+            self._restart = anyio.Event()
+            async with anyio.create_task_group() as tasks:
+                if self._membership is not None and not self._membership.was_removed:
+                    tasks.start_soon(self._run_live, self._membership)
+                await self._restart.wait()
+                tasks.cancel_scope.cancel()
+            self._live = None
+
+    def _load(self) -> None:
+        if not (self._folder / _FILES[0]).exists():
+            return
+        try:
+            _check_installed()
+            from .keys.origin_keys import load_keys
+            from .membership import load_membership
+
+            self._keys, self._membership = load_keys(self._folder), load_membership(self._folder)
+            if self._keys is None:
+                self._membership = None
+                raise CarrierError(
+                    "LINK_DAMAGED", f"{self._folder} has no keys.", "`workspaced link leave`, then join again."
+                )
+        except (OSError, msgspec.MsgspecError, ValueError) as error:
+            self._failed = CarrierError(
+                "LINK_DAMAGED",
+                f"What the link is cannot be read: {error}.",
+                f"Restore {self._folder}, or leave the link.",
+            )
+        except PackageMissing as error:
+            self._failed = CarrierError(error.code, error.message, error.hint)
+        except CarrierError as error:
+            self._failed = error
+
+    async def _run_live(self, membership: "Membership") -> None:
+        from .carrying.nats_carrier import nats_carrier
+        from .keys.message import MessageRefused
+        from .live import Live
+        from .outbox import FileOutbox
+
+        assert self._keys is not None, "a membership has keys"
+        await self._record_link(membership)
+        servers = self._settings.servers or membership.servers
+        if not servers:
+            self._failed = CarrierError(
+                "NO_SERVER", "The link has no server.", "Set `[link] servers` in config.toml."
+            )
+            return
+        try:
+            async with nats_carrier(
+                self._settings.model_copy(update={"servers": servers}), membership.link
+            ) as carrier:
+                live = Live(self, self._keys, membership, carrier, FileOutbox(self._folder), self._keep)
+                self._live, self._failed = live, None
+                await live.run()
+        except (MessageRefused, OSError, msgspec.MsgspecError) as error:
+            self._failed = CarrierError(
+                "LINK_DAMAGED", f"The link cannot run: {error}.", "Leave the link, and join again."
+            )
+        except PackageMissing as error:
+            self._failed = CarrierError(error.code, error.message, error.hint)
+
+    async def _record_link(self, membership: "Membership") -> None:
+        """The log says what the membership is."""
+        assert self._keys is not None, "a membership has keys"
+        event = membership.as_event(self._keys.origin)
+        if event != _linked(self._tail.state):
+            with suppress(WorkspacedError):
+                await self._publishing.record([Action(event)])
+
+    # -- for Live --
+
+    def state(self) -> WorkspaceState:
+        return self._tail.state
+
+    async def record(self, actions: list[Action]) -> None:
+        await self._publishing.record(actions)
+
+    async def moved(self, timeout_s: float) -> None:
+        happened = anyio.Event()
+        for signal in (COMMITTED, NOTES_MOVED):
+            self._tail.signals.on(signal, happened.set)
+        try:
+            with anyio.move_on_after(timeout_s):
+                await happened.wait()
+        finally:
+            for signal in (COMMITTED, NOTES_MOVED):
+                self._tail.signals.remove_listener(signal, happened.set)
+
+    async def allowed(self, named: "frozenset[Named]") -> "frozenset[Named]":
+        from .leaving_notes import may_leave
+
+        found: frozenset[Named] = await self._threads.run(may_leave, named, dict(self._served))
+        return found
+
+    async def _keep(self, membership: "Membership") -> None:
+        """Takes a changed membership: keeps it, records it, lets it work."""
+        from .keys.roster import seal_roster
+        from .membership import save_membership
+
+        assert self._keys is not None, "a membership has keys"
+        former = self._membership
+        if membership.auto_approve:
+            membership = self._approved_by_itself(membership)
+        roster = membership.roster
+        is_new = former is None or former.roster is not roster
+        if roster is not None and is_new and membership.is_creator(self._keys.origin):
+            membership = replace(membership, sealed_roster=seal_roster(roster, self._keys))
+        await self._threads.run(save_membership, self._folder, membership)
+        self._membership = membership
+        await self._record_link(membership)
+        if self._live is None or membership.was_removed or self._live.sender is None:
+            self._restart.set()
+        else:
+            self._live.take(membership)
+
+    def _approved_by_itself(self, membership: "Membership") -> "Membership":
+        """Lets in this person's own machines."""
+        from .keys.roster import with_member
+
+        assert self._keys is not None and membership.roster is not None, "only a creator approves"
+        own = membership.roster.member(self._keys.origin)
+        for each in membership.requests:
+            if own is not None and each.person == own.person:
+                membership = _without_request(
+                    replace(membership, roster=with_member(membership.roster, each, self._keys)), each
+                )
+                assert membership.roster is not None
+        return membership
+
+    # -- commands --
+
+    async def new(
+        self, servers: tuple[str, ...], person: str | None, machine: str | None, *, auto_approve: bool
+    ) -> dict[str, Any]:
+        """Makes a link of which this daemon is the creator; gives its first invitation.
+
+        Raises:
+            PackageMissing, LinkRefused: ALREADY_LINKED.
+            InvalidArgument: there is no server, or it is no URL of one.
+        """
+        self._check_unlinked()
+        servers = self._checked_servers(servers)
+        from .keys.origin_keys import new_keys, save_keys
+        from .keys.roster import new_roster
+        from .membership import Membership
+
+        keys = new_keys()
+        link = os.urandom(16).hex()
+        roster = new_roster(link, keys, person or getpass.getuser()[:NAME_CHARS_MAX], machine or _machine())
+        await self._threads.run(save_keys, self._folder, keys)
+        self._keys = keys
+        await self._keep(
+            Membership(
+                link, keys.verify_key, machine or _machine(), servers, roster=roster, auto_approve=auto_approve
+            )
+        )
+        return await self.invite(None)
+
+    async def invite(self, person: str | None) -> dict[str, Any]:
+        """A code for one machine, within 15 minutes.
+
+        Raises:
+            LinkRefused: NOT_LINKED, NOT_CREATOR.
+        """
+        from .keys.invitation import code_of, new_invitation
+
+        keys, membership, roster = self._as_creator()
+        own = roster.member(keys.origin)
+        assert own is not None, "the creator is a member"
+        now = datetime.now(UTC)
+        invitation: Invitation = new_invitation(person or own.person, now)
+        valid = tuple(each for each in membership.invitations if each.origin or each.is_valid(now, ""))
+        await self._keep(replace(membership, invitations=(*valid, invitation)[-INVITATIONS_MAX:]))
+        return {
+            "code": code_of(membership.link, membership.creator_key, invitation),
+            "person": invitation.person,
+            "expires": invitation.expires,
+            "link": membership.link,
+            "origin": keys.origin,
+        }
+
+    async def join(self, code: str, servers: tuple[str, ...], machine: str | None) -> dict[str, Any]:
+        """Asks to join the link of an invitation; `status` tells when it is in.
+
+        Raises:
+            PackageMissing, LinkRefused: ALREADY_LINKED.
+            InvalidArgument: this is no code, or there is no server.
+        """
+        self._check_unlinked()
+        from .keys.invitation import read_code
+        from .keys.origin_keys import new_keys, save_keys
+        from .membership import Membership
+
+        read = read_code(code)
+        servers = self._checked_servers(servers)
+        keys = new_keys()
+        await self._threads.run(save_keys, self._folder, keys)
+        self._keys = keys
+        await self._keep(Membership(read.link, read.creator_key, machine or _machine(), servers, code=read))
+        return {"origin": keys.origin, "link": read.link}
+
+    async def approve(self, origin: str) -> dict[str, Any]:
+        """Lets in who asked to join.
+
+        Raises:
+            LinkRefused: NOT_LINKED, NOT_CREATOR.
+            InvalidArgument: nobody, or several ask under such an id.
+        """
+        from .keys.roster import with_member
+
+        keys, membership, roster = self._as_creator()
+        joining = _the_one(membership.requests, origin, "asks to join")
+        joined = replace(membership, roster=with_member(roster, joining, keys))
+        await self._keep(_without_request(joined, joining))
+        return _shown(joining)
+
+    async def remove(self, origin: str) -> dict[str, Any]:
+        """Removes a member, and gives the others a new key.
+
+        Raises:
+            LinkRefused: NOT_LINKED, NOT_CREATOR.
+            InvalidArgument: no member, several, or the creator has such an id.
+        """
+        from .keys.roster import without_member
+
+        keys, membership, roster = self._as_creator()
+        gone = _the_one([each for each in roster.members if each.origin != keys.origin], origin, "takes part")
+        heard = self._tail.state.peers.origins.get(gone.origin)
+        last = heard.position if heard is not None else Position()
+        await self._keep(replace(membership, roster=without_member(roster, gone.origin, last)))
+        return _shown(gone)
+
+    async def rotate(self) -> dict[str, Any]:
+        """Gives every member a new key.
+
+        Raises:
+            LinkRefused: NOT_LINKED, NOT_CREATOR.
+        """
+        from .keys.roster import rotated
+
+        _keys, membership, roster = self._as_creator()
+        changed = rotated(roster)
+        await self._keep(replace(membership, roster=changed))
+        return {"epoch": changed.epoch}
+
+    async def map_vault(self, folder: str, name: str, replicate: Replicate) -> dict[str, Any]:
+        """Says which vault of the link a vault of this machine is.
+
+        Raises:
+            LinkRefused: NOT_LINKED; NOT_CREATOR: there is no such name yet, and only the creator makes one.
+            InvalidArgument: the folder is no served vault.
+        """
+        from .keys.roster import with_vault
+        from .membership import Mapped
+
+        keys, membership, roster = self._as_member()
+        vault = self._vault_of(folder)
+        if roster.vault_named(name) is None:
+            if not membership.is_creator(keys.origin):
+                known = ", ".join(map(repr, roster.vaults.values())) or "none yet"
+                raise LinkRefused(
+                    "NOT_CREATOR",
+                    f"The link knows no vault {name!r}.",
+                    hint=f"Known: {known}. Map a new one first at the machine that made the link.",
+                )
+            roster = with_vault(roster, name)
+        linked = roster.vault_named(name)
+        assert linked is not None, "it was just added"
+        mapped = {**membership.vaults, vault: Mapped(linked, replicate)}
+        await self._keep(replace(membership, roster=roster, vaults=mapped))
+        return {"vault": vault, "name": name, "linked": linked, "replicate": replicate}
+
+    async def renew(self, code: str, servers: tuple[str, ...], machine: str | None) -> dict[str, Any]:
+        """Becomes another origin of the same link, with an invitation: after a data directory was copied.
+
+        Raises:
+            LinkRefused: NOT_LINKED.
+            InvalidArgument: this is no code of that link.
+        """
+        from .keys.invitation import read_code
+
+        membership = self._membership
+        if membership is None:
+            raise _not_linked()
+        if read_code(code).link != membership.link:
+            raise InvalidArgument(
+                "The code is of another link.", hint="Leave this link first, then join that one."
+            )
+        await self.leave()
+        return await self.join(code, servers or membership.servers, machine or membership.machine)
+
+    async def leave(self) -> dict[str, Any]:
+        """Leaves the link, and forgets its keys.
+
+        Raises:
+            LinkRefused: NOT_LINKED.
+        """
+        if self._membership is None and self._failed is None:
+            raise _not_linked()
+        self._membership = self._keys = self._failed = None
+        self._restart.set()
+        await self._threads.run(_remove_files, self._folder)
+        if self._tail.state.peers.own is not None:
+            await self._publishing.record([Action(LinkChanged())])
+        return {}
+
+    def _check_unlinked(self) -> None:
+        _check_installed()
+        if self._membership is not None or self._failed is not None:
+            raise LinkRefused(
+                "ALREADY_LINKED", "This daemon takes part in a link.", hint="`workspaced link leave` ends that."
+            )
+
+    def _as_member(self) -> "tuple[OriginKeys, Membership, Roster]":
+        keys, membership = self._keys, self._membership
+        if keys is None or membership is None:
+            raise _not_linked()
+        if membership.roster is None:
+            raise LinkRefused(
+                "NOT_LINKED",
+                "This machine is not let in yet.",
+                hint="`workspaced link approve` where it was invited.",
+            )
+        return keys, membership, membership.roster
+
+    def _as_creator(self) -> "tuple[OriginKeys, Membership, Roster]":
+        keys, membership, roster = self._as_member()
+        if not membership.is_creator(keys.origin):
+            creator = roster.member(roster.creator)
+            where = f"{creator.machine!r}" if creator is not None else "the machine that made the link"
+            raise LinkRefused(
+                "NOT_CREATOR", "Only the machine that made the link may do this.", hint=f"Run it on {where}."
+            )
+        return keys, membership, roster
+
+    def _checked_servers(self, servers: tuple[str, ...]) -> tuple[str, ...]:
+        if not (servers or self._settings.servers):
+            raise InvalidArgument(
+                "A link needs a NATS server.", hint="Give --servers tls://HOST:4222, or set `[link] servers`."
+            )
+        try:
+            LinkSettings(servers=servers)
+        except ValueError:
+            raise InvalidArgument(
+                f"No URL of a NATS server: {', '.join(servers)[:200]!r}.",
+                hint="Write nats://HOST:4222 or tls://HOST:4222.",
+            ) from None
+        return servers
+
+    def _vault_of(self, folder: str) -> VaultId:
+        for vault, served in self._served.items():
+            if folder in (vault, str(served.path)) or Path(folder).expanduser().resolve() == served.path:
+                return vault
+        known = ", ".join(f"{vault} ({served.path})" for vault, served in self._served.items())
+        raise InvalidArgument(f"The daemon serves no vault {folder[:200]!r}.", hint=f"Served: {known or 'none'}.")
+
+    # -- status --
+
+    def status(self) -> dict[str, Any] | None:
+        """For people and `doctor`; None: the daemon is not linked."""
+        membership, keys = self._membership, self._keys
+        if membership is None or keys is None:
+            return (
+                None
+                if self._failed is None
+                else {"state": self._failed.code, **_EMPTY, "problem": _problem(self._failed)}
+            )
+        live, peers = self._live, self._tail.state.peers
+        problem = self._problem(membership)
+        roster = membership.roster
+        vaults = [
+            {
+                "vault": vault,
+                "name": roster.vaults.get(each.linked, "?"),
+                "linked": each.linked,
+                "replicate": each.replicate,
+            }
+            for vault, each in membership.vaults.items()
+            if roster is not None
+        ]
+        sender = live.sender if live is not None else None
+        return {
+            "state": problem.code if problem is not None else self._state(membership),
+            "link": membership.link,
+            "origin": keys.origin,
+            "isCreator": membership.is_creator(keys.origin),
+            "servers": list(self._settings.servers or membership.servers),
+            "vaults": vaults,
+            "members": [self._member(each) for each in roster.members] if roster is not None else [],
+            "requests": [_shown(each) for each in membership.requests],
+            "sent": {
+                "generation": sender.sent.generation if sender is not None else 0,
+                "n": sender.sent.n if sender is not None else 0,
+                "unsent": sender.unsent if sender is not None else 0,
+                "attempts": sender.attempts if sender is not None else 0,
+            },
+            "peersSeq": peers.seq,
+            "problem": _problem(problem),
+        }
+
+    def _state(self, membership: "Membership") -> str:
+        if membership.roster is None:
+            return "waiting"
+        return self._live.carrier_state if self._live is not None else "connecting"
+
+    def _problem(self, membership: "Membership") -> CarrierError | None:
+        if membership.was_removed:
+            return CarrierError("REMOVED", "This machine was removed from the link.", "`workspaced link leave`.")
+        live = self._live
+        if self._failed is not None or live is None:
+            return self._failed
+        found = [live.sender.problem if live.sender is not None else None]
+        found += [live.receiver.problem if live.receiver is not None else None, live.problem]
+        return next((each for each in found if each is not None), None)
+
+    def _member(self, member: "Member") -> dict[str, Any]:
+        heard = self._tail.state.peers.origins.get(member.origin)
+        receiver = self._live.receiver if self._live is not None else None
+        status = receiver.origins.get(member.origin) if receiver is not None else None
+        return {
+            **_shown(member),
+            "here": self._keys is not None and member.origin == self._keys.origin,
+            "appliedAt": heard.applied_at if heard is not None else None,
+            "n": heard.position.n if heard is not None else 0,
+            "behind": receiver.behind(member.origin) if receiver is not None else 0,
+            "refused": dict(status.refused) if status is not None else {},
+        }
+
+
+_EMPTY: Final[dict[str, Any]] = {
+    "servers": [],
+    "vaults": [],
+    "members": [],
+    "requests": [],
+    "sent": {"generation": 0, "n": 0, "unsent": 0, "attempts": 0},
+}
+
+
+def _check_installed() -> None:
+    if find_spec("nacl") is None or find_spec("nats") is None:
+        raise PackageMissing(
+            "A link needs nats-py and PyNaCl.", hint="Install them: pip install 'workspaced[nats]'."
+        )
+
+
+def _linked(state: WorkspaceState) -> LinkChanged:
+    """What the log says of the link."""
+    peers = state.peers
+    if peers.own is None:
+        return LinkChanged()
+    vaults = (peers.vaults[vault].mapping for vault in sorted(peers.vaults))
+    return LinkChanged(peers.own, tuple(peers.members[each] for each in sorted(peers.members)), tuple(vaults))
+
+
+def _without_request(membership: "Membership", joined: "Member") -> "Membership":
+    return replace(
+        membership, requests=tuple(each for each in membership.requests if each.origin != joined.origin)
+    )
+
+
+def _the_one(members: "Any", origin: str, what: str) -> "Member":
+    found = [each for each in members if each.origin.startswith(origin)]
+    if len(found) != 1:
+        known = ", ".join(f"{each.origin[:8]} ({each.machine})" for each in members) or "nobody"
+        many = "No machine" if not found else "More than one machine"
+        raise InvalidArgument(f"{many} whose id begins with {origin!r} {what}.", hint=f"Known: {known}.")
+    member: Member = found[0]
+    return member
+
+
+def _shown(member: "Member") -> dict[str, Any]:
+    return {"origin": member.origin, "person": member.person, "machine": member.machine}
+
+
+def _problem(error: CarrierError | None) -> dict[str, str] | None:
+    return None if error is None else {"code": error.code, "message": error.message, "fix": error.hint}
+
+
+def _not_linked() -> LinkRefused:
+    return LinkRefused(
+        "NOT_LINKED",
+        "This daemon takes part in no link.",
+        hint="`workspaced link new`, or `workspaced link join CODE`.",
+    )
+
+
+def _machine() -> str:
+    return (platform.node() or "machine")[:NAME_CHARS_MAX]
+
+
+def _remove_files(folder: Path) -> None:
+    for name in _FILES:
+        (folder / name).unlink(missing_ok=True)
+    with suppress(OSError):
+        folder.rmdir()
