@@ -17,6 +17,7 @@ from ..notes.note import Note, NoteFailure
 from .history import ChangedLines, VersionAt
 from .images import NoteImages
 from .memory import MemoryAnswer, MemoryVerb
+from .peers import LinkedMachines
 from .prompts import ShownManifest
 from .vault import (
     Found,
@@ -227,6 +228,12 @@ class ManifestOf(Question[ShownManifest], frozen=True, array_like=True):
     """None: the conversation of the current vault with the latest event."""
     message: str | None
     """None: any."""
+
+
+class SharedBy(Question[LinkedMachines | None], frozen=True, array_like=True):
+    """What the machines of the link share of the current vault; None: it is not linked."""
+
+    name: ClassVar[str] = "shared_by"
 
 
 # -- to the memory folder --

@@ -36,6 +36,7 @@ from workspaced_events.privacy.event_redaction import Redactor
 from workspaced_events.privacy.pseudonyms import KEY_BYTES, Pseudonyms
 from workspaced_events.projections.clock_steps import ClockStep
 from workspaced_events.projections.conversations import NO_CONVERSATIONS
+from workspaced_events.projections.peers import NO_PEERS
 from workspaced_events.projections.visits import Stay, Visit, VisitFold
 from workspaced_events.projections.workspace_state import (
     ActiveNote,
@@ -51,12 +52,14 @@ from workspaced_events.projections.workspace_state import (
 from workspaced_events.replay.log_slice import Slice
 from workspaced_events.schema.catalogue import ContextVolunteered, Event, SelectionChanged, ToolCalled
 from workspaced_events.schema.decoding import decoded
+from workspaced_events.schema.peer_events import Heard, SharedActive, SharedPin, SharedTab, SharedVault
 
 from ..code.outline import CodeOutline, Symbol
 from ..errors import NotRecorded
 from ..notes.frontmatter import split_front_matter
 from ..ports.images import IMAGE_NOT_SENT
 from ..ports.manifest import ManifestEntry, ManifestLayer
+from ..ports.peers import Machine
 from ..ports.questions import LinesChanged, VersionOf
 from ..ports.vault import NameHit, Resolution
 from ..recording.format import (
@@ -97,6 +100,12 @@ _PLAIN: Final[dict[type[msgspec.Struct], frozenset[str]]] = {
     RecordedImageFailure: frozenset({"code"}),
     RecordedVersion: frozenset({"at"}),
     ManifestLayer: frozenset({"id"}),
+    Machine: frozenset({"origin", "heard_at"}),
+    SharedVault: frozenset({"vault"}),
+    SharedActive: frozenset({"since"}),
+    SharedPin: frozenset({"pinned_at"}),
+    SharedTab: frozenset({"last_accessed"}),
+    Heard: frozenset({"origin"}),
     ManifestEntry: frozenset({"layer", "kind", "state", "why"}),
 }
 """Fields that stay, because they hold times or words of this program."""
@@ -131,7 +140,7 @@ def redact(part: Slice, pseudonyms: Pseudonyms, store: EvictableBlobStore) -> Re
     redaction = _Redaction(part, pseudonyms, store)
     visits = redaction.value(part.start_visits())
     # Without the log's id, because agents know it from the clock in their answers.
-    start = redaction.value(replace(part.start, conversations=NO_CONVERSATIONS))
+    start = redaction.value(replace(part.start, conversations=NO_CONVERSATIONS, peers=NO_PEERS))
     redacted = Slice("", start, msgspec.json.encode(visits), [], store.get, part.warnings)
     moments = Moments(redacted)
     redacted.events = [redaction.event(event, moments) for event in part.events]

@@ -24,6 +24,7 @@ from ..notes.name_only import NameOnly
 from ..notes.note import Note, NoteFailure
 from ..ports.asking import VaultPort
 from ..ports.images import NoteImage, NoteImages
+from ..ports.peers import LinkedMachines
 from ..ports.questions import Images, Question, R, Read, VersionOf, Visits
 from ..ports.vault import Resolution
 from ..ports.view import View
@@ -55,7 +56,7 @@ Exchanges = list[tuple[Question[Any], Any]]
 all visits, and the visits that the tool got."""
 
 
-_COMPARED: Final = frozenset({int, str, Resolution})
+_COMPARED: Final = frozenset({int, str, LinkedMachines, Resolution})
 """The types of answers that are compared by their values."""
 
 # -- while the tool runs --

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 import workspaced_events.errors
 from workspaced_events.errors import LogDamaged, WorkspacedError
 from workspaced_events.ids import VaultId
+from workspaced_events.projections.peers import NO_PEERS
 from workspaced_events.projections.visits import Visit
 from workspaced_events.projections.workspace_state import WorkspaceState
 from workspaced_events.schema.catalogue import ToolCalled
@@ -28,6 +29,7 @@ from ..notes.note import Note, NoteFailure
 from ..ports.history import ChangedLines, VersionAt
 from ..ports.images import ImageFailure, NoteImage, NoteImages
 from ..ports.memory import MemoryAnswer
+from ..ports.peers import LinkedMachines
 from ..ports.prompts import ShownManifest
 from ..ports.questions import (
     Images,
@@ -48,6 +50,7 @@ from ..ports.questions import (
     Resolve,
     ResolveFrom,
     Search,
+    SharedBy,
     SharingTags,
     Similar,
     UseMemory,
@@ -83,6 +86,7 @@ from ..recording.format import (
 )
 from ..recording.reading import SWEPT, Blob
 from ..sharing.gate import refusal
+from ..tools.linked_tools import LINKED
 from ..tools.registry import EVERY_TOOL
 from ..tools.tool import payload_of, run
 from ..volunteering.editor import HIDDEN
@@ -173,6 +177,8 @@ def answer_from(
             )
         return payload_of(refusal(error, called.as_of_seq))
     tool = HIDDEN.get(called.tool) or EVERY_TOOL.get(called.tool)
+    if called.tool in LINKED and (answers.has(SharedBy()) or "of" in called.arguments):
+        tool = LINKED[called.tool]
     if tool is None:
         raise NotRecorded(f"This version has no tool {called.tool!r}", hint="Use the version that recorded it.")
     view = View(
@@ -192,7 +198,7 @@ def _shared(state: WorkspaceState, recording: Recording) -> WorkspaceState:
     if current is None:
         return state
     by_vault = {current: shown_of(state.of(current), recording)}
-    return replace(state, by_vault=by_vault, sharing={}, volunteering={})
+    return replace(state, by_vault=by_vault, sharing={}, volunteering={}, peers=NO_PEERS)
 
 
 def _visits(recording: Recording, state: WorkspaceState, visits: VisitsOf) -> Sequence[Visit]:
@@ -273,6 +279,7 @@ ANSWER_TYPES: Final[dict[str, Any]] = {
     NoteCount.name: int | None,
     IndexState.name: str,
     ManifestOf.name: ShownManifest,
+    SharedBy.name: LinkedMachines | None,
     Visits.name: tuple[int, ...],
     VersionOf.name: RecordedVersion,
     LinesChanged.name: ChangedLines | None,

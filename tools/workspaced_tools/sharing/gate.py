@@ -9,12 +9,14 @@ even that. A client with `names` gets only paths and titles.
 
 import shlex
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import Any, Final, Protocol
 
 import msgspec
 
 from workspaced_events.errors import WorkspacedError
 from workspaced_events.ids import NoteId
+from workspaced_events.projections.peers import NO_PEERS
 from workspaced_events.projections.visits import Visit
 from workspaced_events.projections.workspace_state import VaultState, WorkspaceState
 from workspaced_events.schema.catalogue import Sharing
@@ -28,6 +30,7 @@ from ..ports.asking import MemoryPort, VaultSource
 from ..ports.history import SWITCHED_ON, ChangedLines, HistoryPort, PastPort, VersionAt
 from ..ports.images import NoteImages
 from ..ports.memory import MemoryAnswer
+from ..ports.peers import LinkedMachines
 from ..ports.prompts import NO_PROMPT_HINT, PromptSource, ShownManifest
 from ..ports.questions import (
     Images,
@@ -48,6 +51,7 @@ from ..ports.questions import (
     Resolve,
     ResolveFrom,
     Search,
+    SharedBy,
     SharingTags,
     Similar,
     UseMemory,
@@ -65,6 +69,7 @@ from ..ports.vault import (
     VaultOverview,
 )
 from ..ports.view import View
+from .machines import linked_machines
 from .manifests import SharedPrompts
 
 CALLER_SHOWN_CHARS_MAX: Final = 64
@@ -187,6 +192,7 @@ def shared_view(
             if prompts is not None
             else None,
             memory,
+            partial(linked_machines, state, level, withheld),
         ),
         served=vault is not None,
         sharing=level,
@@ -250,11 +256,13 @@ def _shared_state(
         after = msgspec.structs.replace(after, selection=None)
     if (seen := _latest_time(after)) != after.last_updated:
         after = msgspec.structs.replace(after, last_updated=seen)
-    if after is before and len(state.by_vault) <= 1 and not (state.sharing or state.volunteering):
+    is_alone = len(state.by_vault) <= 1 and state.peers is NO_PEERS
+    if after is before and is_alone and not (state.sharing or state.volunteering):
         return state, 0
     by_vault = {current: after} if current is not None else {}
-    # The state of other vaults and the levels of other clients do not concern this call.
-    return msgspec.structs.replace(state, by_vault=by_vault, sharing={}, volunteering={}), count
+    # The state of other vaults and the levels of other clients do not concern this call; of peers it is to ask.
+    changes = {"by_vault": by_vault, "sharing": {}, "volunteering": {}, "peers": NO_PEERS}
+    return msgspec.structs.replace(state, **changes), count
 
 
 def _without(state: VaultState, withheld: IsWithheld, lists: KnownLists) -> tuple[VaultState, set[NoteId]]:
@@ -315,6 +323,7 @@ class SharedVault:
         past: PastPort | None,
         prompts: SharedPrompts | None,
         memory: MemoryPort | None = None,
+        machines: Callable[[], LinkedMachines | None] = lambda: None,
     ) -> None:
         """
         Args:
@@ -323,6 +332,7 @@ class SharedVault:
             past: None: no version is recorded.
             prompts: None: no prompt was assembled.
             memory: None: there is no memory folder at this moment.
+            machines: what the machines of the link share.
         """
         self._vault = vault
         self._state = state
@@ -331,6 +341,8 @@ class SharedVault:
         self._past = past
         self._prompts = prompts
         self._memory = memory
+        self._machines = machines
+        self._given_machines: LinkedMachines | None = None
 
     def ask(self, question: Question[R]) -> R:
         answer: Any
@@ -345,6 +357,8 @@ class SharedVault:
                 answer = self._manifest(question)
             case UseMemory():
                 answer = self._use_memory(question)
+            case SharedBy():
+                answer = self._given_machines = self._machines()
             case _ if self._names_only:
                 answer = names_only(question, self._ask_vault)
             case _:
@@ -353,7 +367,9 @@ class SharedVault:
         return found
 
     def is_current(self) -> bool:
-        """Whether the answers about visits and manifests would be the same now."""
+        """Whether the answers about visits, manifests and other machines would be the same now."""
+        if self._given_machines is not None and self._machines() != self._given_machines:
+            return False
         if self.history is not None and not self.history.is_current():
             return False
         return self._prompts is None or self._prompts.is_current()

@@ -14,6 +14,7 @@ from workspaced_events.ids import VaultId
 from workspaced_events.journal.actions import check_not_paused
 from workspaced_tools.ports.view import View
 from workspaced_tools.sharing.gate import Withheld
+from workspaced_tools.tools.linked_tools import LINKED
 from workspaced_tools.tools.registry import MEMORY, TOOLS
 from workspaced_tools.tools.tool import Tool
 from workspaced_tools.vault.nonblocking import WouldBlock
@@ -33,14 +34,20 @@ from .threads import Threads
 R = TypeVar("R")
 
 
-def tool_named(name: str, *, memory: bool) -> Tool[Any]:
-    """The tool of that name. `memory`: whether there is a memory folder.
+def tool_named(name: str, *, memory: bool, linked: bool) -> Tool[Any]:
+    """The tool of that name.
+
+    Args:
+        memory: whether there is a memory folder.
+        linked: whether the daemon takes part in a link.
 
     Raises:
         UnknownTool: there is none.
     """
     tools = {**TOOLS, MEMORY.name: MEMORY} if memory else TOOLS
-    tool = tools.get(name)
+    tool = LINKED.get(name) if linked else None
+    if tool is None:
+        tool = tools.get(name)
     if tool is None:
         raise UnknownTool(f"There is no tool {name[:200]!r}.", hint=f"Tools: {', '.join(tools)}.")
     return tool

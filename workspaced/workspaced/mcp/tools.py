@@ -9,6 +9,7 @@ import msgspec
 from workspaced_events.errors import InvalidArgument, Paused
 from workspaced_tools.ports.images import NoteImage
 from workspaced_tools.sharing.gate import refusal
+from workspaced_tools.tools.linked_tools import LINKED
 from workspaced_tools.tools.registry import CORE, MEMORY, TOOLS, ToolSet
 from workspaced_tools.tools.tool import Tool
 from workspaced_tools.vault.nonblocking import WouldBlock
@@ -59,10 +60,11 @@ WRITES: Final = {
 
 
 @cache
-def _listed(tools: ToolSet, *, memory: bool) -> msgspec.Raw:
+def _listed(tools: ToolSet, *, memory: bool, linked: bool) -> msgspec.Raw:
     """A list of tools. The first one makes the schemas, which takes as long as a fifth of a daemon's start."""
     every = [tool for tool in TOOLS.values() if tools == "all" or tool.name in CORE]
     every += [MEMORY] if memory else []
+    every = [LINKED.get(tool.name, tool) for tool in every] if linked else every
     return msgspec.Raw(
         msgspec.json.encode(
             [{**tool.definition, "annotations": WRITES if tool.writes else ANNOTATIONS} for tool in every]
@@ -73,13 +75,14 @@ def _listed(tools: ToolSet, *, memory: bool) -> msgspec.Raw:
 async def list_tools(session: Session, _id: RequestId | None, params: Page) -> Any:
     params.check()
     service = session.service
-    listed = await service.threads.run(partial(_listed, session.tools, memory=service.memory.is_set))
+    has = {"memory": service.memory.is_set, "linked": service.is_linked}
+    listed = await service.threads.run(partial(_listed, session.tools, **has))
     return {"tools": listed, "_meta": moment(service)}
 
 
 def call_tool(session: Session, _id: RequestId | None, params: CallTool) -> Any:
     service = session.service
-    tool = tool_named(params.name, memory=service.memory.is_set)
+    tool = tool_named(params.name, memory=service.memory.is_set, linked=service.is_linked)
     try:
         return _result(service, service.calls.try_call(tool, params.arguments, session.client))
     except WouldBlock:
