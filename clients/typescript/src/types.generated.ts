@@ -212,7 +212,7 @@ export interface WireError {
   readonly code: -32700 | -32603 | -32602 | -32601 | -32600 | 4001 | 4002 | 4003 | 4004 | 4005 | 4006 | 4007;
   readonly message: string;
   readonly data: {
-    readonly code: "AGENT_INVALID" | "ALREADY_RUNNING" | "ALREADY_TRUE" | "BATCH_TOO_LARGE" | "BLOB_FAILED" | "BODY_INVALID" | "BUDGET_EXCEEDED" | "BUSY" | "CANNOT_TELL" | "CONFLICT" | "DISK_FULL" | "INTERNAL" | "INVALID_ARGUMENT" | "INVALID_JSON" | "INVALID_REQUEST" | "LINE_TOO_LARGE" | "LOG_DAMAGED" | "LOG_FAILED" | "LOG_READ_ONLY" | "LOG_UNREADABLE" | "MEMORY_CHANGED" | "MEMORY_OFF" | "MEMORY_WRITE_FAILED" | "NEVER_TRUE" | "NOT_ALLOWED" | "NOT_RECORDED" | "NO_DAEMON" | "OUTSIDE_VAULT" | "PACKAGE_MISSING" | "PAUSED" | "PORT_TAKEN" | "PREDICATE_FAILED" | "READ_ERROR" | "SERVICE_FAILED" | "SHARING_OFF" | "SOCKET_UNUSABLE" | "TEMPLATE_FAILED" | "TIMEOUT" | "UNKNOWN_ACTION" | "UNKNOWN_AGENT" | "UNKNOWN_BLOB" | "UNKNOWN_CONVERSATION" | "UNKNOWN_MESSAGE" | "UNKNOWN_METHOD" | "UNKNOWN_SHAPE" | "UNKNOWN_TOOL" | "WORKSPACE_NOT_NAMED";
+    readonly code: "AGENT_INVALID" | "ALREADY_LINKED" | "ALREADY_RUNNING" | "ALREADY_TRUE" | "BATCH_TOO_LARGE" | "BLOB_FAILED" | "BODY_INVALID" | "BUDGET_EXCEEDED" | "BUSY" | "CANNOT_TELL" | "CONFLICT" | "DISK_FULL" | "INTERNAL" | "INVALID_ARGUMENT" | "INVALID_JSON" | "INVALID_REQUEST" | "LINE_TOO_LARGE" | "LOG_DAMAGED" | "LOG_FAILED" | "LOG_READ_ONLY" | "LOG_UNREADABLE" | "MEMORY_CHANGED" | "MEMORY_OFF" | "MEMORY_WRITE_FAILED" | "NEVER_TRUE" | "NOT_ALLOWED" | "NOT_CREATOR" | "NOT_LINKED" | "NOT_RECORDED" | "NO_DAEMON" | "OUTSIDE_VAULT" | "PACKAGE_MISSING" | "PAUSED" | "PORT_TAKEN" | "PREDICATE_FAILED" | "READ_ERROR" | "SERVICE_FAILED" | "SHARING_OFF" | "SOCKET_UNUSABLE" | "TEMPLATE_FAILED" | "TIMEOUT" | "UNKNOWN_ACTION" | "UNKNOWN_AGENT" | "UNKNOWN_BLOB" | "UNKNOWN_CONVERSATION" | "UNKNOWN_MESSAGE" | "UNKNOWN_METHOD" | "UNKNOWN_SHAPE" | "UNKNOWN_TOOL" | "WORKSPACE_NOT_NAMED";
     readonly hint: string;
   };
 }
@@ -482,6 +482,29 @@ export interface LibraryRebasedEvent {
       readonly message: string;
     }>;
     readonly conversation: string;
+  };
+}
+
+export interface LinkChangedEvent {
+  readonly type: "link_changed";
+  readonly seq: number;
+  readonly id: string;
+  readonly time: string;
+  readonly source: string;
+  readonly vault: string | null;
+  readonly data: {
+    readonly origin?: string | null;
+    readonly members?: ReadonlyArray<{
+      readonly origin: string;
+      readonly person: string;
+      readonly machine: string;
+    }>;
+    readonly vaults?: ReadonlyArray<{
+      readonly vault: string;
+      readonly linked: string;
+      /** (default "all") */
+      readonly replicate?: "all" | "none" | "pins";
+    }>;
   };
 }
 
@@ -926,6 +949,108 @@ export interface RecordForgottenEvent {
   readonly data: Record<string, never>;
 }
 
+export interface RemoteEventsAppliedEvent {
+  readonly type: "remote_events_applied";
+  readonly seq: number;
+  readonly id: string;
+  readonly time: string;
+  readonly source: string;
+  readonly vault: string | null;
+  readonly data: {
+    readonly origin: string;
+    readonly position: {
+      /** (minimum 0, maximum 9007199254740992, default 0) */
+      readonly generation?: number;
+      /** (minimum 0, maximum 9007199254740992, default 0) */
+      readonly n?: number;
+      readonly digest?: string | null;
+    };
+    /** (minimum 0, maximum 9007199254740992) */
+    readonly ms: number;
+    readonly view?: ReadonlyArray<{
+      readonly vault: string;
+      readonly active?: RemoteEventsAppliedEventSharedActive | null;
+      readonly selection?: RemoteEventsAppliedEventSharedSelection | null;
+      readonly pins?: ReadonlyArray<{
+        readonly note: string;
+        /** (minimum 0, maximum 9007199254740992) */
+        readonly pinnedUs: number;
+        /** (minimum 0, maximum 9007199254740992) */
+        readonly ms: number;
+        /** (minimum 0, maximum 9007199254740992) */
+        readonly n: number;
+      }>;
+      /** (minimum 0, maximum 9007199254740992, default 0) */
+      readonly orderedMs?: number;
+      readonly tabs?: readonly RemoteEventsAppliedEventSharedTab[];
+      readonly renames?: readonly RemoteEventsAppliedEventSharedRename[];
+      readonly removals?: readonly RemoteEventsAppliedEventRemoval[];
+    }> | null;
+    readonly changed?: ReadonlyArray<{
+      readonly vault: string;
+      readonly active?: RemoteEventsAppliedEventSharedActive | null;
+      readonly selection?: RemoteEventsAppliedEventSharedSelection | null;
+      readonly unpinned?: readonly string[];
+      readonly pinned?: ReadonlyArray<{
+        /** (minimum 0, maximum 9007199254740992) */
+        readonly at: number;
+        readonly note: string;
+        /** (minimum 0, maximum 9007199254740992) */
+        readonly pinnedUs: number;
+        /** (minimum 0, maximum 9007199254740992) */
+        readonly ms: number;
+      }>;
+      readonly order?: readonly string[];
+      /** (minimum 0, maximum 9007199254740992) */
+      readonly orderedMs?: number;
+      readonly tabs?: readonly RemoteEventsAppliedEventSharedTab[];
+      readonly renames?: readonly RemoteEventsAppliedEventSharedRename[];
+      readonly renamesGone?: readonly string[];
+      readonly removals?: readonly RemoteEventsAppliedEventRemoval[];
+      readonly removalsGone?: readonly string[];
+    }>;
+    readonly forget?: readonly string[];
+  };
+}
+
+/** A note that was unpinned where others had pinned it: hides the same person's pins known there. */
+export interface RemoteEventsAppliedEventRemoval {
+  readonly note: string;
+  /** (minimum 0, maximum 9007199254740992) */
+  readonly ms: number;
+  readonly heard: ReadonlyArray<{
+    readonly origin: string;
+    /** (minimum 0, maximum 9007199254740992) */
+    readonly n: number;
+  }>;
+}
+
+export interface RemoteEventsAppliedEventSharedActive {
+  readonly note: string;
+  /** (minimum 0, maximum 9007199254740992) */
+  readonly sinceUs: number;
+}
+
+export interface RemoteEventsAppliedEventSharedRename {
+  readonly former: string;
+  readonly note: string;
+}
+
+export interface RemoteEventsAppliedEventSharedSelection {
+  readonly note: string;
+  /** (minimum 0, maximum 9007199254740992) */
+  readonly startLine: number;
+  /** (minimum 0, maximum 9007199254740992) */
+  readonly endLine: number;
+  readonly text?: string | null;
+}
+
+export interface RemoteEventsAppliedEventSharedTab {
+  readonly note: string;
+  /** (minimum 0, maximum 9007199254740992) */
+  readonly accessedUs: number;
+}
+
 export interface SelectionChangedEvent {
   readonly type: "selection_changed";
   readonly seq: number;
@@ -1166,7 +1291,7 @@ export interface ExportHeader {
   readonly version: number;
   /** (default "") */
   readonly log?: string;
-  /** (default 11) */
+  /** (default 12) */
   readonly catalogue?: number;
   readonly redacted?: boolean;
 }
@@ -1502,6 +1627,64 @@ export interface HelloParams {
   /** (default false) */
   readonly inferred?: boolean;
 }
+
+export interface LinkApproveParams {
+  /** (pattern ^[0-9a-f]{4,32}$) */
+  readonly origin: string;
+}
+
+export interface LinkInviteParams {
+  /** (minLength 1, maxLength 64) */
+  readonly person?: string | null;
+}
+
+export interface LinkJoinParams {
+  /** (minLength 1, maxLength 512) */
+  readonly code: string;
+  /** (maxItems 16) */
+  readonly servers?: readonly string[];
+  /** (minLength 1, maxLength 64) */
+  readonly machine?: string | null;
+}
+
+export type LinkLeaveParams = Record<string, never>;
+
+export interface LinkMapParams {
+  readonly folder: string;
+  /** (minLength 1, maxLength 64) */
+  readonly name: string;
+  /** (default "all") */
+  readonly replicate?: "all" | "none" | "pins";
+}
+
+export interface LinkNewParams {
+  /** (maxItems 16) */
+  readonly servers?: readonly string[];
+  /** (minLength 1, maxLength 64) */
+  readonly person?: string | null;
+  /** (minLength 1, maxLength 64) */
+  readonly machine?: string | null;
+  /** (default false) */
+  readonly autoApprove?: boolean;
+}
+
+export interface LinkRemoveParams {
+  /** (pattern ^[0-9a-f]{4,32}$) */
+  readonly origin: string;
+}
+
+export interface LinkRenewParams {
+  /** (minLength 1, maxLength 512) */
+  readonly code: string;
+  /** (maxItems 16) */
+  readonly servers?: readonly string[];
+  /** (minLength 1, maxLength 64) */
+  readonly machine?: string | null;
+}
+
+export type LinkRotateParams = Record<string, never>;
+
+export type LinkStatusParams = Record<string, never>;
 
 export interface LinksParams {
   /** (maxLength 1024) */
@@ -2537,6 +2720,7 @@ export type WorkspaceEvent =
   | DaemonStoppedEvent
   | EventForgottenEvent
   | LibraryRebasedEvent
+  | LinkChangedEvent
   | LogRecoveredEvent
   | MemoryWriteEndedEvent
   | MemoryWrittenEvent
@@ -2558,6 +2742,7 @@ export type WorkspaceEvent =
   | PinnedNotesReorderedEvent
   | PromptAssembledEvent
   | RecordForgottenEvent
+  | RemoteEventsAppliedEvent
   | SelectionChangedEvent
   | SharingSetEvent
   | SummarySetEvent
@@ -2597,6 +2782,16 @@ export interface MethodParams {
   "workspaced/context/unpin": ContextUnpinParams;
   "workspaced/context/usage": ContextUsageParams;
   "workspaced/hello": HelloParams;
+  "workspaced/link/approve": LinkApproveParams;
+  "workspaced/link/invite": LinkInviteParams;
+  "workspaced/link/join": LinkJoinParams;
+  "workspaced/link/leave": LinkLeaveParams;
+  "workspaced/link/map": LinkMapParams;
+  "workspaced/link/new": LinkNewParams;
+  "workspaced/link/remove": LinkRemoveParams;
+  "workspaced/link/renew": LinkRenewParams;
+  "workspaced/link/rotate": LinkRotateParams;
+  "workspaced/link/status": LinkStatusParams;
   "workspaced/links": LinksParams;
   "workspaced/log": LogParams;
   "workspaced/memory/list": MemoryListParams;

@@ -9,7 +9,16 @@ from typing import Any, Final, TypeVar
 from msgspec import UNSET, UnsetType
 
 from ..ids import LinkedVaultId, NoteId
-from ..schema.peer_events import NewPin, Removal, SharedPin, SharedRename, SharedVault, VaultDifference
+from ..schema.peer_events import (
+    NewPin,
+    Removal,
+    SharedActive,
+    SharedPin,
+    SharedRename,
+    SharedSelection,
+    SharedVault,
+    VaultDifference,
+)
 
 V = TypeVar("V")
 SharedView = Mapping[LinkedVaultId, SharedVault]
@@ -49,12 +58,26 @@ def notes_of(vault: SharedVault) -> Iterator[NoteId]:
         yield from (rename.former, rename.note)
 
 
+def notes_of_difference(changed: VaultDifference) -> Iterator[NoteId]:
+    """Every note that a difference names."""
+    for each in (changed.active, changed.selection):
+        if isinstance(each, SharedActive | SharedSelection):
+            yield each.note
+    yield from (pin.note for pin in changed.pinned)
+    yield from (*changed.unpinned, *changed.order, *changed.renames_gone, *changed.removals_gone)
+    if not isinstance(changed.tabs, UnsetType):
+        yield from (tab.note for tab in changed.tabs)
+    yield from (removal.note for removal in changed.removals)
+    for rename in changed.renames:
+        yield from (rename.former, rename.note)
+
+
 def _vault_difference(before: SharedVault, after: SharedVault) -> VaultDifference:
     kept = {_identity(pin) for pin in after.pins}
     known = {_identity(pin) for pin in before.pins}
     unpinned = tuple(pin.note for pin in before.pins if _identity(pin) not in kept)
     new = ((at, pin) for at, pin in enumerate(after.pins) if _identity(pin) not in known)
-    pinned = tuple(NewPin(at, pin.note, pin.pinned_at, pin.ms) for at, pin in new)
+    pinned = tuple(NewPin(at, pin.note, pin.pinned_us, pin.ms) for at, pin in new)
     notes = tuple(pin.note for pin in after.pins)
     inserted = _with_new(before.pins, unpinned, pinned, 0)
     return VaultDifference(
@@ -104,7 +127,7 @@ def in_order_of_removals(removals: Iterable[Removal]) -> tuple[Removal, ...]:
 
 def _identity(pin: SharedPin) -> Any:
     """A note that is unpinned and pinned again is another pin."""
-    return pin.note, pin.pinned_at, pin.ms
+    return pin.note, pin.pinned_us, pin.ms
 
 
 def _with_new(
@@ -113,7 +136,7 @@ def _with_new(
     gone = frozenset(unpinned)
     pins = [pin for pin in before if pin.note not in gone]
     for new in pinned:
-        pins.insert(new.at, SharedPin(new.note, new.pinned_at, new.ms, n))
+        pins.insert(new.at, SharedPin(new.note, new.pinned_us, new.ms, n))
     return pins
 
 

@@ -12,7 +12,7 @@ class MergedPin(msgspec.Struct, frozen=True):
     """A pin of one person."""
 
     note: NoteId
-    pinned_at: str
+    pinned_us: int
     """Of the earliest of the origins that have it."""
     origins: tuple[OriginId, ...]
     """Whose pins it is, in the order of their ids."""
@@ -42,7 +42,7 @@ def merged_pins(vaults: Mapping[OriginId, SharedVault], own: OriginId | None = N
 
 
 def _merged(note: NoteId, tags: Sequence[tuple[OriginId, SharedPin]]) -> MergedPin:
-    return MergedPin(note, min(pin.pinned_at for _, pin in tags), tuple(origin for origin, _ in tags))
+    return MergedPin(note, min(pin.pinned_us for _, pin in tags), tuple(origin for origin, _ in tags))
 
 
 def is_hidden(pin: SharedPin, origin: OriginId, vaults: Iterable[SharedVault]) -> bool:

@@ -28,8 +28,8 @@ TAG_OF_TYPE: Final[dict[Any, Redact]] = {
     EventId: Redact.ID,
     ConversationId: Redact.ID,
     MessageId: Redact.ID,
-    OriginId: Redact.PUBLIC,  # random
-    LinkedVaultId: Redact.PUBLIC,
+    OriginId: Redact.ID,
+    LinkedVaultId: Redact.ID,
     bool: Redact.PUBLIC,
 }
 """Types with the same tag in every field; a `Literal` is public too, because its values are our words."""

@@ -52,11 +52,12 @@ def _shared_vault(
     replicate = own.mapping.replicate
     if replicate == "none":
         return SharedVault(own.mapping.linked)
-    known = {(pin.note, pin.pinned_at, pin.ms): pin for pin in before.pins}
+    known = {(pin.note, pin.pinned_us, pin.ms): pin for pin in before.pins}
     pins = []
     for pin in islice((each for each in state.pins.values() if may_leave(each.id)), PINS_SHARED_MAX):
-        ms = own.pinned_ms.get(pin.id, microseconds(pin.pinned_at) // 1_000)
-        pins.append(known.get((pin.id, pin.pinned_at, ms)) or SharedPin(pin.id, pin.pinned_at, ms, n))
+        pinned_us = microseconds(pin.pinned_at)
+        ms = own.pinned_ms.get(pin.id, pinned_us // 1_000)
+        pins.append(known.get((pin.id, pinned_us, ms)) or SharedPin(pin.id, pinned_us, ms, n))
     former = ((old, note) for old, note in state.former.items() if may_leave(old) and may_leave(note))
     renames = [SharedRename(old, note) for old, note in former]
     shared = SharedVault(
@@ -75,13 +76,13 @@ def _with_presence(shared: SharedVault, state: VaultState, may_leave: Callable[[
     tabs = (tab for tab in state.tabs.values() if may_leave(tab.note_id))
     return SharedVault(
         vault=shared.vault,
-        active=SharedActive(active.id, active.since) if active is not None and is_shown else None,
+        active=SharedActive(active.id, microseconds(active.since)) if active is not None and is_shown else None,
         selection=SharedSelection(selection.note, selection.start_line, selection.end_line, selection.text)
         if selection is not None and is_shown
         else None,
         pins=shared.pins,
         ordered_ms=shared.ordered_ms,
-        tabs=tuple(SharedTab(tab.note_id, tab.last_accessed) for tab in tabs),
+        tabs=tuple(SharedTab(tab.note_id, microseconds(tab.last_accessed)) for tab in tabs),
         renames=shared.renames,
         removals=shared.removals,
     )

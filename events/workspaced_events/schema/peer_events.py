@@ -8,11 +8,14 @@ messages that the origin numbers with `n`; a *generation* is a run of messages t
 from typing import Annotated, Literal
 
 import msgspec
+from msgspec import Meta
 
 from ..ids import LinkedVaultId, NoteId, OriginId, VaultId
-from .registry import Data, Number, Publisher, Redact, entry
+from .registry import Data, Publisher, Redact, entry
 
-Time = Annotated[str, Redact.PUBLIC]
+Count = Annotated[int, Meta(ge=0, le=2**53), Redact.PUBLIC]
+Time = Count
+"""Microseconds since 1970, in the log of the origin."""
 Name = Annotated[str, Redact.CONTENT]
 Replicate = Literal["all", "pins", "none"]
 """What of a vault is shared: all, only its pins and renames, or nothing."""
@@ -24,27 +27,27 @@ class Part(msgspec.Struct, frozen=True, gc=False, rename="camel", omit_defaults=
 
 class SharedActive(Part, frozen=True, gc=False):
     note: NoteId
-    since: Time
+    since_us: Time
 
 
 class SharedSelection(Part, frozen=True, gc=False):
     note: NoteId
-    start_line: Number
-    end_line: Number
+    start_line: Count
+    end_line: Count
     text: Annotated[str, Redact.CONTENT] | None = None
 
 
 class SharedTab(Part, frozen=True, gc=False):
     note: NoteId
-    last_accessed: Time
+    accessed_us: Time
 
 
 class SharedPin(Part, frozen=True, gc=False):
     note: NoteId
-    pinned_at: Time
-    ms: Number
+    pinned_us: Time
+    ms: Count
     """The hybrid clock when it was pinned."""
-    n: Number
+    n: Count
     """The message that brought it, by which a removal finds it."""
 
 
@@ -57,14 +60,14 @@ class Heard(Part, frozen=True, gc=False):
     """How far an origin's messages were applied."""
 
     origin: OriginId
-    n: Number
+    n: Count
 
 
 class Removal(Part, frozen=True, gc=False):
     """A note that was unpinned where others had pinned it: hides the same person's pins known there."""
 
     note: NoteId
-    ms: Number
+    ms: Count
     heard: tuple[Heard, ...]
 
 
@@ -75,7 +78,7 @@ class SharedVault(Part, frozen=True, gc=False):
     active: SharedActive | None = None
     selection: SharedSelection | None = None
     pins: tuple[SharedPin, ...] = ()
-    ordered_ms: Number = 0
+    ordered_ms: Count = 0
     """The hybrid clock when the pins were last put in order by hand; 0: never."""
     tabs: tuple[SharedTab, ...] = ()
     renames: tuple[SharedRename, ...] = ()
@@ -85,11 +88,11 @@ class SharedVault(Part, frozen=True, gc=False):
 class NewPin(Part, frozen=True, gc=False):
     """A pin that a message brings."""
 
-    at: Number
+    at: Count
     """Its index, once the new ones before it are inserted."""
     note: NoteId
-    pinned_at: Time
-    ms: Number
+    pinned_us: Time
+    ms: Count
 
 
 class VaultDifference(Part, frozen=True, gc=False):
@@ -102,7 +105,7 @@ class VaultDifference(Part, frozen=True, gc=False):
     pinned: tuple[NewPin, ...] = ()
     order: tuple[NoteId, ...] = ()
     """All pins, where the order is another one than inserting gives."""
-    ordered_ms: Number | msgspec.UnsetType = msgspec.UNSET
+    ordered_ms: Count | msgspec.UnsetType = msgspec.UNSET
     tabs: tuple[SharedTab, ...] | msgspec.UnsetType = msgspec.UNSET
     renames: tuple[SharedRename, ...] = ()
     """New, or leading elsewhere than before."""
@@ -115,8 +118,8 @@ class VaultDifference(Part, frozen=True, gc=False):
 class Position(Part, frozen=True, gc=False):
     """Which message of an origin was sent or applied last."""
 
-    generation: Number = 0
-    n: Number = 0
+    generation: Count = 0
+    n: Count = 0
     digest: Annotated[str, Redact.HASH] | None = None
     """SHA-256 of the message as it was carried, in hexadecimal digits."""
 
@@ -135,7 +138,7 @@ class VaultMapping(Part, frozen=True, gc=False):
     replicate: Replicate = "all"
 
 
-@entry("link_changed", Publisher.DAEMON)
+@entry("link_changed", Publisher.DAEMON, changes_state=False)
 class LinkChanged(Data, frozen=True, gc=False):
     """The whole of the daemon's link from now on; without an origin there is none, and what peers shared goes."""
 
@@ -146,13 +149,13 @@ class LinkChanged(Data, frozen=True, gc=False):
     vaults: tuple[VaultMapping, ...] = ()
 
 
-@entry("remote_events_applied", Publisher.DAEMON)
+@entry("remote_events_applied", Publisher.DAEMON, changes_state=False)
 class RemoteEventsApplied(Data, frozen=True, gc=False):
     """A peer's message: changes what is known of the peer's shared view, and nothing else."""
 
     origin: OriginId
     position: Position
-    ms: Number
+    ms: Count
     """The peer's hybrid clock when it sent the message."""
     view: tuple[SharedVault, ...] | None = None
     """The whole view, which replaces the one before; None: `changed` alone."""

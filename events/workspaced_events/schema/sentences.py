@@ -25,6 +25,7 @@ from .catalogue import (
     Event,
     EventForgotten,
     LibraryRebased,
+    LinkChanged,
     LogRecovered,
     MemoryWriteEnded,
     MemoryWritten,
@@ -34,6 +35,7 @@ from .catalogue import (
     NoteRenamed,
     PauseStarted,
     PromptAssembled,
+    RemoteEventsApplied,
     SelectionChanged,
     SharingSet,
     TemporaryTabClosed,
@@ -179,6 +181,10 @@ _TOLD: Final[dict[type, Callable[[Any], str]]] = {
     PromptAssembled: lambda data: f"assembled a prompt of {data.conversation}: about {data.estimate} tokens",
     ContextFolded: lambda data: f"shortened {data.conversation}: {data.reason}",
     LibraryRebased: lambda data: f"renewed the texts at the front of {data.conversation}: {data.reason}",
+    LinkChanged: lambda data: (
+        "left the link" if data.origin is None else f"is linked with {len(data.members) - 1} other machines"
+    ),
+    RemoteEventsApplied: lambda data: f"heard message {data.position.n} of the machine {data.origin[:8]}",
     UsageReported: lambda data: (
         f"reported {data.input_tokens} tokens in, {data.cached_tokens} of them cached, {data.output_tokens} out"
     ),

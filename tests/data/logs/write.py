@@ -231,6 +231,61 @@ WRITES = [
 ]
 """The last write has no end: it was interrupted."""
 CALL = {"caller": "agent", "asOfSeq": 9, "resultSha256": HASH, "bytes": 1024, "durationUs": 300}
+LINK = [
+    (
+        "link_changed",
+        {
+            "origin": "a" * 32,
+            "members": [
+                {"origin": "a" * 32, "person": "Ann", "machine": "laptop"},
+                {"origin": "b" * 32, "person": "Ann", "machine": "server"},
+            ],
+            "vaults": [{"vault": "notes", "linked": "c" * 32, "replicate": "pins"}],
+        },
+    ),
+    (
+        "remote_events_applied",
+        {
+            "origin": "b" * 32,
+            "position": {"generation": 1, "n": 1, "digest": "d" * 64},
+            "ms": 1_772_366_400_000,
+            "view": [
+                {
+                    "vault": "c" * 32,
+                    "active": {"note": "plan.md", "sinceUs": 1_772_366_400_000_000},
+                    "pins": [
+                        {"note": "plan.md", "pinnedUs": 1_772_366_400_000_000, "ms": 1_772_366_400_000, "n": 1}
+                    ],
+                }
+            ],
+        },
+    ),
+    (
+        "remote_events_applied",
+        {
+            "origin": "b" * 32,
+            "position": {"generation": 1, "n": 2, "digest": "e" * 64},
+            "ms": 1_772_366_400_001,
+            "changed": [
+                {
+                    "vault": "c" * 32,
+                    "active": None,
+                    "unpinned": ["plan.md"],
+                    "pinned": [
+                        {
+                            "at": 0,
+                            "note": "日記/三月.md",
+                            "pinnedUs": 1_772_366_400_000_001,
+                            "ms": 1_772_366_400_001,
+                        }
+                    ],
+                    "renames": [{"former": "old.md", "note": "new.md"}],
+                }
+            ],
+        },
+    ),
+]
+"""A link of two machines."""
 ROWS = [
     ("daemon_started", {"version": "1.0", "pid": 42, "vaults": ["notes", "work"]}),
     ("vault_opened", {"vaultId": "notes", "name": "Notes", "path": "/home/me/notes"}),
@@ -301,6 +356,7 @@ ROWS = [
     ("log_recovered", {"segment": "1.wlog", "offset": 9, "bytes": 3, "lastSeq": 7, "quarantined": "quarantine/1"}),
     *TALK,
     *WRITES,
+    *LINK,
     ("daemon_stopped", {"reason": "SIGTERM"}),
 ]
 

@@ -104,6 +104,8 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "library_rebased": {},
     "context_folded": {},
     "usage_reported": {},
+    "link_changed": {},
+    "remote_events_applied": {"origin": "a" * 32, "position": {"generation": 1, "n": 1}, "ms": 1},
     "clock_stepped": {"before": "2026-03-01T12:00:00.000000Z", "after": "2026-03-01T11:00:00.000000Z"},
     "log_recovered": {"segment": "s", "offset": 1, "bytes": 1, "lastSeq": 1, "quarantined": "q"},
     "daemon_started": {"version": "1", "pid": 1, "vaults": ["v"]},

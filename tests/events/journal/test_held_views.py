@@ -31,6 +31,7 @@ ALLOWED = {
         "pause_ended",
         "sharing_set",
         "volunteering_set",
+        "link_changed",
         "note_withheld",
         "event_forgotten",
     ),

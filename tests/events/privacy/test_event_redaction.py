@@ -21,6 +21,7 @@ from workspaced_events.privacy.event_redaction import TAGS, Redactor, tags
 from workspaced_events.privacy.pseudonyms import KEY_BYTES, PUBLIC_WORDS, REMOVED, Pseudonyms
 from workspaced_events.projections.conversations import CONVERSATION_TYPES, Conversations
 from workspaced_events.projections.note_visibility import without_visibility
+from workspaced_events.projections.peers import Peers
 from workspaced_events.projections.workspace_fold import fold_all
 from workspaced_events.projections.workspace_state import (
     EMPTY,
@@ -33,6 +34,7 @@ from workspaced_events.projections.workspace_state import (
 from workspaced_events.replay.json_lines import export_lines, import_events, read_export
 from workspaced_events.replay.replay import replay
 from workspaced_events.schema import catalogue as c
+from workspaced_events.schema import peer_events
 from workspaced_events.schema.catalogue import CATALOGUE, ENTRY_OF, Data, Event, Redact, UnknownEvent
 from workspaced_events.schema.codec import decode_event, encode_event
 
@@ -238,8 +240,15 @@ class TestTheTags:
             c.LibraryEntry,
             c.LayerHashes,
             c.LeftOut,
+            *LINK_PARTS,
         }
         assert {struct for struct in TAGS if not issubclass(struct, Data)} == {*inner, c.Shape}
+
+
+LINK_PARTS = {
+    each for each in vars(peer_events).values() if isinstance(each, type) and issubclass(each, peer_events.Part)
+}
+LINK_PARTS -= {peer_events.Part}
 
 
 def is_free_text(hint: Any) -> bool:
@@ -269,7 +278,7 @@ def planted(hint: Any, canary: str, tag: Redact, field: str) -> Any:
     origin, parts = get_origin(hint), get_args(hint)
     if origin is Literal:
         return parts[0]
-    if origin is Annotated or (type(None) in parts):
+    if origin is Annotated or not {type(None), msgspec.UnsetType}.isdisjoint(parts):
         return planted(parts[0], canary, tag, field)
     if origin is tuple:
         return (planted(parts[0], canary, tag, field), planted(parts[0], f"2{canary}", tag, field))
@@ -523,6 +532,7 @@ def renamed(state: WorkspaceState, p: Pseudonyms) -> WorkspaceState:
             for vault, views in state.views.items()
         },
         conversations=msgspec.convert(renamed_values(plain(state.conversations), p), Conversations),
+        peers=msgspec.convert(renamed_values(plain(state.peers), p), Peers),
     )
 
 
@@ -530,8 +540,21 @@ def plain(struct: msgspec.Struct) -> Any:
     return json.loads(msgspec.json.encode(struct))
 
 
-WORDS_OF_OURS = {"role", "kind", "at", "reason", "section", "pipeline", "form", "promotion", "cache"}
+WORDS_OF_OURS = {
+    "role",
+    "kind",
+    "at",
+    "reason",
+    "section",
+    "pipeline",
+    "form",
+    "promotion",
+    "cache",
+    "replicate",
+    "applied_at",
+}
 KEYED_BY_NAMES = {"by_id", "messages", "pins", "calibrations", "turns"}
+KEYED_BY_NAMES |= {"members", "vaults", "origins", "view", "removals", "pinned_ms"}
 
 
 def renamed_values(value: Any, p: Pseudonyms, of: str = "") -> Any:
@@ -547,7 +570,7 @@ def renamed_values(value: Any, p: Pseudonyms, of: str = "") -> Any:
         return value
     if of == "signature":
         return REMOVED
-    return p.digest(value) if value == SHA256 else p.text(value)
+    return p.digest(value) if value == SHA256 or of == "digest" else p.text(value)
 
 
 def renamed_vault(sub: VaultState, p: Pseudonyms) -> VaultState:

@@ -67,6 +67,7 @@ MESSAGE = {
     "thinking": [{"textSha256": SHA256, "signature": "c2ln"}, {"textSha256": SHA256}],
     "cache": "5m",
 }
+ORIGIN, LINKED = "a" * 32, "c" * 32
 LAYERS = dict.fromkeys(("L1_SYSTEM", "L2_PREVIOUS", "L3_TURN", "L4_STRIP", "L5_USER"), SHA256)
 
 # The spec's table: type, who may publish it, whether it can change the state, and its data in full.
@@ -115,6 +116,27 @@ ROWS: dict[str, tuple[Publisher, bool, dict[str, Any]]] = {
     "view_closed": (D, True, {}),
     "event_forgotten": (D, True, {"effect": "left"}),
     "record_forgotten": (D, False, {}),
+    "link_changed": (
+        D,
+        False,
+        {
+            "origin": ORIGIN,
+            "members": [{"origin": ORIGIN, "person": "Ann", "machine": "laptop"}],
+            "vaults": [{"vault": "notes", "linked": LINKED, "replicate": "pins"}],
+        },
+    ),
+    "remote_events_applied": (
+        D,
+        False,
+        {
+            "origin": ORIGIN,
+            "position": {"generation": 1, "n": 2, "digest": SHA256},
+            "ms": 7,
+            "view": [{"vault": LINKED, "pins": [{"note": "a.md", "pinnedUs": 1, "ms": 2, "n": 2}]}],
+            "changed": [{"vault": LINKED, "active": {"note": "a.md", "sinceUs": 5}, "unpinned": ["b.md"]}],
+            "forget": ["c.md"],
+        },
+    ),
     "conversation_started": (
         D,
         False,
@@ -284,8 +306,8 @@ def data_of(name: str, wire: dict[str, Any]) -> Data:
 # -- names, publishers, keys --
 
 
-def test_version_eleven_has_every_row_of_the_table_and_no_more() -> None:
-    assert CATALOGUE_VERSION == 11
+def test_version_twelve_has_every_row_of_the_table_and_no_more() -> None:
+    assert CATALOGUE_VERSION == 12
     assert set(ROWS) == set(CATALOGUE)
 
 

@@ -26,6 +26,7 @@ from workspaced_events.errors import LogDamaged
 from workspaced_events.ids import NoteId
 from workspaced_events.privacy.pseudonyms import KEY_BYTES, Pseudonyms
 from workspaced_events.projections.conversations import NO_CONVERSATIONS
+from workspaced_events.projections.peers import NO_PEERS
 from workspaced_events.projections.visits import VisitFold, visits_from
 from workspaced_events.projections.workspace_state import EMPTY, WorkspaceState, to_json
 from workspaced_events.replay.bundle import Versions
@@ -527,7 +528,7 @@ def sample_struct(kind: Any, *, plain: bool) -> dict[str, Any]:
 def test_every_text_of_every_answer_is_hidden_unless_it_is_listed(kind: Any) -> None:
     value = msgspec.json.decode(msgspec.json.encode(sample(msgspec.inspect.type_info(kind))), type=kind)
     if isinstance(value, WorkspaceState):
-        value = replace(value, conversations=NO_CONVERSATIONS)  # as `redact` does
+        value = replace(value, conversations=NO_CONVERSATIONS, peers=NO_PEERS)  # as `redact` does
     hidden = msgspec.json.encode(redaction().value(value)).decode()
     assert "canaryword" not in hidden.casefold()
     assert msgspec.json.decode(hidden, type=kind) is not None

@@ -51,6 +51,7 @@ from workspaced_tools.ports.questions import (
     Resolve,
     ResolveFrom,
     Search,
+    SharedBy,
     SharingTags,
     Similar,
     UseMemory,
@@ -130,7 +131,7 @@ QUESTIONS: dict[type[Question[Any]], list[Question[Any]]] = {
     IndexState: [IndexState()],
 }
 """Of each kind of question to a vault: some."""
-OF_THE_LOG = {Visits, VersionOf, LinesChanged, ManifestOf}
+OF_THE_LOG = {Visits, VersionOf, LinesChanged, ManifestOf, SharedBy}
 TO_THE_MEMORY = {UseMemory}
 """Recorded and replayed in tests/workspaced/memory/test_memory_log.py."""
 

@@ -52,7 +52,7 @@ from workspaced_events.projections.workspace_state import (
 from workspaced_events.replay.log_slice import Slice
 from workspaced_events.schema.catalogue import ContextVolunteered, Event, SelectionChanged, ToolCalled
 from workspaced_events.schema.decoding import decoded
-from workspaced_events.schema.peer_events import Heard, SharedActive, SharedPin, SharedTab, SharedVault
+from workspaced_events.schema.peer_events import Heard, SharedVault
 
 from ..code.outline import CodeOutline, Symbol
 from ..errors import NotRecorded
@@ -102,9 +102,6 @@ _PLAIN: Final[dict[type[msgspec.Struct], frozenset[str]]] = {
     ManifestLayer: frozenset({"id"}),
     Machine: frozenset({"origin", "heard_at"}),
     SharedVault: frozenset({"vault"}),
-    SharedActive: frozenset({"since"}),
-    SharedPin: frozenset({"pinned_at"}),
-    SharedTab: frozenset({"last_accessed"}),
     Heard: frozenset({"origin"}),
     ManifestEntry: frozenset({"layer", "kind", "state", "why"}),
 }

@@ -10,7 +10,7 @@ from typing import Any, Final
 from msgspec.structs import replace
 from pydantic import Field
 
-from workspaced_events.clock import microseconds
+from workspaced_events.clock import event_time, microseconds
 from workspaced_events.ids import NoteId, TabId
 from workspaced_events.peers.clock import AHEAD_MS_MAX
 from workspaced_events.peers.merging import merged_pins
@@ -139,16 +139,18 @@ def _merged(own: VaultState, machines: list[Machine], latest: Machine | None) ->
     selected = shown.selection if shown is not None else None
     is_here = latest is not None and latest.here
     return VaultState(
-        active=ActiveNote(active.note, active.since) if active is not None else None,
+        active=ActiveNote(active.note, _time(active.since_us)) if active is not None else None,
         pins=_pins(machines),
         tabs=own.tabs if is_here else _tabs(latest),
         recents=own.recents if is_here else {},
         selection=own.selection
         if is_here or selected is None or active is None
-        else Selection(selected.note, selected.start_line, selected.end_line, active.since, selected.text),
+        else Selection(
+            selected.note, selected.start_line, selected.end_line, _time(active.since_us), selected.text
+        ),
         archived=own.archived,
         former=own.former,
-        last_updated=own.last_updated if is_here else active.since if active is not None else None,
+        last_updated=own.last_updated if is_here else _time(active.since_us) if active is not None else None,
     )
 
 
@@ -159,7 +161,7 @@ def _pins(machines: list[Machine]) -> dict[NoteId, Pin]:
         of_person = [each for each in machines if each.person == person]
         own = next((each.origin for each in of_person if each.here), None)
         for pin in merged_pins({each.origin: each.vault for each in of_person}, own):
-            pins.setdefault(pin.note, Pin(pin.note, pin.pinned_at, ""))
+            pins.setdefault(pin.note, Pin(pin.note, _time(pin.pinned_us), ""))
     return pins
 
 
@@ -167,18 +169,16 @@ def _tabs(machine: Machine | None) -> dict[NoteId, Tab]:
     """Ids of tabs never leave their machine, so they have others here."""
     if machine is None:
         return {}
-    return {
-        tab.note: Tab(
-            TabId(f"{machine.machine}-{number}"),
-            tab.note,
-            "navigation",
-            tab.last_accessed,
-            tab.last_accessed,
-            "",
-            _NO_STEPS,
-        )
-        for number, tab in enumerate(machine.vault.tabs, 1)
-    }
+    tabs = {}
+    for number, tab in enumerate(machine.vault.tabs, 1):
+        at = _time(tab.accessed_us)
+        tab_id = TabId(f"{machine.machine}-{number}")
+        tabs[tab.note] = Tab(tab_id, tab.note, "navigation", at, at, "", _NO_STEPS)
+    return tabs
+
+
+def _time(us: int) -> str:
+    return event_time(us * 1_000)
 
 
 def _linked_json(of: str, found: LinkedMachines | None, shown: list[Machine], latest: Machine | None) -> Json:
@@ -201,7 +201,7 @@ def _machine_json(machine: Machine) -> Json:
         "machine": machine.machine,
         "here": machine.here,
         "activeNote": active.note if active is not None else None,
-        "since": active.since if active is not None else None,
+        "since": _time(active.since_us) if active is not None else None,
         "heardAt": machine.heard_at or None,
     }
 

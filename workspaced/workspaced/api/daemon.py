@@ -1,18 +1,28 @@
-"""Methods about the daemon itself: greeting, status, reconciling, shutting down."""
+"""Methods about the daemon itself: greeting, status, reconciling, pausing, shutting down."""
 
 from typing import Annotated, Any, Final
 
 import msgspec
 from msgspec import Meta
 
+from workspaced_events.errors import WorkspacedError
+from workspaced_events.journal.writer import Done, Outcome
 from workspaced_events.limits import BATCH_ACTIONS_MAX, BATCH_BYTES_MAX
 from workspaced_tools.tools.registry import ToolSet
 
 from ..__about__ import __version__
 from ..ipc.jsonrpc import RequestId
 from ..ipc.params import Params
-from ..limits import ANSWER_BYTES_MAX, CLIENT_NAME_CHARS_MAX, IN_FLIGHT_MAX, REQUEST_BYTES_MAX
+from ..limits import (
+    ANSWER_BYTES_MAX,
+    CLIENT_NAME_CHARS_MAX,
+    IN_FLIGHT_MAX,
+    PAUSE_S_MAX,
+    PAUSE_S_MIN,
+    REQUEST_BYTES_MAX,
+)
 from ..service import upkeep
+from ..service.method import DEFERRED
 from ..service.service import Service
 from ..service.session import Session
 from ..service.status import status as daemon_status
@@ -108,3 +118,33 @@ async def reconcile(session: Session, _id: RequestId | None, _params: Nothing) -
 def shutdown(session: Session, _id: RequestId | None, _params: Nothing) -> Any:
     session.service.stop("workspaced/shutdown")
     return {}
+
+
+class Pause(Params, frozen=True):
+    for_s: Annotated[float, Meta(ge=PAUSE_S_MIN, le=PAUSE_S_MAX)] | None = None
+    """After this many seconds the pause ends by itself; None: when it is resumed."""
+
+
+class Resume(Params, frozen=True):
+    pass
+
+
+def pause(session: Session, request_id: RequestId | None, params: Pause) -> Any:
+    session.service.pausing.pause(params.for_s, session.client, _answer_to(session, request_id))
+    return DEFERRED
+
+
+def resume(session: Session, request_id: RequestId | None, _params: Resume) -> Any:
+    session.service.pausing.resume(session.client, _answer_to(session, request_id))
+    return DEFERRED
+
+
+def _answer_to(session: Session, request_id: RequestId | None) -> Done:
+    def done(outcome: Outcome) -> None:
+        service = session.service
+        if isinstance(outcome, WorkspacedError):
+            session.fail(request_id, outcome)
+        else:
+            session.answer(request_id, {"paused": service.pausing.paused, "clock": service.tail.clock()})
+
+    return done

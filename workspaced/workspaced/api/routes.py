@@ -11,8 +11,7 @@ from ..mcp.tools import CallTool, Page, call_tool, list_tools
 from ..prompts import params as p
 from ..service.method import Method
 from . import calls, conversations, editing, link, memory, sharing, volunteering
-from .daemon import Hello, Nothing, hello, reconcile, shutdown, status
-from .pause import Pause, Resume, pause, resume
+from .daemon import Hello, Nothing, Pause, Resume, hello, pause, reconcile, resume, shutdown, status
 from .publish import Publish, publish, snapshot
 from .state_and_log import Log, State, log, state
 from .subscriptions import Subscribe, Unsubscribe, subscribe, unsubscribe

@@ -8,6 +8,7 @@ from typing import Final, Protocol
 import anyio
 from msgspec.structs import replace
 
+from workspaced_events.clock import microseconds
 from workspaced_events.errors import WorkspacedError
 from workspaced_events.ids import OriginId
 from workspaced_events.journal.actions import Action
@@ -169,13 +170,13 @@ class Live:
         for vault, own in peers.vaults.items():
             linked = own.mapping.linked
             shared = sender.sent.shared.get(linked, SharedVault(linked))
-            pinned_at = {pin.note: pin.pinned_at for pin in shared.pins}
+            pinned_us = {pin.note: pin.pinned_us for pin in shared.pins}
             gone = removed_by_peers(peers.own, shared, (view[linked] for view in views if linked in view))
             pins = state.of(vault).pins
             actions += [
                 Action(c.NoteUnpinned(note), vault=vault)
                 for note in gone
-                if note in pins and pins[note].pinned_at == pinned_at[note]
+                if note in pins and microseconds(pins[note].pinned_at) == pinned_us[note]
             ]
         return actions
 

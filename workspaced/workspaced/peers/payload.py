@@ -1,10 +1,14 @@
 """What a message holds under its seal."""
 
-from typing import Final
+from collections.abc import Iterator
+from typing import Annotated, Final
 
 import msgspec
+from msgspec import Meta
 
-from workspaced_events.ids import NoteId
+from workspaced_events.errors import ActionError
+from workspaced_events.ids import NoteId, note_id
+from workspaced_events.peers.differences import notes_of, notes_of_difference
 from workspaced_events.schema.peer_events import SharedVault, VaultDifference
 
 from .keys.message import MessageRefused
@@ -16,7 +20,7 @@ PAYLOAD_BYTES_MAX: Final = 256 * 1024
 class Payload(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     """One message."""
 
-    ms: int
+    ms: Annotated[int, Meta(ge=0, le=2**53)]
     """The sender's hybrid clock."""
     view: tuple[SharedVault, ...] | None = None
     """The whole view, with which a generation begins; None: `changed` alone."""
@@ -40,8 +44,20 @@ def decode_payload(data: bytes) -> Payload:
     if len(data) > PAYLOAD_BYTES_MAX:
         raise MessageRefused("TOO_LARGE", f"A message holds {len(data)} bytes.")
     try:
-        return _PAYLOAD.decode(data)
-    except (msgspec.MsgspecError, RecursionError) as error:
+        payload = _PAYLOAD.decode(data)
+        for note in _notes(payload):
+            if note_id(note) != note:
+                raise MessageRefused("DAMAGED", "A message names a note by no path of one.")
+        return payload
+    except (msgspec.MsgspecError, ActionError, RecursionError) as error:
         raise MessageRefused(
             "DAMAGED", "A message holds something unknown.", "A newer workspaced may have sent it."
         ) from error
+
+
+def _notes(payload: Payload) -> Iterator[NoteId]:
+    for vault in payload.view or ():
+        yield from notes_of(vault)
+    for changed in payload.changed:
+        yield from notes_of_difference(changed)
+    yield from payload.forget
