@@ -10,6 +10,7 @@ import msgspec
 from jsonschema import Draft202012Validator
 
 from workspaced import Client, SyncClient
+from workspaced_tools.tools.linked_tools import LINKED
 from workspaced_tools.tools.registry import EVERY_TOOL
 
 Json = dict[str, Any]
@@ -18,9 +19,9 @@ _is_off = False
 
 
 @cache
-def _validators(tool: str) -> tuple[Draft202012Validator, Draft202012Validator]:
-    """By the schema in `schemas/tools`, and by the listed one."""
-    made = EVERY_TOOL[tool]
+def _validators(tool: str, *, linked: bool) -> tuple[Draft202012Validator, Draft202012Validator]:
+    """By the schema in `schemas/tools`, and by the listed one. `linked`: of the tool that a linked daemon has."""
+    made = LINKED[tool] if linked else EVERY_TOOL[tool]
     return Draft202012Validator(made.output_schema), Draft202012Validator(made.definition["outputSchema"])
 
 
@@ -29,7 +30,7 @@ def check(tool: str, result: Json) -> None:
     if _is_off or tool not in EVERY_TOOL:
         return
     plain = json.loads(msgspec.json.encode(result))
-    for validator in _validators(tool):
+    for validator in _validators(tool, linked="linked" in (plain.get("data") or {})):
         validator.validate(plain)
     assert ("code" in plain) == ("error" in plain) == (not plain["success"])
 

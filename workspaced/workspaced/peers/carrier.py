@@ -7,12 +7,14 @@ are compared, never kept as a position of what was applied.
 """
 
 from collections.abc import AsyncIterator, Callable
-from typing import Literal, Protocol
+from typing import Final, Literal, Protocol
 
 import msgspec
 
 from workspaced_events.ids import OriginId
 
+PREFIX: Final = "workspaced"
+"""What every subject of ours begins with on a server."""
 SubjectName = OriginId | str
 """An origin, or the name of a subject of the link itself: `roster`, `join.<origin>`."""
 CarrierState = Literal["connecting", "connected", "away"]

@@ -485,6 +485,11 @@ class Link:
             return "waiting"
         return self._live.carrier_state if self._live is not None else "connecting"
 
+    @property
+    def problem(self) -> CarrierError | None:
+        """What is wrong with the link; None: nothing, or there is none."""
+        return self._failed if self._membership is None else self._problem(self._membership)
+
     def _problem(self, membership: "Membership") -> CarrierError | None:
         if membership.was_removed:
             return CarrierError("REMOVED", "This machine was removed from the link.", "`workspaced link leave`.")

@@ -55,6 +55,7 @@ def status(service: Service, *, named: bool = True) -> dict[str, Any]:
         "degraded": [each.message for each in problems],
         **({"problems": msgspec.to_builtins(problems)} if named else {}),
         "warnings": service.warnings,
+        **({"link": link} if named and (link := service.link.status()) is not None else {}),
     }
 
 
@@ -86,17 +87,23 @@ def _problems(service: Service, recording_problem: str | None, *, named: bool) -
     if texts := _damaged_texts(service, named=named):
         yield Problem(texts, "Restore the files from a backup, or publish the same texts again.")
     for served in service.served.values():
-        for problem in served.problems():
-            yield Problem(problem, _fix_of_vault(served))
-        if (rules := served.vault.policy.problem) is not None:
-            yield Problem(f"Vault {served.id}: {rules}", _fix_of_rules(served, rules))
+        yield from _problems_of_vault(served)
     if service.memory.interrupted:
         yield Problem(
             f"{service.memory.interrupted} interrupted writes to the memory folder have no end yet.",
             "Serve the vault with the folder that `memory` named then; `workspaced memory list` shows them.",
         )
+    if (link := service.link.problem) is not None:
+        yield Problem(f"The link: {link.message}", link.hint)
     if recording_problem is not None:
         yield Problem(recording_problem, "Free space and check the permissions of `served` in the data directory.")
+
+
+def _problems_of_vault(served: ServedVault) -> Iterator[Problem]:
+    for problem in served.problems():
+        yield Problem(problem, _fix_of_vault(served))
+    if (rules := served.vault.policy.problem) is not None:
+        yield Problem(f"Vault {served.id}: {rules}", _fix_of_rules(served, rules))
 
 
 _VERIFY: Final = "See `workspaced log verify`; restart the daemon once the log is repaired."

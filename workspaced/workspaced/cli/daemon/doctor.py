@@ -266,6 +266,9 @@ def _daemon(client: SyncClient) -> Iterator[Finding]:
     yield Finding("ok", "daemon", f"pid {status['pid']}, event {status['seq']}")
     if (paused := status.get("paused")) is not None:
         yield Finding("warning", "pause", f"the workspace is {pause_text(paused)}", "workspaced resume")
+    if (link := status.get("link")) is not None and link["problem"] is None:
+        behind = sum(each["behind"] for each in link["members"])
+        yield Finding("ok", "link", f"{link['state']}, {len(link['members'])} machines, {behind} messages behind")
     for problem in status.get("problems", [{"message": each, "fix": ""} for each in status["degraded"]]):
         yield Finding("problem", "daemon", problem["message"], problem["fix"])
     for vault in status["vaults"]:

@@ -53,6 +53,9 @@ def status_command(every: bool, socket_path: str | None, workspace: str | None, 
         print_labelled("shared    ", f"{escape_control(each['client'])}: {each['level']}")
     if status["sharing"]["default"] != "all":
         print_labelled("shared    ", f"any other client: {status['sharing']['default']}")
+    if (link := status.get("link")) is not None:
+        machines = len(link["members"])
+        print_labelled("link      ", f"{link['state']}, {machines} machines; see `workspaced link status`")
     for problem in status["degraded"]:
         print_labelled("degraded  ", problem, colour="yellow")
     for warning in status["warnings"]:

@@ -1,5 +1,6 @@
 """`workspaced link`: one workspace on several machines."""
 
+import json
 from typing import Any
 
 import click
@@ -152,10 +153,40 @@ def _without_arguments(name: str, does: str, done: str) -> None:
 
 
 _without_arguments("rotate", "Give all machines a new key for what is sent from now on.", "a new key is in use")
-_without_arguments(
-    "renew", "Become a new origin: after this data directory was copied.", "this machine has a new id"
-)
 _without_arguments("leave", "Leave the link: send nothing more, and forget what others shared.", "left the link")
+
+
+@link_command.command("renew")
+@click.argument("code")
+@daemon_options
+@json_option
+def renew_command(code: str, socket_path: str | None, workspace: str | None, as_json: bool) -> None:
+    """Become another machine of the same link, with a new invitation: after the data directory was copied."""
+    answer = _call("renew", {"code": code}, socket_path, workspace)
+    if as_json:
+        print_json(answer)
+    else:
+        click.echo(f"this machine is now {answer['origin']}")
+
+
+@link_command.command("server-config")
+@click.option("--stream", default="WORKSPACED", show_default=True, help="The stream's name.")
+@click.option("--domain", metavar="NAME", help="The JetStream domain.")
+@click.option(
+    "--replicas", type=click.Choice(["1", "3", "5"]), default="1", help="How many servers of a cluster keep it."
+)
+@json_option
+def server_config_command(stream: str, domain: str | None, replicas: str, as_json: bool) -> None:
+    """Print what the operator of the NATS server applies, once: the stream, and a daemon's permissions."""
+    from ...peers.carrying.server_config import permissions, stream_config
+
+    config, allowed = stream_config(stream, replicas=int(replicas)), permissions(stream, domain)
+    if as_json:
+        print_json({"stream": config, "permissions": allowed})
+        return
+    click.echo(json.dumps(config, indent=2))
+    click.echo("\nSave it as stream.json and make the stream: nats stream add --config stream.json", err=True)
+    click.echo(f"\nA daemon's permissions on the server:\n{json.dumps(allowed, indent=2)}", err=True)
 
 
 @link_command.command("status")

@@ -20,7 +20,7 @@ from nats.aio.client import Client
 from nats.aio.msg import Msg
 
 from ...limits import CARRIED_BYTES_MAX, CARRIER_ANSWER_S, CARRIER_CONNECT_S, CARRIER_PING_S
-from ..carrier import Carried, CarrierError, SubjectName
+from ..carrier import PREFIX, Carried, CarrierError, SubjectName
 from .server_errors import (
     NO_MESSAGE,
     away,
@@ -32,7 +32,6 @@ from .server_errors import (
 )
 from .wire import MEMORY_EXIT, Open
 
-PREFIX: Final = "workspaced"
 _DENIED: Final = re.compile(r"permissions violation for (publish|subscription) to \"([^\"]*)\"", re.I)
 
 

@@ -3,8 +3,8 @@
 from typing import Any
 
 from ...limits import CARRIED_BYTES_MAX, CARRIED_HEADER_BYTES
+from ..carrier import PREFIX
 from ..link_settings import STREAM
-from .connection import PREFIX
 
 
 def stream_config(stream: str = STREAM, *, replicas: int = 1) -> dict[str, Any]:

@@ -1,0 +1,151 @@
+"""Whose workspace the tools of a linked daemon answer from."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from support import answers
+
+from workspaced_events.clock import microseconds
+from workspaced_events.ids import EventId, LinkedVaultId, NoteId, OriginId, VaultId
+from workspaced_events.projections.workspace_fold import apply
+from workspaced_events.projections.workspace_state import EMPTY, WorkspaceState
+from workspaced_events.schema import catalogue as c
+from workspaced_events.schema.catalogue import Sharing
+from workspaced_events.schema.peer_events import (
+    LinkMember,
+    Position,
+    SharedActive,
+    SharedPin,
+    SharedSelection,
+    SharedTab,
+    SharedVault,
+    VaultMapping,
+)
+from workspaced_tools.sharing.gate import shared_view
+from workspaced_tools.tools.linked_tools import LINKED
+from workspaced_tools.tools.registry import TOOLS
+from workspaced_tools.tools.tool import run
+
+HERE, LAPTOP, BOBS = (OriginId(digit * 32) for digit in "abc")
+V, L = VaultId("v"), LinkedVaultId("d" * 32)
+NOW = "2026-03-01T12:00:00.000000Z"
+NOW_US = microseconds(NOW)
+FILES = {f"{name}.md": f"# {name}\ntext of {name}\n" for name in ("own", "plan", "pin", "tab", "secret", "bobs")}
+
+
+def of_laptop(*, ago_s: int = 10, more: tuple[str, ...] = ()) -> c.RemoteEventsApplied:
+    us = NOW_US - ago_s * 1_000_000
+    notes = ("pin.md", *more)
+    pins = tuple(SharedPin(NoteId(note), us + at, us // 1_000 + at, 1) for at, note in enumerate(notes))
+    tabs = (SharedTab(NoteId("tab.md"), us), *(SharedTab(NoteId(note), us) for note in more))
+    selected = SharedSelection(NoteId("plan.md"), 1, 2, "text of plan")
+    vault = SharedVault(L, SharedActive(NoteId("plan.md"), us), selected, pins, 0, tabs)
+    return c.RemoteEventsApplied(LAPTOP, Position(1, 1, "0" * 64), us // 1_000, (vault,))
+
+
+def of_bob() -> c.RemoteEventsApplied:
+    us = NOW_US - 1_000_000
+    vault = SharedVault(
+        L, SharedActive(NoteId("bobs.md"), us), pins=(SharedPin(NoteId("bobs.md"), us, us // 1_000, 1),)
+    )
+    return c.RemoteEventsApplied(BOBS, Position(1, 1, "1" * 64), us // 1_000, (vault,))
+
+
+def state_of(*heard: c.Data, own: tuple[c.Data, ...] = ()) -> WorkspaceState:
+    members = (
+        LinkMember(HERE, "Ann", "desk"),
+        LinkMember(LAPTOP, "Ann", "laptop"),
+        LinkMember(BOBS, "Bob", "phone"),
+    )
+    data = (c.VaultOpened(V, "v", "/v"), c.LinkChanged(HERE, members, (VaultMapping(V, L),)), *own, *heard)
+    state = EMPTY
+    for seq, each in enumerate(data, 1):
+        entry = next(row for row in c.CATALOGUE.values() if row.data is type(each))
+        state = apply(state, entry.event(seq, EventId(str(seq)), "2026-03-01T11:59:00.000000Z", "ui", V, each))
+    return state
+
+
+@pytest.fixture
+def ask(make_vault: Callable[..., Any]) -> Callable[..., dict[str, Any]]:
+    """ask(tool, state, level=, withheld=, **arguments) -> the result of the tool that a linked daemon has."""
+    vault = make_vault(FILES)
+
+    def make(
+        tool: str, state: WorkspaceState, level: Sharing = "all", withheld: tuple[str, ...] = (), **arguments: Any
+    ) -> dict[str, Any]:
+        view = shared_view(state, NOW, vault, level=level, withheld=lambda note: note in withheld)
+        result = run(LINKED[tool], view, arguments)
+        answers.check(tool, result)
+        return result
+
+    return make
+
+
+Ask = Callable[..., dict[str, Any]]
+OWN = (c.ActiveNoteSet(NoteId("own.md")), c.NotePinned(NoteId("own.md")))
+
+
+def test_me_is_where_the_person_was_last(ask: Ask) -> None:
+    result = ask("get_current_note", state_of(of_laptop(), of_bob(), own=OWN))
+    assert result["data"]["id"] == "plan.md" and "text of plan" in result["data"]["content"]
+    assert (result["data"]["linked"]["person"], result["data"]["linked"]["machine"]) == ("Ann", "laptop")
+    earlier = ask("get_current_note", state_of(of_laptop(ago_s=3_600), own=OWN))
+    assert earlier["data"]["id"] == "own.md" and earlier["data"]["linked"]["machine"] == "desk"
+
+
+def test_pins_are_those_of_all_machines_of_the_person_and_tabs_those_of_one(ask: Ask) -> None:
+    data = ask("get_workspace_context", state_of(of_laptop(), of_bob(), own=OWN))["data"]
+    assert [pin["id"] for pin in data["pinnedNotes"]] == ["own.md", "pin.md"]
+    assert [tab["noteId"] for tab in data["temporaryTabs"]] == ["tab.md"]
+    assert data["selection"]["text"] == "text of plan"
+    assert [(each["machine"], each["activeNote"]) for each in data["linked"]["machines"]] == [
+        ("desk", "own.md"),
+        ("laptop", "plan.md"),
+        ("phone", "bobs.md"),
+    ]
+
+
+def test_another_person_and_everyone_can_be_asked_for(ask: Ask) -> None:
+    state = state_of(of_laptop(), of_bob(), own=OWN)
+    assert ask("get_current_note", state, of="Bob")["data"]["id"] == "bobs.md"
+    everyone = ask("get_workspace_context", state, of="everyone")["data"]
+    assert [pin["id"] for pin in everyone["pinnedNotes"]] == ["own.md", "pin.md", "bobs.md"]
+    unknown = ask("get_current_note", state, of="Eve")
+    assert unknown["code"] == "INVALID_ARGUMENT" and "Ann, Bob" in unknown["message"]
+
+
+def test_here_is_this_machine_alone_as_a_daemon_without_a_link_answers(ask: Ask) -> None:
+    state = state_of(of_laptop(), of_bob(), own=OWN)
+    here = ask("get_workspace_context", state, of="here")
+    linked = here["data"].pop("linked")
+    assert linked["machine"] == "desk"
+    alone = ask("get_workspace_context", state_of(own=OWN), of="here")
+    alone["data"].pop("linked")
+    assert here == alone
+
+
+def test_a_machine_whose_clock_is_far_ahead_is_not_followed(ask: Ask) -> None:
+    state = state_of(of_laptop(ago_s=-3_600), own=OWN)
+    assert ask("get_current_note", state)["data"]["id"] == "own.md"
+
+
+def test_who_may_see_names_only_gets_no_selection(ask: Ask) -> None:
+    assert ask("get_workspace_context", state_of(of_laptop()), level="names")["data"]["selection"] is None
+
+
+@pytest.mark.parametrize("of", ["me", "everyone", "Ann", "here"])
+@pytest.mark.parametrize("tool", LINKED)
+@pytest.mark.parametrize("level", ["all", "names"])
+def test_two_worlds_that_differ_in_a_note_that_is_withheld_here_answer_alike(
+    ask: Ask, tool: str, of: str, level: Sharing
+) -> None:
+    with_it = ask(tool, state_of(of_laptop(more=("secret.md",)), own=OWN), level, ("secret.md",), of=of)
+    without = ask(tool, state_of(of_laptop(), own=OWN), level, ("secret.md",), of=of)
+    assert with_it == without
+
+
+def test_without_a_link_the_tools_are_as_before() -> None:
+    for name, tool in LINKED.items():
+        assert "of" not in TOOLS[name].input_schema["properties"]
+        assert tool.input_schema["properties"].keys() - TOOLS[name].input_schema["properties"].keys() == {"of"}

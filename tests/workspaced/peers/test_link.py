@@ -1,0 +1,146 @@
+"""Two daemons and one real server: what a user does here is seen by an agent there."""
+
+import asyncio
+import json
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.daemon import Daemon, Factory
+from support.nats_server import NatsServer, make_stream, nats_server, needs_server
+
+pytestmark = [pytest.mark.thorough, needs_server]
+NOTES = {
+    "plan.md": "# The plan\nas it is on this machine\n",
+    "other.md": "x\n",
+    "diary.md": "x\n",
+}
+PRIVATE = {"diary.md": "---\nworkspaced: private\n---\nx\n"}
+"""As it is on the machine where it is pinned; elsewhere nobody would withhold it."""
+SEEN_S = 20.0
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[NatsServer]:
+    with nats_server(tmp_path / "server") as made:
+        asyncio.run(make_stream(made.url))
+        yield made
+
+
+def until(daemon: Daemon, tool: str, holds: Any, **arguments: Any) -> dict[str, Any]:
+    """Asks again until something holds of the answer."""
+    ends = time.monotonic() + SEEN_S
+    with daemon.connect() as client:
+        while True:
+            answer = client.tool(tool, arguments)
+            if holds(answer):
+                return answer
+            assert time.monotonic() < ends, (answer, status(daemon))
+            time.sleep(0.05)
+
+
+def status(daemon: Daemon) -> dict[str, Any]:
+    with daemon.connect() as client:
+        found: dict[str, Any] = client.call("workspaced/link/status")["link"]
+    return found
+
+
+def until_linked(daemon: Daemon, holds: Any) -> dict[str, Any]:
+    ends = time.monotonic() + SEEN_S
+    while not holds(found := status(daemon)):
+        assert time.monotonic() < ends, found
+        time.sleep(0.05)
+    return found
+
+
+def cli(daemon: Daemon, *arguments: str) -> Any:
+    done = daemon.cli("link", *arguments, "--json")
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def publish(daemon: Daemon, kind: str, **data: Any) -> None:
+    with daemon.connect() as client:
+        client.publish([{"type": kind, "data": data}])
+
+
+def linked(daemon: Factory, server: NatsServer) -> tuple[Daemon, Daemon]:
+    """Two machines of one person, with the same vault."""
+    laptop, desk = daemon(notes=NOTES | PRIVATE), daemon(notes=NOTES)
+    made = cli(laptop, "new", "--servers", server.url, "--person", "Ann", "--machine", "laptop", "--auto-approve")
+    cli(laptop, "map", str(laptop.vault), "notes")
+    cli(desk, "join", made["code"], "--servers", server.url, "--machine", "desk")
+    until_linked(desk, lambda found: found["state"] == "connected" and len(found["members"]) == 2)
+    cli(desk, "map", str(desk.vault), "notes")
+    return laptop, desk
+
+
+def test_what_is_looked_at_and_pinned_here_is_what_an_agent_reads_there(
+    daemon: Factory, server: NatsServer
+) -> None:
+    laptop, desk = linked(daemon, server)
+    (desk.vault / "plan.md").write_text("# The plan\nas it is on the desk\n")
+    publish(laptop, "note_pinned", note="other.md")
+    publish(laptop, "note_pinned", note="diary.md")
+    publish(laptop, "active_note_set", note="plan.md")
+    found = until(desk, "get_current_note", lambda answer: answer["success"])
+    assert found["data"]["id"] == "plan.md" and "on the desk" in found["data"]["content"]
+    assert found["data"]["linked"]["machine"] == "laptop"
+    context = until(desk, "get_workspace_context", lambda answer: answer["data"]["pinnedNotes"])
+    assert [pin["id"] for pin in context["data"]["pinnedNotes"]] == ["other.md"], "what is private never leaves"
+    here = until(desk, "get_current_note", lambda _answer: True, of="here")
+    assert here["code"] == "NO_ACTIVE_NOTE"
+    unknown = until(desk, "get_current_note", lambda _answer: True, of="Bob")
+    assert unknown["code"] == "INVALID_ARGUMENT" and "Ann" in unknown["message"]
+    # What was unpinned there is unpinned here.
+    publish(desk, "note_unpinned", note="other.md")
+    until(laptop, "get_workspace_context", lambda answer: not answer["data"]["pinnedNotes"], of="here")
+    # All of it replays, without the server and the other machine.
+    server.stop()
+    desk.stop()
+    done = desk.cli("replay", str(desk.data), "--verify", "--json")
+    assert done.returncode == 0, done.stdout
+
+
+def test_what_happened_while_the_server_was_away_comes_once_it_is_back(
+    daemon: Factory, server: NatsServer
+) -> None:
+    laptop, desk = linked(daemon, server)
+    server.stop()
+    publish(laptop, "active_note_set", note="plan.md")
+    until_linked(laptop, lambda found: found["problem"] is not None and found["sent"]["unsent"])
+    laptop.kill()
+    laptop.start()
+    server.start()
+    found = until(desk, "get_current_note", lambda answer: answer["success"])
+    assert found["data"]["id"] == "plan.md"
+
+
+def test_who_was_removed_is_told_and_hears_no_more(daemon: Factory, server: NatsServer) -> None:
+    laptop, desk = linked(daemon, server)
+    origin = status(desk)["origin"]
+    assert cli(laptop, "remove", origin[:8])["machine"] == "desk"
+    assert until_linked(desk, lambda found: found["state"] == "REMOVED")["problem"]["fix"]
+    refused = desk.cli("link", "invite")
+    assert refused.returncode == 1 and "NOT_CREATOR" in refused.stderr
+    cli(desk, "leave")
+    assert status(desk) is None
+    tools = desk.cli("tools", "--json")
+    assert '"of"' not in tools.stdout
+
+
+def test_bad_commands_say_what_to_do(daemon: Factory) -> None:
+    alone = daemon(notes=NOTES)
+    for arguments, code in (
+        (("invite",), "NOT_LINKED"),
+        (("new",), "INVALID_ARGUMENT"),
+        (("new", "--servers", "http://x"), "INVALID_ARGUMENT"),
+        (("join", "wsl1-nonsense", "--servers", "nats://127.0.0.1:1"), "INVALID_ARGUMENT"),
+        (("leave",), "NOT_LINKED"),
+        (("map", str(alone.vault), "notes"), "NOT_LINKED"),
+    ):
+        done = alone.cli("link", *arguments)
+        assert done.returncode != 0 and code in done.stderr, (arguments, done.stderr)
+    assert status(alone) is None
