@@ -18,7 +18,8 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
-from ..ids import EventId, NoteId, VaultId, uuid7
+from ..ids import EventId, LinkedVaultId, NoteId, VaultId, uuid7
+from ..peers.without_notes import without_notes
 from ..projections.conversations import CONVERSATION_EVENT_TYPES
 from ..projections.workspace_fold import apply
 from ..projections.workspace_state import EMPTY, VaultState, WorkspaceState
@@ -45,12 +46,18 @@ class Trail:
         self._titles: dict[tuple[NoteId, str, int], int] = {}
         """The title hints between two renames, each with the sequence of an event that gave it."""
         self._spans: tuple[list[int], list[frozenset[NoteId]]] | None = None
+        self._linked: set[LinkedVaultId] = set()
 
     def feed(self, events: Iterable[Event]) -> None:
         """Takes the next events."""
         assert self._spans is None, "asked already"
         for event in events:
             data = event.data
+            if type(data) is c.LinkChanged:
+                self._linked |= _linked_as(data, self._vault)
+            elif type(data) is c.RemoteEventsApplied:
+                rest = without_notes(data, self._linked, {self._asked})
+                self.mentioned = self.mentioned or rest is not data
             if type(event) is UnknownEvent or not _concerns(event, self._vault):
                 continue
             if type(data) is c.NoteRenamed:
@@ -135,6 +142,8 @@ class NoteEraser:
         self.state: WorkspaceState = EMPTY
         self.rest: WorkspaceState = EMPTY
         self.changed = 0
+        self._linked: set[LinkedVaultId] = set()
+        """What links have called the vault so far."""
 
     def __call__(self, event: Event) -> Event:
         """The event to put in place of `event`; the same object if it does not mention the note."""
@@ -153,6 +162,11 @@ class NoteEraser:
         if type(data) in CONVERSATION_EVENT_TYPES:
             rest = self._conversation_eraser(data)
             return _tombstone(event, rest) if rest is not data else event
+        if type(data) is c.LinkChanged:
+            self._linked |= _linked_as(data, self._vault)
+        if type(data) is c.RemoteEventsApplied:
+            left = without_notes(data, self._linked, self._trail.paths())
+            return _tombstone(event, left) if left is not data else event
         if not _concerns(event, self._vault):
             return event
         names = self._trail.at(event.seq)
@@ -171,6 +185,10 @@ class NoteEraser:
         if not did_change and apply(self.rest, kept).of(self._vault) is not self.rest.of(self._vault):
             return _forgotten(event, did_change)  # without the note the event would now have an effect
         return kept
+
+
+def _linked_as(data: c.LinkChanged, vault: VaultId) -> set[LinkedVaultId]:
+    return {each.linked for each in data.vaults if each.vault == vault}
 
 
 def _concerns(event: Event, vault: VaultId) -> bool:

@@ -9,7 +9,7 @@ import anyio
 from msgspec.structs import replace
 
 from workspaced_events.clock import microseconds
-from workspaced_events.errors import WorkspacedError
+from workspaced_events.errors import ActionError, Paused, WorkspacedError
 from workspaced_events.ids import OriginId
 from workspaced_events.journal.actions import Action
 from workspaced_events.peers.differences import SharedView
@@ -186,6 +186,9 @@ class Live:
             try:
                 await self._daemon.record(actions)
             except WorkspacedError as error:
+                if isinstance(error, ActionError) and not isinstance(error, Paused):
+                    logger.warning("of the link, not recorded: %s", error)  # a vault that is closed here, for one
+                    return
                 logger.info("not recorded yet: %s", error)
                 await self._daemon.moved(RETRY_S)
                 await anyio.sleep(RETRY_S)
