@@ -967,6 +967,8 @@ export interface RemoteEventsAppliedEvent {
     };
     /** (minimum 0, maximum 9007199254740992) */
     readonly ms: number;
+    /** (default false) */
+    readonly whole?: boolean;
     readonly view?: ReadonlyArray<{
       readonly vault: string;
       readonly active?: RemoteEventsAppliedEventSharedActive | null;
@@ -985,11 +987,14 @@ export interface RemoteEventsAppliedEvent {
       readonly tabs?: readonly RemoteEventsAppliedEventSharedTab[];
       readonly renames?: readonly RemoteEventsAppliedEventSharedRename[];
       readonly removals?: readonly RemoteEventsAppliedEventRemoval[];
-    }> | null;
+    }>;
     readonly changed?: ReadonlyArray<{
       readonly vault: string;
-      readonly active?: RemoteEventsAppliedEventSharedActive | null;
-      readonly selection?: RemoteEventsAppliedEventSharedSelection | null;
+      readonly presence?: {
+        readonly active?: RemoteEventsAppliedEventSharedActive | null;
+        readonly selection?: RemoteEventsAppliedEventSharedSelection | null;
+        readonly tabs?: readonly RemoteEventsAppliedEventSharedTab[];
+      } | null;
       readonly unpinned?: readonly string[];
       readonly pinned?: ReadonlyArray<{
         /** (minimum 0, maximum 9007199254740992) */
@@ -1002,8 +1007,7 @@ export interface RemoteEventsAppliedEvent {
       }>;
       readonly order?: readonly string[];
       /** (minimum 0, maximum 9007199254740992) */
-      readonly orderedMs?: number;
-      readonly tabs?: readonly RemoteEventsAppliedEventSharedTab[];
+      readonly orderedMs?: number | null;
       readonly renames?: readonly RemoteEventsAppliedEventSharedRename[];
       readonly renamesGone?: readonly string[];
       readonly removals?: readonly RemoteEventsAppliedEventRemoval[];

@@ -6,16 +6,13 @@ Pure. A new pin gets the number of the message that brings it; all else of it is
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, TypeVar
 
-from msgspec import UNSET, UnsetType
-
 from ..ids import LinkedVaultId, NoteId
 from ..schema.peer_events import (
     NewPin,
     Removal,
-    SharedActive,
     SharedPin,
+    SharedPresence,
     SharedRename,
-    SharedSelection,
     SharedVault,
     VaultDifference,
 )
@@ -49,24 +46,28 @@ def apply_difference(view: SharedView, changed: Sequence[VaultDifference], n: in
 
 def notes_of(vault: SharedVault) -> Iterator[NoteId]:
     """Every note that a shared vault names."""
-    if vault.active is not None:
-        yield vault.active.note
+    yield from notes_of_presence(_presence(vault))
     yield from (pin.note for pin in vault.pins)
-    yield from (tab.note for tab in vault.tabs)
     yield from (removal.note for removal in vault.removals)
     for rename in vault.renames:
         yield from (rename.former, rename.note)
 
 
+def notes_of_presence(presence: SharedPresence) -> Iterator[NoteId]:
+    """Every note that is shown as open."""
+    if presence.active is not None:
+        yield presence.active.note
+    if presence.selection is not None:
+        yield presence.selection.note
+    yield from (tab.note for tab in presence.tabs)
+
+
 def notes_of_difference(changed: VaultDifference) -> Iterator[NoteId]:
     """Every note that a difference names."""
-    for each in (changed.active, changed.selection):
-        if isinstance(each, SharedActive | SharedSelection):
-            yield each.note
+    if changed.presence is not None:
+        yield from notes_of_presence(changed.presence)
     yield from (pin.note for pin in changed.pinned)
     yield from (*changed.unpinned, *changed.order, *changed.renames_gone, *changed.removals_gone)
-    if not isinstance(changed.tabs, UnsetType):
-        yield from (tab.note for tab in changed.tabs)
     yield from (removal.note for removal in changed.removals)
     for rename in changed.renames:
         yield from (rename.former, rename.note)
@@ -82,13 +83,11 @@ def _vault_difference(before: SharedVault, after: SharedVault) -> VaultDifferenc
     inserted = _with_new(before.pins, unpinned, pinned, 0)
     return VaultDifference(
         vault=after.vault,
-        active=_changed(before.active, after.active),
-        selection=_changed(before.selection, after.selection),
+        presence=None if _presence(before) == _presence(after) else _presence(after),
         unpinned=unpinned,
         pinned=pinned,
         order=notes if tuple(pin.note for pin in inserted) != notes else (),
-        ordered_ms=_changed(before.ordered_ms, after.ordered_ms),
-        tabs=_changed(before.tabs, after.tabs),
+        ordered_ms=None if before.ordered_ms == after.ordered_ms else after.ordered_ms,
         renames=tuple(each for each in after.renames if each not in before.renames),
         renames_gone=_gone((each.former for each in before.renames), (each.former for each in after.renames)),
         removals=tuple(each for each in after.removals if each not in before.removals),
@@ -101,15 +100,16 @@ def _applied(before: SharedVault, changed: VaultDifference, n: int) -> SharedVau
     if changed.order:
         place = {note: at for at, note in enumerate(changed.order)}
         pins.sort(key=lambda pin: place.get(pin.note, len(place)))
+    presence = _presence(before) if changed.presence is None else changed.presence
     renames = {each.former: each for each in (*before.renames, *changed.renames)}
     removals = {each.note: each for each in (*before.removals, *changed.removals)}
     return SharedVault(
         vault=before.vault,
-        active=_present(changed.active, before.active),
-        selection=_present(changed.selection, before.selection),
+        active=presence.active,
+        selection=presence.selection,
         pins=tuple(pins),
-        ordered_ms=_present(changed.ordered_ms, before.ordered_ms),
-        tabs=_present(changed.tabs, before.tabs),
+        ordered_ms=before.ordered_ms if changed.ordered_ms is None else changed.ordered_ms,
+        tabs=presence.tabs,
         renames=in_order_of_renames(_left(renames, changed.renames_gone)),
         removals=in_order_of_removals(_left(removals, changed.removals_gone)),
     )
@@ -140,12 +140,8 @@ def _with_new(
     return pins
 
 
-def _changed(before: V, after: V) -> V | UnsetType:
-    return UNSET if before == after else after
-
-
-def _present(changed: V | UnsetType, before: V) -> V:
-    return before if isinstance(changed, UnsetType) else changed
+def _presence(vault: SharedVault) -> SharedPresence:
+    return SharedPresence(vault.active, vault.selection, vault.tabs)
 
 
 def _left(items: Mapping[NoteId, V], gone: Sequence[NoteId]) -> Iterable[V]:

@@ -3,11 +3,10 @@
 from collections.abc import Collection
 from typing import Any, TypeVar
 
-from msgspec import UNSET
 from msgspec.structs import replace
 
 from ..ids import LinkedVaultId, NoteId
-from ..schema.peer_events import RemoteEventsApplied, SharedVault, VaultDifference
+from ..schema.peer_events import RemoteEventsApplied, SharedPresence, SharedVault, VaultDifference
 
 P = TypeVar("P")
 
@@ -16,7 +15,7 @@ def without_notes(
     data: RemoteEventsApplied, vaults: Collection[LinkedVaultId], names: Collection[NoteId]
 ) -> RemoteEventsApplied:
     """The event without the notes of these vaults; the same object if it names none of them."""
-    view = data.view and tuple(_of_vault(each, names) if each.vault in vaults else each for each in data.view)
+    view = tuple(_of_vault(each, names) if each.vault in vaults else each for each in data.view)
     changed = tuple(_of_difference(each, names) if each.vault in vaults else each for each in data.changed)
     forget = tuple(note for note in data.forget if note not in names)
     rest = replace(data, view=view, changed=changed, forget=forget)
@@ -24,29 +23,35 @@ def without_notes(
 
 
 def _of_vault(vault: SharedVault, names: Collection[NoteId]) -> SharedVault:
+    open_notes = _of_presence(SharedPresence(vault.active, vault.selection, vault.tabs), names)
     return replace(
         vault,
-        active=None if vault.active is not None and vault.active.note in names else vault.active,
-        selection=None if vault.selection is not None and vault.selection.note in names else vault.selection,
+        active=open_notes.active,
+        selection=open_notes.selection,
         pins=_left(vault.pins, names),
-        tabs=_left(vault.tabs, names),
+        tabs=open_notes.tabs,
         renames=tuple(each for each in vault.renames if each.former not in names and each.note not in names),
         removals=_left(vault.removals, names),
     )
 
 
-def _of_difference(changed: VaultDifference, names: Collection[NoteId]) -> VaultDifference:
-    def shown(part: Any) -> Any:
-        return None if getattr(part, "note", None) in names else part
+def _of_presence(presence: SharedPresence, names: Collection[NoteId]) -> SharedPresence:
+    active, selection = presence.active, presence.selection
+    return SharedPresence(
+        None if active is not None and active.note in names else active,
+        None if selection is not None and selection.note in names else selection,
+        _left(presence.tabs, names),
+    )
 
+
+def _of_difference(changed: VaultDifference, names: Collection[NoteId]) -> VaultDifference:
+    open_notes = changed.presence
     return replace(
         changed,
-        active=shown(changed.active),
-        selection=shown(changed.selection),
+        presence=open_notes and _of_presence(open_notes, names),
         unpinned=tuple(note for note in changed.unpinned if note not in names),
         pinned=_left(changed.pinned, names),
         order=tuple(note for note in changed.order if note not in names),
-        tabs=changed.tabs if changed.tabs is UNSET else _left(changed.tabs, names),
         renames=tuple(each for each in changed.renames if each.former not in names and each.note not in names),
         renames_gone=tuple(note for note in changed.renames_gone if note not in names),
         removals=_left(changed.removals, names),

@@ -124,8 +124,8 @@ class Redactor:
         return replace(struct, **self._fields(struct, TAGS[type(struct)]))
 
     def _value(self, treat: Callable[[Any], Any], value: Any) -> Any:
-        if value is None or value is msgspec.UNSET:
-            return value
+        if value is None:
+            return None
         if isinstance(value, str | msgspec.Struct):
             return treat(value)
         if isinstance(value, tuple):

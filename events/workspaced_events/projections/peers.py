@@ -105,7 +105,7 @@ def _heard(peers: Peers, event: Event, data: RemoteEventsApplied) -> Peers:
     former = peers.origins.get(data.origin, PeerView())
     if _order(data.position) <= _order(former.position):
         return peers
-    view = view_of(data.view) if data.view is not None else former.view
+    view = view_of(data.view) if data.whole else former.view
     view = apply_difference(view, data.changed, data.position.n)
     heard = PeerView(data.position, data.ms, event.time, view)
     origins = {**peers.origins, data.origin: heard}

@@ -71,6 +71,14 @@ class Removal(Part, frozen=True, gc=False):
     heard: tuple[Heard, ...]
 
 
+class SharedPresence(Part, frozen=True, gc=False):
+    """What is open: another one replaces all of it."""
+
+    active: SharedActive | None = None
+    selection: SharedSelection | None = None
+    tabs: tuple[SharedTab, ...] = ()
+
+
 class SharedVault(Part, frozen=True, gc=False):
     """What is shared of one vault. Pins and tabs are in the user's order, the rest in the order of its notes."""
 
@@ -99,14 +107,12 @@ class VaultDifference(Part, frozen=True, gc=False):
     """What changed of one vault; what is not set stays."""
 
     vault: LinkedVaultId
-    active: SharedActive | msgspec.UnsetType | None = msgspec.UNSET
-    selection: SharedSelection | msgspec.UnsetType | None = msgspec.UNSET
+    presence: SharedPresence | None = None
     unpinned: tuple[NoteId, ...] = ()
     pinned: tuple[NewPin, ...] = ()
     order: tuple[NoteId, ...] = ()
     """All pins, where the order is another one than inserting gives."""
-    ordered_ms: Count | msgspec.UnsetType = msgspec.UNSET
-    tabs: tuple[SharedTab, ...] | msgspec.UnsetType = msgspec.UNSET
+    ordered_ms: Count | None = None
     renames: tuple[SharedRename, ...] = ()
     """New, or leading elsewhere than before."""
     renames_gone: tuple[NoteId, ...] = ()
@@ -157,8 +163,9 @@ class RemoteEventsApplied(Data, frozen=True, gc=False):
     position: Position
     ms: Count
     """The peer's hybrid clock when it sent the message."""
-    view: tuple[SharedVault, ...] | None = None
-    """The whole view, which replaces the one before; None: `changed` alone."""
+    whole: bool = False
+    """Whether `view` replaces what was known; otherwise there is only `changed`."""
+    view: tuple[SharedVault, ...] = ()
     changed: tuple[VaultDifference, ...] = ()
     forget: tuple[NoteId, ...] = ()
     """Notes that the peer has forgotten, and asks others to forget."""

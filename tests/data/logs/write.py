@@ -249,6 +249,7 @@ LINK = [
             "origin": "b" * 32,
             "position": {"generation": 1, "n": 1, "digest": "d" * 64},
             "ms": 1_772_366_400_000,
+            "whole": True,
             "view": [
                 {
                     "vault": "c" * 32,
@@ -269,7 +270,7 @@ LINK = [
             "changed": [
                 {
                     "vault": "c" * 32,
-                    "active": None,
+                    "presence": {},
                     "unpinned": ["plan.md"],
                     "pinned": [
                         {

@@ -278,7 +278,7 @@ def planted(hint: Any, canary: str, tag: Redact, field: str) -> Any:
     origin, parts = get_origin(hint), get_args(hint)
     if origin is Literal:
         return parts[0]
-    if origin is Annotated or not {type(None), msgspec.UnsetType}.isdisjoint(parts):
+    if origin is Annotated or (type(None) in parts):
         return planted(parts[0], canary, tag, field)
     if origin is tuple:
         return (planted(parts[0], canary, tag, field), planted(parts[0], f"2{canary}", tag, field))

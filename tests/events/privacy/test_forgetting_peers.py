@@ -11,6 +11,7 @@ from workspaced_events.schema.peer_events import (
     Position,
     SharedActive,
     SharedPin,
+    SharedPresence,
     SharedRename,
     SharedTab,
     SharedVault,
@@ -31,11 +32,13 @@ def vault(linked: LinkedVaultId) -> SharedVault:
 
 def log() -> list[c.Event]:
     members = (LinkMember(HERE, "Ann", "desk"), LinkMember(THERE, "Ann", "laptop"))
-    changed = VaultDifference(L, SharedActive(SECRET, 3), pinned=(NewPin(0, SECRET, 3, 3),), order=(SECRET, KEPT))
+    changed = VaultDifference(
+        L, SharedPresence(SharedActive(SECRET, 3)), pinned=(NewPin(0, SECRET, 3, 3),), order=(SECRET, KEPT)
+    )
     data: tuple[c.Data, ...] = (
         c.VaultOpened(V, "v", "/v"),
         c.LinkChanged(HERE, members, (VaultMapping(V, L),)),
-        c.RemoteEventsApplied(THERE, Position(1, 1), 1, (vault(L), vault(OTHER))),
+        c.RemoteEventsApplied(THERE, Position(1, 1), 1, True, (vault(L), vault(OTHER))),
         c.RemoteEventsApplied(THERE, Position(1, 2), 2, changed=(changed,), forget=(SECRET,)),
         c.LinkChanged(),
     )

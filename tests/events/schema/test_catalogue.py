@@ -132,8 +132,11 @@ ROWS: dict[str, tuple[Publisher, bool, dict[str, Any]]] = {
             "origin": ORIGIN,
             "position": {"generation": 1, "n": 2, "digest": SHA256},
             "ms": 7,
+            "whole": True,
             "view": [{"vault": LINKED, "pins": [{"note": "a.md", "pinnedUs": 1, "ms": 2, "n": 2}]}],
-            "changed": [{"vault": LINKED, "active": {"note": "a.md", "sinceUs": 5}, "unpinned": ["b.md"]}],
+            "changed": [
+                {"vault": LINKED, "presence": {"active": {"note": "a.md", "sinceUs": 5}}, "unpinned": ["b.md"]}
+            ],
             "forget": ["c.md"],
         },
     ),

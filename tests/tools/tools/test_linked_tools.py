@@ -41,7 +41,7 @@ def of_laptop(*, ago_s: int = 10, more: tuple[str, ...] = ()) -> c.RemoteEventsA
     tabs = (SharedTab(NoteId("tab.md"), us), *(SharedTab(NoteId(note), us) for note in more))
     selected = SharedSelection(NoteId("plan.md"), 1, 2, "text of plan")
     vault = SharedVault(L, SharedActive(NoteId("plan.md"), us), selected, pins, 0, tabs)
-    return c.RemoteEventsApplied(LAPTOP, Position(1, 1, "0" * 64), us // 1_000, (vault,))
+    return c.RemoteEventsApplied(LAPTOP, Position(1, 1, "0" * 64), us // 1_000, True, (vault,))
 
 
 def of_bob() -> c.RemoteEventsApplied:
@@ -49,7 +49,7 @@ def of_bob() -> c.RemoteEventsApplied:
     vault = SharedVault(
         L, SharedActive(NoteId("bobs.md"), us), pins=(SharedPin(NoteId("bobs.md"), us, us // 1_000, 1),)
     )
-    return c.RemoteEventsApplied(BOBS, Position(1, 1, "1" * 64), us // 1_000, (vault,))
+    return c.RemoteEventsApplied(BOBS, Position(1, 1, "1" * 64), us // 1_000, True, (vault,))
 
 
 def state_of(*heard: c.Data, own: tuple[c.Data, ...] = ()) -> WorkspaceState:

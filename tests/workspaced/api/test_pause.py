@@ -50,6 +50,7 @@ ADMINISTRATIVE: dict[str, dict[str, Any]] = {
     "workspaced/pause": {},
     "workspaced/names": {"prefix": "a"},
     "workspaced/links": {"note": "a.md", "direction": "out"},
+    "workspaced/link/status": {},
     "tools/list": {},
 }
 """Each works during a pause, with these parameters."""
@@ -85,6 +86,18 @@ PAUSED: dict[str, dict[str, Any]] = {
     "workspaced/context/import": {"text": "# Chat\n"},
 }
 """Each answers PAUSED, with parameters that are taken otherwise."""
+WITHOUT_A_LINK: dict[str, tuple[dict[str, Any], str]] = {
+    "workspaced/link/new": ({}, "INVALID_ARGUMENT"),
+    "workspaced/link/invite": ({}, "NOT_LINKED"),
+    "workspaced/link/join": ({"code": "x"}, "INVALID_ARGUMENT"),
+    "workspaced/link/approve": ({"origin": "abcd"}, "NOT_LINKED"),
+    "workspaced/link/map": ({"folder": "/", "name": "notes"}, "NOT_LINKED"),
+    "workspaced/link/remove": ({"origin": "abcd"}, "NOT_LINKED"),
+    "workspaced/link/rotate": ({}, "NOT_LINKED"),
+    "workspaced/link/renew": ({"code": "x"}, "NOT_LINKED"),
+    "workspaced/link/leave": ({}, "NOT_LINKED"),
+}
+"""They work during a pause: with these parameters each is refused for another reason, as there is no link."""
 IN_RESULTS = {"tools/call"}
 """They answer PAUSED in a result, where a model reads it."""
 
@@ -117,7 +130,7 @@ def on_disk(daemon: Daemon, text: str) -> list[Path]:
 
 class TestEveryMethod:
     def test_is_classified(self) -> None:
-        assert {*ADMINISTRATIVE, *AT_THE_END, *PAUSED, *IN_RESULTS} == set(METHODS)
+        assert {*ADMINISTRATIVE, *AT_THE_END, *PAUSED, *WITHOUT_A_LINK, *IN_RESULTS} == set(METHODS)
 
     def test_works_or_answers_paused(self, daemon: Factory) -> None:
         running = daemon("--memory", "Memory", notes={"a.md": "# A\n", "b.md": "# B\n", "Memory/old.md": "x\n"})
@@ -139,6 +152,8 @@ class TestEveryMethod:
         assert client.tool("get_current_note")["code"] == "PAUSED"
         for method, params in ADMINISTRATIVE.items():
             client.call(method, {name: values.get(str(value), value) for name, value in params.items()})
+        for method, (params, code) in WITHOUT_A_LINK.items():
+            assert refusal(client.call, method, params).code == code, method
         client.call("workspaced/resume")
         assert set(between(client)) <= {
             *("tool_called", "usage_reported", "conversation_ended", "sharing_set", "note_shown"),

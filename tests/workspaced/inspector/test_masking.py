@@ -65,7 +65,15 @@ def event_of(data: Any, seq: int = 7, vault: VaultId | None = V) -> Event:
 # -- every type of event --
 
 NAMELESS = {
-    *("vault_opened", "vault_closed", "vault_switched", "active_note_cleared", "sharing_set", "volunteering_set"),
+    *(
+        "link_changed",
+        "vault_opened",
+        "vault_closed",
+        "vault_switched",
+        "active_note_cleared",
+        "sharing_set",
+        "volunteering_set",
+    ),
     *("pause_started", "pause_ended", "view_opened", "view_closed", "event_forgotten", "record_forgotten"),
     *("temporary_tabs_reordered", "temporary_tabs_cleared", "temporary_tabs_expired", "clock_stepped"),
     *("log_recovered", "daemon_started", "daemon_stopped", "memory_write_ended"),

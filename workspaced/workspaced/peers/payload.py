@@ -22,8 +22,9 @@ class Payload(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fi
 
     ms: Annotated[int, Meta(ge=0, le=2**53)]
     """The sender's hybrid clock."""
-    view: tuple[SharedVault, ...] | None = None
-    """The whole view, with which a generation begins; None: `changed` alone."""
+    whole: bool = False
+    """Whether a generation begins with it, so that `view` is all that is shared."""
+    view: tuple[SharedVault, ...] = ()
     changed: tuple[VaultDifference, ...] = ()
     forget: tuple[NoteId, ...] = ()
 
@@ -56,7 +57,7 @@ def decode_payload(data: bytes) -> Payload:
 
 
 def _notes(payload: Payload) -> Iterator[NoteId]:
-    for vault in payload.view or ():
+    for vault in payload.view:
         yield from notes_of(vault)
     for changed in payload.changed:
         yield from notes_of_difference(changed)

@@ -164,14 +164,16 @@ class Receiver:
             if not _is_newer(header, known):
                 return True
             position = Position(header.generation, header.n, digest(message.data))
-            if payload.view is None and not _follows(header, known):
+            if not payload.whole and not _follows(header, known):
                 return False
         except MessageRefused as error:
             status.refused[error.code] += 1
             logger.debug("refused of %s: %s", message.subject, error)
             return True
         await self._apply(
-            RemoteEventsApplied(header.origin, position, payload.ms, payload.view, payload.changed, payload.forget)
+            RemoteEventsApplied(
+                header.origin, position, payload.ms, payload.whole, payload.view, payload.changed, payload.forget
+            )
         )
         return True
 

@@ -208,7 +208,9 @@ class Sender:
             before = {}
         after = _fitting(before, after, is_whole=is_whole)
         payload = (
-            Payload(ms, view=tuple(after.values())) if is_whole else Payload(ms, changed=difference(before, after))
+            Payload(ms, True, tuple(after.values()))
+            if is_whole
+            else Payload(ms, changed=difference(before, after))
         )
         generation = sent.generation + is_whole
         previous = "" if is_whole else sent.digest
