@@ -7,7 +7,7 @@ import getpass
 import logging
 import os
 import platform
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
 from importlib.util import find_spec
@@ -19,7 +19,7 @@ import msgspec
 from msgspec.structs import replace
 
 from workspaced_events.errors import InvalidArgument, WorkspacedError
-from workspaced_events.ids import VaultId
+from workspaced_events.ids import OriginId, VaultId
 from workspaced_events.journal.actions import Action
 from workspaced_events.projections.workspace_state import WorkspaceState
 from workspaced_events.schema.peer_events import LinkChanged, Position, Replicate
@@ -31,6 +31,7 @@ from ..journal.publishing import Publishing
 from ..vaults.served_vault import ServedVault
 from .carrier import CarrierError
 from .link_settings import LinkSettings
+from .link_status import failed_status, link_status, problem_of, shown
 
 if TYPE_CHECKING:
     from .keys.invitation import Invitation
@@ -73,6 +74,8 @@ class Link:
         self._failed: CarrierError | None = None
         """Why nothing runs, although there is a membership."""
         self._restart = anyio.Event()
+        self._changing = anyio.Lock()
+        """Held while the membership is changed: each change begins with what the one before has left."""
 
     # -- its life --
 
@@ -131,7 +134,7 @@ class Link:
             async with nats_carrier(
                 self._settings.model_copy(update={"servers": servers}), membership.link
             ) as carrier:
-                live = Live(self, self._keys, membership, carrier, FileOutbox(self._folder), self._keep)
+                live = Live(self, self._keys, membership, carrier, FileOutbox(self._folder), self.change)
                 self._live, self._failed = live, None
                 await live.run()
         except (MessageRefused, OSError, msgspec.MsgspecError) as error:
@@ -140,6 +143,9 @@ class Link:
             )
         except PackageMissing as error:
             self._failed = CarrierError(error.code, error.message, error.hint)
+        except Exception:  # whatever it is, the daemon works on without the link
+            logger.exception("the link failed")
+            self._failed = CarrierError("LINK_FAILED", "The link ended by a fault of ours.", "Restart the daemon.")
 
     async def _record_link(self, membership: "Membership") -> None:
         """The log says what the membership is."""
@@ -174,8 +180,14 @@ class Link:
         found: frozenset[Named] = await self._threads.run(may_leave, named, dict(self._served))
         return found
 
+    async def change(self, change: "Callable[[Membership], Membership]") -> None:
+        """Changes the membership: keeps it, records it, lets it work."""
+        async with self._changing:
+            if self._membership is None:
+                raise _not_linked()
+            await self._keep(change(self._membership))
+
     async def _keep(self, membership: "Membership") -> None:
-        """Takes a changed membership: keeps it, records it, lets it work."""
         from .keys.roster import seal_roster
         from .membership import save_membership
 
@@ -222,21 +234,29 @@ class Link:
         """
         self._check_unlinked()
         servers = self._checked_servers(servers)
-        from .keys.origin_keys import new_keys, save_keys
+        from .keys.origin_keys import new_keys
         from .keys.roster import new_roster
         from .membership import Membership
 
         keys = new_keys()
         link = os.urandom(16).hex()
         roster = new_roster(link, keys, person or getpass.getuser()[:NAME_CHARS_MAX], machine or _machine())
-        await self._threads.run(save_keys, self._folder, keys)
-        self._keys = keys
-        await self._keep(
+        await self._begin(
+            keys,
             Membership(
                 link, keys.verify_key, machine or _machine(), servers, roster=roster, auto_approve=auto_approve
-            )
+            ),
         )
         return await self.invite(None)
+
+    async def _begin(self, keys: "OriginKeys", membership: "Membership") -> None:
+        from .keys.origin_keys import save_keys
+
+        async with self._changing:
+            self._check_unlinked()
+            await self._threads.run(save_keys, self._folder, keys)
+            self._keys = keys
+            await self._keep(membership)
 
     async def invite(self, person: str | None) -> dict[str, Any]:
         """A code for one machine, within 15 minutes.
@@ -251,8 +271,12 @@ class Link:
         assert own is not None, "the creator is a member"
         now = datetime.now(UTC)
         invitation: Invitation = new_invitation(person or own.person, now)
-        valid = tuple(each for each in membership.invitations if each.origin or each.is_valid(now, ""))
-        await self._keep(replace(membership, invitations=(*valid, invitation)[-INVITATIONS_MAX:]))
+
+        def invited(membership: Membership) -> Membership:
+            valid = tuple(each for each in membership.invitations if each.origin or each.is_valid(now, ""))
+            return replace(membership, invitations=(*valid, invitation)[-INVITATIONS_MAX:])
+
+        await self.change(invited)
         return {
             "code": code_of(membership.link, membership.creator_key, invitation),
             "person": invitation.person,
@@ -270,15 +294,13 @@ class Link:
         """
         self._check_unlinked()
         from .keys.invitation import read_code
-        from .keys.origin_keys import new_keys, save_keys
+        from .keys.origin_keys import new_keys
         from .membership import Membership
 
         read = read_code(code)
         servers = self._checked_servers(servers)
         keys = new_keys()
-        await self._threads.run(save_keys, self._folder, keys)
-        self._keys = keys
-        await self._keep(Membership(read.link, read.creator_key, machine or _machine(), servers, code=read))
+        await self._begin(keys, Membership(read.link, read.creator_key, machine or _machine(), servers, code=read))
         return {"origin": keys.origin, "link": read.link}
 
     async def approve(self, origin: str) -> dict[str, Any]:
@@ -290,11 +312,16 @@ class Link:
         """
         from .keys.roster import with_member
 
-        keys, membership, roster = self._as_creator()
+        keys, membership, _roster = self._as_creator()
         joining = _the_one(membership.requests, origin, "asks to join")
-        joined = replace(membership, roster=with_member(roster, joining, keys))
-        await self._keep(_without_request(joined, joining))
-        return _shown(joining)
+
+        def joined(membership: Membership) -> Membership:
+            assert membership.roster is not None, "the creator has one"
+            roster = with_member(membership.roster, joining, keys)
+            return _without_request(replace(membership, roster=roster), joining)
+
+        await self.change(joined)
+        return shown(joining)
 
     async def remove(self, origin: str) -> dict[str, Any]:
         """Removes a member, and gives the others a new key.
@@ -305,12 +332,12 @@ class Link:
         """
         from .keys.roster import without_member
 
-        keys, membership, roster = self._as_creator()
+        keys, _membership, roster = self._as_creator()
         gone = _the_one([each for each in roster.members if each.origin != keys.origin], origin, "takes part")
         heard = self._tail.state.peers.origins.get(gone.origin)
         last = heard.position if heard is not None else Position()
-        await self._keep(replace(membership, roster=without_member(roster, gone.origin, last)))
-        return _shown(gone)
+        await self.change(_with_roster(lambda roster: without_member(roster, gone.origin, last)))
+        return shown(gone)
 
     async def rotate(self) -> dict[str, Any]:
         """Gives every member a new key.
@@ -320,10 +347,9 @@ class Link:
         """
         from .keys.roster import rotated
 
-        _keys, membership, roster = self._as_creator()
-        changed = rotated(roster)
-        await self._keep(replace(membership, roster=changed))
-        return {"epoch": changed.epoch}
+        self._as_creator()
+        await self.change(_with_roster(rotated))
+        return {"epoch": self._as_creator()[2].epoch}
 
     async def map_vault(self, folder: str, name: str, replicate: Replicate) -> dict[str, Any]:
         """Says which vault of the link a vault of this machine is.
@@ -335,21 +361,22 @@ class Link:
         from .keys.roster import with_vault
         from .membership import Mapped
 
-        keys, membership, roster = self._as_member()
+        keys, _membership, _roster = self._as_member()
         vault = self._vault_of(folder)
-        if roster.vault_named(name) is None:
-            if not membership.is_creator(keys.origin):
-                known = ", ".join(map(repr, roster.vaults.values())) or "none yet"
-                raise LinkRefused(
-                    "NOT_CREATOR",
-                    f"The link knows no vault {name!r}.",
-                    hint=f"Known: {known}. Map a new one first at the machine that made the link.",
-                )
-            roster = with_vault(roster, name)
-        linked = roster.vault_named(name)
-        assert linked is not None, "it was just added"
-        mapped = {**membership.vaults, vault: Mapped(linked, replicate)}
-        await self._keep(replace(membership, roster=roster, vaults=mapped))
+
+        def mapped(membership: Membership) -> Membership:
+            assert membership.roster is not None, "a member has one"
+            roster = membership.roster
+            if roster.vault_named(name) is None:
+                _check_may_name(membership, keys.origin, name)
+                roster = with_vault(roster, name)
+            linked = roster.vault_named(name)
+            assert linked is not None, "it is there, or was just added"
+            vaults = {**membership.vaults, vault: Mapped(linked, replicate)}
+            return replace(membership, roster=roster, vaults=vaults)
+
+        await self.change(mapped)
+        linked = self._as_member()[1].vaults[vault].linked
         return {"vault": vault, "name": name, "linked": linked, "replicate": replicate}
 
     async def renew(self, code: str, servers: tuple[str, ...], machine: str | None) -> dict[str, Any]:
@@ -377,11 +404,12 @@ class Link:
         Raises:
             LinkRefused: NOT_LINKED.
         """
-        if self._membership is None and self._failed is None:
-            raise _not_linked()
-        self._membership = self._keys = self._failed = None
-        self._restart.set()
-        await self._threads.run(_remove_files, self._folder)
+        async with self._changing:
+            if self._membership is None and self._failed is None:
+                raise _not_linked()
+            self._membership = self._keys = self._failed = None
+            self._restart.set()
+            await self._threads.run(_remove_files, self._folder)
         if self._tail.state.peers.own is not None:
             await self._publishing.record([Action(LinkChanged())])
         return {}
@@ -438,89 +466,18 @@ class Link:
 
     # -- status --
 
+    @property
+    def problem(self) -> CarrierError | None:
+        """What is wrong with the link; None: nothing, or there is none."""
+        return problem_of(self._membership, self._live, self._failed)
+
     def status(self) -> dict[str, Any] | None:
         """For people and `doctor`; None: the daemon is not linked."""
         membership, keys = self._membership, self._keys
         if membership is None or keys is None:
-            return (
-                None
-                if self._failed is None
-                else {"state": self._failed.code, **_EMPTY, "problem": _problem(self._failed)}
-            )
-        live, peers = self._live, self._tail.state.peers
-        problem = self._problem(membership)
-        roster = membership.roster
-        vaults = [
-            {
-                "vault": vault,
-                "name": roster.vaults.get(each.linked, "?"),
-                "linked": each.linked,
-                "replicate": each.replicate,
-            }
-            for vault, each in membership.vaults.items()
-            if roster is not None
-        ]
-        sender = live.sender if live is not None else None
-        return {
-            "state": problem.code if problem is not None else self._state(membership),
-            "link": membership.link,
-            "origin": keys.origin,
-            "isCreator": membership.is_creator(keys.origin),
-            "servers": list(self._settings.servers or membership.servers),
-            "vaults": vaults,
-            "members": [self._member(each) for each in roster.members] if roster is not None else [],
-            "requests": [_shown(each) for each in membership.requests],
-            "sent": {
-                "generation": sender.sent.generation if sender is not None else 0,
-                "n": sender.sent.n if sender is not None else 0,
-                "unsent": sender.unsent if sender is not None else 0,
-                "attempts": sender.attempts if sender is not None else 0,
-            },
-            "peersSeq": peers.seq,
-            "problem": _problem(problem),
-        }
-
-    def _state(self, membership: "Membership") -> str:
-        if membership.roster is None:
-            return "waiting"
-        return self._live.carrier_state if self._live is not None else "connecting"
-
-    @property
-    def problem(self) -> CarrierError | None:
-        """What is wrong with the link; None: nothing, or there is none."""
-        return self._failed if self._membership is None else self._problem(self._membership)
-
-    def _problem(self, membership: "Membership") -> CarrierError | None:
-        if membership.was_removed:
-            return CarrierError("REMOVED", "This machine was removed from the link.", "`workspaced link leave`.")
-        live = self._live
-        if self._failed is not None or live is None:
-            return self._failed
-        found = [live.sender.problem if live.sender is not None else None]
-        found += [live.receiver.problem if live.receiver is not None else None, live.problem]
-        return next((each for each in found if each is not None), None)
-
-    def _member(self, member: "Member") -> dict[str, Any]:
-        heard = self._tail.state.peers.origins.get(member.origin)
-        receiver = self._live.receiver if self._live is not None else None
-        status = receiver.origins.get(member.origin) if receiver is not None else None
-        return {
-            **_shown(member),
-            "here": self._keys is not None and member.origin == self._keys.origin,
-            "appliedAt": heard.applied_at if heard is not None else None,
-            "n": heard.position.n if heard is not None else 0,
-            "behind": receiver.behind(member.origin) if receiver is not None else 0,
-            "refused": dict(status.refused) if status is not None else {},
-        }
-
-
-_EMPTY: Final[dict[str, Any]] = {
-    "servers": [],
-    "vaults": [],
-    "members": [],
-    "requests": [],
-    "sent": {"generation": 0, "n": 0, "unsent": 0, "attempts": 0},
-}
+            return None if self._failed is None else failed_status(self._failed)
+        servers = self._settings.servers or membership.servers
+        return link_status(membership, keys.origin, servers, self._live, self._tail.state.peers, self.problem)
 
 
 def _check_installed() -> None:
@@ -539,6 +496,29 @@ def _linked(state: WorkspaceState) -> LinkChanged:
     return LinkChanged(peers.own, tuple(peers.members[each] for each in sorted(peers.members)), tuple(vaults))
 
 
+def _with_roster(change: "Callable[[Roster], Roster]") -> "Callable[[Membership], Membership]":
+    def changed(membership: "Membership") -> "Membership":
+        assert membership.roster is not None, "the creator has one"
+        return replace(membership, roster=change(membership.roster))
+
+    return changed
+
+
+def _check_may_name(membership: "Membership", origin: OriginId, name: str) -> None:
+    """
+    Raises:
+        LinkRefused: only the creator of the link names its vaults.
+    """
+    if not membership.is_creator(origin):
+        assert membership.roster is not None, "a member has one"
+        known = ", ".join(map(repr, membership.roster.vaults.values())) or "none yet"
+        raise LinkRefused(
+            "NOT_CREATOR",
+            f"The link knows no vault {name!r}.",
+            hint=f"Known: {known}. Map a new one first at the machine that made the link.",
+        )
+
+
 def _without_request(membership: "Membership", joined: "Member") -> "Membership":
     return replace(
         membership, requests=tuple(each for each in membership.requests if each.origin != joined.origin)
@@ -553,14 +533,6 @@ def _the_one(members: "Any", origin: str, what: str) -> "Member":
         raise InvalidArgument(f"{many} whose id begins with {origin!r} {what}.", hint=f"Known: {known}.")
     member: Member = found[0]
     return member
-
-
-def _shown(member: "Member") -> dict[str, Any]:
-    return {"origin": member.origin, "person": member.person, "machine": member.machine}
-
-
-def _problem(error: CarrierError | None) -> dict[str, str] | None:
-    return None if error is None else {"code": error.code, "message": error.message, "fix": error.hint}
 
 
 def _not_linked() -> LinkRefused:

@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
+from functools import partial
 from typing import Final, Protocol
 
 import anyio
@@ -66,11 +67,12 @@ class Live:
         membership: Membership,
         carrier: Carrier,
         outbox: Outbox,
-        changed: Callable[[Membership], Awaitable[None]],
+        changed: Callable[[Callable[[Membership], Membership]], Awaitable[None]],
     ) -> None:
         """
         Args:
-            membership: as of now; `changed` keeps another one, and `take` is called with it.
+            membership: as of now.
+            changed: changes and keeps it; then `take` is called.
 
         Raises:
             MessageRefused: the roster has no keys for this machine.
@@ -232,9 +234,9 @@ class Live:
         roster = open_roster(message.data, membership.link, membership.creator_key, self._keys)
         if roster is None:
             if membership.roster is not None:
-                await self._changed(replace(membership, was_removed=True))
+                await self._changed(lambda now: replace(now, was_removed=True))
         elif membership.roster is None or roster.version > membership.roster.version:
-            await self._changed(replace(membership, roster=roster, code=None, was_removed=False))
+            await self._changed(lambda now: replace(now, roster=roster, code=None, was_removed=False))
 
     async def _take_request(self, message: Carried) -> None:
         origin, membership = message.subject.removeprefix(JOIN), self.membership
@@ -249,7 +251,7 @@ class Live:
                 joining = open_request(message.data, invitation, origin)
             except MessageRefused:
                 continue
-            await self._changed(with_request(membership, joining, invitation.secret))
+            await self._changed(partial(with_request, joining=joining, secret=invitation.secret))
             return
 
     async def _publish_own(self) -> None:

@@ -8,6 +8,7 @@ import base64
 import binascii
 import hashlib
 import os
+import re
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
@@ -30,6 +31,7 @@ _CONTEXT: Final = b"workspaced-join-1"
 _PREFIX: Final = "wsl1-"
 _LINK, _KEY, _SECRET, _CHECK = 16, 32, 16, 4
 _NONCE: Final = 24
+_ORIGIN: Final = re.compile("[0-9a-f]{32}")
 
 
 class Code(msgspec.Struct, frozen=True):
@@ -125,7 +127,7 @@ def open_request(data: bytes, invitation: Invitation, subject: str) -> Member:
         keys = bytes.fromhex(request.verify_key), bytes.fromhex(request.box_key)
     except (CryptoError, msgspec.MsgspecError, ValueError, TypeError) as error:
         raise MessageRefused("DAMAGED", "A request to join cannot be read.") from error
-    if request.origin != subject or {len(each) for each in keys} != {_KEY}:
+    if request.origin != subject or not _ORIGIN.fullmatch(subject) or {len(each) for each in keys} != {_KEY}:
         raise MessageRefused("NOT_OURS", "A request to join is of another origin.")
     return Member(subject, invitation.person, request.machine[:64], request.verify_key, request.box_key)  # type: ignore[arg-type]
 
