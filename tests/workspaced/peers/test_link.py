@@ -118,6 +118,16 @@ def test_what_happened_while_the_server_was_away_comes_once_it_is_back(
     assert found["data"]["id"] == "plan.md"
 
 
+def test_a_daemon_that_starts_again_sends_nothing_that_its_peers_have(daemon: Factory, server: NatsServer) -> None:
+    laptop, desk = linked(daemon, server)
+    publish(laptop, "note_pinned", note="plan.md")
+    until(desk, "get_workspace_context", lambda answer: answer["data"]["pinnedNotes"])
+    sent = until_linked(laptop, lambda found: not found["sent"]["unsent"])["sent"]
+    laptop.restart()
+    now = until_linked(laptop, lambda found: found["state"] == "connected" and not found["sent"]["unsent"])["sent"]
+    assert (now["generation"], now["n"]) == (sent["generation"], sent["n"])
+
+
 def test_who_was_removed_is_told_and_hears_no_more(daemon: Factory, server: NatsServer) -> None:
     laptop, desk = linked(daemon, server)
     origin = status(desk)["origin"]

@@ -86,6 +86,7 @@ class Live:
         self.problem: CarrierError | None = None
         self.is_taken = False
         self._allowed: frozenset[Named] = frozenset()
+        self._knows_allowed = anyio.Event()
         self._state = daemon.state()
         self._messages: list[Carried] = []
         self._arrived = anyio.Event()
@@ -142,10 +143,12 @@ class Live:
             if allowed != self._allowed or state.peers is not self._state.peers or state.seq != self._state.seq:
                 self._allowed, self._state = allowed, state
                 sender.share()
+            self._knows_allowed.set()
             if self._daemon.state() is state:
                 await self._daemon.moved(LOOK_S)
 
     async def _send(self, sender: Sender) -> None:
+        await self._knows_allowed.wait()  # or it would take back everything first
         try:
             await sender.run()
         except OriginTaken:
