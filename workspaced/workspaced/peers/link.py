@@ -272,7 +272,7 @@ class Link:
         now = datetime.now(UTC)
         invitation: Invitation = new_invitation(person or own.person, now)
 
-        def invited(membership: Membership) -> Membership:
+        def invited(membership: "Membership") -> "Membership":
             valid = tuple(each for each in membership.invitations if each.origin or each.is_valid(now, ""))
             return replace(membership, invitations=(*valid, invitation)[-INVITATIONS_MAX:])
 
@@ -315,7 +315,7 @@ class Link:
         keys, membership, _roster = self._as_creator()
         joining = _the_one(membership.requests, origin, "asks to join")
 
-        def joined(membership: Membership) -> Membership:
+        def joined(membership: "Membership") -> "Membership":
             assert membership.roster is not None, "the creator has one"
             roster = with_member(membership.roster, joining, keys)
             return _without_request(replace(membership, roster=roster), joining)
@@ -364,7 +364,7 @@ class Link:
         keys, _membership, _roster = self._as_member()
         vault = self._vault_of(folder)
 
-        def mapped(membership: Membership) -> Membership:
+        def mapped(membership: "Membership") -> "Membership":
             assert membership.roster is not None, "a member has one"
             roster = membership.roster
             if roster.vault_named(name) is None:
