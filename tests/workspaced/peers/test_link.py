@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import shutil
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -126,6 +127,35 @@ def test_a_daemon_that_starts_again_sends_nothing_that_its_peers_have(daemon: Fa
     laptop.restart()
     now = until_linked(laptop, lambda found: found["state"] == "connected" and not found["sent"]["unsent"])["sent"]
     assert (now["generation"], now["n"]) == (sent["generation"], sent["n"])
+
+
+def test_a_new_key_is_used_from_then_on_and_everybody_follows(daemon: Factory, server: NatsServer) -> None:
+    laptop, desk = linked(daemon, server)
+    assert cli(laptop, "rotate")["epoch"] == 2
+    publish(laptop, "active_note_set", note="plan.md")
+    assert until(desk, "get_current_note", lambda answer: answer["success"])["data"]["id"] == "plan.md"
+    publish(desk, "active_note_set", note="other.md")
+    found = until(laptop, "get_current_note", lambda answer: answer["data"]["id"] == "other.md")
+    assert found["data"]["linked"]["machine"] == "desk"
+
+
+def test_a_copied_data_directory_is_noticed(daemon: Factory, server: NatsServer) -> None:
+    laptop, _desk = linked(daemon, server)
+    publish(laptop, "active_note_set", note="plan.md")
+    until_linked(laptop, lambda found: not found["sent"]["unsent"])
+    laptop.stop()
+    copied = daemon(notes=NOTES | PRIVATE, start=False)
+    shutil.copytree(laptop.data, copied.data)
+    laptop.start()
+    for note in ("other.md", "plan.md", "other.md"):
+        publish(laptop, "active_note_set", note=note)
+    until_linked(laptop, lambda found: not found["sent"]["unsent"])
+    copied.start()
+    found = until_linked(copied, lambda found: found["state"] == "ORIGIN_TAKEN")
+    assert "renew" in found["problem"]["fix"]
+    code = cli(laptop, "invite")["code"]
+    assert cli(copied, "renew", code)["origin"] != status(laptop)["origin"]
+    until_linked(copied, lambda found: found["state"] == "connected" and len(found["members"]) == 3)
 
 
 def test_who_was_removed_is_told_and_hears_no_more(daemon: Factory, server: NatsServer) -> None:
