@@ -6,6 +6,8 @@ Pure. A new pin gets the number of the message that brings it; all else of it is
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, TypeVar
 
+from msgspec.structs import replace
+
 from ..ids import LinkedVaultId, NoteId
 from ..schema.peer_events import (
     NewPin,
@@ -21,12 +23,35 @@ V = TypeVar("V")
 SharedView = Mapping[LinkedVaultId, SharedVault]
 """Vaults of which nothing is shared are left out."""
 NOTHING_SHARED: Final[SharedView] = {}
+VAULTS_MAX: Final = 64
+PINS_MAX: Final = 1_000
+TABS_MAX: Final = 100
+RENAMES_MAX: Final = 200
+REMOVALS_MAX: Final = 1_000
+"""Of one machine, or one vault of it: nobody shares more, and of who does the rest is dropped."""
 
 
 def view_of(vaults: Iterable[SharedVault]) -> SharedView:
     """The view of these vaults."""
-    shared = (each for each in vaults if each != SharedVault(each.vault))
-    return {each.vault: each for each in sorted(shared, key=lambda each: each.vault)}
+    shared = (_bounded(each) for each in vaults if each != SharedVault(each.vault))
+    return {each.vault: each for each in sorted(shared, key=lambda each: each.vault)[:VAULTS_MAX]}
+
+
+def _bounded(vault: SharedVault) -> SharedVault:
+    if (
+        len(vault.pins) <= PINS_MAX
+        and len(vault.tabs) <= TABS_MAX
+        and len(vault.renames) <= RENAMES_MAX
+        and len(vault.removals) <= REMOVALS_MAX
+    ):
+        return vault
+    return replace(
+        vault,
+        pins=vault.pins[:PINS_MAX],
+        tabs=vault.tabs[:TABS_MAX],
+        renames=vault.renames[:RENAMES_MAX],
+        removals=vault.removals[:REMOVALS_MAX],
+    )
 
 
 def difference(before: SharedView, after: SharedView) -> tuple[VaultDifference, ...]:

@@ -12,7 +12,14 @@ from msgspec.structs import replace
 from ..clock import microseconds
 from ..ids import LinkedVaultId, NoteId, OriginId, VaultId
 from ..peers.clock import next_ms
-from ..peers.differences import NOTHING_SHARED, SharedView, apply_difference, in_order_of_removals, view_of
+from ..peers.differences import (
+    NOTHING_SHARED,
+    REMOVALS_MAX,
+    SharedView,
+    apply_difference,
+    in_order_of_removals,
+    view_of,
+)
 from ..peers.merging import is_hidden
 from ..schema.catalogue import NoteRenamed, NoteUnpinned, PinnedNotesReordered
 from ..schema.peer_events import (
@@ -26,8 +33,6 @@ from ..schema.peer_events import (
     VaultMapping,
 )
 from ..schema.registry import Event
-
-REMOVALS_MAX: Final = 1_000
 
 
 class PeerView(msgspec.Struct, frozen=True):

@@ -3,20 +3,16 @@
 from collections.abc import Callable
 from functools import partial
 from itertools import islice
-from typing import Final
 
 from msgspec.structs import replace
 
 from ..clock import microseconds
 from ..ids import NoteId, VaultId
-from ..peers.differences import NOTHING_SHARED, SharedView, in_order_of_renames, view_of
+from ..peers.differences import NOTHING_SHARED, PINS_MAX, RENAMES_MAX, SharedView, in_order_of_renames, view_of
 from ..schema.peer_events import SharedActive, SharedPin, SharedRename, SharedSelection, SharedTab, SharedVault
 from .peers import OwnVault, removals_of
 from .workspace_state import VaultState, WorkspaceState
 
-RENAMES_SHARED_MAX: Final = 200
-"""The latest ones: for references that an agent on another machine holds."""
-PINS_SHARED_MAX: Final = 1_000
 MayLeave = Callable[[VaultId, NoteId], bool]
 
 
@@ -54,7 +50,7 @@ def _shared_vault(
         return SharedVault(own.mapping.linked)
     known = {(pin.note, pin.pinned_us, pin.ms): pin for pin in before.pins}
     pins = []
-    for pin in islice((each for each in state.pins.values() if may_leave(each.id)), PINS_SHARED_MAX):
+    for pin in islice((each for each in state.pins.values() if may_leave(each.id)), PINS_MAX):
         pinned_us = microseconds(pin.pinned_at)
         ms = own.pinned_ms.get(pin.id, pinned_us // 1_000)
         pins.append(known.get((pin.id, pinned_us, ms)) or SharedPin(pin.id, pinned_us, ms, n))
@@ -64,7 +60,7 @@ def _shared_vault(
         vault=own.mapping.linked,
         pins=tuple(pins),
         ordered_ms=own.ordered_ms,
-        renames=in_order_of_renames(renames[-RENAMES_SHARED_MAX:]),
+        renames=in_order_of_renames(renames[-RENAMES_MAX:]),
         removals=tuple(each for each in removals_of(own) if may_leave(each.note)),
     )
     return shared if replicate == "pins" else _with_presence(shared, state, may_leave)

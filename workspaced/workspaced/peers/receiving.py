@@ -65,6 +65,8 @@ class Receiver:
         self._apply = apply
         self._other = other
         self.origins: dict[str, OriginStatus] = {}
+        self.strangers = 0
+        """How many messages came from who is no member."""
         self.problem: CarrierError | None = None
         self.on_connected: Callable[[], None] = lambda: None
         """Called whenever listening begins."""
@@ -80,7 +82,7 @@ class Receiver:
 
     def look_again(self) -> None:
         """Reads all subjects again, soon: a newer roster may open what was refused."""
-        self._to_read.update(dict.fromkeys(self.origins))
+        self._to_read.update(dict.fromkeys(each.origin for each in self._keyring.roster.members))
         self._arrived.set()
 
     async def run(self) -> None:
@@ -115,7 +117,7 @@ class Receiver:
             except CarrierError as error:
                 self.problem = error
             else:
-                self._to_read.update(dict.fromkeys(each for each in subjects if _is_origin(each)))
+                self._to_read.update(dict.fromkeys(each for each in subjects if self._is_member(each)))
                 self._arrived.set()
 
     def _take(self, message: Carried) -> None:
@@ -124,6 +126,8 @@ class Receiver:
             self._other(message)
         elif message.subject == self._keyring.origin:
             pass
+        elif not self._is_member(message.subject):
+            self.strangers += 1
         elif len(self._waiting) < WAITING_MAX:
             self._waiting.append(message)
             self._arrived.set()
@@ -176,6 +180,11 @@ class Receiver:
             )
         )
         return True
+
+    def _is_member(self, subject: str) -> bool:
+        """Whether the roster knows the origin; anybody on the server may make more subjects."""
+        roster, origin = self._keyring.roster, OriginId(subject)
+        return roster.member(origin) is not None or roster.was_removed(origin) is not None
 
     def _status(self, subject: str) -> OriginStatus:
         return self.origins.setdefault(subject, OriginStatus())

@@ -10,9 +10,10 @@ ciphertext.
 
 import hashlib
 import os
-from typing import Final
+from typing import Annotated, Final
 
 import msgspec
+from msgspec import Meta
 from nacl.bindings import (
     crypto_aead_xchacha20poly1305_ietf_decrypt,
     crypto_aead_xchacha20poly1305_ietf_encrypt,
@@ -33,14 +34,18 @@ _SIGNATURE: Final = 64
 _LENGTH: Final = 4
 
 
+Count = Annotated[int, Meta(ge=1, le=2**53)]
+"""As the log can hold it."""
+
+
 class Header(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
     """What a server and every member may see of a message."""
 
     version: int
     link: str
     origin: OriginId
-    generation: int
-    n: int
+    generation: Count
+    n: Count
     previous: str
     """The digest of the message before; of the first of a generation: ""."""
     epoch: int
