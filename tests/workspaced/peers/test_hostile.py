@@ -1,0 +1,114 @@
+"""A member that means harm can harm its own view, and nothing else."""
+
+from collections.abc import Callable
+from random import Random
+
+import anyio
+import msgspec
+import pytest
+from support.peers.nodes import Node, make_nodes
+from support.peers.simulated import SimulatedServer
+from support.peers.virtual_time import run_virtually
+
+from workspaced.peers.keys.message import Header, digest, seal
+from workspaced.peers.payload import Payload, encode_payload
+from workspaced_events.ids import NoteId
+from workspaced_events.peers.differences import PINS_MAX, VAULTS_MAX
+from workspaced_events.projections.workspace_fold import fold_all
+from workspaced_events.projections.workspace_state import EMPTY
+from workspaced_events.schema import catalogue as c
+from workspaced_events.schema.codec import decode_event, encode_event
+from workspaced_events.schema.peer_events import NewPin, SharedActive, SharedVault, VaultDifference
+
+LONG_S = 200.0
+Attack = Callable[[Node, SimulatedServer], None]
+
+
+def sends(
+    mallory: Node, server: SimulatedServer, payload: bytes, generation: int = 1, n: int = 1, previous: str = ""
+) -> bytes:
+    """What a member's own program would never send, sealed and signed as it must be."""
+    header = Header(1, mallory.roster.link, mallory.origin, generation, n, previous, mallory.roster.epoch)
+    frame = seal(header, payload, mallory.keyring._epochs[mallory.roster.epoch], mallory.keys.signing)
+    server.put(mallory.origin, frame)
+    return frame
+
+
+def attacked(attack: Attack) -> tuple[Node, Node]:
+    """Ann's two machines, after Mallory, a member too, has attacked and Ann has gone on working."""
+
+    async def main() -> tuple[Node, Node]:
+        server = SimulatedServer(Random(1))
+        here, there, mallory = make_nodes(server, Random(2), ["ann", "ann", "mallory"])
+        for node in (here, there, mallory):
+            node.start()
+        await anyio.sleep(1)
+        await mallory.kill()
+        attack(mallory, server)
+        await anyio.sleep(1)
+        here.act(c.NotePinned(NoteId("after.md")))
+        await anyio.sleep(LONG_S)
+        for node in (here, there):
+            await node.kill()
+        return here, there
+
+    return run_virtually(main())
+
+
+def names(note: str) -> bytes:
+    vault = {"vault": "0" * 32, "active": {"note": note, "sinceUs": 1}}
+    return msgspec.json.encode({"ms": 1, "whole": True, "view": [vault]})
+
+
+ATTACKS: dict[str, Attack] = {
+    "a path out of the vault": lambda mallory, server: (
+        sends(mallory, server, names("../../etc/passwd"), 9, 9) and None
+    ),
+    "a path in a dot folder": lambda mallory, server: sends(mallory, server, names(".ssh/id.md"), 9, 9) and None,
+    "no JSON": lambda mallory, server: sends(mallory, server, b"\xff" * 300, 9, 9) and None,
+    "deep JSON": lambda mallory, server: sends(mallory, server, b"[" * 90_000, 9, 9) and None,
+    "a time beyond all": lambda mallory, server: (
+        sends(mallory, server, b'{"ms":%d,"whole":true}' % 2**62, 9, 9) and None
+    ),
+    "a number beyond all": lambda mallory, server: (
+        sends(mallory, server, b'{"ms":1,"whole":true}', 2**60, 2**60) and None
+    ),
+    "a message without its predecessor": lambda mallory, server: (
+        sends(mallory, server, b'{"ms":1,"changed":[]}', 1, 900, "0" * 64) and None
+    ),
+    "bytes that are no frame": lambda mallory, server: server.put(mallory.origin, b"x" * 600_000),
+    "another member's subject": lambda mallory, server: server.put(
+        mallory.roster.members[0].origin, b"x" * 512, begins=True
+    ),
+    "the roster": lambda _mallory, server: server.put("roster", b"x" * 700, begins=True),
+    "ten thousand origins": lambda _mallory, server: (
+        [server.put(f"{number:032x}", b"x" * 512) for number in range(10_000)] and None
+    ),
+}
+
+
+@pytest.mark.parametrize("attack", ATTACKS)
+def test_the_others_see_each_other_as_before_and_their_logs_read_back(attack: str) -> None:
+    here, there = attacked(ATTACKS[attack])
+    assert [pin.note for pin in there.pins()] == ["after.md"] == [pin.note for pin in here.pins()]
+    for node in (here, there):
+        again = [decode_event(encode_event(event)) for event in node.events]
+        assert again == node.events and fold_all(again, EMPTY) == node.state
+        assert len(node.receiver.origins) <= len(node.roster.members)
+
+
+def test_what_one_machine_shares_is_bounded_however_long_it_goes_on() -> None:
+    def attack(mallory: Node, server: SimulatedServer) -> None:
+        view = tuple(SharedVault(f"{number:032x}", SharedActive(NoteId("a.md"), 1)) for number in range(200))  # type: ignore[arg-type]
+        previous = digest(sends(mallory, server, encode_payload(Payload(1, True, view)), 5, 1_000))
+        for step in range(1, 6):
+            pins = tuple(NewPin(0, NoteId(f"{step}-{number}.md"), 1, 1) for number in range(600))
+            changed = (VaultDifference(mallory.linked, pinned=pins),)
+            frame = sends(mallory, server, encode_payload(Payload(1, changed=changed)), 5, 1_000 + step, previous)
+            previous = digest(frame)
+
+    here, _there = attacked(attack)
+    [mallory] = [each.origin for each in here.roster.members if each.person == "mallory"]
+    view = here.state.peers.origins[mallory].view
+    assert len(view) <= VAULTS_MAX and all(len(vault.pins) <= PINS_MAX for vault in view.values())
+    assert here.state.peers.origins[mallory].position.n == 1_005
