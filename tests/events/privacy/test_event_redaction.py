@@ -560,7 +560,7 @@ KEYED_BY_NAMES |= {"members", "vaults", "origins", "view", "removals", "pinned_m
 def renamed_values(value: Any, p: Pseudonyms, of: str = "") -> Any:
     """Conversations as plain values: every text has its pseudonym, but for times and words of ours."""
     if isinstance(value, list):
-        return [renamed_values(each, p, of) for each in value]
+        return [renamed_values(each, p, "" if of in KEYED_BY_NAMES else of) for each in value]
     if isinstance(value, dict) and of in KEYED_BY_NAMES:
         return {renamed_values(name, p): renamed_values(each, p) for name, each in value.items()}
     if isinstance(value, dict):
