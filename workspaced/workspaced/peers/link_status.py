@@ -2,8 +2,9 @@
 
 from typing import TYPE_CHECKING, Any
 
+from workspaced_events.clock import microseconds
 from workspaced_events.ids import OriginId
-from workspaced_events.projections.peers import Peers
+from workspaced_events.projections.peers import Peers, PeerView
 
 from .carrier import CarrierError
 
@@ -110,9 +111,15 @@ def _member(member: "Member", own: OriginId, live: "Live | None", peers: Peers) 
         "here": member.origin == own,
         "appliedAt": heard.applied_at if heard is not None else None,
         "n": heard.position.n if heard is not None else 0,
+        "aheadMs": _ahead_ms(heard) if heard is not None else 0,
         "behind": receiver.behind(member.origin) if receiver is not None else 0,
         "refused": dict(status.refused) if status is not None else {},
     }
+
+
+def _ahead_ms(heard: PeerView) -> int:
+    """How far the machine's clock was ahead of this one's, at least, when it was last heard of."""
+    return max(0, heard.ms - microseconds(heard.applied_at) // 1_000)
 
 
 def _problem(error: CarrierError | None) -> dict[str, str] | None:

@@ -15,6 +15,7 @@ from workspaced_events.errors import LogLocked, LogReadOnly, WorkspacedError
 from workspaced_events.journal.opening import read_journal
 from workspaced_events.log.disk import RealDisk
 from workspaced_events.log.lock import LogLock
+from workspaced_events.peers.clock import AHEAD_MS_MAX
 from workspaced_events.replay.blob_check import Examined, NamedBlobs
 
 from ...__about__ import __version__
@@ -269,6 +270,12 @@ def _daemon(client: SyncClient) -> Iterator[Finding]:
     if (link := status.get("link")) is not None and link["problem"] is None:
         behind = sum(each["behind"] for each in link["members"])
         yield Finding("ok", "link", f"{link['state']}, {len(link['members'])} machines, {behind} messages behind")
+        for each in link["members"]:
+            if each["aheadMs"] > AHEAD_MS_MAX:
+                about = f"the clock of {each['machine']} is {each['aheadMs'] // 60_000} minutes ahead"
+                yield Finding(
+                    "warning", "link", about, "Set the clock there; until then `of=me` does not follow it."
+                )
     for problem in status.get("problems", [{"message": each, "fix": ""} for each in status["degraded"]]):
         yield Finding("problem", "daemon", problem["message"], problem["fix"])
     for vault in status["vaults"]:
