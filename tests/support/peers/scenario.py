@@ -9,6 +9,7 @@ import anyio
 from support.peers.nodes import VAULT, Node, make_nodes
 from support.peers.simulated import SimulatedServer
 from support.peers.virtual_time import run_virtually
+from workspaced.peers.keys.roster import rotated
 from workspaced_events.ids import NoteId
 from workspaced_events.schema import catalogue as c
 
@@ -28,7 +29,7 @@ def play(seed: int, steps: int = 60) -> None:
 async def _play(random: Random, steps: int) -> None:
     server = SimulatedServer(random)
     server.faults.delay_s = random.choice([0.0, 0.01, 0.2])
-    persons = random.choice([["ann"] * 2, ["ann"] * 3, ["ann", "ann", "bob"], ["ann", "bob"]])
+    persons = random.choice([["ann"] * 2, ["ann"] * 3, ["ann", "bob"], ["ann", "ann", "bob", "bob", "ann"]])
     nodes = make_nodes(server, random, persons)
     for node in nodes:
         node.start()
@@ -49,12 +50,8 @@ async def _step(random: Random, server: SimulatedServer, nodes: list[Node], kept
             server.cut(node.origin) if random.random() < 0.5 else server.mend(node.origin)
         case 2 | 3:
             await node.kill() if node.is_running else node.start()
-        case 4:
-            server.stop() if random.random() < 0.5 else server.start()
-        case 5:
-            server.wipe() if server.store is not None else server.make_stream()
-        case 6:
-            server.remove_stream() if random.random() < 0.3 else server.make_stream()
+        case 4 | 5 | 6:
+            _harm(random, server)
         case 7:
             kept = server.kept()
         case 8:
@@ -69,9 +66,29 @@ async def _step(random: Random, server: SimulatedServer, nodes: list[Node], kept
             node.act(c.ActiveNoteCleared())
         case 12:
             server.put(node.origin, random.randbytes(512), begins=random.random() < 0.3)
+        case 13:
+            _rotate(random, nodes)
         case _:
             act(random, node)
     return kept
+
+
+def _harm(random: Random, server: SimulatedServer) -> None:
+    match random.randrange(3):
+        case 0:
+            server.stop() if random.random() < 0.5 else server.start()
+        case 1:
+            server.wipe() if server.store is not None else server.make_stream()
+        case _:
+            server.remove_stream() if random.random() < 0.3 else server.make_stream()
+
+
+def _rotate(random: Random, nodes: list[Node]) -> None:
+    """A new key, of which some hear sooner than others."""
+    roster = rotated(max((node.roster for node in nodes), key=lambda each: each.version))
+    for node in nodes:
+        if node is nodes[0] or random.random() < 0.5:
+            node.take_roster(roster)
 
 
 def act(random: Random, node: Node) -> None:
@@ -103,7 +120,10 @@ async def _heal(server: SimulatedServer, nodes: list[Node]) -> None:
     server.faults.heal()
     server.make_stream()
     server.start()
+    newest = max((node.roster for node in nodes), key=lambda each: each.version)
     for node in nodes:
+        if node.roster is not newest:
+            node.take_roster(newest)
         server.mend(node.origin)
         if not node.is_running:
             node.start()
