@@ -4,6 +4,6 @@ import pytest
 from support.peers.scenario import play
 
 
-@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("seed", range(90))
 def test_after_healing_all_agree(seed: int) -> None:
     play(seed)
