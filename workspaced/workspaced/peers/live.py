@@ -30,7 +30,7 @@ from .leaving_notes import Named, has_withdrawn, notes_named
 from .membership import Membership, with_request
 from .outbox import Outbox
 from .receiving import Receiver
-from .sending import OriginTaken, Sender
+from .sending import TOGETHER_S, OriginTaken, Sender
 
 logger = logging.getLogger(__name__)
 
@@ -144,6 +144,7 @@ class Live:
                 self._allowed, self._state = allowed, state
                 sender.share()
             self._knows_allowed.set()
+            await anyio.sleep(TOGETHER_S)  # many events in a row cost one look
             if self._daemon.state() is state:
                 await self._daemon.moved(LOOK_S)
 
