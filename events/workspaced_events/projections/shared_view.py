@@ -1,6 +1,6 @@
 """What this daemon shares of its state with its peers. Pure."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import islice
 
@@ -59,11 +59,17 @@ def _shared_vault(
     shared = SharedVault(
         vault=own.mapping.linked,
         pins=tuple(pins),
-        ordered_ms=own.ordered_ms,
+        ordered_ms=before.ordered_ms if before.pins and _is_same_order(before.pins, pins) else own.ordered_ms,
         renames=in_order_of_renames(renames[-RENAMES_MAX:]),
         removals=tuple(each for each in removals_of(own) if may_leave(each.note)),
     )
     return shared if replicate == "pins" else _with_presence(shared, state, may_leave)
+
+
+def _is_same_order(before: Sequence[SharedPin], now: Sequence[SharedPin]) -> bool:
+    """Whether the pins of both stand in one order: then only pins that do not leave were moved, if any."""
+    both = {pin.note for pin in before} & {pin.note for pin in now}
+    return [pin.note for pin in before if pin.note in both] == [pin.note for pin in now if pin.note in both]
 
 
 def _with_presence(shared: SharedVault, state: VaultState, may_leave: Callable[[NoteId], bool]) -> SharedVault:
