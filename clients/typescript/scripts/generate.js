@@ -52,8 +52,9 @@ function joined(names) {
       .join("\n")};\n`;
   const map = (type, comment, rows) =>
     `/** ${comment} */\nexport interface ${type} {\n${rows.map(([key, value]) => `  ${key}: ${value};\n`).join("")}}\n`;
+  // Those of a linked daemon have the names of others.
   const tools = of("tools")
-    .filter((name) => name.endsWith(".input"))
+    .filter((name) => name.endsWith(".input") && !name.startsWith("tools/linked/"))
     .map((name) => short(name).slice(0, -".input".length));
   return [
     union("Action", "What a UI may publish.", "actions"),

@@ -2613,6 +2613,243 @@ export interface GetWorkspaceSummaryOutputOpenQuestion {
   readonly at?: string;
 }
 
+export interface LinkedGetCurrentNoteInput {
+  /** Tags, dates, counts, front matter. (default true) */
+  readonly includeMetadata?: boolean;
+  /** Links from and to it. (default false) */
+  readonly includeLinks?: boolean;
+  /** Headings. (default false) */
+  readonly includeOutline?: boolean;
+  /** Embedded images, at most 4. (default false) */
+  readonly includeImages?: boolean;
+  /** At most 50000. (minimum 100, maximum 50000) */
+  readonly maxContentLength?: number;
+  /** A former nextOffset. (minimum 0, maximum 2147483648, default 0) */
+  readonly offset?: number;
+  /** me (default), here, everyone, or a person: whose machines. (minLength 1, maxLength 64, default "me") */
+  readonly of?: string;
+  readonly at?: number | string;
+  /** (minimum 0) */
+  readonly minSeq?: number;
+}
+
+export interface LinkedGetCurrentNoteOutput {
+  readonly success: boolean;
+  readonly message: string;
+  readonly asOfSeq: number;
+  readonly data?: {
+    readonly id: string;
+    readonly title: string;
+    readonly path: string;
+    readonly type?: string;
+    readonly language?: string;
+    readonly exists: boolean;
+    readonly archived: boolean;
+    readonly metadata?: {
+      readonly tags: readonly string[];
+      readonly customFields: { readonly [name: string]: LinkedGetCurrentNoteOutputFrontMatter };
+      readonly created: string | null;
+      readonly lastModified: string | null;
+      readonly wordCount: number;
+      readonly characterCount: number;
+      readonly noteType: {
+        readonly name: string;
+        readonly schema?: LinkedGetCurrentNoteOutputFrontMatter;
+      };
+    };
+    readonly content?: string;
+    readonly sha256?: string;
+    readonly links?: {
+      readonly outgoing: ReadonlyArray<{
+        readonly target: string;
+        readonly title: string;
+        readonly exists: boolean;
+        readonly line: number;
+        readonly id?: string;
+        readonly heading?: string;
+        readonly block?: string;
+        readonly alias?: string;
+        readonly embed: boolean;
+        readonly ambiguous?: boolean;
+      }>;
+      readonly outgoingTotal: number;
+      readonly incoming: ReadonlyArray<{
+        readonly source: string;
+        readonly title: string;
+        readonly context: string;
+        readonly line: number;
+        readonly heading?: string;
+      }>;
+      readonly incomingTotal: number;
+    };
+    readonly outline?: ReadonlyArray<{
+      readonly level: number;
+      readonly title: string;
+      readonly line: number;
+      readonly kind?: string;
+    }>;
+    readonly images?: ReadonlyArray<{
+      readonly path: string;
+      readonly mediaType?: string;
+      readonly bytes?: number;
+      readonly sha256?: string;
+      readonly width?: number;
+      readonly height?: number;
+      readonly scaled?: boolean;
+      readonly code?: string;
+      readonly error?: string;
+    }>;
+    readonly indexState?: string;
+    readonly linked: {
+      readonly of: string;
+      readonly person: string | null;
+      readonly machine: string | null;
+      readonly peersSeq: number;
+      readonly machines: ReadonlyArray<{
+        readonly person: string;
+        readonly machine: string;
+        readonly here: boolean;
+        readonly activeNote: string | null;
+        readonly since: string | null;
+        readonly heardAt: string | null;
+      }>;
+    };
+  };
+  readonly error?: string;
+  readonly code?: string;
+  readonly warnings?: readonly string[];
+  readonly truncation?: {
+    readonly truncated: boolean;
+    readonly originalLength: number;
+    readonly returnedLength: number;
+    readonly nextOffset: number | null;
+  };
+}
+
+export type LinkedGetCurrentNoteOutputFrontMatter = boolean | number | string | readonly LinkedGetCurrentNoteOutputFrontMatter[] | { readonly [name: string]: LinkedGetCurrentNoteOutputFrontMatter } | null;
+
+export interface LinkedGetWorkspaceContextInput {
+  /** The notes' text. (default false) */
+  readonly includeContent?: boolean;
+  /** Per note. (minimum 100, maximum 10000, default 2000) */
+  readonly maxContentLength?: number;
+  /** Tags, dates, counts, front matter. (default true) */
+  readonly includeMetadata?: boolean;
+  /** In all. (minimum 100, maximum 50000, default 20000) */
+  readonly maxTotalLength?: number;
+  /** me (default), here, everyone, or a person: whose machines. (minLength 1, maxLength 64, default "me") */
+  readonly of?: string;
+  readonly at?: number | string;
+  /** (minimum 0) */
+  readonly minSeq?: number;
+}
+
+export interface LinkedGetWorkspaceContextOutput {
+  readonly success: boolean;
+  readonly message: string;
+  readonly asOfSeq: number;
+  readonly data?: {
+    readonly activeNote: LinkedGetWorkspaceContextOutputContextNote | null;
+    readonly pinnedNotes: readonly LinkedGetWorkspaceContextOutputContextNote[];
+    readonly temporaryTabs: readonly LinkedGetWorkspaceContextOutputContextNote[];
+    readonly activeTabId: string | null;
+    readonly recentNotes: ReadonlyArray<{
+      readonly id: string;
+      readonly title: string;
+      readonly exists: boolean;
+      readonly at: string;
+    }>;
+    readonly selection: {
+      readonly note: string;
+      readonly startLine: number;
+      readonly endLine: number;
+      readonly at: string;
+      readonly text?: string;
+      readonly textSha256?: string;
+    } | null;
+    readonly vaultInfo: {
+      readonly id: string;
+      readonly name: string;
+      readonly path?: string;
+      readonly noteCount: number | null;
+      readonly indexState: string;
+    };
+    readonly summary: {
+      readonly totalNotes: number;
+      readonly pinnedCount: number;
+      readonly temporaryTabsCount: number;
+      readonly contentLength: number;
+      readonly lastActivity: string | null;
+    };
+    readonly omitted: ReadonlyArray<{
+      readonly id: string;
+      readonly part: string;
+      readonly reason: string;
+    }>;
+    readonly omittedTotal: number;
+    readonly withheld: number;
+    readonly linked: {
+      readonly of: string;
+      readonly person: string | null;
+      readonly machine: string | null;
+      readonly peersSeq: number;
+      readonly machines: ReadonlyArray<{
+        readonly person: string;
+        readonly machine: string;
+        readonly here: boolean;
+        readonly activeNote: string | null;
+        readonly since: string | null;
+        readonly heardAt: string | null;
+      }>;
+    };
+  };
+  readonly error?: string;
+  readonly code?: string;
+  readonly warnings?: readonly string[];
+}
+
+export interface LinkedGetWorkspaceContextOutputContextNote {
+  readonly id: string;
+  readonly title: string;
+  readonly path: string;
+  readonly type?: string;
+  readonly language?: string;
+  readonly exists: boolean;
+  readonly archived: boolean;
+  readonly metadata?: {
+    readonly tags: readonly string[];
+    readonly customFields: { readonly [name: string]: LinkedGetWorkspaceContextOutputFrontMatter };
+    readonly created: string | null;
+    readonly lastModified: string | null;
+    readonly wordCount: number;
+    readonly characterCount: number;
+    readonly noteType: {
+      readonly name: string;
+      readonly schema?: LinkedGetWorkspaceContextOutputFrontMatter;
+    };
+  };
+  readonly content?: string;
+  readonly sha256?: string;
+  readonly error?: string;
+  readonly contentRef?: string;
+  readonly truncation?: {
+    readonly truncated: boolean;
+    readonly originalLength: number;
+    readonly returnedLength: number;
+    readonly nextOffset: number | null;
+  };
+  readonly since?: string;
+  readonly lastModified?: string;
+  readonly filename?: string;
+  readonly pinnedAt?: string;
+  readonly noteId?: string;
+  readonly source?: string;
+  readonly openedAt?: string;
+  readonly lastAccessed?: string;
+}
+
+export type LinkedGetWorkspaceContextOutputFrontMatter = boolean | number | string | readonly LinkedGetWorkspaceContextOutputFrontMatter[] | { readonly [name: string]: LinkedGetWorkspaceContextOutputFrontMatter } | null;
+
 export interface MemoryInput {
   readonly command: "view" | "create" | "str_replace" | "insert" | "delete" | "rename";
   /** All but rename: below /memories. */

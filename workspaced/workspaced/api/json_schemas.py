@@ -9,6 +9,7 @@ from workspaced_events.journal.actions import ActionJson
 from workspaced_events.projections.workspace_state import StateJson
 from workspaced_events.replay.json_lines import ExportHeader
 from workspaced_events.schema.catalogue import CATALOGUE, Publisher
+from workspaced_tools.tools.linked_tools import LINKED
 from workspaced_tools.tools.registry import EVERY_TOOL
 
 from ..errors import CODES
@@ -34,6 +35,9 @@ def all_schemas() -> dict[str, Schema]:
     for tool in EVERY_TOOL.values():
         made[f"tools/{tool.name}.input"] = {"$schema": DIALECT, **tool.input_schema}
         made[f"tools/{tool.name}.output"] = {"$schema": DIALECT, **tool.output_schema}
+    for tool in LINKED.values():
+        made[f"tools/linked/{tool.name}.input"] = {"$schema": DIALECT, **tool.input_schema}
+        made[f"tools/linked/{tool.name}.output"] = {"$schema": DIALECT, **tool.output_schema}
     for name, method in METHODS.items():
         if name.startswith("workspaced/"):
             made[f"methods/{name.removeprefix('workspaced/')}"] = _of(method.params)
