@@ -15,7 +15,7 @@ import openai.types.chat.completion_create_params
 import pytest
 import support
 from google.genai import types as gemini
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 from pydantic import BaseModel, TypeAdapter
@@ -236,7 +236,7 @@ def holds_every_text(shaped: RenderedBody, envelope: Envelope) -> None:
 @given(
     data=st.data(), family=st.sampled_from(BUILT_IN), provider=st.sampled_from(["openai", "anthropic", "google"])
 )
-@settings(max_examples=examples(200), deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(200))
 def test_any_conversation_becomes_a_body_that_its_provider_takes(
     data: st.DataObject, family: str, provider: str
 ) -> None:
@@ -265,7 +265,7 @@ anything = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_siz
     arguments=anything,
     found=anything,
 )
-@settings(max_examples=examples(200), deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(200))
 def test_any_text_stays_what_it_is_in_every_body(
     system: str, said: str, answer: str, name: str, call: str, arguments: str, found: str
 ) -> None:

@@ -100,7 +100,7 @@ A_MOVE: st.SearchStrategy[Callable[[Stepper], None]] = st.one_of(
 )
 
 
-@settings(max_examples=examples(200), deadline=None)
+@settings(max_examples=examples(200))
 @given(st.lists(AN_ACTION, max_size=25), st.lists(A_MOVE, max_size=15), st.sampled_from([None, V, W]))
 def test_whatever_the_way_there_a_position_shows_the_fold_of_what_is_before_it(
     actions: list[Data | None], moves: list[Callable[[Stepper], None]], vault: VaultId | None
@@ -118,7 +118,7 @@ def test_whatever_the_way_there_a_position_shows_the_fold_of_what_is_before_it(
         assert view.events == len(events) and 0 <= view.position <= len(events)
 
 
-@settings(max_examples=examples(100), deadline=None)
+@settings(max_examples=examples(100))
 @given(st.lists(AN_ACTION, max_size=25), st.sets(st.sampled_from(["note_pinned", "zoom_set", "note_renamed"])))
 def test_a_filter_stops_at_just_the_events_it_names(actions: list[Data | None], types: set[str]) -> None:
     vaults = [c.VaultOpened(V, "v", "/v"), c.VaultOpened(W, "w", "/w"), c.VaultSwitched(W)]

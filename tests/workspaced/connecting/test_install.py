@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.profiles import examples
 from support.program_settings import PLACES, entry_of
@@ -284,7 +284,7 @@ json_values = st.recursive(
 )
 
 
-@settings(max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(60))
 @given(
     whole=st.dictionaries(st.text(), json_values),
     servers=st.dictionaries(st.text(), st.dictionaries(st.text(), json_values)),

@@ -123,7 +123,6 @@ class Replayed(RuleBasedStateMachine):
 Replayed.TestCase.settings = settings(
     max_examples=examples(20),
     stateful_step_count=25,
-    deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 TestAnySession = Replayed.TestCase

@@ -9,7 +9,7 @@ from time import monotonic
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from support import short_limits
 from support.http_socket import HttpWire, modern, modern_post, post, read
@@ -167,7 +167,7 @@ def test_a_daemon_hears_no_http_and_loads_no_parser_of_it() -> None:
     subprocess.run([sys.executable, "-c", program], check=True)
 
 
-@settings(max_examples=examples(300), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(300))
 @given(data=st.data())
 def test_no_bytes_leave_a_trace_or_the_daemon_without_an_answer(shared: Any, data: st.DataObject) -> None:
     begun = bytearray(LIST)

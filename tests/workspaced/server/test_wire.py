@@ -10,7 +10,7 @@ from contextlib import suppress
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from support.profiles import examples
 
@@ -525,8 +525,6 @@ LINES = REQUESTS | MANGLED | st.binary(max_size=200)
 
 @settings(
     max_examples=examples(150),
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(lines=st.lists(LINES, min_size=1, max_size=8), cut=st.integers(1, 400))
 @example(lines=[b'{"jsonrpc":"2.0","id":1,"method":"workspaced/publish","params":{"actions":[{"type":"note_pinned",'
