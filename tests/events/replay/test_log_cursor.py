@@ -150,7 +150,7 @@ def test_states_are_the_same_for_whoever_asks_at_the_same_time() -> None:
     barrier = threading.Barrier(4)
 
     def ask(start: int) -> bool:
-        barrier.wait(5)
+        barrier.wait(60)
         return all(
             moments.state_at(seq).of(V).active == fold_all(log.events[:seq], EMPTY).of(V).active
             for seq in range(start, 2_001, 499)

@@ -476,7 +476,7 @@ def test_readers_are_never_disturbed_by_a_writer(make_index: MakeIndex) -> None:
         )
     stop.set()
     for reader in readers:
-        reader.join(5)
+        reader.join(60)
     assert failures == []
     assert all(seen)
 

@@ -36,7 +36,7 @@ from workspaced_events.schema.catalogue import ENTRY_OF, Data, Event, UnknownEve
 V, W = VaultId("v"), VaultId("w")
 NOTES = [NoteId(f"{name}.md") for name in "abc"]
 PAGE_EVENTS = 4
-ANSWER_S = 20.0
+ANSWER_S = 60.0
 
 
 def events_of(actions: list[Data | None], *, first: int = 1) -> list[Event]:
@@ -281,7 +281,7 @@ class Terminal:
         return bool(termios.tcgetattr(self._keyboard)[3] & termios.ECHO)
 
     def code(self) -> int:
-        return self._process.wait(10)
+        return self._process.wait(ANSWER_S)
 
 
 @contextmanager

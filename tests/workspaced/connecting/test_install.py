@@ -86,7 +86,7 @@ def test_the_command_of_a_snippet_runs_the_bridge(mcp: Command, shared: Any) -> 
     found = entry("cursor", out)
     request = b'{"jsonrpc":"2.0","id":7,"method":"workspaced/hello","params":{}}\n'
     done = subprocess.run(
-        [found["command"], *found["args"]], input=request, capture_output=True, timeout=15, cwd="/", env={}
+        [found["command"], *found["args"]], input=request, capture_output=True, timeout=60, cwd="/", env={}
     )
     assert done.returncode == 0 and json.loads(done.stdout)["id"] == 7
 

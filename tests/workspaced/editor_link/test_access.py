@@ -272,7 +272,7 @@ def links_found(world: Any) -> list[str]:
 
 def process_that_is_gone() -> int:
     child = process.spawn("--version", env=dict(os.environ))
-    child.wait(30)
+    child.wait(60)
     return child.pid
 
 

@@ -344,14 +344,14 @@ def test_as_a_program_it_serves_at_the_url_that_it_prints() -> None:
         for path, body in ((PATHS["openai"], conversation("openai")), (PATHS["openai"], {}), ("/v2", {})):
             asked = urllib.request.Request(url + path, json.dumps(body).encode())
             try:
-                with urllib.request.urlopen(asked, timeout=10) as answer:
+                with urllib.request.urlopen(asked, timeout=60) as answer:
                     statuses.append(answer.status)
             except urllib.error.HTTPError as error:
                 with error:
                     statuses.append(error.code)
         assert statuses == [200, 400, 404]
         running.stdin.close()
-        assert running.wait(10) == 0
+        assert running.wait(60) == 0
 
 
 @pytest.mark.parametrize(

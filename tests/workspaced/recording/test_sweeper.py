@@ -24,7 +24,7 @@ from workspaced_events.replay.open import open_source
 from workspaced_tools.replay.verify import Outcome, verify
 
 LONG_AGO_S = 100 * 86_400
-WAIT_S = 10.0
+WAIT_S = 60.0
 TOOLS: list[tuple[str, dict[str, Any]]] = [
     ("get_workspace_context", {}),
     ("get_workspace_context", {"includeContent": True}),
