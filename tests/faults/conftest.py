@@ -19,12 +19,13 @@ import pytest
 from support import call_faults
 from support.daemon import Factory
 
+FAULTS = Path(__file__).parent
 ATTACH_S = 60.0
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
-        if Path(__file__).parent in item.path.parents:
+        if item.path.parent == FAULTS:
             item.add_marker(pytest.mark.thorough)
 
 

@@ -10,8 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from anthropic import Anthropic
-from openai import OpenAI
 from support import model_server
 
 SERVER = Path(model_server.__file__)
@@ -376,6 +374,9 @@ SEARCH = {"type": "function", "name": "search_workspace", "description": "", "pa
 def test_a_streamed_answer_is_the_same_answer(question: str) -> None:
     words = f"{LONG}\n[User query]:\n{question}"
     with model_server.ModelServer() as url:
+        from anthropic import Anthropic  # takes a second, so not while tests are collected
+        from openai import OpenAI
+
         openai, anthropic = OpenAI(base_url=f"{url}/v1", api_key="x"), Anthropic(base_url=url, api_key="x")
         chat = conversation("openai", words)
         whole = openai.chat.completions.create(**chat).choices[0].message
