@@ -14,7 +14,7 @@ from support.publishers.protocol import PublishingEditor
 from workspaced import SyncClient
 from workspaced.errors import NoDaemon, RemoteError
 
-UNTIL_S = 30.0
+UNTIL_S = 60.0
 SOURCES = tuple(kind.lasting for kind in EDITORS.values())
 State = dict[str, Any]
 

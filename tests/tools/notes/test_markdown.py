@@ -254,7 +254,7 @@ def test_hostile_bodies_take_linear_time(unit: str) -> None:
     assert grows_linearly(seconds, 50_000, 200_000)
 
 
-@settings(max_examples=examples(300), deadline=None)
+@settings(max_examples=examples(300))
 @given(
     st.lists(
         st.sampled_from(
@@ -269,7 +269,7 @@ def test_the_names_of_a_body_are_those_of_its_full_reading(pieces: list[str]) ->
     assert names.title == next((each.text for each in full.headings if each.level == 1 and each.text), None)
 
 
-@settings(max_examples=examples(200), deadline=None)
+@settings(max_examples=examples(200))
 @given(
     st.lists(
         st.sampled_from([*"[]()|#^!`*$>é\n\r\t ", "[[", "]]", "a", "a.md", "](", "é", "日", "- ", "```\n"]),

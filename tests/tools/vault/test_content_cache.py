@@ -229,7 +229,7 @@ def test_slow_notes_are_read_concurrently(
     notes = [NoteId(f"n{number}.md") for number in range(5)]
     for note in notes:
         (vault / note).write_text(note)
-    together = threading.Barrier(4, timeout=5)
+    together = threading.Barrier(4, timeout=60)
     genuine = cache_module._read_head
     main = threading.current_thread()
 

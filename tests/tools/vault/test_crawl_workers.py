@@ -26,7 +26,7 @@ from workspaced_tools.vault.vault import Vault
 
 ALWAYS = Bounds(notes=0, stale=0)
 NEVER = Bounds(notes=1_000_000, stale=1_000_000)
-CLOSE_S = 5.0
+CLOSE_S = 60.0
 LATER_NS = 10_000_000_000
 FILES = {
     **{f"d{n % 7}/n{n}.md": f"# Title {n}\n\nword{n % 5} [[n{n + 1}]] #tag{n % 3}\n" for n in range(150)},
@@ -310,13 +310,12 @@ def test_closing_ends_the_workers_and_the_next_start_goes_on(
     monkeypatch.setattr(workers, "meet", staticmethod(hold))
     vault = make()
     vault.start()
-    assert reached.wait(30)
+    assert reached.wait(CLOSE_S)
     closing = threading.Thread(target=vault.close)
-    begun = time.monotonic()
     closing.start()
     go_on.set()
     closing.join(CLOSE_S)
-    assert not closing.is_alive() and time.monotonic() - begun < CLOSE_S
+    assert not closing.is_alive()
     monkeypatch.setattr(workers, "meet", staticmethod(lambda *_: None))
     options: dict[str, Any] = {"deny": ["setting/"], "inline": ALWAYS, "clock_ns": later_ns}
     again = Vault(vault.root.path, cache_dir=tmp_path / "cache", **options)

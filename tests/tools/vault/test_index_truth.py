@@ -209,7 +209,7 @@ steps = st.one_of(
     st.just(("reopen",)),
 )
 all_steps = st.one_of(steps, st.tuples(st.just("rule"), st.sampled_from(RULES)), st.just(("crash",)))
-quiet = settings(deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
+quiet = settings(suppress_health_check=list(HealthCheck), derandomize=True)
 
 
 @settings(quiet, max_examples=examples(120))

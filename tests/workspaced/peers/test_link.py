@@ -20,7 +20,7 @@ NOTES = {
 }
 PRIVATE = {"diary.md": "---\nworkspaced: private\n---\nx\n"}
 """As it is on the machine where it is pinned; elsewhere nobody would withhold it."""
-SEEN_S = 20.0
+SEEN_S = 60.0
 
 
 @pytest.fixture
