@@ -133,6 +133,12 @@ class OpenLog:
     def _now(self) -> Inspected:
         if self._failure is not None:
             raise self._failure
+        # A bundle or an export stays open; of a directory each file is opened when it is needed.
+        if self.subject.kind in ("directory", "daemon") and not self.subject.path.exists():
+            raise LogUnreadable(
+                f"{self.subject.name} is not there any more: it was moved or deleted.",
+                hint="Open it where it is now, with `workspaced inspect`.",
+            )
         assert self._inspected is not None
         return self._inspected
 
