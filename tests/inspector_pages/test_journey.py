@@ -47,7 +47,8 @@ def settled(page: "Page") -> None:
 def test_a_newcomer_finds_why_an_answer_was_wrong_by_clicking(inspect: Inspect, open_page: OpenPage) -> None:
     page = opened(open_page, inspect(MORNING), "#/at")
     page.get_by_role("link", name="Prompts", exact=True).click()
-    page.get_by_role("link", name="letter-to-imke").click()
+    talk = page.get_by_role("row").filter(has_text="3 prompts with older notes")
+    talk.get_by_role("link", name="letter-to-imke").click()
     wrong = page.get_by_role("listitem").filter(has_text="Release 1 comes on 22 June")
     wrong.get_by_text("2 older notes").wait_for()
     wrong.get_by_role("link").click()

@@ -397,6 +397,7 @@ export interface ListedConversation {
   readonly cache: Summed | null;
   readonly cost: Cost | null;
   readonly uncached: Cost | null;
+  readonly stale: number;
   readonly masked: string;
 }
 

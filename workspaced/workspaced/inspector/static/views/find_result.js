@@ -59,7 +59,7 @@ const Changes = ({ lines }) =>
 /** @param {{ search: Search }} props */
 const Files = ({ search }) =>
   html`<h3>Take it with you</h3>
-    <div class="cards">
+    <div class="columns">
       <article class="card" aria-labelledby="few-title">
         <h4 id="few-title">The few events</h4>
         <p>

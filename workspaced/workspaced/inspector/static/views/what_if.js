@@ -165,7 +165,7 @@ function Tool({ world, onWorld }) {
   };
   return html`<h3>And then an agent asks</h3>
     <form class="more" onSubmit=${ask}>
-      <label>Tool <input name="tool" list="what-if-tools" value=${world.tool} placeholder="get_workspace_context" /></label>
+      <label>Tool <input name="tool" size="24" list="what-if-tools" value=${world.tool} placeholder="get_workspace_context" /></label>
       <label>Arguments <input name="arguments" class="mono" placeholder="{}" /></label>
       <button>Ask in both worlds</button>
     </form>
