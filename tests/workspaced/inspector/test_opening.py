@@ -21,8 +21,9 @@ from support.inspector import RECORDED, Inspector
 from support.random_log import random_log, recorded
 from support.stored_logs import as_directory, as_export
 
-from workspaced.inspector.inspected import Inspected, Subject
+from workspaced.inspector.inspected import Inspected
 from workspaced.inspector.open_log import OpenLog
+from workspaced.inspector.subject import Subject
 from workspaced_events.errors import LogUnreadable
 from workspaced_events.ids import VaultId
 from workspaced_events.log.disk import RealDisk
@@ -296,7 +297,7 @@ def _a_call(inspector: Inspector) -> int:
 FORGOTTEN = """
 import sys
 from pathlib import Path
-from workspaced.inspector.inspected import Subject
+from workspaced.inspector.subject import Subject
 from workspaced.inspector.server import Options, run_inspector
 
 options = Options(Subject(Path(sys.argv[1]), "a log", "bundle"), port=0, idle_s=2)

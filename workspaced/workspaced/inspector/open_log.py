@@ -17,9 +17,10 @@ from workspaced_events.replay.kept_folds import NotFolded
 from workspaced_events.replay.source import NEVER_COMPLETED, Progress
 
 from .. import replay
-from .inspected import Inspected, Subject, mask_over
+from .inspected import Inspected, mask_over
 from .masking.withheld_notes import Ask
 from .searching.search import Searches
+from .subject import Subject
 
 T = TypeVar("T")
 

@@ -21,8 +21,9 @@ def viewed_log(log: str | None, socket_path: str | None, workspace: str | None) 
         LogDamaged: it is damaged; raised when the block was done with the events before the damage.
     """
     from ... import replay
-    from ...inspector.inspected import Inspected, Subject, mask_over
+    from ...inspector.inspected import Inspected, mask_over
     from ...inspector.searching.search import Searches
+    from ...inspector.subject import Subject
 
     with call_source(log, socket_path, workspace) as source:
         with segment_progress("verifying") as progress:

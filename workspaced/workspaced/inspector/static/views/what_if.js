@@ -77,7 +77,7 @@ function Without({ place, world, onWorld }) {
   return html`<h3>Without these events</h3>
     <${Loaded} of=${listed}>
       ${(/** @type {Newest} */ newest) =>
-        html`<ul class="left-out">
+        html`<ul class="left-out" hidden=${newest.events.length === 0}>
             ${newest.events.map(
               (event) =>
                 html`<li key=${event.seq}>
