@@ -204,7 +204,9 @@ def test_commands_pin_for_all_windows_and_show_what_is_told(sit: Callable[..., S
     bar = here.window.page.evaluate(STATUS_BAR)
     assert "workspaced" in bar and "not found" not in bar
     here.window.do(RUN, "workspaced.connectAgent")
-    assert "workspaced connect" in here.window.do("return vscode.window.terminals.map(({ name }) => name)")
+    here.window.do(RUN, "workspaced.inspect")
+    names = here.window.do("return vscode.window.terminals.map(({ name }) => name)")
+    assert names == ["workspaced connect", "workspaced inspect"]
 
 
 @in_vscode

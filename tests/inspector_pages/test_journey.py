@@ -47,7 +47,8 @@ def settled(page: "Page") -> None:
 def test_a_newcomer_finds_why_an_answer_was_wrong_by_clicking(inspect: Inspect, open_page: OpenPage) -> None:
     page = opened(open_page, inspect(MORNING), "#/at")
     page.get_by_role("link", name="Prompts", exact=True).click()
-    page.get_by_role("link", name="letter-to-imke").click()
+    talk = page.get_by_role("row").filter(has_text="3 prompts with older notes")
+    talk.get_by_role("link", name="letter-to-imke").click()
     wrong = page.get_by_role("listitem").filter(has_text="Release 1 comes on 22 June")
     wrong.get_by_text("2 older notes").wait_for()
     wrong.get_by_role("link").click()
@@ -135,6 +136,23 @@ def answered(page: "Page", seq: int) -> str:
     page.get_by_text("replays: same").wait_for()
     page.get_by_role("button", name="as answered").click()
     return page.locator("pre.answer").inner_text()
+
+
+def test_what_agents_saw_while_something_was_so_is_the_same_in_a_second_inspector(
+    inspect: Inspect, open_page: OpenPage, tmp_path: Path
+) -> None:
+    first_inspector = inspect(MORNING)
+    first = opened(open_page, first_inspector, "#/find")
+    found(first, "contains(temporaryTabs[].noteId, 'projects/ferrybook/Booking flow.md')")
+    calls = first.get_by_role("article", name="What agents saw")
+    last = int(calls.get_by_role("link").last.inner_text())
+    seq = max(call["seq"] for call in first_inspector.get("/api/calls")["calls"] if call["seq"] <= last)
+    bundle = saved(first, "Bundle (found-with-calls.wsb)", tmp_path)
+    follow(first, "#/call")
+    answer = answered(first, seq)
+
+    second = opened(open_page, inspect(bundle), "#/call")
+    assert answered(second, seq) == answer
 
 
 def test_a_call_is_passed_on_by_the_command_that_the_page_gives_and_answers_the_same_bytes(

@@ -9,7 +9,7 @@ from urllib.parse import quote
 import pytest
 from support import ROOT, process
 from support.inspector import Inspector
-from support.inspector_page import NARROW, WIDE, InspectorPage, OpenPage
+from support.inspector_page import NARROW, WIDE, InspectorPage, OpenPage, given_by_command
 
 from workspaced_events.replay.json_lines import export_lines
 
@@ -148,12 +148,14 @@ def test_notes_that_were_never_used_are_found_among_all(open_page: OpenPage, mor
     page.get_by_role("heading", name="Prompt 40").wait_for()
 
 
-def test_a_range_of_events_is_part_of_the_link(open_page: OpenPage, morning: Inspector) -> None:
+def test_a_range_of_events_is_part_of_the_link(open_page: OpenPage, morning: Inspector, tmp_path: Path) -> None:
     page = shown(open_page(morning.url), "coverage").page
     page.get_by_label("From event").fill("41")
     page.get_by_label("to event").fill("60")
     page.get_by_role("button", name="show").click()
     page.wait_for_url("**/#/coverage/41/60")
     page.get_by_text("between the events 41 and 60").wait_for()
+    names = page.locator("table.coverage th[scope=row]").all_inner_texts()
+    assert [line.split("  ")[0] for line in given_by_command(page, tmp_path).splitlines()[1:]] == names
     assert page.get_by_role("link", name="prompt 40").count() == 0
     assert page.get_by_role("link", name="prompt 44").count() > 0

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from support.inspector import Inspector
-from support.inspector_page import NARROW, WIDE, InspectorPage, OpenPage
+from support.inspector_page import NARROW, WIDE, InspectorPage, OpenPage, given_by_command
 
 from workspaced.demo import morning
 
@@ -37,11 +37,12 @@ def test_a_search_for_a_text_is_for_everybody(
 
 
 def test_the_first_prompt_with_a_sentence_is_two_steps_away(
-    inspect: Callable[[Path], Inspector], open_page: OpenPage
+    inspect: Callable[[Path], Inspector], open_page: OpenPage, tmp_path: Path
 ) -> None:
     page = searching(open_page, inspect(MORNING), "22 June").page
     page.get_by_role("combobox", name="in").select_option("prompts")
     page.wait_for_url("**/prompts")
+    assert given_by_command(page, tmp_path).startswith("81 prompt_assembled ")
     page.get_by_role("listitem").filter(has_text="22 June").get_by_role("link", name="Prompt 81").click()
     page.get_by_role("heading", name="Prompt 81").wait_for()
     page.go_back()

@@ -1,17 +1,18 @@
 """What if, as somebody leaves an event out, adds a pin, and asks a tool in that world."""
 
 import re
+from pathlib import Path
 
 import pytest
 from support.inspector import Inspector
-from support.inspector_page import NARROW, WIDE, OpenPage
+from support.inspector_page import NARROW, WIDE, OpenPage, given_by_command
 
 pytestmark = pytest.mark.thorough
 
 
 @pytest.mark.parametrize(("size", "is_dark"), [(WIDE, False), (NARROW, True)], ids=["wide", "narrow"])
 def test_an_event_is_left_out_and_the_difference_shown(
-    open_page: OpenPage, recorded: Inspector, size: tuple[int, int], is_dark: bool
+    open_page: OpenPage, recorded: Inspector, tmp_path: Path, size: tuple[int, int], is_dark: bool
 ) -> None:
     opened = open_page(recorded.url, size, is_dark=is_dark)
     page = opened.page
@@ -28,6 +29,7 @@ def test_an_event_is_left_out_and_the_difference_shown(
     page.get_by_role("checkbox", name=re.compile(f"^{shown['seq']} ")).check()
     outcome = page.get_by_role("region", name="The hypothetical workspace")
     outcome.get_by_text(world["lines"][0], exact=True).wait_for()
+    assert f"\n  {world['lines'][0]}\n" in given_by_command(page, tmp_path)
     opened.picture("what-if")
     assert opened.accessibility_violations() == []
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")

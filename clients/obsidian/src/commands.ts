@@ -7,6 +7,7 @@ import type { Outcome, Publisher } from "workspaced-client/publisher";
 import { textOf } from "./dialogues.js";
 
 const SOME_TIME = "30m";
+export const NO_DAEMON = "No daemon serves this vault, or no note of it was opened yet.";
 
 export interface Commanded {
   /** Undefined until the layout is ready. */
@@ -17,6 +18,7 @@ export interface Commanded {
   readonly client: () => Client | undefined;
   showTold(): void;
   showCalls(): void;
+  inspect(): Promise<void>;
   connectAgent(): void;
 }
 
@@ -52,6 +54,9 @@ export function addCommands(plugin: Plugin, commanded: Commanded): void {
   add("show-told", "Show what is told", () => commanded.showTold());
   add("show-calls", "Show what the agent saw", () => commanded.showCalls());
   add("copy-context", "Copy what agents see", () => void copyContext(commanded));
+  add("inspect", "Show the inspector at this moment", () => {
+    commanded.inspect().catch((error: unknown) => new Notice(textOf(error), 0));
+  });
   add("connect-agent", "Connect an agent", () => commanded.connectAgent());
 }
 
@@ -59,7 +64,7 @@ export function addCommands(plugin: Plugin, commanded: Commanded): void {
 async function copyContext(commanded: Commanded): Promise<void> {
   try {
     const client = commanded.client();
-    if (client === undefined) throw new Error("No daemon serves this vault, or no note of it was opened yet.");
+    if (client === undefined) throw new Error(NO_DAEMON);
     const answer = await client.call("get_workspace_context", { includeContent: true });
     await navigator.clipboard.writeText(JSON.stringify(answer, null, 2));
     new Notice("Copied what agents see.");

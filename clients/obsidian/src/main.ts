@@ -8,10 +8,10 @@ import { Publisher, type PublisherStatus } from "workspaced-client/publisher";
 
 import { LastCalls } from "./calls.js";
 import { CALLS_VIEW, CallsView } from "./calls_view.js";
-import { addCommands } from "./commands.js";
+import { addCommands, NO_DAEMON } from "./commands.js";
 import { ConnectDialogue, StartDialogue, textOf, ToldDialogue } from "./dialogues.js";
 import { DEFAULTS, type Preferences, preferencesOf } from "./preferences.js";
-import { startDaemon } from "./program.js";
+import { inspect, startDaemon } from "./program.js";
 import { SettingsTab } from "./settings_tab.js";
 import { Sight } from "./sight.js";
 import { watch, watchSelection } from "./watch.js";
@@ -129,6 +129,7 @@ export default class WorkspacedPlugin extends Plugin {
       client: () => this.#client,
       showTold: () => this.#showTold(),
       showCalls: () => void this.#showCalls(),
+      inspect: () => this.#inspect(),
       connectAgent: () => new ConnectDialogue(this.app, this.#preferences, this.#folder).open(),
     });
   }
@@ -168,6 +169,14 @@ export default class WorkspacedPlugin extends Plugin {
   get #client(): Client | undefined {
     const active = this.#sight?.active ?? "";
     return this.publisher?.clientFor(this.#absolute(active)) ?? this.publisher?.clientFor(this.#folder);
+  }
+
+  async #inspect(): Promise<void> {
+    const active = this.#absolute(this.#sight?.active ?? "");
+    const socket = this.publisher?.socketFor(active) ?? this.publisher?.socketFor(this.#folder);
+    const state = await this.#client?.state();
+    if (socket === undefined || state === undefined) throw new Error(NO_DAEMON);
+    await inspect(this.#preferences.command, socket, state.seq);
   }
 
   async #askOnce(): Promise<void> {

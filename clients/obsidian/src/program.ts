@@ -1,6 +1,6 @@
 /** Runs the program `workspaced`: to start a daemon, and to connect agents. */
 
-import { execFile } from "node:child_process";
+import { execFile, spawn } from "node:child_process";
 
 /** A daemon starts within this. */
 const TIMEOUT_MS = 30_000;
@@ -35,6 +35,24 @@ export async function agentPrograms(command: string): Promise<AgentProgram[]> {
 /** What `workspaced connect` says. */
 export function connectAgent(command: string, runtime: string, folder: string): Promise<string> {
   return run(command, ["connect", runtime, "--vault", folder]);
+}
+
+/**
+ * Opens the inspector in the browser, over the log of the daemon at a socket, at the moment after an event. Its process
+ * ends by itself some minutes after its page was closed; then this settles.
+ *
+ * @throws Error: as `run`.
+ */
+export function inspect(command: string, socket: string, seq: number): Promise<void> {
+  const child = spawn(command, ["inspect", "--socket", socket, "--at", String(seq)], {
+    stdio: ["ignore", "ignore", "pipe"],
+  });
+  let problem = "";
+  child.stderr.on("data", (text) => (problem += text));
+  return new Promise((resolve, reject) => {
+    child.on("error", () => reject(new Error(notThere(command))));
+    child.on("exit", (code) => (code ? reject(new Error(problem.trim())) : resolve()));
+  });
 }
 
 /**

@@ -280,6 +280,28 @@ test("an agent is connected by the program's own command", async () => {
   assert.deepEqual(ran(record), ["connect --json", `connect zed --vault ${daemon.vault}`]);
 });
 
+test("the inspector is opened at the present moment of the daemon that serves the vault", async () => {
+  const { person, daemon, agent, at } = await scene();
+  const [program, record] = programThatWrites();
+  person.app.settingTabs[0]?.display();
+  await setting("Program").texts[0]?.change(program);
+  person.open(at("a.md"));
+  await person.publisher.settled();
+  assert.ok(person.command("inspect"));
+  await until(() => ran(record).length > 0);
+  assert.deepEqual(ran(record), [`inspect --socket ${daemon.socket} --at ${(await agent.state()).seq}`]);
+});
+
+test("an inspector that cannot start says why", async () => {
+  const { person, at } = await scene({ command: "/nowhere/workspaced" });
+  person.open(at("a.md"));
+  await person.publisher.settled();
+  const before = notices.length;
+  assert.ok(person.command("inspect"));
+  await until(() => notices.length > before);
+  assert.ok(notices.at(-1)?.includes("There is no program /nowhere/workspaced"), notices.at(-1));
+});
+
 test("the plugin that is switched off takes its view back and hears of nothing", async () => {
   const { person, agent, at } = await scene();
   person.open(at("a.md"));

@@ -494,5 +494,6 @@ test("after a restart of the daemon the view is shown again, and its tools answe
   await editor.publisher.settled();
   const current = await editor.publisher.clientFor(note)?.call("get_current_note");
   assert.equal(current?.success, true);
+  assert.equal(editor.publisher.socketFor(note), daemon.socket);
   assert.equal(editor.publisher.clientFor("/elsewhere/x.md"), undefined);
 });

@@ -27,7 +27,8 @@ export function registerCommands(parts: Parts): vscode.Disposable {
     pause: (duration?: string) => pause(parts, duration),
     resume: async () => say(await parts.publisher().resume(), "Resumed."),
     copyContext: () => copyContext(parts),
-    connectAgent: async () => connectAgent(),
+    inspect: () => inspect(parts),
+    connectAgent: async () => inTerminal("connect"),
     showTold: () => parts.page.open(),
   };
   return vscode.Disposable.from(
@@ -69,12 +70,26 @@ async function copyContext({ publisher, noteAt }: Parts): Promise<void> {
   }
 }
 
-/** In a terminal, where the user sees what it changes and answers what it asks. */
-function connectAgent(): void {
+/** Shows what agents saw up to now, also when more has happened since. */
+async function inspect({ publisher, noteAt }: Parts): Promise<void> {
+  const path = noteAt(undefined);
+  if (path === null) return sayNoNote();
+  const [client, socket] = [publisher().clientFor(path), publisher().socketFor(path)];
+  if (client === undefined || socket === undefined) return sayProblem(`No daemon serves ${path}.`);
+  try {
+    const { seq } = await client.state();
+    inTerminal("inspect", "--socket", socket, "--at", String(seq));
+  } catch (error) {
+    sayProblem(error instanceof Error ? error.message : String(error));
+  }
+}
+
+/** Runs the program where the user sees what it says and does, answers what it asks, and ends it. */
+function inTerminal(name: string, ...words: string[]): void {
   const command = vscode.workspace.getConfiguration("workspaced").get("command", "workspaced");
-  const terminal = vscode.window.createTerminal({ name: "workspaced connect" });
+  const terminal = vscode.window.createTerminal({ name: `workspaced ${name}` });
   terminal.show();
-  terminal.sendText(`${quoted(command)} connect`);
+  terminal.sendText([command, name, ...words].map(quoted).join(" "));
 }
 
 function quoted(word: string): string {

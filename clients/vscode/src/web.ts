@@ -4,7 +4,7 @@ import * as vscode from "vscode";
 
 const NO_SOCKET =
   "workspaced: VS Code in a browser reaches no socket. Open the folder with VS Code on the machine that has it, or remotely by SSH.";
-const COMMANDS = ["pin", "unpin", "pause", "resume", "copyContext", "connectAgent", "showTold"];
+const COMMANDS = ["pin", "unpin", "pause", "resume", "copyContext", "inspect", "connectAgent", "showTold"];
 
 export function activate(context: vscode.ExtensionContext): void {
   const say = (): void => void vscode.window.showWarningMessage(NO_SOCKET);

@@ -97,6 +97,7 @@ class KeptFolds:
         kept = count // self._visits_stride
         self._fold_to(kept * self._visits_stride)
         if self._asked_visits is None or not kept * self._visits_stride <= self._asked_visits[0] <= count:
+            self._asked_visits = None  # some megabytes, which go before the next ones come
             fold = decoded(zlib.decompress(self._visits[kept]), VisitFold)
             self._asked_visits = (kept * self._visits_stride, VisitStream(start=fold))
         begin, stream = self._asked_visits

@@ -14,10 +14,11 @@ from support.inspector import Inspector
 
 from workspaced import replay
 from workspaced.demo import morning
-from workspaced.inspector.inspected import Inspected, Subject
+from workspaced.inspector.inspected import Inspected
 from workspaced.inspector.masking.mask import Mask
 from workspaced.inspector.masking.withheld_notes import Standing
 from workspaced.inspector.searching.search import Searches
+from workspaced.inspector.subject import Subject
 from workspaced.inspector.views.asked import call as view
 from workspaced.inspector.views.asked import call_differences, search
 from workspaced.inspector.views.asked import calls as views

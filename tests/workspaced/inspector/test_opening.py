@@ -21,8 +21,9 @@ from support.inspector import RECORDED, Inspector
 from support.random_log import random_log, recorded
 from support.stored_logs import as_directory, as_export
 
-from workspaced.inspector.inspected import Inspected, Subject
+from workspaced.inspector.inspected import Inspected
 from workspaced.inspector.open_log import OpenLog
+from workspaced.inspector.subject import Subject
 from workspaced_events.errors import LogUnreadable
 from workspaced_events.ids import VaultId
 from workspaced_events.log.disk import RealDisk
@@ -244,6 +245,22 @@ def test_recordings_that_are_gone_are_told(inspect: Callable[..., Inspector], tm
     assert inspector.get("/api/about")["recordings"] == "missing"
 
 
+def test_a_directory_that_was_moved_is_said_to_be_and_not_to_lack_recordings(
+    inspect: Callable[..., Inspector], tmp_path: Path
+) -> None:
+    place = shutil.copytree(LOGS / "v11", tmp_path / "a log")
+    inspector = inspect(place)
+    assert inspector.get("/api/about")["events"] > 0
+    place.rename(tmp_path / "elsewhere")
+    for path in ("/api/about", "/api/calls", "/api/state"):
+        answer = inspector.request("GET", path)
+        error = answer.json()["error"]
+        assert (answer.status_code, error["code"]) == (400, "LOG_UNREADABLE")
+        assert "is not there any more: it was moved or deleted" in error["message"]
+    (tmp_path / "elsewhere").rename(place)
+    assert inspector.get("/api/about")["events"] > 0
+
+
 def test_a_whole_bundle_lacks_nothing_and_shows_all_it_holds(recorded: Inspector) -> None:
     about = recorded.get("/api/about")
     assert (about["damage"], about["recordings"], about["newerEvents"]) == (None, "kept", 0)
@@ -280,7 +297,7 @@ def _a_call(inspector: Inspector) -> int:
 FORGOTTEN = """
 import sys
 from pathlib import Path
-from workspaced.inspector.inspected import Subject
+from workspaced.inspector.subject import Subject
 from workspaced.inspector.server import Options, run_inspector
 
 options = Options(Subject(Path(sys.argv[1]), "a log", "bundle"), port=0, idle_s=2)

@@ -16,11 +16,12 @@ from support.daemon import ANSWER_S
 from support.inspector import Inspector
 
 from workspaced import replay
-from workspaced.inspector.inspected import Inspected, Subject
+from workspaced.inspector.inspected import Inspected
 from workspaced.inspector.masking.mask import Mask
 from workspaced.inspector.masking.withheld_notes import Standing
 from workspaced.inspector.searching.files import Shrunk, bundle_of
 from workspaced.inspector.searching.search import Searches
+from workspaced.inspector.subject import Subject
 from workspaced.inspector.views.prompts.conversations import (
     ColumnParameters,
     ConversationsParameters,
@@ -416,7 +417,7 @@ def test_a_redacted_bundle_says_that_it_holds_no_texts_of_prompts(
 ) -> None:
     file = tmp_path / "redacted.wsb"
     with replay.open(MORNING) as log:
-        file.write_bytes(bundle_of(Shrunk("", None, list(log.events()), log.blob), redacted=True))
+        file.write_bytes(bundle_of(Shrunk("", None, list(log.events()), log.blob).part, redacted=True))
     prompts = fresh(file)
     first = prompts.get("conversations")["conversations"][0]["conversation"]
     row = prompts.column(first)[0]

@@ -13,6 +13,7 @@ from support.daemon import ANSWER_S, Factory
 from support.inspector import Inspector
 
 from workspaced import replay
+from workspaced.demo import morning
 from workspaced_events.ids import NoteId, VaultId
 from workspaced_events.replay.json_lines import export_lines
 from workspaced_events.schema import catalogue as c
@@ -29,6 +30,8 @@ EVENTS = logs.recorded(
     c.NoteUnpinned(A),
 )
 TWO_PINS = "length(pinnedNotes) > `1`"
+MORNING = Path(morning.__file__).with_name("morning.wsb")
+MORNING_PINS = "length(pinnedNotes) > `2`"
 NAMED = "contains(pinnedNotes[].id, 'budget.md')"
 RUNNING = ("finding", "shrinking")
 
@@ -167,6 +170,24 @@ class TestItsFiles:
         assert done.returncode == 1, done.stdout
         assert f"this is true: {TWO_PINS}" in done.stdout and "1 failed" in done.stdout
 
+    @pytest.mark.parametrize("redacted", [False, True], ids=["plain", "redacted"])
+    def test_are_a_bundle_of_the_calls_that_saw_it(
+        self, inspect: Callable[..., Inspector], tmp_path: Path, redacted: bool
+    ) -> None:
+        inspector = inspect(MORNING)
+        found = searched(inspector, MORNING_PINS)
+        assert (found["found"]["seq"], found["seen"]) == (13, {"last": 191, "calls": 21, "prompts": 12})
+        bundle = save(inspector, "bundle", tmp_path, redacted=redacted, withCalls=True)
+        with replay.open(bundle) as log:
+            assert log.find(MORNING_PINS).seq == 13
+            assert [len(log.calls(after=13)), len(log.prompts(after=13))] == [21, 12]
+            outcomes = {each.outcome for each in log.verify() if isinstance(each, replay.Verified)}
+            assert outcomes == {replay.Outcome.SAME}
+
+    def test_say_where_no_call_saw_it(self, inspector: Inspector) -> None:
+        assert searched(inspector, TWO_PINS)["seen"] is None
+        assert inspector.error("/api/search/bundle", params={"withCalls": True}) == (404, "NOT_RECORDED")
+
     def test_the_test_passes_once_the_events_lead_elsewhere(self, inspector: Inspector, tmp_path: Path) -> None:
         searched(inspector, TWO_PINS)
         test = save(inspector, "test", tmp_path)
@@ -190,9 +211,9 @@ class TestItsFiles:
         assert done.returncode == 1 and "1 failed" in done.stdout
 
 
-def save(inspector: Inspector, name: str, folder: Path, *, redacted: bool = False) -> Path:
+def save(inspector: Inspector, name: str, folder: Path, **options: bool) -> Path:
     """The file, under the name that a browser gives it."""
-    answer = inspector.request("GET", f"/api/search/{name}", params={"redacted": redacted})
+    answer = inspector.request("GET", f"/api/search/{name}", params=options)
     assert answer.status_code == 200, answer.text
     file = folder / answer.headers["content-disposition"].split('"')[1]
     file.write_bytes(answer.content)

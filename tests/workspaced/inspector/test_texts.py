@@ -12,9 +12,10 @@ from support.inspector import Inspector
 
 from workspaced import replay
 from workspaced.demo import morning
-from workspaced.inspector.inspected import Inspected, Subject
+from workspaced.inspector.inspected import Inspected
 from workspaced.inspector.masking.mask import Mask
 from workspaced.inspector.searching.search import Searches
+from workspaced.inspector.subject import Subject
 from workspaced.inspector.views import texts
 from workspaced_events.ids import NoteId, VaultId
 from workspaced_events.replay.json_lines import export_lines

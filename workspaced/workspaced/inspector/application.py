@@ -1,44 +1,63 @@
-"""The inspector over HTTP: its page, its API, and the stream that says what is new."""
+"""The inspector over HTTP: its page and its API, which begins a moment later."""
 
 import importlib.resources
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
-import msgspec
+import anyio
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import FileResponse, Response
-from starlette.routing import Mount
+from starlette.routing import BaseRoute, Mount, Router
 from starlette.routing import Route as WebRoute
 from starlette.staticfiles import StaticFiles
+from starlette.types import Receive, Scope, Send
 
-from workspaced_events.errors import InvalidArgument, WorkspacedError
-from workspaced_events.schema.decoding import converted, decoded
+from workspaced_events.errors import WorkspacedError
 
-from ..limits import INSPECTOR_BODY_BYTES_MAX
-from .inspected import Download
-from .open_log import OpenLog
 from .refusal import Refusal, refusal_of
-from .routes import ROUTES, Route
-from .tail import TAIL_PATH, Tail, TailResponse
 
 logger = logging.getLogger(__name__)
 
+API: Final = "/api"
 _STATIC: Final = Path(str(importlib.resources.files(__package__))) / "static"
 
 
-def application(log: OpenLog, tail: Tail) -> Starlette:
-    """The page and its API over `log`, and the stream of `tail`; `Access` stands in front of it."""
+class Api:
+    """ASGI application: the API. What is asked before it begins waits."""
+
+    def __init__(self) -> None:
+        self._router: Router | None = None
+        self._began = anyio.Event()
+        self._end: Callable[[], None] | None = None
+        self._is_over = False
+
+    def begin(self, routes: Sequence[BaseRoute], end: Callable[[], None]) -> None:
+        """Answers from now on. `end`: ends what would hold up the server's own end."""
+        self._router, self._end = Router(routes), end
+        self._began.set()
+        if self._is_over:
+            end()
+
+    def end(self) -> None:
+        """The server begins to end."""
+        self._is_over = True
+        if self._end is not None:
+            self._end()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await self._began.wait()
+        assert self._router is not None
+        await self._router(scope, receive, send)
+
+
+def application(api: Api) -> Starlette:
+    """The page, its files and its API; `Access` stands in front of it."""
     return Starlette(
-        routes=[
-            WebRoute("/", _page),
-            Mount("/static", StaticFiles(directory=_STATIC)),
-            WebRoute(TAIL_PATH, _following(tail)),
-            *(WebRoute(each.path, _endpoint(log, each), methods=[each.method]) for each in ROUTES),
-        ],
+        routes=[WebRoute("/", _page), Mount("/static", StaticFiles(directory=_STATIC)), Mount(API, api)],
         exception_handlers={
             Refusal: _refused,
             WorkspacedError: _failed,
@@ -50,59 +69,6 @@ def application(log: OpenLog, tail: Tail) -> Starlette:
 
 async def _page(_request: Request) -> Response:
     return FileResponse(_STATIC / "index.html")
-
-
-def _following(tail: Tail) -> Callable[[Request], Awaitable[Response]]:
-    async def follow(_request: Request) -> Response:
-        return TailResponse(tail.page())
-
-    return follow
-
-
-def _endpoint(log: OpenLog, route: Route) -> Callable[[Request], Awaitable[Response]]:
-    async def answer(request: Request) -> Response:
-        parameters = _parameters(request, await _object_in(request), route.parameters)
-        return await log.read(lambda inspected: _response(route.view(inspected, parameters)))
-
-    return answer
-
-
-def _response(answer: msgspec.Struct | Download) -> Response:
-    if not isinstance(answer, Download):
-        return Response(msgspec.json.encode(answer), media_type="application/json")
-    headers = {"content-disposition": f'attachment; filename="{answer.name}"'}
-    return Response(answer.content, media_type=answer.media_type, headers=headers)
-
-
-async def _object_in(request: Request) -> dict[str, Any]:
-    """The JSON object that a POST holds.
-
-    Raises:
-        InvalidArgument: it is longer than allowed, or no JSON object.
-    """
-    if request.method != "POST":
-        return {}
-    body = b""
-    async for part in request.stream():
-        body += part
-        if len(body) > INSPECTOR_BODY_BYTES_MAX:
-            raise InvalidArgument(f"Expected a body of at most {INSPECTOR_BODY_BYTES_MAX} bytes.")
-    try:
-        return decoded(body, dict[str, Any])
-    except (msgspec.MsgspecError, RecursionError) as error:
-        raise InvalidArgument(f"Expected a JSON object as the body of {request.url.path}: {error}.") from None
-
-
-def _parameters(request: Request, body: dict[str, Any], kind: type[msgspec.Struct]) -> msgspec.Struct:
-    """
-    Raises:
-        InvalidArgument: a parameter is unknown or has another type.
-    """
-    given: dict[str, Any] = {**body, **request.query_params, **request.path_params}
-    try:
-        return converted(given, kind, strict=False)
-    except msgspec.ValidationError as error:
-        raise InvalidArgument(f"{error} in the parameters of {request.url.path}.") from None
 
 
 # Starlette types its handlers by Exception.
@@ -119,6 +85,9 @@ def _failed(request: Request, error: Exception) -> Response:
 
 
 def _no_such_path(request: Request, error: Exception) -> Response:
+    from .routes import ROUTES
+    from .tail import TAIL_PATH
+
     assert isinstance(error, HTTPException)
     hint = "The paths of the API: " + ", ".join((*(each.path for each in ROUTES), TAIL_PATH)) + "."
     refusal = Refusal(

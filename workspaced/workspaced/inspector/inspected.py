@@ -1,7 +1,6 @@
 """What a view looks at: an open log, and who looks."""
 
 from collections.abc import Iterable, Iterator
-from pathlib import Path
 from typing import Final, NamedTuple
 
 from workspaced_events.errors import InvalidArgument
@@ -12,22 +11,10 @@ from .. import replay
 from .masking.mask import Mask
 from .masking.withheld_notes import Ask
 from .searching.search import Searches
+from .subject import Subject
 
 _PROMPTS_SEARCHED: Final = 500
 """How many prompts are searched for the one that reported usage is of."""
-
-
-class Subject(NamedTuple):
-    """What is inspected."""
-
-    path: Path
-    """A data directory, or the file of a bundle or an export."""
-    name: str
-    """For people."""
-    kind: str
-    """`daemon`: a running daemon's log; `directory`, `bundle` or `export`: one that does not grow."""
-    socket: Path | None = None
-    """The daemon's; None: none writes this log."""
 
 
 class Download(NamedTuple):

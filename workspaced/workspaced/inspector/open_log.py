@@ -17,9 +17,10 @@ from workspaced_events.replay.kept_folds import NotFolded
 from workspaced_events.replay.source import NEVER_COMPLETED, Progress
 
 from .. import replay
-from .inspected import Inspected, Subject, mask_over
+from .inspected import Inspected, mask_over
 from .masking.withheld_notes import Ask
 from .searching.search import Searches
+from .subject import Subject
 
 T = TypeVar("T")
 
@@ -133,6 +134,12 @@ class OpenLog:
     def _now(self) -> Inspected:
         if self._failure is not None:
             raise self._failure
+        # A bundle or an export stays open; of a directory each file is opened when it is needed.
+        if self.subject.kind in ("directory", "daemon") and not self.subject.path.exists():
+            raise LogUnreadable(
+                f"{self.subject.name} is not there any more: it was moved or deleted.",
+                hint="Open it where it is now, with `workspaced inspect`.",
+            )
         assert self._inspected is not None
         return self._inspected
 

@@ -12,6 +12,7 @@ from .views.asked.call import AskedParameters, Call, CallParameters, Exchanged, 
 from .views.asked.call_differences import Badge, Pair, PairParameters, badge, pair
 from .views.asked.calls import Calls, CallsParameters, calls
 from .views.asked.search import (
+    BundleParameters,
     ExpressionParameters,
     FileParameters,
     NoParameters,
@@ -118,6 +119,6 @@ ROUTES: Final = (
     Route("/api/search/stop", stop, NoParameters, SearchShown, "POST"),
     Route("/api/search/words", words, VocabularyParameters, Vocabulary),
     Route("/api/search/tried", tried, ExpressionParameters, Tried),
-    Route("/api/search/bundle", bundle, FileParameters, None),
+    Route("/api/search/bundle", bundle, BundleParameters, None),
     Route("/api/search/test", pytest_file, FileParameters, None),
 )

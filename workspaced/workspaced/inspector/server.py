@@ -3,21 +3,18 @@
 import socket
 import sys
 from collections.abc import Callable
-from contextlib import ExitStack
+from importlib import import_module
 from typing import NamedTuple
 
 import anyio
+from anyio import to_thread
 
 from ..limits import INSPECTOR_IDLE_S, SWITCH_INTERVAL_S
 from ..web.loopback_server import HOST, LoopbackServer, listening, silence_logs
 from .access import Access, new_token
-from .application import application
+from .application import Api, application
 from .idle import Idle
-from .inspected import Subject
-from .live import CLIENT, follow
-from .masking.asked_daemon import AskedDaemon
-from .open_log import OpenLog
-from .tail import Opening, Tail
+from .subject import Subject
 
 
 class Options(NamedTuple):
@@ -54,37 +51,29 @@ async def _serve(
     options: Options, sockets: list[socket.socket], ready: Callable[[str], None], forgotten: Callable[[], None]
 ) -> int:
     port: int = sockets[0].getsockname()[1]
-    token = new_token()
-    tail = Tail()
+    token, api = new_token(), Api()
+    watched = Idle(application(api), options.idle_s)
+    server = LoopbackServer(
+        Access(watched, token, port), lambda: ready(f"http://{HOST}:{port}/#token={token}"), api.end
+    )
 
-    def verified(done: int, of: int) -> None:
-        tail.tell(Opening(done, of))
+    async def end_when_forgotten() -> None:
+        await watched.over()
+        forgotten()
+        server.end()
 
-    with ExitStack() as closing:
-        ask = None
-        if options.subject.socket is not None and not options.reveals:
-            ask = AskedDaemon(options.subject.socket, CLIENT)
-            closing.callback(ask.close)
-        log = closing.enter_context(OpenLog(options.subject, verified, may_change=options.may_change, ask=ask))
-        watched = Idle(application(log, tail), options.idle_s)
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(_inspect, options, api)
+        tasks.start_soon(end_when_forgotten)
+        await server.serve(sockets=sockets)
+        tasks.cancel_scope.cancel()
+    return server.exit_code
 
-        def ending() -> None:
-            log.end()
-            tail.close()
 
-        server = LoopbackServer(
-            Access(watched, token, port), lambda: ready(f"http://{HOST}:{port}/#token={token}"), ending
-        )
-
-        async def end_when_forgotten() -> None:
-            await watched.over()
-            forgotten()
-            server.end()
-
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(log.open)
-            tasks.start_soon(follow, log, tail)
-            tasks.start_soon(end_when_forgotten)
-            await server.serve(sockets=sockets)
-            tasks.cancel_scope.cancel()
-        return server.exit_code
+async def _inspect(options: Options, api: Api) -> None:
+    """Begins the API once what reads logs is imported, which takes longer than to paint the page."""
+    module = await to_thread.run_sync(import_module, f"{__package__}.inspecting")
+    subject, may_change, reveals = options.subject, options.may_change, options.reveals
+    with module.Inspecting(subject, may_change=may_change, reveals=reveals) as inspecting:
+        api.begin(inspecting.routes, inspecting.end)
+        await inspecting.run()

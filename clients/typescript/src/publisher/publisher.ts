@@ -109,9 +109,12 @@ export class Publisher {
 
   /** The client of the connected daemon that serves a file or folder, for its tools and methods. */
   clientFor(path: string): Client | undefined {
-    const real = this.#paths.known(path) ?? path;
-    const above = this.#places().filter(({ root }) => isAtOrBelow(real, root));
-    return above.sort((a, b) => b.root.length - a.root.length)[0]?.of.client;
+    return this.#serving(path)?.client;
+  }
+
+  /** The socket of that daemon. */
+  socketFor(path: string): string | undefined {
+    return this.#serving(path)?.socket;
   }
 
   /** Settles once all that happened is told and answered, as far as anybody is there to be told. */
@@ -200,6 +203,12 @@ export class Publisher {
 
   #ready(): Daemon[] {
     return [...this.#daemons.values()].filter((daemon) => daemon.isReady);
+  }
+
+  #serving(path: string): Daemon | undefined {
+    const real = this.#paths.known(path) ?? path;
+    const above = this.#places().filter(({ root }) => isAtOrBelow(real, root));
+    return above.sort((a, b) => b.root.length - a.root.length)[0]?.of;
   }
 
   #places(): Place<Daemon>[] {

@@ -20,7 +20,7 @@ from ..shared.options import at_option, daemon_options, json_option
 from ..shared.output import print_json
 
 if TYPE_CHECKING:
-    from ...inspector.inspected import Subject
+    from ...inspector.subject import Subject
 
 _PACKAGES = {"uvicorn", "starlette"}
 
@@ -94,7 +94,7 @@ def _subject(log: str | None, socket_path: str | None, workspace: str | None) ->
         InvalidArgument, NoDaemon: there is no such log.
         LogDamaged: nothing of it can be shown.
     """
-    from ...inspector.inspected import Subject
+    from ...inspector.subject import Subject
 
     if log is None:
         found = daemon_that_runs(socket_path, workspace)
@@ -110,7 +110,7 @@ def _subject(log: str | None, socket_path: str | None, workspace: str | None) ->
 
 
 def _of_directory(path: Path, name: str, writer: RunningDaemon | None) -> "Subject":
-    from ...inspector.inspected import Subject
+    from ...inspector.subject import Subject
 
     if writer is None:
         return Subject(path, name, "directory")

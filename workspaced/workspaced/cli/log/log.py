@@ -31,6 +31,8 @@ from ..shared.connection import daemon
 from ..shared.options import check_visibility, complain_of_blobs, daemon_options, json_option, visibility_option
 from ..shared.output import print_json, segment_progress, write_lines
 from .find_and_shrink import find_command, shrink_command
+from .search import search_command
+from .what_if import what_if_command
 
 PAGE_EVENTS = 5_000
 
@@ -42,6 +44,8 @@ def log_command() -> None:
 
 log_command.add_command(find_command)
 log_command.add_command(shrink_command)
+log_command.add_command(search_command)
+log_command.add_command(what_if_command)
 
 
 def data_dir_option(function: click.decorators.FC) -> click.decorators.FC:

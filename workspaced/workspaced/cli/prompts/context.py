@@ -31,6 +31,7 @@ from ..shared.options import daemon_options, escape_control, json_option
 from ..shared.output import print_ndjson, print_table, print_warnings, segment_progress
 from ..shared.terminal import local_time, utc_option
 from .chats import export_command, import_command
+from .coverage import coverage_command
 
 _STATE_COLOURS = {
     "reference": "cyan",
@@ -53,7 +54,7 @@ class _WithList(click.Group):
 
 @click.group(name="context", cls=_WithList)
 def context_command() -> None:
-    """What prompts held: list, show, diff; conversations as files: export, import.
+    """What prompts held: list, show, diff, coverage; conversations as files: export, import.
 
     \b
     workspaced context                         the conversations
@@ -62,6 +63,7 @@ def context_command() -> None:
     workspaced context show TALK --cache       what became of the provider's cache, prompt by prompt
     workspaced context show TALK --body sent   the body that it was given as; openai: as OpenAI would take it
     workspaced context diff m3 m5              which layer changed first between two prompts, and why
+    workspaced context coverage                which notes agents were given, and which of them they used
     workspaced context export TALK -o chat.md  the conversation as Markdown; `import` begins one from it
 
     A prompt is made again from the log and its blobs, to the byte. A conversation is named by its id or the
@@ -72,6 +74,7 @@ def context_command() -> None:
 
 context_command.add_command(export_command)
 context_command.add_command(import_command)
+context_command.add_command(coverage_command)
 
 # -- list --
 

@@ -12,7 +12,7 @@ import msgspec
 from workspaced_events.projections.workspace_state import StateJson, to_json
 from workspaced_events.replay.open import open_source
 from workspaced_events.replay.replay import replay
-from workspaced_events.replay.source import Source
+from workspaced_events.replay.source import Source, StoredSource
 from workspaced_events.schema.catalogue import ToolCalled
 from workspaced_events.schema.codec import decode_event
 from workspaced_events.schema.decoding import converted, decoded
@@ -76,7 +76,7 @@ def call_reader(log: str | None, socket_path: str | None, workspace: str | None)
 
 
 @contextmanager
-def call_source(log: str | None, socket_path: str | None, workspace: str | None) -> Iterator[Source]:
+def call_source(log: str | None, socket_path: str | None, workspace: str | None) -> Iterator[StoredSource]:
     """Like `call_reader`, but always as a log: the daemon's own log is read from its files.
 
     Raises:
@@ -91,7 +91,7 @@ def call_source(log: str | None, socket_path: str | None, workspace: str | None)
         yield source
 
 
-def open_log(log: str | None, workspace: str | None) -> Source:
+def open_log(log: str | None, workspace: str | None) -> StoredSource:
     """The log named by `LOG`, by default that of the workspace.
 
     Raises:

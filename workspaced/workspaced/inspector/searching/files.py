@@ -67,17 +67,17 @@ class Shrunk:
         self._blob = {name: self._blob(name) for name in named_blobs(self.part)}.get
 
 
-def bundle_name(*, redacted: bool) -> str:
-    """The name under which the test looks for the bundle."""
-    return "found-redacted.wsb" if redacted else "found.wsb"
+def bundle_name(*, redacted: bool, with_calls: bool = False) -> str:
+    """The name of a bundle; the test looks for the one without calls."""
+    return f"found{'-with-calls' if with_calls else ''}{'-redacted' if redacted else ''}.wsb"
 
 
 def pytest_file_name(*, redacted: bool) -> str:
     return "test_found_redacted.py" if redacted else "test_found.py"
 
 
-def bundle_of(shrunk: Shrunk, *, redacted: bool) -> bytes:
-    """The events as a bundle; `redacted` puts pseudonyms for names and texts.
+def bundle_of(part: Slice, *, redacted: bool) -> bytes:
+    """A part of a log as a bundle; `redacted` puts pseudonyms for names and texts.
 
     Raises:
         InvalidArgument: they are too large for a bundle.
@@ -87,10 +87,10 @@ def bundle_of(shrunk: Shrunk, *, redacted: bool) -> bytes:
     system = f"{platform.system()} {platform.machine()}".strip()
     versions = Versions(__version__, platform.python_version(), system)
     if redacted:
-        with under_pseudonyms(shrunk.part) as made:
+        with under_pseudonyms(part) as made:
             make_bundle(file, made.part, versions=versions, settings={}, created=system_clock(), redacted=True)
     else:
-        make_bundle(file, shrunk.part, versions=versions, settings={}, created=system_clock())
+        make_bundle(file, part, versions=versions, settings={}, created=system_clock())
     return file.getvalue()
 
 

@@ -8,28 +8,34 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
 from workspaced_events.debugging.bisect import Found, follow, never_true
 from workspaced_events.debugging.predicate import Expression
 from workspaced_events.debugging.shrink import Shrinking
 from workspaced_events.errors import Busy, InvalidArgument, LogUnreadable, WorkspacedError
 from workspaced_events.ids import VaultId
-from workspaced_events.projections.workspace_fold import fold_all
+from workspaced_events.projections.workspace_fold import apply, fold_all
 from workspaced_events.projections.workspace_state import EMPTY, WorkspaceState
 from workspaced_events.replay.open import open_source
 from workspaced_events.replay.source import Source
-from workspaced_events.schema.catalogue import Event
+from workspaced_events.schema.catalogue import Event, PromptAssembled, ToolCalled
 
 from ...limits import INSPECTOR_SEARCH_S, INSPECTOR_SHRINK_EVENTS_MAX
 from .files import Shrunk, shows_under_pseudonyms
 
 Phase = Literal["finding", "shrinking", "done", "stopped", "failed"]
 _JOIN_S: Final = 5.0
+_AFTER_EVENTS_MAX: Final = 1_000
+"""So many events after the one found are looked at for calls and prompts."""
 
 
 class _Stop(Exception):
     """The search was stopped, or took too long."""
+
+
+class _Past(Exception):
+    """What is looked for is behind."""
 
 
 class _Watched(Expression):
@@ -44,6 +50,15 @@ class _Watched(Expression):
         return super().__call__(state)
 
 
+class Seen(NamedTuple):
+    """The part of the log in which agents saw that the predicate is true: from the event found on."""
+
+    last: int
+    """The sequence of the last call or prompt that saw it."""
+    calls: int
+    prompts: int
+
+
 class Search:
     """A search; `run` does it, on any thread, while others read its attributes.
 
@@ -54,6 +69,7 @@ class Search:
         left, asked: events left so far; how often the predicate was asked while shrinking.
         shrunk: the smallest log so far.
         origins: for ids of shrunk events their sequences in the inspected log.
+        seen: where calls and prompts saw it; None: none did, or it is not known yet.
         shows_redacted: whether the shrunk log shows it under pseudonyms too.
         failure: why it failed.
     """
@@ -74,6 +90,7 @@ class Search:
         self.found: Found | None = None
         self.shrunk: Shrunk | None = None
         self.origins: dict[str, int] = {}
+        self.seen: Seen | None = None
         self.shows_redacted = False
         self.failure: WorkspacedError | None = None
 
@@ -101,6 +118,7 @@ class Search:
     def _run(self, source: Source) -> Phase:
         with suppress(_Stop):
             self.found = self._find(source)
+            self.seen = self._seen(source, self.found)
             self.phase = "shrinking"
             shrinking = self._shrinking(source)
             try:
@@ -129,6 +147,31 @@ class Search:
     def _passed(self, _event: Event) -> None:
         self.read += 1
         self._check()
+
+    def _seen(self, source: Source, found: Found) -> Seen | None:
+        """The calls and prompts of the stretch in which it stays true, as far as it is looked at."""
+        state, end = found.after, found.event.seq + _AFTER_EVENTS_MAX
+        seqs: list[int] = []
+        calls = 0
+
+        def look(events: list[Event]) -> None:
+            nonlocal state, calls
+            self._check()
+            for event in events[max(0, found.event.seq + 1 - events[0].seq) :]:
+                after = apply(state, event)
+                if event.seq > end or not (self._expression.same(state, after) or self._expression(after)):
+                    raise _Past
+                state = after
+                if (
+                    isinstance(event.data, ToolCalled | PromptAssembled)
+                    and event.data.as_of_seq >= found.event.seq
+                ):
+                    seqs.append(event.seq)
+                    calls += isinstance(event.data, ToolCalled)
+
+        with suppress(_Past):
+            source.feed(look)
+        return Seen(seqs[-1], calls, len(seqs) - calls) if seqs else None
 
     def _shrinking(self, source: Source) -> Shrinking:
         """
@@ -167,9 +210,9 @@ def _origins(source: Source, ids: set[str]) -> dict[str, int]:
     def look(events: list[Event]) -> None:
         found.update((event.id, event.seq) for event in events if event.id in ids)
         if len(found) == len(ids):
-            raise _Stop
+            raise _Past
 
-    with suppress(_Stop):
+    with suppress(_Past):
         source.feed(look)
     return found
 

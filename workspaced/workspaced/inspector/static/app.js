@@ -66,7 +66,8 @@ function Notices({ log }) {
     html`<p class="warning" role="status">
       ${log.kind === "export"
         ? html`An export holds events alone, not what agents were shown. Make a bundle instead: <code>workspaced bundle</code>`
-        : "What agents were shown at first is no longer kept: it was swept to save space. Each call says what is missing."}
+        : html`What agents were shown at first is not kept here: it was swept to save space, or this is a copy without the
+            folder <code>served</code>. Each call says what is missing.`}
     </p>`}
     ${log.recordings === "damaged" &&
     html`<p class="failure" role="alert">

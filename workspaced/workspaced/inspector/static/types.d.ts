@@ -397,6 +397,7 @@ export interface ListedConversation {
   readonly cache: Summed | null;
   readonly cost: Cost | null;
   readonly uncached: Cost | null;
+  readonly stale: number;
   readonly masked: string;
 }
 
@@ -651,6 +652,7 @@ export interface SearchShown {
   readonly eventsRead: number;
   readonly events: number;
   readonly found: FoundEvent | null;
+  readonly seen: SeenShown | null;
   readonly given: number;
   readonly left: number;
   readonly asked: number;
@@ -659,6 +661,13 @@ export interface SearchShown {
   readonly code: string;
   readonly message: string;
   readonly hint: string;
+}
+
+/** The calls and prompts that saw it: made after the event found, while it stayed true. */
+export interface SeenShown {
+  readonly last: number;
+  readonly calls: number;
+  readonly prompts: number;
 }
 
 export interface Selection {

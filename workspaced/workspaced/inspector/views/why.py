@@ -183,12 +183,14 @@ class _Search:
             return []
         first = events[0].seq
         end = len(events) if before is None else min(max(before - first, 0), len(events))
-        stretch = events[max(end - _SEARCHED_EVENTS, 0) : end]
-        visits = {each.seq: each for each in visits_of(stretch, self._vault, _VISITS) if each.note in self._names}
+        # Read twice, a page at a time: a list of so many events takes 5 MB.
+        stretch = range(max(end - _SEARCHED_EVENTS, 0), end)
+        visited = visits_of((events[at] for at in stretch), self._vault, _VISITS)
+        visits = {each.seq: each for each in visited if each.note in self._names}
         found: list[Trace] = []
         recordings = 0
-        reached = stretch[0].seq if stretch else first
-        for event in reversed(stretch):
+        reached = first + stretch.start
+        for event in map(events.__getitem__, reversed(stretch)):
             recordings += isinstance(event.data, c.ToolCalled | c.PromptAssembled)
             if recordings > _RECORDINGS_READ:
                 reached = event.seq + 1

@@ -4,7 +4,7 @@ import { Command } from "../parts/copy.js";
 import { bytes, count, tokens } from "../parts/format.js";
 import { Loaded, useResource } from "../parts/resource.js";
 import { go, link } from "../router.js";
-import { logArgument } from "../store.js";
+import { logArgument, quoted } from "../store.js";
 import { html, signal, useState } from "../vendor/index.js";
 
 /**
@@ -45,6 +45,7 @@ export function Coverage({ parts }) {
     chosenStatus.value = chosen;
     setOffset(0);
   };
+  const options = [from && `--from ${Number(from) || 1}`, to && `--to ${quoted(to)}`, status && `--status ${status}`];
   return html`<section aria-labelledby="coverage-title">
     <h2 id="coverage-title">Coverage</h2>
     <p class="quiet">
@@ -56,6 +57,7 @@ export function Coverage({ parts }) {
       ${(/** @type {Shown} */ shown) => html`<${Totals} shown=${shown} status=${status} choose=${choose} />
         <${Notes} shown=${shown} offset=${offset} setOffset=${setOffset} />`}
     </${Loaded}>
+    <${Command} line=${["workspaced context coverage", logArgument.value, ...options.filter(Boolean)].join(" ")} />
   </section>`;
 }
 
@@ -133,10 +135,7 @@ function Notes({ shown, offset, setOffset }) {
           <button type="button" disabled=${offset === 0} onClick=${() => setOffset(Math.max(0, offset - PAGE))}>the ones before</button>
           <button type="button" disabled=${offset + shown.notes.length >= shown.notesTotal} onClick=${() => setOffset(offset + PAGE)}>the next ones</button>
         </p>`
-      : null}
-    <p class="quiet">No command line gives the same. Nearest: what agents asked, and what prompts held.</p>
-    <${Command} line=${`workspaced calls list ${logArgument.value}`} />
-    <${Command} line=${`workspaced context list ${logArgument.value}`} />`;
+      : null}`;
 }
 
 /** @param {{ each: Covered }} props */

@@ -1,8 +1,10 @@
 /** What a search found: the event, the few events that lead there as a story, and the files of it. */
 
+import { Command } from "../parts/copy.js";
 import { Download } from "../parts/download.js";
 import { clock, count, day } from "../parts/format.js";
 import { link } from "../router.js";
+import { about, logArgument } from "../store.js";
 import { html } from "../vendor/index.js";
 
 /** @typedef {import("../types").SearchShown} Search */
@@ -57,18 +59,45 @@ const Changes = ({ lines }) =>
 /** @param {{ search: Search }} props */
 const Files = ({ search }) =>
   html`<h3>Take it with you</h3>
+    <div class="columns">
+      <article class="card" aria-labelledby="few-title">
+        <h4 id="few-title">The few events</h4>
+        <p>
+          ${count(search.story.length, "event")}, with names as simplified here, and no calls or prompts. The test opens the
+          bundle beside it and fails as long as they lead there: <code>pytest test_found.py</code>
+        </p>
+        <p class="buttons">
+          <${Download} path="/api/search/bundle" label="Bundle (found.wsb)" />
+          <${Download} path="/api/search/test" label="Test (test_found.py)" />
+        </p>
+        <p class="buttons">
+          <${Download} path="/api/search/bundle" parameters=${{ redacted: true }} label="Redacted bundle" />
+          <${Download} path="/api/search/test" parameters=${{ redacted: true }} label="Its test" disabled=${!search.showsRedacted} />
+        </p>
+        ${!search.showsRedacted &&
+        html`<p class="quiet">The expression names something that has a pseudonym in the redacted bundle, so it is not true there.</p>`}
+      </article>
+      <${WithCalls} search=${search} />
+    </div>`;
+
+/** What agents saw while it was true; it replays elsewhere. @param {{ search: Search }} props */
+function WithCalls({ search: { found, seen } }) {
+  if (found === null || seen === null) {
+    return html`<article class="card"><h4>What agents saw</h4><p>No call and no prompt was made while it stayed true.</p></article>`;
+  }
+  const made = [count(seen.calls, "call"), count(seen.prompts, "prompt")].filter((each) => !each.startsWith("0 ")).join(" and ");
+  return html`<article class="card" aria-labelledby="calls-title">
+    <h4 id="calls-title">What agents saw</h4>
     <p>
-      The bundle holds these events alone: no calls or prompts, unless they are among them, and names as simplified here. To pass on
-      what an agent saw, use <code>workspaced bundle</code>. The test opens the bundle beside it and fails as long as they lead there:${" "}
-      <code>pytest test_found.py</code>.
+      The log as it was, from event <a href=${link("at", found.seq)}>${found.seq}</a> to <a href=${link("at", seen.last)}>${seen.last}</a>, with
+      ${" "}${made} made while it stayed true. Elsewhere they replay to the same bytes.
     </p>
     <p class="buttons">
-      <${Download} path="/api/search/bundle" label="Bundle (found.wsb)" />
-      <${Download} path="/api/search/test" label="Test (test_found.py)" />
+      <${Download} path="/api/search/bundle" parameters=${{ withCalls: true }} label="Bundle (found-with-calls.wsb)" />
+      <${Download} path="/api/search/bundle" parameters=${{ withCalls: true, redacted: true }} label="Redacted bundle with calls" />
     </p>
-    <p class="buttons">
-      <${Download} path="/api/search/bundle" parameters=${{ redacted: true }} label="Redacted bundle" />
-      <${Download} path="/api/search/test" parameters=${{ redacted: true }} label="Its test" disabled=${!search.showsRedacted} />
-      ${!search.showsRedacted &&
-      html`<span class="quiet">The expression names something that has a pseudonym in the redacted bundle, so it is not true there.</span>`}
-    </p>`;
+    ${about.value?.kind === "directory" || about.value?.kind === "daemon"
+      ? html`<${Command} line=${`workspaced bundle --data-dir ${logArgument.value} --from ${found.seq} --to ${seen.last} -o found-with-calls.wsb`} />`
+      : null}
+  </article>`;
+}

@@ -93,6 +93,7 @@ function Line({ each, prices }) {
   return html`<tr>
     <th scope="row">
       <a href=${link("prompt", "of", each.conversation)}>${each.conversation}</a>${each.ended ? html` <span class="badge">ended</span>` : null}
+      ${each.stale > 0 && html`<br /><span class="badge warn">${count(each.stale, "prompt")} with older notes</span>`}
     </th>
     <td>${each.end ? `${day(each.end)} ${clock(each.end).slice(0, 8)}` : "none"}</td>
     <td>${each.provider}/${each.model}</td>

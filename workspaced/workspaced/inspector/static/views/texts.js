@@ -81,8 +81,16 @@ function Result({ text, lanes }) {
     </p>
     <ol class="texts-hits">${hits.map((hit) => html`<${HitLine} key=${hit.row.seq} hit=${hit} />`)}</ol>
     ${!isReading && !error && next !== null && html`<p><button type="button" onClick=${() => setWanted(hits.length + PAGE)}>Read on from event ${next}</button></p>`}
-    <p class="quiet">No command line gives the same. Nearest: the fields of events, and one prompt or call by its number.</p>
-    <${Command} line=${`workspaced log export ${about.value?.kind === "directory" ? `--data-dir ${logArgument.value} ` : ""}| grep -i ${quoted(text)}`} />`;
+    <${Command} line=${commandOf(text, lanes)} />`;
+}
+
+/**
+ * @param {string} text
+ * @param {string} lanes
+ */
+function commandOf(text, lanes) {
+  const words = ["workspaced log search", lanes && `--in ${lanes}`, text.startsWith("-") && "--", quoted(text), logArgument.value];
+  return words.filter(Boolean).join(" ");
 }
 
 /**

@@ -77,7 +77,7 @@ function Without({ place, world, onWorld }) {
   return html`<h3>Without these events</h3>
     <${Loaded} of=${listed}>
       ${(/** @type {Newest} */ newest) =>
-        html`<ul class="left-out">
+        html`<ul class="left-out" hidden=${newest.events.length === 0}>
             ${newest.events.map(
               (event) =>
                 html`<li key=${event.seq}>
@@ -165,7 +165,7 @@ function Tool({ world, onWorld }) {
   };
   return html`<h3>And then an agent asks</h3>
     <form class="more" onSubmit=${ask}>
-      <label>Tool <input name="tool" list="what-if-tools" value=${world.tool} placeholder="get_workspace_context" /></label>
+      <label>Tool <input name="tool" size="24" list="what-if-tools" value=${world.tool} placeholder="get_workspace_context" /></label>
       <label>Arguments <input name="arguments" class="mono" placeholder="{}" /></label>
       <button>Ask in both worlds</button>
     </form>
@@ -212,18 +212,23 @@ function Outcome({ place, world }) {
     <ul class="quiet">
       ${found.limits.map((limit) => html`<li key=${limit}>${limit}</li>`)}
     </ul>
-    <p class="quiet">
-      No command line folds what did not happen. Nearest: the real workspace.
-    </p>
-    <${Command} line=${`workspaced replay ${logArgument.value} --until ${found.seq}`} />
-    <p class="quiet">
-      A script asks as this page does. <code>TOKEN</code> is what stands after <code>#token=</code> in the address that
-      ${" "}<code>workspaced inspect</code> printed.
-    </p>
-    <${Command}
-      line=${`curl -s ${location.origin}/api/what-if -H "Authorization: Bearer $TOKEN" -d ${quoted(asked)}`}
-    />
+    <${Command} line=${commandOf(place, world)} />
   </div>`;
+}
+
+/**
+ * @param {string} place
+ * @param {World} world
+ */
+function commandOf(place, { without, actions, tool, arguments: given }) {
+  const options = [
+    place && `--at ${quoted(place)}`,
+    ...without.map((seq) => `--without ${seq}`),
+    ...actions.map((action) => `--action ${quoted(JSON.stringify(action))}`),
+    tool && `--tool ${quoted(tool)}`,
+    tool && Object.keys(given).length > 0 && `--arguments ${quoted(JSON.stringify(given))}`,
+  ];
+  return ["workspaced log what-if", logArgument.value, ...options.filter(Boolean)].join(" ");
 }
 
 /** @param {{ answers: import("../types").Answers }} props */

@@ -10,6 +10,8 @@ from workspaced_events.errors import InvalidArgument, NotAllowed
 from workspaced_events.ids import VaultId
 from workspaced_events.projections.state_diff import changes, lines
 from workspaced_events.projections.workspace_state import to_json
+from workspaced_events.replay.log_slice import cut
+from workspaced_events.replay.open import open_source
 from workspaced_events.replay.position import parse_position
 from workspaced_events.schema.sentences import sentence
 from workspaced_tools.errors import NotRecorded
@@ -80,6 +82,22 @@ class FileParameters(msgspec.Struct, rename="camel", forbid_unknown_fields=True)
     """Pseudonyms stand for names and texts."""
 
 
+class BundleParameters(FileParameters, rename="camel", forbid_unknown_fields=True):
+    """Which bundle."""
+
+    with_calls: bool = False
+    """Instead of the few events the log as it was, from the event found to the last call or prompt that saw it."""
+
+
+class SeenShown(msgspec.Struct, rename="camel"):
+    """The calls and prompts that saw it: made after the event found, while it stayed true."""
+
+    last: int
+    """The sequence of the last one."""
+    calls: int
+    prompts: int
+
+
 class FoundEvent(msgspec.Struct, rename="camel"):
     """The first event after which the predicate is true."""
 
@@ -101,6 +119,8 @@ class SearchShown(msgspec.Struct, rename="camel"):
     events: int
     """How many there are."""
     found: FoundEvent | None
+    seen: SeenShown | None
+    """Null: none did, or it is not known yet."""
     given: int
     """Events up to the one found."""
     left: int
@@ -173,17 +193,18 @@ def stop(inspected: Inspected, _parameters: NoParameters) -> SearchShown:
 
 def search(inspected: Inspected, _parameters: NoParameters) -> SearchShown:
     """The search that runs, or the last one."""
-    last = inspected.searches.last
+    last, events = inspected.searches.last, len(inspected.log.events())
     if last is None:
-        return SearchShown("none", "", None, 0, len(inspected.log.events()), None, 0, 0, 0, [], False, "", "", "")
+        return SearchShown("none", "", None, 0, events, None, None, 0, 0, 0, [], False, "", "", "")
     phase = last.phase  # read first: what belongs to a later phase is there by then
     return SearchShown(
         phase=phase,
         expression=last.text,
         vault=last.vault,
         events_read=last.read,
-        events=len(inspected.log.events()),
+        events=events,
         found=_found(last),
+        seen=SeenShown(*last.seen) if last.seen is not None else None,
         given=last.given,
         left=last.left,
         asked=last.asked,
@@ -195,16 +216,24 @@ def search(inspected: Inspected, _parameters: NoParameters) -> SearchShown:
     )
 
 
-def bundle(inspected: Inspected, parameters: FileParameters) -> Download:
-    """The few events as a bundle.
+def bundle(inspected: Inspected, parameters: BundleParameters) -> Download:
+    """The few events as a bundle, or the part of the log with the calls that saw what was looked for.
 
     Raises:
         NotAllowed: the page hides notes that are withheld from agents.
-        NotRecorded: no search found anything yet.
+        NotRecorded: no search found anything yet, or no call saw it.
+        InvalidArgument: the part is too large for a bundle.
     """
     _check_revealed(inspected)
-    content = bundle_of(_shrunk(inspected), redacted=parameters.redacted)
-    return Download(content, "application/octet-stream", bundle_name(redacted=parameters.redacted))
+    redacted, with_calls = parameters.redacted, parameters.with_calls
+    if with_calls:
+        found, seen = _seen(inspected)
+        with open_source(inspected.subject.path) as source:
+            content = bundle_of(cut(source, since=found, until=seen), redacted=redacted)
+    else:
+        content = bundle_of(_shrunk(inspected).part, redacted=redacted)
+    name = bundle_name(redacted=redacted, with_calls=with_calls)
+    return Download(content, "application/octet-stream", name)
 
 
 def pytest_file(inspected: Inspected, parameters: FileParameters) -> Download:
@@ -241,6 +270,14 @@ def _shrunk(inspected: Inspected) -> Shrunk:
     if last is None or last.shrunk is None:
         raise NotRecorded("No search found anything yet", hint="POST /api/search begins one.")
     return last.shrunk
+
+
+def _seen(inspected: Inspected) -> tuple[int, int]:
+    """The sequences of the event found and of the last call or prompt that saw it."""
+    last = inspected.searches.last
+    if last is None or last.found is None or last.seen is None:
+        raise NotRecorded("No call and no prompt saw it", hint="Take the bundle of the few events.")
+    return last.found.event.seq, last.seen.last
 
 
 def _found(last: Search) -> FoundEvent | None:

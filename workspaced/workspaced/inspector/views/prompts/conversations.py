@@ -46,6 +46,8 @@ _COUNTED_MAX: Final = 2_000
 """How many of these are read after a prompt, to find what was reported of it."""
 _LISTED_COUNTED_MAX: Final = 5_000
 """The last so many of these are read to sum what conversations cost."""
+_LISTED_READ_MAX: Final = 10
+"""The last so many prompts of each conversation are read for the list."""
 WORDS_CHARS: Final = 160
 """Of the words of a message that a list shows."""
 
@@ -90,6 +92,8 @@ class ListedConversation(msgspec.Struct, rename="camel"):
     tell of them; null: none has a price."""
     uncached: Cost | None
     """What those would have cost had no cache served any; null: masked, or without a price."""
+    stale: int
+    """Of the last 10 remembered prompts those with a note in an older version than it had by then; masked: 0."""
     masked: str
     """Why sizes are null: prompts of it hold notes that are withheld from agents; empty: they are shown."""
 
@@ -277,8 +281,14 @@ def _listed(
         cache=summed(account(conversation)) if not masked else None,
         cost=cost(uncached=False),
         uncached=cost(uncached=True),
+        stale=sum(_is_stale(log, each) for each in prompts[-_LISTED_READ_MAX:]) if not masked else 0,
         masked=masked,
     )
+
+
+def _is_stale(log: replay.Log, prompt: Prompt) -> bool:
+    manifest, _ = kept_manifest(log, prompt.manifest_sha256)
+    return manifest is not None and bool(_stale_notes(manifest))
 
 
 # -- one conversation --
