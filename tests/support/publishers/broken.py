@@ -103,6 +103,7 @@ FAULTS = {
     "test_an_editor_started_again_shows_anew": DEAF,
     "test_a_daemon_started_after_the_editor_is_found": SEARCHES_ONCE,
     "test_a_daemon_that_comes_back_is_told_what_is_shown_now": SEARCHES_ONCE,
+    "test_the_same_walk_is_the_same_log": ONE_LINE_TOO_MUCH,
     "test_what_was_closed_while_no_daemon_ran_is_closed_for_it_too": KEEPS_CLOSED,
     "test_a_pin_while_no_daemon_runs_is_told_once_one_does": SEARCHES_ONCE,
     "test_a_daemon_that_stands_still_holds_nobody_up_and_is_told_the_last_view": CLIENT
