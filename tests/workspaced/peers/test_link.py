@@ -1,81 +1,13 @@
 """Two daemons and one real server: what a user does here is seen by an agent there."""
 
-import asyncio
-import json
 import shutil
-import time
-from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
 
 import pytest
-from support.daemon import Daemon, Factory
-from support.nats_server import NatsServer, make_stream, nats_server, needs_server
+from support.daemon import Factory
+from support.nats_server import NatsServer, needs_server
+from support.peers.machines import NOTES, PRIVATE, cli, linked, publish, status, until, until_linked
 
 pytestmark = [pytest.mark.thorough, needs_server]
-NOTES = {
-    "plan.md": "# The plan\nas it is on this machine\n",
-    "other.md": "x\n",
-    "diary.md": "x\n",
-}
-PRIVATE = {"diary.md": "---\nworkspaced: private\n---\nx\n"}
-"""As it is on the machine where it is pinned; elsewhere nobody would withhold it."""
-SEEN_S = 20.0
-
-
-@pytest.fixture
-def server(tmp_path: Path) -> Iterator[NatsServer]:
-    with nats_server(tmp_path / "server") as made:
-        asyncio.run(make_stream(made.url))
-        yield made
-
-
-def until(daemon: Daemon, tool: str, holds: Any, **arguments: Any) -> dict[str, Any]:
-    """Asks again until something holds of the answer."""
-    ends = time.monotonic() + SEEN_S
-    with daemon.connect() as client:
-        while True:
-            answer = client.tool(tool, arguments)
-            if holds(answer):
-                return answer
-            assert time.monotonic() < ends, (answer, status(daemon))
-            time.sleep(0.05)
-
-
-def status(daemon: Daemon) -> dict[str, Any]:
-    with daemon.connect() as client:
-        found: dict[str, Any] = client.call("workspaced/link/status")["link"]
-    return found
-
-
-def until_linked(daemon: Daemon, holds: Any) -> dict[str, Any]:
-    ends = time.monotonic() + SEEN_S
-    while not holds(found := status(daemon)):
-        assert time.monotonic() < ends, found
-        time.sleep(0.05)
-    return found
-
-
-def cli(daemon: Daemon, *arguments: str) -> Any:
-    done = daemon.cli("link", *arguments, "--json")
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
-
-
-def publish(daemon: Daemon, kind: str, **data: Any) -> None:
-    with daemon.connect() as client:
-        client.publish([{"type": kind, "data": data}])
-
-
-def linked(daemon: Factory, server: NatsServer) -> tuple[Daemon, Daemon]:
-    """Two machines of one person, with the same vault."""
-    laptop, desk = daemon(notes=NOTES | PRIVATE), daemon(notes=NOTES)
-    made = cli(laptop, "new", "--servers", server.url, "--person", "Ann", "--machine", "laptop", "--auto-approve")
-    cli(laptop, "map", str(laptop.vault), "notes")
-    cli(desk, "join", made["code"], "--servers", server.url, "--machine", "desk")
-    until_linked(desk, lambda found: found["state"] == "connected" and len(found["members"]) == 2)
-    cli(desk, "map", str(desk.vault), "notes")
-    return laptop, desk
 
 
 def test_what_is_looked_at_and_pinned_here_is_what_an_agent_reads_there(

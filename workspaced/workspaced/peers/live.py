@@ -21,6 +21,7 @@ from workspaced_events.schema import catalogue as c
 from workspaced_events.schema.peer_events import Position, RemoteEventsApplied, SharedVault
 
 from .carrier import Carried, Carrier, CarrierError
+from .forgetting import as_asks, let_go
 from .keys.invitation import open_request, seal_request
 from .keys.keyring import Keyring
 from .keys.message import MessageRefused
@@ -130,7 +131,8 @@ class Live:
 
     def _make(self, before: SharedView, n: int) -> tuple[SharedView, int]:
         allowed, state = self._allowed, self._state
-        view = shared_view(state, lambda vault, note: (vault, note) in allowed, before, n)
+        asks = as_asks(self.membership.asks)
+        view = shared_view(state, lambda vault, note: (vault, note) in allowed, before, n, asks=asks)
         return view, state.peers.ms
 
     async def _follow_state(self, sender: Sender) -> None:
@@ -162,10 +164,17 @@ class Live:
         return {origin: view.position for origin, view in self._daemon.state().peers.origins.items()}
 
     async def _apply(self, event: RemoteEventsApplied) -> None:
-        """Records a peer's message, and unpins here what this person has unpinned there."""
-        await self._record([Action(event)])
+        """Records a peer's message, and unpins here what this person has unpinned or forgotten there."""
+        await self._record([Action(event), *let_go(self._daemon.state(), event)])
         if unpinned := self._removed_by_peers():
             await self._record(unpinned)
+        await self._end_asks(self._daemon.state())
+
+    async def _end_asks(self, state: WorkspaceState) -> None:
+        """Asks no more what has reached everybody."""
+        left = tuple(each for each in self.membership.asks if state.peers.not_reached(each.vault, each.name))
+        if left != self.membership.asks:
+            await self._changed(lambda now: replace(now, asks=left))
 
     def _removed_by_peers(self) -> list[Action]:
         state, sender = self._daemon.state(), self.sender
