@@ -1,6 +1,10 @@
 """Two daemons and one real server: what a user does here is seen by an agent there."""
 
+import json
 import shutil
+import subprocess
+import sys
+from typing import Any
 
 import pytest
 from support.daemon import Factory
@@ -27,6 +31,10 @@ def test_what_is_looked_at_and_pinned_here_is_what_an_agent_reads_there(
     assert here["code"] == "NO_ACTIVE_NOTE"
     unknown = until(desk, "get_current_note", lambda _answer: True, of="Bob")
     assert unknown["code"] == "INVALID_ARGUMENT" and "Ann" in unknown["message"]
+    assert json.loads(desk.cli("state", "--of", "me", "--json").stdout)["activeNote"]["id"] == "plan.md"
+    assert json.loads(desk.cli("state", "--json").stdout)["activeNote"] is None
+    refused = desk.cli("state", "--of", "Bob")
+    assert refused.returncode != 0 and "Ann" in refused.stderr
     # What was unpinned there is unpinned here.
     publish(desk, "note_unpinned", note="other.md")
     until(laptop, "get_workspace_context", lambda answer: not answer["data"]["pinnedNotes"], of="here")
@@ -116,3 +124,55 @@ def test_bad_commands_say_what_to_do(daemon: Factory) -> None:
         done = alone.cli("link", *arguments)
         assert done.returncode != 0 and code in done.stderr, (arguments, done.stderr)
     assert status(alone) is None
+
+
+def test_watching_everyone_tells_what_is_done_at_other_machines(daemon: Factory, server: NatsServer) -> None:
+    laptop, desk = linked(daemon, server)
+    watching = subprocess.Popen(
+        [sys.executable, "-m", "workspaced", "watch", "--of", "everyone", "--since", "0", "--json"],
+        env={**desk.env, "WORKSPACED_SOCKET": str(desk.socket)},
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert watching.stdout is not None
+    try:
+        for kind, note in (
+            ("note_pinned", "plan.md"),
+            ("active_note_set", "other.md"),
+            ("note_unpinned", "plan.md"),
+        ):
+            publish(laptop, kind, note=note)
+            told = (json.loads(line) for line in watching.stdout)
+            event = next(each for each in told if each["type"] == kind)
+            assert (event["person"], event["machine"], event["data"]) == ("Ann", "laptop", {"note": note})
+    finally:
+        watching.kill()
+        watching.wait()
+        watching.stdout.close()
+
+
+def test_the_text_of_a_selection_leaves_if_the_settings_say_so_and_is_taken_back(
+    daemon: Factory, server: NatsServer
+) -> None:
+    laptop, desk = linked(daemon, server)
+
+    def select(text: str) -> None:
+        publish(laptop, "active_note_set", note="plan.md")
+        publish(laptop, "selection_changed", note="plan.md", startLine=1, endLine=1, text=text)
+
+    def selection(holds: Any) -> Any:
+        answer = until(desk, "get_workspace_context", lambda answer: holds(answer["data"]["selection"]))
+        return answer["data"]["selection"]
+
+    select("typed, not saved")
+    assert selection(lambda each: each is not None).get("text") in (None, "# The plan")
+    laptop.stop()
+    laptop.env["WORKSPACED_LINK"] = json.dumps({"replicate_selection_text": True})
+    laptop.start()
+    assert selection(lambda each: each is not None and each.get("text") == "typed, not saved")
+    sent = until_linked(laptop, lambda found: not found["sent"]["unsent"])["sent"]
+    del laptop.env["WORKSPACED_LINK"]
+    laptop.restart()
+    assert selection(lambda each: each is not None and each.get("text") != "typed, not saved")
+    found = until_linked(laptop, lambda found: not found["sent"]["unsent"] and found["sent"]["n"] > sent["n"])
+    assert found["sent"]["generation"] > sent["generation"], "the server keeps nothing of it"

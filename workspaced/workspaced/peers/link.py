@@ -134,7 +134,15 @@ class Link:
             async with nats_carrier(
                 self._settings.model_copy(update={"servers": servers}), membership.link
             ) as carrier:
-                live = Live(self, self._keys, membership, carrier, FileOutbox(self._folder), self.change)
+                live = Live(
+                    self,
+                    self._keys,
+                    membership,
+                    carrier,
+                    FileOutbox(self._folder),
+                    self.change,
+                    selection_text=self._settings.replicate_selection_text,
+                )
                 self._live, self._failed = live, None
                 await live.run()
         except (MessageRefused, OSError, msgspec.MsgspecError) as error:

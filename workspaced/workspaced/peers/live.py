@@ -27,7 +27,7 @@ from .keys.keyring import Keyring
 from .keys.message import MessageRefused
 from .keys.origin_keys import OriginKeys
 from .keys.roster import open_roster
-from .leaving_notes import Named, has_withdrawn, notes_named
+from .leaving_notes import Named, exceeds, has_withdrawn, notes_named
 from .membership import Membership, with_request
 from .outbox import Outbox
 from .receiving import Receiver
@@ -69,11 +69,14 @@ class Live:
         carrier: Carrier,
         outbox: Outbox,
         changed: Callable[[Callable[[Membership], Membership]], Awaitable[None]],
+        *,
+        selection_text: bool = False,
     ) -> None:
         """
         Args:
             membership: as of now.
             changed: changes and keeps it; then `take` is called.
+            selection_text: whether the text of a selection leaves.
 
         Raises:
             MessageRefused: the roster has no keys for this machine.
@@ -84,6 +87,7 @@ class Live:
         self.membership = membership
         self._carrier = carrier
         self._changed = changed
+        self._selection_text = selection_text
         self.problem: CarrierError | None = None
         self.is_taken = False
         self._allowed: frozenset[Named] = frozenset()
@@ -132,7 +136,14 @@ class Live:
     def _make(self, before: SharedView, n: int) -> tuple[SharedView, int]:
         allowed, state = self._allowed, self._state
         asks = as_asks(self.membership.asks)
-        view = shared_view(state, lambda vault, note: (vault, note) in allowed, before, n, asks=asks)
+        view = shared_view(
+            state,
+            lambda vault, note: (vault, note) in allowed,
+            before,
+            n,
+            selection_text=self._selection_text,
+            asks=asks,
+        )
         return view, state.peers.ms
 
     async def _follow_state(self, sender: Sender) -> None:
@@ -140,7 +151,8 @@ class Live:
             state = self._daemon.state()
             named = notes_named(state)
             allowed = await self._daemon.allowed(named)
-            if has_withdrawn(sender.sent.shared, state, named, allowed):
+            shared = sender.sent.shared
+            if has_withdrawn(shared, state, named, allowed) or exceeds(shared, state.peers, self._selection_text):
                 sender.begin_generation()
             if allowed != self._allowed or state.peers is not self._state.peers or state.seq != self._state.seq:
                 self._allowed, self._state = allowed, state
