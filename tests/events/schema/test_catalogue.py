@@ -135,9 +135,13 @@ ROWS: dict[str, tuple[Publisher, bool, dict[str, Any]]] = {
             "whole": True,
             "view": [{"vault": LINKED, "pins": [{"note": "a.md", "pinnedUs": 1, "ms": 2, "n": 2}]}],
             "changed": [
-                {"vault": LINKED, "presence": {"active": {"note": "a.md", "sinceUs": 5}}, "unpinned": ["b.md"]}
+                {
+                    "vault": LINKED,
+                    "presence": {"active": {"note": "a.md", "sinceUs": 5}},
+                    "unpinned": ["b.md"],
+                    "forgetting": {"asks": [SHA256], "heard": [SHA256]},
+                }
             ],
-            "forget": ["c.md"],
         },
     ),
     "conversation_started": (

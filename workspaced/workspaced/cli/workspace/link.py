@@ -216,6 +216,9 @@ def print_link(link: dict[str, Any]) -> None:
         who = escape_control(f"{each['person']} on {each['machine']}")
         step = f"workspaced link approve {each['origin'][:_ORIGIN_CHARS]}"
         print_labelled("request   ", f"{who} asks to join: {step}", colour="yellow")
+    for each in link["forgetting"]:
+        waits = escape_control(", ".join(each["notReached"]))
+        print_labelled("forgetting", f"a note of {escape_control(each['vault'])}; not reached yet: {waits}")
     if (problem := link["problem"]) is not None:
         print_labelled("problem   ", f"{problem['code']}: {problem['message']} {problem['fix']}", colour="yellow")
 
