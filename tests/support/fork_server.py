@@ -8,15 +8,19 @@ process of its own: a pid, pipes, an exit code, signals. The pieces:
   per child, so there is no lock that a child could inherit. It reaps every child at once, and tells the exit code
   on a pipe.
 - The child leaves `_serve`, closes every descriptor but 0, 1 and 2, takes environment, directory, signals and time
-  zone as a fresh process has them, and runs the module `workspaced` as `__main__` - outside of everything here, so
-  the interpreter ends as it always does.
+  zone as a fresh process has them, and runs the module `workspaced` as `__main__`.
+- A child that exits waits for its threads, calls what it registered for its end and flushes its streams. The
+  interpreter is not torn down after that: it would write to, and so copy, all pages, which takes as long as a
+  daemon's start. A child that raises anything else ends as interpreters do.
 
-What differs from a fresh interpreter: hashes have the seed of the server, and all modules are there. Where that
-matters, or the start itself is tested (`PYTHONPATH`, `sys.flags`, limits, a tracer), start a real process.
+What differs from a fresh interpreter: hashes have the seed of the server, all modules are there, and objects that
+are alive at the end are not finalized. Where that matters, or the start itself is tested (`PYTHONPATH`,
+`sys.flags`, limits, a tracer), start a real process.
 
 When the tests end, even by SIGKILL, the server reads the end of its socket, kills what is left and ends.
 """
 
+import atexit
 import gc
 import importlib
 import json
@@ -34,6 +38,8 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any
+
+import anyio
 
 PACKAGES = ("workspaced", "workspaced_tools", "workspaced_events")
 REQUEST_BYTES_MAX = 1_048_576
@@ -294,6 +300,9 @@ def _warm() -> None:
             # Neither a daemon nor the command line imports an adapter; its framework may not be installed.
             if not module.name.endswith("__main__") and not module.name.startswith("workspaced.adapters."):
                 importlib.import_module(module.name)
+    for name in dir(anyio):
+        getattr(anyio, name)  # imports what it comes from
+    anyio.run(anyio.sleep, 0)  # and this the loop's backend
     from workspaced.cli import cli
 
     for name in cli.list_commands(None):  # type: ignore[arg-type]
@@ -302,6 +311,19 @@ def _warm() -> None:
     gc.freeze()  # or the collector of every child writes to, and so copies, all pages
     tasks = Path("/proc/self/task")
     assert threading.active_count() == 1 and len(list(tasks.iterdir())) == 1, "a thread would not survive a fork"
+
+
+def _end(code: object) -> None:
+    """Ends a child without the interpreter's teardown; returns where that has something to say."""
+    threading._shutdown()  # type: ignore[attr-defined]
+    atexit._run_exitfuncs()
+    try:
+        for stream in (sys.stdout, sys.stderr):
+            stream.flush()
+    except (OSError, ValueError):
+        return
+    if code is None or isinstance(code, int):
+        os._exit((code or 0) & 0xFF)
 
 
 if __name__ == "__main__":
@@ -316,4 +338,8 @@ if __name__ == "__main__":
     del _connection, _request
     import runpy
 
-    runpy.run_module("workspaced", run_name="__main__", alter_sys=True)
+    try:
+        runpy.run_module("workspaced", run_name="__main__", alter_sys=True)
+    except SystemExit as ended:
+        _end(ended.code)
+        raise
