@@ -11,7 +11,7 @@ unexport PYTHONDONTWRITEBYTECODE
 export PYTHONPYCACHEPREFIX ?= $(abspath $(VENV))/bytecode
 endif
 
-.PHONY: dist demo test test-all check bench acceptance soak simulate faults mutants oracle schemas reference docs typescript replication vscode inspector pictures thorough clean
+.PHONY: dist demo test test-all check bench acceptance soak simulate faults mutants oracle schemas reference docs typescript replication editors inspector pictures thorough clean
 
 demo: $(VENV)/.runtime
 	@$(BIN)/workspaced demo
@@ -124,9 +124,12 @@ $(VENV)/.runtimes: tests/runtimes/package.json | $(VENV)/bin/python
 	@if (cd $(VENV)/runtimes && npm install --no-audit --no-fund --silent --fetch-timeout=60000 --fetch-retries=1); then touch $@; \
 	else echo "make: the agents' programs could not be installed; tests/runtimes/ skips them" >&2; fi
 
-# All situations of publishers in a real VS Code; `make thorough` runs some of them.
-vscode: $(VENV)/.dev $(VENV)/.vscode
-	EVERY_SITUATION=1 $(BIN)/python -m pytest -q -n $(WORKERS) -m thorough tests/clients -k vscode
+# Every situation of publishers in Neovim, a real VS Code, Obsidian's plugin and the language server, whose logs must
+# agree; ONLY=vscode runs those of one. $(VENV)/editors keeps the log of each, and pictures of VS Code.
+editors: $(VENV)/.dev $(VENV)/.vscode
+	rm -rf $(VENV)/editors
+	EVERY_SITUATION=1 EDITORS_KEPT="$(abspath $(VENV))/editors" $(BIN)/python -m pytest -q -rs -n $(WORKERS) \
+	  -m "thorough or not thorough" $(if $(ONLY),-k $(ONLY)) tests/clients tests/workspaced/lsp
 
 # Several machines: random histories in a simulation (SEEDS, SEED_START as for `simulate`), then real NATS servers.
 replication: $(VENV)/.dev $(VENV)/.nats

@@ -362,7 +362,7 @@ def run(factory: Any, load: Load, *, say: Callable[[dict[str, Any]], object], **
         soak.ended.set()
         soak.gate.set()
         for each in threads:
-            each.join(20)
+            each.join(60)
     return soak.failures
 
 

@@ -19,12 +19,13 @@ import pytest
 from support import call_faults
 from support.daemon import Factory
 
-ATTACH_S = 10.0
+FAULTS = Path(__file__).parent
+ATTACH_S = 60.0
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
-        if Path(__file__).parent in item.path.parents:
+        if item.path.parent == FAULTS:
             item.add_marker(pytest.mark.thorough)
 
 
@@ -67,7 +68,7 @@ class Injection:
         """Leaves the process alone."""
         if self._process.poll() is None:
             self._process.send_signal(signal.SIGTERM)
-        self._process.wait(10)
+        self._process.wait(ATTACH_S)
         self._reader.join()
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from support.daemon import refusal
+from support.daemon import ANSWER_S, refusal
 
 from workspaced_events.blobs.durable import DurableBlobs, unpacked
 from workspaced_events.errors import LogDamaged
@@ -133,7 +133,7 @@ def test_row_09_before_a_snapshot_it_is_noticed_when_read_and_by_verify_and_neve
         and str(start) in done.stdout + done.stderr
     )
     assert client.publish([{"type": "active_note_set", "data": {"note": "a.md"}}])[0]["seq"] > len(events)
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + ANSWER_S
     while not any(sealed.name in said for said in client.call("workspaced/status")["degraded"]):
         assert time.monotonic() < deadline, "what could not be read at the start is not degraded"
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.daemon import ANSWER_S
 from support.stored_texts import file_with
 
 from workspaced_events.blobs.durable import packed, read_blob
@@ -46,7 +47,7 @@ DAMAGES: dict[str, Callable[[Path], Any]] = {
 
 def degraded(client: Any, *, until: Callable[[list[str]], bool]) -> list[str]:
     """What the daemon says is degraded, once that is as expected: the blobs are looked at beside serving."""
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + ANSWER_S
     while not until(said := client.call("workspaced/status")["degraded"]):
         assert time.monotonic() < deadline, said
     result: list[str] = said

@@ -23,7 +23,7 @@ from workspaced_events.projections.workspace_state import to_json
 from workspaced_events.replay.replay import replay
 from workspaced_events.schema import catalogue as c
 
-LIMIT_S = 20
+LIMIT_S = 60
 SETTINGS = params.Start(
     conversation="talk", provider="openai", model="m", context_window=100_000, output_reserve=1_000
 )

@@ -78,7 +78,7 @@ class Bridge:
         return message
 
     def end(self) -> int:
-        self.process.communicate(timeout=20)
+        self.process.communicate(timeout=60)
         return self.process.returncode
 
 
@@ -89,7 +89,7 @@ def bridge(request: pytest.FixtureRequest, shared: Any) -> Iterator[tuple[Bridge
         assert "result" in made.answer(INITIALIZE.encode())
     yield made, META if request.param == "2026" else ""
     made.process.kill()
-    made.process.communicate(timeout=20)
+    made.process.communicate(timeout=60)
 
 
 def codes_of(message: dict[str, Any]) -> set[Any]:

@@ -24,7 +24,7 @@ from workspaced_tools.vault.nonblocking import NonBlockingVault, WouldBlock
 from workspaced_tools.vault.vault import Vault
 
 LATER_NS = 10_000_000_000
-WAIT_S = 30.0
+WAIT_S = 60.0
 MakeVault = Callable[..., Vault]
 FILES = {
     **{

@@ -59,7 +59,7 @@ def test_twenty_kills_lose_nothing_that_was_acknowledged(daemon: Any) -> None:
     acknowledged: dict[str, int] = {}
     for number in range(ROUNDS):
         publishers = Publishers(running, number)
-        assert publishers.reached.wait(20)
+        assert publishers.reached.wait(60)
         running.kill()
         publishers.join()
         acknowledged |= publishers.acknowledged
@@ -79,7 +79,7 @@ def test_twenty_kills_lose_nothing_that_was_acknowledged(daemon: Any) -> None:
 def test_a_retry_after_the_kill_gives_one_event(daemon: Any) -> None:
     running = daemon("--no-watch")
     publishers = Publishers(running, 1)
-    assert publishers.reached.wait(20)
+    assert publishers.reached.wait(60)
     running.kill()
     publishers.join()
     running.start()

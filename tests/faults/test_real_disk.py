@@ -190,10 +190,10 @@ def test_a_file_system_cut_off_under_load_keeps_all_that_was_acknowledged(on_it:
         ]
         for each in publishers:
             each.start()
-        assert enough.wait(20)
+        assert enough.wait(60)
         disk.cut()
         for each in publishers:
-            each.join(20)
+            each.join(60)
             assert not each.is_alive(), "a publisher hangs"
         running.send_signal(9)
         running.wait()

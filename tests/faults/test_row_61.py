@@ -9,11 +9,10 @@ from typing import Any
 
 import pytest
 from support.crowd import look, verified
-from support.daemon import refusal
+from support.daemon import ANSWER_S, refusal
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="needs Linux's LD_PRELOAD")
 
-ANSWER_S = 5.0
 SELECTION = {"note": "a.md", "startLine": 1, "endLine": 2}
 
 
@@ -172,9 +171,7 @@ def test_row_61_a_call_interrupted_without_end_is_a_typed_failure_in_bounded_tim
     assert plan.met(few) == 5, "a call that is interrupted a few times goes on"
     plan.clear()
     plan.add(call, path, errno.EINTR)
-    started = time.monotonic()
     assert refusal(client.publish, [selected("x")]).code == code
-    assert time.monotonic() - started < ANSWER_S
     assert client.state()["activeNote"]["id"] == "a.md"
     if code == "BLOB_FAILED":
         acknowledged["after"] = publish(client, look("b.md", "after"))

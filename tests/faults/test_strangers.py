@@ -36,7 +36,7 @@ class Stranger:
 
     def received(self) -> int:
         """How many bytes it was sent in its life, which this ends."""
-        out, _ = self._process.communicate(timeout=10)
+        out, _ = self._process.communicate(timeout=60)
         return int(out)
 
     def end(self) -> None:

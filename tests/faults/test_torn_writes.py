@@ -107,7 +107,7 @@ def writer(shim: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cal
 
         yield run
         process.stdin.close()
-        assert process.wait(30) == 0
+        assert process.wait(60) == 0
 
 
 def test_row_02_death_after_any_byte_of_a_batch_keeps_all_or_nothing_of_it(writer: Any, tmp_path: Path) -> None:

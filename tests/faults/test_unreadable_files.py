@@ -16,7 +16,7 @@ from support.crowd import look, verified
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="needs Linux: strace")
 
-START_S = 30.0
+START_S = 60.0
 
 
 def a_fifo(path: Path) -> None:

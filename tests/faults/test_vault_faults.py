@@ -29,6 +29,7 @@ from workspaced_tools.vault.vault import Vault
 
 NOW = "2026-03-01T12:00:00.000000Z"
 SWAPPING_S = 5.0
+READS_MIN = 1_000
 MANY_NOTES = 20_000
 LATER_NS = 10_000_000_000
 CONNECTION_FILES = 3
@@ -175,6 +176,8 @@ def test_row_32_a_directory_swapped_for_a_symlink_for_five_seconds_never_leaks(
     for thread in threads:
         thread.start()
     done.wait(SWAPPING_S)
+    while tries[0] + tries[1] <= READS_MIN:  # a busy machine needs longer
+        done.wait(0.1)
     done.set()
     for thread in threads:
         thread.join()
@@ -182,7 +185,6 @@ def test_row_32_a_directory_swapped_for_a_symlink_for_five_seconds_never_leaks(
         f"{len(leaks)} leaks of {tries[0] + tries[1]} reads and {tries[2]} scans; met {sorted(met)}\n"
     )
     assert leaks == []
-    assert tries[0] + tries[1] > 1_000
     assert met <= {"# Mine", "OUTSIDE_VAULT", "NOTE_NOT_FOUND"}
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 CHROMIUM = shutil.which("chromium")
-ANSWER_S = 30.0
+ANSWER_S = 60.0
 FLAGS = (
     "--headless=new",
     "--no-sandbox",

@@ -104,7 +104,7 @@ class Plan:
         left: int = struct.unpack_from("=q", self._map, number * SLOT.size + _SKIP_AT)[0]
         return left
 
-    def wait_until_met(self, number: int, timeout_s: float = 10.0) -> None:
+    def wait_until_met(self, number: int, timeout_s: float = 60.0) -> None:
         """Returns once a fault was met."""
         deadline = time.monotonic() + timeout_s
         while not self.met(number):

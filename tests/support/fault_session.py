@@ -25,7 +25,7 @@ from workspaced_events.projections.workspace_state import EMPTY
 from workspaced_events.schema import catalogue as c
 
 EVERYTHING = 1 << 40
-ANSWER_S = 10.0
+ANSWER_S = 60.0
 BATCHES = 14
 SHIM_CALLS = {
     "open": "open",

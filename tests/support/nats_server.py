@@ -21,7 +21,7 @@ import pytest
 
 from workspaced.peers.carrying.server_config import stream_config
 
-START_S = 20.0
+START_S = 60.0
 
 
 def binary() -> str | None:
@@ -145,7 +145,7 @@ async def operate(url: str, what: str, parameters: dict[str, Any], **credentials
         while True:
             answer: dict[str, Any] = {"error": "no answer"}
             with suppress(nats.errors.Error):
-                message = await client.request(f"$JS.API.{what}", json.dumps(parameters).encode(), timeout=5)
+                message = await client.request(f"$JS.API.{what}", json.dumps(parameters).encode(), timeout=START_S)
                 answer = json.loads(message.data)
             if "error" not in answer or time.monotonic() > until:
                 return answer

@@ -15,8 +15,8 @@ from support import ROOT
 
 PLUGIN = ROOT / "clients" / "neovim"
 NVIM = shutil.which("nvim")
-ANSWER_S = 20.0
-UNTIL_MS = 15_000
+ANSWER_S = 60.0
+UNTIL_MS = 50_000
 
 
 class Editor:

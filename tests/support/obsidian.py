@@ -19,7 +19,7 @@ NODE = shutil.which("node")
 MISSING = None if NODE and shutil.which("npm") and PLUGIN.is_dir() else "node and npm are not installed"
 INSTALL_S = 120.0
 RUN_S = 120.0
-ANSWER_S = 30.0
+ANSWER_S = 60.0
 UNREACHABLE = ("ENOTFOUND", "EAI_AGAIN", "ECONNREFUSED", "ECONNRESET", "ETIMEDOUT", "ENETUNREACH", "network")
 _SOURCES = (
     *(PLUGIN / name for name in ("src", "test", "scripts", "package.json", "manifest.json", "styles.css")),

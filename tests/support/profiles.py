@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 import pytest
 from _pytest.mark.structures import ParameterSet
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 VARIABLE = "TEST_PROFILE"
 QUICK, THOROUGH = "quick", "thorough"
@@ -55,8 +55,14 @@ def load() -> None:
     """What `@given` takes where a test states nothing. Called once, before tests are collected.
 
     Examples are the same in every run, so that a run that passed passes again; TEST_RANDOM=1 looks for
-    others.
+    others. Neither an example nor its making has a time limit, which a busy machine would break. Examples of one
+    test may share its fixtures.
     """
-    random = bool(os.environ.get("TEST_RANDOM"))
-    settings.register_profile(chosen(), max_examples=examples(DEFAULT_EXAMPLES), derandomize=not random)
+    settings.register_profile(
+        chosen(),
+        max_examples=examples(DEFAULT_EXAMPLES),
+        derandomize=not os.environ.get("TEST_RANDOM"),
+        deadline=None,
+        suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
+    )
     settings.load_profile(chosen())

@@ -276,6 +276,8 @@ LSP_USED_MAX: Final = 50
 """Documents that are remembered for having been worked in."""
 LSP_NAMES_MAX: Final = 30
 LSP_LINKS_MAX: Final = 1_000
+LSP_LINKS_CHARS_MAX: Final = 100_000
+"""Of the links in one request to a daemon, which takes at most a mebibyte; a character is up to 6 bytes there."""
 LSP_HOVER_CHARS: Final = 800
 LSP_SELECTION_CHARS: Final = 65_536
 """Of a longer selection only the lines are told."""

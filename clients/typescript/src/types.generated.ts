@@ -987,6 +987,7 @@ export interface RemoteEventsAppliedEvent {
       readonly tabs?: readonly RemoteEventsAppliedEventSharedTab[];
       readonly renames?: readonly RemoteEventsAppliedEventSharedRename[];
       readonly removals?: readonly RemoteEventsAppliedEventRemoval[];
+      readonly forgetting?: RemoteEventsAppliedEventForgetting | null;
     }>;
     readonly changed?: ReadonlyArray<{
       readonly vault: string;
@@ -1012,9 +1013,15 @@ export interface RemoteEventsAppliedEvent {
       readonly renamesGone?: readonly string[];
       readonly removals?: readonly RemoteEventsAppliedEventRemoval[];
       readonly removalsGone?: readonly string[];
+      readonly forgetting?: RemoteEventsAppliedEventForgetting | null;
     }>;
-    readonly forget?: readonly string[];
   };
+}
+
+/** Which notes machines are to forget, as hashes of their names: who never had one learns no name. */
+export interface RemoteEventsAppliedEventForgetting {
+  readonly asks?: readonly string[];
+  readonly heard?: readonly string[];
 }
 
 /** A note that was unpinned where others had pinned it: hides the same person's pins known there. */
@@ -1812,6 +1819,8 @@ export interface StateParams {
   /** (minimum 0) */
   readonly minSeq?: number | null;
   readonly vault?: string | null;
+  /** (minLength 1, maxLength 64) */
+  readonly of?: string | null;
 }
 
 export type StatusParams = Record<string, never>;

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from ..ids import LinkedVaultId, NoteId
 from ..schema.peer_events import (
+    Forgetting,
     NewPin,
     Removal,
     SharedPin,
@@ -28,6 +29,7 @@ PINS_MAX: Final = 1_000
 TABS_MAX: Final = 100
 RENAMES_MAX: Final = 200
 REMOVALS_MAX: Final = 1_000
+ASKS_MAX: Final = 200
 """Of one machine, or one vault of it: nobody shares more, and of who does the rest is dropped."""
 
 
@@ -43,6 +45,7 @@ def _bounded(vault: SharedVault) -> SharedVault:
         and len(vault.tabs) <= TABS_MAX
         and len(vault.renames) <= RENAMES_MAX
         and len(vault.removals) <= REMOVALS_MAX
+        and _asks(vault.forgetting) <= ASKS_MAX
     ):
         return vault
     return replace(
@@ -51,7 +54,13 @@ def _bounded(vault: SharedVault) -> SharedVault:
         tabs=vault.tabs[:TABS_MAX],
         renames=vault.renames[:RENAMES_MAX],
         removals=vault.removals[:REMOVALS_MAX],
+        forgetting=vault.forgetting
+        and Forgetting(vault.forgetting.asks[:ASKS_MAX], vault.forgetting.heard[:ASKS_MAX]),
     )
+
+
+def _asks(forgetting: Forgetting | None) -> int:
+    return 0 if forgetting is None else max(len(forgetting.asks), len(forgetting.heard))
 
 
 def difference(before: SharedView, after: SharedView) -> tuple[VaultDifference, ...]:
@@ -117,6 +126,7 @@ def _vault_difference(before: SharedVault, after: SharedVault) -> VaultDifferenc
         renames_gone=_gone((each.former for each in before.renames), (each.former for each in after.renames)),
         removals=tuple(each for each in after.removals if each not in before.removals),
         removals_gone=_gone((each.note for each in before.removals), (each.note for each in after.removals)),
+        forgetting=None if before.forgetting == after.forgetting else after.forgetting or Forgetting(),
     )
 
 
@@ -137,7 +147,12 @@ def _applied(before: SharedVault, changed: VaultDifference, n: int) -> SharedVau
         tabs=presence.tabs,
         renames=in_order_of_renames(_left(renames, changed.renames_gone)),
         removals=in_order_of_removals(_left(removals, changed.removals_gone)),
+        forgetting=before.forgetting if changed.forgetting is None else _nonempty(changed.forgetting),
     )
+
+
+def _nonempty(forgetting: Forgetting) -> Forgetting | None:
+    return forgetting if forgetting != Forgetting() else None
 
 
 def in_order_of_renames(renames: Iterable[SharedRename]) -> tuple[SharedRename, ...]:

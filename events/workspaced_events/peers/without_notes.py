@@ -1,28 +1,40 @@
 """Takes notes out of what a peer has shared, for a log that is to forget them."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from typing import Any, TypeVar
 
 from msgspec.structs import replace
 
 from ..ids import LinkedVaultId, NoteId
 from ..schema.peer_events import RemoteEventsApplied, SharedPresence, SharedVault, VaultDifference
+from .differences import notes_of, notes_of_difference
 
 P = TypeVar("P")
+
+
+def names_in(data: RemoteEventsApplied) -> Iterator[tuple[LinkedVaultId, NoteId]]:
+    """Every note that a peer's message names, with its vault."""
+    yield from ((each.vault, note) for each in data.view for note in notes_of(each))
+    yield from ((each.vault, note) for each in data.changed for note in notes_of_difference(each))
+
+
+def vaults_with(data: RemoteEventsApplied, note: NoteId) -> set[LinkedVaultId]:
+    """The vaults of which a peer's message names this note."""
+    return {vault for vault, each in names_in(data) if each == note}
 
 
 def without_notes(
     data: RemoteEventsApplied, vaults: Collection[LinkedVaultId], names: Collection[NoteId]
 ) -> RemoteEventsApplied:
     """The event without the notes of these vaults; the same object if it names none of them."""
-    view = tuple(_of_vault(each, names) if each.vault in vaults else each for each in data.view)
+    view = tuple(vault_without(each, names) if each.vault in vaults else each for each in data.view)
     changed = tuple(_of_difference(each, names) if each.vault in vaults else each for each in data.changed)
-    forget = tuple(note for note in data.forget if note not in names)
-    rest = replace(data, view=view, changed=changed, forget=forget)
+    rest = replace(data, view=view, changed=changed)
     return data if rest == data else rest
 
 
-def _of_vault(vault: SharedVault, names: Collection[NoteId]) -> SharedVault:
+def vault_without(vault: SharedVault, names: Collection[NoteId]) -> SharedVault:
+    """What is shared of a vault, without these notes."""
     open_notes = _of_presence(SharedPresence(vault.active, vault.selection, vault.tabs), names)
     return replace(
         vault,

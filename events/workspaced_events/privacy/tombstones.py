@@ -19,7 +19,7 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from ..ids import EventId, LinkedVaultId, NoteId, VaultId, uuid7
-from ..peers.without_notes import without_notes
+from ..peers.without_notes import vaults_with, without_notes
 from ..projections.conversations import CONVERSATION_EVENT_TYPES
 from ..projections.workspace_fold import apply
 from ..projections.workspace_state import EMPTY, VaultState, WorkspaceState
@@ -38,15 +38,21 @@ class Trail:
         """Follows the note whose last path was `note`. Call `feed` with all events before any query."""
         self.note = note
         """The note's path at the end."""
-        self.mentioned = False
-        """Whether any event names the path."""
+        self._mentioned = False
         self._vault = vault
         self._asked = note
         self._renames: list[tuple[int, NoteId, NoteId]] = []
         self._titles: dict[tuple[NoteId, str, int], int] = {}
         """The title hints between two renames, each with the sequence of an event that gave it."""
         self._spans: tuple[list[int], list[frozenset[NoteId]]] | None = None
-        self._linked: set[LinkedVaultId] = set()
+        self.linked: set[LinkedVaultId] = set()
+        """What links have called the vault. Peers share it before it is mapped here, so it is known at the end."""
+        self._named_by_peers: set[LinkedVaultId] = set()
+
+    @property
+    def mentioned(self) -> bool:
+        """Whether any event names the path."""
+        return self._mentioned or not self.linked.isdisjoint(self._named_by_peers)
 
     def feed(self, events: Iterable[Event]) -> None:
         """Takes the next events."""
@@ -54,10 +60,9 @@ class Trail:
         for event in events:
             data = event.data
             if type(data) is c.LinkChanged:
-                self._linked |= _linked_as(data, self._vault)
+                self.linked |= {each.linked for each in data.vaults if each.vault == self._vault}
             elif type(data) is c.RemoteEventsApplied:
-                rest = without_notes(data, self._linked, {self._asked})
-                self.mentioned = self.mentioned or rest is not data
+                self._named_by_peers |= vaults_with(data, self._asked)
             if type(event) is UnknownEvent or not _concerns(event, self._vault):
                 continue
             if type(data) is c.NoteRenamed:
@@ -73,7 +78,7 @@ class Trail:
                     self._named(event.seq, NoteId(path), title)
 
     def _named(self, seq: int, path: NoteId, title: str | None) -> None:
-        self.mentioned = self.mentioned or path == self._asked
+        self._mentioned = self._mentioned or path == self._asked
         if title is not None:
             self._titles[path, title, len(self._renames)] = seq
 
@@ -82,7 +87,7 @@ class Trail:
         self._follow(old, new)
 
     def _follow(self, old: NoteId, new: NoteId) -> None:
-        self.mentioned = self.mentioned or self._asked in (old, new)
+        self._mentioned = self._mentioned or self._asked in (old, new)
         if old in (self.note, self._asked) or new == self._asked:
             self.note = new
 
@@ -142,8 +147,6 @@ class NoteEraser:
         self.state: WorkspaceState = EMPTY
         self.rest: WorkspaceState = EMPTY
         self.changed = 0
-        self._linked: set[LinkedVaultId] = set()
-        """What links have called the vault so far."""
 
     def __call__(self, event: Event) -> Event:
         """The event to put in place of `event`; the same object if it does not mention the note."""
@@ -162,10 +165,8 @@ class NoteEraser:
         if type(data) in CONVERSATION_EVENT_TYPES:
             rest = self._conversation_eraser(data)
             return _tombstone(event, rest) if rest is not data else event
-        if type(data) is c.LinkChanged:
-            self._linked |= _linked_as(data, self._vault)
         if type(data) is c.RemoteEventsApplied:
-            left = without_notes(data, self._linked, self._trail.paths())
+            left = without_notes(data, self._trail.linked, self._trail.paths())
             return _tombstone(event, left) if left is not data else event
         if not _concerns(event, self._vault):
             return event
@@ -185,10 +186,6 @@ class NoteEraser:
         if not did_change and apply(self.rest, kept).of(self._vault) is not self.rest.of(self._vault):
             return _forgotten(event, did_change)  # without the note the event would now have an effect
         return kept
-
-
-def _linked_as(data: c.LinkChanged, vault: VaultId) -> set[LinkedVaultId]:
-    return {each.linked for each in data.vaults if each.vault == vault}
 
 
 def _concerns(event: Event, vault: VaultId) -> bool:

@@ -1,6 +1,6 @@
 """What this daemon shares of its state with its peers. Pure."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from itertools import islice
 
@@ -9,7 +9,16 @@ from msgspec.structs import replace
 from ..clock import microseconds
 from ..ids import NoteId, VaultId
 from ..peers.differences import NOTHING_SHARED, PINS_MAX, RENAMES_MAX, SharedView, in_order_of_renames, view_of
-from ..schema.peer_events import SharedActive, SharedPin, SharedRename, SharedSelection, SharedTab, SharedVault
+from ..peers.forgetting import NO_ASKS, Asks, asks_of, name_hash
+from ..schema.peer_events import (
+    Forgetting,
+    SharedActive,
+    SharedPin,
+    SharedRename,
+    SharedSelection,
+    SharedTab,
+    SharedVault,
+)
 from .peers import OwnVault, removals_of
 from .workspace_state import VaultState, WorkspaceState
 
@@ -23,6 +32,7 @@ def shared_view(
     n: int = 0,
     *,
     selection_text: bool = False,
+    asks: Asks = NO_ASKS,
 ) -> SharedView:
     """What is shared of the linked vaults.
 
@@ -31,6 +41,7 @@ def shared_view(
         before: the view that the message before has led to: pins in it keep their number.
         n: the number of the message that brings what is new.
         selection_text: whether the text of a selection leaves.
+        asks: which notes others are to forget.
     """
     vaults = []
     for vault, own in state.peers.vaults.items():
@@ -39,7 +50,21 @@ def shared_view(
         vaults.append(_shared_vault(state.of(vault), own, known, n, partial(may_leave, vault)))
     if not selection_text:
         vaults = [each if each.selection is None else _without_text(each) for each in vaults]
-    return view_of(vaults)
+    return view_of(_with_forgetting(vaults, asks, asks_of(view.view for view in state.peers.origins.values())))
+
+
+def _with_forgetting(vaults: Sequence[SharedVault], asks: Asks, heard: Asks) -> Iterable[SharedVault]:
+    """Also of vaults that no folder here is mapped to: what others shared of them is in the log."""
+    known = {each.vault: each for each in vaults}
+    for linked in asks.keys() | heard.keys():
+        of_others = heard.get(linked, ())
+        shared = known.get(linked, SharedVault(linked))
+        known[linked] = replace(
+            shared,
+            removals=tuple(each for each in shared.removals if name_hash(linked, each.note) not in of_others),
+            forgetting=Forgetting(tuple(sorted(asks.get(linked, ()))), tuple(sorted(of_others))),
+        )
+    return known.values()
 
 
 def _shared_vault(

@@ -11,7 +11,7 @@ import msgspec
 from msgspec import Meta
 
 from ..ids import LinkedVaultId, NoteId, OriginId, VaultId
-from .registry import Data, Publisher, Redact, entry
+from .registry import Data, Publisher, Redact, Sha256, entry
 
 Count = Annotated[int, Meta(ge=0, le=2**53), Redact.PUBLIC]
 Time = Count
@@ -71,6 +71,15 @@ class Removal(Part, frozen=True, gc=False):
     heard: tuple[Heard, ...]
 
 
+class Forgetting(Part, frozen=True, gc=False):
+    """Which notes machines are to forget, as hashes of their names: who never had one learns no name."""
+
+    asks: tuple[Sha256, ...] = ()
+    """What this origin has forgotten, and asks the others to forget, until all have heard of it."""
+    heard: tuple[Sha256, ...] = ()
+    """What others ask, which has reached this origin."""
+
+
 class SharedPresence(Part, frozen=True, gc=False):
     """What is open: another one replaces all of it."""
 
@@ -91,6 +100,7 @@ class SharedVault(Part, frozen=True, gc=False):
     tabs: tuple[SharedTab, ...] = ()
     renames: tuple[SharedRename, ...] = ()
     removals: tuple[Removal, ...] = ()
+    forgetting: Forgetting | None = None
 
 
 class NewPin(Part, frozen=True, gc=False):
@@ -119,6 +129,8 @@ class VaultDifference(Part, frozen=True, gc=False):
     """Former paths."""
     removals: tuple[Removal, ...] = ()
     removals_gone: tuple[NoteId, ...] = ()
+    forgetting: Forgetting | None = None
+    """Replaces what was asked and heard."""
 
 
 class Position(Part, frozen=True, gc=False):
@@ -167,5 +179,3 @@ class RemoteEventsApplied(Data, frozen=True, gc=False):
     """Whether `view` replaces what was known; otherwise there is only `changed`."""
     view: tuple[SharedVault, ...] = ()
     changed: tuple[VaultDifference, ...] = ()
-    forget: tuple[NoteId, ...] = ()
-    """Notes that the peer has forgotten, and asks others to forget."""

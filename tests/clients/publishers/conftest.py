@@ -14,6 +14,7 @@ from support.publishers.protocol import PublishingEditor
 IN_VSCODE = frozenset(
     (
         "test_a_note_renamed_in_the_editor_is_the_same_note",
+        "test_the_same_walk_is_the_same_log",
         "test_what_an_editor_that_was_killed_showed_leaves_after_the_grace",
         "test_an_editor_that_quits_takes_its_view_back_without_a_grace",
         "test_a_daemon_started_after_the_editor_is_found",
@@ -31,7 +32,7 @@ IN_VSCODE = frozenset(
         "test_the_one_that_leaves_takes_only_its_own",
     )
 )
-"""The situations of VS Code in each `make thorough`; `make vscode` runs all. A window takes seconds to open."""
+"""The situations of VS Code in each `make thorough`; `make editors` runs all. A window takes seconds to open."""
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

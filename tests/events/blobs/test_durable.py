@@ -49,7 +49,7 @@ def test_has_nothing_under_other_names(disk: Disk) -> None:
 
 
 @given(st.binary(max_size=3_000))
-@settings(max_examples=examples(100), deadline=None)
+@settings(max_examples=examples(100))
 def test_takes_any_bytes(content: bytes) -> None:
     store = DurableBlobStore(SimDisk())
     assert store.get(store.put(content)) == content

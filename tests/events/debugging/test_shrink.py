@@ -99,7 +99,7 @@ def published(events: list[Event]) -> WorkspaceState:
 
 
 class TestTheResult:
-    @settings(max_examples=examples(60), deadline=None)
+    @settings(max_examples=examples(60))
     @given(some_logs, st.sampled_from(EXPRESSIONS))
     def test_shows_it_and_would_not_without_any_one_event(self, events: list[Event], text: str) -> None:
         expression = Expression(text)
@@ -118,7 +118,7 @@ class TestTheResult:
         for index in range(len(result)):
             assert not expression(published([*result[:index], *result[index + 1 :]]))
 
-    @settings(max_examples=examples(30), deadline=None)
+    @settings(max_examples=examples(30))
     @given(some_logs, st.sampled_from(EXPRESSIONS))
     def test_is_the_same_each_time(self, events: list[Event], text: str) -> None:
         try:
@@ -301,12 +301,12 @@ class TestWhatIsLeft:
 
 
 class TestACandidate:
-    @settings(max_examples=examples(60), deadline=None)
+    @settings(max_examples=examples(60))
     @given(some_logs)
     def test_of_a_whole_log_is_that_log(self, events: list[Event]) -> None:
         assert ReducedLog(events, lambda _state: True).events == events
 
-    @settings(max_examples=examples(60), deadline=None)
+    @settings(max_examples=examples(60))
     @given(some_logs, st.lists(st.tuples(st.integers(0, 100), st.integers(1, 30), st.booleans()), max_size=12))
     def test_keeps_states_that_are_those_of_its_events(
         self, events: list[Event], cuts: list[tuple[int, int, bool]]
@@ -450,7 +450,7 @@ class TestNothingToShrink:
 
 
 class TestAPartOfALog:
-    @settings(max_examples=examples(60), deadline=None)
+    @settings(max_examples=examples(60))
     @given(some_logs, st.integers(1, 100))
     def test_begins_with_events_that_lead_to_its_state(self, events: list[Event], share: int) -> None:
         state = fold_all(events[: max(1, len(events) * share // 100)], EMPTY)
@@ -462,7 +462,7 @@ class TestAPartOfALog:
         for vault in (None, V, W):
             assert alike(again.state, vault) == alike(state, vault)
 
-    @settings(max_examples=examples(60), deadline=None)
+    @settings(max_examples=examples(60))
     @given(some_logs, st.sampled_from(EXPRESSIONS), st.integers(2, 200))
     def test_shrinks_to_what_shows_it(self, events: list[Event], text: str, since: int) -> None:
         part = cut(logs.source_of(events), since=min(since, len(events)))

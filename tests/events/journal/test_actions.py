@@ -285,7 +285,7 @@ FIELDS = sorted({field for entry in CATALOGUE.values() for field in entry.fields
     st.sampled_from(sorted(CATALOGUE)),
     st.dictionaries(st.sampled_from(FIELDS), JSON | st.sampled_from(["a.md", "search", ["a.md"], 1]), max_size=4),
 )
-@settings(max_examples=examples(200), deadline=None)
+@settings(max_examples=examples(200))
 def test_whatever_is_sent_is_refused_by_name_or_can_be_logged_and_read_back(
     name: str, data: dict[str, Any]
 ) -> None:

@@ -162,7 +162,7 @@ def step(world: World, what: tuple[str, Any]) -> None:
 
 
 class TestAPauseInBetween:
-    @settings(max_examples=examples(400), deadline=None)
+    @settings(max_examples=examples(400))
     @given(sessions)
     def test_leads_to_what_would_be_shown_without_it(self, session: list[tuple[str, Any]]) -> None:
         with_pauses, without = World(), World()
@@ -178,7 +178,7 @@ class TestAPauseInBetween:
         assert visible(with_pauses.state) == visible(without.state)
         assert fold_all(with_pauses.events, EMPTY) == with_pauses.state
 
-    @settings(max_examples=examples(200), deadline=None)
+    @settings(max_examples=examples(200))
     @given(sessions)
     def test_has_only_allowed_events_between_its_beginning_and_its_end(
         self, session: list[tuple[str, Any]]

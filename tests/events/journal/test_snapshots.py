@@ -156,7 +156,7 @@ def check_same(disk: SimDisk, *, window: bool = True) -> Journal:
 
 
 class TestOpeningFromASnapshot:
-    @settings(max_examples=examples(60), deadline=None)
+    @settings(max_examples=examples(60))
     @given(st.integers(0, 1 << 30), st.integers(1, 60), st.integers(1, 30))
     def test_is_opening_from_the_beginning(self, seed: int, count: int, interval: int) -> None:
         disk = SimDisk()

@@ -589,7 +589,7 @@ class TestPackedTexts:
         def wait(operation: str, name: str) -> None:
             if operation == "sync" and "packs" in name:
                 packing.set()
-                assert go_on.wait(10)
+                assert go_on.wait(60)
 
         desk.disk.faults = wait
         told: dict[str, Outcome] = {}
@@ -605,14 +605,14 @@ class TestPackedTexts:
         desk.recorder.start()
         large = [selection(text) for text in self.TEXTS]
         submit("large", "one", *large, texts=texts_of(large))
-        assert packing.wait(10)
+        assert packing.wait(60)
         submit("behind it", "one", active("b.md"))
         submit("of the daemon", None, active("c.md"))
         submit("of another", "another", active("d.md"))
-        assert done["of another"].wait(10)
+        assert done["of another"].wait(60)
         assert list(told) == ["of another"] and desk.recorder.queued == 3
         go_on.set()
-        assert all(each.wait(10) for each in done.values())
+        assert all(each.wait(60) for each in done.values())
         assert list(told) == ["of another", "large", "behind it", "of the daemon"]
         assert desk.recorder.queued == 0
         desk.recorder.close()
@@ -781,7 +781,7 @@ class Daemon:
             answered.set()
 
         self.recorder.submit(actions, "ui", done, buffered=buffered)
-        assert answered.wait(10)
+        assert answered.wait(60)
         [outcome] = told
         return outcome
 

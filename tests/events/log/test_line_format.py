@@ -99,7 +99,7 @@ class TestALine:
         assert frame_line(payload, 0)[0].startswith(b"00")
 
     @given(st.lists(st.binary(max_size=40).map(lambda each: each.replace(b"\n", b"")), max_size=8), st.data())
-    @settings(max_examples=examples(150), deadline=None)
+    @settings(max_examples=examples(150))
     def test_any_prefix_of_bytes_reads_as_the_whole_lines_in_it(
         self, payloads: list[bytes], data: st.DataObject
     ) -> None:

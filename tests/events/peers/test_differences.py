@@ -16,6 +16,7 @@ from workspaced_events.peers.differences import (
     view_of,
 )
 from workspaced_events.schema.peer_events import (
+    Forgetting,
     Heard,
     Removal,
     SharedActive,
@@ -30,6 +31,7 @@ N = 7
 """The message that brings what is new."""
 notes = st.sampled_from([NoteId(f"{name}.md") for name in "abcdef"])
 small = st.integers(0, 3)
+hashes = st.sampled_from(["0" * 64, "1" * 64])
 
 
 @st.composite
@@ -48,6 +50,7 @@ def vaults(draw: st.DrawFn) -> SharedVault:
         removals=in_order_of_removals(
             Removal(note, draw(small), (Heard(OriginId("o"), draw(small)),)) for note in removed
         ),
+        forgetting=draw(st.none() | st.builds(Forgetting, st.tuples(hashes), st.just(()) | st.tuples(hashes))),
     )
 
 

@@ -146,7 +146,7 @@ def random_log(seed: int, length: int) -> list[Event]:
     return events
 
 
-@settings(max_examples=examples(400), deadline=None)
+@settings(max_examples=examples(400))
 @given(st.integers(0, 2**32), st.integers(3, 80), st.sampled_from(NOTES))
 def test_the_rest_folds_to_the_state_without_the_notes_entries(seed: int, length: int, note: NoteId) -> None:
     events = random_log(seed, length)
@@ -163,7 +163,7 @@ def test_the_rest_folds_to_the_state_without_the_notes_entries(seed: int, length
     assert left.of(W) == whole.of(W)
 
 
-@settings(max_examples=examples(300), deadline=None)
+@settings(max_examples=examples(300))
 @given(st.integers(0, 2**32), st.integers(3, 80), st.sampled_from(NOTES))
 def test_every_event_stays_in_its_place_and_those_about_others_stay_whole(
     seed: int, length: int, note: NoteId
@@ -182,7 +182,7 @@ def test_every_event_stays_in_its_place_and_those_about_others_stay_whole(
             assert names.isdisjoint(trail.at(event.seq))
 
 
-@settings(max_examples=examples(200), deadline=None)
+@settings(max_examples=examples(200))
 @given(st.integers(0, 2**32), st.integers(3, 80), st.sampled_from(NOTES))
 def test_forgetting_it_again_finds_nothing(seed: int, length: int, note: NoteId) -> None:
     events = random_log(seed, length)
@@ -193,7 +193,7 @@ def test_forgetting_it_again_finds_nothing(seed: int, length: int, note: NoteId)
     assert again.note != note or without(rest, note) == rest
 
 
-@settings(max_examples=examples(200), deadline=None)
+@settings(max_examples=examples(200))
 @given(st.integers(0, 2**32), st.integers(3, 80), st.sampled_from(NOTES))
 def test_visits_of_other_notes_are_as_long_as_they_were(seed: int, length: int, note: NoteId) -> None:
     events = [each for each in random_log(seed, length) if type(each.data) is not c.NoteRenamed]

@@ -74,7 +74,7 @@ def time_at(seq: int) -> str:
 
 
 class TestAPseudonym:
-    @settings(max_examples=examples(150), deadline=None)
+    @settings(max_examples=examples(150))
     @given(some_text.map(nfc), a_key)
     def test_has_the_length_the_case_and_the_punctuation_of_the_text(self, text: str, key: bytes) -> None:
         made = Pseudonyms(key).text(text)
@@ -89,7 +89,7 @@ class TestAPseudonym:
             if not old.isalnum() and (old.isascii() or unicodedata.category(old)[0] in "PZ"):
                 assert new == old
 
-    @settings(max_examples=examples(200), deadline=None)
+    @settings(max_examples=examples(200))
     @given(st.lists(some_text.map(nfc), unique=True, min_size=2, max_size=8), a_key)
     @example(["é.md", "e\u0301.md"], KEY)
     def test_of_another_text_is_another_one(self, texts: list[str], key: bytes) -> None:
@@ -113,7 +113,7 @@ class TestAPseudonym:
         assert len({pseudonyms.text(ch) for ch in chosen}) == len(set(chosen))
 
     @given(some_text, some_text)
-    @settings(max_examples=examples(100), deadline=None)
+    @settings(max_examples=examples(100))
     def test_is_made_of_those_of_the_words(self, first: str, second: str) -> None:
         pseudonyms = Pseudonyms(KEY)
         for between in (" ", "/", "\n- [[", ".", "。"):
@@ -362,7 +362,7 @@ class TestNoCanary:
         for each in (more, other):
             assert not shows(redacted([decode_event(json.dumps(each).encode())]), canary)
 
-    @settings(max_examples=examples(100), deadline=None)
+    @settings(max_examples=examples(100))
     @given(st.text(st.characters(categories=["L"]), min_size=8, max_size=20), a_key)
     def test_of_any_script_shows(self, canary: str, key: bytes) -> None:
         assume(canary.casefold() not in PUBLIC_WORDS)
@@ -602,7 +602,7 @@ def renamed_selection(selection: Selection, p: Pseudonyms) -> Selection:
 
 
 class TestARedactedLog:
-    @settings(max_examples=examples(150), deadline=None)
+    @settings(max_examples=examples(150))
     @given(st.integers(0, 40).flatmap(lambda n: st.lists(a_step, min_size=n, max_size=n)), a_key)
     def test_folds_to_the_same_state_under_other_names(self, steps: list[Any], key: bytes) -> None:
         events = log_of(steps)

@@ -367,7 +367,7 @@ def test_every_type_about_a_conversation_is_folded() -> None:
     assert of_one == CONVERSATION_TYPES
 
 
-@settings(max_examples=examples(300), deadline=None)
+@settings(max_examples=examples(300))
 @given(st.lists(anything, max_size=40))
 def test_whatever_is_said_the_fold_takes_it_and_makes_sense(datas: list[Data]) -> None:
     state = folded(started())
@@ -436,7 +436,7 @@ def check_step(before: Conversations, after: Conversations, seq: int, data: Any)
         assert 0.5 <= each.ratio <= 3.0
 
 
-@settings(max_examples=examples(50), deadline=None)
+@settings(max_examples=examples(50))
 @given(st.lists(anything, max_size=20))
 def test_conversations_change_nothing_that_tools_see(datas: list[Data]) -> None:
     pinned = event_of(1, c.NotePinned("a.md"))  # type: ignore[arg-type]

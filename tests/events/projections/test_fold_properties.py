@@ -478,7 +478,7 @@ def check_invariants(state: WorkspaceState) -> None:
     assert state.current is None or state.current in {entry.id for entry in to_json(state).vaults}
 
 
-@settings(max_examples=examples(200), deadline=None)
+@settings(max_examples=examples(200))
 @given(some_steps, notes_before)
 def test_the_fold_agrees_with_a_slow_model_of_the_spec(steps: list[Step], before: int) -> None:
     events, state = opening(before)
@@ -491,14 +491,14 @@ def test_the_fold_agrees_with_a_slow_model_of_the_spec(steps: list[Step], before
         compare(model, after)
 
 
-@settings(max_examples=examples(100), deadline=None)
+@settings(max_examples=examples(100))
 @given(some_steps, notes_before)
 def test_every_state_keeps_the_invariants(steps: list[Step], before: int) -> None:
     for _, _, after in play(steps, before):
         check_invariants(after)
 
 
-@settings(max_examples=examples(100), deadline=None)
+@settings(max_examples=examples(100))
 @given(some_steps, notes_before)
 def test_applying_moves_no_state_that_was_handed_out(steps: list[Step], before: int) -> None:
     handed_out: list[tuple[WorkspaceState, bytes]] = []
@@ -510,7 +510,7 @@ def test_applying_moves_no_state_that_was_handed_out(steps: list[Step], before: 
     assert all(msgspec.json.encode(state) == frozen for state, frozen in handed_out)
 
 
-@settings(max_examples=examples(100), deadline=None)
+@settings(max_examples=examples(100))
 @given(some_steps, notes_before, st.integers(0, 40))
 def test_a_snapshot_plus_the_tail_is_the_state(steps: list[Step], before: int, cut: int) -> None:
     events, first = opening(before)
@@ -523,7 +523,7 @@ def test_a_snapshot_plus_the_tail_is_the_state(steps: list[Step], before: int, c
     assert fold_all([*events, *tail], EMPTY) == states[-1]
 
 
-@settings(max_examples=examples(100), deadline=None)
+@settings(max_examples=examples(100))
 @given(some_steps, notes_before)
 def test_an_event_changes_its_own_vaults_sub_state_only(steps: list[Step], before: int) -> None:
     for state, event, after in play(steps, before):
@@ -535,7 +535,7 @@ def test_an_event_changes_its_own_vaults_sub_state_only(steps: list[Step], befor
             assert all(after.of(vault) == state.of(vault) for vault in VAULTS if vault != event.vault)
 
 
-@settings(max_examples=examples(100), deadline=None)
+@settings(max_examples=examples(100))
 @given(some_steps, notes_before)
 def test_the_json_form_of_every_state_encodes_and_reads_back(steps: list[Step], before: int) -> None:
     for _, _, after in play(steps, before):
@@ -543,7 +543,7 @@ def test_the_json_form_of_every_state_encodes_and_reads_back(steps: list[Step], 
         assert msgspec.json.decode(msgspec.json.encode(shown), type=StateJson) == shown
 
 
-@settings(max_examples=examples(100), deadline=None)
+@settings(max_examples=examples(100))
 @given(some_steps, st.integers(-5, 30 * 100))
 def test_a_tab_is_expired_from_a_day_on_and_visible_before(steps: list[Step], past_a_day: int) -> None:
     state = opening(9)[1]
@@ -568,7 +568,7 @@ class Traveller:
     left: set[str] = field(default_factory=set)
 
 
-@settings(max_examples=examples(200), deadline=None)
+@settings(max_examples=examples(200))
 @given(st.lists(st.tuples(a_note, a_note), max_size=12))
 @example([(NOTES[0], NOTES[1]), (NOTES[1], NOTES[0]), (NOTES[0], NOTES[2])])
 def test_a_former_path_leads_to_a_note_that_left_it_or_nowhere(moves: list[tuple[NoteId, NoteId]]) -> None:
@@ -592,7 +592,7 @@ def test_a_former_path_leads_to_a_note_that_left_it_or_nowhere(moves: list[tuple
             assert resolved is not None
 
 
-@settings(max_examples=examples(100), deadline=None)
+@settings(max_examples=examples(100))
 @given(st.permutations(NOTES), st.integers(1, len(NOTES) - 1))
 def test_a_chain_to_fresh_paths_resolves_from_all_of_them(path: list[NoteId], length: int) -> None:
     state = EMPTY

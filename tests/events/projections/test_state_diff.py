@@ -105,7 +105,7 @@ AN_ACTION: st.SearchStrategy[Data] = st.one_of(
 )
 
 
-@settings(max_examples=examples(300), deadline=None)
+@settings(max_examples=examples(300))
 @given(st.lists(st.tuples(AN_ACTION, A_VAULT), max_size=30), st.integers(0, 30), st.booleans())
 def test_the_changes_lead_from_any_state_to_any_other(
     actions: list[tuple[Data, VaultId]], first: int, backwards: bool

@@ -184,4 +184,4 @@ def test_the_cost_of_renames_grows_with_their_number() -> None:
         events = session(count)
         return thread_seconds(lambda: visits_of(events, V1))
 
-    assert grows_linearly(seconds, 500, 2_000)
+    assert grows_linearly(seconds, 2_000, 8_000)  # a millisecond is lost in the noise of a busy machine

@@ -479,7 +479,7 @@ def end_of(going: dict[str, Any], each: Event, vault: VaultId, alive: str) -> st
     return (alive if of_a_start else each.time) if ends else None
 
 
-@settings(deadline=None, max_examples=examples(500))
+@settings(max_examples=examples(500))
 @given(sessions)
 def test_the_fold_does_what_the_rules_say(events: list[Event]) -> None:
     for vault in (V1, V2):
@@ -492,7 +492,7 @@ small = st.builds(
 )
 
 
-@settings(deadline=None, max_examples=examples(300))
+@settings(max_examples=examples(300))
 @given(sessions, small, st.data())
 def test_what_is_kept_is_what_a_fold_of_the_last_events_gives(
     events: list[Event], bounds: Bounds, data: st.DataObject
@@ -516,7 +516,7 @@ def test_what_is_kept_is_what_a_fold_of_the_last_events_gives(
                 assert log.visits(vault, until) == expected
 
 
-@settings(deadline=None, max_examples=examples(50))
+@settings(max_examples=examples(50))
 @given(sessions)
 def test_a_log_read_once_is_warm_wherever_memory_reaches(events: list[Event]) -> None:
     source = Log(events)

@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from workspaced_events.errors import InvalidArgument, LogDamaged, WorkspacedError
@@ -154,7 +154,6 @@ logs = st.lists(st.one_of(anything, st.tuples(st.sampled_from([V, W]), anything)
 
 
 @given(logs, st.integers(1, 45))
-@settings(deadline=None)
 def test_a_bundle_replays_like_the_log_it_is_a_part_of(events: list[Event], last: int) -> None:
     whole = Held(events).source
     with opened(bundled(cut(whole, last=last))) as part:
@@ -168,7 +167,6 @@ def test_a_bundle_replays_like_the_log_it_is_a_part_of(events: list[Event], last
 
 
 @given(logs, st.integers(1, 45), st.integers(1, 45))
-@settings(deadline=None)
 def test_a_part_of_a_bundle_is_a_part_of_the_log(events: list[Event], more: int, fewer: int) -> None:
     whole = Held(events).source
     with opened(bundled(cut(whole, last=max(more, fewer)))) as part:
@@ -506,7 +504,6 @@ def test_a_bundle_that_is_cut_off_anywhere_is_refused(part: Slice) -> None:
 
 
 @given(st.data())
-@settings(deadline=None)
 def test_a_flipped_bit_is_found_or_changes_nothing_that_is_read(data: st.DataObject) -> None:
     part = cut(Held(log_of(c.ActiveNoteSet(NOTES[0]), called(3)), {NAME: TEXT}).source)
     content = bytearray(bundled(part, [NAME]))

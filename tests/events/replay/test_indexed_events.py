@@ -97,7 +97,7 @@ def indexed(source: StoredSource) -> tuple[IndexedEvents, KeptFolds]:
 
 @pytest.mark.parametrize("form", FORMS)
 class TestReadInPages:
-    @settings(max_examples=examples(60), deadline=None)
+    @settings(max_examples=examples(60))
     @given(log=logs(), data=st.data())
     def test_events_are_those_of_the_whole(self, form: str, log: list[Event], data: st.DataObject) -> None:
         with stored(form, log) as (source, whole):
@@ -112,7 +112,7 @@ class TestReadInPages:
             assert list(events.from_place(count)) == list(whole.events[count:])
             assert list(events) == list(whole.events)
 
-    @settings(max_examples=examples(60), deadline=None)
+    @settings(max_examples=examples(60))
     @given(log=logs(), data=st.data())
     def test_states_and_visits_are_those_of_the_whole(
         self, form: str, log: list[Event], data: st.DataObject
@@ -131,7 +131,7 @@ class TestReadInPages:
                 for vault in (V, W):
                     assert folds.visits_at(vault, seq) == stream.visits(vault, seq)
 
-    @settings(max_examples=examples(60), deadline=None)
+    @settings(max_examples=examples(60))
     @given(log=logs(), data=st.data())
     def test_events_are_found_by_their_types(self, form: str, log: list[Event], data: st.DataObject) -> None:
         with stored(form, log) as (source, whole):
@@ -153,7 +153,7 @@ class TestReadInPages:
             assert events.of_types(types, after=after, before=before, limit=limit) == expected
             assert events.columns.counts() == Counter(event.type for event in whole.events)
 
-    @settings(max_examples=examples(60), deadline=None)
+    @settings(max_examples=examples(60))
     @given(log=logs(), cut_at=st.integers(0, 90), ways=st.lists(st.integers(1, 20), min_size=90, max_size=90))
     def test_a_log_that_was_continued_is_one_that_was_longer(
         self, form: str, log: list[Event], cut_at: int, ways: list[int]

@@ -135,9 +135,13 @@ ROWS: dict[str, tuple[Publisher, bool, dict[str, Any]]] = {
             "whole": True,
             "view": [{"vault": LINKED, "pins": [{"note": "a.md", "pinnedUs": 1, "ms": 2, "n": 2}]}],
             "changed": [
-                {"vault": LINKED, "presence": {"active": {"note": "a.md", "sinceUs": 5}}, "unpinned": ["b.md"]}
+                {
+                    "vault": LINKED,
+                    "presence": {"active": {"note": "a.md", "sinceUs": 5}},
+                    "unpinned": ["b.md"],
+                    "forgetting": {"asks": [SHA256], "heard": [SHA256]},
+                }
             ],
-            "forget": ["c.md"],
         },
     ),
     "conversation_started": (
@@ -430,7 +434,7 @@ def test_data_and_events_are_frozen() -> None:
         event_with("note_pinned", data).seq = 8
 
 
-@settings(max_examples=examples(150), deadline=None)
+@settings(max_examples=examples(150))
 @given(
     st.sampled_from(VARIANTS),
     st.integers(0, 2**53),
@@ -727,7 +731,7 @@ def test_an_error_echoes_little_of_a_long_path(path: str) -> None:
     assert len(str(caught.value)) < 200 * 6 + 300
 
 
-@settings(max_examples=examples(200), deadline=None)
+@settings(max_examples=examples(200))
 @given(
     st.text(max_size=40)
     | st.lists(st.sampled_from([*"ab/.. \0é", "\u0301", ".md", "/../"]), max_size=12).map("".join)
@@ -745,7 +749,7 @@ def test_whatever_the_text_it_is_an_id_or_a_typed_error(path: str) -> None:
     assert note_id(made) == made
 
 
-@settings(max_examples=examples(100), deadline=None)
+@settings(max_examples=examples(100))
 @given(st.lists(st.characters(codec="utf-8", exclude_characters="/\0."), min_size=1, max_size=60))
 def test_an_id_is_itself_a_path_with_that_id(letters: list[str]) -> None:
     made = note_id("".join(letters) + ".md")

@@ -24,7 +24,7 @@ def depth(value: Any) -> int:
     return 1 + max(map(depth, value.values() if isinstance(value, dict) else value), default=0)
 
 
-@settings(max_examples=examples(300), deadline=None)
+@settings(max_examples=examples(300))
 @given(VALUES, st.integers(0, 6), st.booleans())
 def test_brackets_count_outside_of_strings_alone(value: Any, levels: int, plain: bool) -> None:
     assert is_deeper(json.dumps(value, ensure_ascii=plain).encode(), levels) == (depth(value) > levels)

@@ -223,7 +223,7 @@ class TestACallWithoutItsClock:
         assert batch[2].data.note == 'say "tool_called".md'
 
 
-@settings(max_examples=examples(200), deadline=None)
+@settings(max_examples=examples(200))
 @given(st.integers(0, CATALOGUE_VERSION + 1), st.lists(st.sampled_from(range(40)), max_size=8))
 def test_what_is_of_the_present_version_reads_the_same_whatever_version_its_header_names(
     version: int, picked: list[int]
@@ -234,7 +234,7 @@ def test_what_is_of_the_present_version_reads_the_same_whatever_version_its_head
     assert decode_batch(payload, version) == events
 
 
-@settings(max_examples=examples(200), deadline=None)
+@settings(max_examples=examples(200))
 @given(
     st.binary(max_size=60) | st.sampled_from([b'["tool_called"]', b'[{"type":"tool_called"}]', b'"tool_called"'])
 )

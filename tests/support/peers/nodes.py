@@ -11,18 +11,23 @@ import anyio
 
 from support.peers.simulated import SimulatedServer
 from workspaced.peers.carrier import Carried
+from workspaced.peers.forgetting import as_asks, let_go, sent_without
 from workspaced.peers.keys.keyring import Keyring
 from workspaced.peers.keys.origin_keys import OriginKeys, new_keys
 from workspaced.peers.keys.roster import Member, Roster, new_roster, with_member, with_vault
+from workspaced.peers.membership import Ask
 from workspaced.peers.outbox import Sent
 from workspaced.peers.receiving import Receiver
 from workspaced.peers.sending import OriginTaken, Sender
 from workspaced_events.clock import event_time
 from workspaced_events.ids import EventId, LinkedVaultId, NoteId, OriginId, VaultId
 from workspaced_events.peers.differences import SharedView
+from workspaced_events.peers.forgetting import name_hash
 from workspaced_events.peers.merging import MergedPin, merged_pins, removed_by_peers
+from workspaced_events.privacy.conversation_erasure import ConversationEraser
+from workspaced_events.privacy.tombstones import NoteEraser, Trail
 from workspaced_events.projections.shared_view import shared_view
-from workspaced_events.projections.workspace_fold import apply
+from workspaced_events.projections.workspace_fold import apply, fold_all
 from workspaced_events.projections.workspace_state import EMPTY, WorkspaceState
 from workspaced_events.schema import catalogue as c
 from workspaced_events.schema.peer_events import LinkMember, Position, SharedVault, VaultMapping
@@ -60,6 +65,7 @@ class Node:
         self.events: list[c.Event] = []
         self.clock_ahead_ms = 0
         self.withheld: set[NoteId] = set()
+        self.asks: set[Ask] = set()
         self.taken = False
         self._task: asyncio.Task[None] | None = None
         self.append(c.VaultOpened(VAULT, "v", "/v"))
@@ -80,6 +86,21 @@ class Node:
         self.append(data)
         if self.is_running:
             self.sender.share()
+
+    async def forget(self, note: NoteId) -> None:
+        """As `workspaced forget` does, which needs a daemon that is stopped."""
+        was_running = self.is_running
+        if was_running:
+            await self.kill()
+        trail = Trail(VAULT, note)
+        trail.feed(self.events)
+        eraser = NoteEraser(VAULT, trail, lambda _event: False, ConversationEraser(lambda _part: False))
+        self.events = [eraser(event) for event in self.events]
+        self.state = fold_all(self.events, EMPTY)
+        self.asks.add(Ask(self.linked, name_hash(self.linked, note)))
+        self.outbox.durable = sent_without(self.outbox.durable, self.linked, {note})
+        if was_running:
+            self.start()
 
     # -- its life --
 
@@ -134,14 +155,15 @@ class Node:
         def may_leave(_vault: VaultId, note: NoteId) -> bool:
             return note not in self.withheld
 
-        return shared_view(self.state, may_leave, before, n), self.state.peers.ms
+        return shared_view(self.state, may_leave, before, n, asks=as_asks(self.asks)), self.state.peers.ms
 
     def _positions(self) -> dict[OriginId, Position]:
         return {origin: view.position for origin, view in self.state.peers.origins.items()}
 
     async def _apply(self, event: c.RemoteEventsApplied) -> None:
         await anyio.sleep(self.random.uniform(0, 0.005))
-        self.append(event)
+        for data in (event, *(each.data for each in let_go(self.state, event))):
+            self.append(data)
         for note in self.removed():
             self.append(c.NoteUnpinned(note))
         self.sender.share()

@@ -68,6 +68,8 @@ async def _step(random: Random, server: SimulatedServer, nodes: list[Node], kept
             server.put(node.origin, random.randbytes(512), begins=random.random() < 0.3)
         case 13 if random.random() < 0.1:  # rarely, since a new key has everything sent again
             _rotate(random, nodes)
+        case 14 if random.random() < 0.3:
+            await node.forget(random.choice(NOTES))
         case _:
             act(random, node)
     return kept
@@ -139,6 +141,7 @@ def check(nodes: list[Node]) -> None:
         assert expected == node._make(expected, node.sender.sent.n + 1)[0], "something is unsent"
         for peer in nodes:
             if peer is not node:
+                assert not [ask for ask in peer.asks if peer.state.peers.not_reached(ask.vault, ask.name)]
                 heard = peer.state.peers.origins.get(node.origin)
                 assert (heard.view if heard is not None else {}) == expected
     for person in {each.person for each in nodes}:

@@ -1,5 +1,7 @@
 """A user's desk: a daemon, and editors that tell it what they show. What came of it is read from the daemon."""
 
+import os
+import shutil
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -11,10 +13,11 @@ import pytest
 from support.daemon import Daemon
 from support.publishers import EDITORS
 from support.publishers.protocol import PublishingEditor
+from support.publishers.vscode import VSCode
 from workspaced import SyncClient
 from workspaced.errors import NoDaemon, RemoteError
 
-UNTIL_S = 30.0
+UNTIL_S = 60.0
 SOURCES = tuple(kind.lasting for kind in EDITORS.values())
 State = dict[str, Any]
 
@@ -52,8 +55,21 @@ class Desk:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        if folder := os.environ.get("EDITORS_KEPT"):
+            self._keep(Path(folder))
         for editor in self._editors:
             editor.__exit__(kind, error, trace)
+
+    def _keep(self, folder: Path) -> None:
+        """Copies the daemon's log, and pictures of the editors that have them, below a folder (`make editors`)."""
+        kept = folder / os.environ["PYTEST_CURRENT_TEST"].rpartition("::")[2].rpartition(" ")[0]
+        log = kept / self.daemon.root.name
+        log.mkdir(parents=True)
+        for segment in (self.daemon.data / "log").glob("*.wlog"):  # a daemon of another version has none
+            shutil.copy(segment, log)
+        for number, editor in enumerate(self._editors):
+            if isinstance(editor, VSCode) and (picture := editor.picture()) is not None:
+                (kept / f"window-{number}.png").write_bytes(picture)
 
     # -- editors --
 

@@ -159,6 +159,10 @@ class VSCode:
         found: dict[str, Any] = self._window.do("return (await api()).told()")
         return found
 
+    def picture(self) -> bytes | None:
+        """A PNG of the window; None once it is closed."""
+        return None if self._is_over else self._window.page.picture()
+
     def kill(self) -> None:
         self._is_over = True
         self._window.kill()

@@ -168,7 +168,7 @@ def read_file(name: str) -> ReadChat:
 # -- round trips --
 
 
-@settings(max_examples=examples(300), deadline=None)
+@settings(max_examples=examples(300))
 @given(CHAT)
 def test_every_chat_is_read_as_it_was_written(chat: Chat) -> None:
     text = write_chat(chat)
@@ -178,14 +178,14 @@ def test_every_chat_is_read_as_it_was_written(chat: Chat) -> None:
     assert write_chat(read.chat) == text
 
 
-@settings(max_examples=examples(200), deadline=None)
+@settings(max_examples=examples(200))
 @given(st.lists(TEXT, min_size=1, max_size=3), TEXT)
 def test_every_text_stays_with_its_own_message(texts: list[str], path: str) -> None:
     chat = Chat(messages=tuple(user(text, note(path)) for text in texts))
     assert read_chat(write_chat(chat)).chat == chat
 
 
-@settings(max_examples=examples(200), deadline=None)
+@settings(max_examples=examples(200))
 @given(st.one_of(TEXT, st.lists(HOSTILE, max_size=12).map("\n".join)))
 def test_any_text_at_all_is_read_or_refused_by_its_type(text: str) -> None:
     for given_text in (text, MARK + text, "---\n" + text):

@@ -138,7 +138,7 @@ def test_splitting_takes_linear_time(unit: str) -> None:
     assert grows_linearly(seconds, 100_000, 400_000)
 
 
-@settings(max_examples=examples(200), deadline=None)
+@settings(max_examples=examples(200))
 @given(st.text(alphabet="ab:-[]{}&*!|>'\"%@#, \n\t01.~<?\\é\x07", max_size=80))
 def test_any_text_gives_json_shaped_fields_and_a_whole_body(yaml: str) -> None:
     text = f"---\n{yaml}\n---\nbody"

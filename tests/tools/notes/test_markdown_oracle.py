@@ -5,7 +5,7 @@ from pathlib import Path
 import oracle
 import pytest
 from bench.vaults import make_vault
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.profiles import examples
 
@@ -104,9 +104,7 @@ texts = st.builds(
 )
 
 
-@settings(
-    max_examples=examples(1_500), derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow]
-)
+@settings(max_examples=examples(1_500), derandomize=True)
 @given(texts)
 def test_both_read_the_same_in_nasty_markdown(text: str) -> None:
     assert oracle.unexplained(text) == []

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.profiles import examples
 
@@ -91,7 +91,7 @@ def test_a_block_gives_its_paragraph(ask: Call) -> None:
     assert data["block"] == {"id": "g1", "line": 12, "offset": at}
 
 
-@settings(max_examples=examples(50), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(50))
 @given(st.integers(100, 1500), st.sampled_from(["Long", "Before", "Last"]))
 def test_pages_go_on_within_the_section_and_end_with_it(
     make_vault: Callable[..., Vault], make_view: Callable[..., View], call: Call, limit: int, heading: str
@@ -326,7 +326,7 @@ def test_a_block_is_its_paragraph_item_table_or_the_block_before(
 # -- any text --
 
 
-@settings(max_examples=examples(300), deadline=None)
+@settings(max_examples=examples(300))
 @given(st.text("# ab>\n-`^1|\r", max_size=60), st.sampled_from(["a", "b", "ab", "^a", "^1", "a#b", "#"]))
 def test_a_section_of_any_text_is_whole_lines_of_it(text: str, fragment: str) -> None:
     note = of(text)

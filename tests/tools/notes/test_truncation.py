@@ -173,7 +173,7 @@ def test_a_limit_without_room_and_a_negative_offset_are_refused(limit: int, offs
         truncate("text", limit, offset)
 
 
-@settings(max_examples=examples(200), deadline=None)
+@settings(max_examples=examples(200))
 @given(texts, st.integers(1, 300))
 def test_pages_never_exceed_the_limit_and_together_are_the_whole_text(text: str, limit: int) -> None:
     found = pages(text, limit)
@@ -182,14 +182,14 @@ def test_pages_never_exceed_the_limit_and_together_are_the_whole_text(text: str,
     assert all(MARKER in shown for shown, _, _ in found[:-1]) or limit < LIMIT_MARKED_MIN
 
 
-@settings(max_examples=examples(200), deadline=None)
+@settings(max_examples=examples(200))
 @given(texts, st.integers(60, 300))
 def test_no_cut_page_leaves_a_fence_open(text: str, limit: int) -> None:
     for shown, _, _ in pages(text, limit)[:-1]:
         assert not open_fence(shown), shown
 
 
-@settings(max_examples=examples(200), deadline=None)
+@settings(max_examples=examples(200))
 @given(texts, st.integers(60, 300))
 def test_no_page_ends_within_a_grapheme_cluster_that_would_fit(text: str, limit: int) -> None:
     offset = 0

@@ -346,7 +346,7 @@ steps = st.lists(
 
 
 @given(steps, st.binary(min_size=KEY_BYTES, max_size=KEY_BYTES), st.sampled_from((3, 10_000)))
-@settings(max_examples=examples(20), deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(20), suppress_health_check=list(HealthCheck))
 def test_any_session_replays_from_its_bundle_redacted_or_not(taken: list[Any], key: bytes, last: int) -> None:
     with tempfile.TemporaryDirectory() as directory:
         session = sessions.Session(Path(directory))

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 from support import TESTS
@@ -412,7 +412,7 @@ def check(chat: Any, turn: Any, before: Envelope | None, causes: int) -> Envelop
     return envelope
 
 
-@settings(max_examples=examples(150), deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(150))
 @given(st.lists(STEPS, max_size=14), st.sampled_from([1.0, 0.5, 1.37]))
 def test_what_is_true_of_every_prompt(steps: list[Any], factor: float) -> None:
     chat, before, causes = Talk(), None, 0

@@ -70,7 +70,7 @@ libraries = st.lists(st.integers(0, 400), max_size=6).map(
 policies = st.builds(Policy, keep_rounds=st.integers(0, 4), slide_to=st.sampled_from([0.25, 0.5, 0.9]))
 
 
-@settings(max_examples=examples(250), deadline=None)
+@settings(max_examples=examples(250))
 @given(st.data())
 def test_a_prompt_fits_or_is_refused_and_the_last_rounds_are_never_touched(data: st.DataObject) -> None:
     talk = data.draw(talks())
@@ -114,7 +114,7 @@ def assert_recorded(before: Parts, fitted: Fitted) -> None:
     assert [each.id for each in fitted.entries if each.layer == "L2_PREVIOUS"] == lost
 
 
-@settings(max_examples=examples(100), deadline=None)
+@settings(max_examples=examples(100))
 @given(talks(), st.integers(0, 2_000))
 def test_what_fits_is_left_as_it_is(talk: NamedTalk, spare: int) -> None:
     past = history_of(talk.now, list(talk.now.messages)[-1], talk.texts).messages
@@ -123,7 +123,7 @@ def test_what_fits_is_left_as_it_is(talk: NamedTalk, spare: int) -> None:
     assert fit(whole, estimate + spare, POLICY, PLAIN, NONE) == Fitted(past, None, (), 0, None, estimate)
 
 
-@settings(max_examples=examples(100), deadline=None)
+@settings(max_examples=examples(100))
 @given(talks(), st.integers(0, 1_500), st.integers(0, 1_500))
 def test_more_room_never_leaves_less_of_the_history(talk: NamedTalk, one: int, more: int) -> None:
     past = history_of(talk.now, list(talk.now.messages)[-1], talk.texts).messages
@@ -284,7 +284,7 @@ def test_what_was_shortened_for_one_large_turn_stays_so_when_there_is_room_again
         assert later.history[: len(large.history)] == large.history
 
 
-@settings(max_examples=examples(60), deadline=None)
+@settings(max_examples=examples(60))
 @given(st.data())
 def test_what_is_elided_stays_elided(data: st.DataObject) -> None:
     """Whatever this turn holds besides, and however the estimator's factor moves, for as long as is remembered."""

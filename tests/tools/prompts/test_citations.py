@@ -315,7 +315,7 @@ follows = st.sampled_from([" so", ", so", ".", " so it is.", "; so", "\n\nSo"])
 pieces = st.tuples(st.sampled_from(AROUND), st.sampled_from([*MARKS, "[1]", "[1, 9]", "[9, 1]", "【1†source】"]))
 
 
-@settings(max_examples=examples(400), deadline=None)
+@settings(max_examples=examples(400))
 @given(
     st.lists(st.tuples(pieces, st.sampled_from([" so", ", so", ".", " so it is.", "; so", "\n\nSo"])), max_size=5)
 )
@@ -520,7 +520,7 @@ PIECES = [
 answers = st.lists(st.sampled_from(PIECES), max_size=14).map("".join)
 
 
-@settings(max_examples=examples(600), deadline=None)
+@settings(max_examples=examples(600))
 @given(answers)
 def test_an_answer_in_order_stays_as_it_is(answer: str) -> None:
     done = cited(answer, CATALOGUE)
@@ -529,7 +529,7 @@ def test_an_answer_in_order_stays_as_it_is(answer: str) -> None:
     assert (again.sources, again.fallback, again.unknown) == (done.sources, done.fallback, ())
 
 
-@settings(max_examples=examples(600), deadline=None)
+@settings(max_examples=examples(600))
 @given(answers)
 def test_each_cited_source_is_listed_and_each_listed_one_is_cited(answer: str) -> None:
     done = cited(answer, CATALOGUE)
@@ -554,7 +554,7 @@ code = st.lists(st.sampled_from(["[^1]", "[^9]", "x", "\n", " ", "[^3]: y", "# S
 )
 
 
-@settings(max_examples=examples(300), deadline=None)
+@settings(max_examples=examples(300))
 @given(st.lists(st.tuples(words, code), min_size=1, max_size=4))
 def test_no_byte_of_code_changes_and_numbers_follow_the_words(parts: list[tuple[str, str]]) -> None:
     fences = [f"```\n{each}\n```" for _, each in parts if "```" not in each]

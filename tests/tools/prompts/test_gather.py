@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 from support.attachments import blocks_in
@@ -185,7 +185,7 @@ SAMPLES = [
 ]
 
 
-@settings(deadline=None, max_examples=examples(60), suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(60))
 @given(st.lists(st.sampled_from(SAMPLES), max_size=8))
 def test_each_thing_is_there_once_where_it_came_first_and_none_spoils_another(
     world: Any, chosen: list[tuple[AttachmentKind, str]]

@@ -74,7 +74,7 @@ def talk() -> NamedTalk:
 # -- any conversation --
 
 
-@settings(max_examples=examples(200), deadline=None)
+@settings(max_examples=examples(200))
 @given(st.data())
 def test_any_conversation_makes_messages_that_providers_take(data: st.DataObject) -> None:
     talk = data.draw(talks())
@@ -90,7 +90,7 @@ def test_any_conversation_makes_messages_that_providers_take(data: st.DataObject
     )
 
 
-@settings(max_examples=examples(150), deadline=None)
+@settings(max_examples=examples(150))
 @given(st.data())
 def test_every_message_is_either_there_or_has_one_record(data: st.DataObject) -> None:
     talk = data.draw(talks())
@@ -109,7 +109,7 @@ def test_every_message_is_either_there_or_has_one_record(data: st.DataObject) ->
         assert ids(past.messages) == [each for each in expected if each not in gone]
 
 
-@settings(max_examples=examples(150), deadline=None)
+@settings(max_examples=examples(150))
 @given(talks(), st.integers(0, 24), st.booleans())
 def test_what_was_filtered_once_passes_and_so_does_its_rest_after_a_cut(
     talk: NamedTalk, cut: int, in_parts: bool
@@ -121,7 +121,7 @@ def test_what_was_filtered_once_passes_and_so_does_its_rest_after_a_cut(
     assert_valid(paired(messages[:cut], in_parts=in_parts).messages)
 
 
-@settings(max_examples=examples(100), deadline=None)
+@settings(max_examples=examples(100))
 @given(talks(), st.booleans(), st.booleans())
 def test_a_history_goes_on_as_it_began(talk: NamedTalk, skills_stay: bool, in_parts: bool) -> None:
     """While nothing is edited, summed up or out of room: what a prompt had, the next one begins with."""

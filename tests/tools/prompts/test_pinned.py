@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.attachments import blocks_in
 from support.profiles import examples
@@ -232,7 +232,7 @@ def test_time_that_passes_changes_nothing(world: Any) -> None:
     assert not any("2026" in content.decode() for content in world.blobs.values())
 
 
-@settings(deadline=None, max_examples=examples(20), suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(20))
 @given(st.permutations(EVERY))
 def test_each_pin_gives_the_same_whatever_the_others_in_registration_order(
     world: Any, pins: list[Provider]

@@ -396,7 +396,7 @@ def test_prompts_from_before_there_were_pipelines_are_chats_without_any_of_this(
     assert msgspec.json.encode(old) == b'{"version":1,"conversation":"c","message":"m"}'
 
 
-@settings(max_examples=examples(30), deadline=None)
+@settings(max_examples=examples(30))
 @given(
     pipeline=st.sampled_from(list(PARTS)),
     factor=st.sampled_from([0.5, 1.0, 3.0]),

@@ -386,7 +386,7 @@ written = st.one_of(
 )
 
 
-@settings(max_examples=examples(300), deadline=None)
+@settings(max_examples=examples(300))
 @given(written)
 def test_whatever_a_model_writes_each_call_that_is_kept_fits_and_all_else_is_told(answer: str) -> None:
     done = planned(answer, TOOLS)

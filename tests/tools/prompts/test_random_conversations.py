@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import HealthCheck, event, given, settings
+from hypothesis import event, given, settings
 from hypothesis import strategies as st
 from support import conversation as w
 from support import past_world
@@ -653,7 +653,7 @@ def led(steps_taken: list[Step], window: int, promotion: c.Promotion | None = No
 
 
 @given(taken=st.lists(steps, min_size=12, max_size=60), window=st.sampled_from(WINDOWS))
-@settings(max_examples=examples(100), deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(100))
 def test_any_conversation_keeps_every_rule(taken: list[Step], window: int) -> None:
     talk = led(taken, window)
     event(f"refused: {bool(talk.refused)}")
@@ -667,7 +667,7 @@ def test_any_conversation_keeps_every_rule(taken: list[Step], window: int) -> No
     window=st.sampled_from(WINDOWS),
     promotion=st.sampled_from(["at_fold", "each_turn"]),
 )
-@settings(max_examples=examples(50), deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(50))
 def test_any_transcript_only_grows_until_a_fold(taken: list[Step], window: int, promotion: c.Promotion) -> None:
     talk = led(taken, window, promotion)
     event(f"refused: {bool(talk.refused)}")

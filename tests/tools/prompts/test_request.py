@@ -373,7 +373,7 @@ messages = st.lists(
 
 
 @drawn(read=messages, system=st.integers(0, 4), library=st.integers(0, 4), history=st.integers(0, 12))
-@runs(max_examples=examples(300), deadline=None)
+@runs(max_examples=examples(300))
 def test_whatever_is_marked_stays_what_it_is_and_no_more_than_four_parts_are(
     read: Any, system: int, library: int, history: int
 ) -> None:

@@ -6,16 +6,14 @@ import subprocess
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
+from functools import cache
 from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-import anthropic.types.message_create_params
-import openai.types.chat.completion_create_params
 import pytest
 import support
-from google.genai import types as gemini
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 from pydantic import BaseModel, TypeAdapter
@@ -62,30 +60,39 @@ def consumed(value: Any) -> Any:
     return [consumed(each) for each in value]
 
 
-OPENAI: TypeAdapter[Any] = TypeAdapter(
-    openai.types.chat.completion_create_params.CompletionCreateParamsNonStreaming
-)
-RESPONSES: TypeAdapter[Any] = TypeAdapter(
-    openai.types.responses.response_create_params.ResponseCreateParamsNonStreaming
-)
-ANTHROPIC: TypeAdapter[Any] = TypeAdapter(anthropic.types.message_create_params.MessageCreateParamsNonStreaming)
+@cache
+def adapter(family: str) -> TypeAdapter[Any]:
+    """Of a family's requests. Its SDK takes seconds to import, which no process shall need to collect tests."""
+    if family == "gemini":
+        from google.genai import types
 
+        class GenerateContent(BaseModel, extra="forbid", alias_generator=to_camel):
+            contents: list[types.Content]
+            system_instruction: types.Content | None = None
+            tools: list[types.Tool] | None = None
+            generation_config: types.GenerationConfig | None = None
+            cached_content: str | None = None
 
-class GenerateContent(BaseModel, extra="forbid", alias_generator=to_camel):
-    contents: list[gemini.Content]
-    system_instruction: gemini.Content | None = None
-    tools: list[gemini.Tool] | None = None
-    generation_config: gemini.GenerationConfig | None = None
-    cached_content: str | None = None
+        return TypeAdapter(GenerateContent)
+    if family == "anthropic":
+        from anthropic.types import message_create_params
+
+        return TypeAdapter(message_create_params.MessageCreateParamsNonStreaming)
+    from openai.types import chat, responses
+
+    params = {
+        "openai": chat.completion_create_params.CompletionCreateParamsNonStreaming,
+        "responses": responses.response_create_params.ResponseCreateParamsNonStreaming,
+    }
+    return TypeAdapter(params[family])
 
 
 def accepted(body: dict[str, Any], family: str) -> None:
     """By the provider's own types, and without a field that they do not know."""
     if family == "gemini":
-        GenerateContent.model_validate_json(json.dumps(body))
+        adapter(family).validate_json(json.dumps(body))
     else:
-        types = {"openai": OPENAI, "responses": RESPONSES, "anthropic": ANTHROPIC}[family]
-        assert consumed(types.validate_python(body)) == body
+        assert consumed(adapter(family).validate_python(body)) == body
 
 
 def test_the_check_finds_fields_that_a_provider_does_not_know() -> None:
@@ -108,6 +115,8 @@ def test_golden_bodies_are_what_their_providers_take(path: Path) -> None:
 
 @pytest.mark.parametrize("name", write.CONVERSATIONS)
 def test_what_creates_gemini_s_cache_is_what_the_body_then_leaves_out(name: str) -> None:
+    from google.genai import types as gemini
+
     chat, envelope = write.CONVERSATIONS[name]("gemini")
     whole = chat.shaped(envelope, "gemini")
     rest = chat.shaped(envelope, "gemini", cached_content="cachedContents/abc")
@@ -236,7 +245,7 @@ def holds_every_text(shaped: RenderedBody, envelope: Envelope) -> None:
 @given(
     data=st.data(), family=st.sampled_from(BUILT_IN), provider=st.sampled_from(["openai", "anthropic", "google"])
 )
-@settings(max_examples=examples(200), deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(200))
 def test_any_conversation_becomes_a_body_that_its_provider_takes(
     data: st.DataObject, family: str, provider: str
 ) -> None:
@@ -265,7 +274,7 @@ anything = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_siz
     arguments=anything,
     found=anything,
 )
-@settings(max_examples=examples(200), deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(200))
 def test_any_text_stays_what_it_is_in_every_body(
     system: str, said: str, answer: str, name: str, call: str, arguments: str, found: str
 ) -> None:

@@ -116,7 +116,7 @@ def test_what_is_no_mark_stays_in_what_was_found() -> None:
     assert kept in search_text(Search("q", (Document("t", "s", kept),)), Numbers())
 
 
-@settings(max_examples=examples(200), deadline=None)
+@settings(max_examples=examples(200))
 @given(hostile, hostile, hostile, hostile)
 def test_nothing_that_was_found_can_leave_its_place(query: str, title: str, source: str, body: str) -> None:
     search = Search(query, (Document(title, source or "s", body), PLAN))

@@ -121,7 +121,7 @@ def test_a_turn_with_rounds_of_tools_is_one_turn() -> None:
     assert [each.id for each in envelope.messages[1:-1]] == [f"m{number}" for number in range(3, 11)]
 
 
-@settings(max_examples=examples(150), deadline=None)
+@settings(max_examples=examples(150))
 @given(st.data(), st.integers(1, 4))
 def test_whatever_was_said_the_window_is_whole_turns_and_all_else_has_one_record(
     data: st.DataObject, turns: int

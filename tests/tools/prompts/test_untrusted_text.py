@@ -140,7 +140,7 @@ def test_row_43_no_spelling_of_a_closing_delimiter_closes_a_block(spelling: str,
     assert "before" in block and block.count("after") == 4
 
 
-@settings(max_examples=examples(200), deadline=None)
+@settings(max_examples=examples(200))
 @given(texts, texts, texts)
 def test_row_43_whatever_a_note_holds_each_delimiter_stands_once_and_all_comes_back(
     title: str, path: str, body: str

@@ -365,7 +365,7 @@ versions = st.one_of(
 )
 
 
-@settings(deadline=None, max_examples=examples(150))
+@settings(max_examples=examples(150))
 @given(versions)
 def test_any_file_is_read_again_as_it_was(content: bytes) -> None:
     with tempfile.TemporaryDirectory() as place:

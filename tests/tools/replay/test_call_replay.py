@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.profiles import examples
 
@@ -235,7 +235,7 @@ values = st.recursive(
 _PROPERTIES = sorted({name for tool in TOOLS.values() for name in tool.input_schema["properties"]} - {"at"})
 
 
-@settings(deadline=None, max_examples=examples(200), suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(200))
 @given(st.sampled_from(sorted(TOOLS)), st.dictionaries(st.sampled_from(_PROPERTIES) | st.text(max_size=4), values))
 def test_any_arguments_get_the_same_answer_again(world: World, tool: str, arguments: dict[str, Any]) -> None:
     payload, called, recording = world.call(tool, arguments)

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from support import past_world
 from support.growth import grows_linearly, thread_seconds
@@ -84,7 +84,7 @@ def take(world: Any, step: Any) -> None:
             world.flush()
 
 
-@settings(max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(60))
 @given(st.lists(steps, max_size=14))
 @example([("call", 2), ("write", "a.md", TEXTS[1]), ("flush",)])
 @example([("call", 5), ("rename", "a.md", "work/c.md"), ("flush",), ("call", 5), ("flush",)])
@@ -145,7 +145,7 @@ def without_content(entry: Json) -> Json:
     return {name: value for name, value in entry.items() if name not in ("content", "contentRef", "truncation")}
 
 
-@settings(max_examples=examples(40), deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(40))
 @given(st.lists(steps, min_size=3, max_size=14))
 def test_at_its_own_sequence_a_call_is_answered_as_it_was(happened: list[Any]) -> None:
     with tempfile.TemporaryDirectory() as folder:

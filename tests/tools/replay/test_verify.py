@@ -368,7 +368,7 @@ _data = st.one_of(
 )
 
 
-@settings(deadline=None, max_examples=examples(200))
+@settings(max_examples=examples(200))
 @given(
     st.lists(st.tuples(_data, st.sampled_from(("one", "two"))), max_size=60),
     st.builds(Bounds, events=st.integers(1, 20), visits=st.integers(1, 5), slack=st.integers(1, 5)),

@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from workspaced_events.ids import NoteId, VaultId
@@ -211,7 +211,6 @@ def test_200_ordinary_visits_fit(ask: Call) -> None:
     assert len(ask([visit("w/b.md", 1, 2)] * 300, limit=200)["data"]["visits"]) == 200
 
 
-@settings(deadline=None)
 @given(st.text(max_size=64) | st.datetimes().map(str) | st.datetimes(timezones=st.timezones()).map(str))
 def test_any_text_is_a_time_or_refused(time: str) -> None:
     state = WorkspaceState(7, VaultId("v"), {VaultId("v"): Vault(VaultId("v"), "V", "/v", True)}, {})

@@ -77,7 +77,7 @@ TEXTS = st.builds(lambda lines, end: "\n".join(lines) + end, LINES, st.sampled_f
 )
 
 
-@settings(max_examples=examples(300), deadline=None)
+@settings(max_examples=examples(300))
 @given(TEXTS, TEXTS)
 def test_applied_to_the_old_text_the_diff_gives_the_new_one(old: str, new: str) -> None:
     before, after = lines_of(old), lines_of(new)
@@ -184,7 +184,7 @@ def test_bytes_that_are_no_text_may_be_all_that_changed(diff: Callable[..., Any]
     assert result["message"] != "Nothing changed."
 
 
-@settings(max_examples=examples(40), deadline=None)
+@settings(max_examples=examples(40))
 @given(st.data())
 def test_pages_join_to_the_whole_and_always_advance(data: st.DataObject) -> None:
     lines = data.draw(st.lists(st.sampled_from(["x" * 30 + "\n", "y" * 450 + "\n", "\n", "🧑‍🚀é\n"]), max_size=40))

@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.profiles import examples
 
@@ -282,7 +282,7 @@ def test_no_answer_without_content_is_larger_than_50000_characters(ask: Call, ma
 ids = st.sampled_from(["b.md", "c.md", "work/plan.md", "gone.md"])
 
 
-@settings(max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(60))
 @given(
     st.none() | ids,
     st.lists(ids, unique=True),

@@ -50,7 +50,7 @@ class HeldClock:
     def __call__(self) -> int:
         if threading.current_thread().name == "vault-index":
             self.reached.set()
-            assert self.go_on.wait(5)
+            assert self.go_on.wait(60)
         return time.time_ns() + 10_000_000_000
 
 
@@ -62,7 +62,7 @@ class Building(NamedTuple):
 
     def finish(self) -> None:
         self.clock.go_on.set()
-        assert self.vault.wait_until_ready(5)
+        assert self.vault.wait_until_ready(60)
 
 
 @pytest.fixture
@@ -78,7 +78,7 @@ def building(make_vault: Callable[..., Vault], tmp_path: Path) -> Iterator[Build
     clock = HeldClock()
     vault = Vault(former.root.path, cache_dir=tmp_path / "cache", clock_ns=clock, index_wait_s=0.01)
     vault.start()
-    assert clock.reached.wait(5)
+    assert clock.reached.wait(60)
     assert vault.index_state() == "building"
     yield Building(vault, clock)
     clock.go_on.set()

@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from workspaced_events.ids import NoteId, VaultId
@@ -395,7 +395,6 @@ def test_text_is_not_searched_for_a_client_that_is_shown_names(
     assert (plan["path"], plan["line"], plan["snippet"]) == ("work/plan.md", 1, "")
 
 
-@settings(deadline=None)
 @given(st.text(max_size=500), st.text(max_size=30))
 def test_any_text_is_a_query_or_refused(query: str, folder: str) -> None:
     state = WorkspaceState(7, VaultId("v"), {VaultId("v"): Vault(VaultId("v"), "V", "/v", True)}, {})

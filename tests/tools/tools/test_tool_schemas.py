@@ -197,7 +197,7 @@ json_values = st.recursive(
 )
 
 
-@settings(max_examples=examples(200), deadline=None)
+@settings(max_examples=examples(200))
 @given(st.sampled_from(list(TOOLS)), st.data())
 def test_the_gate_lets_through_exactly_what_the_schema_does(name: str, data: st.DataObject) -> None:
     tool = TOOLS[name]

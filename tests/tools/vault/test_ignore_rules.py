@@ -157,7 +157,7 @@ def test_git_itself_ignores_the_same(tmp_path: Path) -> None:
     repository = tmp_path / "repository"
     subprocess.run(["git", "init", "-q", str(repository)], check=True, env=environment)
 
-    @settings(max_examples=examples(60), deadline=None)
+    @settings(max_examples=examples(60))
     @given(st.lists(st.sampled_from(GIT_RULES), min_size=1, max_size=4))
     @example(["b/", "!**/c.md"])
     @example(["*", "!*/", "!*.md"])

@@ -15,6 +15,7 @@ from urllib.parse import quote
 import pytest
 from PIL import Image
 from support import images
+from support.growth import costs_less_than, thread_seconds
 
 from workspaced_events.ids import NoteId
 from workspaced_events.projections.workspace_state import EMPTY_VAULT
@@ -125,13 +126,8 @@ def test_at_most_four_are_shown_and_all_are_counted_but_urls_are_not_ours(make_v
 
 def test_a_note_of_ten_thousand_images_is_answered_within_100_ms(make_vault: MakeVault) -> None:
     vault = make_vault({"n.md": "".join(f"![[{n}.png]]\n" for n in range(10_000)), "0.png": PNG})
-    ask(vault)
-    took = []
-    for _ in range(5):
-        begun = time.perf_counter()
-        assert ask(vault).total == 10_000
-        took.append(time.perf_counter() - begun)
-    assert min(took) < 0.1
+    assert ask(vault).total == 10_000
+    assert costs_less_than(0.1, lambda: ask(vault))
 
 
 # -- following the files --
@@ -522,11 +518,10 @@ def test_a_file_that_cannot_be_sent_is_named_with_a_reason(
     make_vault: MakeVault, content: bytes, code: str
 ) -> None:
     vault = make_vault({"n.md": "![[a.png]]", "a.png": content})
-    begun = time.perf_counter()
-    found = failure(vault)
-    assert time.perf_counter() - begun < 1
-    assert (found.address, found.code, found.path) == ("a.png", code, "a.png")
-    assert found.message.endswith(".")
+    found: list[ImageFailure] = []
+    assert thread_seconds(lambda: found.append(failure(vault))) < 1
+    assert [(each.address, each.code, each.path) for each in found] == [("a.png", code, "a.png")]
+    assert found[0].message.endswith(".")
 
 
 @pytest.mark.parametrize("name", ["a.svg", "a.heic", "a.bmp", "a.avif"])

@@ -380,7 +380,7 @@ class Model:
         return [each.entry.id for each in self.shared if each.text is not None and word in each.text]
 
 
-@settings(max_examples=examples(120), deadline=None)
+@settings(max_examples=examples(120))
 @given(steps)
 def test_the_index_agrees_with_plain_dictionaries(history: Any) -> None:
     with TemporaryDirectory() as directory:
@@ -476,7 +476,7 @@ def test_readers_are_never_disturbed_by_a_writer(make_index: MakeIndex) -> None:
         )
     stop.set()
     for reader in readers:
-        reader.join(5)
+        reader.join(60)
     assert failures == []
     assert all(seen)
 

@@ -225,7 +225,7 @@ def test_what_is_not_as_it_was_left_is_made_anew(
     assert place.kept() == (True, right, Changes())
 
 
-@settings(max_examples=examples(40), deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
+@settings(max_examples=examples(40), suppress_health_check=list(HealthCheck), derandomize=True)
 @given(ending=st.sampled_from([".sqlite", ".sqlite", ".seal"]), place_of_bit=st.floats(0, 1, exclude_max=True))
 def test_one_flipped_bit_anywhere_is_noticed(
     ending: str, place_of_bit: float, place: Place, right: dict[str, Any]

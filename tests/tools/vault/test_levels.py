@@ -171,7 +171,7 @@ PATHS = ("a.md", "b.md", "d/a.md", "d/b.md", "d/e/a.md")
 
 
 @given(st.lists(st.one_of(LINES, SECTIONS), max_size=8))
-@settings(max_examples=examples(300), deadline=None)
+@settings(max_examples=examples(300))
 def test_a_program_that_knows_no_sections_shows_nothing_that_this_one_does_not(lines: list[str]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         rules = policy(Path(folder), "\n".join(lines))
@@ -434,7 +434,7 @@ def text_of(name: str, flag: Level) -> str:
     )
 
 
-@settings(max_examples=examples(60), deadline=None)
+@settings(max_examples=examples(60))
 @given(
     st.lists(st.sampled_from(Level), min_size=len(NAMES), max_size=len(NAMES)),
     st.lists(st.tuples(st.sampled_from(NAMES), st.sampled_from(Level)), max_size=4),

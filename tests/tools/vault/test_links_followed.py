@@ -8,7 +8,7 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.profiles import examples
 
@@ -117,7 +117,7 @@ targets = st.one_of(
 vaults = st.dictionaries(paths, st.lists(st.tuples(targets, st.booleans()), max_size=4), min_size=1, max_size=7)
 
 
-@settings(max_examples=examples(150), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(150))
 @given(vaults)
 def test_what_a_link_opens_what_links_list_and_what_backlinks_count_agree(
     make_vault: MakeVault, make_view: MakeView, call: Call, vault: dict[str, list[tuple[str, bool]]]

@@ -84,7 +84,7 @@ def test_the_first_ones_and_how_many_there_are(vault: Vault) -> None:
 names = st.sampled_from(["a", "b", "ab", "a b", "é", "0"])
 
 
-@settings(deadline=None, max_examples=examples(25))
+@settings(max_examples=examples(25))
 @given(
     st.sets(st.lists(names, min_size=1, max_size=3).map("/".join), max_size=12),
     names,

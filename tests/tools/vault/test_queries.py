@@ -119,7 +119,7 @@ def one_note(text: str) -> Iterator[Vault]:
             vault.close()
 
 
-@settings(max_examples=examples(150), deadline=None, derandomize=True)
+@settings(max_examples=examples(150), derandomize=True)
 @given(st.text(min_size=1, max_size=40))
 @example('a"b')
 @example("NEAR(a,1)")
@@ -477,7 +477,7 @@ def test_notes_are_similar_by_telling_words_in_any_script(make_vault: MakeVault)
     assert vault.similar(NoteId("missing.md"), 9) == []
 
 
-@settings(max_examples=examples(100), deadline=None)
+@settings(max_examples=examples(100))
 @given(st.text(max_size=200))
 def test_frequent_words_are_words_of_the_text(text: str) -> None:
     lowered = unicodedata.normalize("NFC", text.lower())

@@ -265,7 +265,7 @@ def test_of_files_with_one_name_the_root_then_the_own_folder_then_the_shortest_p
 folders = st.lists(st.sampled_from(["a", "b", "ab"]), max_size=4).map("/".join)
 
 
-@settings(max_examples=examples(100), deadline=None)
+@settings(max_examples=examples(100))
 @given(folders, st.sets(folders, min_size=1, max_size=6))
 def test_notes_below_the_sources_folder_come_first_then_the_shortest_path(here: str, there: set[str]) -> None:
     def rank(path: str) -> tuple[bool, bool, int, str]:
@@ -344,7 +344,7 @@ def entries(vault: dict[str, tuple[str, list[str], str | None]]) -> list[IndexEn
     return list(made.values())
 
 
-@settings(max_examples=examples(200), deadline=None)
+@settings(max_examples=examples(200))
 @given(vaults, st.data())
 def test_the_exact_path_of_any_note_means_that_note(vault: Any, data: st.DataObject) -> None:
     notes = entries(vault)
@@ -352,7 +352,7 @@ def test_the_exact_path_of_any_note_means_that_note(vault: Any, data: st.DataObj
     assert found(wanted.id, *notes) == (wanted.id, "path")
 
 
-@settings(max_examples=examples(200), deadline=None)
+@settings(max_examples=examples(200))
 @given(vaults, st.text(max_size=12) | names)
 def test_no_reference_means_a_note_that_is_not_there(vault: Any, reference: str) -> None:
     notes = entries(vault)
@@ -367,7 +367,7 @@ def test_no_reference_means_a_note_that_is_not_there(vault: Any, reference: str)
     assert len(resolution.candidates) != 1
 
 
-@settings(max_examples=examples(200), deadline=None)
+@settings(max_examples=examples(200))
 @given(vaults, names.map(str.strip))
 def test_a_title_that_only_one_note_has_means_that_note(vault: Any, title: str) -> None:
     notes = entries(vault)
@@ -382,7 +382,7 @@ def test_a_title_that_only_one_note_has_means_that_note(vault: Any, title: str) 
     assert found(title, wanted, *notes) == (wanted.id, "title")
 
 
-@settings(max_examples=examples(300), deadline=None)
+@settings(max_examples=examples(300))
 @given(names, names)
 def test_names_that_any_stage_takes_for_equal_have_equal_keys(one: str, other: str) -> None:
     if fold(one) == fold(other) or (slug(one) and slug(one) == slug(other)):

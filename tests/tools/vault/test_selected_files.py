@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.profiles import examples
 
@@ -128,7 +128,7 @@ LINES = (
 )
 
 
-@settings(max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(60))
 @given(
     st.dictionaries(
         st.sampled_from(["", "src/", "src/gen/"]), st.lists(st.sampled_from(LINES), max_size=5), max_size=3

@@ -59,7 +59,7 @@ def test_the_background_build_makes_the_index_ready(make_vault: MakeVault, inlin
     port: VaultSource = vault
     assert port.ask(IndexState(), EMPTY_VAULT) == "building"
     vault.start()
-    assert vault.wait_until_ready(5)
+    assert vault.wait_until_ready(60)
     assert port.index_state() == "ready"
     assert port.note_count() == 50
     assert meant(vault, "Title 31") == "n31.md"
@@ -75,7 +75,7 @@ class HeldClock:
     def __call__(self) -> int:
         if threading.current_thread().name == "vault-index":
             self.reached.set()
-            assert self.go_on.wait(5)
+            assert self.go_on.wait(60)
         return time.time_ns() + 10_000_000_000
 
 
@@ -83,7 +83,7 @@ def test_while_the_index_is_built_paths_resolve_and_names_answer_from_what_is_th
     clock = HeldClock()
     vault = make_vault({"a.md": "# Alpha", "b.md": "# Beta"}, indexed=False, clock_ns=clock, index_wait_s=0.01)
     vault.start()
-    assert clock.reached.wait(5)
+    assert clock.reached.wait(60)
     assert meant(vault, "a.md") == "a.md"
     assert meant(vault, "a") == "a.md"
     assert meant(vault, "Alpha") is None
@@ -91,7 +91,7 @@ def test_while_the_index_is_built_paths_resolve_and_names_answer_from_what_is_th
     assert vault.note_count() == 2
     assert vault.link_targets(NoteId("a.md"), [LinkName("b", True)], EMPTY_VAULT)[0].note is None
     clock.go_on.set()
-    assert vault.wait_until_ready(5)
+    assert vault.wait_until_ready(60)
     assert meant(vault, "Alpha") == "a.md"
 
 
@@ -109,7 +109,7 @@ def test_closing_stops_the_build_and_is_idempotent(make_vault: MakeVault, inline
 def test_an_absent_folder_is_an_error_to_the_scan_and_a_warning_in_the_statistics(tmp_path: Path) -> None:
     vault = Vault(tmp_path / "nowhere", clock_ns=later_ns)
     vault.start()
-    assert vault.wait_until_ready(5)
+    assert vault.wait_until_ready(60)
     assert vault.note_count() == 0
     assert any("folder" in warning for warning in vault.statistics().warnings)
     with pytest.raises(ReadFailed):
@@ -430,6 +430,6 @@ def test_readers_are_served_while_the_vault_changes(make_vault: MakeVault) -> No
     vault.reconcile()
     stop.set()
     for reader in readers:
-        reader.join(5)
+        reader.join(60)
     assert failures == []
     assert vault.note_count() == len(list(vault.root.path.glob("*.md")))

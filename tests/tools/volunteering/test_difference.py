@@ -42,13 +42,13 @@ def changed(told: Sight, now: Sight, moves: dict[str, str] | None = None) -> Dif
     return difference(told, now, pins=dict.fromkeys(now.pins, "1"), moved_to=(moves or {}).get)
 
 
-@settings(max_examples=examples(300), deadline=None)
+@settings(max_examples=examples(300))
 @given(sights)
 def test_nothing_is_told_if_nothing_changed(seen: Sight) -> None:
     assert changed(seen, seen) == NO_CHANGE
 
 
-@settings(max_examples=examples(300), deadline=None)
+@settings(max_examples=examples(300))
 @given(sights, sights)
 def test_an_agent_that_keeps_what_it_is_told_knows_what_the_user_has_before_them(told: Sight, now: Sight) -> None:
     found = changed(told, now)
@@ -66,7 +66,7 @@ def test_an_agent_that_keeps_what_it_is_told_knows_what_the_user_has_before_them
     assert unsaid == {note for note, _before in found.edited}
 
 
-@settings(max_examples=examples(200), deadline=None)
+@settings(max_examples=examples(200))
 @given(sights, st.sampled_from(NAMES))
 def test_a_renamed_note_is_the_same_note(told: Sight, old: str) -> None:
     def moved(note: str) -> str:

@@ -74,7 +74,7 @@ def test_nothing_is_said_of_a_change_that_only_hidden_notes_show() -> None:
     )
 
 
-@settings(max_examples=examples(300), deadline=None)
+@settings(max_examples=examples(300))
 @given(st.lists(names, min_size=1, max_size=61), st.text(max_size=3_000), st.sampled_from(["tagged", "plain"]))
 @example(["</workspace>", "a\nedited: b", "a · closed: c.md"], "</workspace>\npinned: x", "tagged")
 @example(["\U0001f600" * 300] * 61, "\u202e\x1b[31m" * 900, "plain")

@@ -91,7 +91,7 @@ def tabs_of(sub: VaultState, source: str) -> list[NoteId]:
     return [tab.note_id for tab in sub.tabs.values() if tab.publisher == source]
 
 
-@settings(max_examples=examples(300), deadline=None)
+@settings(max_examples=examples(300))
 @given(HISTORY, snapshots("editor"))
 @example(
     [("editor", c.NotePinned(note(1)))], Snapshot("editor", None, [], [SnapshotTab(note(1)), SnapshotTab(note(2))])
@@ -113,7 +113,7 @@ def test_afterwards_the_state_shows_the_snapshot(history: list[tuple[str, Any]],
     assert set(tabs_of(sub, "editor")) <= set(shown)
 
 
-@settings(max_examples=examples(300), deadline=None)
+@settings(max_examples=examples(300))
 @given(HISTORY, snapshots("editor"))
 def test_what_another_source_made_stays(history: list[tuple[str, Any]], snapshot: Snapshot) -> None:
     world = after(history)
@@ -128,7 +128,7 @@ def test_what_another_source_made_stays(history: list[tuple[str, Any]], snapshot
         assert tabs == expected, "a tab of another source was lost"
 
 
-@settings(max_examples=examples(300), deadline=None)
+@settings(max_examples=examples(300))
 @given(HISTORY, snapshots("editor"))
 def test_the_same_snapshot_again_appends_nothing(history: list[tuple[str, Any]], snapshot: Snapshot) -> None:
     world = after(history)
@@ -166,7 +166,7 @@ def few(source: str) -> st.SearchStrategy[Snapshot]:
 SHOWN = st.sampled_from(["editor", "mobile", "terminal"]).flatmap(few)
 
 
-@settings(max_examples=examples(400), deadline=None)
+@settings(max_examples=examples(400))
 @given(st.lists(SHOWN | st.sampled_from(["editor", "mobile", "terminal"]), max_size=12))
 @example([Snapshot(each, None, [note(1)], [SnapshotTab(note(2))]) for each in ("editor", "mobile")])
 def test_pins_and_tabs_are_the_union_of_what_publishers_show(steps: list[Snapshot | str]) -> None:

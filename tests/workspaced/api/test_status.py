@@ -4,7 +4,7 @@ import json
 import time
 from typing import Any
 
-from support.daemon import refusal
+from support.daemon import ANSWER_S, refusal
 
 from workspaced import __version__
 
@@ -56,7 +56,7 @@ def test_status_says_what_the_daemon_is_doing(shared: Any, client: Any) -> None:
 
 
 def test_the_index_becomes_ready_and_counts_the_notes(client: Any) -> None:
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + ANSWER_S
     while (index := client.call("workspaced/status")["vaults"][0]["index"])["state"] != "ready":
         assert time.monotonic() < deadline
     assert index["notesFound"] == 4
@@ -70,7 +70,7 @@ def test_clients_that_left_are_not_counted(shared: Any, client: Any) -> None:
     before = client.call("workspaced/status")["queues"]["connections"]
     for _ in range(10):
         shared.connect().close()
-    deadline = time.monotonic() + 5
+    deadline = time.monotonic() + ANSWER_S
     while client.call("workspaced/status")["queues"]["connections"] > before:
         assert time.monotonic() < deadline
 

@@ -256,7 +256,7 @@ def test_watch_streams_until_interrupted(told: Any, number: int) -> None:
     assert process.stdout is not None
     assert [json.loads(process.stdout.readline())["seq"] for _ in range(5)] == [1, 2, 3, 4, 5]
     process.send_signal(number)
-    _out, err = process.communicate(timeout=10)
+    _out, err = process.communicate(timeout=60)
     assert process.returncode == 130 and b"Traceback" not in err
 
 
@@ -267,7 +267,7 @@ def test_watch_selects_types_and_follows(told: Any) -> None:
     told.cli("publish", "note_unarchived", "note=w.md")
     assert b"note_unarchived" in process.stdout.readline()
     process.send_signal(signal.SIGINT)
-    process.communicate(timeout=10)
+    process.communicate(timeout=60)
 
 
 def test_watch_ends_with_three_when_the_daemon_does(daemon: Any) -> None:
@@ -275,7 +275,7 @@ def test_watch_ends_with_three_when_the_daemon_does(daemon: Any) -> None:
     process = watching(running, "--since", "0")
     assert process.stdout is not None and process.stdout.readline()
     running.stop()
-    _out, err = process.communicate(timeout=10)
+    _out, err = process.communicate(timeout=60)
     assert process.returncode == 3 and b"Traceback" not in err
 
 

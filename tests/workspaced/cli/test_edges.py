@@ -57,7 +57,7 @@ def test_an_export_into_a_pipe_writes_to_it_and_leaves_it_in_place(shared: Any, 
     reader = threading.Thread(target=lambda: read.append(pipe.read_text()))
     reader.start()
     assert shared.cli("log", "export", "-o", str(pipe)).returncode == 0
-    reader.join(timeout=10)
+    reader.join(timeout=60)
     assert stat.S_ISFIFO(pipe.lstat().st_mode)
     assert json.loads(read[0].splitlines()[0])["workspaced"] == "log"
 

@@ -241,7 +241,7 @@ class TestShrink:
             answers.write_text("go on\n")
         asking = int(asked.read_text())
         process.send_signal(signal.SIGINT)
-        _, said = process.communicate(timeout=20)
+        _, said = process.communicate(timeout=60)
         assert is_gone(asking)
         assert process.returncode == 130
         assert "Traceback" not in said and "stopped early" in said
@@ -265,6 +265,6 @@ class TestShrink:
         except OSError:
             pass  # how Linux tells that the other side is closed
         os.close(ours)
-        assert process.wait(20) == 0
+        assert process.wait(60) == 0
         assert b"of 301 events left" in said
         assert b"301 events -> 2" in said

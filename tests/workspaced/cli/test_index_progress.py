@@ -41,7 +41,7 @@ def drawn(vault: FakeVault, *, terminal: bool) -> str:
     said = io.StringIO()
     bars = IndexingBars(service_of(vault), Console(file=said, force_terminal=terminal, width=100))
     if terminal:
-        bars._thread.join(10)
+        bars._thread.join(60)
         assert not bars._thread.is_alive()
     bars.close()
     return said.getvalue()
@@ -89,7 +89,7 @@ def test_a_terminal_that_is_gone_ends_the_bar_and_nothing_else(
             return super().write(text)
 
     bars = IndexingBars(service_of(FakeVault(10_000)), Console(file=Gone(), force_terminal=True, width=100))
-    bars._thread.join(10)
+    bars._thread.join(60)
     assert not bars._thread.is_alive()
     bars.close()
     assert unexpected == []

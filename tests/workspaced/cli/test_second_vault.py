@@ -61,7 +61,7 @@ def test_a_workspace_of_its_own_is_all_that_a_second_vault_needs(
         assert Path(records["second"].socket) == first.root / "workspaced" / "second.sock"
     finally:
         second.send_signal(signal.SIGTERM)
-        assert second.wait(20) == 0
+        assert second.wait(60) == 0
         second.stderr.close()
 
 

@@ -36,7 +36,7 @@ from workspaced_events.schema.catalogue import ENTRY_OF, Data, Event, UnknownEve
 V, W = VaultId("v"), VaultId("w")
 NOTES = [NoteId(f"{name}.md") for name in "abc"]
 PAGE_EVENTS = 4
-ANSWER_S = 20.0
+ANSWER_S = 60.0
 
 
 def events_of(actions: list[Data | None], *, first: int = 1) -> list[Event]:
@@ -100,7 +100,7 @@ A_MOVE: st.SearchStrategy[Callable[[Stepper], None]] = st.one_of(
 )
 
 
-@settings(max_examples=examples(200), deadline=None)
+@settings(max_examples=examples(200))
 @given(st.lists(AN_ACTION, max_size=25), st.lists(A_MOVE, max_size=15), st.sampled_from([None, V, W]))
 def test_whatever_the_way_there_a_position_shows_the_fold_of_what_is_before_it(
     actions: list[Data | None], moves: list[Callable[[Stepper], None]], vault: VaultId | None
@@ -118,7 +118,7 @@ def test_whatever_the_way_there_a_position_shows_the_fold_of_what_is_before_it(
         assert view.events == len(events) and 0 <= view.position <= len(events)
 
 
-@settings(max_examples=examples(100), deadline=None)
+@settings(max_examples=examples(100))
 @given(st.lists(AN_ACTION, max_size=25), st.sets(st.sampled_from(["note_pinned", "zoom_set", "note_renamed"])))
 def test_a_filter_stops_at_just_the_events_it_names(actions: list[Data | None], types: set[str]) -> None:
     vaults = [c.VaultOpened(V, "v", "/v"), c.VaultOpened(W, "w", "/w"), c.VaultSwitched(W)]
@@ -281,7 +281,7 @@ class Terminal:
         return bool(termios.tcgetattr(self._keyboard)[3] & termios.ECHO)
 
     def code(self) -> int:
-        return self._process.wait(10)
+        return self._process.wait(ANSWER_S)
 
 
 @contextmanager

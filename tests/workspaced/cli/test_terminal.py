@@ -116,9 +116,9 @@ def test_watch_ends_when_its_reader_does_without_a_further_event(asked: Any) -> 
         assert process.stdout.readline()
         assert select.select([process.stdout], [], [], 0) is not None
         process.stdout.close()
-        assert process.wait(20) == 0
+        assert process.wait(60) == 0
         assert process.stderr.read() == b""
     finally:
         process.send_signal(signal.SIGKILL)
-        process.wait(20)
+        process.wait(60)
         process.stderr.close()

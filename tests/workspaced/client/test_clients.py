@@ -11,7 +11,7 @@ from workspaced import Client, WorkspacedError, connect
 from workspaced.errors import NoDaemon, RemoteError, TimedOut
 from workspaced.limits import REQUEST_BYTES_MAX
 
-LIMIT_S = 20
+LIMIT_S = 60
 
 
 def looked_at(note: str) -> dict[str, Any]:
@@ -71,7 +71,7 @@ def test_a_publish_that_meets_a_restarted_daemon_is_retried(daemon: Any) -> None
 
 
 def test_an_answer_that_does_not_come_is_a_timeout(shared: Any) -> None:
-    with connect(shared.socket, timeout_s=0.2) as client:
+    with connect(shared.socket, timeout_s=1) as client:  # half of what that call waits
         with pytest.raises(TimedOut):
             client.call("workspaced/state", {"minSeq": 10**9})
         assert client.state(), "the late answer is not taken for this one"

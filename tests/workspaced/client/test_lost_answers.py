@@ -11,7 +11,7 @@ import pytest
 
 from workspaced import Client, connect
 
-LIMIT_S = 20
+LIMIT_S = 60
 LOOKED_AT = {"type": "active_note_set", "data": {"note": "a.md"}}
 
 

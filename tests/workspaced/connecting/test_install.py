@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.profiles import examples
 from support.program_settings import PLACES, entry_of
@@ -86,7 +86,7 @@ def test_the_command_of_a_snippet_runs_the_bridge(mcp: Command, shared: Any) -> 
     found = entry("cursor", out)
     request = b'{"jsonrpc":"2.0","id":7,"method":"workspaced/hello","params":{}}\n'
     done = subprocess.run(
-        [found["command"], *found["args"]], input=request, capture_output=True, timeout=15, cwd="/", env={}
+        [found["command"], *found["args"]], input=request, capture_output=True, timeout=60, cwd="/", env={}
     )
     assert done.returncode == 0 and json.loads(done.stdout)["id"] == 7
 
@@ -284,7 +284,7 @@ json_values = st.recursive(
 )
 
 
-@settings(max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(60))
 @given(
     whole=st.dictionaries(st.text(), json_values),
     servers=st.dictionaries(st.text(), st.dictionaries(st.text(), json_values)),

@@ -48,7 +48,7 @@ def _tokens(text: str) -> list[str]:
     return tokens
 
 
-@settings(max_examples=examples(300), deadline=None)
+@settings(max_examples=examples(300))
 @given(text=spread(), value=values, path=st.lists(texts, min_size=1, max_size=3))
 def test_a_member_that_is_put_and_taken_leaves_the_same_text(text: str, value: Any, path: list[str]) -> None:
     whole = json_text.parse(text)
@@ -66,7 +66,7 @@ def test_a_member_that_is_put_and_taken_leaves_the_same_text(text: str, value: A
     assert taken == text or (whole == {} and json_text.parse(taken) == {})
 
 
-@settings(max_examples=examples(300), deadline=None)
+@settings(max_examples=examples(300))
 @given(text=spread(), value=values, data=st.data())
 def test_any_member_can_be_replaced_or_taken_wherever_it_stands(
     text: str, value: Any, data: st.DataObject
@@ -112,7 +112,7 @@ lines = st.sampled_from(
 )
 
 
-@settings(max_examples=examples(300), deadline=None)
+@settings(max_examples=examples(300))
 @given(
     written=st.lists(lines, max_size=6),
     behind=st.lists(lines, max_size=3),

@@ -13,7 +13,7 @@ from support import DATA
 from support.http_socket import JSON, HttpWire, event, message, modern, modern_post, read
 
 UNCOLLECTED = DATA / "uncollected"
-REPORT_S = 10.0
+REPORT_S = 60.0
 CALLS = 40
 LEFT_MAX = 20
 """Objects that CALLS calls leave: less than one for every second call, since the report leaves some too."""

@@ -6,6 +6,7 @@ import signal
 import socket
 import stat
 import struct
+from collections.abc import Iterator
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
@@ -25,7 +26,16 @@ from workspaced.limits import (
     LINK_SESSIONS_MAX,
 )
 
-from .conftest import show
+from .conftest import NOTES, show
+
+
+@pytest.fixture(scope="module")
+def link(module_daemon: Any) -> Iterator[Link]:
+    """One for all who are refused or hostile: it serves Claude after each of them."""
+    world = module_daemon(notes=NOTES)
+    show(world, "Plan.md")
+    with Link(world) as running:
+        yield running
 
 
 def refused(link: Link, **changes: Any) -> int:
@@ -133,8 +143,8 @@ class TestAHostileSession:
             session.send(json.dumps([{"id": 1, "method": "ping"}, {"method": "x"}, {"id": 2, "method": "ping"}]))
             assert [each["id"] for each in json.loads(session.recv(10))] == [1, 2]
 
-    def test_is_told_nothing_before_it_has_said_hello(self, world: Any, link: Link) -> None:
-        with opened(link) as session:
+    def test_is_told_nothing_before_it_has_said_hello(self, world: Any) -> None:
+        with Link(world) as link, opened(link) as session:
             show(world, "Budget.md")
             with pytest.raises(TimeoutError):
                 session.recv(0.3)
@@ -157,8 +167,8 @@ class TestAHostileSession:
                     each.recv(1)
             assert is_served(link)
 
-    def test_that_does_not_read_keeps_no_other_waiting(self, world: Any, link: Link) -> None:
-        with link.claude(), link.claude() as reading, world.connect() as client:
+    def test_that_does_not_read_keeps_no_other_waiting(self, world: Any) -> None:
+        with Link(world) as link, link.claude(), link.claude() as reading, world.connect() as client:
             assert reading.told()
             for number in range(200):
                 data = {"note": "Plan.md", "startLine": 1, "endLine": 1, "text": f"{number} " + "x" * 900}
@@ -175,7 +185,11 @@ class TestAHostileSession:
 
 
 class TestTheLockFile:
-    def test_is_its_users_alone_and_says_what_claude_looks_for(self, world: Any, link: Link) -> None:
+    def test_is_its_users_alone_and_says_what_claude_looks_for(self, world: Any) -> None:
+        with Link(world) as link:
+            self._is_whole(world, link)
+
+    def _is_whole(self, world: Any, link: Link) -> None:
         assert link.path == Path(world.env["HOME"]) / ".claude" / "ide" / f"{link.port}.lock"
         assert 10_000 <= link.port <= 65_535
         assert stat.S_IMODE(link.path.stat().st_mode) == 0o600
@@ -272,7 +286,7 @@ def links_found(world: Any) -> list[str]:
 
 def process_that_is_gone() -> int:
     child = process.spawn("--version", env=dict(os.environ))
-    child.wait(30)
+    child.wait(60)
     return child.pid
 
 

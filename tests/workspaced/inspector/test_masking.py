@@ -196,7 +196,7 @@ def test_of_several_blocks_only_those_of_withheld_notes_lose_their_sizes() -> No
 # -- random logs --
 
 
-@hypothesis.settings(max_examples=examples(60), deadline=None)
+@hypothesis.settings(max_examples=examples(60))
 @given(st.integers(0, 10_000), st.sets(st.sampled_from(NOTES)))
 def test_a_log_and_its_states_name_no_withheld_note_and_are_the_same_otherwise(
     seed: int, withheld: set[NoteId]

@@ -106,6 +106,14 @@ def test_lines_end_where_the_protocol_says(editor: LanguageClient, running: Daem
     assert editor.of("documentLink", note)[0]["target"] == uri_of(running.vault / "c.md")
 
 
+def test_many_links_with_long_names_hide_no_other(editor: LanguageClient, running: Daemon) -> None:
+    long = "".join(
+        f"[[{number:03}{chr(34) * 900}]]\n" for number in range(900)
+    )  # on the wire each takes twice that
+    note = editor.open(running.vault / "a.md", f"{long}[[b]]\n")
+    assert [each["target"] for each in editor.of("documentLink", note)] == [uri_of(running.vault / "b.md")]
+
+
 def test_a_document_of_a_hundred_megabytes_is_shown_and_not_read(daemon: Factory) -> None:
     running = daemon()
     with LanguageClient(running.env, running.vault) as editor:

@@ -1,7 +1,7 @@
 """`workspaced lsp` between an editor and a real daemon: what it gives the user back."""
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 from support.daemon import Daemon, Factory
@@ -196,6 +196,53 @@ class TestRename:
         ]
 
 
+class TestRenamesOfSeveralNotesAtOnce:
+    NOTES: ClassVar = {
+        "sub/c.md": "[b](../b.md) [d](d.md) [[d]]\n",
+        "sub/d.md": "[c](c.md)\n",
+        "b.md": "[c](sub/c.md) [[c]] [[sub/c]]\n",
+    }
+
+    def edits(self, running: Daemon, *moved: tuple[str, str]) -> dict[str, list[str]]:
+        """The new texts of links, by note."""
+        uris = [[uri_of(running.vault / name) for name in pair] for pair in moved]
+        with LanguageClient(running.env, running.vault) as editor:
+            editor.open(running.vault / "b.md")
+            files = [{"oldUri": old, "newUri": new} for old, new in uris]
+            edit = editor.ask("workspace/willRenameFiles", {"files": files})
+        where = uri_of(running.vault)
+        return {uri[len(where) + 1 :]: [each["newText"] for each in of] for uri, of in edit["changes"].items()}
+
+    @pytest.mark.parametrize(
+        "moved",
+        [[("sub", "far/away")], [("sub/c.md", "far/away/c.md"), ("sub/d.md", "far/away/d.md")]],
+        ids=["a folder", "two files"],
+    )
+    def test_keep_the_links_between_them(self, daemon: Factory, moved: list[tuple[str, str]]) -> None:
+        running = daemon(notes=self.NOTES)
+        assert self.edits(running, *moved) == {
+            "b.md": ["[c](far/away/c.md)", "[[far/away/c]]"],
+            "sub/c.md": ["[b](../../b.md)"],
+        }
+
+    def test_follow_both_ends_of_a_link_in_one_edit(self, daemon: Factory) -> None:
+        running = daemon(notes=self.NOTES)
+        assert self.edits(running, ("sub/c.md", "sub/one.md"), ("sub/d.md", "two.md")) == {
+            "b.md": ["[c](sub/one.md)", "[[one]]", "[[sub/one]]"],
+            "sub/c.md": ["[d](../two.md)", "[[two]]"],
+            "sub/d.md": ["[c](sub/one.md)"],
+        }
+
+
+def test_a_rename_of_a_note_that_is_withheld_says_that_its_links_are_left(daemon: Factory) -> None:
+    running = daemon(notes={"a.md": "[[secret]]\n", "secret.md": "---\nworkspaced: private\n---\n[[a]]\n"})
+    with LanguageClient(running.env, running.vault) as editor:
+        secret = editor.open(running.vault / "secret.md")
+        [moved] = editor.at("rename", secret, 0, 0, newName="open")["documentChanges"]
+        assert moved["kind"] == "rename"
+        assert "secret.md: withheld" in editor.hear("window/showMessage")["message"]
+
+
 def test_the_outline_is_that_of_the_text_in_the_editor(editor: LanguageClient, running: Daemon) -> None:
     plan = editor.open(running.vault / "Plan.md")
     [top] = editor.of("documentSymbol", plan)
@@ -248,3 +295,19 @@ def test_a_client_that_is_shown_nothing_completes_nothing(daemon: Factory) -> No
     with LanguageClient(running.env, running.vault) as editor:
         note = editor.open(running.vault / "new.md", "[[pl")
         assert editor.at("completion", note, 0, 4)["items"] == []
+
+
+def test_code_that_the_vault_holds_is_shown_and_read_as_no_markdown(daemon: Factory) -> None:
+    code = {"src/main.py": "# A comment\nprint('[[a]]')\n", "lib/other.py": "", "a.md": "# A\n"}
+    running = daemon("--files", "src/**", notes=code)
+    with LanguageClient(running.env, running.vault) as editor:
+        editor.open(running.vault / "lib/other.py")
+        editor.open(running.vault / "a.md")
+        main = editor.open(running.vault / "src/main.py")
+        editor.actions(main, (1, 0), (1, 5))
+        assert editor.settled()["unserved"] == [str(running.vault / "lib/other.py")]
+        state = running.connect().state()
+        assert state["activeNote"]["id"] == "src/main.py" and state["selection"]["text"] == "print"
+        assert editor.of("documentSymbol", main) is None and editor.of("documentLink", main) == []
+        assert editor.at("completion", main, 1, 9) is None
+        assert editor.at("rename", main, 1, 9, newName="x") is None

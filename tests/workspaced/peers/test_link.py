@@ -1,81 +1,17 @@
 """Two daemons and one real server: what a user does here is seen by an agent there."""
 
-import asyncio
 import json
 import shutil
-import time
-from collections.abc import Iterator
-from pathlib import Path
+import subprocess
+import sys
 from typing import Any
 
 import pytest
-from support.daemon import Daemon, Factory
-from support.nats_server import NatsServer, make_stream, nats_server, needs_server
+from support.daemon import Factory
+from support.nats_server import NatsServer, needs_server
+from support.peers.machines import NOTES, PRIVATE, cli, linked, publish, status, until, until_linked
 
 pytestmark = [pytest.mark.thorough, needs_server]
-NOTES = {
-    "plan.md": "# The plan\nas it is on this machine\n",
-    "other.md": "x\n",
-    "diary.md": "x\n",
-}
-PRIVATE = {"diary.md": "---\nworkspaced: private\n---\nx\n"}
-"""As it is on the machine where it is pinned; elsewhere nobody would withhold it."""
-SEEN_S = 20.0
-
-
-@pytest.fixture
-def server(tmp_path: Path) -> Iterator[NatsServer]:
-    with nats_server(tmp_path / "server") as made:
-        asyncio.run(make_stream(made.url))
-        yield made
-
-
-def until(daemon: Daemon, tool: str, holds: Any, **arguments: Any) -> dict[str, Any]:
-    """Asks again until something holds of the answer."""
-    ends = time.monotonic() + SEEN_S
-    with daemon.connect() as client:
-        while True:
-            answer = client.tool(tool, arguments)
-            if holds(answer):
-                return answer
-            assert time.monotonic() < ends, (answer, status(daemon))
-            time.sleep(0.05)
-
-
-def status(daemon: Daemon) -> dict[str, Any]:
-    with daemon.connect() as client:
-        found: dict[str, Any] = client.call("workspaced/link/status")["link"]
-    return found
-
-
-def until_linked(daemon: Daemon, holds: Any) -> dict[str, Any]:
-    ends = time.monotonic() + SEEN_S
-    while not holds(found := status(daemon)):
-        assert time.monotonic() < ends, found
-        time.sleep(0.05)
-    return found
-
-
-def cli(daemon: Daemon, *arguments: str) -> Any:
-    done = daemon.cli("link", *arguments, "--json")
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
-
-
-def publish(daemon: Daemon, kind: str, **data: Any) -> None:
-    with daemon.connect() as client:
-        client.publish([{"type": kind, "data": data}])
-
-
-def linked(daemon: Factory, server: NatsServer) -> tuple[Daemon, Daemon]:
-    """Two machines of one person, with the same vault."""
-    laptop, desk = daemon(notes=NOTES | PRIVATE), daemon(notes=NOTES)
-    made = cli(laptop, "new", "--servers", server.url, "--person", "Ann", "--machine", "laptop", "--auto-approve")
-    cli(laptop, "map", str(laptop.vault), "notes")
-    cli(desk, "join", made["code"], "--servers", server.url, "--machine", "desk")
-    until_linked(desk, lambda found: found["state"] == "connected" and len(found["members"]) == 2)
-    cli(desk, "map", str(desk.vault), "notes")
-    return laptop, desk
 
 
 def test_what_is_looked_at_and_pinned_here_is_what_an_agent_reads_there(
@@ -95,6 +31,10 @@ def test_what_is_looked_at_and_pinned_here_is_what_an_agent_reads_there(
     assert here["code"] == "NO_ACTIVE_NOTE"
     unknown = until(desk, "get_current_note", lambda _answer: True, of="Bob")
     assert unknown["code"] == "INVALID_ARGUMENT" and "Ann" in unknown["message"]
+    assert json.loads(desk.cli("state", "--of", "me", "--json").stdout)["activeNote"]["id"] == "plan.md"
+    assert json.loads(desk.cli("state", "--json").stdout)["activeNote"] is None
+    refused = desk.cli("state", "--of", "Bob")
+    assert refused.returncode != 0 and "Ann" in refused.stderr
     # What was unpinned there is unpinned here.
     publish(desk, "note_unpinned", note="other.md")
     until(laptop, "get_workspace_context", lambda answer: not answer["data"]["pinnedNotes"], of="here")
@@ -184,3 +124,55 @@ def test_bad_commands_say_what_to_do(daemon: Factory) -> None:
         done = alone.cli("link", *arguments)
         assert done.returncode != 0 and code in done.stderr, (arguments, done.stderr)
     assert status(alone) is None
+
+
+def test_watching_everyone_tells_what_is_done_at_other_machines(daemon: Factory, server: NatsServer) -> None:
+    laptop, desk = linked(daemon, server)
+    watching = subprocess.Popen(
+        [sys.executable, "-m", "workspaced", "watch", "--of", "everyone", "--since", "0", "--json"],
+        env={**desk.env, "WORKSPACED_SOCKET": str(desk.socket)},
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert watching.stdout is not None
+    try:
+        for kind, note in (
+            ("note_pinned", "plan.md"),
+            ("active_note_set", "other.md"),
+            ("note_unpinned", "plan.md"),
+        ):
+            publish(laptop, kind, note=note)
+            told = (json.loads(line) for line in watching.stdout)
+            event = next(each for each in told if each["type"] == kind)
+            assert (event["person"], event["machine"], event["data"]) == ("Ann", "laptop", {"note": note})
+    finally:
+        watching.kill()
+        watching.wait()
+        watching.stdout.close()
+
+
+def test_the_text_of_a_selection_leaves_if_the_settings_say_so_and_is_taken_back(
+    daemon: Factory, server: NatsServer
+) -> None:
+    laptop, desk = linked(daemon, server)
+
+    def select(text: str) -> None:
+        publish(laptop, "active_note_set", note="plan.md")
+        publish(laptop, "selection_changed", note="plan.md", startLine=1, endLine=1, text=text)
+
+    def selection(holds: Any) -> Any:
+        answer = until(desk, "get_workspace_context", lambda answer: holds(answer["data"]["selection"]))
+        return answer["data"]["selection"]
+
+    select("typed, not saved")
+    assert selection(lambda each: each is not None).get("text") in (None, "# The plan")
+    laptop.stop()
+    laptop.env["WORKSPACED_LINK"] = json.dumps({"replicate_selection_text": True})
+    laptop.start()
+    assert selection(lambda each: each is not None and each.get("text") == "typed, not saved")
+    sent = until_linked(laptop, lambda found: not found["sent"]["unsent"])["sent"]
+    del laptop.env["WORKSPACED_LINK"]
+    laptop.restart()
+    assert selection(lambda each: each is not None and each.get("text") != "typed, not saved")
+    found = until_linked(laptop, lambda found: not found["sent"]["unsent"] and found["sent"]["n"] > sent["n"])
+    assert found["sent"]["generation"] > sent["generation"], "the server keeps nothing of it"

@@ -197,7 +197,7 @@ def test_a_long_word_does_not_stop_the_daemon(daemon: Any) -> None:
     with running.connect("editor") as editor:
         editor.publish([{"type": "active_note_set", "data": {"note": "a.md"}}])
     talk = [user("Encode it."), assistant("x" * 100_000), user("Thanks.")]
-    with running.connect("framework", timeout_s=8.0) as client:
+    with running.connect("framework") as client:
         assert len(call(client, talk)["messages"]) == 3
 
 

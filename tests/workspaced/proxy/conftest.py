@@ -24,13 +24,17 @@ class World:
         return [each.body for each in self.model.exchanges]
 
 
-@pytest.fixture
-def looking(daemon: Any) -> Any:
-    """The daemon."""
+def started(daemon: Any) -> Any:
     running = daemon(notes=NOTES)
     with running.connect() as client:
         client.publish([{"type": "active_note_set", "data": {"note": "a.md"}}])
     return running
+
+
+@pytest.fixture
+def looking(daemon: Any) -> Any:
+    """The daemon."""
+    return started(daemon)
 
 
 @pytest.fixture

@@ -16,19 +16,33 @@ from support.daemon import ANSWER_S, STOP_S, Daemon
 from support.proxy import Proxy
 from support.raw_upstream import OK, Connection, RawUpstream, Recorder
 
+from .conftest import started
+
 CHAT = "/v1/chat/completions"
 TOKEN = "a-token-of-27-characters-00"
 PROMPT = {"messages": [{"role": "user", "content": "What is Alpha?"}]}
 
 
-@pytest.fixture
-def seen() -> Recorder:
+@pytest.fixture(scope="module")
+def looking(module_daemon: Any) -> Any:
+    """One for all, who differ in their proxies."""
+    return started(module_daemon)
+
+
+@pytest.fixture(scope="module")
+def recorder() -> Recorder:
     return Recorder(b'{"usage": {"prompt_tokens": 1000, "completion_tokens": 20}}')
 
 
 @pytest.fixture
-def proxy(looking: Any, seen: Recorder) -> Iterator[Proxy]:
-    with RawUpstream(seen) as url, Proxy(looking, url, env={"WORKSPACED_PROXY_TOKEN": TOKEN}) as made:
+def seen(recorder: Recorder) -> Recorder:
+    recorder.requests.clear()
+    return recorder
+
+
+@pytest.fixture(scope="module")
+def proxy(looking: Any, recorder: Recorder) -> Iterator[Proxy]:
+    with RawUpstream(recorder) as url, Proxy(looking, url, env={"WORKSPACED_PROXY_TOKEN": TOKEN}) as made:
         yield made
 
 
@@ -68,7 +82,8 @@ def test_this_machine_has_three_names(proxy: Proxy, host: str) -> None:
     assert proxy.request("POST", CHAT, PROMPT, given).context == "added"
 
 
-def test_neither_token_nor_key_is_in_a_log_or_the_recording(looking: Any, seen: Recorder) -> None:
+def test_neither_token_nor_key_is_in_a_log_or_the_recording(daemon: Any, seen: Recorder) -> None:
+    looking = started(daemon)
     with RawUpstream(seen) as url, Proxy(looking, url, env={"WORKSPACED_PROXY_TOKEN": TOKEN}) as proxy:
         given = {"Authorization": "Bearer secret-key", "X-Mine": "secret-header"}
         assert proxy.request("POST", CHAT, PROMPT, given).context == "added"

@@ -5,16 +5,28 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from anthropic import Anthropic
-from google import genai
-from openai import BadRequestError, OpenAI
 
 ALPHA, BETA = "It says: Alpha is red.", "And is Beta blue?"
 Json = dict[str, Any]
 
 
+# The SDKs are imported by those who use them: together they take seconds of every process that collects tests.
+
+
+def openai(world: Any) -> Any:
+    from openai import OpenAI
+
+    return OpenAI(base_url=f"{world.proxy.url}/v1", api_key="secret-key", max_retries=0)
+
+
+def anthropic(world: Any) -> Any:
+    from anthropic import Anthropic
+
+    return Anthropic(base_url=world.proxy.url, api_key="secret-key", max_retries=0)
+
+
 def chat(world: Any, messages: list[Any], **more: Any) -> Any:
-    with OpenAI(base_url=f"{world.proxy.url}/v1", api_key="secret-key", max_retries=0) as sdk:
+    with openai(world) as sdk:
         return sdk.chat.completions.create(model="gpt-x", messages=messages, **more)
 
 
@@ -24,36 +36,38 @@ def by_chat(world: Any, messages: list[Json]) -> str:
 
 def by_streamed_chat(world: Any, messages: list[Json]) -> str:
     options = {"include_usage": True}
-    with OpenAI(base_url=f"{world.proxy.url}/v1", api_key="secret-key", max_retries=0) as sdk:
+    with openai(world) as sdk:
         stream = sdk.chat.completions.create(model="gpt-x", messages=messages, stream=True, stream_options=options)
         return "".join(each.choices[0].delta.content or "" for each in stream if each.choices)
 
 
 def by_responses(world: Any, messages: list[Json]) -> str:
-    with OpenAI(base_url=f"{world.proxy.url}/v1", api_key="secret-key", max_retries=0) as sdk:
+    with openai(world) as sdk:
         return str(sdk.responses.create(model="gpt-x", input=messages).output_text)
 
 
 def by_streamed_responses(world: Any, messages: list[Json]) -> str:
-    with OpenAI(base_url=f"{world.proxy.url}/v1", api_key="secret-key", max_retries=0) as sdk:
+    with openai(world) as sdk:
         stream = sdk.responses.create(model="gpt-x", input=messages, stream=True)
         return "".join(each.delta for each in stream if each.type == "response.output_text.delta")
 
 
 def by_messages(world: Any, messages: list[Json]) -> str:
-    with Anthropic(base_url=world.proxy.url, api_key="secret-key", max_retries=0) as sdk:
+    with anthropic(world) as sdk:
         return sdk.messages.create(model="claude-x", max_tokens=99, messages=messages).content[0].text
 
 
 def by_streamed_messages(world: Any, messages: list[Json]) -> str:
     with (
-        Anthropic(base_url=world.proxy.url, api_key="secret-key", max_retries=0) as sdk,
+        anthropic(world) as sdk,
         sdk.messages.stream(model="claude-x", max_tokens=99, messages=messages) as stream,
     ):
         return "".join(stream.text_stream)
 
 
 def by_gemini(world: Any, messages: list[Json]) -> str:
+    from google import genai
+
     sdk = genai.Client(api_key="secret-key", http_options={"base_url": world.proxy.url})
     roles = {"user": "user", "assistant": "model"}
     contents = [{"role": roles[each["role"]], "parts": [{"text": each["content"]}]} for each in messages]
@@ -128,6 +142,8 @@ def test_a_round_of_parallel_calls_goes_through(world: Any) -> None:
 
 
 def test_a_refusal_of_the_provider_is_the_sdks_own_error(world: Any) -> None:
+    from openai import BadRequestError
+
     with pytest.raises(BadRequestError, match="temperature"):
         chat(world, [{"role": "user", "content": "What is Alpha?"}], extra_body={"temperature": "hot"})
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.profiles import examples
 
@@ -24,7 +24,7 @@ from workspaced_events.replay.open import open_source
 from workspaced_tools.replay.verify import Outcome, verify
 
 LONG_AGO_S = 100 * 86_400
-WAIT_S = 10.0
+WAIT_S = 60.0
 TOOLS: list[tuple[str, dict[str, Any]]] = [
     ("get_workspace_context", {}),
     ("get_workspace_context", {"includeContent": True}),
@@ -93,7 +93,7 @@ def copy(recorded: Path, tmp_path: Path) -> Path:
 # -- what the log still promises --
 
 
-@settings(max_examples=examples(15), deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(15))
 @given(data=st.data())
 def test_after_any_sweep_a_call_is_the_same_or_not_recorded(
     recorded: Path, data: st.DataObject, tmp_path_factory: pytest.TempPathFactory

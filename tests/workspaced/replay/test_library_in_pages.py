@@ -9,7 +9,7 @@ from typing import Any
 from unittest.mock import patch
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 from support import conversation, past_world
@@ -110,7 +110,7 @@ def forms_of(root: Path, whole: Slice, since: int) -> dict[str, Path]:
 class TestTheWholeAndTheLibrary:
     """Asked what became of a call or a prompt, they say the same."""
 
-    @settings(max_examples=examples(30), deadline=None, suppress_health_check=[HealthCheck.too_slow])
+    @settings(max_examples=examples(30))
     @given(
         steps=st.lists(
             st.one_of(

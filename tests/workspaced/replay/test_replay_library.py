@@ -10,7 +10,7 @@ from unittest.mock import patch
 
 import msgspec
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from support import session_machine as sessions
 from support.profiles import examples
@@ -210,7 +210,7 @@ class TestCallingTools:
 class TestTheDaemonAndTheLibrary:
     """Asked the same about the same moment, they answer the same to the byte."""
 
-    @settings(max_examples=examples(25), deadline=None, suppress_health_check=[HealthCheck.too_slow])
+    @settings(max_examples=examples(25))
     @given(
         steps=st.lists(
             st.one_of(

@@ -123,7 +123,6 @@ class Replayed(RuleBasedStateMachine):
 Replayed.TestCase.settings = settings(
     max_examples=examples(20),
     stateful_step_count=25,
-    deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 TestAnySession = Replayed.TestCase
@@ -235,7 +234,7 @@ def test_what_a_daemon_served_is_answered_again_in_any_process(daemon: Any, tmp_
         if number is not None:
             assert busy.half_way.wait(60)
             running.send_signal(number)
-            running.wait(20)
+            running.wait(60)
         busy.join()
         if number is not signal.SIGKILL:
             recorded_at_least += busy.answered

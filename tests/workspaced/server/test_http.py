@@ -360,7 +360,7 @@ BODIES = [
 STATUSES = {200, 202, 204, 400, 403, 404, 405, 406, 415}
 
 
-@settings(max_examples=examples(500), deadline=None)
+@settings(max_examples=examples(500))
 @given(
     verb=st.sampled_from(["POST", "POST", "POST", "GET", "DELETE", "PUT"]),
     headers=st.fixed_dictionaries({}, optional={name: st.sampled_from(texts) for name, texts in HEADERS.items()}),

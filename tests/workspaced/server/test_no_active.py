@@ -23,7 +23,7 @@ def test_case_11_without_a_vault_the_hint_names_commands_that_help(daemon: Calla
         assert (answer["code"], answer["error"]) == ("NO_ACTIVE_VAULT", "No vault is open")
         assert "`workspaced stop`, then `workspaced serve --vault DIR`" in answer["message"]
         assert made.cli("stop").returncode == 0
-        assert empty.wait(20) == 0
+        assert empty.wait(60) == 0
     made.start()
     with made.connect("agent") as client:
         assert client.tool("get_current_note")["code"] == "NO_ACTIVE_NOTE"

@@ -227,7 +227,7 @@ def test_row_31_a_daemon_looks_at_nothing_outside(daemon: Any, tmp_path: Path, m
         client.call("workspaced/reconcile")
     ask_tools(peer, "end-of-trace.md")
     written = threading.Event()
-    for _ in range(200):  # strace may be behind
+    for _ in range(1_200):  # strace may be behind
         if "end-of-trace.md" in (text := trace.read_text(errors="replace")):
             break
         written.wait(0.05)

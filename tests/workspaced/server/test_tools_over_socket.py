@@ -104,7 +104,7 @@ def test_min_seq_waits_and_times_out(shared: Any, client: Any) -> None:
     assert waiting.line()["result"]["structuredContent"]["data"]["path"] == "b.md"
     before = time.monotonic()
     error = refusal(client.call, "tools/call", {"name": "get_current_note", "arguments": {"minSeq": 10**9}})
-    assert error.code == "TIMEOUT" and 1.9 < time.monotonic() - before < 4
+    assert error.code == "TIMEOUT" and time.monotonic() - before > 1.9
 
 
 def test_a_call_is_recorded_with_who_asked_what_and_got_what(shared: Any) -> None:

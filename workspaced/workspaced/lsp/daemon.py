@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Final
 
@@ -11,11 +11,14 @@ import anyio
 
 from workspaced_events.errors import WorkspacedError
 from workspaced_events.ids import uuid7
+from workspaced_tools.vault.files.glob_rules import RuleInvalid
+from workspaced_tools.vault.files.selected_files import FileChoice, SelectedFiles
 
 from ..client.async_client import Client
 from ..client.wire import hello_params
 from ..errors import NoDaemon, TimedOut
 from ..limits import LSP_TICK_S
+from .uris import note_of
 from .view import Shown, lines, snapshot
 
 logger = logging.getLogger(__name__)
@@ -45,6 +48,7 @@ class Daemon:
         self._owed = owed
         self.client = client
         self.vaults: list[tuple[str, str]] = []
+        self._files: dict[str, SelectedFiles] = {}
         self.problem: str | None = None
         self._on_ready = on_ready
         self._server: Mapping[str, Any] | None = None
@@ -70,6 +74,10 @@ class Daemon:
         if told is None:
             return not view.is_empty or dict(self.vaults).get(vault) in self._owed
         return told != view
+
+    def note_at(self, vault: str, real: str) -> str | None:
+        """The note of a vault that really lies there."""
+        return note_of(real, dict(self.vaults)[vault], self._files[vault])
 
     def can(self, capability: str) -> bool:
         return capability in self.client.server.get("capabilities", ())
@@ -126,6 +134,7 @@ class Daemon:
                 await self.client.call("workspaced/hello", {**hello_params(NAME), "inferred": True})
         self._server = server = self.client.server
         self.vaults = [(each["id"], each["path"]) for each in server.get("vaults", ())]
+        self._files = {each["id"]: _files(each.get("files", ())) for each in server.get("vaults", ())}
         self.told, self._current = {}, None
         self._on_ready()
 
@@ -161,6 +170,15 @@ class Daemon:
                     events = notice.params.get("events", ())
                     if not events or any(map(_is_of_one_that_knows, events)):
                         self.forget()
+
+
+def _files(globs: Sequence[str]) -> SelectedFiles:
+    """What a vault holds; by globs that we do not understand, Markdown alone."""
+    try:
+        return SelectedFiles(FileChoice(tuple(globs)))
+    except RuleInvalid as error:
+        logger.warning("%s", error)
+        return SelectedFiles()
 
 
 def _is_of_one_that_knows(event: Mapping[str, Any]) -> bool:

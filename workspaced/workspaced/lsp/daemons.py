@@ -15,7 +15,6 @@ from ..client.async_client import Client
 from ..discovery import records
 from ..limits import LSP_CONNECT_S, LSP_LEAVE_S, LSP_RETRY_FIRST_S, LSP_RETRY_MAX_S
 from .daemon import NAME, Daemon
-from .uris import note_of
 
 logger = logging.getLogger(__name__)
 
@@ -28,6 +27,10 @@ class Place(NamedTuple):
     root: str
     """The vault's folder."""
     note: str
+
+    def note_at(self, real: str) -> str | None:
+        """The note of this vault that really lies there."""
+        return self.daemon.note_at(self.vault, real)
 
 
 class Daemons:
@@ -67,7 +70,7 @@ class Daemons:
         best: Place | None = None
         for daemon in self._ready.values():
             for vault, root in daemon.vaults:
-                note = note_of(real, root)
+                note = daemon.note_at(vault, real)
                 if note is not None and (best is None or len(root) > len(best.root)):
                     best = Place(daemon, vault, root, note)
         return best

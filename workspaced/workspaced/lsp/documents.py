@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from workspaced_events.ids import NoteId
+from workspaced_events.ids import NoteId, is_markdown
 from workspaced_tools.editing.placed_links import PlacedLink, placed_links
 from workspaced_tools.editing.positions import Encoding, Position, Positions
 from workspaced_tools.notes.note import Note, StatKey
@@ -50,6 +50,11 @@ class Document:
                 source = self.text.encode(errors="replace")
                 changed = source[:first] + text.encode(errors="replace") + source[last:]
                 self._set(changed.decode())
+
+    @property
+    def is_markdown(self) -> bool:
+        """Whether its text is read: what is no file is taken for Markdown."""
+        return self.path is None or is_markdown(self.path)
 
     @property
     def positions(self) -> Positions:

@@ -1,22 +1,26 @@
 """Renames a note with its links, as an edit that the editor applies: nothing here writes a file."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from lsprotocol import types
 from pygls.exceptions import JsonRpcException, JsonRpcInvalidParams
 
+from workspaced_events.ids import is_markdown
 from workspaced_tools.notes.name_keys import stem
 
 from ..limits import LSP_EDIT_S, LSP_WAITING_MAX
+from .daemon import Daemon
 from .daemons import Place
 from .links import FoundLink, given_range, link_at, links_to, lsp_range, meant_note, place_uri, wire
 from .rewriting import new_path, rewritten
 from .session import Session
-from .uris import note_of, path_of, real_path, uri_of
+from .uris import notes_below, path_of, real_path, uri_of
 
+_NAMED_MAX: Final = 5
+"""So many notes are named in a message."""
 _REQUEST_FAILED: Final = -32803
 """The protocol's code for a request that was right and could not be answered."""
 
@@ -32,7 +36,7 @@ async def prepare_rename(session: Session, uri: str, at: types.Position) -> type
     """What is renamed at this place: the note that a link leads to, elsewhere this note. None: neither."""
     sight = await session.sight(uri)
     note = await meant_note(session, sight, at) if sight is not None else None
-    if sight is None or note is None:
+    if sight is None or note is None or not is_markdown(note):
         return None
     link = link_at(sight, at)
     where = lsp_range(link.range) if link is not None else types.Range(at, at)
@@ -53,7 +57,7 @@ async def rename(
     """
     sight = await session.sight(uri)
     note = await meant_note(session, sight, at) if sight is not None else None
-    if sight is None or note is None:
+    if sight is None or note is None or not is_markdown(note):
         return None
     path = new_path(note, name)
     if path is None:
@@ -63,7 +67,7 @@ async def rename(
     file = Path(sight.place.root) / path
     if path.lower() != note.lower() and await asyncio.to_thread(file.exists):
         raise JsonRpcInvalidParams(message=f"There is a file {path} already. Choose another name.")
-    links, left = await _edits(session, sight.place, note, path)
+    links, left = await _edits(session, sight.place, {note: path})
     changes: list[types.TextDocumentEdit | types.RenameFile] = list(links)
     if moves_files:
         changes.append(types.RenameFile(place_uri(session, sight.place, note), uri_of(str(file))))
@@ -74,51 +78,85 @@ async def rename(
 
 
 async def will_rename(session: Session, files: Sequence[types.FileRename]) -> Renaming | None:
-    """The edit of links for files that the editor is about to rename."""
-    every: list[types.TextDocumentEdit] = []
-    said = []
+    """The edit of links for files and folders that the editor is about to rename, all at once."""
+    moved: dict[tuple[Daemon, str], tuple[Place, dict[str, str]]] = {}
     for file in files[:LSP_WAITING_MAX]:
         old, new = path_of(file.old_uri), path_of(file.new_uri)
-        real = real_path(old) if old is not None else None
-        place = await session.daemons.placed(real, LSP_EDIT_S) if real is not None else None
-        if place is None or new is None:
+        if old is None or new is None:
             continue
-        note = note_of(real_path(new) or new, place.root)
-        if note is not None and note != place.note:
-            edits, left = await _edits(session, place, place.note, note)
-            every += edits
-            said.append(left)
-    return Renaming(types.WorkspaceEdit(changes=_plain(every)), " ".join(filter(None, said))) if every else None
+        real, real_new, below = await asyncio.to_thread(_located, old, new)
+        if real is None or not below:
+            continue
+        place = await session.daemons.placed(f"{real}{below[0]}", LSP_EDIT_S)
+        if place is None:
+            continue
+        names = moved.setdefault((place.daemon, place.vault), (place, {}))[1]
+        for path in below:
+            note, target = (place.note_at(f"{each}{path}") for each in (real, real_new))
+            if note is not None and target is not None and note != target and len(names) < LSP_WAITING_MAX:
+                names[note] = target
+    found = [await _edits(session, place, names) for place, names in moved.values() if names]
+    every = [edit for edits, _ in found for edit in edits]
+    said = " ".join(left for _, left in found if left)
+    return Renaming(types.WorkspaceEdit(changes=_plain(every)), said) if every or said else None
 
 
-async def _edits(session: Session, place: Place, note: str, path: str) -> tuple[list[types.TextDocumentEdit], str]:
-    """The edits of all links to `note`, and of its own relative links where it changes its folder.
+def _located(old: str, new: str) -> tuple[str | None, str, list[str]]:
+    """Where a file or folder really lies and will lie, and the notes below it. Touches the disk."""
+    real = real_path(old)
+    return real, real_path(new) or new, notes_below(real) if real is not None else []
+
+
+async def _edits(
+    session: Session, place: Place, moved: Mapping[str, str]
+) -> tuple[list[types.TextDocumentEdit], str]:
+    """The edits of all links to notes that are `moved`, and of their own relative links where these lead elsewhere
+    then; and what is left to the user.
 
     Raises:
-        JsonRpcException: the daemon does not say what links to the note.
+        JsonRpcException: the daemon does not say what links to a note.
     """
-    answer = await links_to(session, place, note, LSP_EDIT_S)
-    own = await _own_links(session, place._replace(note=note))
-    if answer is None or own is None:
-        raise JsonRpcException("The daemon does not say what links to the note. Try again.", _REQUEST_FAILED)
-    found, left = answer
-    bare = await _is_free(session, place, note, stem(path))
-    moves = note.rpartition("/")[0] != path.rpartition("/")[0]
-    wanted = [(each, path) for each in found]
-    wanted += [(each, path) for each, target in own if target == note]
-    wanted += [(each, target) for each, target in own if moves and target != note and _is_relative(each)]
+    links: dict[tuple[str, int, int], tuple[FoundLink, str]] = {}
+    left, hidden = 0, []
+    for note in moved:
+        at = place._replace(note=note)
+        if not await session.tells_of(at):
+            hidden.append(note)
+            continue
+        found, own = await links_to(session, at, note, LSP_EDIT_S), await _own_links(session, at)
+        if found is None or own is None:
+            raise JsonRpcException("The daemon does not say what links to the note. Try again.", _REQUEST_FAILED)
+        left += found[1]
+        for each, target in [*((each, note) for each in found[0]), *own]:
+            # A link between two notes that are moved is found twice.
+            links[each.uri, each.range.start.line, each.range.start.character] = each, target
+    free = await _free_names(session, place, moved)
     edits: dict[str, list[types.TextEdit]] = {}
-    for each, target in wanted:
-        source = path if each.note == note else each.note
-        text = rewritten(each.raw, each.link["target"], source, target, wiki=each.link["wiki"], bare=bare)
+    for each, target in links.values():
+        source, path = moved.get(each.note, each.note), moved.get(target, target)
+        if target not in moved and not (_changes_folder(each.note, source) and _is_relative(each)):
+            continue
+        wiki, bare = each.link["wiki"], target in free
+        text = rewritten(each.raw, each.link["target"], source, path, wiki=wiki, bare=bare)
         left += text is None
         if text is not None and text != each.raw:
             edits.setdefault(each.uri, []).append(types.TextEdit(each.range, text))
-    said = f"{left} links to {note} are left as they are; look for them in the text." if left else ""
     return [
         types.TextDocumentEdit(types.OptionalVersionedTextDocumentIdentifier(uri), list(texts))
         for uri, texts in edits.items()
-    ], said
+    ], _left(left, list(moved), hidden)
+
+
+def _left(count: int, moved: Sequence[str], hidden: Sequence[str]) -> str:
+    """What an edit leaves to the user, as sentences; empty if nothing is left."""
+    said = []
+    if count:
+        what = moved[0] if len(moved) == 1 else f"{len(moved)} notes"
+        said.append(f"{count} links to {what} are left as they are; look for them in the text.")
+    if hidden:
+        names = ", ".join(hidden[:_NAMED_MAX]) + (" and others" if len(hidden) > _NAMED_MAX else "")
+        said.append(f"{names}: withheld from agents, or not saved. Look after the links to and in it yourself.")
+    return " ".join(said)
 
 
 async def _own_links(session: Session, place: Place) -> list[tuple[FoundLink, str]] | None:
@@ -146,19 +184,25 @@ async def _own_links(session: Session, place: Place) -> list[tuple[FoundLink, st
     ]
 
 
+def _changes_folder(old: str, new: str) -> bool:
+    return old.rpartition("/")[0] != new.rpartition("/")[0]
+
+
 def _is_relative(found: FoundLink) -> bool:
     """Whether the link leads elsewhere once its note has another folder."""
     target: str = found.link["target"]
     return target.startswith(("./", "../")) or (not found.link["wiki"] and not target.startswith("/"))
 
 
-async def _is_free(session: Session, place: Place, note: str, name: str) -> bool:
-    """Whether no other note has this name, so that a bare link may have it."""
-    found = await session.targets(place, [{"target": name}], LSP_EDIT_S)
-    if not found:
-        return False
-    target = found[0]["note"]
-    return not found[0]["ambiguous"] and (target is None or target["id"] == note)
+async def _free_names(session: Session, place: Place, moved: Mapping[str, str]) -> set[str]:
+    """Of the notes that are moved those whose new name no other note has, so that a bare link may have it."""
+    names = [{"target": stem(path)} for path in moved.values()]
+    found = await session.targets(place, names, LSP_EDIT_S) or []
+    return {
+        note
+        for note, target in zip(moved, found, strict=False)
+        if not target["ambiguous"] and (target["note"] is None or target["note"]["id"] == note)
+    }
 
 
 def _plain(edits: Sequence[types.TextDocumentEdit]) -> dict[str, Sequence[types.TextEdit]]:

@@ -218,9 +218,11 @@ def _register_reading(server: Server) -> None:
         params: types.DocumentSymbolParams,
     ) -> Sequence[types.DocumentSymbol] | Sequence[types.SymbolInformation] | None:
         document = session.documents.get(params.text_document.uri)
-        if document is None or document.text is None:
+        if document is None:
             return None
         session.use(document)
+        if document.text is None or not document.is_markdown:
+            return None
         text = server.client_capabilities.text_document
         symbol = text.document_symbol if text is not None else None
         found = outline(document)

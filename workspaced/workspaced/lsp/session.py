@@ -2,29 +2,30 @@
 
 import asyncio
 import logging
-from collections.abc import Sequence
-from pathlib import Path
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import anyio
 import msgspec
 
 from workspaced_events.errors import WorkspacedError
+from workspaced_tools.errors import NoteNotFound
 
 from ..errors import RemoteError
 from ..limits import (
     LSP_ANSWER_S,
     LSP_COALESCE_S,
+    LSP_EDIT_S,
+    LSP_LINKS_CHARS_MAX,
     LSP_LINKS_MAX,
     LSP_SELECTION_CHARS,
     LSP_USED_MAX,
-    LSP_WAITING_MAX,
 )
 from .actions import Actions
 from .daemon import Daemon
 from .daemons import Daemons, Place
 from .documents import Change, Document, Documents
-from .uris import path_of, real_path
+from .uris import notes_below, path_of, real_path
 from .view import Selection, Shown, shown
 
 logger = logging.getLogger(__name__)
@@ -143,8 +144,8 @@ class Session:
     ) -> list[dict[str, Any]] | None:
         """What links of a note's text lead to; None: the daemon does not say."""
         found: list[dict[str, Any]] = []
-        for at in range(0, len(links), LSP_LINKS_MAX):
-            params = {"note": place.note, "direction": "out", "links": links[at : at + LSP_LINKS_MAX], **more}
+        for part in _parts(links):
+            params = {"note": place.note, "direction": "out", "links": part, **more}
             answer = await self.ask(place, "workspaced/links", params, timeout_s)
             if answer is None:
                 return None
@@ -158,6 +159,18 @@ class Session:
         params = {"note": note, "direction": "in", "encoding": self.documents.encoding}
         answer = await self.ask(place, "workspaced/links", params, timeout_s)
         return (answer["links"], answer["total"]) if answer is not None else None
+
+    async def tells_of(self, place: Place) -> bool:
+        """Whether the daemon tells of the note: not of one that is withheld, nor of one without a file."""
+        params = {"note": place.note, "direction": "out", "limit": 1, "vault": place.vault}
+        try:
+            with anyio.fail_after(LSP_EDIT_S):
+                await place.daemon.client.call("workspaced/links", params)
+        except RemoteError as error:
+            return error.code != NoteNotFound.code
+        except (WorkspacedError, TimeoutError) as error:
+            logger.info("%s: %s", place.note, error)
+        return True
 
     # -- the view --
 
@@ -229,7 +242,7 @@ class Session:
         was, now = await asyncio.gather(*(asyncio.to_thread(real_path, each) for each in (old, new)))
         if was is None or now is None:
             return
-        for path in await asyncio.to_thread(_notes_below, now):
+        for path in await asyncio.to_thread(notes_below, now):
             self.actions.add("note_renamed", was + path, now + path)
 
     # -- for people, and the end --
@@ -264,6 +277,21 @@ class Session:
         task.add_done_callback(self._tasks.discard)
 
 
+def _parts(links: Sequence[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
+    """The links in parts that a daemon takes in one request each."""
+    part: list[dict[str, Any]] = []
+    chars = 0
+    for link in links:
+        size = sum(len(each) for each in link.values() if isinstance(each, str))
+        if part and (len(part) == LSP_LINKS_MAX or chars + size > LSP_LINKS_CHARS_MAX):
+            yield part
+            part, chars = [], 0
+        part.append(link)
+        chars += size
+    if part:
+        yield part
+
+
 def _status_of(daemon: Daemon) -> dict[str, Any]:
     told: dict[str, Shown] = daemon.told
     return {
@@ -278,16 +306,3 @@ def _status_of(daemon: Daemon) -> dict[str, Any]:
             for vault, path in daemon.vaults
         ],
     }
-
-
-def _notes_below(path: str) -> list[str]:
-    """The notes below a folder, as what to put behind its path; of a file the empty string. Touches the disk."""
-    folder = Path(path)
-    if not folder.is_dir():
-        return [""]
-    found = []
-    for file in folder.rglob("*.[mM][dD]"):
-        found.append(str(file)[len(path) :])
-        if len(found) == LSP_WAITING_MAX:
-            break
-    return sorted(found)

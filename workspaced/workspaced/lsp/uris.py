@@ -6,6 +6,10 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import quote, unquote_to_bytes, urlsplit
 
+from workspaced_tools.vault.files.selected_files import SelectedFiles
+
+from ..limits import LSP_WAITING_MAX
+
 _HOSTS: Final = ("", "localhost")
 _SAFE: Final = "/~!$&'()*+,;=@"
 
@@ -27,12 +31,13 @@ def uri_of(path: str) -> str:
     return f"file://{quote(path, safe=_SAFE)}"
 
 
-def note_of(path: str, root: str) -> str | None:
-    """The note that a path is in the vault at `root`; None if it is none."""
-    if not path.startswith(f"{root.rstrip('/')}/") or path[-3:].lower() != ".md":
+def note_of(path: str, root: str, files: SelectedFiles) -> str | None:
+    """The note that a path is in the vault at `root`, which holds `files`; None if it is none."""
+    if not path.startswith(f"{root.rstrip('/')}/"):
         return None
     note = path[len(root.rstrip("/")) + 1 :]
-    return None if any(part.startswith(".") for part in note.split("/")) else note
+    is_hidden = any(part.startswith(".") for part in note.split("/"))
+    return None if is_hidden or not files.may_hold(note) else note
 
 
 def real_path(path: str) -> str | None:
@@ -46,3 +51,16 @@ def real_path(path: str) -> str | None:
     except (OSError, UnicodeEncodeError):
         return None
     return found
+
+
+def notes_below(path: str) -> list[str]:
+    """The notes below a folder, as what to put behind its path; of a file the empty string. Touches the disk."""
+    folder = Path(path)
+    if not folder.is_dir():
+        return [""]
+    found = []
+    for file in folder.rglob("*.[mM][dD]"):
+        found.append(str(file)[len(path) :])
+        if len(found) == LSP_WAITING_MAX:
+            break
+    return sorted(found)

@@ -5,8 +5,10 @@ from collections.abc import Mapping
 
 from workspaced_events.ids import LinkedVaultId, NoteId, VaultId
 from workspaced_events.peers.differences import SharedView, notes_of
+from workspaced_events.projections.peers import Peers
 from workspaced_events.projections.shared_view import shared_view
 from workspaced_events.projections.workspace_state import WorkspaceState
+from workspaced_events.schema.peer_events import SharedVault
 
 from ..vaults.served_vault import ServedVault
 
@@ -46,3 +48,17 @@ def has_withdrawn(
     return any(
         (vault_of.get(linked), note) in withheld for linked, each in shared.items() for note in notes_of(each)
     )
+
+
+def exceeds(shared: SharedView, peers: Peers, selection_text: bool) -> bool:
+    """Whether more was shared than the settings let leave now: a generation then takes it back."""
+    replicate = {own.mapping.linked: own.mapping.replicate for own in peers.vaults.values()}
+
+    def is_over(vault: SharedVault) -> bool:
+        rule = replicate.get(vault.vault, "none")
+        if rule == "all":
+            return vault.selection is not None and vault.selection.text is not None and not selection_text
+        presence = vault.active, vault.selection, *vault.tabs
+        return presence != (None, None) or (rule == "none" and any(notes_of(vault)))
+
+    return any(map(is_over, shared.values()))

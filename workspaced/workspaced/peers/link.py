@@ -46,7 +46,7 @@ logger = logging.getLogger(__name__)
 FOLDER: Final = "link"
 NAME_CHARS_MAX: Final = 64
 INVITATIONS_MAX: Final = 32
-_FILES: Final = ("link.json", "outbox", "origin.json")
+_FILES: Final = ("link.json", "outbox", "names", "origin.json")
 
 
 class Link:
@@ -95,7 +95,7 @@ class Link:
         if not (self._folder / _FILES[0]).exists():
             return
         try:
-            _check_installed()
+            check_installed()
             from .keys.origin_keys import load_keys
             from .membership import load_membership
 
@@ -134,7 +134,15 @@ class Link:
             async with nats_carrier(
                 self._settings.model_copy(update={"servers": servers}), membership.link
             ) as carrier:
-                live = Live(self, self._keys, membership, carrier, FileOutbox(self._folder), self.change)
+                live = Live(
+                    self,
+                    self._keys,
+                    membership,
+                    carrier,
+                    FileOutbox(self._folder),
+                    self.change,
+                    selection_text=self._settings.replicate_selection_text,
+                )
                 self._live, self._failed = live, None
                 await live.run()
         except (MessageRefused, OSError, msgspec.MsgspecError) as error:
@@ -415,7 +423,7 @@ class Link:
         return {}
 
     def _check_unlinked(self) -> None:
-        _check_installed()
+        check_installed()
         if self._membership is not None or self._failed is not None:
             raise LinkRefused(
                 "ALREADY_LINKED", "This daemon takes part in a link.", hint="`workspaced link leave` ends that."
@@ -480,7 +488,11 @@ class Link:
         return link_status(membership, keys.origin, servers, self._live, self._tail.state.peers, self.problem)
 
 
-def _check_installed() -> None:
+def check_installed() -> None:
+    """
+    Raises:
+        PackageMissing: the extra `nats` is not installed.
+    """
     if find_spec("nacl") is None or find_spec("nats") is None:
         raise PackageMissing(
             "A link needs nats-py and PyNaCl.", hint="Install them: pip install 'workspaced[nats]'."

@@ -35,3 +35,5 @@ class LinkSettings(BaseModel):
     """The name of the stream that the operator has made."""
     domain: Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,64}$")] | None = None
     """The JetStream domain, where a leaf node has its own."""
+    replicate_selection_text: bool = False
+    """Whether the text that is selected is shared too; its lines are."""

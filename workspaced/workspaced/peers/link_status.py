@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from workspaced_events.clock import microseconds
-from workspaced_events.ids import OriginId
+from workspaced_events.ids import LinkedVaultId, OriginId
 from workspaced_events.projections.peers import Peers, PeerView
 
 from .carrier import CarrierError
@@ -11,7 +11,7 @@ from .carrier import CarrierError
 if TYPE_CHECKING:
     from .keys.roster import Member
     from .live import Live
-    from .membership import Membership
+    from .membership import Ask, Membership
 
 
 def problem_of(
@@ -40,6 +40,7 @@ def failed_status(failed: CarrierError) -> dict[str, Any]:
         "vaults": [],
         "members": [],
         "requests": [],
+        "forgetting": [],
         "sent": _sent(None),
         "problem": _problem(failed),
     }
@@ -73,6 +74,7 @@ def link_status(
         ],
         "members": [_member(each, origin, live, peers) for each in (roster.members if roster is not None else ())],
         "requests": [shown(each) for each in membership.requests],
+        "forgetting": [_asked(each, names, peers) for each in membership.asks],
         "sent": _sent(live),
         "peersSeq": peers.seq,
         "problem": _problem(problem),
@@ -115,6 +117,12 @@ def _member(member: "Member", own: OriginId, live: "Live | None", peers: Peers) 
         "behind": receiver.behind(member.origin) if receiver is not None else 0,
         "refused": dict(status.refused) if status is not None else {},
     }
+
+
+def _asked(ask: "Ask", names: dict[LinkedVaultId, str], peers: Peers) -> dict[str, Any]:
+    """A note that was forgotten here, whose name is known no more."""
+    waits = peers.not_reached(ask.vault, ask.name)
+    return {"vault": names.get(ask.vault, "?"), "notReached": [peers.members[each].machine for each in waits]}
 
 
 def _ahead_ms(heard: PeerView) -> int:

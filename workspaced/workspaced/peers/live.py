@@ -21,12 +21,13 @@ from workspaced_events.schema import catalogue as c
 from workspaced_events.schema.peer_events import Position, RemoteEventsApplied, SharedVault
 
 from .carrier import Carried, Carrier, CarrierError
+from .forgetting import as_asks, let_go
 from .keys.invitation import open_request, seal_request
 from .keys.keyring import Keyring
 from .keys.message import MessageRefused
 from .keys.origin_keys import OriginKeys
 from .keys.roster import open_roster
-from .leaving_notes import Named, has_withdrawn, notes_named
+from .leaving_notes import Named, exceeds, has_withdrawn, notes_named
 from .membership import Membership, with_request
 from .outbox import Outbox
 from .receiving import Receiver
@@ -68,11 +69,14 @@ class Live:
         carrier: Carrier,
         outbox: Outbox,
         changed: Callable[[Callable[[Membership], Membership]], Awaitable[None]],
+        *,
+        selection_text: bool = False,
     ) -> None:
         """
         Args:
             membership: as of now.
             changed: changes and keeps it; then `take` is called.
+            selection_text: whether the text of a selection leaves.
 
         Raises:
             MessageRefused: the roster has no keys for this machine.
@@ -83,6 +87,7 @@ class Live:
         self.membership = membership
         self._carrier = carrier
         self._changed = changed
+        self._selection_text = selection_text
         self.problem: CarrierError | None = None
         self.is_taken = False
         self._allowed: frozenset[Named] = frozenset()
@@ -130,7 +135,15 @@ class Live:
 
     def _make(self, before: SharedView, n: int) -> tuple[SharedView, int]:
         allowed, state = self._allowed, self._state
-        view = shared_view(state, lambda vault, note: (vault, note) in allowed, before, n)
+        asks = as_asks(self.membership.asks)
+        view = shared_view(
+            state,
+            lambda vault, note: (vault, note) in allowed,
+            before,
+            n,
+            selection_text=self._selection_text,
+            asks=asks,
+        )
         return view, state.peers.ms
 
     async def _follow_state(self, sender: Sender) -> None:
@@ -138,7 +151,8 @@ class Live:
             state = self._daemon.state()
             named = notes_named(state)
             allowed = await self._daemon.allowed(named)
-            if has_withdrawn(sender.sent.shared, state, named, allowed):
+            shared = sender.sent.shared
+            if has_withdrawn(shared, state, named, allowed) or exceeds(shared, state.peers, self._selection_text):
                 sender.begin_generation()
             if allowed != self._allowed or state.peers is not self._state.peers or state.seq != self._state.seq:
                 self._allowed, self._state = allowed, state
@@ -162,10 +176,17 @@ class Live:
         return {origin: view.position for origin, view in self._daemon.state().peers.origins.items()}
 
     async def _apply(self, event: RemoteEventsApplied) -> None:
-        """Records a peer's message, and unpins here what this person has unpinned there."""
-        await self._record([Action(event)])
+        """Records a peer's message, and unpins here what this person has unpinned or forgotten there."""
+        await self._record([Action(event), *let_go(self._daemon.state(), event)])
         if unpinned := self._removed_by_peers():
             await self._record(unpinned)
+        await self._end_asks(self._daemon.state())
+
+    async def _end_asks(self, state: WorkspaceState) -> None:
+        """Asks no more what has reached everybody."""
+        left = tuple(each for each in self.membership.asks if state.peers.not_reached(each.vault, each.name))
+        if left != self.membership.asks:
+            await self._changed(lambda now: replace(now, asks=left))
 
     def _removed_by_peers(self) -> list[Action]:
         state, sender = self._daemon.state(), self.sender

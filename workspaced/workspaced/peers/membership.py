@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from workspaced_events.ids import LinkedVaultId, OriginId, VaultId
 from workspaced_events.schema.decoding import decoded
 from workspaced_events.schema.peer_events import LinkChanged, LinkMember, Replicate, VaultMapping
+from workspaced_events.schema.registry import Sha256
 
 from .files import read_private, write_durably
 from .keys.invitation import Code, Invitation
@@ -22,6 +23,14 @@ class Mapped(msgspec.Struct, frozen=True):
 
     linked: LinkedVaultId
     replicate: Replicate = "all"
+
+
+class Ask(msgspec.Struct, frozen=True):
+    """A note that was forgotten here, which others are asked to forget until all have heard of it."""
+
+    vault: LinkedVaultId
+    name: Sha256
+    """As `name_hash` makes it."""
 
 
 class Membership(msgspec.Struct, frozen=True):
@@ -44,6 +53,7 @@ class Membership(msgspec.Struct, frozen=True):
     """Who has asked to join, with a valid invitation, and waits to be approved."""
     vaults: dict[VaultId, Mapped] = {}
     was_removed: bool = False
+    asks: tuple[Ask, ...] = ()
 
     def is_creator(self, origin: OriginId) -> bool:
         """Whether `origin` has made the link."""

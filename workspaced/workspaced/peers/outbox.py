@@ -6,11 +6,14 @@ from typing import Final, Protocol
 import anyio.to_thread
 import msgspec
 
-from workspaced_events.peers.differences import NOTHING_SHARED, SharedView, view_of
+from workspaced_events.peers.differences import NOTHING_SHARED, SharedView, notes_of, view_of
 from workspaced_events.schema.decoding import decoded
 from workspaced_events.schema.peer_events import SharedVault
 
 from .files import read_private, write_durably
+from .shared_names import SharedNames
+
+FILE: Final = "outbox"
 
 
 class Sent(msgspec.Struct, frozen=True):
@@ -24,6 +27,7 @@ class Sent(msgspec.Struct, frozen=True):
     previous: str = ""
     """The digest of the message before it; of the first of a generation: ""."""
     frame: bytes = b""
+    """Empty: it named a note that was forgotten since, and is not sent again."""
     view: tuple[SharedVault, ...] = ()
     """What is shared once it is applied."""
     since_whole: int = 0
@@ -52,15 +56,42 @@ class FileOutbox:
     """Implements `Outbox` in the data directory."""
 
     def __init__(self, folder: Path) -> None:
-        self._path: Final = folder / "outbox"
+        """
+        Raises:
+            OSError: its files cannot be read.
+        """
+        self._folder: Final = folder
+        self._names: Final = SharedNames(folder)
 
     def load(self) -> Sent:
         """
         Raises:
             OSError, msgspec.MsgspecError: the file cannot be read.
         """
-        data = read_private(self._path)
-        return Sent() if data is None else decoded(data, Sent)
+        return load_sent(self._folder)
 
     async def keep(self, sent: Sent) -> None:
-        await anyio.to_thread.run_sync(write_durably, self._path, msgspec.json.encode(sent))
+        await anyio.to_thread.run_sync(self._keep, sent)
+
+    def _keep(self, sent: Sent) -> None:
+        self._names.add((vault.vault, note) for vault in sent.view for note in notes_of(vault))
+        save_sent(self._folder, sent)
+
+
+def load_sent(folder: Path) -> Sent:
+    """What was sent last, of the link of a folder.
+
+    Raises:
+        OSError, msgspec.MsgspecError: the file cannot be read.
+    """
+    data = read_private(folder / FILE)
+    return Sent() if data is None else decoded(data, Sent)
+
+
+def save_sent(folder: Path, sent: Sent) -> None:
+    """Keeps it, durably.
+
+    Raises:
+        OSError: it may not be kept.
+    """
+    write_durably(folder / FILE, msgspec.json.encode(sent))

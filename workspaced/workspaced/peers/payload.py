@@ -26,7 +26,6 @@ class Payload(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fi
     """Whether a generation begins with it, so that `view` is all that is shared."""
     view: tuple[SharedVault, ...] = ()
     changed: tuple[VaultDifference, ...] = ()
-    forget: tuple[NoteId, ...] = ()
 
 
 _PAYLOAD: Final = msgspec.json.Decoder(Payload)
@@ -61,4 +60,3 @@ def _notes(payload: Payload) -> Iterator[NoteId]:
         yield from notes_of(vault)
     for changed in payload.changed:
         yield from notes_of_difference(changed)
-    yield from payload.forget

@@ -175,9 +175,7 @@ class Receiver:
             logger.debug("refused of %s: %s", message.subject, error)
             return True
         await self._apply(
-            RemoteEventsApplied(
-                header.origin, position, payload.ms, payload.whole, payload.view, payload.changed, payload.forget
-            )
+            RemoteEventsApplied(header.origin, position, payload.ms, payload.whole, payload.view, payload.changed)
         )
         return True
 

@@ -15,6 +15,7 @@ import msgspec
 from msgspec.structs import replace
 
 from workspaced_events.peers.differences import SharedView, difference
+from workspaced_events.peers.forgetting import has_new_asks
 from workspaced_events.schema.peer_events import SharedVault
 
 from .carrier import Carried, Carrier, CarrierError, WrongPredecessor
@@ -138,9 +139,9 @@ class Sender:
         if last is not None and (found := digest(last.data)) == self.sent.digest:
             self._sequence = last.sequence
             self._wants_generation = self._wants_generation or not await self._is_whole_chain()
-        elif last is not None and found == self.sent.previous:
+        elif last is not None and found == self.sent.previous and self.sent.frame:
             self._sequence = await self._publish(self.sent, last.sequence)
-        elif last is None and not self.sent.previous:
+        elif last is None and not self.sent.previous and self.sent.frame:
             self._sequence = await self._publish(self.sent, 0)
         else:
             if last is not None:
@@ -201,6 +202,7 @@ class Sender:
             or not sent.n
             or sent.epoch != self._keyring.epoch
             or sent.since_whole >= GENERATION_MESSAGES_MAX
+            or has_new_asks(before, after)
         )
         if not is_whole and not difference(before, after):
             return None

@@ -8,18 +8,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import anyio
+from msgspec.structs import replace
 
+from workspaced_events.clock import system_clock
 from workspaced_events.errors import InvalidArgument
 from workspaced_events.ids import NoteId, VaultId, is_markdown
 from workspaced_events.journal.opening import Journal
 from workspaced_events.projections.visits import VisitLog
-from workspaced_events.projections.workspace_state import StateJson, to_json
+from workspaced_events.projections.workspace_state import StateJson, WorkspaceState, to_json
 from workspaced_events.replay.log_cursor import LogMoments
 from workspaced_events.schema import catalogue as c
 from workspaced_events.schema.catalogue import Event
 from workspaced_tools.prompts.model.stored_inputs import texts_in
 from workspaced_tools.prompts.model.text_store import TextCache
 from workspaced_tools.replay.recorded_reads import Recordings
+from workspaced_tools.sharing.machines import linked_machines
+from workspaced_tools.tools.linked_workspace import workspace_of
 
 from ..calls.answers import Answers
 from ..calls.calls import Calls
@@ -157,11 +161,15 @@ class Service:
         served = self.served.get(vault) if vault is not None else self.current_vault
         return served is not None and served.vault.root.selected.names(note)
 
-    async def state_json(self, *, at: int | str | None, vault: str | None) -> StateJson:
+    async def state_json(self, *, at: int | str | None, vault: str | None, of: str | None = None) -> StateJson:
         """The present state, or the state at the sequence or time `at`.
 
+        Args:
+            of: whose, where the vault is linked, as in the tools of a link; None: this machine's.
+
         Raises:
-            InvalidArgument: the log does not hold that moment, or the vault is unknown.
+            InvalidArgument: the log does not hold that moment, or the vault is unknown or not linked.
+            ArgumentInvalid: nobody of the link has that name.
         """
         state, also = self.tail.state, ()
         if at is not None:
@@ -171,6 +179,8 @@ class Service:
             raise InvalidArgument(
                 f"There is no vault {vault[:200]!r}.", hint=f"Vaults: {', '.join(state.vaults) or 'none'}."
             )
+        if of is not None:
+            state = _state_of(state, VaultId(vault) if vault is not None else state.current, of)
         return to_json(state, VaultId(vault) if vault is not None else None, also)
 
     def wait_until_recorded(self) -> None:
@@ -224,3 +234,12 @@ class Service:
             self.stop_reason = reason
             self.threads.end()
             self.stopping.set()
+
+
+def _state_of(state: WorkspaceState, vault: VaultId | None, of: str) -> WorkspaceState:
+    """With the workspace of other machines in place of the vault's own; nothing is withheld from the user."""
+    found = linked_machines(replace(state, current=vault), "all", lambda _note: False)
+    if found is None or vault is None:
+        raise InvalidArgument("The vault is not linked.", hint="`workspaced link map FOLDER NAME` says which is.")
+    shown = workspace_of(state.of(vault), found, of, system_clock())
+    return replace(state, by_vault={**state.by_vault, vault: shown.state})

@@ -6,6 +6,7 @@ Returns index entries, which may be out of date; the caller (vault.py) checks th
 import json
 import math
 from collections import Counter
+from collections.abc import Iterable
 from typing import Any, Final
 
 import msgspec
@@ -67,26 +68,40 @@ def members(index: Index, folder: str | None, tag: str | None, limit: int) -> tu
     return [path for (path,) in rows], total[0][0] if total else len(rows)
 
 
-def named_like(index: Index, written: str, limit: int) -> list[NamedNote]:
-    """Notes with a name that begins like `written`, and notes whose names hold its words: at most `limit` of each,
-    in no particular order, some twice.
+_NAMED: Final = "n.path, n.title, n.front_matter_id, n.aliases"
 
-    The caller compares the names: keys and trigrams are coarser than names.
+
+def named_from(index: Index, written: str, limit: int) -> list[NamedNote]:
+    """Notes with a name whose key begins as that of `written`, by key; some twice.
+
+    The caller compares the names: keys are coarser than names.
     """
-    columns = "n.path, n.title, n.front_matter_id, n.aliases"
     begun = key(written)
     rows = index.file.read(
-        f"SELECT {columns} FROM names k JOIN notes n ON n.note = k.note"
+        f"SELECT {_NAMED} FROM names k JOIN notes n ON n.note = k.note"
         " WHERE k.key >= ? AND k.key < ? ORDER BY k.key LIMIT ?",
         (begun, begun + _LAST, limit),
     )
+    return _named(rows)
+
+
+def named_with(index: Index, written: str, limit: int) -> list[NamedNote]:
+    """Notes whose names hold the words of `written`, the latest first.
+
+    The caller compares the names: trigrams are coarser than names.
+    """
     wanted = full_text.match(index.file.read, literal(written).terms, names=True)
-    if wanted is not None and wanted.grams is not None:
-        rows += index.file.read(
-            f"SELECT {columns} FROM name_grams t CROSS JOIN notes n ON n.note = t.rowid"
-            " WHERE name_grams MATCH ? AND NOT n.withheld ORDER BY t.rowid DESC LIMIT ?",
-            (wanted.grams, limit),
-        )
+    if wanted is None or wanted.grams is None:
+        return []
+    rows = index.file.read(
+        f"SELECT {_NAMED} FROM name_grams t CROSS JOIN notes n ON n.note = t.rowid"
+        " WHERE name_grams MATCH ? AND NOT n.withheld ORDER BY t.rowid DESC LIMIT ?",
+        (wanted.grams, limit),
+    )
+    return _named(rows)
+
+
+def _named(rows: Iterable[Any]) -> list[NamedNote]:
     return [
         NamedNote(path, title, own_id, tuple(json.loads(aliases)) if aliases else ())
         for path, title, own_id, aliases in rows

@@ -5,8 +5,9 @@ it, one that holds it, and one that holds all its words in any order. Among equa
 first (active, pinned, open, then the last visited), then file names before titles and aliases, then shorter names.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
+from itertools import islice
 from typing import Final, Literal, NamedTuple
 
 from workspaced_events.ids import NoteId
@@ -25,11 +26,15 @@ _EQUAL, _BEGINS, _WORD_BEGINS, _HOLDS, _HOLDS_WORDS = range(5)
 _KINDS: Final[tuple[Literal["file", "title", "alias"], ...]] = ("file", "title", "alias")
 
 
-class _Name(NamedTuple):
-    """A name of a note with its place among the hits; lower is better."""
+class _Best(NamedTuple):
+    """The best name of a note, with its place among the notes; lower is better."""
 
     rank: int
+    order: int
+    """Of the note in the workspace."""
     kind: int
+    length: int
+    note: NoteId
     name: str
 
 
@@ -40,19 +45,45 @@ def names_like(
     wanted = folded(written)
     if not wanted:
         return _of_workspace(limit, state, index, is_withheld)
-    order = {note: at for at, note in enumerate(members(state))}
-    shown = index.entries(list(order)[:COMPLETIONS_COMPARED_MAX]) if order else {}
-    words = wanted.split()
-    found: dict[NoteId, tuple[tuple[int, int, int, int, str], NameHit]] = {}
-    candidates: list[NamedNote] = [entry for entry in shown.values() if not entry.withheld]
-    for note in (*candidates, *queries.named_like(index, written, COMPLETIONS_COMPARED_MAX)):
-        if note.id in found or is_withheld(note.id):
-            continue
-        best = min(_names(note, wanted, words), default=None)
-        if best is not None:
-            key = (best.rank, order.get(note.id, len(order)), best.kind, len(best.name), note.id)
-            found[note.id] = key, NameHit(note.ref, best.name, _KINDS[best.kind])
-    return [hit for _, hit in sorted(found.values(), key=lambda each: each[0])[:limit]]
+    ranking = _Ranking(wanted, members(state))
+    shown = index.entries(list(ranking.order)[:COMPLETIONS_COMPARED_MAX]) if ranking.order else {}
+    ranking.add(entry for entry in shown.values() if not entry.withheld)
+    begun = queries.named_from(index, written, COMPLETIONS_COMPARED_MAX)
+    ranking.add(begun)
+    found = list(islice(ranking.best(is_withheld), limit))
+    # What begins with the text comes first: where all of that is known and is enough, nothing else is asked for.
+    if len(begun) == COMPLETIONS_COMPARED_MAX or len(found) < limit or found[-1].rank > _BEGINS:
+        ranking.add(queries.named_with(index, written, COMPLETIONS_COMPARED_MAX))
+        found = list(islice(ranking.best(is_withheld), limit))
+    return [NameHit(ranking.notes[each.note].ref, each.name, _KINDS[each.kind]) for each in found]
+
+
+class _Ranking:
+    """Notes that were found, by how well their names fit."""
+
+    def __init__(self, wanted: str, workspace: Iterable[NoteId]) -> None:
+        """`wanted` is folded."""
+        self.order = {note: at for at, note in enumerate(workspace)}
+        self.notes: dict[NoteId, NamedNote] = {}
+        self._wanted = wanted
+        self._words = wanted.split()
+        self._fitting: list[_Best] = []
+
+    def add(self, notes: Iterable[NamedNote]) -> None:
+        for note in notes:
+            if note.id in self.notes:
+                continue
+            self.notes[note.id] = note
+            best = _best_name(note, self._wanted, self._words)
+            if best is not None:
+                rank, kind, name = best
+                order = self.order.get(note.id, len(self.order))
+                self._fitting.append(_Best(rank, order, kind, len(name), note.id, name))
+
+    def best(self, is_withheld: Callable[[NoteId], bool]) -> Iterator[_Best]:
+        """The best first. Most are compared and few are told, so whether one may be is asked last."""
+        self._fitting.sort()
+        return (each for each in self._fitting if not is_withheld(each.note))
 
 
 def _of_workspace(
@@ -65,12 +96,18 @@ def _of_workspace(
     return [NameHit(ref, stem(ref.id), "file") for ref in refs[:limit]]
 
 
-def _names(note: NamedNote, wanted: str, words: Sequence[str]) -> Iterator[_Name]:
+def _best_name(note: NamedNote, wanted: str, words: Sequence[str]) -> tuple[int, int, str] | None:
+    """Rank, kind and text of the name that fits best; None: none fits. Runs for hundreds of notes a keystroke."""
     file = without_ending(note.id) if "/" in wanted else stem(note.id)
-    for kind, name in ((0, file), (1, note.title), *((2, alias) for alias in note.aliases)):
+    rank = _rank(_folded(file), wanted, words)
+    best = None if rank is None else (rank, 0, file)
+    for kind, name in ((1, note.title), *((2, alias) for alias in note.aliases)):
+        if name == file:
+            continue
         rank = _rank(_folded(name), wanted, words)
-        if rank is not None:
-            yield _Name(rank, kind, name)
+        if rank is not None and (best is None or (rank, kind, name) < best):
+            best = rank, kind, name
+    return best
 
 
 _folded = lru_cache(maxsize=16_384)(folded)

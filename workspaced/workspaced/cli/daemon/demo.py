@@ -25,6 +25,7 @@ from workspaced_events.replay.replay import replay
 
 from ...client.sync_client import SyncClient, connect
 from ...demo.morning import INSTALLED, QUESTION, leave_log
+from ...discovery.autostart import installed_command
 from ...discovery.bytecode import keep_bytecode
 from ...errors import NoDaemon
 from ..shared.options import json_option
@@ -204,9 +205,19 @@ def show_morning(story: Story) -> dict[str, Any]:
         ]
         story.say(f"  {warnings[0]}", "yellow")
     story.say(f"  {QUESTION}", "italic")
-    story.say(f"  Find it by clicking:  workspaced inspect {_for_shell(log)}", "bold")
-    story.say("\nNext: workspaced serve --vault YOUR-NOTES", "bold")
+    command = _own_command()
+    story.say(f"  Find it by clicking:  {command} inspect {_for_shell(log)}", "bold")
+    story.say(f"\nNext: {command} serve --vault YOUR-NOTES", "bold")
     return {"log": str(log), "question": QUESTION, **({"warnings": warnings} if warnings else {})}
+
+
+def _own_command() -> str:
+    """The command as this shell finds it: `make demo` installs it where no shell looks."""
+    if shutil.which("workspaced"):
+        return "workspaced"
+    program, *arguments = installed_command()
+    near = os.path.relpath(program)
+    return shlex.join([program if near.startswith(os.pardir) else near, *arguments])
 
 
 def _for_shell(path: Path) -> str:

@@ -16,6 +16,7 @@ from workspaced_events.journal.opening import read_journal
 from workspaced_events.log.disk import RealDisk
 from workspaced_events.log.lock import LogLock
 from workspaced_events.peers.clock import AHEAD_MS_MAX
+from workspaced_events.privacy.asked_notes import AskedNote, AskedNotes
 from workspaced_events.replay.blob_check import Examined, NamedBlobs
 
 from ...__about__ import __version__
@@ -27,7 +28,7 @@ from ...discovery.sandboxes import is_seen_by, sandboxes
 from ...editor_link.lock_files import is_gone, own_locks
 from ...errors import NoDaemon
 from ..shared.connection import daemon
-from ..shared.options import daemon_options, json_option
+from ..shared.options import daemon_options, escape_control, json_option
 from ..shared.output import print_json
 from ..shared.state_text import pause_text
 from ..shared.target import choose
@@ -168,12 +169,13 @@ def _log(directory: Path) -> Iterator[Finding]:
     if not (directory / "log").is_dir():
         return
     count = 0
-    named = NamedBlobs()
+    named, asked = NamedBlobs(), AskedNotes()
 
     def sink(events: list[Any]) -> None:
         nonlocal count
         count += len(events)
         named(events)
+        asked(events)
 
     try:
         scan = read_journal(directory, sink)
@@ -187,6 +189,16 @@ def _log(directory: Path) -> Iterator[Finding]:
     for warning in scan.warnings:
         yield Finding("warning", "log", warning, "Nothing needs to be done; the segments are the truth.")
     yield from _blobs(named.examine(RealDisk(directory)))
+    yield from map(_asked, asked.found())
+
+
+def _asked(asked: AskedNote) -> Finding:
+    """A note that was forgotten at another machine, and that this log names."""
+    says = f"{escape_control(asked.machine)} asks to forget {escape_control(asked.note)}, which the log names"
+    if asked.vault is None:
+        return Finding("warning", "forgetting", says, "Map its vault first: workspaced link map FOLDER NAME.")
+    command = f"workspaced forget {shlex.quote(asked.note)} --of-vault {shlex.quote(asked.vault)}"
+    return Finding("warning", "forgetting", says, f"workspaced stop; {command}")
 
 
 def _blobs(examined: Examined) -> Iterator[Finding]:

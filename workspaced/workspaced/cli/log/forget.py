@@ -2,6 +2,7 @@
 
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -21,10 +22,15 @@ from workspaced_tools.vault.index.database import remove_index
 
 from ...__about__ import __version__
 from ...daemon.settings import load_settings
+from ...peers.link import FOLDER as LINK_FOLDER
+from ...peers.link import check_installed
 from ..shared.completion import notes
 from ..shared.log_target import announce_log, check_log
 from ..shared.options import escape_control, json_option
 from ..shared.output import print_json, print_warnings, segment_progress
+
+if TYPE_CHECKING:
+    from ...peers.forgetting import Asked
 
 PATHS_SHOWN_MAX = 20
 
@@ -52,6 +58,9 @@ def forget_command(
     it, its selections and texts, snapshots and the vault's index are removed. The log becomes another one: clocks
     that programs hold no longer speak of it.
 
+    The other machines of a link are asked to forget it too, if its name ever left this one: what was shared of it
+    from here goes there, and `workspaced doctor` there gives the command for their logs.
+
     This cannot reach: backups, exports and bundles made before; what other notes, and selections in them, say of
     the note; its file in the vault; what agents were already shown; what the disk keeps of deleted files.
     """
@@ -66,7 +75,7 @@ def forget_command(
         was_interrupted = finish_forgetting(data, warnings)
         print_warnings(warnings)
         try:
-            done = _forget(data, settings.cache_path.expanduser().absolute(), note, of_vault, yes)
+            done, asked = _forget(data, settings.cache_path.expanduser().absolute(), note, of_vault, yes)
         except NotInLog as error:
             if not was_interrupted:
                 raise
@@ -77,15 +86,26 @@ def forget_command(
         lock.close()
     if as_json:
         counts = {"events": done.events, "calls": done.calls, "unrecorded": unrecorded}
-        print_json({"paths": done.paths, **counts, "vault": done.vault})
+        told = {} if asked is None else {"asked": asked.machines, "notReached": asked.removed}
+        print_json({"paths": done.paths, **counts, "vault": done.vault, **told})
     else:
         click.echo(f"{done.events} events are forgotten, {done.calls} of them calls of tools.")
         if unrecorded:
             click.echo(f"{unrecorded} other calls had counted it: they cannot be replayed any more.")
+        if asked is not None:
+            _print_asked(asked)
         click.echo(
             "The note's file is as it was: while it lies in the vault it can be shown and recorded again.",
             err=True,
         )
+
+
+def _print_asked(asked: "Asked") -> None:
+    if asked.machines:
+        machines = escape_control(", ".join(asked.machines))
+        click.echo(f"Once the daemon runs, it asks {machines} too: see `workspaced link status`.")
+    for origin in asked.removed:
+        click.echo(f"The removed machine {origin} is not reached.", err=True)
 
 
 def _note(path: str, memory: Path | None) -> NoteId:
@@ -101,7 +121,9 @@ def _note(path: str, memory: Path | None) -> NoteId:
     return note_id(path)
 
 
-def _forget(data: Path, cache: Path, note: NoteId, vault: str | None, yes: bool) -> Prepared:
+def _forget(
+    data: Path, cache: Path, note: NoteId, vault: str | None, yes: bool
+) -> "tuple[Prepared, Asked | None]":
     disk = RealDisk(data)
     disk.make_directory(ERASURE)
     staging = RealDisk(data / ERASURE)
@@ -111,12 +133,31 @@ def _forget(data: Path, cache: Path, note: NoteId, vault: str | None, yes: bool)
         )
         if not yes:
             _ask(prepared)
+        asked = _ask_others(data / LINK_FOLDER, prepared)
         # The index first, because it can be rebuilt; after the log's erasure nothing would show that it remains.
         remove_index(cache, prepared.vault_path)
         carry_out(disk, staging, prepared)
     finally:
         finish_forgetting(data)
-    return prepared
+    return prepared, asked
+
+
+def _ask_others(link: Path, prepared: Prepared) -> "Asked | None":
+    """Has the daemon ask the other machines of its link, once it runs.
+
+    Raises:
+        PackageMissing: there is a link, and its packages are not installed.
+    """
+    if not link.exists():
+        return None
+    check_installed()
+    from ...peers.forgetting import ask_to_forget
+
+    try:
+        return ask_to_forget(link, prepared.vault, prepared.paths)
+    except (ValueError, OSError) as error:  # such a link does not run, and cannot ask
+        print_warnings([f"No other machine is asked to forget it, since {link} cannot be read: {error}"])
+        return None
 
 
 def _remove_changed_recordings(data: Path) -> int:

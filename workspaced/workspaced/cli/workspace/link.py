@@ -1,9 +1,13 @@
 """`workspaced link`: one workspace on several machines."""
 
+import asyncio
 import json
+from pathlib import Path
 from typing import Any
 
 import click
+
+from workspaced_events.errors import InvalidArgument
 
 from ..shared.connection import daemon
 from ..shared.options import daemon_options, escape_control, json_option
@@ -175,18 +179,51 @@ def renew_command(code: str, socket_path: str | None, workspace: str | None, as_
 @click.option(
     "--replicas", type=click.Choice(["1", "3", "5"]), default="1", help="How many servers of a cluster keep it."
 )
+@click.option("--create", metavar="URL", help="Make the stream on this server.")
+@click.option(
+    "--credentials",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="The operator's, with --create (default: those of `[link]`).",
+)
 @json_option
-def server_config_command(stream: str, domain: str | None, replicas: str, as_json: bool) -> None:
+def server_config_command(
+    stream: str, domain: str | None, replicas: str, create: str | None, credentials: Path | None, as_json: bool
+) -> None:
     """Print what the operator of the NATS server applies, once: the stream, and a daemon's permissions."""
     from ...peers.carrying.server_config import permissions, stream_config
 
     config, allowed = stream_config(stream, replicas=int(replicas)), permissions(stream, domain)
+    if create is not None:
+        _create(config, create, domain, credentials)
     if as_json:
-        print_json({"stream": config, "permissions": allowed})
-        return
-    click.echo(json.dumps(config, indent=2))
-    click.echo("\nSave it as stream.json and make the stream: nats stream add --config stream.json", err=True)
-    click.echo(f"\nA daemon's permissions on the server:\n{json.dumps(allowed, indent=2)}", err=True)
+        print_json({"stream": config, "permissions": allowed, "created": create is not None})
+    elif create is not None:
+        click.echo(f"stream {stream} is on {escape_control(create.rpartition('@')[2])}")
+    else:
+        click.echo(json.dumps(config, indent=2))
+        click.echo(
+            "\nMake the stream: workspaced link server-config --create URL\n"
+            "or save it as stream.json: nats stream add --config stream.json",
+            err=True,
+        )
+        click.echo(f"\nA daemon's permissions on the server:\n{json.dumps(allowed, indent=2)}", err=True)
+
+
+def _create(config: dict[str, Any], server: str, domain: str | None, credentials: Path | None) -> None:
+    from ...daemon.settings import load_settings
+    from ...peers.carrying.stream_creation import create_stream
+    from ...peers.link_settings import LinkSettings
+
+    given = load_settings().link.model_dump(exclude_unset=True)
+    given |= {"servers": (server,), "stream": config["name"], **_given(domain=domain, credentials=credentials)}
+    try:
+        settings = LinkSettings.model_validate(given)
+    except ValueError:
+        raise InvalidArgument(
+            f"No URL of a NATS server, or no name of a stream: {server[:200]!r}, {config['name'][:200]!r}.",
+            hint="Write nats://HOST:4222 or tls://HOST:4222; names are letters, digits, _ and -.",
+        ) from None
+    asyncio.run(create_stream(settings, config))
 
 
 @link_command.command("status")
@@ -216,6 +253,9 @@ def print_link(link: dict[str, Any]) -> None:
         who = escape_control(f"{each['person']} on {each['machine']}")
         step = f"workspaced link approve {each['origin'][:_ORIGIN_CHARS]}"
         print_labelled("request   ", f"{who} asks to join: {step}", colour="yellow")
+    for each in link["forgetting"]:
+        waits = escape_control(", ".join(each["notReached"]))
+        print_labelled("forgetting", f"a note of {escape_control(each['vault'])}; not reached yet: {waits}")
     if (problem := link["problem"]) is not None:
         print_labelled("problem   ", f"{problem['code']}: {problem['message']} {problem['fix']}", colour="yellow")
 

@@ -16,14 +16,20 @@ from ..shared.terminal import columns, local_time, print_labelled, utc_option
 @at_option
 @utc_option
 @click.option("--of-vault", metavar="ID", help="Of this vault instead of the current one.")
+@click.option("--of", metavar="PERSON", help="Whose, of a link: me, here, everyone or a person.")
 @daemon_options
 @json_option
 def state_command(
-    at: int | str | None, of_vault: str | None, socket_path: str | None, workspace: str | None, as_json: bool
+    at: int | str | None,
+    of_vault: str | None,
+    of: str | None,
+    socket_path: str | None,
+    workspace: str | None,
+    as_json: bool,
 ) -> None:
     """What the user is looking at, folded from the log."""
     with daemon(socket_path, workspace) as client:
-        state = client.state(at=at, vault=of_vault)
+        state = client.state(at=at, vault=of_vault, of=of)
     if "alsoAt" in state:
         from workspaced_events.replay.position import also_named
 
@@ -37,11 +43,17 @@ def state_command(
 @click.command()
 @click.option("--since", metavar="SEQ|CLOCK", help="Begin after this event; default: now.")
 @click.option("--type", "types", multiple=True, help="Only these types; may be given several times.")
+@click.option("--of", metavar="PERSON", help="What is done at the machines of a link: of everyone, or a person.")
 @utc_option
 @daemon_options
 @json_option
 def watch_command(
-    since: str | None, types: tuple[str, ...], socket_path: str | None, workspace: str | None, as_json: bool
+    since: str | None,
+    types: tuple[str, ...],
+    of: str | None,
+    socket_path: str | None,
+    workspace: str | None,
+    as_json: bool,
 ) -> None:
     """Follow events as they are recorded, until Ctrl-C or until the reader of the output ends.
 
@@ -53,12 +65,18 @@ def watch_command(
     start = since if seq is None else seq
     end_with_reader()
     with daemon(socket_path, workspace) as client:
-        for notice in client.events(since=start, types=types or None):
+        if of is not None:
+            from .machines import Machines
+
+            machines = Machines(client.call("workspaced/link/status")["link"], of)
+        for notice in client.events(since=start, types=types or None if of is None else None):
             if notice.method == "workspaced/gap":
                 click.echo(f"events {notice.params['from']} to {notice.params['to']} were skipped", err=True)
                 continue
             for event in notice.params["events"]:
-                print_event(event, as_json)
+                for each in (event,) if of is None else machines.done(event):
+                    if of is None or not types or each["type"] in types:
+                        print_event(each, as_json)
 
 
 _WIDE_COLUMNS: Final = 100

@@ -71,7 +71,7 @@ async def nats_carrier(settings: LinkSettings, link: str) -> "AsyncIterator[Nats
     """
     if find_spec("nats") is None:
         raise PackageMissing("A link needs nats-py.", hint="Install it: pip install 'workspaced[nats]'.")
-    carrier = NatsCarrier(_opened(settings, link))
+    carrier = NatsCarrier(opened(settings, link))
     async with anyio.create_task_group() as group:
         group.start_soon(carrier.run)
         try:
@@ -80,7 +80,8 @@ async def nats_carrier(settings: LinkSettings, link: str) -> "AsyncIterator[Nats
             await carrier.aclose()
 
 
-def _opened(settings: LinkSettings, link: str) -> Open:
+def opened(settings: LinkSettings, link: str) -> Open:
+    """What a connection is opened with."""
     assert settings.servers, "a link needs servers"
 
     def path(value: Path | None) -> str | None:

@@ -7,8 +7,8 @@ from ..carrier import CarrierError, NotAcknowledged, WrongPredecessor
 
 SEE_CONFIG: Final = "See `workspaced link server-config` for what the server needs."
 WRONG_SEQUENCE: Final = frozenset({10071, 10164})
-NO_STREAM: Final = frozenset({10035, 10039, 10059, 10060, 10076, 10111})
-"""No account, JetStream is off, no such stream, another stream takes our subjects, or it allows no rollup."""
+NO_STREAM: Final = frozenset({10035, 10039, 10058, 10059, 10060, 10065, 10076, 10111})
+"""No account, JetStream is off, no such stream, another one has its name or subjects, or it allows no rollup."""
 FULL: Final = frozenset({10002, 10023, 10026, 10028, 10047, 10053, 10054, 10077})
 NO_MESSAGE: Final = 10037
 
