@@ -1,5 +1,6 @@
 """Find and shrink over the inspector's API: one search at a time, its story, and its files."""
 
+import shutil
 import subprocess
 import sys
 import time
@@ -8,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support import TESTS
 from support import random_log as logs
 from support.daemon import ANSWER_S, Factory
 from support.inspector import Inspector
@@ -101,6 +103,21 @@ class TestASearch:
         assert never["message"] == "It is true after none of the 7 events."
         always = searched(inspector, "seq >= `0`")
         assert (always["phase"], always["code"]) == ("failed", "ALREADY_TRUE")
+
+    def test_finds_what_is_before_the_damage_of_a_log(
+        self, inspect: Callable[..., Inspector], tmp_path: Path
+    ) -> None:
+        log = shutil.copytree(TESTS / "data" / "logs" / "v11", tmp_path / "damaged")
+        segment = min((log / "log").glob("*.wlog"))
+        segment.write_bytes(segment.read_bytes()[:2_900] + b"no event\n")
+        inspector = inspect(log)
+        assert inspector.get("/api/about")["damage"] is not None
+        shown = searched(inspector, TWO_PINS)
+        assert (shown["phase"], shown["found"]["words"], len(shown["story"])) == (
+            "done",
+            "pinned Tagebuch/März.md",
+            3,
+        )
 
     def test_looks_at_another_vault(self, inspector: Inspector) -> None:
         assert searched(inspector, TWO_PINS, vault="v")["phase"] == "done"

@@ -29,7 +29,7 @@ def viewed_log(log: str | None, socket_path: str | None, workspace: str | None) 
         with segment_progress("verifying") as progress:
             opened = replay.Log(source, until_damage=True, progress=progress)
         print_warnings(opened.warnings)
-        place = Path(log or "")
+        place = Path(log or "")  # of no account: the views that commands ask look at the log alone
         yield Inspected(Subject(place, str(place), "export"), opened, mask_over(opened, None), Searches(place))
         if opened.damage is not None:
             raise opened.damage

@@ -13,7 +13,7 @@ from typing import Final, Literal, NamedTuple
 from workspaced_events.debugging.bisect import Found, follow, never_true
 from workspaced_events.debugging.predicate import Expression
 from workspaced_events.debugging.shrink import Shrinking
-from workspaced_events.errors import Busy, InvalidArgument, LogUnreadable, WorkspacedError
+from workspaced_events.errors import Busy, InvalidArgument, LogDamaged, LogUnreadable, WorkspacedError
 from workspaced_events.ids import VaultId
 from workspaced_events.projections.workspace_fold import apply, fold_all
 from workspaced_events.projections.workspace_state import EMPTY, WorkspaceState
@@ -149,7 +149,7 @@ class Search:
         self._check()
 
     def _seen(self, source: Source, found: Found) -> Seen | None:
-        """The calls and prompts of the stretch in which it stays true, as far as it is looked at."""
+        """The calls and prompts of the stretch in which it stays true, as far as it is looked at and whole."""
         state, end = found.after, found.event.seq + _AFTER_EVENTS_MAX
         seqs: list[int] = []
         calls = 0
@@ -169,7 +169,7 @@ class Search:
                     seqs.append(event.seq)
                     calls += isinstance(event.data, ToolCalled)
 
-        with suppress(_Past):
+        with suppress(_Past, LogDamaged):
             source.feed(look)
         return Seen(seqs[-1], calls, len(seqs) - calls) if seqs else None
 

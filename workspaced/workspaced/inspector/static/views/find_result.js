@@ -83,7 +83,7 @@ const Files = ({ search }) =>
 /** What agents saw while it was true; it replays elsewhere. @param {{ search: Search }} props */
 function WithCalls({ search: { found, seen } }) {
   if (found === null || seen === null) {
-    return html`<article class="card"><h4>What agents saw</h4><p>No call and no prompt was made while it stayed true.</p></article>`;
+    return html`<article class="card"><h4>What agents saw</h4><p>No call and no prompt was made while it stayed true, in the 1,000 events after it.</p></article>`;
   }
   const made = [count(seen.calls, "call"), count(seen.prompts, "prompt")].filter((each) => !each.startsWith("0 ")).join(" and ");
   return html`<article class="card" aria-labelledby="calls-title">
