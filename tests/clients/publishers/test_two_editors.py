@@ -176,7 +176,7 @@ def test_an_editor_that_knows_wins_over_a_view_that_is_inferred(desk: Callable[.
 def test_an_editor_that_infers_yields_to_one_that_knows_until_that_one_leaves(
     daemon: Factory, knows: type[PublishingEditor], infers: type[PublishingEditor]
 ) -> None:
-    with Desk(daemon(env=SOON), infers) as here:
+    with Desk(daemon(env={"WORKSPACED_PUBLISHER_GRACE_S": "3600"}), infers) as here:
         first = here.editor()
         first.open(here.vault / "a.md")
         first.settled()

@@ -264,6 +264,21 @@ class TestTheGrace:
             loop.advance(29)
         assert closing.sources == []
 
+    def test_is_for_what_a_source_still_shows(self, loop: FakeLoop) -> None:
+        closing = Closing()
+        views = self.views(loop, closing)
+        views.shown("quits", 1, "v")
+        views.shown("quits", 1, "w", is_empty=True)
+        views.shown("quits", 1, "v", is_empty=True)
+        views.shown("crashes", 2, "v", is_empty=True)
+        views.shown("crashes", 2, "w")
+        views.gone(1)
+        views.gone(2)
+        loop.advance(STEP_S)
+        assert closing.sources == ["quits"]
+        loop.advance(30)
+        assert closing.sources == ["quits", "crashes"]
+
     def test_does_not_count_while_the_process_is_stopped(self, loop: FakeLoop) -> None:
         closing = Closing()
         views = self.views(loop, closing)

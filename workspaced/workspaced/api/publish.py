@@ -75,7 +75,8 @@ class LeftOut(msgspec.Struct, frozen=True):
 
 
 def snapshot(session: Session, request_id: RequestId | None, params: Snapshot) -> Any:
-    session.service.views.shown(params.source, session)
+    is_empty = params.active is None and not params.tabs and not params.pins
+    session.service.views.shown(params.source, session, params.vault, is_empty=is_empty)
     kept, long = without_long_paths(params)
     done = _receipts_to(session, request_id, [LeftOut(note, _TOO_LONG) for note in long])
     session.service.publishing.publish_snapshot(

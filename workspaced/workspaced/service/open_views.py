@@ -2,7 +2,9 @@
 
 A connection that sends a snapshot shows its source's whole view. When the source's last such connection has been
 gone for `grace_s`, what it showed leaves. An editor that restarts, or a daemon, loses nothing: a source that comes
-back within the grace keeps its view, and after a start of the daemon the grace begins anew.
+back within the grace keeps its view, and after a start of the daemon the grace begins anew. A source that took its
+view back before it went, as an editor does that quits, has nothing to lose: its view closes at once, and one that
+infers counts from then on.
 """
 
 import asyncio
@@ -29,16 +31,20 @@ class OpenViews:
         self._grace_s = grace_s
         self._sources: dict[Hashable, set[str]] = {}
         """The sources whose snapshots each open connection sent."""
+        self._showing: dict[str, set[str | None]] = {}
+        """By source: the vaults, as it names them, in which it shows something."""
         self._timers: dict[str, AwakeTimer] = {}
         """One for each source that is gone, while its view is open."""
 
     def begin(self, state: WorkspaceState) -> None:
         """Gives every view that the log left open a whole grace."""
         for source in {source for views in state.views.values() for source in views}:
-            self._wait(source)
+            self._wait(source, self._grace_s)
 
-    def shown(self, source: str, connection: Hashable) -> None:
-        """The connection sends a snapshot of the source's view.
+    def shown(
+        self, source: str, connection: Hashable, vault: str | None = None, *, is_empty: bool = False
+    ) -> None:
+        """The connection sends a snapshot of the source's view of a vault.
 
         Raises:
             InvalidArgument: it shows too many already.
@@ -50,6 +56,8 @@ class OpenViews:
                 hint="Send the snapshots of one editor under one source.",
             )
         sources.add(source)
+        showing = self._showing.setdefault(source, set())
+        (showing.discard if is_empty else showing.add)(vault)
         if (timer := self._timers.pop(source, None)) is not None:
             timer.cancel()
 
@@ -57,7 +65,7 @@ class OpenViews:
         """The connection is closed."""
         for source in self._sources.pop(connection, ()):
             if not self._is_shown(source):
-                self._wait(source)
+                self._wait(source, self._grace_s if self._showing.pop(source) else 0.0)
 
     def stop(self) -> None:
         """Closes no more views: the daemon ends, and its editors may outlive it."""
@@ -65,12 +73,13 @@ class OpenViews:
             timer.cancel()
         self._timers.clear()
         self._sources.clear()
+        self._showing.clear()
 
     def _is_shown(self, source: str) -> bool:
         return any(source in sources for sources in self._sources.values())
 
-    def _wait(self, source: str) -> None:
-        self._timers[source] = AwakeTimer(self._loop, self._grace_s, lambda: self._close(source))
+    def _wait(self, source: str, grace_s: float) -> None:
+        self._timers[source] = AwakeTimer(self._loop, grace_s, lambda: self._close(source))
 
     def _close(self, source: str) -> None:
         del self._timers[source]
@@ -87,4 +96,4 @@ class OpenViews:
     def _retry(self, source: str, error: WorkspacedError) -> None:
         logger.debug("the view of a publisher that is gone stays open for now: %s", error)
         if source not in self._timers and not self._is_shown(source):
-            self._wait(source)
+            self._wait(source, self._grace_s)
