@@ -117,6 +117,11 @@ class Inspector:
             assert not [line for line in self.stderr if "Traceback" in line], self.stderr
 
 
+def environment_in(home: Path) -> dict[str, str]:
+    """A user's who has no daemon; what an interpreter reads at its start is ours, so that it is forked."""
+    return {**clean_environment(home), "HOME": str(home), "XDG_RUNTIME_DIR": str(home)}
+
+
 def over_recorded(home: Path) -> Inspector:
     """One over `RECORDED`, for tests that only ask."""
     return Inspector(RECORDED, env=clean_environment(home))

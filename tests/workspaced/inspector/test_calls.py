@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 import pytest
 from support import TESTS
-from support.inspector import Inspector
+from support.inspector import Inspector, environment_in
 
 from workspaced import replay
 from workspaced.demo import morning
@@ -35,8 +35,7 @@ READ = 31
 @pytest.fixture(scope="module")
 def told(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Inspector]:
     """Over the demo's morning, in which an agent was told without asking."""
-    home = str(tmp_path_factory.mktemp("home"))
-    with Inspector(MORNING, env={"HOME": home, "PATH": "/usr/bin:/bin", "XDG_RUNTIME_DIR": home}) as running:
+    with Inspector(MORNING, env=environment_in(tmp_path_factory.mktemp("home"))) as running:
         yield running
 
 

@@ -1,13 +1,12 @@
 """Coverage over the inspector's API: what agents were given, and whether they came back to it."""
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from support import ROOT, process
-from support.inspector import Inspector
+from support.inspector import Inspector, environment_in
 
 from workspaced import replay
 from workspaced_events.replay.json_lines import export_lines
@@ -19,11 +18,6 @@ NOTES = {f"{name}-note.md": f"# {name}\n\nThe text of {name}, a pangolin.\n" for
 
 def note(name: str) -> str:
     return f"{name}-note.md"
-
-
-def env_in(home: Path) -> dict[str, str]:
-    python = {name: value for name, value in os.environ.items() if name.startswith("PYTHON")}
-    return {**python, "HOME": str(home), "PATH": "/usr/bin:/bin", "XDG_RUNTIME_DIR": str(home)}
 
 
 @pytest.fixture(scope="module")
@@ -57,7 +51,7 @@ def data(module_daemon: Any) -> Path:
 
 @pytest.fixture(scope="module")
 def inspector(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Inspector]:
-    with Inspector(data, env=env_in(tmp_path_factory.mktemp("home"))) as started:
+    with Inspector(data, env=environment_in(tmp_path_factory.mktemp("home"))) as started:
         yield started
 
 
@@ -130,7 +124,7 @@ def test_what_is_not_kept_is_counted_instead_of_guessed(tmp_path: Path) -> None:
     export = tmp_path / "morning.jsonl"
     with replay.open(MORNING) as log:
         export.write_bytes(b"".join(export_lines("log", log.events())))
-    with Inspector(export, env=env_in(tmp_path)) as inspector:
+    with Inspector(export, env=environment_in(tmp_path)) as inspector:
         found = inspector.get("/api/coverage")
     assert found["notes"] == [] and found["notKept"] == found["read"] == 33
 
@@ -147,7 +141,7 @@ def test_a_bundle_that_begins_between_two_prompts_shows_the_later_one(
     bundle = tmp_path / "part.wsb"
     made = process.run("bundle", "-o", bundle, "--data-dir", data, "--from", str(first + 1))
     assert made.returncode == 0, made.stderr
-    with Inspector(bundle, env=env_in(tmp_path)) as part:
+    with Inspector(bundle, env=environment_in(tmp_path)) as part:
         column = part.get("/api/conversations/talk")
         assert ([each["seq"] for each in column["prompts"]], column["earlier"]) == ([second], None)
         assert part.get("/api/conversations")["conversations"][0]["prompts"] == 1

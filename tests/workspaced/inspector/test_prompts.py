@@ -1,7 +1,6 @@
 """Prompts over the inspector's API: conversations, layers, blocks, bodies, differences, and what they cost."""
 
 import json
-import os
 import re
 from collections.abc import Callable, Collection, Iterator
 from contextlib import ExitStack
@@ -13,7 +12,7 @@ import msgspec
 import pytest
 from support import ROOT, process
 from support.daemon import ANSWER_S
-from support.inspector import Inspector
+from support.inspector import Inspector, environment_in
 
 from workspaced import replay
 from workspaced.inspector.inspected import Inspected
@@ -71,8 +70,7 @@ class Prompts:
 
     def __init__(self, log: Path, home: Path) -> None:
         self.log, self.home = log, home
-        python = {name: value for name, value in os.environ.items() if name.startswith("PYTHON")}
-        self.env = {**python, "HOME": str(home), "PATH": "/usr/bin:/bin", "XDG_RUNTIME_DIR": str(home)}
+        self.env = environment_in(home)
         self.inspector = Inspector(log, env=self.env)
 
     def get(self, path: str, **parameters: Any) -> Any:
