@@ -71,6 +71,26 @@ def test_what_is_no_file_of_this_machine_is_told_to_nobody(
 
 
 @pytest.mark.parametrize(
+    ("method", "params", "code"),
+    [
+        ("textDocument/completion", {"textDocument": 7, "position": "here"}, -32602),
+        ("textDocument/hover", None, -32602),
+        ("textDocument/definition", {"textDocument": {"uri": "file:///a.md"}, "position": {"line": -1}}, -32602),
+        ("workspace/executeCommand", [], -32602),
+        ("foo/bar", None, -32601),
+        ("foo/bar", {}, -32601),
+    ],
+)
+def test_a_request_that_cannot_be_read_is_answered(
+    editor: LanguageClient, method: str, params: Any, code: int
+) -> None:
+    with pytest.raises(Refused) as refused:
+        editor.ask(method, params)
+    assert refused.value.code == code
+    assert editor.run("workspaced.status")["daemons"] == []
+
+
+@pytest.mark.parametrize(
     ("command", "arguments"),
     [
         *((command, []) for command in ("workspaced.pin", "workspaced.unpin")),

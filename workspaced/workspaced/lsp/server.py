@@ -8,12 +8,13 @@ from typing import Any, Final, TypeVar
 
 import msgspec
 from lsprotocol import types
-from pygls.exceptions import JsonRpcException, PyglsError
+from pygls.exceptions import JsonRpcException, JsonRpcInvalidParams, JsonRpcMethodNotFound, PyglsError
 from pygls.lsp.server import LanguageServer
 from pygls.protocol import LanguageServerProtocol, lsp_method
 
 from workspaced_events.schema.decoding import converted
 from workspaced_tools.editing.positions import Encoding
+from workspaced_tools.limits import ECHO_CHARS_MAX
 
 from ..__about__ import __version__
 from ..errors import RemoteError
@@ -36,7 +37,20 @@ _FILES: Final = types.FileOperationRegistrationOptions(
 
 class _Protocol(LanguageServerProtocol):
     """Leaves the documents to us: pygls ends lines at more characters than the protocol does, and reads files that
-    were never opened. Checks the arguments of commands."""
+    were never opened. Checks the arguments of commands. Answers a request that it cannot read, which pygls only
+    logs, so that its editor does not wait for ever."""
+
+    def structure_message(self, data: dict[str, Any]) -> Any:
+        try:
+            return super().structure_message(data)
+        except JsonRpcException:
+            number, method = data.get("id"), data.get("method")
+            if isinstance(number, str | int) and isinstance(method, str):
+                error: JsonRpcException = JsonRpcMethodNotFound.of(method[:ECHO_CHARS_MAX])
+                if self.get_message_type(method) is not None:
+                    error = JsonRpcInvalidParams(f"{method} takes other parameters, by the protocol.")
+                self._send_response(number, error=error.to_response_error())
+            raise
 
     @lsp_method(types.TEXT_DOCUMENT_DID_OPEN)
     def lsp_text_document__did_open(self, params: types.DidOpenTextDocumentParams) -> Generator[Any, Any, None]:
