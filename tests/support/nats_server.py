@@ -58,6 +58,10 @@ class NatsServer:
     def url(self) -> str:
         return f"nats://127.0.0.1:{self.port}"
 
+    @property
+    def urls(self) -> tuple[str, ...]:
+        return (self.url,)
+
     def launch(self) -> None:
         """Starts it, and does not wait."""
         assert self._process is None, "it runs"

@@ -117,5 +117,5 @@ def _with_presence(shared: SharedVault, state: VaultState, may_leave: Callable[[
 
 def _without_text(shared: SharedVault) -> SharedVault:
     assert shared.selection is not None
-    selection = SharedSelection(shared.selection.note, shared.selection.start_line, shared.selection.end_line)
-    return replace(shared, selection=selection)
+    is_cursor = shared.selection.text == ""
+    return replace(shared, selection=replace(shared.selection, text="" if is_cursor else None))

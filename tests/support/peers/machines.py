@@ -5,7 +5,7 @@ import time
 from typing import Any
 
 from support.daemon import Daemon, Factory
-from support.nats_server import NatsServer
+from support.nats_server import Cluster, NatsServer
 
 NOTES = {
     "plan.md": "# The plan\nas it is on this machine\n",
@@ -55,12 +55,13 @@ def publish(daemon: Daemon, kind: str, **data: Any) -> None:
         client.publish([{"type": kind, "data": data}])
 
 
-def linked(daemon: Factory, server: NatsServer) -> tuple[Daemon, Daemon]:
+def linked(daemon: Factory, server: NatsServer | Cluster) -> tuple[Daemon, Daemon]:
     """Two machines of one person, with the same vault."""
     laptop, desk = daemon(notes=NOTES | PRIVATE), daemon(notes=NOTES)
-    made = cli(laptop, "new", "--servers", server.url, "--person", "Ann", "--machine", "laptop", "--auto-approve")
+    servers = [part for url in server.urls for part in ("--servers", url)]
+    made = cli(laptop, "new", *servers, "--person", "Ann", "--machine", "laptop", "--auto-approve")
     cli(laptop, "map", str(laptop.vault), "notes")
-    cli(desk, "join", made["code"], "--servers", server.url, "--machine", "desk")
+    cli(desk, "join", made["code"], *servers, "--machine", "desk")
     until_linked(desk, lambda found: found["state"] == "connected" and len(found["members"]) == 2)
     cli(desk, "map", str(desk.vault), "notes")
     return laptop, desk

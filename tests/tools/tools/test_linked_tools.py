@@ -26,6 +26,7 @@ from workspaced_tools.sharing.gate import shared_view
 from workspaced_tools.tools.linked_tools import LINKED
 from workspaced_tools.tools.registry import TOOLS
 from workspaced_tools.tools.tool import run
+from workspaced_tools.volunteering.tool import VOLUNTEER
 
 HERE, LAPTOP, BOBS = (OriginId(digit * 32) for digit in "abc")
 V, L = VaultId("v"), LinkedVaultId("d" * 32)
@@ -52,13 +53,14 @@ def of_bob() -> c.RemoteEventsApplied:
     return c.RemoteEventsApplied(BOBS, Position(1, 1, "1" * 64), us // 1_000, True, (vault,))
 
 
-def state_of(*heard: c.Data, own: tuple[c.Data, ...] = ()) -> WorkspaceState:
+def state_of(*heard: c.Data, own: tuple[c.Data, ...] = (), own_first: bool = False) -> WorkspaceState:
     members = (
         LinkMember(HERE, "Ann", "desk"),
         LinkMember(LAPTOP, "Ann", "laptop"),
         LinkMember(BOBS, "Bob", "phone"),
     )
-    data = (c.VaultOpened(V, "v", "/v"), c.LinkChanged(HERE, members, (VaultMapping(V, L),)), *own, *heard)
+    link = c.LinkChanged(HERE, members, (VaultMapping(V, L),))
+    data = (c.VaultOpened(V, "v", "/v"), *((*own, link) if own_first else (link, *own)), *heard)
     state = EMPTY
     for seq, each in enumerate(data, 1):
         entry = next(row for row in c.CATALOGUE.values() if row.data is type(each))
@@ -75,6 +77,8 @@ def ask(make_vault: Callable[..., Any]) -> Callable[..., dict[str, Any]]:
         tool: str, state: WorkspaceState, level: Sharing = "all", withheld: tuple[str, ...] = (), **arguments: Any
     ) -> dict[str, Any]:
         view = shared_view(state, NOW, vault, level=level, withheld=lambda note: note in withheld)
+        if tool == VOLUNTEER.name:
+            return run(VOLUNTEER, view, arguments)
         result = run(LINKED[tool], view, arguments)
         answers.check(tool, result)
         return result
@@ -143,6 +147,25 @@ def test_two_worlds_that_differ_in_a_note_that_is_withheld_here_answer_alike(
     with_it = ask(tool, state_of(of_laptop(more=("secret.md",)), own=OWN), level, ("secret.md",), of=of)
     without = ask(tool, state_of(of_laptop(), own=OWN), level, ("secret.md",), of=of)
     assert with_it == without
+
+
+def test_what_is_volunteered_follows_the_person_as_the_tools_do(ask: Ask) -> None:
+    told = ask("volunteer_context", state_of(of_laptop(), of_bob(), own=OWN), ofPerson=True)["data"]["sight"]
+    assert (told["active"], told["pins"], told["tabs"]) == ("plan.md", ["own.md", "pin.md"], ["tab.md"])
+    alone = ask("volunteer_context", state_of(own=OWN), ofPerson=True)["data"]
+    assert alone == ask("volunteer_context", state_of(own=OWN))["data"], "a link of one machine changes nothing"
+
+
+def test_two_worlds_that_differ_in_a_note_that_is_withheld_here_are_told_alike(ask: Ask) -> None:
+    with_it, without = (
+        ask("volunteer_context", state_of(of_laptop(more=more), own=OWN), "all", ("secret.md",), ofPerson=True)
+        for more in (("secret.md",), ())
+    )
+    assert with_it == without
+
+
+def test_a_machine_that_nobody_has_touched_since_it_was_linked_shows_its_own_note(ask: Ask) -> None:
+    assert ask("get_current_note", state_of(own=OWN, own_first=True))["data"]["id"] == "own.md"
 
 
 def test_without_a_link_the_tools_are_as_before() -> None:

@@ -1,15 +1,20 @@
 """Two daemons and one real server: what a user does here is seen by an agent there."""
 
+import asyncio
 import json
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 from support.daemon import Factory
-from support.nats_server import NatsServer, needs_server
+from support.nats_server import NatsServer, make_stream, nats_cluster, needs_server
 from support.peers.machines import NOTES, PRIVATE, cli, linked, publish, status, until, until_linked
+
+from workspaced.peers.carrying.server_config import stream_config
 
 pytestmark = [pytest.mark.thorough, needs_server]
 
@@ -33,6 +38,12 @@ def test_what_is_looked_at_and_pinned_here_is_what_an_agent_reads_there(
     assert unknown["code"] == "INVALID_ARGUMENT" and "Ann" in unknown["message"]
     assert json.loads(desk.cli("state", "--of", "me", "--json").stdout)["activeNote"]["id"] == "plan.md"
     assert json.loads(desk.cli("state", "--json").stdout)["activeNote"] is None
+    with desk.connect() as client:
+        hook = client.call("workspaced/volunteer", {"client": "agent", "session": "s", "event": "prompt"})
+        assert "plan.md" in hook["text"] and "other.md" in hook["text"]
+        client.call("workspaced/volunteer/confirm", {"token": hook["token"]})
+        asked = {"form": "openai", "messages": [{"role": "user", "content": "What is it?"}]}
+        assert "on the desk" in json.dumps(client.call("workspaced/context/transform", asked))
     refused = desk.cli("state", "--of", "Bob")
     assert refused.returncode != 0 and "Ann" in refused.stderr
     # What was unpinned there is unpinned here.
@@ -176,3 +187,19 @@ def test_the_text_of_a_selection_leaves_if_the_settings_say_so_and_is_taken_back
     assert selection(lambda each: each is not None and each.get("text") != "typed, not saved")
     found = until_linked(laptop, lambda found: not found["sent"]["unsent"] and found["sent"]["n"] > sent["n"])
     assert found["sent"]["generation"] > sent["generation"], "the server keeps nothing of it"
+
+
+@pytest.mark.parametrize("lose", [NatsServer.kill, NatsServer.pause], ids=["killed", "silent"])
+def test_a_cluster_that_loses_its_leader_carries_on(
+    daemon: Factory, tmp_path: Path, lose: Callable[[NatsServer], None]
+) -> None:
+    with nats_cluster(tmp_path / "cluster") as cluster:
+        asyncio.run(make_stream(cluster.urls[0], stream_config(replicas=3)))
+        laptop, desk = linked(daemon, cluster)
+        publish(laptop, "active_note_set", note="plan.md")
+        until(desk, "get_current_note", lambda answer: answer["success"])
+        lose(asyncio.run(cluster.leader()))
+        publish(laptop, "active_note_set", note="other.md")
+        until(desk, "get_current_note", lambda answer: answer["success"] and answer["data"]["id"] == "other.md")
+        sent = until_linked(laptop, lambda found: not found["sent"]["unsent"])
+        assert sent["state"] == "connected" and sent["problem"] is None

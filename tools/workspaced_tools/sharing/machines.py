@@ -4,13 +4,14 @@ from collections.abc import Callable
 
 from msgspec.structs import replace
 
-from workspaced_events.ids import NoteId
+from workspaced_events.ids import NoteId, VaultId
 from workspaced_events.projections.shared_view import shared_view
-from workspaced_events.projections.workspace_state import WorkspaceState
+from workspaced_events.projections.workspace_state import VaultState, WorkspaceState
 from workspaced_events.schema.catalogue import Sharing
 from workspaced_events.schema.peer_events import LinkMember, SharedVault
 
 from ..ports.peers import LinkedMachines, Machine
+from ..tools.linked_workspace import workspace_of
 
 
 def linked_machines(
@@ -41,6 +42,16 @@ def linked_machines(
 
     members = sorted(peers.members.values(), key=lambda each: (each.origin != peers.own, each.origin))
     return LinkedMachines(peers.seq, tuple(map(machine, members)))
+
+
+def linked_state(state: WorkspaceState, vault: VaultId | None, of: str, now: str) -> VaultState | None:
+    """A vault's workspace of `me`, `everyone` or a person, as the user sees it. None: it is not linked.
+
+    Raises:
+        ArgumentInvalid: nobody of that name takes part.
+    """
+    found = linked_machines(replace(state, current=vault), "all", lambda _note: False)
+    return None if found is None else workspace_of(state.of(vault), found, of, now).state
 
 
 def _without(vault: SharedVault, withheld: Callable[[NoteId], bool], level: Sharing) -> SharedVault:

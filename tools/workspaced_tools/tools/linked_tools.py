@@ -7,17 +7,14 @@ come from the vault of the machine that answers.
 
 from typing import Any, Final
 
-from msgspec.structs import replace
 from pydantic import Field
 
 from ..ports.peers import LinkedMachines, Machine
-from ..ports.questions import SharedBy
 from ..ports.view import View
 from . import get_current_note, get_workspace_context
 from .get_current_note import GetCurrentNote
 from .get_workspace_context import GetWorkspaceContext, WorkspaceContext
-from .linked_workspace import time_of, workspace_of
-from .note_answers import served_vault
+from .linked_workspace import shown, time_of
 from .read_note import LinkedNote
 from .tool import Answer, Json, Model, Tool
 
@@ -66,14 +63,14 @@ class NoteArguments(GetCurrentNote):
 
 def get_context_of_machines(view: View, arguments: ContextArguments) -> Answer:
     """As `get_workspace_context`, of the workspace that `of` names."""
-    shown, linked = seen(view, arguments.of)
-    return _with_linked(get_workspace_context.get_workspace_context(shown, arguments), linked)
+    seen, linked = _seen(view, arguments.of)
+    return _with_linked(get_workspace_context.get_workspace_context(seen, arguments), linked)
 
 
 def get_note_of_machine(view: View, arguments: NoteArguments) -> Answer:
     """As `get_current_note`, of the workspace that `of` names."""
-    shown, linked = seen(view, arguments.of)
-    return _with_linked(get_current_note.get_current_note(shown, arguments), linked)
+    seen, linked = _seen(view, arguments.of)
+    return _with_linked(get_current_note.get_current_note(seen, arguments), linked)
 
 
 def _with_linked(answer: Answer, linked: Json) -> Answer:
@@ -84,24 +81,17 @@ def _with_linked(answer: Answer, linked: Json) -> Answer:
     return answer
 
 
-def seen(view: View, of: str) -> tuple[View, Json]:
+def _seen(view: View, of: str) -> tuple[View, Json]:
     """The view with the workspace of the machines that `of` names, and what the answer says of them.
 
     Raises:
         NoActiveVault.
         ArgumentInvalid: nobody of that name takes part.
     """
-    vault, own = served_vault(view)
-    found = vault.ask(SharedBy())
-    if found is None or of == "here":
-        return view, _linked_json(of, found, _only_here(found), None)
-    merged = workspace_of(own, found, of, view.now)
-    state = view.state
-    assert state.current is not None, "the vault is served"
-    by_vault = {**state.by_vault, state.current: merged.state}
-    return replace(view, state=replace(state, by_vault=by_vault)), _linked_json(
-        of, found, merged.machines, merged.latest
-    )
+    seen, found, workspace = shown(view, of)
+    if workspace is None:
+        return seen, _linked_json(of, found, _only_here(found), None)
+    return seen, _linked_json(of, found, workspace.machines, workspace.latest)
 
 
 def _only_here(found: LinkedMachines | None) -> list[Machine]:

@@ -5,6 +5,8 @@ The active note, tabs and selection are those of the machine that was touched la
 
 from typing import Final, NamedTuple
 
+from msgspec.structs import replace
+
 from workspaced_events.clock import event_time, microseconds
 from workspaced_events.ids import NoteId, TabId
 from workspaced_events.peers.clock import AHEAD_MS_MAX
@@ -13,6 +15,9 @@ from workspaced_events.projections.workspace_state import ActiveNote, Pin, Selec
 
 from ..errors import ArgumentInvalid
 from ..ports.peers import LinkedMachines, Machine
+from ..ports.questions import SharedBy
+from ..ports.view import View
+from .note_answers import served_vault
 
 _NO_STEPS: Final = 2**62
 """A sequence behind all changes of this machine's clock: the times of other machines do not move with it."""
@@ -43,6 +48,38 @@ def workspace_of(own: VaultState, found: LinkedMachines, of: str, now: str) -> L
     here = next((each for each in machines if each.here), None)
     latest = max(fresh, key=lambda each: (each.ms, each.origin), default=here)
     return LinkedWorkspace(_merged(own, machines, latest), machines, latest)
+
+
+class Shown(NamedTuple):
+    """A view with the workspace of the machines that were asked for."""
+
+    view: View
+    found: LinkedMachines | None
+    """None: the vault is not linked, and the view is as it was."""
+    workspace: LinkedWorkspace | None
+    """None: the view is as it was."""
+
+
+def shown(view: View, of: str) -> Shown:
+    """The view with the workspace that `of` names in place of this machine's.
+
+    Raises:
+        NoActiveVault.
+        ArgumentInvalid: nobody of that name takes part.
+    """
+    vault, own = served_vault(view)
+    found = vault.ask(SharedBy())
+    if found is None or of == "here":
+        return Shown(view, found, None)
+    workspace, state = workspace_of(own, found, of, view.now), view.state
+    assert state.current is not None, "the vault is served"
+    merged = replace(state, by_vault={**state.by_vault, state.current: workspace.state})
+    return Shown(replace(view, state=merged), found, workspace)
+
+
+def of_person(view: View) -> View:
+    """What this machine's person shows, at whichever machine of a link; as it is without a link."""
+    return shown(view, "me").view if view.current is not None and view.served else view
 
 
 def _machines_of(found: LinkedMachines, of: str) -> list[Machine]:

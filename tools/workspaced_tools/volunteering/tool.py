@@ -14,6 +14,7 @@ from ..ports.history import ChangedLines
 from ..ports.questions import LinesChanged, Names
 from ..ports.view import View
 from ..tools.line_changes import lines_of
+from ..tools.linked_workspace import of_person
 from ..tools.note_answers import served_vault
 from ..tools.tool import Answer, Model, PresentArguments, Tool
 from .difference import Difference, difference
@@ -27,6 +28,8 @@ class VolunteerContext(PresentArguments):
     form: Form = "tagged"
     selection: bool = True
     """Whether what is selected may be told."""
+    of_person: bool = False
+    """Whether the user is followed to the machine of a link that they touched last, as tools do."""
 
 
 class Volunteered(Model):
@@ -41,6 +44,8 @@ def volunteer_context(view: View, arguments: VolunteerContext) -> Answer:
     Raises:
         NoActiveVault.
     """
+    if arguments.of_person:
+        view = of_person(view)
     vault, state = served_vault(view)
     seen = Seen(view, with_selection=arguments.selection)
     sight, told = seen.sight, arguments.told

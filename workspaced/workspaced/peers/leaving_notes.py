@@ -57,7 +57,7 @@ def exceeds(shared: SharedView, peers: Peers, selection_text: bool) -> bool:
     def is_over(vault: SharedVault) -> bool:
         rule = replicate.get(vault.vault, "none")
         if rule == "all":
-            return vault.selection is not None and vault.selection.text is not None and not selection_text
+            return vault.selection is not None and bool(vault.selection.text) and not selection_text
         presence = vault.active, vault.selection, *vault.tabs
         return presence != (None, None) or (rule == "none" and any(notes_of(vault)))
 

@@ -115,6 +115,7 @@ def _member(member: "Member", own: OriginId, live: "Live | None", peers: Peers) 
         "n": heard.position.n if heard is not None else 0,
         "aheadMs": _ahead_ms(heard) if heard is not None else 0,
         "behind": receiver.behind(member.origin) if receiver is not None else 0,
+        "behindS": round(receiver.behind_s(member.origin), 1) if receiver is not None else 0.0,
         "refused": dict(status.refused) if status is not None else {},
     }
 

@@ -38,6 +38,8 @@ class OriginStatus(msgspec.Struct):
 
     seen: tuple[int, int] = (0, 0)
     """The generation and number of its latest message at the server."""
+    behind_since: float | None = None
+    """When, on the loop's clock, a message arrived that is not applied yet."""
     refused: Counter[str] = msgspec.field(default_factory=Counter)
     """How many messages on its subject were refused, by code."""
 
@@ -79,6 +81,12 @@ class Receiver:
         applied = self._positions().get(origin, _NOT_HEARD)
         status = self.origins.get(origin)
         return max(0, status.seen[1] - applied.n) if status is not None else 0
+
+    def behind_s(self, origin: OriginId) -> float:
+        """For how long an origin's messages have waited to be applied."""
+        status = self.origins.get(origin)
+        since = status.behind_since if status is not None and self.behind(origin) else None
+        return anyio.current_time() - since if since is not None else 0.0
 
     def look_again(self) -> None:
         """Reads all subjects again, soon: a newer roster may open what was refused."""
@@ -167,6 +175,8 @@ class Receiver:
             known = self._positions().get(header.origin, _NOT_HEARD)
             if not _is_newer(header, known):
                 return True
+            if status.behind_since is None:
+                status.behind_since = anyio.current_time()
             position = Position(header.generation, header.n, digest(message.data))
             if not payload.whole and not _follows(header, known):
                 return False
@@ -177,6 +187,8 @@ class Receiver:
         await self._apply(
             RemoteEventsApplied(header.origin, position, payload.ms, payload.whole, payload.view, payload.changed)
         )
+        if (header.generation, header.n) >= status.seen:
+            status.behind_since = None
         return True
 
     def _is_member(self, subject: str) -> bool:

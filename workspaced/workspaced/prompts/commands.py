@@ -31,7 +31,7 @@ from ..limits import MESSAGES_PER_CONVERSATION_MAX, PINS_PER_CONVERSATION_MAX
 from ..roles.pins import pin_actions
 from ..roles.role import Role
 from . import params as p
-from .message_commands import Uploaded, as_given, recorded, resolved
+from .message_commands import Uploaded, as_given, recorded, resolved, workspace_now
 from .reported_usage import check_usage, tokens_of
 
 
@@ -288,7 +288,7 @@ def add_messages(params: p.Messages, uploaded: Uploaded) -> Added:
                 conversation=conversation, message=removed, following=following, summary_stays=True
             )
             actions.append(action(data, before))
-        workspace = state.of(vault_of(state, before))
+        workspace = workspace_now(state, vault_of(state, before))
         for (given, blobs), replaces in zip(messages, replaced, strict=True):
             message, more = resolved(given, workspace)
             if _is_new(there, before, message, replaces=replaces):

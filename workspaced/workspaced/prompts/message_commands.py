@@ -7,14 +7,16 @@ from typing import Final, NamedTuple, Protocol
 import msgspec
 from msgspec.structs import replace
 
+from workspaced_events.clock import system_clock
 from workspaced_events.errors import ActionError, InvalidArgument
-from workspaced_events.ids import ConversationId, MessageId, uuid7
+from workspaced_events.ids import ConversationId, MessageId, VaultId, uuid7
 from workspaced_events.projections.conversations import Message
-from workspaced_events.projections.workspace_state import VaultState
+from workspaced_events.projections.workspace_state import VaultState, WorkspaceState
 from workspaced_events.schema import catalogue as c
 from workspaced_tools.limits import ATTACHED_IMAGE_BYTES_MAX
 from workspaced_tools.notes.images.data_uri import decoded
 from workspaced_tools.prompts.model.text_store import BlobStaging
+from workspaced_tools.sharing.machines import linked_state
 
 from . import params
 
@@ -93,6 +95,11 @@ class Resolved(NamedTuple):
     message: c.MessageData
     blobs: tuple[bytes, ...] = ()
     """Texts that the message names besides those given with it."""
+
+
+def workspace_now(state: WorkspaceState, vault: VaultId | None) -> VaultState:
+    """What the user looks at, at whichever machine of a link. What may not be shown is left out later."""
+    return linked_state(state, vault, "me", system_clock()) or state.of(vault)
 
 
 def resolved(message: c.MessageData, workspace: VaultState) -> Resolved:

@@ -22,8 +22,7 @@ from workspaced_events.schema.catalogue import Event
 from workspaced_tools.prompts.model.stored_inputs import texts_in
 from workspaced_tools.prompts.model.text_store import TextCache
 from workspaced_tools.replay.recorded_reads import Recordings
-from workspaced_tools.sharing.machines import linked_machines
-from workspaced_tools.tools.linked_workspace import workspace_of
+from workspaced_tools.sharing.machines import linked_state
 
 from ..calls.answers import Answers
 from ..calls.calls import Calls
@@ -179,7 +178,7 @@ class Service:
             raise InvalidArgument(
                 f"There is no vault {vault[:200]!r}.", hint=f"Vaults: {', '.join(state.vaults) or 'none'}."
             )
-        if of is not None:
+        if of is not None and of != "here":
             state = _state_of(state, VaultId(vault) if vault is not None else state.current, of)
         return to_json(state, VaultId(vault) if vault is not None else None, also)
 
@@ -237,9 +236,8 @@ class Service:
 
 
 def _state_of(state: WorkspaceState, vault: VaultId | None, of: str) -> WorkspaceState:
-    """With the workspace of other machines in place of the vault's own; nothing is withheld from the user."""
-    found = linked_machines(replace(state, current=vault), "all", lambda _note: False)
+    """With the workspace of other machines in place of the vault's own."""
+    found = linked_state(state, vault, of, system_clock())
     if found is None or vault is None:
         raise InvalidArgument("The vault is not linked.", hint="`workspaced link map FOLDER NAME` says which is.")
-    shown = workspace_of(state.of(vault), found, of, system_clock())
-    return replace(state, by_vault={**state.by_vault, vault: shown.state})
+    return replace(state, by_vault={**state.by_vault, vault: found})

@@ -209,6 +209,8 @@ class Volunteering:
         arguments: dict[str, Any] = {"form": form}
         if told is not None:
             arguments["told"] = told.sight
+        if self._state().peers.own is not None:
+            arguments["ofPerson"] = True
         call, reason = await self._call(VOLUNTEER, arguments, key, client)
         if call is None:
             return None, None, reason

@@ -17,6 +17,7 @@ from workspaced_events.schema.catalogue import Pipeline
 from ...errors import ArgumentInvalid, NotRecorded
 from ...limits import PINNED_CONTENT_SHARE, SUMMARY_TOKENS_MAX
 from ...ports.view import View
+from ...tools.linked_workspace import of_person
 from ..model.pipelines import PARTS
 from ..model.standing import lost_turns, sent_before, standing_before
 from ..model.stored_inputs import inputs_of
@@ -64,13 +65,15 @@ def gather(
     room = PINNED_CONTENT_SHARE * (settings.context_window - settings.output_reserve) / calibration.factor
     fence = conversation.id
     reading = Reading(
-        view,
+        of_person(view),
         texts,
         keep,
         conversation.vault,
         fence=fence,
         pinned_tokens=round(room),
-        requested=Reading(requested, texts, keep, conversation.vault, fence=fence) if requested else None,
+        requested=Reading(of_person(requested), texts, keep, conversation.vault, fence=fence)
+        if requested
+        else None,
         is_explicit=ExplicitNotes(conversation, requested) if requested else lambda _note: False,
     )
     begin, parts = turn_of(conversation, message), PARTS[pipeline]

@@ -249,6 +249,12 @@ def print_link(link: dict[str, Any]) -> None:
     if link["members"]:
         head = ("ORIGIN", "PERSON", "MACHINE", "LAST HEARD", "BEHIND")
         print_table([head, *map(_member, link["members"])], right={4})
+    for each in link["members"]:
+        if each["refused"]:
+            reasons = ", ".join(f"{count} {code}" for code, count in sorted(each["refused"].items()))
+            print_labelled(
+                "refused   ", f"messages of {escape_control(each['machine'])}: {reasons}", colour="yellow"
+            )
     for each in link["requests"]:
         who = escape_control(f"{each['person']} on {each['machine']}")
         step = f"workspaced link approve {each['origin'][:_ORIGIN_CHARS]}"
@@ -267,7 +273,7 @@ def _vault(vault: dict[str, Any]) -> str:
 def _member(each: dict[str, Any]) -> tuple[str, ...]:
     name = f"{each['machine']} (this one)" if each["here"] else each["machine"]
     heard = "" if each["here"] else each["appliedAt"][:19] + "Z" if each["appliedAt"] else "never"
-    behind = "" if each["here"] else str(each["behind"])
+    behind = "" if each["here"] else f"{each['behind']}, {each['behindS']:.0f} s" if each["behind"] else "0"
     return each["origin"][:_ORIGIN_CHARS], escape_control(each["person"]), escape_control(name), heard, behind
 
 

@@ -25,7 +25,7 @@ from workspaced_tools.prompts.model.types import Texts
 from ...service.sent_contexts import SentContexts
 from .. import params as p
 from ..commands import vault_of
-from ..message_commands import nothing_uploaded, recorded, resolved
+from ..message_commands import nothing_uploaded, recorded, resolved, workspace_now
 from .context_extraction import sent_text
 
 MERGED_MAX: Final = 8
@@ -160,7 +160,7 @@ def align(
     last = given[-1]
     if place.given < len(given) or not last.content.is_words_of_user:
         return place
-    workspace = state.of(vault_of(state, conversation))
+    workspace = workspace_now(state, vault_of(state, conversation))
     held = conversation.messages[walk.ids[place.held - 1]]
     if _besides_images(resolved(last.data, workspace).message) == _besides_images(held):
         return place

@@ -26,6 +26,7 @@ from workspaced_tools.ports.view import View
 from workspaced_tools.prompts.model.blocks import LIBRARY_FRAME, trimmed
 from workspaced_tools.prompts.model.types import Texts
 from workspaced_tools.prompts.requests.usage_report import FAMILY_OF_SHAPE
+from workspaced_tools.tools.linked_workspace import of_person
 
 from ...errors import RequestError, TimedOut
 from ...ipc.framing import check_depth
@@ -260,6 +261,7 @@ async def _attached(service: "Service", params: p.Transform, caller: str) -> Seq
     vault = service.tail.state.current
 
     def shown(view: View, _withheld: object) -> str | None:
+        view = of_person(view)
         active = view.state.of(vault).active
         if active is None or not view.served or view.sharing != "all":
             return None
