@@ -1,14 +1,21 @@
 """Outline, links and tags: what is one, what is none, and where it stands."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from support.growth import grows_linearly, thread_seconds
 from support.profiles import examples
 
 from workspaced_events.ids import NoteId
 from workspaced_tools.limits import LINK_CONTEXT_CHARS_MAX, LINKS_PER_NOTE_MAX, MARKDOWN_CHARS_MAX
-from workspaced_tools.notes.markdown import Link, link_contexts, parse_markdown, parse_names, word_count
+from workspaced_tools.notes.markdown import (
+    Link,
+    link_contexts,
+    parse_markdown,
+    parse_names,
+    title_and_tags,
+    word_count,
+)
 from workspaced_tools.notes.note import Note, StatKey
 
 
@@ -254,11 +261,15 @@ def test_hostile_bodies_take_linear_time(unit: str) -> None:
     assert grows_linearly(seconds, 50_000, 200_000)
 
 
+@example(["# ", "é ", "\n", "# ", "#t"])
 @settings(max_examples=examples(300), deadline=None)
 @given(
     st.lists(
         st.sampled_from(
-            ["# ", "[[a|b]]", "![[c#d]]", "[t](e.md)", "`x`", "```\n", "\n", "\n\n", "=\n", "é ", "$y$", "*"]
+            [
+                *("# ", "[[a|b]]", "![[c#d]]", "[t](e.md)", "`x`", "```\n"),
+                *("\n", "\n\n", "=\n", "é ", "$y$", "*", "#t"),
+            ]
         )
     )
 )
@@ -267,6 +278,7 @@ def test_the_names_of_a_body_are_those_of_its_full_reading(pieces: list[str]) ->
     full, names = parse_markdown(body), parse_names(body)
     assert names.links == tuple((link.target, link.wiki) for link in full.links)
     assert names.title == next((each.text for each in full.headings if each.level == 1 and each.text), None)
+    assert title_and_tags(body) == (names.title, full.tags)
 
 
 @settings(max_examples=examples(200), deadline=None)

@@ -8,6 +8,7 @@ and decodes only the parts that it keeps.
 import re
 from bisect import bisect_right
 from collections.abc import Sequence
+from itertools import accumulate
 from typing import Any, Final
 from urllib.parse import unquote
 
@@ -51,9 +52,11 @@ _ATTACHMENT = re.compile(
 _IMAGE = re.compile(r"(?i)\.(?:avif|bmp|gif|jpe?g|png|svg|webp)\s*(?:#|\Z)")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 # Obsidian's tags: anything but blanks, ASCII punctuation (save _ - /) and general punctuation.
-_TAG = re.compile(r"(?<!\S)#([^\s\u2000-\u206f\u2e00-\u2e7f'!\"#$%&()*+,.:;<=>?@^`{|}~\[\]\\]{1,1000})")
+_TAG_CHARACTER = r"[^\s\u2000-\u206f\u2e00-\u2e7f'!\"#$%&()*+,.:;<=>?@^`{|}~\[\]\\]"
+_TAG = re.compile(rf"(?<!\S)#({_TAG_CHARACTER}{{1,1000}})")
+_LIKE_TAG = re.compile(rf"#{_TAG_CHARACTER}")
 _IDEOGRAPH = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
-_WORD = re.compile(rf"[{_IDEOGRAPH}]|[^\W{_IDEOGRAPH}]+(?:['’-][^\W{_IDEOGRAPH}]+)*")
+_WORD = re.compile(rf"[^\W{_IDEOGRAPH}]++(?:['’-][^\W{_IDEOGRAPH}]++)*+|[{_IDEOGRAPH}]")
 
 
 class Heading(msgspec.Struct, frozen=True):
@@ -170,6 +173,16 @@ def parse_names(body: str) -> Names:
     return _NamesReader().read(_fed(_readable(body)))
 
 
+def title_and_tags(body: str) -> tuple[str | None, tuple[str, ...]]:
+    """The title that `parse_names` finds, and the tags that `parse_markdown` finds, in one reading."""
+    readable = _readable(body)
+    if not _LIKE_TAG.search(readable):
+        return _NamesReader().read(_fed(readable)).title, ()
+    reader = _Reader(readable.encode(), 1)
+    tags = reader.read(_fed(readable)).tags
+    return reader.title, tags
+
+
 def embedded_images(body: str) -> tuple[str, ...]:
     """The distinct addresses of the images in a body, in document order.
 
@@ -201,7 +214,7 @@ def link_contexts(body: str, links: Sequence[Link], first_line: int = 1) -> list
     """
     if not links:
         return []
-    lines = _LINE_ENDS.split(body)
+    lines = _LINE_ENDS.split(body) if "\r" in body else body.split("\n")
     source = b""
     contexts = []
     for link in links:
@@ -222,8 +235,8 @@ def _around(source: bytes, link: Link) -> str:
     reach = LINK_CONTEXT_CHARS_MAX * 4
     first, last = max(0, start - reach), min(len(source), end + reach)
     line_start = max(source.rfind(b"\n", first, start), source.rfind(b"\r", first, start), first - 1) + 1
-    found = _LINE_END.search(source, start, last)
-    line_end = found.start() if found else last
+    ends = source.find(b"\n", start, last), source.find(b"\r", start, last)
+    line_end = min((end for end in ends if end >= 0), default=last)
     end = min(end, line_end)
     before = source[line_start:start].decode(errors="ignore").lstrip()
     written = source[start:end].decode(errors="ignore")[:LINK_CONTEXT_CHARS_MAX]
@@ -266,7 +279,7 @@ class _Lines:
 
     def __init__(self, source: bytes, first_line: int) -> None:
         self.first_line = first_line
-        self.starts = [0, *(end.end() for end in _LINE_END.finditer(source))]
+        self.starts = list(accumulate(map(len, source.splitlines(keepends=True)), initial=0))
 
     def number(self, offset: int) -> int:
         return bisect_right(self.starts, offset) - 1 + self.first_line
@@ -293,32 +306,34 @@ class _Reader:
         self.opened: list[_Opened] = []
         self.parts: list[str] = []
         self.heading: tuple[int, int] | None = None
+        self.title: str | None = None
+        """The first level-one heading with a text."""
         self.in_code = False
         self.fresh = True
         """Whether the next text begins a block, a line or a span, as a tag must."""
 
     def read(self, body: str) -> Markdown:
+        source, opened = self.source, self.opened
+        event: Any
         for event, place in _PARSER.events_with_range(body, merge_text=True):
-            if isinstance(event, str):  # SoftBreak, HardBreak, Rule
+            if type(event) is str:  # SoftBreak, HardBreak, Rule
                 self.text(" ")
                 self.fresh = True
                 continue
-            kind: str
-            value: Any
-            ((kind, value),) = event.items()
+            kind, value = event.popitem()
             if kind == "Text":
                 if not self.in_code:
                     self.text(value)
-                    if self.has_tags and not self.opened:
+                    if self.has_tags and not opened and source.find(b"#", place["start"], place["end"]) >= 0:
                         self.find_tags(place["start"], place["end"])
                 self.fresh = False
             elif kind == "Start":
                 self.fresh = True
-                if not isinstance(value, str):
+                if type(value) is not str:
                     self.start(value, place["start"], place["end"])
             elif kind == "End":
                 self.fresh = False
-                if self.opened or self.heading is not None or self.in_code:
+                if opened or self.heading is not None or self.in_code:
                     self.end(value)
             else:
                 if kind in ("Code", "InlineMath", "DisplayMath"):
@@ -331,7 +346,7 @@ class _Reader:
             self.parts.append(value)
 
     def start(self, value: dict[str, Any], start: int, end: int) -> None:
-        ((kind, data),) = value.items()
+        kind, data = value.popitem()
         if kind == "Link" or kind == "Image":
             self.fresh = False
             slot = -1
@@ -358,6 +373,8 @@ class _Reader:
         elif kind == "Heading" and self.heading is not None:
             level, start = self.heading
             text = _heading_text(self.parts)
+            if level == 1 and self.title is None:
+                self.title = text or None
             if len(self.headings) < HEADINGS_PER_NOTE_MAX:
                 self.headings.append(Heading(level, text, self.lines.number(start)))
             else:
@@ -383,8 +400,6 @@ class _Reader:
 
     def find_tags(self, start: int, end: int) -> None:
         """Adds the tags in a text, searched in the source because escapes and entities make no tags."""
-        if self.source.find(b"#", start, end) < 0:
-            return
         for found in _TAG.finditer(self.source[start:end].decode()):
             if found.start() == 0 and not self.may_begin(start):
                 continue
@@ -421,7 +436,7 @@ class _NamesReader:
         return Names(self.title, tuple(self.links))
 
     def start(self, value: dict[str, Any], size: int) -> None:
-        ((kind, data),) = value.items()
+        kind, data = value.popitem()
         if kind == "Link" or kind == "Image":
             named = _link_name(data, kind == "Image") if size <= LINK_BYTES_MAX else None
             if named is not None and len(self.links) < LINKS_PER_NOTE_MAX:

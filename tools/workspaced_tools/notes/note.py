@@ -32,6 +32,7 @@ from .markdown import (
     embedded_images,
     parse_markdown,
     parse_names,
+    title_and_tags,
 )
 
 
@@ -110,11 +111,16 @@ class Note(msgspec.Struct, frozen=True, dict=True):
         """First heading and links, parsed on each access."""
         return parse_names(self.body) if self.is_markdown else NO_NAMES
 
+    @cached_property
+    def _title_and_tags(self) -> tuple[str | None, tuple[str, ...]]:
+        """Read together, without keeping the outline and links that are read with them."""
+        return title_and_tags(self.body) if self.is_markdown else (None, ())
+
     @property
     def tags(self) -> tuple[str, ...]:
-        """The inline tags, without keeping the outline and links that are read with them."""
-        kept = vars(self).get("markdown") if self.is_markdown else NO_MARKDOWN
-        return (kept or parse_markdown(self.body)).tags
+        """The inline tags."""
+        kept: Markdown | None = vars(self).get("markdown")
+        return kept.tags if kept is not None else self._title_and_tags[1]
 
     @cached_property
     def markdown(self) -> Markdown:
@@ -131,7 +137,7 @@ class Note(msgspec.Struct, frozen=True, dict=True):
     @cached_property
     def title(self) -> str:
         """Front-matter `title`, else the first level-one heading, else the file's stem. Never empty, one line."""
-        return self.titled(lambda: self.names.title)
+        return self.titled(lambda: self._title_and_tags[0])
 
     def titled(self, heading: Callable[[], str | None]) -> str:
         """The title; `heading` returns the first level-one heading."""
