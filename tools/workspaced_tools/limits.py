@@ -17,6 +17,8 @@ SETTLE_EMPTY_S: Final = 2.0
 READ_THREADS: Final = 8
 READ_INLINE_S: Final = 0.001
 """Once reading one note took this long, threads read the rest of a call's notes."""
+YOUNG_BYTES_MAX: Final = 16 * 1024
+"""So many bytes of notes that changed a moment ago are read for one question without a thread."""
 
 CONTENT_CHARS_MAX: Final = 50_000
 INCOMING_LINKS_MAX: Final = 100

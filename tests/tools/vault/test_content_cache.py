@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from workspaced_events.ids import NoteId
-from workspaced_tools.limits import NOTE_BYTES_MAX, READ_ATTEMPTS_MAX, UNCERTAIN_NS
-from workspaced_tools.notes.note import Note, NoteFailure
+from workspaced_tools.limits import NOTE_BYTES_MAX, READ_ATTEMPTS_MAX, UNCERTAIN_NS, YOUNG_BYTES_MAX
+from workspaced_tools.notes.note import Note, NoteFailure, PrivateNote
 from workspaced_tools.vault.files import content_cache as cache_module
 from workspaced_tools.vault.files.content_cache import ContentCache, decode
 from workspaced_tools.vault.files.safe_open import VaultRoot
@@ -126,6 +126,45 @@ def test_reading_an_uncertain_version_again_keeps_what_was_parsed_and_makes_it_c
     assert cache.read(A) is first
     assert cache.read(A) is first
     assert counts(cache) == (1, 3)
+
+
+def nonblocking(cache: ContentCache, *notes: NoteId) -> list[str] | None:
+    found = cache.read_nonblocking(notes)
+    return None if found is None else [text(each) for each in found if not isinstance(each, PrivateNote)]
+
+
+def test_a_note_that_changed_a_moment_ago_is_read_without_blocking(
+    cache: ContentCache, vault: Path, clock: Clock
+) -> None:
+    cache.read_many([A, B])
+    clock.offset_ns = 0
+    (vault / "a.md").write_text("omega")
+    assert nonblocking(cache, A, B) == ["omega", "beta"]
+    (vault / "a.md").write_text("gamma")
+    assert nonblocking(cache, A, B) == ["gamma", "beta"]
+
+
+def test_what_may_wait_for_a_disk_is_not_read_without_blocking(
+    cache: ContentCache, vault: Path, clock: Clock
+) -> None:
+    late, clock.offset_ns = clock.offset_ns, 0
+    assert nonblocking(cache, A) is None, "never shown before"
+    cache.read_many([A, B])
+    (vault / "a.md").write_text("a" * (YOUNG_BYTES_MAX - len("beta") + 1))
+    assert nonblocking(cache, A) is not None
+    assert nonblocking(cache, A, B) is None, "too much at once"
+    (vault / "a.md").write_text("alpha")
+    clock.offset_ns = late
+    assert nonblocking(cache, A) is None, "changed long ago"
+
+
+def test_a_private_note_is_not_read_without_blocking(vault: Path, clock: Clock) -> None:
+    (vault / "a.md").write_text("---\nworkspaced: private\n---\n")
+    clock.offset_ns = 0
+    cache = ContentCache(VaultRoot(vault), clock_ns=clock, withhold_private=True)
+    cache.read(A)
+    assert nonblocking(cache, A) is None
+    cache.close()
 
 
 def test_a_touched_file_keeps_what_was_parsed_with_its_new_stat(cache: ContentCache, vault: Path) -> None:

@@ -51,7 +51,9 @@ from .format import (
 Keep = Callable[[bytes, str], object]
 """Stores a text or an image under its sha256."""
 
-Exchanges = list[tuple[Question[Any], Any]]
+Exchanged = tuple[Question[Any], Any]
+"""A question and its answer."""
+Exchanges = list[Exchanged]
 """The questions of one call and their answers, in order. An error is a `Raised`. The answer to `Visits` is a pair:
 all visits, and the visits that the tool got."""
 
@@ -69,19 +71,24 @@ class RecordingVault:
     Otherwise every call would leave a reference cycle that keeps its notes in memory until garbage collection.
     """
 
-    def __init__(self, vault: VaultPort, exchanges: Exchanges) -> None:
+    def __init__(self, vault: VaultPort, exchanges: Exchanges, read: Sequence[Exchanged] = ()) -> None:
         self._vault = vault
         self._exchanges = exchanges
+        self._read = read
 
     def ask(self, question: Question[R]) -> R:
         try:
-            answer = self._vault.ask(question)
+            answer = self._known(question) or self._vault.ask(question)
         except Exception as error:
             self._exchanges.append((question, raised(error)))
             raise
         to_record: Any = self._visits(answer) if type(question) is Visits else answer
         self._exchanges.append((question, to_record))
         return answer
+
+    def _known(self, question: Question[Any]) -> Any:
+        """The notes, if this question read them before."""
+        return next((answer for asked, answer in self._read if asked == question), None)
 
     def _visits(self, shared: Any) -> tuple[Any, Any]:
         """All visits, and the shared ones. The recording names withheld visits by their positions among all."""
@@ -92,11 +99,16 @@ class RecordingVault:
 class ViewRecorder:
     """Collects the questions and answers of one call. The tool gets `view`."""
 
-    def __init__(self, view: View, full: WorkspaceState) -> None:
-        """`full` is the state before the gate left out what the client may not see."""
+    def __init__(self, view: View, full: WorkspaceState, read: Sequence[Exchanged] = ()) -> None:
+        """
+        Args:
+            full: the state before the gate left out what the client may not see.
+            read: what this call has asked already; its notes are not read again.
+        """
         self.exchanges: Exchanges = []
         self.full = full
-        self.view = replace(view, vault=RecordingVault(view.vault, self.exchanges))
+        known = [each for each in read if type(each[0]) is Read and type(each[1]) is list]
+        self.view = replace(view, vault=RecordingVault(view.vault, self.exchanges, known))
 
     def repeats(self, other: "ViewRecorder") -> bool:
         """Whether this call read the same as `other`, so that their recordings are equal.

@@ -72,7 +72,7 @@ class TracedAnswers:
         recorder = ViewRecorder(view, full)
         if trace is not None and _holds(trace, recorder):
             return msgspec.structs.replace(trace.answer, tail_seq=seq, now=view.now, made_from=recorder)
-        recorder = ViewRecorder(view, full)
+        recorder = ViewRecorder(view, full, recorder.exchanges)
         answer = answered(run_call(tool, recorder.view, arguments), recorder, seq)
         if not (answer.ok and _can_be_compared(recorder)):
             return answer

@@ -18,6 +18,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import chain
+from math import inf
 from sys import getsizeof
 from typing import Any, Final
 
@@ -34,6 +35,7 @@ from ...limits import (
     READ_INLINE_S,
     READ_THREADS,
     UNCERTAIN_NS,
+    YOUNG_BYTES_MAX,
 )
 from ...notes.note import Level, Note, NoteFailure, PrivateNote, StatKey
 from ...notes.privacy_flag import HEAD_BYTES, level_of_head
@@ -119,14 +121,35 @@ class ContentCache:
         return [found[note] for note in notes]
 
     def read_nonblocking(self, notes: Sequence[NoteId]) -> list[NoteRead] | None:
-        """As `read_many`, without opening a file: None if any note would have to be read."""
+        """As `read_many`, without waiting for a disk: None if a note must be read whose bytes may not be in the
+        system's cache, or too many bytes.
+
+        Reads notes that were shown before and changed a moment ago: handing that over to a thread costs more.
+        """
         distinct = list(dict.fromkeys(notes))
-        for note in distinct:
-            entry = self._entries.get(note)
-            if entry is None or not entry.certain:
-                return None
+        if not all(note in self._entries for note in distinct):
+            return None
         found = self._cached_of(distinct)
-        return [found[note] for note in notes] if len(found) == len(distinct) else None
+        room: float = YOUNG_BYTES_MAX
+        for note in distinct:
+            if note not in found:
+                room -= self._young_bytes(note)
+                if room < 0:
+                    return None
+                found[note] = self._read_file(note)
+        return [found[note] for note in notes]
+
+    def _young_bytes(self, note: NoteId) -> float:
+        """The size of a cached note's file if it changed a moment ago; infinite if not, or if the note is private:
+        then a read would tell that there is one."""
+        entry = self._entries.get(note)
+        if entry is None or not isinstance(entry.note, Note):
+            return inf
+        try:
+            key = stat_key(self._root.stat_note(note))
+        except ToolError:
+            return inf
+        return key.size if _is_uncertain(key, self._clock_ns()) else inf
 
     def _root_now(self) -> RootDirectory | None:
         try:
