@@ -7,6 +7,7 @@ import threading
 import time
 import unicodedata
 from collections.abc import Callable, Iterator
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +17,10 @@ from workspaced_events.ids import NoteId
 from workspaced_events.projections.workspace_state import EMPTY_VAULT
 from workspaced_tools.errors import ReadFailed
 from workspaced_tools.ports.vault import SearchQuery
-from workspaced_tools.vault.files.ignore_rules import IGNORE_FILE, Globs
+from workspaced_tools.vault.files.ignore_rules import IGNORE_FILE, Globs, Policy
 from workspaced_tools.vault.files.safe_open import VaultRoot
 from workspaced_tools.vault.index import crawl, indexer
-from workspaced_tools.vault.index.crawl import Batch, Bounds
+from workspaced_tools.vault.index.crawl import Batch, Bounds, Crawl
 from workspaced_tools.vault.index.crawl_workers import CrawlWorkers
 from workspaced_tools.vault.index.index import Index
 from workspaced_tools.vault.vault import Vault
@@ -363,6 +364,26 @@ def test_a_note_that_cannot_be_parsed_keeps_no_other_out(
     monkeypatch.undo()
     vault.reconcile()
     assert vault.search(SearchQuery("apple", 5)).total == 3
+
+
+def test_texts_come_after_all_names_and_that_of_a_private_note_is_kept_nowhere(tmp_path: Path) -> None:
+    for name, text in FILES.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_bytes(text if isinstance(text, bytes) else text.encode())
+    root = VaultRoot(tmp_path)
+    policy = Policy(root)
+    policy.refresh()
+    spool = BytesIO()
+    batches = list(Crawl(root, policy, {}).batches(spool))
+    [last] = [number for number, batch in enumerate(batches) if batch.report is not None]
+    named = {each.note.entry.id: each.note for batch in batches[: last + 1] for each in batch.notes}
+    texts = {each.note: each.text for batch in batches[last:] for each in batch.texts}
+    assert texts.keys() == {note for note, made in named.items() if not made.entry.withheld}
+    assert not any(made.text for made in named.values())
+    together = [each.note for batch in Crawl(root, policy, {}).batches() for each in batch.notes]
+    assert {made.entry.id: made.text for made in together if made.text is not None} == texts
+    assert b"secret" not in spool.getvalue()
+    root.close()
 
 
 def test_what_lies_in_the_present_folder_is_never_run(

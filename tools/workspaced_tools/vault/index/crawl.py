@@ -23,7 +23,7 @@ from ..files.content_cache import ContentCache
 from ..files.ignore_rules import Policy
 from ..files.safe_open import VaultRoot
 from ..files.walk import ScannedImage, ScannedNote, ScanReport, scan
-from .entries import IndexedNote, indexed
+from .entries import IndexedNote, TextFields, folded_fields, indexed, text_fields
 from .index import Known
 
 _log = logging.getLogger(__name__)
@@ -49,7 +49,15 @@ class TextOf(msgspec.Struct, frozen=True, array_like=True, gc=False):
     text: str
 
 
-_TEXT_OF: Final = msgspec.msgpack.Decoder(TextOf)
+class _Spooled(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """A text that is not folded yet, of one version of a note."""
+
+    note: NoteId
+    stat: StatKey
+    fields: TextFields
+
+
+_SPOOLED: Final = msgspec.msgpack.Decoder(_Spooled)
 
 
 class Batch(msgspec.Struct, frozen=True, array_like=True):
@@ -141,7 +149,8 @@ class Crawl:
     def batches(self, spool: IO[bytes] | None = None) -> Iterator[Batch]:
         """The differences, batch by batch.
 
-        With a `spool`, which stores them meanwhile, texts come after all names and links; else with their notes.
+        With a `spool`, which stores them meanwhile, texts are folded and come after all names and links; else with
+        their notes.
 
         Raises:
             ReadFailed: the folder is absent or cannot be opened.
@@ -150,8 +159,7 @@ class Crawl:
         report = ScanReport()
         stale, gone, textless = self._compared(report)
         yield Batch(self._found, gone=tuple(gone), spellings=self._spellings)
-        for batch in self._read(stale):
-            yield batch if spool is None else _spooled(batch, spool)
+        yield from self._read(stale, spool)
         images = tuple({each.path for each in self._images}) if self._images is not None else None
         yield Batch(self._found, images=images, report=report)
         if spool is not None:
@@ -202,7 +210,7 @@ class Crawl:
         ruled = self._policy.level(found.id)
         return known.stat == found.stat and known.certain and known.withheld.follows(ruled)
 
-    def _read(self, stale: Iterable[NoteId]) -> Iterator[Batch]:
+    def _read(self, stale: Iterable[NoteId], spool: IO[bytes] | None) -> Iterator[Batch]:
         notes: list[Crawled] = []
         gone: list[NoteId] = []
         size = 0
@@ -213,9 +221,11 @@ class Crawl:
                 if known and is_gone(self._root, found):
                     gone.append(note)
                 continue
-            made = indexed_or_none(found, self._policy, certain=certain)
+            made = indexed_or_none(found, self._policy, certain=certain, with_text=spool is None)
             if made is None:
                 continue
+            if spool is not None and not made.entry.withheld.is_bare:
+                _spool(found, made, spool)
             notes.append(Crawled(made, known))
             size += len(found.source)
             if len(notes) >= _BATCH_NOTES or size >= _BATCH_BYTES:
@@ -257,10 +267,10 @@ def is_gone(root: VaultRoot, failure: NoteFailure) -> bool:
     return failure.code != ReadFailed.code or root.is_folder(failure.id)
 
 
-def indexed_or_none(note: Note, policy: Policy, *, certain: bool) -> IndexedNote | None:
+def indexed_or_none(note: Note, policy: Policy, *, certain: bool, with_text: bool = True) -> IndexedNote | None:
     """The index's values of `note`; None if parsing fails, so that the other notes are still indexed."""
     try:
-        return indexed(note, policy, certain=certain)
+        return indexed(note, policy, certain=certain, with_text=with_text)
     except Exception:
         _log.exception("note %r cannot be indexed", note.id)
         return None
@@ -269,19 +279,13 @@ def indexed_or_none(note: Note, policy: Policy, *, certain: bool) -> IndexedNote
 # -- the spool of texts --
 
 
-def _spooled(batch: Batch, spool: IO[bytes]) -> Batch:
-    """Moves the texts of `batch` into `spool`; returns the batch without them."""
-    bare = []
-    for each in batch.notes:
-        note = each.note
-        if note.text is not None:
-            data = msgspec.msgpack.encode(TextOf(note.entry.id, note.entry.stat, note.text))
-            spool.write(len(data).to_bytes(4) + data)
-            note = msgspec.structs.replace(note, text=None)
-        bare.append(Crawled(note, each.was_known))
-    return msgspec.structs.replace(batch, notes=tuple(bare))
+def _spool(note: Note, made: IndexedNote, spool: IO[bytes]) -> None:
+    fields = text_fields(note, made.entry, made.tags)
+    data = msgspec.msgpack.encode(_Spooled(note.id, note.stat, fields))
+    spool.write(len(data).to_bytes(4) + data)
 
 
 def _unspooled(spool: IO[bytes]) -> Iterator[TextOf]:
     while size := spool.read(4):
-        yield _TEXT_OF.decode(spool.read(int.from_bytes(size)))
+        found = _SPOOLED.decode(spool.read(int.from_bytes(size)))
+        yield TextOf(found.note, found.stat, folded_fields(found.fields))

@@ -6,6 +6,7 @@ that is not stored cannot leak. A note for explicit requests only is withheld in
 values in an index beside it, of such notes alone (see indexer).
 """
 
+from collections.abc import Sequence
 from enum import IntEnum
 from functools import lru_cache
 from typing import NamedTuple
@@ -43,6 +44,11 @@ class Withheld(IntEnum):
     @property
     def is_for_requests(self) -> bool:
         return self in (Withheld.REQUESTED_BY_RULE, Withheld.REQUESTED)
+
+    @property
+    def is_bare(self) -> bool:
+        """Whether neither the vault's index nor the one beside it has more of the note than its identity."""
+        return self is not Withheld.NO and not self.is_for_requests
 
     @property
     def ruled(self) -> Level:
@@ -133,6 +139,10 @@ class Field(IntEnum):
     BODY = 4
 
 
+TextFields = tuple[tuple[str, ...], ...]
+"""The names in each `Field` of a note, not folded."""
+
+
 class IndexedNote(msgspec.Struct, frozen=True, gc=False, array_like=True):
     """The values written into the index. `text` may follow later."""
 
@@ -164,10 +174,10 @@ def withheld_by(policy: Policy, note: Note) -> Withheld:
     return Withheld.of(ruled, flagged, min(ruled, flagged))
 
 
-def indexed(note: Note, policy: Policy, *, certain: bool) -> IndexedNote:
+def indexed(note: Note, policy: Policy, *, certain: bool, with_text: bool = True) -> IndexedNote:
     """Parses the index's values of `note`; one for explicit requests has them all. `certain`: see `IndexEntry`."""
     withheld, images = withheld_by(policy, note), embedded_by(note)
-    if withheld and not withheld.is_for_requests:
+    if withheld.is_bare:
         return bare(note.id, note.stat, note.sha256, withheld, certain=certain, images=images)
     body, found = note.body, note.markdown
     title = next((each.text for each in found.headings if each.level == 1 and each.text), None)
@@ -190,16 +200,22 @@ def indexed(note: Note, policy: Policy, *, certain: bool) -> IndexedNote:
         if link.target
     )
     tags = tags_of(note.fields, found.tags)
-    text = _text(entry, [*(each.text for each in found.headings), *tags], body)
+    text = folded_fields(text_fields(note, entry, tags)) if with_text else None
     return IndexedNote(entry, tuple(entry.name_keys()), links, tags, text, images)
 
 
-def _text(entry: NamedNote, headings: list[str], body: str) -> str:
-    path = without_ending(entry.id)
-    names = ([entry.title, stem(entry.id)], [path], entry.aliases, headings, [body[:INDEXED_CHARS_MAX]])
+def text_fields(note: Note, names: NamedNote, tags: Sequence[str]) -> TextFields:
+    """What `IndexedNote.text` is made of."""
+    headings = (*(each.text for each in note.markdown.headings), *tags)
+    title = names.title, stem(names.id)
+    return title, (without_ending(names.id),), names.aliases, headings, (note.body[:INDEXED_CHARS_MAX],)
+
+
+def folded_fields(fields: TextFields) -> str:
+    """The text for search; see `IndexedNote.text`."""
     # Folded text may be 18 times as long.
-    fields = (NAME_END.join(map(folded, each))[:INDEXED_CHARS_MAX] for each in names)
-    return "".join(f"{field}{FIELD_END}" for field in fields) + FIELD_END
+    texts = (NAME_END.join(map(folded, each))[:INDEXED_CHARS_MAX] for each in fields)
+    return "".join(f"{text}{FIELD_END}" for text in texts) + FIELD_END
 
 
 def embedded_by(note: Note) -> tuple[bytes, ...]:
