@@ -51,7 +51,9 @@ from .format import (
 Keep = Callable[[bytes, str], object]
 """Stores a text or an image under its sha256."""
 
-Exchanges = list[tuple[Question[Any], Any]]
+Exchanged = tuple[Question[Any], Any]
+"""A question and its answer."""
+Exchanges = list[Exchanged]
 """The questions of one call and their answers, in order. An error is a `Raised`. The answer to `Visits` is a pair:
 all visits, and the visits that the tool got."""
 
@@ -69,7 +71,7 @@ class RecordingVault:
     Otherwise every call would leave a reference cycle that keeps its notes in memory until garbage collection.
     """
 
-    def __init__(self, vault: VaultPort, exchanges: Exchanges, read: Exchanges) -> None:
+    def __init__(self, vault: VaultPort, exchanges: Exchanges, read: Sequence[Exchanged] = ()) -> None:
         self._vault = vault
         self._exchanges = exchanges
         self._read = read
@@ -86,8 +88,7 @@ class RecordingVault:
 
     def _known(self, question: Question[Any]) -> Any:
         """The notes, if this question read them before."""
-        is_read = type(question) is Read
-        return next((answer for asked, answer in self._read if is_read and asked == question), None)
+        return next((answer for asked, answer in self._read if asked == question), None)
 
     def _visits(self, shared: Any) -> tuple[Any, Any]:
         """All visits, and the shared ones. The recording names withheld visits by their positions among all."""
@@ -98,7 +99,7 @@ class RecordingVault:
 class ViewRecorder:
     """Collects the questions and answers of one call. The tool gets `view`."""
 
-    def __init__(self, view: View, full: WorkspaceState, read: Exchanges | None = None) -> None:
+    def __init__(self, view: View, full: WorkspaceState, read: Sequence[Exchanged] = ()) -> None:
         """
         Args:
             full: the state before the gate left out what the client may not see.
@@ -106,7 +107,7 @@ class ViewRecorder:
         """
         self.exchanges: Exchanges = []
         self.full = full
-        known = [each for each in read or () if type(each[0]) is Read and type(each[1]) is list]
+        known = [each for each in read if type(each[0]) is Read and type(each[1]) is list]
         self.view = replace(view, vault=RecordingVault(view.vault, self.exchanges, known))
 
     def repeats(self, other: "ViewRecorder") -> bool:

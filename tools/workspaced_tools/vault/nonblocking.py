@@ -1,8 +1,9 @@
 """A vault for calls that must not block: it answers from the content cache or raises `WouldBlock`.
 
 Most calls ask for notes that were read a moment ago. Such a call runs on the event loop, because the hand-over to
-a thread would cost more than the call. A question that would read a file or wait for the index raises
-`WouldBlock`; the caller then runs the same call on a thread, over the blocking vault.
+a thread would cost more than the call. A question that would wait for the index, or for a file that was not read
+or changed just before (see content_cache), raises `WouldBlock`; the caller then runs the same call on a thread,
+over the blocking vault.
 """
 
 import unicodedata
@@ -45,7 +46,7 @@ class NonBlockingVault:
         """As `VaultSource.ask`.
 
         Raises:
-            WouldBlock: the answer needs a file, or a slow look-up in the index.
+            WouldBlock: the answer may wait for a file, or needs a slow look-up in the index.
         """
         answer: Any
         match question:

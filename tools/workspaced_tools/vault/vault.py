@@ -508,7 +508,7 @@ class Vault:
     def read_nonblocking(
         self, notes: Sequence[NoteId], least: Level = Level.VOLUNTEER
     ) -> list[Note | NoteFailure] | None:
-        """As `read` if every note is in the cache and unchanged, otherwise None."""
+        """As `read` if the content cache answers without blocking, otherwise None."""
         self._last_read = time.monotonic()
         read = self._cache.read_nonblocking(self._allowed(notes, least))
         if read is None or any(self._changed_level(each) for each in read):

@@ -93,10 +93,10 @@ class Answers:
 
         Args:
             caller: the client's name; it decides the sharing level.
-            nonblocking: neither waits nor reads a file.
+            nonblocking: does not wait.
 
         Raises:
-            WouldBlock: with `nonblocking`: the answer must wait or read a file.
+            WouldBlock: with `nonblocking`: the answer might wait, as for a file.
             ReconcileFirst: without `nonblocking`: the vault must be reconciled first.
         """
         state, seq, served = present

@@ -87,7 +87,7 @@ class Calls:
 
         Raises:
             Paused: the user has paused the workspace.
-            WouldBlock: the call must wait or read a file; use `call`.
+            WouldBlock: the call might wait; use `call`.
         """
         started = time.perf_counter_ns()
         answer = self._try_answer(tool, arguments, caller)
