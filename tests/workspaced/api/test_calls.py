@@ -212,6 +212,7 @@ def test_without_a_daemon_the_workspaces_own_log_is_read(daemon: Any) -> None:
     stopped = Session(daemon())
     stopped.running.stop()
     found = {"WORKSPACED_DATA_DIR": str(stopped.running.data), "WORKSPACED_SOCKET": ""}
+    found["XDG_RUNTIME_DIR"] = str(stopped.running.root)  # in /tmp the user, or another test, may run a daemon
     done = stopped.cli("--json", env=found)
     assert [json.loads(line)["seq"] for line in done.stdout.splitlines()] == stopped.seqs
     assert stopped.cli().returncode == 3  # WORKSPACED_SOCKET names a daemon, and that one is gone
