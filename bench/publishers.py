@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO, Final
 
-from . import neovim
+from . import language_server, neovim, vscode
 from .daemon import Daemon, Place, daemon
 from .measure import Figure, at_most, median, percentile, progress
 
@@ -31,9 +31,11 @@ SITUATIONS: Final[dict[str, Callable[[int], None]]] = {
 
 
 def figures(at: Place) -> Iterator[Figure]:
-    """Those of every publisher."""
+    """Those of every publisher; the one in TypeScript is that of VS Code and Obsidian."""
     yield from neovim.figures(at)
     yield from typescript(at)
+    yield from vscode.figures(at)
+    yield from language_server.figures(at)
 
 
 def typescript(at: Place) -> Iterator[Figure]:

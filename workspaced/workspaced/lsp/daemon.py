@@ -134,7 +134,7 @@ class Daemon:
                 await self.client.call("workspaced/hello", {**hello_params(NAME), "inferred": True})
         self._server = server = self.client.server
         self.vaults = [(each["id"], each["path"]) for each in server.get("vaults", ())]
-        self._files = {each["id"]: _files(each.get("files", ())) for each in server.get("vaults", ())}
+        self._files = {each["id"]: _files(each.get("files") or ()) for each in server.get("vaults", ())}
         self.told, self._current = {}, None
         self._on_ready()
 
