@@ -201,5 +201,7 @@ def test_a_cluster_that_loses_its_leader_carries_on(
         lose(asyncio.run(cluster.leader()))
         publish(laptop, "active_note_set", note="other.md")
         until(desk, "get_current_note", lambda answer: answer["success"] and answer["data"]["id"] == "other.md")
-        sent = until_linked(laptop, lambda found: not found["sent"]["unsent"])
-        assert sent["state"] == "connected" and sent["problem"] is None
+        until_linked(
+            laptop,
+            lambda found: (found["state"], found["problem"], found["sent"]["unsent"]) == ("connected", None, 0),
+        )

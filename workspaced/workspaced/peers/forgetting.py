@@ -80,7 +80,10 @@ def let_go(state: WorkspaceState, event: RemoteEventsApplied) -> list[Action]:
     actions = []
     for vault, own in peers.vaults.items():
         linked, at = own.mapping.linked, state.of(vault)
-        if not (new := asked.get(linked, set()) - known.get(linked, set())):
+        new = asked.get(linked, set()) - known.get(linked, set())
+        if (
+            not new or vault not in state.vaults or not state.vaults[vault].open
+        ):  # of a closed one nothing is recorded
             continue
         for note in (note for note in {**at.pins, **at.tabs} if name_hash(linked, note) in new):
             if note in at.pins:  # which makes it a tab

@@ -74,7 +74,9 @@ def link_status(
         ],
         "members": [_member(each, origin, live, peers) for each in (roster.members if roster is not None else ())],
         "requests": [shown(each) for each in membership.requests],
-        "forgetting": [_asked(each, names, peers) for each in membership.asks],
+        "forgetting": [
+            each for each in (_asked(ask, names, peers) for ask in membership.asks) if each["notReached"]
+        ],
         "sent": _sent(live),
         "peersSeq": peers.seq,
         "problem": _problem(problem),
