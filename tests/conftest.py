@@ -1,6 +1,7 @@
 """Fixtures of all tests: daemons in processes of their own (support/daemon.py), pages in a browser
 (support/inspector_page.py), and the profiles of Hypothesis."""
 
+import signal
 from collections.abc import Iterator
 from typing import Any
 
@@ -13,6 +14,8 @@ from workspaced import SyncClient
 
 profiles.load()
 answers.watch()
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as a shell starts what it puts into the background
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def _factory(*, indexed: bool = False) -> Iterator[Factory]:
