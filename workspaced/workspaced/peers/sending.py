@@ -136,12 +136,15 @@ class Sender:
             OriginTaken.
         """
         last = await self._carrier.last(self._keyring.origin)
+        # A generation may take back what the frame tells, and who was removed has the former key.
+        is_outdated = self._wants_generation or self.sent.epoch != self._keyring.epoch
+        frame = b"" if is_outdated else self.sent.frame
         if last is not None and (found := digest(last.data)) == self.sent.digest:
             self._sequence = last.sequence
             self._wants_generation = self._wants_generation or not await self._is_whole_chain()
-        elif last is not None and found == self.sent.previous and self.sent.frame:
+        elif last is not None and found == self.sent.previous and frame:
             self._sequence = await self._publish(self.sent, last.sequence)
-        elif last is None and not self.sent.previous and self.sent.frame:
+        elif last is None and not self.sent.previous and frame:
             self._sequence = await self._publish(self.sent, 0)
         else:
             if last is not None:
