@@ -31,6 +31,8 @@ RENAMES_MAX: Final = 200
 REMOVALS_MAX: Final = 1_000
 ASKS_MAX: Final = 200
 """Of one machine, or one vault of it: nobody shares more, and of who does the rest is dropped."""
+HEARD_MAX: Final = 1_000
+"""Asks of others that one machine says it has heard, of all vaults: others decide how many there are."""
 
 
 def view_of(vaults: Iterable[SharedVault]) -> SharedView:

@@ -8,7 +8,15 @@ from msgspec.structs import replace
 
 from ..clock import microseconds
 from ..ids import NoteId, VaultId
-from ..peers.differences import NOTHING_SHARED, PINS_MAX, RENAMES_MAX, SharedView, in_order_of_renames, view_of
+from ..peers.differences import (
+    HEARD_MAX,
+    NOTHING_SHARED,
+    PINS_MAX,
+    RENAMES_MAX,
+    SharedView,
+    in_order_of_renames,
+    view_of,
+)
 from ..peers.forgetting import NO_ASKS, Asks, asks_of, name_hash
 from ..schema.peer_events import (
     Forgetting,
@@ -19,7 +27,7 @@ from ..schema.peer_events import (
     SharedTab,
     SharedVault,
 )
-from .peers import OwnVault, removals_of
+from .peers import OwnVault, Peers, removals_of
 from .workspace_state import VaultState, WorkspaceState
 
 MayLeave = Callable[[VaultId, NoteId], bool]
@@ -50,19 +58,26 @@ def shared_view(
         vaults.append(_shared_vault(state.of(vault), own, known, n, partial(may_leave, vault)))
     if not selection_text:
         vaults = [each if each.selection is None else _without_text(each) for each in vaults]
-    return view_of(_with_forgetting(vaults, asks, asks_of(view.view for view in state.peers.origins.values())))
+    return view_of(_with_forgetting(vaults, asks, state.peers))
 
 
-def _with_forgetting(vaults: Sequence[SharedVault], asks: Asks, heard: Asks) -> Iterable[SharedVault]:
+def _with_forgetting(vaults: Sequence[SharedVault], asks: Asks, peers: Peers) -> Iterable[SharedVault]:
     """Also of vaults that no folder here is mapped to: what others shared of them is in the log."""
+    heard = asks_of(view.view for view in peers.origins.values())
+    same = peers.of_person(peers.person) if peers.person is not None else ()
+    # Not what others ask: that would keep pins alive that this person has removed.
+    forgotten = asks_of(peers.origins[each].view for each in same if each in peers.origins)
     known = {each.vault: each for each in vaults}
+    heard_max = HEARD_MAX // max(1, len(heard))
     for linked in asks.keys() | heard.keys():
         of_others = heard.get(linked, ())
         shared = known.get(linked, SharedVault(linked))
         known[linked] = replace(
             shared,
-            removals=tuple(each for each in shared.removals if name_hash(linked, each.note) not in of_others),
-            forgetting=Forgetting(tuple(sorted(asks.get(linked, ()))), tuple(sorted(of_others))),
+            removals=tuple(
+                each for each in shared.removals if name_hash(linked, each.note) not in forgotten.get(linked, ())
+            ),
+            forgetting=Forgetting(tuple(sorted(asks.get(linked, ()))), tuple(sorted(of_others)[:heard_max])),
         )
     return known.values()
 

@@ -7,12 +7,27 @@ from hypothesis import strategies as st
 from support.profiles import examples
 
 from workspaced_events.ids import EventId, LinkedVaultId, NoteId, OriginId, VaultId
-from workspaced_events.peers.differences import SharedView, difference, notes_of, notes_of_difference
+from workspaced_events.peers.differences import (
+    ASKS_MAX,
+    HEARD_MAX,
+    VAULTS_MAX,
+    SharedView,
+    difference,
+    notes_of,
+    notes_of_difference,
+)
 from workspaced_events.projections.shared_view import shared_view
 from workspaced_events.projections.workspace_fold import apply
 from workspaced_events.projections.workspace_state import EMPTY, WorkspaceState
 from workspaced_events.schema import catalogue as c
-from workspaced_events.schema.peer_events import LinkMember, Replicate, VaultMapping
+from workspaced_events.schema.peer_events import (
+    Forgetting,
+    LinkMember,
+    Position,
+    Replicate,
+    SharedVault,
+    VaultMapping,
+)
 
 V, L, OWN = VaultId("v"), LinkedVaultId("c" * 32), OriginId("a" * 32)
 SECRET = NoteId("secret.md")
@@ -83,3 +98,19 @@ def test_what_peers_do_moves_no_sequence_and_costs_unlinked_logs_nothing() -> No
     assert state.peers is EMPTY.peers
     seq = state.seq
     assert fold(state, c.LinkChanged(OWN)).seq == seq
+
+
+def test_what_others_ask_to_forget_swells_no_message() -> None:
+    other = OriginId("b" * 32)
+    members = LinkMember(OWN, "Ann", "desk"), LinkMember(other, "Bob", "laptop")
+    view = [
+        SharedVault(
+            LinkedVaultId(f"{vault:032x}"),
+            forgetting=Forgetting(tuple(f"{vault:032x}{number:032x}" for number in range(ASKS_MAX))),
+        )
+        for vault in range(VAULTS_MAX)
+    ]
+    heard = c.RemoteEventsApplied(other, Position(1, 1), 1, True, tuple(view))
+    shared = shared_view(fold(EMPTY, c.LinkChanged(OWN, members), heard))
+    told = [each.forgetting.heard for each in shared.values() if each.forgetting is not None]
+    assert len(told) == VAULTS_MAX and all(told) and sum(map(len, told)) <= HEARD_MAX

@@ -12,13 +12,14 @@ from support.peers.virtual_time import run_virtually
 
 from workspaced.peers.keys.message import Header, digest, seal
 from workspaced.peers.payload import Payload, encode_payload
-from workspaced_events.ids import NoteId
-from workspaced_events.peers.differences import PINS_MAX, VAULTS_MAX
+from workspaced_events.ids import LinkedVaultId, NoteId
+from workspaced_events.peers.differences import ASKS_MAX, PINS_MAX, VAULTS_MAX
+from workspaced_events.peers.forgetting import name_hash
 from workspaced_events.projections.workspace_fold import fold_all
 from workspaced_events.projections.workspace_state import EMPTY
 from workspaced_events.schema import catalogue as c
 from workspaced_events.schema.codec import decode_event, encode_event
-from workspaced_events.schema.peer_events import NewPin, SharedActive, SharedVault, VaultDifference
+from workspaced_events.schema.peer_events import Forgetting, NewPin, SharedActive, SharedVault, VaultDifference
 
 LONG_S = 200.0
 Attack = Callable[[Node, SimulatedServer], None]
@@ -55,16 +56,18 @@ def attacked(attack: Attack) -> tuple[Node, Node]:
     return run_virtually(main())
 
 
-def names(note: str) -> bytes:
-    vault = {"vault": "0" * 32, "active": {"note": note, "sinceUs": 1}}
+def names(note: str, vault_id: str) -> bytes:
+    vault = {"vault": vault_id, "active": {"note": note, "sinceUs": 1}}
     return msgspec.json.encode({"ms": 1, "whole": True, "view": [vault]})
 
 
 ATTACKS: dict[str, Attack] = {
     "a path out of the vault": lambda mallory, server: (
-        sends(mallory, server, names("../../etc/passwd"), 9, 9) and None
+        sends(mallory, server, names("../../etc/passwd", mallory.linked), 9, 9) and None
     ),
-    "a path in a dot folder": lambda mallory, server: sends(mallory, server, names(".ssh/id.md"), 9, 9) and None,
+    "a path in a dot folder": lambda mallory, server: (
+        sends(mallory, server, names(".ssh/id.md", mallory.linked), 9, 9) and None
+    ),
     "no JSON": lambda mallory, server: sends(mallory, server, b"\xff" * 300, 9, 9) and None,
     "deep JSON": lambda mallory, server: sends(mallory, server, b"[" * 90_000, 9, 9) and None,
     "a time beyond all": lambda mallory, server: (
@@ -99,8 +102,8 @@ def test_the_others_see_each_other_as_before_and_their_logs_read_back(attack: st
 
 def test_what_one_machine_shares_is_bounded_however_long_it_goes_on() -> None:
     def attack(mallory: Node, server: SimulatedServer) -> None:
-        view = tuple(SharedVault(f"{number:032x}", SharedActive(NoteId("a.md"), 1)) for number in range(200))  # type: ignore[arg-type]
-        previous = digest(sends(mallory, server, encode_payload(Payload(1, True, view)), 5, 1_000))
+        view = SharedVault(mallory.linked, SharedActive(NoteId("a.md"), 1))
+        previous = digest(sends(mallory, server, encode_payload(Payload(1, True, (view,))), 5, 1_000))
         for step in range(1, 6):
             pins = tuple(NewPin(0, NoteId(f"{step}-{number}.md"), 1, 1) for number in range(600))
             changed = (VaultDifference(mallory.linked, pinned=pins),)
@@ -110,5 +113,44 @@ def test_what_one_machine_shares_is_bounded_however_long_it_goes_on() -> None:
     here, _there = attacked(attack)
     [mallory] = [each.origin for each in here.roster.members if each.person == "mallory"]
     view = here.state.peers.origins[mallory].view
-    assert len(view) <= VAULTS_MAX and all(len(vault.pins) <= PINS_MAX for vault in view.values())
+    assert [len(vault.pins) for vault in view.values()] == [PINS_MAX]
     assert here.state.peers.origins[mallory].position.n == 1_005
+
+
+def test_asks_of_vaults_that_nobody_has_push_no_vault_out_and_swell_no_message() -> None:
+    def attack(mallory: Node, server: SimulatedServer) -> None:
+        previous = digest(sends(mallory, server, encode_payload(Payload(1, True)), 5, 1_000))
+        for step in range(VAULTS_MAX):
+            asks = tuple(f"{step:032x}{number:032x}" for number in range(ASKS_MAX))
+            vault = LinkedVaultId(f"{step:032x}")
+            changed = (VaultDifference(vault, forgetting=Forgetting(asks)),)
+            payload = encode_payload(Payload(1, changed=changed))
+            previous = digest(sends(mallory, server, payload, 5, 1_001 + step, previous))
+
+    for node in attacked(attack):
+        assert [pin.note for pin in node.pins()] == ["after.md"]
+        assert node.sender.problem is None
+        assert len(node.sender.sent.frame) <= 64 * 1024
+
+
+def test_who_asks_to_forget_another_persons_note_keeps_no_pin_of_it_alive() -> None:
+    note = NoteId("plan.md")
+
+    async def main() -> list[Node]:
+        server = SimulatedServer(Random(1))
+        here, there, mallory = make_nodes(server, Random(2), ["ann", "ann", "mallory"])
+        for node in (here, there, mallory):
+            node.start()
+        await mallory.kill()
+        here.act(c.NotePinned(note))
+        ask = Forgetting((name_hash(mallory.linked, note),))
+        sends(mallory, server, encode_payload(Payload(1, True, (SharedVault(mallory.linked, forgetting=ask),))))
+        await anyio.sleep(10)
+        assert [pin.note for pin in here.pins()] == [note] == [pin.note for pin in there.pins()]
+        there.act(c.NoteUnpinned(note))
+        await anyio.sleep(10)
+        for node in (here, there):
+            await node.kill()
+        return [here, there]
+
+    assert [node.pins() for node in run_virtually(main())] == [(), ()]

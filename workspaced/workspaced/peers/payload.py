@@ -1,13 +1,13 @@
 """What a message holds under its seal."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Annotated, Final
 
 import msgspec
 from msgspec import Meta
 
 from workspaced_events.errors import ActionError
-from workspaced_events.ids import NoteId, note_id
+from workspaced_events.ids import LinkedVaultId, NoteId, note_id
 from workspaced_events.peers.differences import notes_of, notes_of_difference
 from workspaced_events.schema.peer_events import SharedVault, VaultDifference
 
@@ -36,10 +36,13 @@ def encode_payload(payload: Payload) -> bytes:
     return msgspec.json.encode(payload)
 
 
-def decode_payload(data: bytes) -> Payload:
+def decode_payload(data: bytes, vaults: Collection[LinkedVaultId]) -> Payload:
     """
+    Args:
+        vaults: those of the link.
+
     Raises:
-        MessageRefused: DAMAGED, TOO_LARGE.
+        MessageRefused: DAMAGED, TOO_LARGE, UNKNOWN_VAULT.
     """
     if len(data) > PAYLOAD_BYTES_MAX:
         raise MessageRefused("TOO_LARGE", f"A message holds {len(data)} bytes.")
@@ -48,11 +51,14 @@ def decode_payload(data: bytes) -> Payload:
         for note in _notes(payload):
             if note_id(note) != note:
                 raise MessageRefused("DAMAGED", "A message names a note by no path of one.")
-        return payload
     except (msgspec.MsgspecError, ActionError, RecursionError) as error:
         raise MessageRefused(
             "DAMAGED", "A message holds something unknown.", "A newer workspaced may have sent it."
         ) from error
+    parts: tuple[SharedVault | VaultDifference, ...] = (*payload.view, *payload.changed)
+    if any(each.vault not in vaults for each in parts):
+        raise MessageRefused("UNKNOWN_VAULT", "A message is of a vault that the roster does not name yet.")
+    return payload
 
 
 def _notes(payload: Payload) -> Iterator[NoteId]:

@@ -170,7 +170,7 @@ class Receiver:
         status = self._status(message.subject)
         try:
             header, data = self._keyring.open(message.data, message.subject)
-            payload = decode_payload(data)
+            payload = decode_payload(data, self._keyring.roster.vaults)
             status.seen = max(status.seen, (header.generation, header.n))
             known = self._positions().get(header.origin, _NOT_HEARD)
             if not _is_newer(header, known):
