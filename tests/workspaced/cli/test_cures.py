@@ -1,9 +1,14 @@
 """An error's hint is the step that repairs it."""
 
 import json
+import subprocess
 from typing import Any
 
 import pytest
+
+from workspaced.cli.daemon.doctor import ask_to_forget
+from workspaced_events.ids import NoteId, VaultId
+from workspaced_events.privacy.asked_notes import AskedNote
 
 
 def doctor(running: Any) -> dict[str, dict[str, str]]:
@@ -89,3 +94,14 @@ def test_a_refused_publish_says_what_is_allowed(shared: Any, action: list[str], 
 def test_a_refused_line_of_standard_input_says_what_a_line_is(shared: Any, line: bytes) -> None:
     done = shared.cli("publish", "--stdin", stdin=line + b"\n")
     assert done.returncode == 2 and '"type": "note_pinned"' in done.stderr.splitlines()[-1]
+
+
+@pytest.mark.parametrize(
+    "name", ["plan.md", "--help.md", 'a b\'s $(id) `id` "x".md', "a\x1b]52;c;eA==\x07\n\u202eb.md", "é\t✓.md"]
+)
+def test_a_command_to_paste_names_any_note_and_holds_nothing_that_a_terminal_obeys(name: str) -> None:
+    fix = ask_to_forget(AskedNote(NoteId(name), VaultId("v"), "laptop")).fix
+    assert fix.isprintable()
+    pasted = "workspaced() { printf '%s\\0' \"$@\"; }\n" + fix
+    said = subprocess.run(["bash", "-c", pasted], stdout=subprocess.PIPE, check=True).stdout.decode()
+    assert said.split("\0") == ["stop", "forget", "--of-vault", "v", "--", name, ""]

@@ -61,7 +61,7 @@ def test_what_is_forgotten_here_goes_there_and_doctor_has_the_rest(daemon: Facto
     assert "laptop" in finding["says"] and SECRET in finding["says"]
     command = shlex.split(finding["fix"].rpartition("workspaced ")[2])
     desk.stop()
-    done = desk.cli(*command, "--data-dir", str(desk.data), "--yes", "--json")
+    done = desk.cli(command[0], "--data-dir", str(desk.data), "--yes", "--json", *command[1:])
     assert done.returncode == 0, done.stderr
     assert "asked" not in json.loads(done.stdout) or json.loads(done.stdout)["asked"] == ["laptop"]
     assert names(desk, SECRET) == []

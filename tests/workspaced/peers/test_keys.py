@@ -149,6 +149,8 @@ def test_a_code_brings_its_machine_to_the_creator_and_nobody_elses() -> None:
     request = seal_request(code, BOB, "server")
     assert open_request(request, invitation, BOB.origin).person == "Bob"
     assert b"server" not in request
+    sly = open_request(seal_request(code, BOB, "x\x1b[2J\n" * 99), invitation, BOB.origin).machine
+    assert sly.isprintable() and len(sly) == 64, "terminals and agents read it"
     with refused("DAMAGED"):
         open_request(request, new_invitation("Eve", NOW), BOB.origin)
     with refused("NOT_OURS"):

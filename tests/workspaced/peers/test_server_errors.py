@@ -15,6 +15,10 @@ def test_an_error_has_the_code_that_status_shows_and_a_next_step(number: int, co
     assert error.code == code and "why" in error.message and error.hint
 
 
+def test_what_a_server_says_is_nothing_that_a_terminal_obeys() -> None:
+    assert server_refused({"err_code": 1, "description": "\x1b]0;x\x07\n"}).message.isprintable()
+
+
 def test_a_wrong_predecessor_is_told_from_all_else() -> None:
     assert isinstance(server_refused({"code": 400, "err_code": 10071}), WrongPredecessor)
     assert server_refused("nonsense").code == "SERVER_MISBEHAVES"

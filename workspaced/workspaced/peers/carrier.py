@@ -11,6 +11,7 @@ from typing import Final, Literal, Protocol
 
 import msgspec
 
+from workspaced_events.escaping import escape_control
 from workspaced_events.ids import OriginId
 
 PREFIX: Final = "workspaced"
@@ -32,6 +33,7 @@ class CarrierError(Exception):
     """The server did not do what it was asked. `code` is one of the states that `status` shows."""
 
     def __init__(self, code: str, message: str, hint: str = "") -> None:
+        message = escape_control(message)  # of what a server says, too
         super().__init__(message)
         self.code, self.message, self.hint = code, message, hint
 

@@ -64,7 +64,7 @@ def doctor_command(socket_path: str | None, workspace: str | None, as_json: bool
         for each in findings:
             print_labelled(f"{each.level:<8}", f"{each.about}: {each.says}", colour=colours[each.level])
             if each.fix:
-                print_labelled("         ->", each.fix)
+                click.echo(f"         -> {each.fix}")  # in one line, since it is pasted
     return 1 if any(each.level == "problem" for each in findings) else 0
 
 
@@ -189,16 +189,23 @@ def _log(directory: Path) -> Iterator[Finding]:
     for warning in scan.warnings:
         yield Finding("warning", "log", warning, "Nothing needs to be done; the segments are the truth.")
     yield from _blobs(named.examine(RealDisk(directory)))
-    yield from map(_asked, asked.found())
+    yield from map(ask_to_forget, asked.found())
 
 
-def _asked(asked: AskedNote) -> Finding:
+def ask_to_forget(asked: AskedNote) -> Finding:
     """A note that was forgotten at another machine, and that this log names."""
     says = f"{escape_control(asked.machine)} asks to forget {escape_control(asked.note)}, which the log names"
     if asked.vault is None:
         return Finding("warning", "forgetting", says, "Map its vault first: workspaced link map FOLDER NAME.")
-    command = f"workspaced forget {shlex.quote(asked.note)} --of-vault {shlex.quote(asked.vault)}"
+    command = f"workspaced forget --of-vault {shlex.quote(asked.vault)} -- {_shell_word(asked.note)}"
     return Finding("warning", "forgetting", says, f"workspaced stop; {command}")
+
+
+def _shell_word(name: str) -> str:
+    """A name that another machine has chosen, for a command that a user pastes."""
+    if name.isprintable():
+        return shlex.quote(name)
+    return "$'" + "".join(f"\\x{byte:02x}" for byte in name.encode()) + "'"
 
 
 def _blobs(examined: Examined) -> Iterator[Finding]:

@@ -20,6 +20,7 @@ from nacl.bindings import (
 from nacl.exceptions import CryptoError
 
 from workspaced_events.errors import InvalidArgument
+from workspaced_events.escaping import escape_control
 
 from .message import MessageRefused
 from .origin_keys import OriginKeys
@@ -129,7 +130,8 @@ def open_request(data: bytes, invitation: Invitation, subject: str) -> Member:
         raise MessageRefused("DAMAGED", "A request to join cannot be read.") from error
     if request.origin != subject or not _ORIGIN.fullmatch(subject) or {len(each) for each in keys} != {_KEY}:
         raise MessageRefused("NOT_OURS", "A request to join is of another origin.")
-    return Member(subject, invitation.person, request.machine[:64], request.verify_key, request.box_key)  # type: ignore[arg-type]
+    machine = escape_control(request.machine[:64])[:64]
+    return Member(subject, invitation.person, machine, request.verify_key, request.box_key)  # type: ignore[arg-type]
 
 
 def _key_of(secret: str) -> bytes:
