@@ -46,7 +46,7 @@ logger = logging.getLogger(__name__)
 FOLDER: Final = "link"
 NAME_CHARS_MAX: Final = 64
 INVITATIONS_MAX: Final = 32
-_FILES: Final = ("link.json", "outbox", "names", "origin.json")
+_FILES: Final = ("link.json", "outbox", "origin.json", "names")
 
 
 class Link:
@@ -74,6 +74,7 @@ class Link:
         self._failed: CarrierError | None = None
         """Why nothing runs, although there is a membership."""
         self._restart = anyio.Event()
+        self._ended = anyio.Event()
         self._changing = anyio.Lock()
         """Held while the membership is changed: each change begins with what the one before has left."""
 
@@ -90,6 +91,8 @@ class Link:
                 await self._restart.wait()
                 tasks.cancel_scope.cancel()
             self._live = None
+            self._ended.set()
+            self._ended = anyio.Event()
 
     def _load(self) -> None:
         if not (self._folder / _FILES[0]).exists():
@@ -262,6 +265,8 @@ class Link:
 
         async with self._changing:
             self._check_unlinked()
+            # What another origin has sent is not this one's; a crash while leaving may have left it.
+            await self._threads.run(_remove_files, self._folder, _FILES[:-1])
             await self._threads.run(save_keys, self._folder, keys)
             self._keys = keys
             await self._keep(membership)
@@ -403,8 +408,11 @@ class Link:
             raise InvalidArgument(
                 "The code is of another link.", hint="Leave this link first, then join that one."
             )
-        await self.leave()
-        return await self.join(code, servers or membership.servers, machine or membership.machine)
+        await self._leave(_FILES[:-1])  # which names have left stays known
+        renewed = await self.join(code, servers or membership.servers, machine or membership.machine)
+        if membership.asks:
+            await self.change(lambda now: replace(now, asks=membership.asks))
+        return renewed
 
     async def leave(self) -> dict[str, Any]:
         """Leaves the link, and forgets its keys.
@@ -412,15 +420,20 @@ class Link:
         Raises:
             LinkRefused: NOT_LINKED.
         """
+        await self._leave(_FILES)
+        return {}
+
+    async def _leave(self, files: tuple[str, ...]) -> None:
         async with self._changing:
             if self._membership is None and self._failed is None:
                 raise _not_linked()
             self._membership = self._keys = self._failed = None
             self._restart.set()
-            await self._threads.run(_remove_files, self._folder)
+            while self._live is not None:  # it may still be keeping what it sends
+                await self._ended.wait()
+            await self._threads.run(_remove_files, self._folder, files)
         if self._tail.state.peers.own is not None:
             await self._publishing.record([Action(LinkChanged())])
-        return {}
 
     def _check_unlinked(self) -> None:
         check_installed()
@@ -559,8 +572,8 @@ def _machine() -> str:
     return (platform.node() or "machine")[:NAME_CHARS_MAX]
 
 
-def _remove_files(folder: Path) -> None:
-    for name in _FILES:
+def _remove_files(folder: Path, names: tuple[str, ...]) -> None:
+    for name in names:
         (folder / name).unlink(missing_ok=True)
     with suppress(OSError):
         folder.rmdir()
