@@ -38,7 +38,8 @@ def link(folder: Path) -> Membership:
         outbox = FileOutbox(folder)
         await outbox.keep(Sent(1, 1, view=(SharedVault(linked, SharedActive(OLD, 1)),), frame=b"sealed"))
         pins = (SharedPin(SHARED, 1, 1, 1), SharedPin(NoteId("kept.md"), 1, 1, 1))
-        await outbox.keep(Sent(1, 2, digest="d", view=(SharedVault(linked, pins=pins),), frame=b"sealed"))
+        view = (SharedVault(linked, pins=pins),)
+        await outbox.keep(Sent(1, 2, digest="d", view=view, frame=b"sealed", told={linked: (OLD, SHARED)}))
 
     anyio.run(share)
     return made

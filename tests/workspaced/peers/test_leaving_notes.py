@@ -5,12 +5,12 @@ from random import Random
 
 import anyio
 import pytest
-from support.peers.nodes import Node, make_nodes
+from support.peers.nodes import VAULT, Node, make_nodes
 from support.peers.simulated import SimulatedServer
 from support.peers.virtual_time import run_virtually
 
 from workspaced.peers.keys.roster import without_member
-from workspaced.peers.leaving_notes import exceeds
+from workspaced.peers.leaving_notes import Named, exceeds, told_of
 from workspaced_events.ids import LinkedVaultId, NoteId, VaultId
 from workspaced_events.peers.differences import view_of
 from workspaced_events.projections.peers import OwnVault, Peers
@@ -91,3 +91,21 @@ def test_what_waited_for_the_server_is_not_sent_once_it_may_not_leave(forbid: Ca
     there = run_virtually(main())
     assert [pin.note for view in there.state.peers.origins.values() for pin in view.view[there.linked].pins]
     assert not any(b"secret" in encode_event(event) for event in there.events)
+
+
+def test_what_a_generation_has_named_is_known_until_the_next_one() -> None:
+    async def main() -> list[frozenset[Named]]:
+        [here] = make_nodes(SimulatedServer(Random(1)), Random(2), ["ann"])
+        here.start()
+        found = []
+        for act in (c.ActiveNoteSet(SECRET), c.ActiveNoteSet(NOTE), c.TemporaryTabClosed(note=SECRET)):
+            here.act(act)
+            await anyio.sleep(1)
+        found.append(told_of(here.sender.sent, here.state))
+        here.sender.begin_generation()
+        await anyio.sleep(1)
+        found.append(told_of(here.sender.sent, here.state))
+        await here.kill()
+        return found
+
+    assert run_virtually(main()) == [{(VAULT, SECRET), (VAULT, NOTE)}, {(VAULT, NOTE)}]

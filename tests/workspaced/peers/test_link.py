@@ -205,3 +205,16 @@ def test_a_cluster_that_loses_its_leader_carries_on(
             laptop,
             lambda found: (found["state"], found["problem"], found["sent"]["unsent"]) == ("connected", None, 0),
         )
+
+
+def test_a_rule_takes_back_what_was_shown_before_too(daemon: Factory, server: NatsServer) -> None:
+    laptop, desk = linked(daemon, server)
+    publish(laptop, "active_note_set", note="other.md")
+    until(desk, "get_current_note", lambda answer: answer["success"])
+    publish(laptop, "active_note_set", note="plan.md")
+    publish(laptop, "temporary_tab_closed", note="other.md")
+    until(desk, "get_current_note", lambda answer: answer["success"] and answer["data"]["id"] == "plan.md")
+    sent = until_linked(laptop, lambda found: not found["sent"]["unsent"])["sent"]
+    (laptop.vault / ".workspacedignore").write_text("other.md\n")
+    publish(laptop, "note_pinned", note="plan.md")
+    until_linked(laptop, lambda found: found["sent"]["generation"] > sent["generation"])

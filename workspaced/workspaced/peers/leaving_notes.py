@@ -3,7 +3,7 @@ withholds."""
 
 from collections.abc import Mapping
 
-from workspaced_events.ids import LinkedVaultId, NoteId, VaultId
+from workspaced_events.ids import NoteId, VaultId
 from workspaced_events.peers.differences import SharedView, notes_of
 from workspaced_events.projections.peers import Peers
 from workspaced_events.projections.shared_view import shared_view
@@ -11,6 +11,7 @@ from workspaced_events.projections.workspace_state import WorkspaceState
 from workspaced_events.schema.peer_events import SharedVault
 
 from ..vaults.served_vault import ServedVault
+from .outbox import Sent
 
 Named = tuple[VaultId, NoteId]
 
@@ -37,16 +38,11 @@ def may_leave(named: frozenset[Named], served: Mapping[VaultId, ServedVault]) ->
     )
 
 
-def has_withdrawn(
-    shared: SharedView, state: WorkspaceState, named: frozenset[Named], allowed: frozenset[Named]
-) -> bool:
-    """Whether a note was shared that is still in the state, but may not leave any more."""
-    vault_of: dict[LinkedVaultId, VaultId] = {
-        own.mapping.linked: vault for vault, own in state.peers.vaults.items()
-    }
-    withheld = named - allowed
-    return any(
-        (vault_of.get(linked), note) in withheld for linked, each in shared.items() for note in notes_of(each)
+def told_of(sent: Sent, state: WorkspaceState) -> frozenset[Named]:
+    """The notes that who reads all that the server has of this origin is told of."""
+    vaults = {own.mapping.linked: vault for vault, own in state.peers.vaults.items()}
+    return frozenset(
+        (vaults[linked], note) for linked, notes in sent.told.items() if linked in vaults for note in notes
     )
 
 

@@ -6,6 +6,7 @@ from typing import Final, Protocol
 import anyio.to_thread
 import msgspec
 
+from workspaced_events.ids import LinkedVaultId, NoteId
 from workspaced_events.peers.differences import NOTHING_SHARED, SharedView, notes_of, view_of
 from workspaced_events.schema.decoding import decoded
 from workspaced_events.schema.peer_events import SharedVault
@@ -14,6 +15,7 @@ from .files import read_private, write_durably
 from .shared_names import SharedNames
 
 FILE: Final = "outbox"
+Told = dict[LinkedVaultId, tuple[NoteId, ...]]
 
 
 class Sent(msgspec.Struct, frozen=True):
@@ -32,6 +34,8 @@ class Sent(msgspec.Struct, frozen=True):
     """What is shared once it is applied."""
     since_whole: int = 0
     """How many messages came after the whole view of its generation."""
+    told: Told = {}
+    """Every note that its generation has named, also those that are shared no more."""
 
     @property
     def shared(self) -> SharedView:

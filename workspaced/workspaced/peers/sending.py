@@ -14,14 +14,14 @@ import anyio
 import msgspec
 from msgspec.structs import replace
 
-from workspaced_events.peers.differences import SharedView, difference
+from workspaced_events.peers.differences import SharedView, difference, notes_of
 from workspaced_events.peers.forgetting import has_new_asks
 from workspaced_events.schema.peer_events import SharedVault
 
 from .carrier import Carried, Carrier, CarrierError, WrongPredecessor
 from .keys.keyring import Keyring
 from .keys.message import MessageRefused, digest, header_of
-from .outbox import Outbox, Sent
+from .outbox import Outbox, Sent, Told
 from .payload import PAYLOAD_BYTES_MAX, Payload, encode_payload
 
 logger = logging.getLogger(__name__)
@@ -220,10 +220,22 @@ class Sender:
         generation = sent.generation + is_whole
         previous = "" if is_whole else sent.digest
         frame = self._keyring.seal(generation, n, previous, encode_payload(payload))
-        since_whole = 0 if is_whole else sent.since_whole + 1
         return Sent(
-            generation, n, self._keyring.epoch, digest(frame), previous, frame, tuple(after.values()), since_whole
+            generation,
+            n,
+            self._keyring.epoch,
+            digest(frame),
+            previous,
+            frame,
+            tuple(after.values()),
+            since_whole=0 if is_whole else sent.since_whole + 1,
+            told=_told({} if is_whole else sent.told, after),
         )
+
+
+def _told(before: Told, after: SharedView) -> Told:
+    now = {vault: {*before.get(vault, ()), *notes_of(each)} for vault, each in after.items()}
+    return {**before, **{vault: tuple(sorted(notes)) for vault, notes in now.items()}}
 
 
 def _not_kept(error: OSError) -> CarrierError:
