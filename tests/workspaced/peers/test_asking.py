@@ -88,3 +88,23 @@ def test_it_leaves_this_persons_other_machines_and_no_message_of_them_names_it_a
     naming = [event for event in here.events if b"shared.md" in encode_event(event)]
     assert {event.data.origin for event in naming} == {bobs.origin}, "who has it still, for himself"
     assert not here.state.peers.not_reached(here.linked, name_hash(here.linked, SHARED))
+
+
+def test_what_is_forgotten_again_while_the_first_ask_waits_is_taken_back_again() -> None:
+    async def main() -> list[Node]:
+        nodes = make_nodes(SimulatedServer(Random(1)), Random(2), ["ann", "bob", "bob"])
+        here, there, _off = nodes
+        here.start()
+        there.start()
+        for _ in range(2):
+            here.act(c.NotePinned(SHARED))
+            await anyio.sleep(10)
+            assert [pin.note for pin in there.state.peers.origins[here.origin].view[here.linked].pins] == [SHARED]
+            await here.forget(SHARED)
+            await anyio.sleep(10)
+        for node in (here, there):
+            await node.kill()
+        return nodes
+
+    here, there, _off = run_virtually(main())
+    assert there.state.peers.origins[here.origin].view[here.linked].pins == ()

@@ -62,7 +62,7 @@ class Sender:
         """How often sending failed since it last succeeded."""
         self._sequence: int | None = None
         """Of `sent` at the server; None: it is not known whether the server has it."""
-        self._wants_generation = False
+        self._wants_generation = bool(self.sent.n) and not self.sent.frame
         self._looks = 0
         self._changed = anyio.Event()
 
