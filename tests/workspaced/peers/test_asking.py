@@ -39,7 +39,7 @@ def link(folder: Path) -> Membership:
         await outbox.keep(Sent(1, 1, view=(SharedVault(linked, SharedActive(OLD, 1)),), frame=b"sealed"))
         pins = (SharedPin(SHARED, 1, 1, 1), SharedPin(NoteId("kept.md"), 1, 1, 1))
         view = (SharedVault(linked, pins=pins),)
-        await outbox.keep(Sent(1, 2, digest="d", view=view, frame=b"sealed", told={linked: (OLD, SHARED)}))
+        await outbox.keep(Sent(1, 2, digest="d", view=view, frame=b"sealed", named={linked: (OLD, SHARED)}))
 
     anyio.run(share)
     return made

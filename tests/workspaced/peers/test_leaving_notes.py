@@ -10,7 +10,7 @@ from support.peers.simulated import SimulatedServer
 from support.peers.virtual_time import run_virtually
 
 from workspaced.peers.keys.roster import without_member
-from workspaced.peers.leaving_notes import Named, exceeds, told_of
+from workspaced.peers.leaving_notes import Named, exceeds, named_by
 from workspaced_events.ids import LinkedVaultId, NoteId, VaultId
 from workspaced_events.peers.differences import view_of
 from workspaced_events.projections.peers import OwnVault, Peers
@@ -101,10 +101,10 @@ def test_what_a_generation_has_named_is_known_until_the_next_one() -> None:
         for act in (c.ActiveNoteSet(SECRET), c.ActiveNoteSet(NOTE), c.TemporaryTabClosed(note=SECRET)):
             here.act(act)
             await anyio.sleep(1)
-        found.append(told_of(here.sender.sent, here.state))
+        found.append(named_by(here.sender.sent, here.state))
         here.sender.begin_generation()
         await anyio.sleep(1)
-        found.append(told_of(here.sender.sent, here.state))
+        found.append(named_by(here.sender.sent, here.state))
         await here.kill()
         return found
 

@@ -60,11 +60,11 @@ def ask_to_forget(folder: Path, vault: VaultId, names: Collection[NoteId]) -> As
 def sent_without(sent: Sent, linked: LinkedVaultId, names: Collection[NoteId]) -> Sent:
     """What was sent last, never to be sent again: a generation follows it."""
     view = tuple(vault_without(each, names) if each.vault == linked else each for each in sent.view)
-    told = {
+    named = {
         vault: tuple(note for note in notes if vault != linked or note not in names)
-        for vault, notes in sent.told.items()
+        for vault, notes in sent.named.items()
     }
-    return replace(sent, view=view, frame=b"", told=told)
+    return replace(sent, view=view, frame=b"", named=named)
 
 
 def as_asks(asks: Collection[Ask]) -> Asks:

@@ -38,11 +38,11 @@ def may_leave(named: frozenset[Named], served: Mapping[VaultId, ServedVault]) ->
     )
 
 
-def told_of(sent: Sent, state: WorkspaceState) -> frozenset[Named]:
-    """The notes that who reads all that the server has of this origin is told of."""
+def named_by(sent: Sent, state: WorkspaceState) -> frozenset[Named]:
+    """The notes that the messages of the present generation name."""
     vaults = {own.mapping.linked: vault for vault, own in state.peers.vaults.items()}
     return frozenset(
-        (vaults[linked], note) for linked, notes in sent.told.items() if linked in vaults for note in notes
+        (vaults[linked], note) for linked, notes in sent.named.items() if linked in vaults for note in notes
     )
 
 

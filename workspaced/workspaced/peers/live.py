@@ -27,7 +27,7 @@ from .keys.keyring import Keyring
 from .keys.message import MessageRefused
 from .keys.origin_keys import OriginKeys
 from .keys.roster import open_roster
-from .leaving_notes import Named, exceeds, notes_named, told_of
+from .leaving_notes import Named, exceeds, named_by, notes_named
 from .membership import Membership, with_request
 from .outbox import Outbox
 from .receiving import Receiver
@@ -149,9 +149,9 @@ class Live:
     async def _follow_state(self, sender: Sender) -> None:
         while True:
             state = self._daemon.state()
-            named = notes_named(state) | told_of(sender.sent, state)
+            named = notes_named(state) | named_by(sender.sent, state)
             allowed = await self._daemon.allowed(named)
-            withdrawn = told_of(sender.sent, state) & (named - allowed)
+            withdrawn = named_by(sender.sent, state) & (named - allowed)
             if withdrawn or exceeds(sender.sent.shared, state.peers, self._selection_text):
                 sender.begin_generation()
             if allowed != self._allowed or state.peers is not self._state.peers or state.seq != self._state.seq:

@@ -15,7 +15,7 @@ from .files import read_private, write_durably
 from .shared_names import SharedNames
 
 FILE: Final = "outbox"
-Told = dict[LinkedVaultId, tuple[NoteId, ...]]
+NamesByVault = dict[LinkedVaultId, tuple[NoteId, ...]]
 
 
 class Sent(msgspec.Struct, frozen=True):
@@ -34,7 +34,7 @@ class Sent(msgspec.Struct, frozen=True):
     """What is shared once it is applied."""
     since_whole: int = 0
     """How many messages came after the whole view of its generation."""
-    told: Told = {}
+    named: NamesByVault = {}
     """Every note that its generation has named, also those that are shared no more."""
 
     @property

@@ -21,7 +21,7 @@ from workspaced_events.schema.peer_events import SharedVault
 from .carrier import Carried, Carrier, CarrierError, WrongPredecessor
 from .keys.keyring import Keyring
 from .keys.message import MessageRefused, digest, header_of
-from .outbox import Outbox, Sent, Told
+from .outbox import NamesByVault, Outbox, Sent
 from .payload import PAYLOAD_BYTES_MAX, Payload, encode_payload
 
 logger = logging.getLogger(__name__)
@@ -229,11 +229,11 @@ class Sender:
             frame,
             tuple(after.values()),
             since_whole=0 if is_whole else sent.since_whole + 1,
-            told=_told({} if is_whole else sent.told, after),
+            named=_named({} if is_whole else sent.named, after),
         )
 
 
-def _told(before: Told, after: SharedView) -> Told:
+def _named(before: NamesByVault, after: SharedView) -> NamesByVault:
     now = {vault: {*before.get(vault, ()), *notes_of(each)} for vault, each in after.items()}
     return {**before, **{vault: tuple(sorted(notes)) for vault, notes in now.items()}}
 
