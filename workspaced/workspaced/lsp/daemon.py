@@ -25,8 +25,6 @@ logger = logging.getLogger(__name__)
 
 NAME: Final = "lsp"
 """The name in hello, whose sharing level counts, and the source of pins."""
-SOURCE: Final = f"{NAME}-{os.getpid()}-1"
-"""The source of views."""
 _VIEWS: Final = ("view_opened", "view_closed")
 
 
@@ -46,6 +44,8 @@ class Daemon:
             on_ready: called whenever the daemon greeted.
         """
         self._owed = owed
+        self._source = f"{NAME}-{os.getpid()}-1"
+        """The source of views."""
         self.client = client
         self.vaults: list[tuple[str, str]] = []
         self._files: dict[str, SelectedFiles] = {}
@@ -118,7 +118,7 @@ class Daemon:
             WorkspacedError: the daemon refused it, or did not answer.
         """
         what = {"type": action, "data": data, "vault": vault, "id": name or uuid7()}
-        source = NAME if action == "note_pinned" else SOURCE
+        source = NAME if action == "note_pinned" else self._source
         await self.client.call("workspaced/publish", {"actions": [what], "source": source})
 
     async def leave(self) -> None:
@@ -154,7 +154,7 @@ class Daemon:
             await self.act("vault_switched", {"vaultId": vault}, vault)
             self._current = vault
         knows_focus = self.can("focus")
-        await self.client.call("workspaced/snapshot", snapshot(view, SOURCE, vault, knows_focus=knows_focus))
+        await self.client.call("workspaced/snapshot", snapshot(view, self._source, vault, knows_focus=knows_focus))
         if view.selection is not None and not knows_focus:
             await self.act("selection_changed", {"note": view.active, **(lines(view.selection) or {})}, vault)
         self.told[vault] = view
@@ -168,8 +168,14 @@ class Daemon:
             async with self.client.subscribe(types=_VIEWS) as notices:
                 async for notice in notices:
                     events = notice.params.get("events", ())
-                    if not events or any(map(_is_of_one_that_knows, events)):
+                    if not events or any(map(self._may_count_more, events)):
                         self.forget()
+
+    def _may_count_more(self, event: Mapping[str, Any]) -> bool:
+        """Whether a view came or went that counts more than an inferred one."""
+        if event["type"] == "view_opened":
+            return bool(event["data"].get("confidence") != "inferred")
+        return bool(event.get("source") != self._source)
 
 
 def _files(globs: Sequence[str]) -> SelectedFiles:
@@ -179,13 +185,6 @@ def _files(globs: Sequence[str]) -> SelectedFiles:
     except RuleInvalid as error:
         logger.warning("%s", error)
         return SelectedFiles()
-
-
-def _is_of_one_that_knows(event: Mapping[str, Any]) -> bool:
-    """Whether a view came or went that counts more than an inferred one."""
-    if event["type"] == "view_opened":
-        return bool(event["data"].get("confidence") != "inferred")
-    return bool(event.get("source") != SOURCE)
 
 
 def _replaced(task: asyncio.Task[None] | None, coroutine: Any) -> asyncio.Task[None] | None:
