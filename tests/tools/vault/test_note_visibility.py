@@ -1,5 +1,6 @@
 """What of a vault's notes may be shown, by what they said when somebody read them, and by what is remembered."""
 
+import sys
 import threading
 from collections.abc import Collection
 
@@ -274,3 +275,20 @@ def test_it_is_safe_from_any_thread() -> None:
     for each in threads:
         each.join()
     assert all(isinstance(each, tuple) for each in notes.found)
+
+
+def test_a_crawl_ends_while_notes_are_found() -> None:
+    notes = Notes(**{f"n{number}": SHOWN for number in range(20_000)})
+    asking = threading.Thread(
+        target=lambda: [notes.visibility.looked_at(NoteId(f"new{number}.md")) for number in range(20_000)]
+    )
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        asking.start()
+        while asking.is_alive():
+            notes.searched()
+    finally:
+        sys.setswitchinterval(interval)
+        asking.join()
+    assert notes.visibility.finding(NoteId("new0.md")) is SHOWN

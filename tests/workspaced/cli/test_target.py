@@ -3,6 +3,7 @@
 import json
 import os
 import pty
+import select
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -122,8 +123,10 @@ def test_at_a_terminal_a_write_is_confirmed(only: Any, terminal: tuple[int, int]
         stderr=tty,
         env=only.env,
         cwd=only.root,
-        timeout=30,
+        timeout=60,
     )
-    asked = os.read(user, 4096).decode()
-    assert "Change only?" in asked
+    asked = ""
+    while "Change only?" not in asked:
+        assert select.select([user], [], [], 60)[0], asked  # it comes in pieces, and the answer's echo first
+        asked += os.read(user, 4096).decode()
     assert (done.returncode, seq(only) - before) == ((0, 1) if answer == "y" else (130, 0))

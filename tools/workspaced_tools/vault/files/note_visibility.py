@@ -176,8 +176,9 @@ class NoteVisibility:
 
         `is_there` returns those of the given notes that the crawl found.
         """
-        shown = [note for note, finding in self._findings.items() if finding is Visibility.SHOWN]
-        lost = [note for note in shown if note not in self._gone]
+        with self._lock:
+            shown = [note for note, finding in self._findings.items() if finding is Visibility.SHOWN]
+            lost = [note for note in shown if note not in self._gone]
         there = set(is_there(lost))
         with self._lock:
             for note in lost:
