@@ -44,7 +44,7 @@ def test_an_accent_written_as_two_characters_is_the_note_of_the_composed_name(de
 
 def test_a_name_that_is_no_utf8_is_told_to_nobody(desk: Desks) -> None:
     here = desk()
-    bad = Path(os.fsdecode(os.fsencode(here.vault) + b"/bad\xff.md"))
+    bad = Path(os.fsdecode(os.fsencode(here.vault) + b"/wrong\xff.md"))
     bad.touch()
     editor = here.editor()
     editor.open(here.vault / "a.md")
@@ -57,7 +57,7 @@ def test_a_name_that_is_no_utf8_is_told_to_nobody(desk: Desks) -> None:
     editor.open(here.vault / "b.md")
     editor.settled()
     assert [event["data"]["note"] for event in here.events("active_note_set")] == ["b.md"]
-    assert here.shown().active == "b.md" and "bad" not in str(here.events())
+    assert here.shown().active == "b.md" and "wrong" not in str(here.events())
 
 
 def test_a_file_outside_every_vault_is_told_to_nobody(desk: Desks) -> None:
