@@ -149,7 +149,7 @@ async def operate(url: str, what: str, parameters: dict[str, Any], **credentials
         while True:
             answer: dict[str, Any] = {"error": "no answer"}
             with suppress(nats.errors.Error):
-                message = await client.request(f"$JS.API.{what}", json.dumps(parameters).encode(), timeout=START_S)
+                message = await client.request(f"$JS.API.{what}", json.dumps(parameters).encode(), timeout=2)
                 answer = json.loads(message.data)
             if "error" not in answer or time.monotonic() > until:
                 return answer
