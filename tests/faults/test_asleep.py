@@ -83,7 +83,7 @@ def test_row_21_a_client_that_did_not_read_before_a_long_stop_gets_its_answers_a
         assert message is not None, f"the connection was ended after {len(answered)} answers"
         answered.append(message["id"])
         size += len(str(message))
-    assert answered == asked
+    assert sorted(answered) == asked  # each once; JSON-RPC promises no order
     assert size > 2 * UNREAD_BYTES_MAX, "it could write everything at once"
 
 

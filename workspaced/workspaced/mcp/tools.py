@@ -1,7 +1,6 @@
 """`tools/list` and `tools/call`, the same on every connection."""
 
 from base64 import b64encode
-from functools import cache, partial
 from typing import Any, Final
 
 import msgspec
@@ -59,25 +58,40 @@ WRITES: Final = {
 """The annotations of a tool that writes."""
 
 
-@cache
-def _listed(tools: ToolSet, *, memory: bool, linked: bool) -> msgspec.Raw:
-    """A list of tools. The first one makes the schemas, which takes as long as a fifth of a daemon's start."""
+_Choice = tuple[ToolSet, bool, bool]
+"""What decides a list: its tools, whether there is a memory folder, whether other machines are linked."""
+_LISTS: Final[dict[_Choice, msgspec.Raw]] = {}
+"""The lists made so far."""
+
+
+def _make_list(choice: _Choice) -> msgspec.Raw:
+    """Makes a list of tools. The first makes the schemas, which takes a fifth of a daemon's start."""
+    tools, memory, linked = choice
     every = [tool for tool in TOOLS.values() if tools == "all" or tool.name in CORE]
     every += [MEMORY] if memory else []
     every = [LINKED.get(tool.name, tool) for tool in every] if linked else every
-    return msgspec.Raw(
+    made = _LISTS[choice] = msgspec.Raw(
         msgspec.json.encode(
             [{**tool.definition, "annotations": WRITES if tool.writes else ANNOTATIONS} for tool in every]
         )
     )
+    return made
 
 
-async def list_tools(session: Session, _id: RequestId | None, params: Page) -> Any:
+def list_tools(session: Session, _id: RequestId | None, params: Page) -> Any:
     params.check()
     service = session.service
-    has = {"memory": service.memory.is_set, "linked": service.is_linked}
-    listed = await service.threads.run(partial(_listed, session.tools, **has))
-    return {"tools": listed, "_meta": moment(service)}
+    choice = (session.tools, service.memory.is_set, service.is_linked)
+    made = _LISTS.get(choice)
+    return _list_made_now(service, choice) if made is None else _list(service, made)
+
+
+async def _list_made_now(service: Service, choice: _Choice) -> Any:
+    return _list(service, await service.threads.run(lambda: _make_list(choice)))
+
+
+def _list(service: Service, made: msgspec.Raw) -> Any:
+    return {"tools": made, "_meta": moment(service)}
 
 
 def call_tool(session: Session, _id: RequestId | None, params: CallTool) -> Any:
