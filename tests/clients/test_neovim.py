@@ -349,6 +349,7 @@ def test_what_was_closed_while_the_daemon_was_killed_is_closed_for_it_too(daemon
     assert active(state) is None and tabs(state) == []
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 def test_a_stopped_daemon_costs_the_editor_one_write_and_no_wait(
     daemon: Any, editor: Any, record_property: Any

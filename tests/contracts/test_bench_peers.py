@@ -73,6 +73,7 @@ def test_without_npm_its_packages_are_skipped_with_the_reason(bench, tmp_path, m
         bench.peer_install.install(bench.peer_install.Npm(("some-server@1.0.0",)), tmp_path / "installed")
 
 
+@pytest.mark.thorough
 def test_a_python_newer_than_any_is_a_reason(bench, tmp_path):
     package = bench.peer_install.Pip(("some-server==1",), python=(99, 0))
 

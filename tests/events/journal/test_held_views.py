@@ -253,6 +253,7 @@ class TestAPauseInBetween:
         world.resume()
         assert world.state.of(V).active is None
 
+    @pytest.mark.thorough
     def test_is_bounded_by_what_fits_a_batch(self) -> None:
         world = World()
         world.pause()

@@ -283,6 +283,7 @@ class TestAPowerCutAtEveryOperation:
         disk.discard("log/HEAD")
         return disk
 
+    @pytest.mark.thorough
     @pytest.mark.parametrize("condition", ["torn", "unclean", "headless"])
     def test_of_recovery_and_twice_in_a_row(self, condition: str) -> None:
         make = getattr(self, condition)

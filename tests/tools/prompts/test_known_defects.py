@@ -209,6 +209,7 @@ def test_cached_tokens_are_counted_once(chat: Callable[..., Any], among_input: b
     assert talk.turn("and now").envelope.estimate == pytest.approx(ratio * before, rel=0.02)
 
 
+@pytest.mark.thorough
 def test_a_daemon_that_is_killed_on_the_way_repeats_none_of_them(daemon: Any) -> None:
     running = daemon(
         notes={"a.md": "# Alpha\n\nThe first note.\n", "a, b.md": "It is red.", "long.md": "Words. " * 700}

@@ -95,6 +95,7 @@ def accepted(body: dict[str, Any], family: str) -> None:
         assert consumed(adapter(family).validate_python(body)) == body
 
 
+@pytest.mark.thorough
 def test_the_check_finds_fields_that_a_provider_does_not_know() -> None:
     for family, text in (("openai", "string"), ("anthropic", [{"type": "text", "text": "x", "cache": True}])):
         body = {"model": "m", "max_tokens": 1, "messages": [{"role": "user", "content": text, "more": 1}]}

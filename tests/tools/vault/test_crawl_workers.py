@@ -400,6 +400,7 @@ def test_what_lies_in_the_present_folder_is_never_run(
     assert vault.names([NoteId("a.md")]) != [None]
 
 
+@pytest.mark.thorough
 def test_a_worker_that_is_stopped_and_continued_half_way_through_a_write_tells_all(tmp_path: Path) -> None:
     """Python 3.11's buffered output garbles such a write; `Ctrl-Z` and a debugger do that to a process."""
     folder = tmp_path / "vault"

@@ -288,6 +288,7 @@ def test_with_nothing_to_reach_it_says_what_to_do(daemon: Any, agent: Any) -> No
     assert not running.data.exists()
 
 
+@pytest.mark.thorough
 def test_twenty_at_once_end_with_one_daemon(daemon: Any, agent: Any) -> None:
     running = daemon(start=False)
     agents = [agent(running, "--vault", str(running.vault)) for _ in range(20)]

@@ -465,6 +465,7 @@ def test_hooks_in_forms_that_we_do_not_know_stay(connect: Command, home: Path, v
     assert path.read_text() == text
 
 
+@pytest.mark.thorough
 def test_a_file_of_ten_megabytes_is_changed_in_place(connect: Command, home: Path, vault: Path) -> None:
     text = json.dumps({f"key {number}": "x" * 90 for number in range(100_000)}, indent=2)
     path = write(home / ".claude.json", text)

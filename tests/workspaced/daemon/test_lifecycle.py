@@ -341,6 +341,7 @@ def test_a_stopped_and_continued_daemon_goes_on(daemon: Any) -> None:
     assert wire.line()["result"]["events"]
 
 
+@pytest.mark.thorough
 def test_without_clients_it_ends_after_the_idle_time(daemon: Any) -> None:
     running = daemon("--idle-exit-minutes", "0.05")  # three seconds, in which the first client comes
     with running.connect() as client:
@@ -351,6 +352,7 @@ def test_without_clients_it_ends_after_the_idle_time(daemon: Any) -> None:
     assert events[-1].data.reason == "idle"
 
 
+@pytest.mark.thorough
 def test_a_connected_client_keeps_it_from_ending(daemon: Any) -> None:
     running = daemon("--idle-exit-minutes", "0.05")
     wire = running.wire()

@@ -118,6 +118,7 @@ def test_without_a_place_for_the_folder_nothing_changes(installed: Installed) ->
     assert installed.ask(**FORBIDDEN) == NOTHING
 
 
+@pytest.mark.thorough
 def test_a_daemon_keeps_what_it_compiled(installed: Installed, daemon: Factory) -> None:
     running = daemon(start=False, real=True)
     running.env.update(installed.env, **FORBIDDEN)

@@ -149,6 +149,7 @@ class TestAHostileSession:
             with pytest.raises(TimeoutError):
                 session.recv(0.3)
 
+    @pytest.mark.thorough
     def test_that_only_connects_is_ended_in_time(self, link: Link) -> None:
         with socket.create_connection(("127.0.0.1", link.port), LINK_OPEN_S + 10) as bare:
             bare.sendall(b"GET / HTTP/1.1\r\nHost:")
@@ -156,6 +157,7 @@ class TestAHostileSession:
                 assert bare.recv(4_096) == b""
         assert is_served(link)
 
+    @pytest.mark.thorough
     def test_of_many_that_say_nothing_none_keeps_claude_out_for_long(self, link: Link) -> None:
         with ExitStack() as stack:
             idle = [

@@ -65,6 +65,7 @@ def test_each_of_several_sessions_is_told(world: Any, link: Link) -> None:
         assert one.told() == two.told()
 
 
+@pytest.mark.thorough
 def test_the_present_is_repeated_once_to_a_session_that_begins(world: Any, link: Link) -> None:
     with link.claude() as claude:
         assert claude.message() == claude.message()
@@ -242,6 +243,7 @@ class TestTheDaemon:
             world.restart()
             assert names(claude.told()) == "Plan.md"
 
+    @pytest.mark.thorough
     def test_that_is_stopped_costs_an_answer_and_no_session(self, world: Any, link: Link) -> None:
         with link.claude() as claude:
             assert names(claude.told()) == "Plan.md"

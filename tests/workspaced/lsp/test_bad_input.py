@@ -134,6 +134,7 @@ def test_many_links_with_long_names_hide_no_other(editor: LanguageClient, runnin
     assert [each["target"] for each in editor.of("documentLink", note)] == [uri_of(running.vault / "b.md")]
 
 
+@pytest.mark.thorough
 def test_a_document_of_a_hundred_megabytes_is_shown_and_not_read(daemon: Factory) -> None:
     running = daemon()
     with LanguageClient(running.env, running.vault) as editor:
@@ -146,6 +147,7 @@ def test_a_document_of_a_hundred_megabytes_is_shown_and_not_read(daemon: Factory
         assert len(editor.of("documentLink", note)) == 1
 
 
+@pytest.mark.thorough
 def test_a_daemon_that_stands_still_leaves_answers_empty(daemon: Factory) -> None:
     running = daemon()
     with LanguageClient(running.env, running.vault) as editor:

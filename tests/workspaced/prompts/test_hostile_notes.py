@@ -100,6 +100,7 @@ def prompts(wire: Any, conversation: str, attachments: list[Json]) -> Iterator[t
         yield str(shape), answer["result"]["body" if shape else "messages"]
 
 
+@pytest.mark.thorough
 def test_row_43_no_note_leaves_its_block_in_a_prompt_of_any_shape(shared: Any) -> None:
     wire = shared.wire()
     for number, (note, spelling) in enumerate(zip(NOTES, SPELLINGS, strict=True)):

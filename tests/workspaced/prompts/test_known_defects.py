@@ -551,6 +551,7 @@ def kept_prefix(before: dict[str, Any], after: dict[str, Any], shape: str) -> bo
     return bool(second[: len(first)] == first)
 
 
+@pytest.mark.thorough
 def test_a_full_window_slides_rarely_and_stays_cached(talk: Begin) -> None:
     chat = talk({}, context_window=5_000, output_reserve=500)
     lost = dict.fromkeys(t.bodies.SHAPES, 0)

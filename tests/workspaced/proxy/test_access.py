@@ -192,6 +192,7 @@ def test_it_prints_what_to_use_instead(daemon: Any) -> None:
         }
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 0)])
 def test_it_ends_in_good_order_also_while_an_answer_streams(looking: Any, number: int, code: int) -> None:
     begun = threading.Event()

@@ -65,6 +65,7 @@ def test_a_daemon_that_ends_and_starts_again_is_found_again(looking: Any, upstre
         asked_until_added(proxy)
 
 
+@pytest.mark.thorough
 def test_a_daemon_that_hangs_delays_one_request_and_not_the_next(looking: Any, upstream: str) -> None:
     def short(pause_s: int) -> list[str]:
         limits = ["DAEMON_ANSWER_S=1", f"DAEMON_PAUSE_S={pause_s}", "--"]

@@ -43,6 +43,7 @@ def data(module_daemon: Callable[..., Any]) -> Any:
     return running
 
 
+@pytest.mark.thorough
 def test_row_15_answers_and_prompts_are_equal_bytes_under_any_seed_zone_and_locale(data: Any) -> None:
     def said(place: dict[str, str], *command: str) -> bytes:
         done = subprocess.run(

@@ -11,6 +11,7 @@ import threading
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
@@ -226,6 +227,7 @@ def verified_in_another_process(data: Path, seed: str, zone: str, env: dict[str,
     return done.stdout
 
 
+@pytest.mark.thorough
 def test_what_a_daemon_served_is_answered_again_in_any_process(daemon: Any, tmp_path: Path) -> None:
     running = daemon()
     recorded_at_least = 0

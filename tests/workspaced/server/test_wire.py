@@ -379,6 +379,7 @@ def test_sixty_four_requests_in_one_write_are_all_answered(shared: Any) -> None:
     assert order == sorted(order), "publishes of one connection are appended in their order"
 
 
+@pytest.mark.thorough
 def test_more_waiting_requests_than_are_let_in_flight_are_all_answered(shared: Any) -> None:
     wire = shared.wire()
     lines = [

@@ -2,9 +2,12 @@
 
 from typing import Any
 
+import pytest
+
 LONG = "\u1dc2\u1dc1" * 100_000
 
 
+@pytest.mark.thorough
 def test_a_note_of_marks_neither_stops_the_index_nor_a_search(daemon: Any) -> None:
     running = daemon(notes={"marks.md": f"a{LONG}", "b.md": "needle\n"})
     with running.connect() as client:
@@ -15,6 +18,7 @@ def test_a_note_of_marks_neither_stops_the_index_nor_a_search(daemon: Any) -> No
         assert client.tool("search_workspace", {"query": "a\u1dc2"})["data"]["total"] <= 1
 
 
+@pytest.mark.thorough
 def test_the_folded_text_of_a_note_ends_where_the_documents_say(daemon: Any) -> None:
     running = daemon(notes={"long.md": "\ufdfa " * 100_000 + " tail", "b.md": "head\n"})
     with running.connect() as client:

@@ -79,6 +79,7 @@ def test_a_note_is_withheld_from_the_next_call_on(daemon: Any) -> None:
         assert context(client)["activeNote"]["title"] == "Beta"
 
 
+@pytest.mark.thorough
 def test_rules_count_from_the_next_call_on(daemon: Any) -> None:
     running = daemon("--no-watch", notes=NOTES)
     look_at(running, "a.md", "work/plan.md")

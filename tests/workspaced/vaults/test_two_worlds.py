@@ -408,6 +408,7 @@ def test_nothing_tells_the_worlds_apart(worlds: MakeWorlds, by: str) -> None:
     tells_nothing(*worlds(by))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("by", ["flag", "rule", "both"])
 def test_nothing_that_is_pushed_tells_of_a_note_for_explicit_requests(worlds: MakeWorlds, by: str) -> None:
     tells_nothing(*worlds(by, "on-request"))
@@ -423,6 +424,7 @@ def tells_nothing(one: World, other: World) -> None:
     assert_same_throughout(((step, number) for number, step in enumerate(story)), one, other)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("by", ["flag", "rule"])
 def test_an_unmounted_vault_tells_the_worlds_apart_no_more(worlds: MakeWorlds, by: str) -> None:
     one, other = worlds(by)
