@@ -19,7 +19,7 @@ endif
 demo: $(VENV)/.runtime
 	@$(BIN)/workspaced demo
 
-# What is marked `thorough` is left out, and properties are tried on a fifth of their examples.
+# What is marked `thorough` is left out, and properties are tried on a tenth of their examples.
 FAST     = $(BIN)/python -m pytest -q -m "not thorough"
 test: $(VENV)/.dev
 	@$(MAKE) --no-print-directory -j2 check collected

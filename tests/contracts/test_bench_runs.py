@@ -34,6 +34,7 @@ def test_every_line_is_a_figure_of_its_own_name(figures):
         assert figure["rounds"] >= 5
 
 
+@pytest.mark.thorough
 def test_ok_follows_from_value_and_goal_and_is_null_without_one(figures):
     assert any(figure["goal"] is None for figure in figures)
     for figure in figures:

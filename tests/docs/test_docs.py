@@ -88,6 +88,7 @@ def test_every_page_is_listed_by_the_index_of_its_part() -> None:
             assert f"]({file})" in page.Page(f"{part}/index.md").text, name
 
 
+@pytest.mark.thorough
 def test_the_first_session_does_what_it_shows(daemon: Any) -> None:
     running = daemon(start=False)
     running.socket = running.root / "workspaced" / "default.sock"

@@ -1,6 +1,6 @@
 """How thoroughly properties are tried: the variable TEST_PROFILE says `quick` or `thorough`.
 
-`quick` is what `make test` runs: a fifth of the examples. `thorough` is what `make thorough` and `make mutants`
+`quick` is what `make test` runs: a tenth of the examples. `thorough` is what `make thorough` and `make mutants`
 run. A test states the thorough number, as `@settings(max_examples=examples(200))`; one that states none has 100.
 """
 
@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, settings
 VARIABLE = "TEST_PROFILE"
 QUICK, THOROUGH = "quick", "thorough"
 PROFILES = (QUICK, THOROUGH)
-QUICK_SHARE = 5
+QUICK_SHARE = 10
 QUICK_EXAMPLES_MIN = 10
 """Below this a property is not worth running; who states fewer gets what they state."""
 DEFAULT_EXAMPLES = 100

@@ -31,7 +31,7 @@ from workspaced_events.log.disk import Disk, write_all
 from workspaced_events.log.segments import SegmentLog, Writable
 
 SEEDS = int(os.environ.get("WORKSPACED_SIMULATION_SEEDS", "5000"))
-CHUNKS = 8
+CHUNKS = 16
 MUTANT_SEEDS = 1_000
 
 
