@@ -157,7 +157,7 @@ def _recall(vault: Vault, words: _WordIndex, folder: Path, texts: dict[str, str]
 
 
 def _all(vault: Vault, word: str, among: Sequence[str]) -> Iterator[object]:
-    answer = vault.search(SearchQuery(word, len(among), among=tuple(among)))  # type: ignore[arg-type]
+    answer = vault.searches.search(SearchQuery(word, len(among), among=tuple(among)))  # type: ignore[arg-type]
     assert answer.exact
     return iter(answer.hits)
 
@@ -171,8 +171,8 @@ def _latency(
     vault: Vault, words: _WordIndex, folder: Path, sizes: Sizes, asked: tuple[str, str, float], notes: int
 ) -> Figure:
     name, query, limit = asked
-    answer = vault.search(SearchQuery(query, 10))
-    ours = _times(lambda: vault.search(SearchQuery(query, 10)), sizes.calls)
+    answer = vault.searches.search(SearchQuery(query, 10))
+    ours = _times(lambda: vault.searches.search(SearchQuery(query, 10)), sizes.calls)
     theirs = _times(lambda: words.find(query, 10), sizes.calls)
     grep = _times(lambda: _grep(folder, query), 3)
     return Figure(
@@ -204,10 +204,10 @@ def _memory(vault: Vault, sizes: Sizes) -> Figure:
     """How much this process grows by searches without end."""
     chance = Random(1)
     for _ in range(200):
-        vault.search(SearchQuery(chance.choice(SCRIPTS), 10))
+        vault.searches.search(SearchQuery(chance.choice(SCRIPTS), 10))
     before = _resident()
     for _ in range(200 if sizes.quick else CALLS):
-        vault.search(SearchQuery(chance.choice(SCRIPTS) + chance.choice(LETTERS), 10))
+        vault.searches.search(SearchQuery(chance.choice(SCRIPTS) + chance.choice(LETTERS), 10))
     return Figure(
         "search.memory.10000_calls",
         (_resident() - before) / 2**20,

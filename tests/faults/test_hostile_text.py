@@ -80,7 +80,7 @@ def vault(tmp_path: Path) -> Iterator[Vault]:
 
 def take(vault: Vault, note: NoteId) -> None:
     """Everything that is ever found out about a note: what reading it, listing it and searching for it need."""
-    [found] = vault.read([note])
+    [found] = vault.notes.read([note])
     assert isinstance(found, Note)
     assert found.title and found.front_matter is not None
     assert len(found.markdown.links) <= LINKS_PER_NOTE_MAX and len(found.tags) <= TAGS_PER_NOTE_MAX

@@ -77,21 +77,21 @@ def opened(folder: Path, tmp_path: Path) -> Iterator[Callable[..., Vault]]:
 def asked(vault: Vault) -> dict[str, Any]:
     """One answer of each method of the port that asks the index."""
     note = NoteId("d1/n1.md")
-    found = vault.search(SearchQuery("word1", 50))
+    found = vault.searches.search(SearchQuery("word1", 50))
     return {
         "search": (sorted(hit.note.id for hit in found.hits), found.total) if found.complete else None,
-        "resolve": vault.resolve("Title 7", EMPTY_VAULT).note,
-        "near": vault.resolve("Titel 7", EMPTY_VAULT).near,
-        "path": vault.resolve("d1/n1", EMPTY_VAULT).note,
-        "links": vault.link_targets(note, [LinkName("n2", True)], EMPTY_VAULT),
-        "incoming": vault.incoming(NoteId("d2/n2.md"), 9, EMPTY_VAULT),
-        "names": vault.names([note, NoteId("private.md"), NoteId("missing.md")]),
-        "similar": [each.note.id for each in vault.similar(note, 9)],
-        "tags": [each.note.id for each in vault.sharing_tags(note, 50)],
-        "members": vault.members("d1", None, 9),
-        "overview": vault.overview(50),
+        "resolve": vault.links.resolve("Title 7", EMPTY_VAULT).note,
+        "near": vault.links.resolve("Titel 7", EMPTY_VAULT).near,
+        "path": vault.links.resolve("d1/n1", EMPTY_VAULT).note,
+        "links": vault.links.link_targets(note, [LinkName("n2", True)], EMPTY_VAULT),
+        "incoming": vault.links.incoming(NoteId("d2/n2.md"), 9, EMPTY_VAULT),
+        "names": vault.checked.names([note, NoteId("private.md"), NoteId("missing.md")]),
+        "similar": [each.note.id for each in vault.searches.similar(note, 9)],
+        "tags": [each.note.id for each in vault.searches.sharing_tags(note, 50)],
+        "members": vault.searches.members("d1", None, 9),
+        "overview": vault.searches.overview(50),
         "state": (vault.index_state(), vault.note_count(), vault.statistics().withheld),
-        "read": [type(each) for each in vault.read([note, NoteId("private.md")])],
+        "read": [type(each) for each in vault.notes.read([note, NoteId("private.md")])],
     }
 
 
@@ -173,16 +173,16 @@ def test_a_failed_file_is_seen_as_building_then_ready(
     open_gate.clear()
     vault.index.file.path.unlink()
     for _ in range(3):
-        found = vault.search(SearchQuery("word1", 50))
+        found = vault.searches.search(SearchQuery("word1", 50))
         assert (found.hits, found.complete) == ((), False)
         assert vault.index_state() == "building"
-        assert vault.overview(5) == VaultOverview(0, 0, (), ())
-        assert vault.resolve("d1/n1", EMPTY_VAULT).resolved_by == "path"
-        assert vault.resolve("Title 7", EMPTY_VAULT).note is None
+        assert vault.searches.overview(5) == VaultOverview(0, 0, (), ())
+        assert vault.links.resolve("d1/n1", EMPTY_VAULT).resolved_by == "path"
+        assert vault.links.resolve("Title 7", EMPTY_VAULT).note is None
         with pytest.raises(WouldBlock):
             NonBlockingVault(vault).ask(Resolve("Title 7"), EMPTY_VAULT)
-        assert vault.names([NoteId("d1/n1.md"), NoteId("private.md")]) == [
-            vault.resolve("d1/n1.md", EMPTY_VAULT).note,
+        assert vault.checked.names([NoteId("d1/n1.md"), NoteId("private.md")]) == [
+            vault.links.resolve("d1/n1.md", EMPTY_VAULT).note,
             None,
         ]
         # It is still known which notes are private: of those not even a missing file would be told apart.
@@ -246,10 +246,10 @@ def serves_by_path(vault: Vault) -> None:
         vault.reconcile()
     found = asked(vault)
     assert found["path"] is not None and found["path"].id == "d1/n1.md"
-    assert [type(each).__name__ for each in vault.read([NoteId("d1/n1.md")])] == ["Note"]
+    assert [type(each).__name__ for each in vault.notes.read([NoteId("d1/n1.md")])] == ["Note"]
     assert found["names"][1:] == [None, None]
     assert found["search"] is None
-    assert not vault.search(SearchQuery("secret", 5)).hits
+    assert not vault.searches.search(SearchQuery("secret", 5)).hits
     vault.changed(["d1/n1.md", "private.md"])
     [warning] = vault.statistics().warnings
     assert "index cannot be written" in warning
@@ -264,7 +264,7 @@ def test_where_a_file_lies_in_place_of_the_directory_notes_are_served_by_path(
     (tmp_path / "cache").unlink()
     vault.reconcile()
     assert vault.statistics().warnings == ()
-    assert vault.search(SearchQuery("word1", 50)).total == 12
+    assert vault.searches.search(SearchQuery("word1", 50)).total == 12
 
 
 def test_where_the_directory_cannot_be_written_notes_are_served_by_path(
@@ -292,7 +292,7 @@ def test_on_a_full_disk_notes_are_served_by_path_until_there_is_room(
         subprocess.run(["mount", "-o", "remount,size=64m", str(disk)], check=True)
         vault.reconcile()
         assert vault.statistics().warnings == ()
-        found = vault.search(SearchQuery("word1", 50))
+        found = vault.searches.search(SearchQuery("word1", 50))
         assert (found.total, found.complete) == (12, True)
     finally:
         vault.close()
@@ -317,12 +317,12 @@ def test_a_disk_that_fills_up_later_costs_no_answer(small_disk: Callable[..., Pa
             vault.reconcile()
         assert len(vault.statistics().warnings) == 1
         # What the index still knows of them is not true any more, and not shown.
-        assert vault.search(SearchQuery("word1", 50)).hits == ()
-        found = vault.resolve("d1/n1.md", EMPTY_VAULT)
+        assert vault.searches.search(SearchQuery("word1", 50)).hits == ()
+        found = vault.links.resolve("d1/n1.md", EMPTY_VAULT)
         assert found.note is not None and found.note.title == "n1"
         (disk / "rest").unlink()
         vault.reconcile()
         assert vault.statistics().warnings == ()
-        assert vault.search(SearchQuery("plum", 5)).total == 60
+        assert vault.searches.search(SearchQuery("plum", 5)).total == 60
     finally:
         vault.close()

@@ -181,7 +181,7 @@ def test_a_tool_that_fails_unexpectedly(session: Any, monkeypatch: pytest.Monkey
         raise MemoryError("kanarienvogel")
 
     for name in ("overview", "similar", "search"):
-        monkeypatch.setattr(vault, name, broken)
+        monkeypatch.setattr(vault.searches, name, broken)
     for tool in ("get_workspace_summary", "get_related_notes"):
         assert json.loads(session.call(tool).payload)["code"] == "INTERNAL"
     session.check()

@@ -60,13 +60,13 @@ def opened(tmp_path: Path) -> Iterator[Callable[[Path], Vault]]:
 
 
 def read_note(vault: Vault, note: str) -> Note:
-    [found] = vault.read([NoteId(note)])
+    [found] = vault.notes.read([NoteId(note)])
     assert isinstance(found, Note), found
     return found
 
 
 def failure(vault: Vault, note: str) -> str:
-    [found] = vault.read([NoteId(note)])
+    [found] = vault.notes.read([NoteId(note)])
     assert isinstance(found, NoteFailure), found
     return found.code
 
@@ -105,7 +105,7 @@ os.access("BEGIN-OF-TRACE", os.F_OK)
 vault.reconcile()
 for path in bad(world):
     ask_everything(vault, path)
-    vault.read([path])
+    vault.notes.read([path])
 os.access("END-OF-TRACE", os.F_OK)
 vault.close()
 """
@@ -158,7 +158,7 @@ def test_row_32_a_directory_swapped_for_a_symlink_for_five_seconds_never_leaks(
 
     def read(number: int) -> None:
         while not done.is_set():
-            [found] = vault.read([NoteId("swap/secret.md")])
+            [found] = vault.notes.read([NoteId("swap/secret.md")])
             text = found.text if isinstance(found, Note) else found.code
             met.add(text)
             if paths.CANARY in text:
@@ -169,7 +169,7 @@ def test_row_32_a_directory_swapped_for_a_symlink_for_five_seconds_never_leaks(
         while not done.is_set():
             vault.reconcile()
             tries[2] += 1
-            if vault.resolve(paths.CANARY, EMPTY_VAULT).note is not None:
+            if vault.links.resolve(paths.CANARY, EMPTY_VAULT).note is not None:
                 leaks.append("index")
 
     threads = [threading.Thread(target=each) for each in (swap, lambda: read(0), lambda: read(1), rescan)]
@@ -268,7 +268,7 @@ def test_row_34_a_sparse_gigabyte_and_a_long_line_are_capped_in_bounded_memory(t
     vault = Vault(sys.argv[1])
     vault.reconcile()
     for name in ("sparse.md", "line.md"):
-        [note] = vault.read([name])
+        [note] = vault.notes.read([name])
         print(name, len(note.source), bool(note.warnings), note.title)
     print(vault.note_count())
     vault.close()
@@ -312,7 +312,7 @@ def test_row_34_deep_directories_and_many_small_notes(tmp_path: Path, opened: Ca
     assert vault.note_count() == MANY_NOTES
     assert len(os.listdir("/dev/fd")) <= before + 2 + 2 * CONNECTION_FILES
     assert any("too deep" in warning for warning in vault.statistics().warnings)
-    found = vault.resolve(f"Note {MANY_NOTES - 1}", EMPTY_VAULT).note
+    found = vault.links.resolve(f"Note {MANY_NOTES - 1}", EMPTY_VAULT).note
     assert found is not None
     assert vault.statistics().cache.bytes < 1 << 20, "indexing keeps no text"
     assert seconds < 60
@@ -354,7 +354,7 @@ def test_row_37_front_matter_without_end_withholds_the_note_in_bounded_memory(na
     script = """
     vault = Vault(sys.argv[1])
     vault.reconcile()
-    [found] = vault.read(["n.md"])
+    [found] = vault.notes.read(["n.md"])
     print(found.code, vault.statistics().withheld)
     vault.close()
     """
@@ -373,7 +373,7 @@ def test_row_37_front_matter_bombs_leave_the_note_served_in_bounded_memory(name:
     vault.reconcile()
     for name in ("n.md", "open.md"):
         for _ in range(1_000):  # what was written just now is not shown yet
-            [note] = vault.read([name])
+            [note] = vault.notes.read([name])
             if hasattr(note, "front_matter"):
                 break
             vault.reconcile()
@@ -436,7 +436,7 @@ def test_row_41_an_edit_of_equal_size_and_time_is_served_and_found(
         os.utime(folder / "n.md", ns=(0, 1_700_000_000_000_000_000))
         assert read_note(vault, "n.md").title == title
         assert [version.id for version in vault.reconcile().changed] == ["n.md"]
-        assert vault.resolve(title, EMPTY_VAULT).note is not None
+        assert vault.links.resolve(title, EMPTY_VAULT).note is not None
 
 
 def test_row_41_two_hundred_edits_within_a_tick_are_each_served(tmp_path: Path) -> None:
@@ -460,7 +460,7 @@ def test_row_41_two_hundred_edits_within_a_tick_are_each_served(tmp_path: Path) 
     with open(folder / "n.md", "w") as file:
         file.write("# final")
     vault.reconcile()
-    assert vault.resolve("final", EMPTY_VAULT).note is not None
+    assert vault.links.resolve("final", EMPTY_VAULT).note is not None
     vault.close()
     sys.stdout.write(f"{same} of 200 edits had the stat of the version before\n")
 
@@ -479,7 +479,7 @@ def test_row_42_a_rename_in_case_only_loses_no_note(tmp_path: Path, opened: Call
     assert vault.reconcile() == Changes()
     assert vault.index.ids() == ["Plan.md"]
     for reference in ("plan.md", "Plan.md", "PLAN", "[[plan]]"):
-        found = vault.resolve(reference, EMPTY_VAULT).note
+        found = vault.links.resolve(reference, EMPTY_VAULT).note
         assert found is not None and found.id == "Plan.md", reference
 
 
@@ -496,7 +496,7 @@ def test_row_42_names_that_differ_in_case_only_are_ambiguous_never_guessed(
     vault = opened(folder)
     assert vault.note_count() == 2
     assert [read_note(vault, name).text for name in ("plan.md", "Plan.md")] == ["plan.md", "Plan.md"]
-    assert {ref.id for ref in vault.resolve("PLAN", EMPTY_VAULT).candidates} == {"plan.md", "Plan.md"}
+    assert {ref.id for ref in vault.links.resolve("PLAN", EMPTY_VAULT).candidates} == {"plan.md", "Plan.md"}
 
 
 @keeps_names

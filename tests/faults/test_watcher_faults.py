@@ -277,12 +277,12 @@ async def test_row_39_a_root_made_anew_is_noticed_without_ghosts(how: str, tmp_p
             await watched.until(watched.served.problems)
             assert "cannot be opened" in watched.served.problems()[0]
             assert len(watched.ids()) == 2, "a disk that is gone for a while loses no names"
-            assert not any(isinstance(each, Note) for each in watched.served.vault.read([NoteId("old.md")]))
+            assert not any(isinstance(each, Note) for each in watched.served.vault.notes.read([NoteId("old.md")]))
         os.rename(tmp_path / "next", watched.path)
         await watched.until(lambda: watched.ids() == ["new.md"])
         await watched.until_watching()
         await watched.until(lambda: watched.served.problems() == [])
-        assert watched.served.vault.resolve("Old", EMPTY_VAULT).note is None
+        assert watched.served.vault.links.resolve("Old", EMPTY_VAULT).note is None
         watched.write("later.md")
         await watched.until(lambda: watched.ids() == ["later.md", "new.md"])
         if how == "moved":
@@ -359,7 +359,7 @@ async def test_row_40_once_quiet_the_final_content_is_what_is_served_and_recorde
 
         def reader() -> None:
             while not done.is_set():
-                [found] = vault.read([NOTE])
+                [found] = vault.notes.read([NOTE])
                 # A text that is neither old nor new is what the file held at that moment; it may not outlast it.
                 if (
                     isinstance(found, Note)
@@ -371,7 +371,7 @@ async def test_row_40_once_quiet_the_final_content_is_what_is_served_and_recorde
         reading = threading.Thread(target=reader)
         reading.start()
         await anyio.to_thread.run_sync(save, path / NOTE, final)
-        [found] = vault.read([NOTE])
+        [found] = vault.notes.read([NOTE])
         done.set()
         reading.join()
         assert isinstance(found, Note)
@@ -379,9 +379,9 @@ async def test_row_40_once_quiet_the_final_content_is_what_is_served_and_recorde
         sha256 = hashlib.sha256(final.encode()).hexdigest()
         await watched.until(lambda: watched.recorded and watched.recorded[-1].data.sha256 == sha256)
         await watched.until(watched.matches_disk)
-        assert vault.resolve("Final", EMPTY_VAULT).note is not None
+        assert vault.links.resolve("Final", EMPTY_VAULT).note is not None
         assert all(isinstance(each.data, c.NoteChanged | c.NoteCreated) for each in watched.recorded)
-        [again] = vault.read([NOTE])
+        [again] = vault.notes.read([NOTE])
         assert isinstance(again, Note)
         assert again.text == final
         if save is truncate_and_slow_write:

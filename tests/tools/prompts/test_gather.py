@@ -169,7 +169,7 @@ def test_a_note_that_went_since_it_was_indexed_is_no_member(world: Any) -> None:
 
 def test_a_note_that_goes_while_it_is_read_is_no_member(world: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     both = MemberNotes(tuple(NoteRef(NoteId(each), each, each) for each in ("gone.md", "plan.md")), 2)
-    monkeypatch.setattr(world.vault, "members", lambda *_: both)
+    monkeypatch.setattr(world.vault.searches, "members", lambda *_: both)
     world.says(world.attachment("folder", "work"))
     assert ids(world.gather()) == ["plan.md"]
 

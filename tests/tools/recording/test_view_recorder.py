@@ -270,7 +270,7 @@ class Past:
 
 
 def test_a_recording_answers_as_the_past_did(folder: Folder) -> None:
-    [note] = folder.read([NoteId("b.md")])
+    [note] = folder.notes.read([NoteId("b.md")])
     assert isinstance(note, Note)
     kept = Kept()
     recorder = recorder_over(folder, past=Past(note))

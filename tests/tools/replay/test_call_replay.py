@@ -208,7 +208,7 @@ def test_a_tool_that_failed_unexpectedly_fails_again(world: World, monkeypatch: 
     def broken(*_args: Any) -> Any:
         raise ZeroDivisionError
 
-    monkeypatch.setattr(type(world.vault), "overview", broken)
+    monkeypatch.setattr(type(world.vault.searches), "overview", broken)
     payload, called, recording = world.call("get_workspace_summary", {})
     assert json.loads(payload)["code"] == "INTERNAL"
     assert world.again(called, recording) == payload

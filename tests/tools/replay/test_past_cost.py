@@ -49,7 +49,7 @@ def past_of(world: Any, recordings: Any) -> Past:
 def looked_for(world: Any, recordings: Any, note: str = "a.md") -> str:
     """The message of the failure to find another version of a note."""
     with pytest.raises(NotRecorded) as caught:
-        past_of(world, recordings).other_version(NoteId(note), world.vault.read([note])[0].sha256)
+        past_of(world, recordings).other_version(NoteId(note), world.vault.notes.read([note])[0].sha256)
     return caught.value.message
 
 

@@ -55,7 +55,7 @@ class Held:
 
     def view(self, level: Sharing = "all", state: WorkspaceState | None = None, vault: Any = "served") -> View:
         state = state or self.world.state
-        texts, look = texts_in(self.world.blobs.get), self.world.vault.names
+        texts, look = texts_in(self.world.blobs.get), self.world.vault.checked.names
         prompts = ManifestStore(state.conversations, state.current, texts, look)
         port = self.world.vault if vault == "served" else vault
         return shared_view(
@@ -195,7 +195,7 @@ def test_a_withheld_note_stays_withheld_under_its_former_name(held: Held) -> Non
 def test_a_note_whose_own_flag_was_not_known_is_looked_at_first(held: Held) -> None:
     held.world.write(DIARY, "---\nworkspaced: private\n---\n# Diary\n", told=False)
     state, texts = held.world.state, texts_in(held.world.blobs.get)
-    prompts = ManifestStore(state.conversations, state.current, texts, held.world.vault.names)
+    prompts = ManifestStore(state.conversations, state.current, texts, held.world.vault.checked.names)
     view = shared_view(
         state,
         past_world.event_time(0),

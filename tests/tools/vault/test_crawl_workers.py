@@ -129,9 +129,9 @@ def test_workers_file_what_a_survey_in_process_files(make: MakeVault, workers: t
     vault.reconcile()
     assert workers.started == 1
     assert held(vault) == scratch(vault)
-    found = vault.search(SearchQuery("東京", 5))
+    found = vault.searches.search(SearchQuery("東京", 5))
     assert ([hit.note.id for hit in found.hits], found.complete) == (["空.md"], True)
-    assert vault.search(SearchQuery("secret denied", 5)).total == 0
+    assert vault.searches.search(SearchQuery("secret denied", 5)).total == 0
     assert vault.statistics().withheld == 3
 
 
@@ -163,7 +163,7 @@ def test_while_text_is_still_to_come_search_says_that_it_is_not_complete(
     seen: list[tuple[str, bool]] = []
 
     def ask(_: Watched, batch: Batch) -> None:
-        found = vault.search(SearchQuery("word1", 50))
+        found = vault.searches.search(SearchQuery("word1", 50))
         seen.append((vault.index_state(), found.complete))
         assert found.complete is (found.total == 30) or not found.complete
 
@@ -171,7 +171,10 @@ def test_while_text_is_still_to_come_search_says_that_it_is_not_complete(
     monkeypatch.setattr(workers, "meet", staticmethod(ask))
     vault.reconcile()
     assert ("building", False) in seen and ("ready", False) in seen
-    assert vault.search(SearchQuery("word1", 50)) and vault.search(SearchQuery("word1", 50)).complete
+    assert (
+        vault.searches.search(SearchQuery("word1", 50))
+        and vault.searches.search(SearchQuery("word1", 50)).complete
+    )
     # The same where many notes are read anew: they are known by name before their text is.
     seen.clear()
     for number in range(150):
@@ -179,7 +182,7 @@ def test_while_text_is_still_to_come_search_says_that_it_is_not_complete(
         file.write_text(file.read_text() + "\nmore\n")
     vault.reconcile()
     assert ("ready", False) in seen
-    assert vault.search(SearchQuery("more", 1)).total == 150
+    assert vault.searches.search(SearchQuery("more", 1)).total == 150
 
 
 def test_a_note_that_changes_while_it_is_surveyed_ends_up_as_it_is_last(
@@ -207,7 +210,7 @@ def test_a_note_that_changes_while_it_is_surveyed_ends_up_as_it_is_last(
     vault.reconcile()
     assert len(done) > 5
     assert held(vault) == scratch(vault)
-    assert vault.search(SearchQuery("came", 1)).total == 1
+    assert vault.searches.search(SearchQuery("came", 1)).total == 1
 
 
 @pytest.mark.parametrize("when", ["at once", "after some notes", "at the report", "among the texts"])
@@ -240,7 +243,7 @@ def test_where_a_worker_is_killed_the_survey_goes_on_in_process(
     assert killed
     assert vault.index.file.generation == 0  # and it was not made anew for that
     assert held(vault) == scratch(vault)
-    assert vault.search(SearchQuery("word1", 50)).complete
+    assert vault.searches.search(SearchQuery("word1", 50)).complete
 
 
 def test_where_no_worker_can_be_started_the_survey_goes_on_in_process(
@@ -337,8 +340,8 @@ def test_file_names_that_are_not_nfc_keep_their_notes(make_vault: MakeVault, wor
     vault.reconcile()
     assert workers.started == 1
     assert set(vault.index.ids()) == {f"{nfc}.md", f"{nfc}/{nfc}.md", f"both {nfc}.md", f"both {nfd}.md"}
-    assert [hit.note.id for hit in vault.search(SearchQuery("below", 5)).hits] == [f"{nfc}/{nfc}.md"]
-    found = vault.resolve(f"{nfc}/{nfc}", EMPTY_VAULT)
+    assert [hit.note.id for hit in vault.searches.search(SearchQuery("below", 5)).hits] == [f"{nfc}/{nfc}.md"]
+    found = vault.links.resolve(f"{nfc}/{nfc}", EMPTY_VAULT)
     assert found.note is not None and found.note.id == f"{nfc}/{nfc}.md"
     (vault.root.path / f"both {nfc}.md").unlink()
     changes = vault.reconcile()
@@ -358,11 +361,11 @@ def test_a_note_that_cannot_be_parsed_keeps_no_other_out(
 
     monkeypatch.setattr(crawl, "indexed", failing)
     vault = make_vault({"a.md": "apple", "bad.md": "apple", "c.md": "apple"}, inline=NEVER)
-    assert vault.search(SearchQuery("apple", 5)).total == 2
+    assert vault.searches.search(SearchQuery("apple", 5)).total == 2
     assert vault.changed(["bad.md"]).created == ()
     monkeypatch.undo()
     vault.reconcile()
-    assert vault.search(SearchQuery("apple", 5)).total == 3
+    assert vault.searches.search(SearchQuery("apple", 5)).total == 3
 
 
 def test_texts_come_after_all_names_and_that_of_a_private_note_is_kept_nowhere(tmp_path: Path) -> None:
@@ -397,7 +400,7 @@ def test_what_lies_in_the_present_folder_is_never_run(
     vault.reconcile()
     assert workers.started == 1
     assert not marker.exists()
-    assert vault.names([NoteId("a.md")]) != [None]
+    assert vault.checked.names([NoteId("a.md")]) != [None]
 
 
 @pytest.mark.thorough

@@ -327,7 +327,7 @@ def test_a_note_that_turns_private_withholds_its_image_before_any_hint(make_vaul
 def test_a_note_that_a_call_finds_private_withholds_the_images_it_had(make_vault: MakeVault) -> None:
     vault = make_vault({"n.md": "![[a.png]]", "s.md": "![[a.png]]", "a.png": PNG})
     (vault.root.path / "s.md").write_text(PRIVATE)
-    vault.read([NoteId("s.md")])
+    vault.notes.read([NoteId("s.md")])
     assert seen(vault) == ["IMAGE_NOT_FOUND"]
 
 

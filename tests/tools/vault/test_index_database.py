@@ -70,15 +70,15 @@ class Place:
 def answers(vault: Vault) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for words in ("word0", "word1", "word2", "title", "kopf", "secret"):
-        result = vault.search(SearchQuery(words, 50))
+        result = vault.searches.search(SearchQuery(words, 50))
         found[words] = [(hit.note.id, hit.line, hit.snippet) for hit in result.hits], result.total, result.complete
     for reference in (*(f"Title {n}" for n in range(20)), "n3", "Kopf", "h-1", "Titel 7", "private"):
-        resolution = vault.resolve(reference, EMPTY_VAULT)
+        resolution = vault.links.resolve(reference, EMPTY_VAULT)
         found[reference] = resolution.note, resolution.resolved_by, resolution.near
     for number in range(20):
-        found[f"to {number}"] = vault.incoming(NoteId(f"d{number % 3}/n{number}.md"), 9, EMPTY_VAULT)
-    found["tags"] = [(each.note.id, each.tags) for each in vault.sharing_tags(NoteId("d0/n0.md"), 50)]
-    found["overview"] = vault.overview(50)
+        found[f"to {number}"] = vault.links.incoming(NoteId(f"d{number % 3}/n{number}.md"), 9, EMPTY_VAULT)
+    found["tags"] = [(each.note.id, each.tags) for each in vault.searches.sharing_tags(NoteId("d0/n0.md"), 50)]
+    found["overview"] = vault.searches.overview(50)
     return found
 
 
@@ -296,7 +296,10 @@ def test_after_closing_nothing_opens_the_index_again(place: Place, right: dict[s
     vault.reconcile()
     vault.changed(["d0/n0.md", "d0"])
     vault.start()
-    for ask in (lambda: vault.search(SearchQuery("word1", 5)), lambda: vault.resolve("Title 1", EMPTY_VAULT)):
+    for ask in (
+        lambda: vault.searches.search(SearchQuery("word1", 5)),
+        lambda: vault.links.resolve("Title 1", EMPTY_VAULT),
+    ):
         ask()
     vault.close()
     assert not vault.index.file.is_open
@@ -391,7 +394,7 @@ def test_two_vaults_share_a_directory(tmp_path: Path) -> None:
         )
         made[-1].reconcile()
     for vault, title in zip(made, ("one", "two"), strict=True):
-        found = vault.resolve("n", EMPTY_VAULT).note
+        found = vault.links.resolve("n", EMPTY_VAULT).note
         assert found is not None and found.title == title
         vault.close()
     assert len(list((tmp_path / "cache").glob("*.seal"))) == 2

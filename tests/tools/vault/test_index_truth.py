@@ -122,10 +122,10 @@ class World:
         self.told.append(self.vault.changed(paths))
 
     def ask(self, word: str) -> None:
-        self.vault.search(SearchQuery(word, 3))
-        self.vault.resolve(word, EMPTY_VAULT)
-        self.vault.incoming(NoteId("a.md"), 3, EMPTY_VAULT)
-        self.vault.overview(3)
+        self.vault.searches.search(SearchQuery(word, 3))
+        self.vault.links.resolve(word, EMPTY_VAULT)
+        self.vault.links.incoming(NoteId("a.md"), 3, EMPTY_VAULT)
+        self.vault.searches.overview(3)
 
     def reconcile(self) -> None:
         self.told.append(self.vault.reconcile())
@@ -294,9 +294,9 @@ def test_a_file_of_another_century_is_a_note_like_any_other(year: int) -> None:
         seconds = round((year - 1970) * 31_556_952)
         os.utime(made.folder / "a.md", ns=(0, seconds * 1_000_000_000 + 7))
         made.reconcile()
-        found = made.vault.search(SearchQuery("apple", 5))
+        found = made.vault.searches.search(SearchQuery("apple", 5))
         assert sorted(hit.note.id for hit in found.hits) == ["a.md", "b.md"]
-        assert made.vault.overview(5).notes == 2
+        assert made.vault.searches.overview(5).notes == 2
         made.reopen()
         made.compare()
         assert made.told[-1] == Changes()

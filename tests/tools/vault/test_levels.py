@@ -223,7 +223,7 @@ class Folder:
         found = []
         for name in names:
             note = NoteId(f"{name}.md")
-            shown, asked = (isinstance(each.read([note], least)[0], Note) for each, least in self._both())
+            shown, asked = (isinstance(each.notes.read([note], least)[0], Note) for each, least in self._both())
             assert asked or not shown
             found.append(VOLUNTEER if shown else ON_REQUEST if asked else NEVER)
         return found
@@ -269,7 +269,7 @@ def test_a_note_on_request_is_found_by_its_names_and_words_only_by_who_asks(
     assert hits(vault, "zebra") == (["a.md"], 1) and hits(vault, "quagga") == ([], 0)
     assert hits(folder.asked, "zebra") == (["a.md", "b.md"], 2) and hits(folder.asked, "quagga") == (["b.md"], 1)
     assert folder.levels("a", "b", "c") == [VOLUNTEER, ON_REQUEST, VOLUNTEER]
-    assert vault.index.count() == 2 and vault.overview(9).tags == (("t", 1),)
+    assert vault.index.count() == 2 and vault.searches.overview(9).tags == (("t", 1),)
     vault.close()
     again = folder.open(on_request=["/b.md"] if by == "setting" else (), inline=inline)
     again.reconcile()  # what was kept serves as well

@@ -65,12 +65,12 @@ def vault(make_vault: MakeVault) -> Vault:
 def test_all_below_the_folder_with_the_tag_sorted_by_path(
     vault: Vault, folder: str | None, tag: str | None, expected: list[str]
 ) -> None:
-    found = vault.members(folder, tag, 100)
+    found = vault.searches.members(folder, tag, 100)
     assert paths(found) == expected and found.total == len(expected)
 
 
 def test_the_first_ones_and_how_many_there_are(vault: Vault) -> None:
-    found = vault.members("work", None, 2)
+    found = vault.searches.members("work", None, 2)
     assert found == MemberNotes(
         (
             NoteRef(NoteId("work/a.md"), "First", "work/a.md"),
@@ -78,7 +78,7 @@ def test_the_first_ones_and_how_many_there_are(vault: Vault) -> None:
         ),
         3,
     )
-    assert vault.members("work", None, 3).total == 3
+    assert vault.searches.members("work", None, 3).total == 3
 
 
 names = st.sampled_from(["a", "b", "ab", "a b", "é", "0"])
@@ -102,7 +102,7 @@ def test_whatever_the_folder_it_is_what_lies_below_it(
         vault = Vault(place, clock_ns=lambda: time.time_ns() + 10_000_000_000)
         try:
             vault.reconcile()
-            found = vault.members(folder, None, limit)
+            found = vault.searches.members(folder, None, limit)
         finally:
             vault.close()
     below = sorted(f"{each}.md" for each in stems if each.startswith(f"{folder}/"))
@@ -112,10 +112,10 @@ def test_whatever_the_folder_it_is_what_lies_below_it(
 def test_a_note_that_is_gone_or_changed_unnoticed_is_told_as_it_is(vault: Vault) -> None:
     (vault.root.path / "work/a.md").unlink()
     (vault.root.path / "work/z.md").write_text("---\ntitle: Last\n---\n")
-    found = vault.members("work", None, 100)
+    found = vault.searches.members("work", None, 100)
     assert [(ref.id, ref.title) for ref in found.notes] == [("work/deep/m.md", "m"), ("work/z.md", "Last")]
     assert found.total == 2
-    assert paths(vault.members(None, "x", 100)) == ["b.md"]
+    assert paths(vault.searches.members(None, "x", 100)) == ["b.md"]
 
 
 @pytest.mark.parametrize("limit", [1, 2, 100])
@@ -125,12 +125,12 @@ def test_what_is_withheld_is_in_no_folder_and_has_no_tag(make_vault: MakeVault, 
     )
     plain = make_vault(FILES)
     for folder, tag in (("work", None), ("deny", None), (None, "x"), (None, None)):
-        assert private.members(folder, tag, limit) == plain.members(folder, tag, limit)
+        assert private.searches.members(folder, tag, limit) == plain.searches.members(folder, tag, limit)
 
 
 def test_a_note_that_turned_private_unnoticed_is_no_member(vault: Vault) -> None:
     (vault.root.path / "work/a.md").write_text("---\nworkspaced: private\n---\n#x")
-    found = vault.members("work", "x", 100)
+    found = vault.searches.members("work", "x", 100)
     assert paths(found) == ["work/z.md"] and found.total == 1
 
 
@@ -138,7 +138,7 @@ def test_a_client_with_names_is_told_of_folders_and_not_of_tags(vault: Vault) ->
     level: Sharing = "names"
     state = WorkspaceState(7, V, {V: RegisteredVault(V, "Brain", "/x", True)}, {V: VaultState()})
     view = shared_view(state, "2026-03-01T12:00:00.000000Z", vault, level=level, withheld=lambda _note: False)
-    assert view.vault.ask(Members("work", None, 9)) == vault.members("work", None, 9)
+    assert view.vault.ask(Members("work", None, 9)) == vault.searches.members("work", None, 9)
     tagged = [Members(None, "x", 9), Members("work", "x", 9)]
     assert [view.vault.ask(each) for each in tagged] == [MemberNotes((), 0)] * 2
 

@@ -46,7 +46,7 @@ def reads(monkeypatch: pytest.MonkeyPatch) -> Reads:
 def test_a_denied_note_is_not_opened(make_vault: Callable[..., Any], reads: Reads, indexed: bool) -> None:
     vault = make_vault(NOTES, indexed=indexed)
     reads.opened.clear()
-    [failure] = vault.read([NoteId("keep/denied.md")])
+    [failure] = vault.notes.read([NoteId("keep/denied.md")])
     assert failure.code == "NOTE_NOT_FOUND"
     assert reads.opened == []
 
@@ -58,6 +58,6 @@ def test_of_a_private_note_a_bounded_head_is_read(
     vault = make_vault(NOTES, indexed=indexed)
     for _ in range(3):
         reads.bytes = 0
-        [failure] = vault.read([NoteId("private.md")])
+        [failure] = vault.notes.read([NoteId("private.md")])
         assert failure.code == "NOTE_NOT_FOUND"
         assert reads.bytes <= HEAD_BYTES_MAX

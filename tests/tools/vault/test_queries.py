@@ -30,13 +30,13 @@ LATER_NS = 10_000_000_000
 
 
 def hits(vault: Vault, words: str, limit: int = 50, **more: Any) -> list[str]:
-    found = vault.search(SearchQuery(words, limit, **more))
+    found = vault.searches.search(SearchQuery(words, limit, **more))
     assert found.total == len(found.hits) or len(found.hits) == limit
     return sorted(hit.note.id for hit in found.hits)
 
 
 def shown(vault: Vault, words: str, **more: Any) -> tuple[int, str]:
-    [hit] = vault.search(SearchQuery(words, 5, **more)).hits
+    [hit] = vault.searches.search(SearchQuery(words, 5, **more)).hits
     return hit.line, hit.snippet
 
 
@@ -59,7 +59,7 @@ def test_a_word_is_found_inside_others_whole_ones_first(make_vault: MakeVault) -
     vault = make_vault({"a.md": "pineapple", "b.md": "apples", "c.md": "apple"})
     for written in ("apple", "apple*", "appl"):
         assert hits(vault, written) == ["a.md", "b.md", "c.md"]
-    assert notes_of(vault.search(SearchQuery("apple", 5)).hits) == ["c.md", "b.md", "a.md"]
+    assert notes_of(vault.searches.search(SearchQuery("apple", 5)).hits) == ["c.md", "b.md", "a.md"]
     assert hits(vault, "aple") == []
 
 
@@ -97,9 +97,9 @@ def test_a_word_is_found_inside_others_whole_ones_first(make_vault: MakeVault) -
 )
 def test_a_query_is_words_whatever_it_looks_like(written: str, make_vault: MakeVault) -> None:
     vault = make_vault({"a.md": "apple", "b.md": "pear"})
-    found = vault.search(SearchQuery(written, 5))
+    found = vault.searches.search(SearchQuery(written, 5))
     for names_only in (True, False):
-        vault.search(SearchQuery(written, 5, names_only=names_only))
+        vault.searches.search(SearchQuery(written, 5, names_only=names_only))
     words = [word.strip("\"'()*.") for word in written.replace("\0", " ").split()]
     assert notes_of(found.hits) == (["a.md"] if any(words) and all(word in "apple" for word in words) else [])
     # It did not break the index either, to be made anew.
@@ -127,7 +127,7 @@ def one_note(text: str) -> Iterator[Vault]:
 @example("हिन्दी ไทย 한국어 עִבְרִית")
 def test_any_text_finds_the_note_that_holds_it(text: str) -> None:
     with one_note(f"before\n\n{text}\n") as vault:
-        found = vault.search(SearchQuery(text, 5))
+        found = vault.searches.search(SearchQuery(text, 5))
         assert (vault.index_state(), vault.statistics().warnings) == ("ready", ())
         assert notes_of(found.hits) in (["n.md"], [])
         asked = literal(text)
@@ -147,8 +147,8 @@ def test_accents_and_case_make_no_difference(make_vault: MakeVault) -> None:
     vault = make_vault({"nfc.md": "Crème brûlée", "nfd.md": nfd, "plain.md": "CREME BRULEE", "no.md": "cream"})
     for written in ("crème brûlée", "CREME brulee", nfd, "Brûlée"):
         assert hits(vault, written) == ["nfc.md", "nfd.md", "plain.md"], ascii(written)
-    assert [hit.line for hit in vault.search(SearchQuery("creme", 5)).hits] == [1, 1, 1]
-    assert {hit.snippet for hit in vault.search(SearchQuery("creme", 5)).hits} == {
+    assert [hit.line for hit in vault.searches.search(SearchQuery("creme", 5)).hits] == [1, 1, 1]
+    assert {hit.snippet for hit in vault.searches.search(SearchQuery("creme", 5)).hits} == {
         "Crème brûlée",
         nfd,
         "CREME BRULEE",
@@ -194,7 +194,7 @@ def test_names_headings_and_text_are_searched_in_this_order_of_weight(make_vault
             "tag.md": f"{filler} #apple",
         }
     )
-    found = vault.search(SearchQuery("apple", 10))
+    found = vault.searches.search(SearchQuery("apple", 10))
     order = notes_of(found.hits)
     assert set(order[:2]) == {"title.md", "alias.md"}
     assert set(order[2:5]) == {"heading.md", "tag.md", "apple/x.md"}
@@ -203,7 +203,7 @@ def test_names_headings_and_text_are_searched_in_this_order_of_weight(make_vault
     assert scores == sorted(scores, reverse=True)
     assert hits(vault, "apple", names_only=True) == ["apple/x.md", "title.md"]
     assert hits(vault, "apple x", names_only=True) == ["apple/x.md"]
-    assert {hit.snippet for hit in vault.search(SearchQuery("apple", 10, names_only=True)).hits} == {""}
+    assert {hit.snippet for hit in vault.searches.search(SearchQuery("apple", 10, names_only=True)).hits} == {""}
 
 
 # -- where --
@@ -252,11 +252,11 @@ def test_among_these_notes_only_however_many_they_are(make_vault: MakeVault) -> 
 def test_the_total_counts_all_whatever_the_limit(make_vault: MakeVault) -> None:
     vault = make_vault({f"{number}.md": "word #even" if number % 2 else "word" for number in range(20)})
     for limit in (1, 19, 20, 21):
-        found = vault.search(SearchQuery("word", limit))
+        found = vault.searches.search(SearchQuery("word", limit))
         assert (len(found.hits), found.total) == (min(limit, 20), 20)
-    found = vault.search(SearchQuery("word", 3, tags=("even",), folder=None))
+    found = vault.searches.search(SearchQuery("word", 3, tags=("even",), folder=None))
     assert (len(found.hits), found.total) == (3, 10)
-    found = vault.search(SearchQuery("word", 1, among=(NoteId("1.md"), NoteId("2.md"))))
+    found = vault.searches.search(SearchQuery("word", 1, among=(NoteId("1.md"), NoteId("2.md"))))
     assert (len(found.hits), found.total) == (1, 2)
 
 
@@ -314,12 +314,12 @@ def test_a_note_that_no_longer_holds_the_word_is_never_shown(make_vault: MakeVau
         if f"{number:03}.md" not in kept:
             (vault.root.path / f"{number:03}.md").write_text("pear now")
     for limit in (1, 5, 50, 50):
-        found = vault.search(SearchQuery("apple", limit))
+        found = vault.searches.search(SearchQuery("apple", limit))
         assert set(notes_of(found.hits)) <= set(kept)
         assert {hit.snippet for hit in found.hits} <= {"apple"}
     assert hits(vault, "apple") == list(kept)
     vault.reconcile()
-    assert vault.search(SearchQuery("apple", 1)).total == 2
+    assert vault.searches.search(SearchQuery("apple", 1)).total == 2
 
 
 def test_a_version_too_young_to_be_trusted_is_read_again(make_vault: MakeVault) -> None:
@@ -338,10 +338,10 @@ def test_a_note_that_is_gone_moved_or_private_now_is_not_shown(make_vault: MakeV
     (root / "moved.md").rename(root / "elsewhere.md")
     (root / "private.md").write_text("---\nworkspaced: private\n---\napple #one [[z]]")
     assert hits(vault, "apple") == ["kept.md", "z.md"]
-    assert notes_of(vault.sharing_tags(NoteId("z.md"), 9)) == ["kept.md"]
-    incoming = vault.incoming(NoteId("z.md"), 9, EMPTY_VAULT)
+    assert notes_of(vault.searches.sharing_tags(NoteId("z.md"), 9)) == ["kept.md"]
+    incoming = vault.links.incoming(NoteId("z.md"), 9, EMPTY_VAULT)
     assert ([link.source.id for link in incoming.links], incoming.total) == (["kept.md"], 1)
-    assert vault.search(SearchQuery("apple", 1)).total == 2
+    assert vault.searches.search(SearchQuery("apple", 1)).total == 2
 
 
 def test_an_edit_that_was_hinted_is_visible_at_once(make_vault: MakeVault) -> None:
@@ -353,20 +353,20 @@ def test_an_edit_that_was_hinted_is_visible_at_once(make_vault: MakeVault) -> No
     changes = vault.changed(["a.md", str(vault.root.path / "new.md")])
     assert ([each.id for each in changes.created], [each.id for each in changes.changed]) == (["new.md"], ["a.md"])
     assert (hits(vault, "plum"), hits(vault, "apple")) == (["a.md", "new.md"], [])
-    assert vault.incoming(NoteId("b.md"), 9, EMPTY_VAULT).total == 2
-    assert vault.overview(5).tags == (("tag", 1),)
+    assert vault.links.incoming(NoteId("b.md"), 9, EMPTY_VAULT).total == 2
+    assert vault.searches.overview(5).tags == (("tag", 1),)
     vault.changed(["folder"])
     assert hits(vault, "plum") == ["a.md", "folder/c.md", "new.md"]
 
 
 def test_an_index_that_is_not_built_yet_says_so(make_vault: MakeVault) -> None:
     vault = make_vault({"a.md": "apple"}, indexed=False, index_wait_s=0.0)
-    found = vault.search(SearchQuery("apple", 5))
+    found = vault.searches.search(SearchQuery("apple", 5))
     assert (found.hits, found.complete) == ((), False)
-    assert vault.overview(5) == VaultOverview(0, 0, (), ())
+    assert vault.searches.overview(5) == VaultOverview(0, 0, (), ())
     vault.start()
     assert vault.wait_until_searchable(30)
-    assert vault.search(SearchQuery("apple", 5)).complete
+    assert vault.searches.search(SearchQuery("apple", 5)).complete
 
 
 # -- what is withheld --
@@ -382,26 +382,32 @@ SECRET = {
 
 def shows_nothing_withheld(vault: Vault) -> None:
     for limit in (1, 2, 3, 9):
-        found = vault.search(SearchQuery("zebra", limit))
+        found = vault.searches.search(SearchQuery("zebra", limit))
         assert found.total == 2, limit
         assert set(notes_of(found.hits)) <= {"shared.md", "other.md"}
     for words in ("private", "denied", "secret", "hidden"):
         for names_only in (True, False):
             assert not {"private.md", "denied/x.md"} & set(hits(vault, words, names_only=names_only))
-    assert notes_of(vault.similar(NoteId("shared.md"), 9)) == ["other.md"]
-    assert notes_of(vault.sharing_tags(NoteId("shared.md"), 9)) == ["other.md"]
-    assert vault.similar(NoteId("denied/x.md"), 9) == vault.similar(NoteId("private.md"), 9) == []
-    assert vault.sharing_tags(NoteId("denied/x.md"), 9) == vault.sharing_tags(NoteId("private.md"), 9) == []
-    assert vault.incoming(NoteId("shared.md"), 9, EMPTY_VAULT).total == 0
-    assert vault.incoming(NoteId("denied/x.md"), 9, EMPTY_VAULT).total == 0
-    overview = vault.overview(9)
+    assert notes_of(vault.searches.similar(NoteId("shared.md"), 9)) == ["other.md"]
+    assert notes_of(vault.searches.sharing_tags(NoteId("shared.md"), 9)) == ["other.md"]
+    assert (
+        vault.searches.similar(NoteId("denied/x.md"), 9) == vault.searches.similar(NoteId("private.md"), 9) == []
+    )
+    assert (
+        vault.searches.sharing_tags(NoteId("denied/x.md"), 9)
+        == vault.searches.sharing_tags(NoteId("private.md"), 9)
+        == []
+    )
+    assert vault.links.incoming(NoteId("shared.md"), 9, EMPTY_VAULT).total == 0
+    assert vault.links.incoming(NoteId("denied/x.md"), 9, EMPTY_VAULT).total == 0
+    overview = vault.searches.overview(9)
     assert (overview.notes, overview.tags) == (3, (("one", 2),))
     assert {ref.id for ref, _ in overview.changed} == {"shared.md", "other.md", "far.md"}
     for reference in ("Private", "Denied", "privat", "Denyed", "private.md", "denied/x.md"):
-        found_note = vault.resolve(reference, EMPTY_VAULT)
+        found_note = vault.links.resolve(reference, EMPTY_VAULT)
         named = [found_note.note] if found_note.note else [*found_note.candidates, *found_note.near]
         assert not {"private.md", "denied/x.md"} & {ref.id for ref in named}, reference
-    assert vault.names([NoteId("private.md"), NoteId("denied/x.md")]) == [None, None]
+    assert vault.checked.names([NoteId("private.md"), NoteId("denied/x.md")]) == [None, None]
 
 
 def test_a_withheld_note_is_nowhere(make_vault: MakeVault) -> None:
@@ -413,7 +419,7 @@ def test_a_new_rule_holds_before_the_index_was_compared_with_it(
     make_vault: MakeVault, settle: Callable[[Vault], Any]
 ) -> None:
     vault = make_vault(SECRET)
-    assert vault.search(SearchQuery("zebra", 1)).total == 3
+    assert vault.searches.search(SearchQuery("zebra", 1)).total == 3
     (vault.root.path / IGNORE_FILE).write_text("denied/\n")
     assert vault.policy.refresh()
     shows_nothing_withheld(vault)
@@ -424,8 +430,8 @@ def test_a_new_rule_holds_before_the_index_was_compared_with_it(
     shows_nothing_withheld(vault)
     settle(vault)
     vault.reconcile()
-    assert vault.search(SearchQuery("zebra", 1)).total == 3
-    assert vault.overview(9).tags[:2] == (("one", 3), ("hidden", 1))
+    assert vault.searches.search(SearchQuery("zebra", 1)).total == 3
+    assert vault.searches.overview(9).tags[:2] == (("one", 3), ("hidden", 1))
 
 
 def test_a_rule_made_while_nobody_looked_holds_from_the_first_answer(
@@ -466,15 +472,15 @@ def test_notes_are_similar_by_telling_words_in_any_script(make_vault: MakeVault)
             "e.md": "Creme",
         }
     )
-    found = {each.note.id: set(each.words) for each in vault.similar(NoteId("a.md"), 9)}
+    found = {each.note.id: set(each.words) for each in vault.searches.similar(NoteId("a.md"), 9)}
     assert found == {
         "b.md": {"zebra", "quagga"},
         "c.md": {"который", "зелёный"},
         "d.md": {"한국어를"},
         "e.md": {"crème"},
     }
-    assert len(vault.similar(NoteId("a.md"), 1)) == 1
-    assert vault.similar(NoteId("missing.md"), 9) == []
+    assert len(vault.searches.similar(NoteId("a.md"), 1)) == 1
+    assert vault.searches.similar(NoteId("missing.md"), 9) == []
 
 
 @settings(max_examples=examples(100))
@@ -495,11 +501,11 @@ def test_rare_tags_count_more_and_common_ones_nothing(make_vault: MakeVault) -> 
             "f.md": "#every #some/nested",
         }
     )
-    found = vault.sharing_tags(NoteId("a.md"), 9)
+    found = vault.searches.sharing_tags(NoteId("a.md"), 9)
     assert notes_of(found) == ["b.md", "c.md", "d.md", "e.md", "f.md"]
     assert found[0] == TaggedNote(found[0].note, ("rare", "every"), pytest.approx(1.0986, abs=1e-3))
     assert found[0].weight > found[1].weight == found[2].weight > found[3].weight == 0
-    assert vault.sharing_tags(NoteId("missing.md"), 9) == []
+    assert vault.searches.sharing_tags(NoteId("missing.md"), 9) == []
 
 
 def test_near_titles_of_a_large_vault_survive_odd_signs(
@@ -508,7 +514,7 @@ def test_near_titles_of_a_large_vault_survive_odd_signs(
     monkeypatch.setattr(index_module, "_NEAR_COMPARED_MAX", 1)
     vault = make_vault({"a.md": '# The "quoted" title', "b.md": "# 東京タワー", "c.md": "# x"})
     for reference, near in (('The "quoted" titel', "a.md"), ("東京タワ", "b.md")):
-        assert [ref.id for ref in vault.resolve(reference, EMPTY_VAULT).near][:1] == [near]
+        assert [ref.id for ref in vault.links.resolve(reference, EMPTY_VAULT).near][:1] == [near]
     for odd in ('"""', "***", "ab", "x\ue000y", "AND OR NOT", "a" * 5_000):
-        vault.resolve(odd, EMPTY_VAULT)
+        vault.links.resolve(odd, EMPTY_VAULT)
     assert vault.index_state() == "ready"

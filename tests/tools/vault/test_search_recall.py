@@ -67,7 +67,7 @@ def holding(files: dict[str, str], query: str) -> list[str]:
 
 
 def found(vault: Vault, query: str, **more: Any) -> list[str]:
-    answer = vault.search(SearchQuery(query, 50, **more))
+    answer = vault.searches.search(SearchQuery(query, 50, **more))
     assert answer.exact and answer.complete and answer.total == len(answer.hits)
     return sorted(hit.note.id for hit in answer.hits)
 
@@ -211,10 +211,10 @@ def test_phrases_operators_and_what_is_text(make_vault: MakeVault) -> None:
     assert found(vault, "path:home red") == found(vault, 'red path:"HOME/l"') == ["home/list.md"]
     assert found(vault, "red -path:home") == ["work/plan.md"]
     for text in ("--no-watch", "tag:none", "use path:here", "tag:none path:here"):
-        answer = vault.search(SearchQuery(text, 5))
+        answer = vault.searches.search(SearchQuery(text, 5))
         assert [hit.note.id for hit in answer.hits] == ["home/cli.md"], text
         assert answer.as_text is not text.startswith("--"), "what is no operator at all is not tried twice"
-    assert not vault.search(SearchQuery("red -apple", 5)).hits
+    assert not vault.searches.search(SearchQuery("red -apple", 5)).hits
 
 
 def test_names_come_before_headings_before_text_and_whole_words_before_parts(make_vault: MakeVault) -> None:
@@ -233,7 +233,7 @@ def test_names_come_before_headings_before_text_and_whole_words_before_parts(mak
             "7.md": f"{filler}\nencrypt encrypt encrypt\n",
         }
     )
-    order = [hit.note.id for hit in vault.search(SearchQuery("crypt", 20)).hits]
+    order = [hit.note.id for hit in vault.searches.search(SearchQuery("crypt", 20)).hits]
     names, headings = ["crypt.md", "crypts.md", "encrypt.md"], ["1.md", "2.md", "3.md"]
     assert order == [*names, *headings, "4.md", "5.md", "7.md", "6.md"]
 
@@ -246,16 +246,20 @@ def test_a_note_that_is_called_like_the_query_comes_first(make_vault: MakeVault)
             "y.md": "---\naliases: [cookie jar]\n---\n",
         }
     )
-    assert [hit.note.id for hit in vault.search(SearchQuery("cookie", 9)).hits] == ["z.md", "handling.md", "y.md"]
-    assert vault.search(SearchQuery("Cookie JAR", 9)).hits[0].note.id == "y.md"
+    assert [hit.note.id for hit in vault.searches.search(SearchQuery("cookie", 9)).hits] == [
+        "z.md",
+        "handling.md",
+        "y.md",
+    ]
+    assert vault.searches.search(SearchQuery("Cookie JAR", 9)).hits[0].note.id == "y.md"
 
 
 def test_of_equals_the_one_visited_last_comes_first(make_vault: MakeVault) -> None:
     vault = make_vault({f"{name}.md": "apple" for name in "abc"})
     query = SearchQuery("apple", 5)
-    assert [hit.note.id for hit in vault.search(query).hits] == ["a.md", "b.md", "c.md"]
+    assert [hit.note.id for hit in vault.searches.search(query).hits] == ["a.md", "b.md", "c.md"]
     visited = {NoteId("b.md"): "2026-03-01T11:00:00Z", NoteId("c.md"): "2026-03-01T12:00:00Z"}
-    assert [hit.note.id for hit in vault.search(query, visited).hits] == ["c.md", "b.md", "a.md"]
+    assert [hit.note.id for hit in vault.searches.search(query, visited).hits] == ["c.md", "b.md", "a.md"]
 
 
 def test_beyond_what_is_verified_the_total_is_a_lower_bound_and_names_still_come_first(
@@ -263,11 +267,11 @@ def test_beyond_what_is_verified_the_total_is_a_lower_bound_and_names_still_come
 ) -> None:
     monkeypatch.setattr(search_module, "CANDIDATES_VERIFIED_MAX", 10)
     vault = make_vault({"0 apple.md": "first", **{f"{number:02}.md": "apple" for number in range(30)}})
-    answer = vault.search(SearchQuery("apple", 5))
+    answer = vault.searches.search(SearchQuery("apple", 5))
     assert not answer.exact
     assert 10 <= answer.total <= 31
     assert answer.hits[0].note.id == "0 apple.md"
-    assert vault.search(SearchQuery("first", 5)).exact
+    assert vault.searches.search(SearchQuery("first", 5)).exact
 
 
 @pytest.mark.parametrize(
@@ -290,5 +294,5 @@ def test_beyond_what_is_verified_the_total_is_a_lower_bound_and_names_still_come
 )
 def test_a_query_of_signs_is_text_and_no_crash(query: str, make_vault: MakeVault) -> None:
     vault = make_vault({"a.md": 'apple (a+)+$ [a-z]*( \\ a\\b "unclosed phrase tag: path: -- '})
-    answer = vault.search(SearchQuery(query, 5))
+    answer = vault.searches.search(SearchQuery(query, 5))
     assert answer.total == len(answer.hits) <= 1

@@ -161,9 +161,9 @@ def test_a_line_that_no_glob_is_counts_as_none(tmp_path: Path) -> None:
 def test_a_changed_gitignore_file_counts_at_the_next_read(make_vault: MakeVault) -> None:
     vault = make_vault({"src/a.py": "x = 1\n"}, files=FileChoice(("src/**",)))
     note = NoteId("src/a.py")
-    assert isinstance(vault.read([note])[0], Note)
+    assert isinstance(vault.notes.read([note])[0], Note)
     write(vault.root.path, {".gitignore": "a.py\n"})
-    [found] = vault.read([note])
+    [found] = vault.notes.read([note])
     assert isinstance(found, NoteFailure) and found.code == NoteNotFound.code
     vault.reconcile()
     assert vault.ask(Members("src", None, 9), STATE).total == 0
@@ -189,11 +189,11 @@ def test_code_is_found_by_name_by_path_and_by_word(make_vault: MakeVault) -> Non
 def test_links_stay_markdowns(make_vault: MakeVault) -> None:
     contents = {"a.lua": "x = [[b]] -- #tag ![[p.png]]\n", "b.md": "# B\n\n[[a.lua]] [[Makefile]] [x](a.lua)\n"}
     vault = make_vault({**contents, "Makefile": "all:\n"}, files=FileChoice(("*",)))
-    code, note = (vault.read([NoteId(name)])[0] for name in ("a.lua", "b.md"))
+    code, note = (vault.notes.read([NoteId(name)])[0] for name in ("a.lua", "b.md"))
     assert isinstance(code, Note) and isinstance(note, Note)
     assert (code.markdown.links, code.markdown.headings, code.tags, code.images) == ((), (), (), ())
-    assert vault.incoming(NoteId("b.md"), 9, STATE).total == 0
-    assert vault.incoming(NoteId("Makefile"), 9, STATE).total == 0
+    assert vault.links.incoming(NoteId("b.md"), 9, STATE).total == 0
+    assert vault.links.incoming(NoteId("Makefile"), 9, STATE).total == 0
     followed = vault.ask(ResolveFrom("Makefile", "b.md"), STATE).note
     assert followed is not None and followed.id == "Makefile"
 
@@ -230,7 +230,7 @@ def test_a_large_file_costs_neither_memory_nor_the_reading_of_it(make_vault: Mak
     vault = make_vault({}, files=FileChoice(("*.bin",)))
     with (vault.root.path / "huge.bin").open("wb") as file:
         file.truncate(100 * 1024 * 1024)
-    [found] = vault.read([NoteId("huge.bin")])
+    [found] = vault.notes.read([NoteId("huge.bin")])
     assert isinstance(found, Note) and found.unread == "large" and found.source == b""
 
 

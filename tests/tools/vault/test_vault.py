@@ -34,7 +34,7 @@ def later_ns() -> int:
 
 
 def meant(vault: Vault, reference: str, state: VaultState = EMPTY_VAULT) -> str | None:
-    note = vault.resolve(reference, state).note
+    note = vault.links.resolve(reference, state).note
     return note.id if note else None
 
 
@@ -45,7 +45,7 @@ def write(vault: Vault, path: str, text: str) -> None:
 
 
 def incoming(vault: Vault, note: str, limit: int = 100, state: VaultState = EMPTY_VAULT) -> tuple[list[Any], int]:
-    found = vault.incoming(NoteId(note), limit, state)
+    found = vault.links.incoming(NoteId(note), limit, state)
     return [(link.source.id, link.line) for link in found.links], found.total
 
 
@@ -89,7 +89,7 @@ def test_while_the_index_is_built_paths_resolve_and_names_answer_from_what_is_th
     assert meant(vault, "Alpha") is None
     assert vault.index_state() == "building"
     assert vault.note_count() == 2
-    assert vault.link_targets(NoteId("a.md"), [LinkName("b", True)], EMPTY_VAULT)[0].note is None
+    assert vault.links.link_targets(NoteId("a.md"), [LinkName("b", True)], EMPTY_VAULT)[0].note is None
     clock.go_on.set()
     assert vault.wait_until_ready(60)
     assert meant(vault, "Alpha") == "a.md"
@@ -101,7 +101,7 @@ def test_closing_stops_the_build_and_is_idempotent(make_vault: MakeVault, inline
     vault.start()
     vault.close()
     vault.close()
-    [found] = vault.read([NoteId("1.md")])
+    [found] = vault.notes.read([NoteId("1.md")])
     assert isinstance(found, NoteFailure)
     assert found.code == "READ_ERROR"
 
@@ -235,22 +235,22 @@ def test_an_index_that_is_behind_is_mended_by_asking(make_vault: MakeVault) -> N
     write(vault, "a.md", "# Omega")
     assert meant(vault, "Alpha") is None
     assert meant(vault, "Omega") == "a.md"
-    assert len(vault.resolve("Twin", EMPTY_VAULT).candidates) == 2
+    assert len(vault.links.resolve("Twin", EMPTY_VAULT).candidates) == 2
     (vault.root.path / "c.md").unlink()
     assert meant(vault, "Twin") == "b.md"
     (vault.root.path / "b.md").unlink()
-    assert vault.resolve("Twin", EMPTY_VAULT).note is None
+    assert vault.links.resolve("Twin", EMPTY_VAULT).note is None
     assert vault.note_count() == 1
 
 
 def test_reading_gives_each_note_as_it_is_now_in_the_order_asked(make_vault: MakeVault) -> None:
     vault = make_vault({"a.md": "one", "b.md": "two"})
     a, b, gone = NoteId("a.md"), NoteId("b.md"), NoteId("gone.md")
-    found = vault.read([b, a, gone, b])
+    found = vault.notes.read([b, a, gone, b])
     assert [each.text for each in found if isinstance(each, Note)] == ["two", "one", "two"]
     assert isinstance(found[2], NoteFailure)
     write(vault, "a.md", "changed")
-    [fresh] = vault.read([a])
+    [fresh] = vault.notes.read([a])
     assert isinstance(fresh, Note)
     assert fresh.text == "changed"
 
@@ -269,7 +269,7 @@ def test_symlinks_are_outside_whatever_they_point_to(make_vault: MakeVault, tmp_
     vault.reconcile()
     for reference in ("file.md", "file", "inner.md", "folder/s.md", "folder/s", "dangling.md", "[[folder/s]]"):
         with pytest.raises(ReferenceOutsideVault):
-            vault.resolve(reference, EMPTY_VAULT)
+            vault.links.resolve(reference, EMPTY_VAULT)
     assert meant(vault, "Secret") is None
     assert vault.note_count() == 1
 
@@ -279,7 +279,7 @@ def test_a_file_that_cannot_be_read_is_still_what_its_path_means(make_vault: Mak
     os.mkfifo(vault.root.path / "pipe.md")
     vault.reconcile()
     assert meant(vault, "pipe.md") == "pipe.md"
-    [found] = vault.read([NoteId("pipe.md")])
+    [found] = vault.notes.read([NoteId("pipe.md")])
     assert isinstance(found, NoteFailure)
     assert found.code == "READ_ERROR"
     assert any("regular" in warning for warning in vault.statistics().warnings)
@@ -328,10 +328,10 @@ def test_names_that_are_not_utf8_are_reported_and_stop_nothing(make_vault: MakeV
 def test_links_lead_where_the_files_are_now(make_vault: MakeVault) -> None:
     vault = make_vault({"s.md": "x", "t.md": "# Target", "work/p.md": "# Plan"})
     links = [LinkName("t", True), LinkName("Plan", True), LinkName("none", True), LinkName("t", True)]
-    targets = vault.link_targets(NoteId("s.md"), links, EMPTY_VAULT)
+    targets = vault.links.link_targets(NoteId("s.md"), links, EMPTY_VAULT)
     assert [each.note.id if each.note else None for each in targets] == ["t.md", "work/p.md", None, "t.md"]
     (vault.root.path / "t.md").unlink()
-    targets = vault.link_targets(NoteId("s.md"), links, EMPTY_VAULT)
+    targets = vault.links.link_targets(NoteId("s.md"), links, EMPTY_VAULT)
     assert [each.note.id if each.note else None for each in targets] == [None, "work/p.md", None, None]
 
 
@@ -348,7 +348,7 @@ def test_incoming_links_come_by_source_and_line_without_self_links(make_vault: M
         [("a/a.md", 4), ("a/a.md", 5), ("b.md", 1), ("b.md", 1), ("b.md", 3), ("c.md", 1)],
         6,
     )
-    first = vault.incoming(NoteId("t.md"), 3, EMPTY_VAULT)
+    first = vault.links.incoming(NoteId("t.md"), 3, EMPTY_VAULT)
     assert (len(first.links), first.total) == (3, 6)
     assert first.links[2].context == "see [[t]] twice: [[Target|x]]"
     assert first.links[2].source.title == "b"
@@ -376,7 +376,7 @@ def test_a_note_that_turns_out_to_be_private_links_to_nothing_before_the_index_k
     vault = make_vault({"t.md": "", "a.md": "[[t]]\n", "s.md": "[[t]]\n"})
     monkeypatch.setattr(vault._indexer, "hide", lambda _note: None)
     write(vault, "s.md", "---\nworkspaced: private\n---\n[[t]]\n")
-    vault.read([NoteId("s.md")])
+    vault.notes.read([NoteId("s.md")])
     assert incoming(vault, "t.md") == ([("a.md", 1)], 1)
 
 
@@ -392,8 +392,8 @@ def test_incoming_links_are_read_from_the_files_as_they_are_now(make_vault: Make
 
 def test_statistics_count_the_cache_and_the_index(make_vault: MakeVault) -> None:
     vault = make_vault({"a.md": "x", "b.md": "y"})
-    vault.read([NoteId("a.md")])
-    vault.read([NoteId("a.md")])
+    vault.notes.read([NoteId("a.md")])
+    vault.notes.read([NoteId("a.md")])
     statistics = vault.statistics()
     assert (statistics.cache.misses, statistics.cache.hits) == (1, 1)
     assert (statistics.index.state, statistics.index.notes_found, statistics.index.notes_indexed) == (
@@ -412,8 +412,8 @@ def test_readers_are_served_while_the_vault_changes(make_vault: MakeVault) -> No
     def read() -> None:
         try:
             while not stop.is_set():
-                vault.resolve("Title 3", EMPTY_VAULT)
-                vault.incoming(NoteId("1.md"), 100, EMPTY_VAULT)
+                vault.links.resolve("Title 3", EMPTY_VAULT)
+                vault.links.incoming(NoteId("1.md"), 100, EMPTY_VAULT)
         except BaseException as failure:
             failures.append(failure)
 

@@ -172,7 +172,7 @@ class Served:
     def __init__(self) -> None:
         self.id = VaultId("vault")
         self.privacy_version = 0
-        self.vault = self.policy = self.visibility = self
+        self.vault = self.checked = self.policy = self.visibility = self
         self.digest = "rules"
         self.wants_search = False
         self.sources = {each: Sources(self, self) for each in Level}  # type: ignore[arg-type]

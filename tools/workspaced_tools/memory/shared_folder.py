@@ -64,7 +64,7 @@ class InVault:
             return True
         if not note.lower().endswith(".md") or self._written.get(note) == sha256(content).digest():
             return False
-        return not isinstance(self._vault.read([note])[0], Note)
+        return not isinstance(self._vault.notes.read([note])[0], Note)
 
     def wrote(self, note: NoteId, content: bytes | None) -> None:
         """Remembers what an agent wrote; None: it removed the file."""

@@ -68,7 +68,7 @@ class NonBlockingVault:
         return found
 
     def _read(self, notes: Sequence[NoteId]) -> list[Note | NoteFailure]:
-        found = self._vault.read_nonblocking(notes, self._least)
+        found = self._vault.notes.read_nonblocking(notes, self._least)
         if found is None:
             raise WouldBlock
         return [readable(each) for each in found]
@@ -82,7 +82,7 @@ class NonBlockingVault:
             return True
         if self._vault.visibility.finding(note) is None:
             raise WouldBlock
-        found = self._vault.read_nonblocking([note], self._least)
+        found = self._vault.notes.read_nonblocking([note], self._least)
         if found is None:
             raise WouldBlock
         return not isinstance(found[0], Note)
@@ -104,7 +104,7 @@ class NonBlockingVault:
 
     def _names(self, notes: Sequence[NoteId]) -> list[NoteRef | None]:
         try:
-            found = self._vault.names_nonblocking(notes)
+            found = self._vault.checked.names_nonblocking(notes)
         except IndexLost:
             raise WouldBlock from None
         if found is None:
@@ -116,7 +116,7 @@ class NonBlockingVault:
     def at_path(self, path: NoteId) -> NoteRef | None:
         if not self._vault.root.selected.may_hold(path):
             return None
-        found = self._vault.read_nonblocking([path])
+        found = self._vault.notes.read_nonblocking([path])
         if found is not None and isinstance(found[0], Note):
             return NoteRef(path, found[0].title, path)
         if not unicodedata.is_normalized("NFC", path) or self._vault.has(path):

@@ -44,7 +44,7 @@ class RequestedVault:
         answer: Any
         match question:
             case Read(notes):
-                answer = [readable(each) for each in vault.read(notes, _LEAST)]
+                answer = [readable(each) for each in vault.notes.read(notes, _LEAST)]
             case Names(notes):
                 answer = self._names(notes)
             case Resolve(reference):
@@ -52,9 +52,9 @@ class RequestedVault:
             case ResolveFrom(reference, source):
                 answer = self._resolve_from(reference, source, state)
             case LinkTargets(source, links):
-                answer = vault.link_targets(source, links, state, self._least_of(source))
+                answer = vault.links.link_targets(source, links, state, self._least_of(source))
             case Incoming(note, limit):
-                answer = vault.incoming(note, limit, state, self._least_of(note))
+                answer = vault.links.incoming(note, limit, state, self._least_of(note))
             case Images(note):
                 answer = vault.images(note, self._least_of(note))
             case Outline(note):
@@ -71,33 +71,33 @@ class RequestedVault:
         return _LEAST if self._vault.is_withheld(note) else Level.VOLUNTEER
 
     def _names(self, notes: Sequence[NoteId]) -> list[NoteRef | None]:
-        refs = self._vault.names(notes)
+        refs = self._vault.checked.names(notes)
         unnamed = [note for note, ref in zip(notes, refs, strict=True) if ref is None]
-        read = {each.id: each for each in self._vault.read(unnamed, _LEAST) if isinstance(each, Note)}
+        read = {each.id: each for each in self._vault.notes.read(unnamed, _LEAST) if isinstance(each, Note)}
         return [
             NoteRef(note, read[note].title, note) if note in read else ref
             for note, ref in zip(notes, refs, strict=True)
         ]
 
     def _resolve(self, reference: str, state: VaultState) -> Resolution:
-        shown = self._vault.resolve(reference, state)
+        shown = self._vault.links.resolve(reference, state)
         if shown.resolved_by == "path" or (_means_some(shown) and not self._vault.has_requested):
             return shown
-        found = self._vault.resolve(reference, state, _LEAST)
+        found = self._vault.links.resolve(reference, state, _LEAST)
         is_meant = found.note is not None and (found.resolved_by == "path" or not _means_some(shown))
         return found if is_meant else shown
 
     def _resolve_from(self, reference: str, source: str, state: VaultState) -> Resolution:
-        shown = self._vault.resolve_from(reference, source, state, own=self._source(source, state))
+        shown = self._vault.links.resolve_from(reference, source, state, own=self._source(source, state))
         if _means_some(shown):
             return shown
-        found = self._vault.resolve_from(reference, source, state, _LEAST)
+        found = self._vault.links.resolve_from(reference, source, state, _LEAST)
         return found if found.note is not None else shown
 
     def _source(self, source: str, state: VaultState) -> NamedNote | None:
         """The note that a reference stands in, if it is one for explicit requests only."""
         try:
-            found = self._vault.resolve(source, state, _LEAST)
+            found = self._vault.links.resolve(source, state, _LEAST)
         except ToolError:
             return None
         if found.note is None or found.resolved_by not in ("path", "formerPath"):
@@ -105,10 +105,10 @@ class RequestedVault:
         return self._vault.requested_entry(found.note.id) if self._vault.is_withheld(found.note.id) else None
 
     def _search(self, query: SearchQuery, state: VaultState) -> Found:
-        shown = self._vault.search(query, state.recents)
+        shown = self._vault.searches.search(query, state.recents)
         if not self._vault.has_requested:
             return shown
-        return _merged(shown, self._vault.search(query, state.recents, _LEAST), query.limit)
+        return _merged(shown, self._vault.searches.search(query, state.recents, _LEAST), query.limit)
 
 
 def _means_some(found: Resolution) -> bool:

@@ -6,18 +6,16 @@ from typing import Final
 from workspaced_events.ids import NoteId
 
 from ..limits import MEMBERS_ATTACHED_MAX, SETTLE_S
-from .files.note_levels import NoteLevels
+from .checked_index import CheckedIndex
 from .files.safe_open import VaultRoot
 from .files.walk import notes_below
-from .index.index import Index
-from .index.indexer import Indexer
 
 YOUNG_S: Final = 5.0
 """A watcher has reported a change of a folder by this time."""
 _MARGIN_S: Final = 0.02
 
 
-def file_young_notes(root: VaultRoot, folder: str, index: Index, indexer: Indexer, levels: NoteLevels) -> None:
+def file_young_notes(checked: CheckedIndex, folder: str) -> None:
     """Files the notes of a folder that changed a moment ago, or of which the index knows no note.
 
     Waits until those that may still be being written have settled, at most SETTLE_S. Blocks, and reads files.
@@ -25,20 +23,23 @@ def file_young_notes(root: VaultRoot, folder: str, index: Index, indexer: Indexe
     Raises:
         ReadFailed: the vault's folder is absent or cannot be opened.
     """
+    index, levels = checked.index, checked.levels
     if not folder or levels.policy.denies(NoteId(f"{folder}/")):
         return
-    if index.any_below(f"{folder}/") and not _is_young(root, folder):
+    if index.any_below(f"{folder}/") and not _is_young(checked.root, folder):
         return
-    found = [note for note in notes_below(root, folder, MEMBERS_ATTACHED_MAX) if not levels.policy.denies(note)]
+    found = [
+        note for note in notes_below(checked.root, folder, MEMBERS_ATTACHED_MAX) if not levels.policy.denies(note)
+    ]
     known = index.entries(found)
     new = [note for note in found if note not in known or levels.volunteered.is_hidden(note)]
     if not new:
         return
-    indexer.file(new)
+    checked.indexer.file(new)
     held = set(new).intersection(levels.volunteered.held)
     if held:
         time.sleep(SETTLE_S + _MARGIN_S)
-        indexer.file(held)
+        checked.indexer.file(held)
 
 
 def _is_young(root: VaultRoot, folder: str) -> bool:

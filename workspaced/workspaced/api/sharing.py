@@ -14,7 +14,7 @@ from workspaced_events.schema.catalogue import Sharing, Volunteering
 from workspaced_tools.notes.note import LEVELS, Level
 from workspaced_tools.recording.last_shown import LastShown, last_shown
 from workspaced_tools.sharing.levels import setting, sharing_status, volunteering
-from workspaced_tools.vault.vault import Reason
+from workspaced_tools.vault.withholding_reasons import Reason, rule_reasons
 
 from ..ipc.jsonrpc import RequestId
 from ..ipc.params import Params
@@ -175,6 +175,6 @@ def _levels(present: PresentLevels, names: Sequence[NoteId], check: Callable[[],
 def _reasons(served: ServedVault, path: NoteId, now: NoteId | None) -> list[Reason]:
     found: list[Reason] = []
     if now is not None and not served.vault.is_taken(path):
-        found += served.vault.denied(path)
+        found += rule_reasons(served.vault.levels, path)
         path = now
     return found + served.vault.why(path)

@@ -193,7 +193,7 @@ class Answers:
                 state.conversations,
                 state.current,
                 self._texts,
-                served.vault.names if served is not None else None,
+                served.vault.checked.names if served is not None else None,
             )
         )
         memory = _MemoryOf(self._memory, caller, state.current)

@@ -167,7 +167,7 @@ class PastCalls:
 
     def lines_changed(self, served: ServedVault, note: NoteId, before_sha256: str) -> ChangedLines | None:
         """What an edit changed since a text that an earlier call read (`PastPort.lines_changed`)."""
-        before, [present] = self._recordings.text(before_sha256), served.vault.read([note])
+        before, [present] = self._recordings.text(before_sha256), served.vault.notes.read([note])
         if before is None or not isinstance(present, Note):
             return None
         return changed_lines(before, present.text)
@@ -182,7 +182,7 @@ class _WithheldAtPresent(WithheldNames):
     past call reads it."""
 
     def __init__(self, served: ServedVault, present: WorkspaceState, least: Level = Level.VOLUNTEER) -> None:
-        self._read = partial(served.vault.read, least=least)
+        self._read = partial(served.vault.notes.read, least=least)
         self._now = present.of(served.id).former
         super().__init__(served.vault, self._now, least=least)
 

@@ -11,6 +11,7 @@ from typing import Final, NamedTuple
 from workspaced_events.ids import NoteId
 from workspaced_tools.notes.note import Level, Note
 from workspaced_tools.vault.withheld_names import WithheldNames
+from workspaced_tools.vault.withholding_reasons import rule_reasons
 
 from .served_vault import ServedVault
 
@@ -42,7 +43,7 @@ class PresentLevels:
     def of(self, name: NoteId) -> NoteLevel:
         """The level of the note that has or had this path. Of several, that of the least one."""
         names = {name, self._former.get(name, name)}
-        self._vault.read(list(names))
+        self._vault.notes.read(list(names))
         if not self._unasked(name):
             level = Level.VOLUNTEER
         else:
@@ -52,13 +53,13 @@ class PresentLevels:
     def _withholds(self, note: NoteId, least: Level) -> bool:
         """As `Vault.withholds`, but a note that it must read gets no finding."""
         known = self._vault.known_to_withhold(note, least)
-        return known if known is not None else not isinstance(self._vault.read([note], least)[0], Note)
+        return known if known is not None else not isinstance(self._vault.notes.read([note], least)[0], Note)
 
     def _is_known(self, note: NoteId) -> bool:
         vault = self._vault
         return (
             vault.visibility.finding(note) is not None
-            or bool(vault.denied(note))
+            or bool(rule_reasons(vault.levels, note))
             or vault.is_withheld(note)
             or vault.is_taken(note)
         )

@@ -10,7 +10,7 @@ from itertools import chain, takewhile
 from msgspec.structs import replace
 
 from workspaced_events.ids import MessageId, NoteId, VaultId
-from workspaced_events.projections.conversations import Conversation, Message, turn_of
+from workspaced_events.projections.conversations import Conversation, Message, Settings, turn_of
 from workspaced_events.projections.token_calibration import NO_CALIBRATION, Calibration, model_key
 from workspaced_events.schema.catalogue import Pipeline
 
@@ -62,22 +62,9 @@ def gather(
             f"The conversation has no message {message!r}", hint="Add the message, or name one that it has."
         )
     settings = conversation.settings
-    room = PINNED_CONTENT_SHARE * (settings.context_window - settings.output_reserve) / calibration.factor
-    fence = conversation.id
-    reading = Reading(
-        of_person(view),
-        texts,
-        keep,
-        conversation.vault,
-        fence=fence,
-        pinned_tokens=round(room),
-        requested=Reading(of_person(requested), texts, keep, conversation.vault, fence=fence)
-        if requested
-        else None,
-        is_explicit=ExplicitNotes(conversation, requested) if requested else lambda _note: False,
-    )
+    reading = _reading(conversation, view, requested, texts, keep, calibration)
     begin, parts = turn_of(conversation, message), PARTS[pipeline]
-    transcript = pipeline == "chat" and conversation.settings.promotion is not None
+    transcript = pipeline == "chat" and settings.promotion is not None
     lost = lost_of(conversation, message, texts, with_turn=not parts.turn) if parts.history else ()
     if transcript:
         lost = (*lost, *lost_turns(conversation, begin, texts))
@@ -109,19 +96,47 @@ def gather(
         provided=provided,
         factor=calibration.factor,
         estimator=model_key(settings.provider, settings.model) if is_calibrated else "seed",
-        policy=Policy(
-            pipeline=pipeline,
-            skills_stay=True,
-            results_in_parts=True,
-            history_turns=settings.history_turns,
-            summary_tokens_max=SUMMARY_TOKENS_MAX,
-            transcript=transcript,
-            rules=RULES,
-            each_turn=conversation.settings.promotion == "each_turn",
-        ),
+        policy=_policy(settings, pipeline, transcript=transcript),
         present=present,
         rebase=rebase and parts.library,
         lost=lost,
+    )
+
+
+def _reading(
+    conversation: Conversation,
+    view: View,
+    requested: View | None,
+    texts: Texts,
+    keep: Keep,
+    calibration: Calibration,
+) -> Reading:
+    settings, fence = conversation.settings, conversation.id
+    room = PINNED_CONTENT_SHARE * (settings.context_window - settings.output_reserve) / calibration.factor
+    return Reading(
+        of_person(view),
+        texts,
+        keep,
+        conversation.vault,
+        fence=fence,
+        pinned_tokens=round(room),
+        requested=Reading(of_person(requested), texts, keep, conversation.vault, fence=fence)
+        if requested
+        else None,
+        is_explicit=ExplicitNotes(conversation, requested) if requested else lambda _note: False,
+    )
+
+
+def _policy(settings: Settings, pipeline: Pipeline, *, transcript: bool) -> Policy:
+    return Policy(
+        pipeline=pipeline,
+        skills_stay=True,
+        results_in_parts=True,
+        history_turns=settings.history_turns,
+        summary_tokens_max=SUMMARY_TOKENS_MAX,
+        transcript=transcript,
+        rules=RULES,
+        each_turn=settings.promotion == "each_turn",
     )
 
 

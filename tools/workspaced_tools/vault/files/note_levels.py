@@ -44,6 +44,12 @@ class NoteLevels:
             return Level.NEVER
         return Level.ON_REQUEST if self.volunteered.is_hidden(note) else ruled
 
+    def is_withheld(self, note: NoteId, least: Level = Level.VOLUNTEER) -> bool:
+        """Whether a note is known to be withheld from the audience that is shown `least`. No I/O."""
+        if least is _VOLUNTEER:
+            return self.policy.denies(note) or self.volunteered.is_hidden(note)
+        return self.level(note) < least
+
     def is_on_request(self, note: NoteId) -> bool:
         """Whether the note is for explicit requests only, or was when it was deleted, as far as known. No I/O."""
         ruled = self.policy.level(note)

@@ -1,0 +1,57 @@
+"""`FileLookup`: the names of a vault's notes, by its files and its index, for the resolver."""
+
+import unicodedata
+from collections.abc import Sequence
+from typing import Final
+
+from workspaced_events.ids import NoteId
+
+from ..errors import ReadFailed, ReferenceOutsideVault
+from ..notes.name_keys import stem
+from ..notes.note import Level, Note
+from ..ports.vault import NoteRef
+from .checked_index import CheckedIndex
+from .index.entries import NamedNote
+from .links.resolver import IndexLookup
+from .shared_notes import SharedNotes
+
+
+class FileLookup:
+    """The resolver's look-up: on disk for exact paths, which never wait, and in the index for everything else."""
+
+    paths_by_name: Final = False
+
+    def __init__(self, checked: CheckedIndex, notes: SharedNotes, least: Level, own: NamedNote | None) -> None:
+        """`own`: a note that is found whatever its level."""
+        self._checked = checked
+        self._notes = notes
+        self._least = least
+        self._own = own
+        self._index = checked.lookup(own)
+        self._requested = IndexLookup(checked.requested, lambda note: checked.levels.is_withheld(note, least))
+
+    def at_path(self, path: NoteId) -> NoteRef | None:
+        if not self._checked.root.selected.may_hold(path):
+            return None
+        if not path.isascii() and not unicodedata.is_normalized("NFC", path):
+            # A path that is not NFC names a note only if another note has the NFC form; the disk finds it always.
+            return self._index.at_path(path)
+        if self._own is not None and path == self._own.id:
+            return self._own.ref
+        [found] = self._notes.read([path], self._least)
+        if isinstance(found, Note):
+            return NoteRef(path, found.title, path)
+        if found.code == ReferenceOutsideVault.code:
+            raise ReferenceOutsideVault(
+                found.message, hint="Symlinks are never followed; name a note of the vault."
+            )
+        # The reference means a file that exists but cannot be read. Reading it later reports the reason.
+        return NoteRef(path, stem(path), path) if found.code == ReadFailed.code else None
+
+    def named(self, name_key: str) -> Sequence[NamedNote]:
+        self._checked.await_names()
+        found = self._index.named(name_key)
+        return found if self._least is Level.VOLUNTEER else [*found, *self._requested.named(name_key)]
+
+    def near(self, name: str, limit: int) -> Sequence[NamedNote]:
+        return self._index.near(name, limit)

@@ -1,0 +1,68 @@
+"""Why a note is not volunteered, for people."""
+
+import os
+from contextlib import suppress
+from typing import Literal
+
+import msgspec
+
+from workspaced_events.ids import NoteId
+
+from ..errors import ToolError
+from ..notes.note import Level
+from ..notes.privacy_flag import HEAD_BYTES, flag_line
+from .files.note_levels import NoteLevels
+from .files.safe_open import VaultRoot
+
+
+class Reason(msgspec.Struct, frozen=True):
+    """One reason why a note is not volunteered, for people."""
+
+    kind: Literal["rule", "frontMatter", "settling", "missing", "unknown"]
+    detail: str
+    level: Literal["never", "on-request"] = "never"
+    """How far the note may go by this reason alone."""
+
+
+def rule_reasons(levels: NoteLevels, path: NoteId) -> list[Reason]:
+    """The rule that denies a path, if there is one."""
+    rule, level = levels.policy.why(path), levels.policy.level(path)
+    return [] if rule is None else [Reason("rule", rule, "never" if level is Level.NEVER else "on-request")]
+
+
+def reasons(root: VaultRoot, levels: NoteLevels, note: NoteId, level: Level) -> list[Reason]:
+    """All reasons why the note at its present path, which is of this level, is not volunteered. Empty if it is.
+
+    Opens a file whose front matter withholds the note.
+    """
+    rules, visibility = rule_reasons(levels, note), levels.volunteered
+    found = []
+    if flagged := _flagged(root, levels, note):
+        found.append(flagged)
+    elif note in levels.held:
+        never = note in levels.requested.held
+        detail = "its file changed a moment ago, and may still be being written"
+        found.append(Reason("settling", detail, "never" if never else "on-request"))
+    elif not rules and visibility.was_withheld(note):
+        found.append(Reason("frontMatter", "its front matter withheld it, as the log remembers"))
+    elif not rules and visibility.is_hidden(note):
+        found.append(Reason("missing", "its file is gone, and it may have moved to where it is withheld"))
+    elif level is Level.NEVER and not any(each.level == "never" for each in rules):
+        found.append(Reason("unknown", "there is no such file, and nothing is known of one"))
+    return [*rules, *found]
+
+
+def _flagged(root: VaultRoot, levels: NoteLevels, note: NoteId) -> Reason | None:
+    """The reason in the note's front matter, as it was last read."""
+    if not levels.volunteered.is_private(note) and not levels.requested.is_private(note):
+        return None
+    line = None
+    with suppress(ToolError, OSError):
+        descriptor = root.open_note(note)
+        try:
+            line = flag_line(os.read(descriptor, HEAD_BYTES))
+        finally:
+            os.close(descriptor)
+    never = levels.requested.is_private(note)
+    detail = f"its front matter{f', line {line},' if line else ''} withholds it, as it was last read"
+    return Reason("frontMatter", detail, "never" if never else "on-request")
