@@ -17,12 +17,14 @@ tests fail; one that no test notices, or that cannot be planted, makes this prog
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
 import time
 import tomllib
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from queue import SimpleQueue
 from typing import Any, NamedTuple
@@ -71,19 +73,27 @@ def run(mutant: Mutant, tree: Path) -> dict[str, Any]:
     file = tree / mutant.file
     text = file.read_text()
     started = time.monotonic()
+    mark = f"{mutant.name}-{os.getpid()}"
     try:
         file.write_text(mutant.planted_in(text))
         paths = [str(tree / each) for each in SOURCES]
         done = subprocess.run(
             [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *mutant.killed_by],
             cwd=tree,
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(paths), "PYTHONDONTWRITEBYTECODE": "1", **THOROUGH},
+            env={
+                **os.environ,
+                "PYTHONPATH": os.pathsep.join(paths),
+                "PYTHONDONTWRITEBYTECODE": "1",
+                **THOROUGH,
+                "MUTANT": mark,
+            },
             capture_output=True,
             text=True,
             timeout=TIMEOUT_S,
         )
         code, output = done.returncode, done.stdout[-2_000:]
     except subprocess.TimeoutExpired:
+        end_all(mark)
         code, output = FAILED, "hangs"
     except ValueError as error:
         code, output = None, str(error)
@@ -92,6 +102,17 @@ def run(mutant: Mutant, tree: Path) -> dict[str, Any]:
     found = "killed" if code == FAILED else "survived" if code == PASSED else "error"
     line = {"mutant": mutant.name, "guards": mutant.guards, "is": found, "s": round(time.monotonic() - started, 1)}
     return line if found == "killed" else {**line, "breaks": mutant.breaks, "output": output}
+
+
+def end_all(mark: str) -> None:
+    """Ends all processes that started with MUTANT=`mark` in their environment.
+
+    A daemon that a fault keeps busy for ever would take a processor from the rest.
+    """
+    for process in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            if f"MUTANT={mark}".encode() in (process / "environ").read_bytes().split(b"\0"):
+                os.kill(int(process.name), signal.SIGKILL)
 
 
 def copied_to(tree: Path) -> Path:
