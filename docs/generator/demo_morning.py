@@ -230,10 +230,9 @@ class Morning:
 
     def bundle(self, output: Path) -> None:
         """Ends the daemon, and puts its whole log into the bundle."""
-        for client in (self.editor, self.other_editor, self.claude, self.writer):
+        self.person.call("workspaced/shutdown")  # before an editor leaves, whose view would close at its own pace
+        for client in (self.editor, self.other_editor, self.claude, self.writer, self.person):
             client.close()
-        self.person.call("workspaced/shutdown")
-        self.person.close()
         self._daemon.wait(timeout=60)
         command = [
             sys.executable,
