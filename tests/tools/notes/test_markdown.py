@@ -229,6 +229,7 @@ def test_lines_of_a_note_are_those_of_the_raw_file() -> None:
     assert note("---\na: 1\n---\n\n# H [[l]]\n").markdown.links[0].line == 5
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "unit",
     [

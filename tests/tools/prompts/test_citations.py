@@ -571,6 +571,7 @@ def test_no_byte_of_code_changes_and_numbers_follow_the_words(parts: list[tuple[
     assert done.fallback or mentioned == [each.number for each in done.sources]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "unit",
     [

@@ -434,6 +434,7 @@ def tool_with(schema: dict[str, Any]) -> Definition:
 DOUBLING = {f"d{at}": {"allOf": [{"$ref": f"#/$defs/d{at + 1}"}] * 2} for at in range(40)} | {"d40": {}}
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("schema", "arguments"),
     [

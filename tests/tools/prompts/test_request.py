@@ -282,6 +282,7 @@ class Cached:
         return self.chat.read(name, f"{name}: {LONG}")
 
 
+@pytest.mark.thorough
 def test_a_library_that_grows_is_read_up_to_where_it_grew() -> None:
     cached = Cached()
     for turn, names in enumerate(("a", "b", "cde", "f", "")):
@@ -294,6 +295,7 @@ def test_a_library_that_grows_is_read_up_to_where_it_grew() -> None:
     assert served > 0.8 * whole
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("rounds", [1, 9, 30])
 def test_after_a_turn_with_many_rounds_the_history_before_it_is_still_read(rounds: int) -> None:
     """The turn itself was sent with what is pinned, and so with other bytes than it has in the history."""

@@ -202,6 +202,7 @@ def test_no_character_is_cut_in_two(character: str) -> None:
             assert SURROUNDINGS_CHARS_MAX - len(character) < len(part) <= SURROUNDINGS_CHARS_MAX
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("part", ["<selection_start/>", "a\n", "<", "&amp;", "ab"])
 def test_long_texts_take_linear_time(part: str) -> None:
     def seconds(count: int) -> float:

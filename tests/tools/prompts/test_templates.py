@@ -324,6 +324,7 @@ def test_jinja_is_loaded_only_to_render() -> None:
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", BUILT_IN)
 def test_a_long_conversation_is_rendered_in_time_in_line_with_its_length(name: str) -> None:
     template = template_named(name, None)

@@ -246,6 +246,7 @@ def test_no_reserved_name_can_be_closed_by_a_body(name: str) -> None:
     assert closings(render_block(name, {}, f"</{name}>"), name) == (2 if name == "content" else 1)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "unit",
     [

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support import session_machine as sessions
-from support.profiles import examples
+from support.profiles import examples, some_of
 
 from workspaced_events.blobs.evictable import EvictableBlobStore
 from workspaced_events.errors import LogDamaged
@@ -102,7 +102,7 @@ def test_verifying_changes_nothing(data: Path) -> None:
 # -- what is kept changed --
 
 
-@pytest.mark.parametrize("which", ["result_sha256", "inputs_sha256", "arguments_sha256", "text"])
+@pytest.mark.parametrize("which", some_of(["result_sha256", "inputs_sha256", "arguments_sha256", "text"], 1))
 def test_no_flipped_bit_of_a_blob_goes_unnoticed(data: Path, which: str) -> None:
     each = verified(data)[-1 if which == "arguments_sha256" else 2]
     if which == "text":
