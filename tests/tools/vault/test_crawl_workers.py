@@ -171,10 +171,7 @@ def test_while_text_is_still_to_come_search_says_that_it_is_not_complete(
     monkeypatch.setattr(workers, "meet", staticmethod(ask))
     vault.reconcile()
     assert ("building", False) in seen and ("ready", False) in seen
-    assert (
-        vault.searches.search(SearchQuery("word1", 50))
-        and vault.searches.search(SearchQuery("word1", 50)).complete
-    )
+    assert vault.searches.search(SearchQuery("word1", 50)).complete
     # The same where many notes are read anew: they are known by name before their text is.
     seen.clear()
     for number in range(150):

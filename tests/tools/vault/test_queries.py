@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from threading import Thread
 from typing import Any
 
 import pytest
@@ -21,6 +22,7 @@ from workspaced_tools.notes.search_query import literal, parse
 from workspaced_tools.notes.snippet import SNIPPET_CHARS_MAX
 from workspaced_tools.ports.vault import SearchQuery, TaggedNote, VaultOverview
 from workspaced_tools.vault.files.ignore_rules import IGNORE_FILE
+from workspaced_tools.vault.index import full_text
 from workspaced_tools.vault.index import index as index_module
 from workspaced_tools.vault.index.similarity import frequent_words
 from workspaced_tools.vault.vault import Vault
@@ -518,3 +520,30 @@ def test_near_titles_of_a_large_vault_survive_odd_signs(
     for odd in ('"""', "***", "ab", "x\ue000y", "AND OR NOT", "a" * 5_000):
         vault.links.resolve(odd, EMPTY_VAULT)
     assert vault.index_state() == "ready"
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda vault: vault.searches.search(SearchQuery("zebra", 9)).hits,
+        lambda vault: vault.searches.similar(NoteId("a.md"), 9),
+    ],
+    ids=["search", "similar"],
+)
+def test_a_note_that_is_indexed_anew_during_the_answer_is_in_it(
+    make_vault: MakeVault, monkeypatch: pytest.MonkeyPatch, ask: Callable[[Vault], Any]
+) -> None:
+    """A crawl gives a note that is too young to be trusted another number, between two reads of one answer."""
+    vault = make_vault({"a.md": "# A\nzebra", "b.md": "# B\nzebra", "c.md": "# C\nelse"})
+    before = ask(vault)
+    texts = full_text.texts
+
+    def indexed_anew(*arguments: Any) -> Any:
+        again = Thread(target=lambda: (vault.index.doubt([NoteId("b.md")]), vault.changed(["b.md"])))
+        again.start()
+        again.join()
+        return texts(*arguments)
+
+    monkeypatch.setattr(full_text, "texts", indexed_anew)
+    assert ask(vault) == before
+    assert "b.md" in notes_of(before)

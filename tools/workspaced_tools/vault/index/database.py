@@ -94,6 +94,7 @@ class IndexFile:
         self._writer: sqlite3.Connection | None = None
         self._idle: list[sqlite3.Connection] = []
         self._pool = threading.Lock()
+        self._held = threading.local()
         self._generation = 0
         self._path: Path | None = None
 
@@ -201,29 +202,67 @@ class IndexFile:
 
     def read(self, sql: str, arguments: Any = ()) -> list[Any]:
         """The rows; none while the file is not open. Raises IndexLost if the file failed."""
-        with self._pool:
-            path = self._path
-            if self._writer is None or path is None:
-                return []
-            generation = self._generation
-            reader = self._idle.pop() if self._idle else None
+        held: sqlite3.Connection | None = getattr(self._held, "reader", None)
+        if held is not None:
+            return _rows(held, sql, arguments)
+        reader, generation = self._take_reader()
+        if reader is None:
+            return []
         try:
-            if reader is None:
-                reader = _connect(path, _READER_CACHE_KIB)
-            rows = reader.execute(sql, arguments).fetchall()
+            rows = _rows(reader, sql, arguments)
         except sqlite3.Error as reason:
-            if reader is not None:
-                reader.close()
+            reader.close()
             raise IndexLost(str(reason)) from reason
-        except UnicodeEncodeError:
-            assert reader is not None
-            rows = []  # A lone surrogate, which no note's text has.
+        self._keep_reader(reader, generation)
+        return rows
+
+    @contextmanager
+    def one_state(self) -> Iterator[None]:
+        """All that this thread reads inside is of one state of the file: a note's number holds from read to read,
+        though the note is written anew meanwhile. What this thread itself writes inside, it does not read there.
+
+        Raises:
+            IndexLost: the file failed.
+        """
+        reader, generation = self._take_reader()
+        if reader is None:
+            yield
+            return
+        self._held.reader = reader
+        try:
+            reader.execute("BEGIN")
+            yield
+            reader.execute("COMMIT")
+        except sqlite3.Error as reason:
+            reader.close()
+            raise IndexLost(str(reason)) from reason
+        except BaseException:
+            reader.close()
+            raise
+        finally:
+            self._held.reader = None
+        self._keep_reader(reader, generation)
+
+    def _take_reader(self) -> tuple[sqlite3.Connection | None, int]:
+        """A connection for this thread alone, and its generation; None: the file is not open."""
+        with self._pool:
+            path, generation = self._path, self._generation
+            if self._writer is None or path is None:
+                return None, generation
+            if self._idle:
+                return self._idle.pop(), generation
+        try:
+            return _connect(path, _READER_CACHE_KIB), generation
+        except sqlite3.Error as reason:
+            raise IndexLost(str(reason)) from reason
+
+    def _keep_reader(self, reader: sqlite3.Connection, generation: int) -> None:
+        """Keeps a connection for others, or closes it."""
         with self._pool:
             if generation == self._generation and len(self._idle) < _READERS_KEPT:
                 self._idle.append(reader)
-                return rows
+                return
         reader.close()
-        return rows
 
     def _place(self) -> Path:
         directory = self._directory
@@ -302,6 +341,13 @@ def read_in(path: Path, sql: str) -> list[Any]:
         return connection.execute(sql).fetchall()
     finally:
         connection.close()
+
+
+def _rows(reader: sqlite3.Connection, sql: str, arguments: Any = ()) -> list[Any]:
+    try:
+        return reader.execute(sql, arguments).fetchall()
+    except UnicodeEncodeError:
+        return []  # A lone surrogate, which no note's text has.
 
 
 def _connect_writer(path: Path, schema: str = "") -> sqlite3.Connection:

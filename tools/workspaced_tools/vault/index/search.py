@@ -86,10 +86,11 @@ def search(index: Index, query: SearchQuery, visited: Mapping[NoteId, str] = NEV
         visited: when the user last visited notes; later times sort later.
     """
     meant = parse(query.words)
-    found = _search(index, query, meant, visited)
-    if found.total == 0 and meant.has_operators:
-        as_text = _search(index, query, literal(query.words), visited)
-        return msgspec.structs.replace(as_text, as_text=True)
+    with index.file.one_state():
+        found = _search(index, query, meant, visited)
+        if found.total == 0 and meant.has_operators:
+            as_text = _search(index, query, literal(query.words), visited)
+            return msgspec.structs.replace(as_text, as_text=True)
     return found
 
 

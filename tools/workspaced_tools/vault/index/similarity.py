@@ -54,11 +54,12 @@ def similar(index: Index, note: NoteId, text: str, limit: int) -> Similar:
     tell most that few notes have, and that stand in names and headings, or more than once, where they occur: words
     of grammar may be rare by chance, and do neither.
     """
-    words = _rare(index, text)
-    if not words:
-        return Similar([], [])
-    lengths = _look_up(index, note, words)
-    weights = {word.written: _weight(index, word) for word in words if word.notes}
+    with index.file.one_state():
+        words = _rare(index, text)
+        if not words:
+            return Similar([], [])
+        lengths = _look_up(index, note, words)
+        weights = {word.written: _weight(index, word) for word in words if word.notes}
     telling = sorted((word for word in words if word.notes), key=lambda word: -weights[word.written])
     telling = telling[:SIMILAR_WORDS_MAX]
     average = sum(lengths.values()) / max(len(lengths), 1)
