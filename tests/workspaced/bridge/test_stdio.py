@@ -14,66 +14,26 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.bridge import END_S, Agent
 
-END_S = 60.0
+from workspaced.ipc.handover import OFFER, REFUSED
+
 HELD_BYTES_MAX = 4 * 1024 * 1024
 """More than pipe, socket and one chunk hold together."""
 
 
-class Agent:
-    """The agent's end of a bridge."""
-
-    def __init__(self, arguments: tuple[str, ...], env: dict[str, str], cwd: Path) -> None:
-        command = [sys.executable, "-P", "-m", "workspaced", "mcp", *arguments]
-        pipe = subprocess.PIPE
-        self.process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, env=env, cwd=cwd)
-        assert self.process.stdin and self.process.stdout and self.process.stderr
-        self.to, self.of, self.err = self.process.stdin, self.process.stdout, self.process.stderr
-        self._ids = 0
-
-    def ask(self, method: str, params: Any = None) -> Any:
-        """The result of one request."""
-        self._ids += 1
-        request = {"jsonrpc": "2.0", "id": self._ids, "method": method, "params": params or {}}
-        self.to.write(json.dumps(request).encode() + b"\n")
-        self.to.flush()
-        answer = json.loads(self.of.readline())
-        assert answer["id"] == self._ids
-        return answer["result"]
-
-    def end(self) -> tuple[int, bytes, str]:
-        """Closes its input where that is open: the exit code, what else it wrote, what it said."""
-        out, err = self.process.communicate(timeout=END_S)
-        assert b"Traceback" not in err and b"Exception" not in err, err
-        return self.process.returncode, out, err.decode()
-
-
-@pytest.fixture
-def agent() -> Iterator[Callable[..., Agent]]:
-    """`agent(daemon, *arguments)`: a bridge with that daemon's environment, and nothing that names a socket."""
-    made: list[Agent] = []
-
-    def start(running: Any, *arguments: str, cwd: Path | None = None, env: dict[str, str] | None = None) -> Agent:
-        made.append(Agent(arguments, env or running.env, cwd or running.root))
-        return made[-1]
-
-    yield start
-    for each in made:
-        each.process.kill()
-        each.process.wait(END_S)
-        for stream in (each.to, each.of, each.err):
-            with suppress(BrokenPipeError):
-                stream.close()
-
-
 @pytest.fixture
 def peer(daemon: Any, agent: Any) -> Iterator[tuple[Agent, socket.socket]]:
-    """A bridge to a socket the test holds the other end of."""
+    """A bridge that copies bytes: the test holds the other end of its socket, and refused the pipes."""
     running = daemon(start=False)
     with socket.socket(socket.AF_UNIX) as listening:
         listening.bind(str(running.socket))
         listening.listen()
         made = agent(running, "--socket", str(running.socket))
+        offered, _ = listening.accept()
+        with offered:
+            assert offered.recv(len(OFFER)) == OFFER
+            offered.sendall(REFUSED)
         connection, _ = listening.accept()
         with connection:
             connection.settimeout(END_S)

@@ -1,1 +1,1 @@
-"""`workspaced mcp`: connects an agent's standard input and output with the daemon's socket."""
+"""`workspaced mcp`: hands an agent's standard input and output over to the daemon, or copies their bytes."""
