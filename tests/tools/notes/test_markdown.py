@@ -1,5 +1,7 @@
 """Outline, links and tags: what is one, what is none, and where it stands."""
 
+import re
+
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -213,6 +215,17 @@ def test_lone_surrogates_fail_nothing() -> None:
 def test_words_are_runs_of_letters_and_ideographs_count_singly() -> None:
     assert word_count("# It's a well-known **fact** — 3.5 日本語 café\n") == 10
     assert word_count("") == 0
+
+
+IDEOGRAPH = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+A_WORD = re.compile(rf"(?:(?![{IDEOGRAPH}])\w)+(?:['’-](?:(?![{IDEOGRAPH}])\w)+)*|[{IDEOGRAPH}]")
+
+
+@given(st.text(st.sampled_from("ab1_ '’-.é日\n\r\t"), max_size=40), st.integers(0, 3))
+@example("a-b-c a--b -a- a'-b", 0)
+def test_words_are_counted_as_one_expression_finds_them_wherever_a_text_is_cut(text: str, filled: int) -> None:
+    whole = text + "word " * 20_000 * filled + text
+    assert word_count(whole) == len(A_WORD.findall(whole))
 
 
 def test_the_title_is_the_front_matters_else_the_first_level_one_heading_else_the_stem() -> None:

@@ -57,6 +57,13 @@ _TAG = re.compile(rf"(?<!\S)#({_TAG_CHARACTER}{{1,1000}})")
 _LIKE_TAG = re.compile(rf"#{_TAG_CHARACTER}")
 _IDEOGRAPH = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 _WORD = re.compile(rf"[^\W{_IDEOGRAPH}]++(?:['’-][^\W{_IDEOGRAPH}]++)*+|[{_IDEOGRAPH}]")
+_ASCII_KINDS: Final = bytes(
+    ord("w") if chr(each).isalnum() or each == ord("_") else ord("-") if each in b"'-" else ord(" ")
+    for each in range(128)
+).ljust(256)
+"""For `bytes.translate`: `w` for what words are made of, `-` for what joins them."""
+_COUNTED_CHARS: Final = 65_536
+"""Words are counted in so many characters at once, so that a large body needs little memory."""
 
 
 class Heading(msgspec.Struct, frozen=True):
@@ -153,7 +160,21 @@ def parse_blocks(body: str, first_line: int = 1) -> list[Block]:
 
 def word_count(text: str) -> int:
     """Words: runs of letters and digits, joined by apostrophe or hyphen; each ideograph or kana counts as one."""
-    return sum(1 for _ in _WORD.finditer(text))
+    count = begin = 0
+    while begin < len(text):
+        end = text.find("\n", begin + _COUNTED_CHARS) + 1 or len(text)
+        plain, other = [], []
+        for line in text[begin:end].split("\n"):
+            (plain if line.isascii() else other).append(line)
+        count += _ascii_word_count("\n".join(plain)) + sum(1 for _ in _WORD.finditer("\n".join(other)))
+        begin = end
+    return count
+
+
+def _ascii_word_count(text: str) -> int:
+    """As `word_count`, ten times as fast: the runs of letters and digits that no mark joins to the one before."""
+    joined = b" " + text.encode().translate(_ASCII_KINDS).replace(b"w-", b"wj")
+    return joined.count(b" w") + joined.count(b"-w")
 
 
 class Names(msgspec.Struct, frozen=True):
@@ -323,7 +344,8 @@ class _Reader:
             kind, value = event.popitem()
             if kind == "Text":
                 if not self.in_code:
-                    self.text(value)
+                    if opened or self.heading is not None:
+                        self.parts.append(value)
                     if self.has_tags and not opened and source.find(b"#", place["start"], place["end"]) >= 0:
                         self.find_tags(place["start"], place["end"])
                 self.fresh = False
