@@ -1,12 +1,15 @@
 """An agent's own pipes in the daemon's hands: who holds them, who ends, and what it refuses to take."""
 
+import fcntl
 import json
 import os
 import select
 import signal
 import socket
+import struct
 import subprocess
 import sys
+import termios
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, suppress
@@ -116,6 +119,44 @@ def test_files_are_copied(shared: Any, tmp_path: Path) -> None:
         process = bridged(shared, stdin, stdout)
         assert exit_of(process) == (0, b"")
     assert [json.loads(line)["id"] for line in answered.read_bytes().splitlines()] == [0, 1]
+
+
+def test_a_pipe_with_a_name_whose_writer_has_gone_ends_like_any_other(shared: Any, tmp_path: Path) -> None:
+    """Opened anew it would never tell its end."""
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    reading = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    with path.open("wb", buffering=0) as to:
+        to.write(initialize() + PING)
+    before = time.monotonic()
+    process = bridged(shared, reading, subprocess.PIPE)
+    os.close(reading)
+    out, err = process.communicate(timeout=END_S)
+    assert (process.returncode, err) == (0, b"")
+    assert [json.loads(line)["id"] for line in out.splitlines()] == [0, 1]
+    assert time.monotonic() - before < BRIDGE_LINGER_S, "it waited for an end that nobody told"
+
+
+def test_answers_that_the_agent_has_not_read_outlive_the_daemon(daemon: Any, agent: Any) -> None:
+    running = daemon()
+    made: Agent = agent(running)
+    made.ask("initialize", INITIALIZE)
+    listing = b'{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{}}\n'
+    made.to.write(listing)
+    made.to.flush()
+    size = len(made.of.readline())
+    count = 128 * 1024 // size
+    made.to.write(listing * count)
+    made.to.flush()
+    assert eventually(lambda: pending(made) == count * size)
+    running.stop()
+    assert [json.loads(line)["id"] for line in made.of.read().splitlines()] == [1] * count
+    assert made.process.wait(END_S) == 3
+
+
+def pending(made: Agent) -> int:
+    """How many bytes wait in the agent's pipe."""
+    return struct.unpack("i", fcntl.ioctl(made.of, termios.FIONREAD, b"\0" * 4))[0]  # type: ignore[no-any-return]
 
 
 def test_what_stands_before_the_agents_first_byte_comes_first(shared: Any, agent: Any) -> None:
@@ -246,7 +287,25 @@ def reading_end(stack: ExitStack, _path: Path) -> Any:
     return pipe(stack)[0]
 
 
-@pytest.mark.parametrize("output", [file, folder, terminal, network, datagrams, reading_end])
+def named_pipe(stack: ExitStack, path: Path) -> Any:
+    os.mkfifo(path / "pipe")
+    return stack.enter_context((path / "pipe").open("r+b", buffering=0))
+
+
+def connection_by_name(stack: ExitStack, path: Path) -> socket.socket:
+    """A connection to this daemon itself would be one."""
+    server = stack.enter_context(socket.socket(socket.AF_UNIX))
+    server.bind(str(path / "s"))
+    server.listen()
+    client = stack.enter_context(socket.socket(socket.AF_UNIX))
+    client.connect(str(path / "s"))
+    return client
+
+
+NO_PIPES = [file, folder, terminal, network, datagrams, reading_end, named_pipe, connection_by_name]
+
+
+@pytest.mark.parametrize("output", NO_PIPES)
 def test_an_output_that_is_no_pipe_is_refused_and_costs_nothing(
     shared: Any, stack: ExitStack, tmp_path: Path, output: Callable[[ExitStack, Path], Any]
 ) -> None:
@@ -320,11 +379,32 @@ def test_an_agent_that_does_not_read_holds_nobody_up_even_if_its_pipe_may_block(
 # -- time, and room --
 
 
-def test_an_offer_without_pipes_ends_in_time(module_daemon: Any, stack: ExitStack) -> None:
+@pytest.fixture(scope="module")
+def hurried(module_daemon: Any) -> Any:
+    """A daemon that waits half a second for what others get ten for."""
     running = module_daemon(start=False)
-    running.wrapper = (sys.executable, short_limits.__file__, "PARTIAL_LINE_S=0.5", "--")
-    running.start()
-    assert Offer(running, stack).bridge.recv(100) == b""
+    running.wrapper = (sys.executable, short_limits.__file__, "PARTIAL_LINE_S=0.5", "UNREAD_S=0.5", "--")
+    return running.start()
+
+
+def test_an_offer_without_pipes_ends_in_time(hurried: Any, stack: ExitStack) -> None:
+    assert Offer(hurried, stack).bridge.recv(100) == b""
+
+
+def test_an_agent_that_never_reads_is_let_go(hurried: Any, stack: ExitStack) -> None:
+    to, stdin = socket.socketpair()
+    of, stdout = socket.socketpair()
+    offer = Offer(hurried, stack)
+    for each in (to, stdin, of, stdout):
+        stack.enter_context(each)
+    offer.give(stdin, stdout, first=initialize())
+    listing = b'{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{}}\n'
+    with suppress(BrokenPipeError, ConnectionResetError):
+        stdin.close()
+        stdout.close()
+        while True:
+            to.sendall(listing * 100)
+    assert offer.bridge.recv(100) == b""
 
 
 def test_where_descriptors_are_short_the_bytes_are_copied(daemon: Any, agent: Any) -> None:

@@ -163,10 +163,9 @@ def word_count(text: str) -> int:
     count = begin = 0
     while begin < len(text):
         end = text.find("\n", begin + _COUNTED_CHARS) + 1 or len(text)
-        plain, other = [], []
-        for line in text[begin:end].split("\n"):
-            (plain if line.isascii() else other).append(line)
-        count += _ascii_word_count("\n".join(plain)) + sum(1 for _ in _WORD.finditer("\n".join(other)))
+        lines = text[begin:end].split("\n")
+        count += _ascii_word_count("\n".join(filter(str.isascii, lines)))
+        count += sum(1 for _ in _WORD.finditer("\n".join(each for each in lines if not each.isascii())))
         begin = end
     return count
 

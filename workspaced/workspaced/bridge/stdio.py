@@ -190,7 +190,8 @@ def _are_pipes() -> bool:
 def _hand_over(connection: socket.socket, first: bytes) -> int | None:
     """Gives both pipes to the daemon and waits for an end; returns the exit code, None if the daemon refuses them.
 
-    They stay open here too: so the agent sees their end only when this process ends, as it would expect.
+    They stay open here too: so the agent sees their end only when this process has ended, as it would expect, and
+    the daemon has let them go, which one that hangs does not.
     """
     waiting = _Waiting(connection)
     try:

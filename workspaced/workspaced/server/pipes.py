@@ -11,10 +11,11 @@ import socket
 import stat
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import Final, NamedTuple
 
 from ..ipc.handover import ENDED, READY, REFUSED
-from ..limits import HANDOVER_BYTES_MAX, PARTIAL_LINE_S, PIPE_CHUNK_BYTES, UNREAD_BYTES_MAX
+from ..limits import HANDOVER_BYTES_MAX, PARTIAL_LINE_S, PIPE_ANSWERS_BYTES, PIPE_CHUNK_BYTES, UNREAD_BYTES_MAX
 from ..service.awake_timer import AwakeTimer
 from .connection import Connection
 from .host import Host
@@ -101,7 +102,8 @@ def open_ends(descriptors: list[int]) -> tuple[PipeEnd, PipeEnd]:
     """The end from which an agent's bytes come and the end to which its answers go; takes the descriptors over.
 
     Raises:
-        OSError: they are not two different pipes or sockets, one to read from and one to write to.
+        OSError: they are not two different ends, of pipes without a name or of pairs of sockets, one to read from
+            and one to write to.
     """
     with _closing(descriptors):
         if len(descriptors) != 2 or os.path.samestat(*map(os.fstat, descriptors)):
@@ -115,21 +117,32 @@ def open_ends(descriptors: list[int]) -> tuple[PipeEnd, PipeEnd]:
 
 
 def _open_end(descriptor: int, mode: int) -> PipeEnd:
-    kind = os.fstat(descriptor).st_mode
-    if stat.S_ISSOCK(kind):
-        return _socket_end(socket.socket(fileno=os.dup(descriptor)))
-    if not stat.S_ISFIFO(kind) or fcntl.fcntl(descriptor, fcntl.F_GETFL) & os.O_ACCMODE not in (mode, os.O_RDWR):
-        raise OSError("Expected a pipe.")
-    anew = os.open(f"/proc/self/fd/{descriptor}", mode | os.O_NONBLOCK | os.O_CLOEXEC)
+    if stat.S_ISSOCK(os.fstat(descriptor).st_mode):
+        return _socket_end(descriptor)
+    path = f"/proc/self/fd/{descriptor}"
+    # Where a pipe with a name is opened anew without its writer, its end is never told.
+    is_pipe = str(Path(path).readlink()).startswith("pipe:")
+    if not is_pipe or fcntl.fcntl(descriptor, fcntl.F_GETFL) & os.O_ACCMODE not in (mode, os.O_RDWR):
+        raise OSError("Expected a pipe without a name.")
+    anew = os.open(path, mode | os.O_NONBLOCK | os.O_CLOEXEC)
+    if mode == os.O_WRONLY:
+        with suppress(OSError):  # the user has as many as the system allows
+            fcntl.fcntl(anew, fcntl.F_SETPIPE_SZ, PIPE_ANSWERS_BYTES)
     return PipeEnd(
         anew, lambda size: os.read(anew, size), lambda data: os.write(anew, data), lambda: os.close(anew)
     )
 
 
-def _socket_end(end: socket.socket) -> PipeEnd:
-    if end.family != socket.AF_UNIX or end.type != socket.SOCK_STREAM:
-        end.close()
-        raise OSError("Expected a local stream.")
+def _socket_end(descriptor: int) -> PipeEnd:
+    given = socket.socket(fileno=descriptor)
+    try:
+        is_stream = given.family == socket.AF_UNIX and given.type == socket.SOCK_STREAM
+        # One with a name may be a connection to this daemon, which would hold itself.
+        if not is_stream or given.getsockname() or given.getpeername():
+            raise OSError("Expected one of a pair of sockets.")
+        end = given.dup()
+    finally:
+        given.detach()
     flag = socket.MSG_DONTWAIT
     return PipeEnd(end.fileno(), lambda size: end.recv(size, flag), lambda data: end.send(data, flag), end.close)
 
@@ -237,7 +250,7 @@ class PipesTransport(asyncio.Transport):
             self._loop.remove_writer(self._outgoing.descriptor)
         if self._is_closing:
             self._close_if_written()
-        elif self._is_paused and len(self._unwritten) <= self._unwritten_max // 4:
+        if self._is_paused and len(self._unwritten) <= self._unwritten_max // 4:
             self._is_paused = False
             self._connection.resume_writing()
 
@@ -252,6 +265,7 @@ class PipesTransport(asyncio.Transport):
     def abort(self) -> None:
         self._loop.remove_writer(self._outgoing.descriptor)
         self._unwritten = bytearray()
+        self._is_paused = False
         self.close()
 
     def _close_if_written(self) -> None:
