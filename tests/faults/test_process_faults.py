@@ -41,7 +41,7 @@ def test_row_20_with_the_lock_file_deleted_there_is_still_only_one_daemon(daemon
         second = daemon.beside(first, "--no-watch")
         second.socket = first.root / "s2"
         second.spawn()
-        code = second.wait(60)
+        code = second.wait()
         assert code == 3 and str(first.pid) in "\n".join(second.stderr)
         acknowledged["after"] = client.publish([look("b.md", "after")])[0]["seq"]
         verified(first, acknowledged)

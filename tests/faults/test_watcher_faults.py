@@ -20,6 +20,7 @@ from typing import Any
 import anyio
 import pytest
 import watchfiles
+from support.patience import PATIENCE_S
 
 from workspaced.vaults import served_vault as vaults_module
 from workspaced.vaults.served_vault import ServedVault
@@ -31,7 +32,7 @@ from workspaced_tools.notes.note import Note
 from workspaced_tools.vault.files.walk import folders, scan
 from workspaced_tools.vault.vault import Vault
 
-WAIT_S = 60.0
+WAIT_S = PATIENCE_S
 NAME = VaultId("v")
 NOTE = NoteId("note.md")
 BURST = 20_000

@@ -36,9 +36,11 @@ COPIED = (*SOURCES, "tests", "bench", "schemas", "clients", "pyproject.toml", "R
 NOT_COPIED = shutil.ignore_patterns("node_modules", "__pycache__", ".*_cache")
 FAILED, PASSED = 1, 0
 """What pytest ends with."""
-TIMEOUT_S = 120
+TIMEOUT_S = 90
 THOROUGH = {"TEST_PROFILE": "thorough"}
 """What a property catches may take all of its examples."""
+IN_VAIN = {"TEST_PATIENCE_S": "20"}
+"""Where a fault is planted, many a test waits for what never comes."""
 
 
 class Mutant(NamedTuple):
@@ -85,6 +87,7 @@ def run(mutant: Mutant, tree: Path) -> dict[str, Any]:
                 "PYTHONPATH": os.pathsep.join(paths),
                 "PYTHONDONTWRITEBYTECODE": "1",
                 **THOROUGH,
+                **IN_VAIN,
                 "MUTANT": mark,
             },
             capture_output=True,

@@ -6,7 +6,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
-END_S = 60.0
+from support.patience import PATIENCE_S
+
+END_S = PATIENCE_S
 
 
 class Agent:

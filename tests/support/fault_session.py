@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from support.patience import PATIENCE_S
 from workspaced_events.errors import LogError, LogUnreadable, WorkspacedError
 from workspaced_events.ids import EventId, NoteId, VaultId
 from workspaced_events.journal.actions import Action, parse_actions
@@ -25,7 +26,7 @@ from workspaced_events.projections.workspace_state import EMPTY
 from workspaced_events.schema import catalogue as c
 
 EVERYTHING = 1 << 40
-ANSWER_S = 60.0
+ANSWER_S = PATIENCE_S
 BATCHES = 14
 SHIM_CALLS = {
     "open": "open",

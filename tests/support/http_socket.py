@@ -6,7 +6,9 @@ from http.client import HTTPConnection, HTTPResponse
 from pathlib import Path
 from typing import Any
 
-ANSWER_S = 60.0
+from support.patience import PATIENCE_S
+
+ANSWER_S = PATIENCE_S
 MODERN = "2026-07-28"
 META = {
     "io.modelcontextprotocol/protocolVersion": MODERN,

@@ -12,10 +12,11 @@ from typing import Any
 import msgspec
 
 from support import ROOT
+from support.patience import PATIENCE_S
 
 PLUGIN = ROOT / "clients" / "neovim"
 NVIM = shutil.which("nvim")
-ANSWER_S = 60.0
+ANSWER_S = PATIENCE_S
 UNTIL_MS = 50_000
 
 
