@@ -1,5 +1,6 @@
 """An agent's own pipes in the daemon's hands: who holds them, who ends, and what it refuses to take."""
 
+import asyncio
 import fcntl
 import json
 import os
@@ -22,6 +23,8 @@ from support.bridge import END_S, Agent
 
 from workspaced.ipc.handover import ENDED, OFFER, READY, REFUSED
 from workspaced.limits import BRIDGE_LINGER_S, CONNECTIONS_MAX, UNREAD_BYTES_MAX
+from workspaced.server.connection import Connection
+from workspaced.server.pipes import PipesTransport, open_ends
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the bridge copies bytes")
 PING = b'{"jsonrpc":"2.0","id":1,"method":"ping","params":{}}\n'
@@ -398,13 +401,53 @@ def test_an_agent_that_never_reads_is_let_go(hurried: Any, stack: ExitStack) -> 
     for each in (to, stdin, of, stdout):
         stack.enter_context(each)
     offer.give(stdin, stdout, first=initialize())
+    stdin.close()
+    stdout.close()
     listing = b'{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{}}\n'
     with suppress(BrokenPipeError, ConnectionResetError):
-        stdin.close()
-        stdout.close()
         while True:
             to.sendall(listing * 100)
     assert offer.bridge.recv(100) == b""
+
+
+class Writer(Connection):
+    """A connection of which only its end and its pauses are looked at."""
+
+    def __init__(self) -> None:
+        self.told: list[str] = []
+        self.lost_at_last = asyncio.Event()
+
+    def pause_writing(self) -> None:
+        self.told.append("pause")
+
+    def resume_writing(self) -> None:
+        self.told.append("resume")
+
+    def connection_lost(self, _error: Exception | None) -> None:
+        self.told.append("lost")
+        self.lost_at_last.set()
+
+
+async def test_an_agent_that_reads_the_last_answers_after_its_end_is_not_taken_for_one_that_does_not(
+    stack: ExitStack,
+) -> None:
+    """The time of one that does not read must stop although the connection is closing."""
+    loop = asyncio.get_running_loop()
+    _to, stdin = (stack.enter_context(each) for each in socket.socketpair())
+    of, stdout = (stack.enter_context(each) for each in socket.socketpair())
+    bridge, daemon = (stack.enter_context(each) for each in socket.socketpair())
+    of.setblocking(False)
+    writer = Writer()
+    ends = open_ends([os.dup(stdin.fileno()), os.dup(stdout.fileno())])
+    transport = PipesTransport(loop, daemon, *ends, writer)
+    size = 3 * UNREAD_BYTES_MAX
+    transport.write(b"x" * size)
+    transport.close()
+    while size:
+        size -= len(await loop.sock_recv(of, 65_536))
+    await asyncio.wait_for(writer.lost_at_last.wait(), END_S)
+    assert writer.told == ["pause", "resume", "lost"]
+    assert bridge.recv(100) == b"", "the daemon ended it, not the agent"
 
 
 def test_where_descriptors_are_short_the_bytes_are_copied(daemon: Any, agent: Any) -> None:

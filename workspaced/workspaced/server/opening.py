@@ -26,7 +26,8 @@ _METHODS: Final = (
     b"TRACE ",
 )
 """What a request of HTTP begins with. No message in JSON does."""
-_OTHERS: Final = (*_METHODS, OFFER)
+_BEGINNINGS: Final = (*_METHODS, OFFER)
+"""What is not a line."""
 
 
 class Opening(SocketConnection):
@@ -47,7 +48,7 @@ class Opening(SocketConnection):
             self._become(HttpConnection(self._host, self._sessions))
         elif self._begun == OFFER:
             self._take_offer()
-        elif not any(each.startswith(self._begun) for each in _OTHERS):
+        elif not any(each.startswith(self._begun) for each in _BEGINNINGS):
             self._become(Connection(self._host))
         elif self._timer is None:
             self._timer = AwakeTimer(self._loop, PARTIAL_LINE_S, self.abort)
