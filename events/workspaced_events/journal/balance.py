@@ -2,36 +2,34 @@
 
 They lead to the same current vault, active notes, pins, tabs and archived notes, by none of the steps in between:
 a note that was opened and closed again is in none of them. What was selected meanwhile is not recorded. States do
-not tell of renames, so the caller adds them first. What happens in a pause, and here, has the time "".
+not tell of renames, so the caller adds them first.
 """
 
 from collections.abc import Iterator
 
 from ..ids import VaultId
-from ..projections.workspace_fold import apply
 from ..projections.workspace_state import VaultState, WorkspaceState
 from ..schema import catalogue as c
 from .actions import Action
+from .planned import Planned
 
 
 class Balance:
     """Collects actions, each with the source that it is recorded of, and folds them as the writer will."""
 
-    def __init__(self, state: WorkspaceState, seq: int) -> None:
-        """
-        Args:
-            state: before the actions.
-            seq: the last sequence before them, since new tabs are named by sequences.
-        """
+    def __init__(self, now: Planned) -> None:
+        """`now`: before the actions."""
         self.actions: list[Action] = []
-        self.state = state
-        self._seq = seq
+        self._now = now
+
+    @property
+    def state(self) -> WorkspaceState:
+        """After the actions."""
+        return self._now.state
 
     def add(self, data: c.Data, vault: VaultId | None, source: str) -> None:
         """Appends one action."""
-        self._seq += 1
-        event = c.ENTRY_OF[type(data)].event(self._seq, "", "", source, vault, data)
-        self.state = apply(self.state, event)
+        self._now = self._now.then(data, vault, source)
         self.actions.append(Action(data, vault=vault, source=source))
 
     def lead_to(self, after: WorkspaceState, source: str) -> None:
@@ -82,7 +80,8 @@ def _pins(balance: Balance, vault: VaultId, wanted: VaultState) -> Steps:
 
 
 def _tabs(balance: Balance, vault: VaultId, wanted: VaultState) -> Steps:
-    for note, tab in balance.state.of(vault).tabs.items():
+    before = balance.state.of(vault).tabs
+    for note, tab in before.items():
         there = wanted.tabs.get(note)
         if there is None or (there.publisher, there.source) != (tab.publisher, tab.source):
             yield c.TemporaryTabClosed(note=note), tab.publisher
@@ -90,7 +89,8 @@ def _tabs(balance: Balance, vault: VaultId, wanted: VaultState) -> Steps:
         if note not in balance.state.of(vault).tabs:
             yield c.TemporaryTabOpened(note, tab.source), tab.publisher
     for note, tab in balance.state.of(vault).tabs.items():
-        if tab.last_accessed and not wanted.tabs[note].last_accessed:  # looked at: it does not expire yet
+        stayed = tab is before.get(note)
+        if stayed and tab.last_accessed != wanted.tabs[note].last_accessed:  # looked at: it does not expire yet
             yield c.TemporaryTabOpened(note, tab.source), tab.publisher
     tabs = balance.state.of(vault).tabs
     if list(wanted.tabs) != list(tabs):

@@ -16,12 +16,12 @@ import msgspec
 from ..errors import ActionError, Conflict
 from ..ids import EventId, VaultId
 from ..limits import HELD_BYTES_MAX, HELD_IDS_MAX
-from ..projections.workspace_fold import apply
 from ..projections.workspace_state import EMPTY, WorkspaceState
 from ..schema import catalogue as c
 from .actions import Action, admit, is_recorded_in_pause
 from .balance import Balance
 from .idempotency import Seen, fingerprint, first_seq
+from .planned import Planned
 
 _EVENT_BYTES: Final = 256
 """An event's bytes beside its data, at most: id, source, vault and time."""
@@ -44,33 +44,35 @@ class HeldViews:
         self._ids: dict[EventId, _Named] = {}
         """What the latest ids name, oldest first."""
 
-    def shown(self, state: WorkspaceState) -> WorkspaceState:
-        """The state as publishers see it: what they did during the pause included."""
-        is_held = state.paused is not None and state.paused.since == self._since
-        return self._shown if is_held else state
+    def shown(self, now: Planned) -> Planned:
+        """As publishers see it: what they did during the pause included."""
+        paused = now.state.paused
+        if paused is None or paused.since != self._since:
+            return now
+        return Planned(self._shown, self._shown.seq, now.time)
 
-    def hold(self, state: WorkspaceState, actions: Sequence[Action], source: str) -> list[Action]:
+    def hold(self, now: Planned, actions: Sequence[Action], source: str) -> list[Action]:
         """Holds the actions of one batch, all or none; returns those that are recorded even in a pause.
 
         Raises:
             ActionError: an action does not fit what publishers show, or its id names another event.
         """
+        state = now.state
         assert state.paused is not None, "without a pause actions are appended"
-        shown, held, ids = self.shown(state), list[Action](), dict(self._ids_of(state))
+        shown, held, ids = self.shown(now), list[Action](), dict(self._ids_of(state))
         for index, action in enumerate(actions):
             try:
                 if is_recorded_in_pause(action.data) or self._is_retry(action, ids):
                     continue
-                vault = admit(shown, action, during_pause=True)
+                vault = admit(shown.state, action, during_pause=True)
                 if action.id is not None:
                     ids[action.id] = fingerprint(action.data), vault
             except ActionError as error:
                 raise error.at_index(index) from None
             action = msgspec.structs.replace(action, id=None, vault=vault, source=action.source or source)
-            event = c.ENTRY_OF[type(action.data)].event
-            shown = apply(shown, event(shown.seq + 1, "", "", action.source, vault, action.data))
+            shown = shown.after([action], source)
             held.append(action)
-        self._keep(state.paused.since, shown, held)
+        self._keep(state.paused.since, shown.state, held)
         self._ids = dict(list(ids.items())[-HELD_IDS_MAX:])
         return [action for action in actions if is_recorded_in_pause(action.data)]
 
@@ -105,7 +107,7 @@ class HeldViews:
         while self._renames_bytes > HELD_BYTES_MAX // 2:
             self._renames_bytes -= _bytes_of(self._renames.pop(0))
 
-    def ended(self, state: WorkspaceState, seq: int, source: str) -> list[Action]:
+    def ended(self, now: Planned, source: str) -> list[Action]:
         """The actions that end the pause: `pause_ended`, and behind it what changed on balance. Empty without a
         pause.
 
@@ -114,10 +116,11 @@ class HeldViews:
         Args:
             source: of `pause_ended`, and of changes of which no publisher is known.
         """
+        state = now.state
         if state.paused is None:
             return []
-        balance = Balance(state, seq)
-        shown = self.shown(state)
+        balance = Balance(now)
+        shown = self.shown(now).state
         balance.add(c.PauseEnded(), state.current, source)
         if shown is not state:
             for rename in self._renames:

@@ -10,10 +10,10 @@ from msgspec.structs import replace
 
 from ..ids import NoteId, TabId, VaultId
 from ..limits import TEMPORARY_TABS_MAX
-from ..projections.workspace_fold import apply
 from ..projections.workspace_state import WorkspaceState
 from ..schema import catalogue as c
 from .actions import Action
+from .planned import Planned
 from .view_diff import Snapshot, SnapshotTab, closed_views, differences, emptied, handed_over, vault_of
 
 
@@ -28,17 +28,18 @@ class ShownViews:
         self._also_opened: dict[TabId, str] = {}
         """The latest source that opened another source's tab by an action of its own."""
 
-    def show(self, state: WorkspaceState, seq: int, snapshot: Snapshot, *, inferred: bool = False) -> list[Action]:
+    def show(self, now: Planned, snapshot: Snapshot, *, inferred: bool = False) -> list[Action]:
         """As `differences`, but what another publisher shows too stays, as that one's. An inferred view counts as
         empty while one of a publisher that knows what the user looks at is open."""
+        state = now.state
         vault = vault_of(state, snapshot)
         if inferred and _is_known(state, vault, but=snapshot.source):
             snapshot = emptied(snapshot)
         self._follow_renames(state)
-        actions = differences(state, seq, snapshot, inferred=inferred)
+        actions = differences(now, snapshot, inferred=inferred)
         if vault is None:
             return actions
-        actions += self._handed_over(state, seq, actions, snapshot.source)
+        actions += self._handed_over(now, actions, snapshot.source)
         self._views[vault, snapshot.source] = replace(
             snapshot, tabs=snapshot.tabs[-TEMPORARY_TABS_MAX:], selection=UNSET
         )
@@ -58,31 +59,30 @@ class ShownViews:
         tabs = {tab.id for sub in state.by_vault.values() for tab in sub.tabs.values()}
         return {tab_id: source for tab_id, source in self._also_opened.items() if tab_id in tabs}
 
-    def close(self, state: WorkspaceState, seq: int, source: str) -> list[Action]:
+    def close(self, now: Planned, source: str) -> list[Action]:
         """As `closed_views`, but what another publisher shows too stays, as that one's."""
-        self._follow_renames(state)
+        self._follow_renames(now.state)
         for key in [key for key in self._views if key[1] == source]:
             del self._views[key]
-        actions = closed_views(state, source)
-        return [*actions, *self._handed_over(state, seq, actions, source)]
+        actions = closed_views(now.state, source)
+        return [*actions, *self._handed_over(now, actions, source)]
 
-    def _handed_over(
-        self, state: WorkspaceState, seq: int, actions: Sequence[Action], leaving: str
-    ) -> list[Action]:
-        after = _folded(state, seq, actions, leaving)
-        self._views = {key: each for key, each in self._views.items() if key[1] in after.views.get(key[0], {})}
+    def _handed_over(self, now: Planned, actions: Sequence[Action], leaving: str) -> list[Action]:
+        after = now.after(actions, leaving)
+        views = after.state.views
+        self._views = {key: each for key, each in self._views.items() if key[1] in views.get(key[0], {})}
         found: list[Action] = []
         for (vault, source), snapshot in self._views.items():
-            is_outdone = after.views[vault][source] is not None and _is_known(after, vault, but=source)
+            is_outdone = views[vault][source] is not None and _is_known(after.state, vault, but=source)
             if source == leaving or is_outdone:
                 continue
             kept = [
                 Action(data, vault=vault, source=source)
-                for data in handed_over(state.of(vault), after.of(vault), snapshot)
+                for data in handed_over(now.state.of(vault), after.state.of(vault), snapshot)
             ]
-            after = _folded(after, seq + len(actions) + len(found), kept, leaving)
+            after = after.after(kept, leaving)
             found += kept
-        return [*found, *self._still_open(state, after, leaving)]
+        return [*found, *self._still_open(now.state, after.state, leaving)]
 
     def _still_open(self, before: WorkspaceState, after: WorkspaceState, leaving: str) -> list[Action]:
         """What opens the tabs again that were published singly by another source than the one that leaves."""
@@ -123,10 +123,3 @@ def _renamed(snapshot: Snapshot, renamed: Mapping[NoteId, NoteId]) -> Snapshot:
         pins=[renamed.get(note, note) for note in snapshot.pins],
         tabs=[SnapshotTab(renamed.get(tab.note, tab.note), tab.source) for tab in snapshot.tabs],
     )
-
-
-def _folded(state: WorkspaceState, seq: int, actions: Sequence[Action], source: str) -> WorkspaceState:
-    for number, action in enumerate(actions, start=seq + 1):
-        event = c.ENTRY_OF[type(action.data)].event
-        state = apply(state, event(number, "", "", action.source or source, action.vault, action.data))
-    return state

@@ -10,6 +10,7 @@ from msgspec import UNSET, Meta, UnsetType
 from workspaced_events.errors import InvalidArgument
 from workspaced_events.ids import NoteId, VaultId, is_too_long, note_id
 from workspaced_events.journal.actions import Action, text_as_blob
+from workspaced_events.journal.planned import Planned
 from workspaced_events.limits import (
     ID_CHARS_MAX,
     NOTES_PER_ACTION_MAX,
@@ -17,7 +18,6 @@ from workspaced_events.limits import (
     SOURCE_CHARS_MAX,
     TEMPORARY_TABS_MAX,
 )
-from workspaced_events.projections.workspace_fold import apply
 from workspaced_events.projections.workspace_state import Selection, VaultState, WorkspaceState
 from workspaced_events.schema import catalogue as c
 from workspaced_events.schema.catalogue import Line, TabSource
@@ -103,8 +103,8 @@ def vault_of(state: WorkspaceState, snapshot: Snapshot) -> VaultId | None:
     return vault
 
 
-def differences(state: WorkspaceState, seq: int, snapshot: Snapshot, *, inferred: bool = False) -> list[Action]:
-    """The actions to append after sequence `seq` so that the state shows `snapshot`.
+def differences(now: Planned, snapshot: Snapshot, *, inferred: bool = False) -> list[Action]:
+    """The actions to append so that the state shows `snapshot`.
 
     Pins and tabs of other sources stay as they are, and so does the active note of another source unless the user
     is in this one and looks at a note.
@@ -115,6 +115,7 @@ def differences(state: WorkspaceState, seq: int, snapshot: Snapshot, *, inferred
     Raises:
         InvalidArgument: the vault is unknown.
     """
+    state = now.state
     vault = vault_of(state, snapshot)
     views = state.views.get(vault, {}) if vault is not None else {}
     confidence: c.Confidence | None = "inferred" if inferred else None
@@ -123,9 +124,9 @@ def differences(state: WorkspaceState, seq: int, snapshot: Snapshot, *, inferred
     if vault is not None and state.vaults[vault].open and not _is_open(views, snapshot.source, confidence):
         data.append(c.ViewOpened(confidence))
     data += [*_pins(vault_state, snapshot), *_tabs(vault_state, snapshot)]
-    data += _tab_order(_folded(data, state, seq, vault, snapshot.source), snapshot)
+    data += _tab_order(_folded(data, now, vault, snapshot.source), snapshot)
     active = _active(vault_state, snapshot)
-    shown = _folded(active, state, seq, vault, snapshot.source)
+    shown = _folded(active, now, vault, snapshot.source)
     actions = [Action(each, vault=vault) for each in (*data, *active)]
     return [*actions, *_selection(shown, snapshot, vault)]
 
@@ -231,11 +232,9 @@ def _tabs(state: VaultState, snapshot: Snapshot) -> list[c.Data]:
     return [*data, *(c.TemporaryTabOpened(tab.note, tab.source) for tab in new)]
 
 
-def _folded(data: list[c.Data], state: WorkspaceState, seq: int, vault: VaultId | None, source: str) -> VaultState:
+def _folded(data: list[c.Data], now: Planned, vault: VaultId | None, source: str) -> VaultState:
     """The vault's state after appending `data`; the ids of new tabs come from it."""
-    for number, each in enumerate(data, start=seq + 1):
-        state = apply(state, c.ENTRY_OF[type(each)].event(number, "", "", source, vault, each))
-    return state.of(vault)
+    return now.after([Action(each, vault=vault) for each in data], source).state.of(vault)
 
 
 def _tab_order(state: VaultState, snapshot: Snapshot) -> list[c.Data]:

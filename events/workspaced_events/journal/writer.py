@@ -44,6 +44,7 @@ from ..schema.catalogue import ENTRY_OF, ClockStepped, Event
 from ..schema.codec import encode_batch
 from .actions import Action, admit
 from .idempotency import IdWindow, Seen, first_seq, seen_in
+from .planned import Plan, Planned
 from .segment_states import SegmentStates
 from .snapshots import Snapshot, Snapshots
 from .text_packing import TextPacking
@@ -64,10 +65,6 @@ class Receipt(msgspec.Struct, frozen=True):
 
 Outcome = list[Receipt] | WorkspacedError
 Done = Callable[[Outcome], None]
-
-
-Plan = Callable[[WorkspaceState, int], Sequence[Action]]
-"""Chooses the actions at the moment of the append, from the state and the last sequence."""
 
 
 class Submission(NamedTuple):
@@ -445,7 +442,9 @@ class LogWriter:
         receipts = []
         added: dict[EventId, Seen] = {}
         blobs: list[bytes] = []
-        actions = submission.actions(state, seq) if callable(submission.actions) else submission.actions
+        actions = submission.actions
+        if callable(actions):
+            actions = actions(Planned(state, seq, draft.time))
         for index, action in enumerate(actions):
             event_id = action.id if action.id is not None else EventId(uuid7())
             try:

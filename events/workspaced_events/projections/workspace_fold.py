@@ -51,7 +51,8 @@ FOLD_VERSION: Final = 8
 
 
 def apply(state: WorkspaceState, event: Event) -> WorkspaceState:
-    """The state after `event`."""
+    """The state after `event`, which has a time: any fold may need it."""
+    assert event.time, "an event without a time"
     data = event.data
     fold = _VAULT_FOLDS.get(type(data))
     if fold is not None and event.vault is not None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from support.daemon import NOTES, Factory
+from support.peers.machines import link_alone
 from support.publishers import EDITORS, marks
 from support.publishers.desk import Desk
 from support.publishers.protocol import PublishingEditor
@@ -53,10 +54,15 @@ def kind(request: pytest.FixtureRequest) -> type[PublishingEditor]:
 
 @pytest.fixture
 def desk(daemon: Factory, kind: type[PublishingEditor]) -> Iterator[Callable[..., Desk]]:
-    """`desk(*flags, notes=, env=, start=)`: a daemon, and its user's desk."""
+    """`desk(*flags, notes=, env=, start=, linked=)`: a daemon, and its user's desk."""
     with ExitStack() as stack:
 
-        def make(*flags: str, notes: Any = NOTES, start: bool = True, **options: Any) -> Desk:
-            return stack.enter_context(Desk(daemon(*flags, notes=notes, start=start, **options), kind))
+        def make(
+            *flags: str, notes: Any = NOTES, start: bool = True, linked: bool = False, **options: Any
+        ) -> Desk:
+            running = daemon(*flags, notes=notes, start=start, **options)
+            if linked:
+                link_alone(running)
+            return stack.enter_context(Desk(running, kind))
 
         yield make

@@ -4,13 +4,17 @@ from collections.abc import Callable
 from itertools import groupby
 from typing import Any
 
+import pytest
 from support.publishers.desk import Desk, shown
 
 TOLD = ("active_note_set", "note_pinned", "selection_changed", "note_renamed")
 
 
-def test_the_same_walk_is_the_same_log(desk: Callable[..., Desk]) -> None:
-    here = desk("--no-watch", notes=dict.fromkeys(("a.md", "b.md", "c.md"), "one\ntwo ä😀\nthree\n"))
+@pytest.mark.parametrize("linked", [False, True], ids=["alone", "linked"])
+def test_the_same_walk_is_the_same_log(desk: Callable[..., Desk], linked: bool) -> None:
+    here = desk(
+        "--no-watch", linked=linked, notes=dict.fromkeys(("a.md", "b.md", "c.md"), "one\ntwo ä😀\nthree\n")
+    )
     editor = here.editor("pin", "selection", "rename")
     a, b, c = (here.vault / name for name in ("a.md", "b.md", "c.md"))
     for step in (

@@ -16,6 +16,7 @@ from workspaced_events.ids import EventId, NoteId
 from workspaced_events.journal.actions import Action, admit, check_not_paused, is_recorded_in_pause
 from workspaced_events.journal.held_views import HeldViews
 from workspaced_events.journal.idempotency import Seen
+from workspaced_events.journal.planned import Planned
 from workspaced_events.journal.view_diff import Snapshot, SnapshotTab, closed_views, differences
 from workspaced_events.limits import HELD_BYTES_MAX
 from workspaced_events.projections.workspace_fold import apply, fold_all
@@ -71,16 +72,15 @@ class World:
         for action in actions:
             seq = len(self.events) + 1
             vault = admit(self.state, action)
-            time = f"2026-03-01T12:00:{seq // 1000:02}.{seq % 1000:06}Z"
             made = ENTRY_OF[type(action.data)].event
-            event = made(seq, EventId(str(seq)), time, action.source or source, vault, action.data)
+            event = made(seq, EventId(str(seq)), self._time(seq), action.source or source, vault, action.data)
             self.events.append(event)
             self.state = apply(self.state, event)
 
     def publish(self, actions: list[Action], source: str) -> None:
         """As `Publishing` does it; a refused batch changes nothing."""
         if self.state.paused is not None:
-            actions = self.held.hold(self.state, actions, source)
+            actions = self.held.hold(self.now, actions, source)
         before, count = self.state, len(self.events)
         try:
             self.append(actions, source)
@@ -90,13 +90,19 @@ class World:
             raise
 
     @property
+    def now(self) -> Planned:
+        return Planned(self.state, len(self.events), self._time(len(self.events) + 1))
+
+    @property
     def shown(self) -> WorkspaceState:
-        return self.held.shown(self.state)
+        return self.held.shown(self.now).state
+
+    @staticmethod
+    def _time(seq: int) -> str:
+        return f"2026-03-01T12:00:{seq // 1000:02}.{seq % 1000:06}Z"
 
     def show(self, snapshot: Snapshot) -> None:
-        shown = self.shown
-        seq = shown.seq if self.state.paused is not None else len(self.events)
-        self.publish(differences(shown, seq, snapshot), snapshot.source)
+        self.publish(differences(self.held.shown(self.now), snapshot), snapshot.source)
 
     def close(self, source: str) -> None:
         self.publish(closed_views(self.shown, source), source)
@@ -105,7 +111,7 @@ class World:
         self.append([Action(c.PauseStarted())], "workspaced")
 
     def resume(self) -> None:
-        self.append(self.held.ended(self.state, len(self.events), "workspaced"), "workspaced")
+        self.append(self.held.ended(self.now, "workspaced"), "workspaced")
         self.held.forget(self.state)
 
 
@@ -225,7 +231,7 @@ class TestAPauseInBetween:
         world.pause()
         world.publish([kept, Action(c.ActiveNoteSet(gone), EventId("y")), Action(c.ActiveNoteCleared())], "editor")
         world.publish([kept], "editor")
-        ended = world.held.ended(world.state, len(world.events), "workspaced")
+        ended = world.held.ended(world.now, "workspaced")
         assert [(each.data, each.id) for each in ended] == [(c.PauseEnded(), None), (kept.data, "x")]
 
     def test_refuses_an_id_that_names_another_held_action(self) -> None:
@@ -241,7 +247,7 @@ class TestAPauseInBetween:
         world.pause()
         world.publish([Action(c.NotePinned(NoteId("a.md")), EventId("x"))], "editor")
         seen[EventId("x")] = Seen(4, 1, None)
-        assert [each.id for each in world.held.ended(world.state, 4, "workspaced")] == [None, None]
+        assert [each.id for each in world.held.ended(world.now, "workspaced")] == [None, None]
 
     def test_holds_nothing_of_a_batch_that_is_refused(self) -> None:
         world = World()

@@ -27,7 +27,8 @@ from workspaced_events.journal import writer as recorder_module
 from workspaced_events.journal.actions import Action, parse_actions
 from workspaced_events.journal.idempotency import IdWindow, seen_in
 from workspaced_events.journal.opening import Journal, open_journal
-from workspaced_events.journal.writer import Committed, Outcome, Plan, Receipt
+from workspaced_events.journal.planned import Plan, Planned
+from workspaced_events.journal.writer import Committed, Outcome, Receipt
 from workspaced_events.limits import (
     BATCH_BYTES_MAX,
     ID_WINDOW_EVENTS,
@@ -39,7 +40,7 @@ from workspaced_events.limits import (
 from workspaced_events.log.disk import RealDisk
 from workspaced_events.log.simulated_disk import SimDisk
 from workspaced_events.projections.workspace_fold import fold_all
-from workspaced_events.projections.workspace_state import EMPTY, WorkspaceState
+from workspaced_events.projections.workspace_state import EMPTY
 from workspaced_events.schema import catalogue as c
 from workspaced_events.schema.catalogue import Event
 
@@ -371,9 +372,9 @@ class TestPlans:
     def test_decide_by_the_state_they_meet(self, desk: Desk) -> None:
         met: list[tuple[int, int]] = []
 
-        def plan(state: WorkspaceState, seq: int) -> list[Action]:
-            met.append((len(state.of(VaultId("v")).pins), seq))
-            return [pin(f"{seq}.md")]
+        def plan(now: Planned) -> list[Action]:
+            met.append((len(now.state.of(VaultId("v")).pins), now.seq))
+            return [pin(f"{now.seq}.md")]
 
         told = [desk.submit(plan) for _ in range(3)]
         desk.commit()
@@ -381,15 +382,15 @@ class TestPlans:
         assert [outcome[0][0].seq for outcome in told] == [2, 3, 4]
 
     def test_may_decide_on_nothing(self, desk: Desk) -> None:
-        told = desk.submit(lambda _state, _seq: [])
+        told = desk.submit(lambda _now: [])
         assert desk.commit() == []
         assert told == [[]]
 
     def test_that_raise_harm_nobody_else(self, desk: Desk) -> None:
-        def broken(_state: WorkspaceState, _seq: int) -> list[Action]:
+        def broken(_now: Planned) -> list[Action]:
             raise KeyError("a bug")
 
-        def refusing(_state: WorkspaceState, _seq: int) -> list[Action]:
+        def refusing(_now: Planned) -> list[Action]:
             raise InvalidArgument("no")
 
         told = [desk.submit(each) for each in ([pin("a.md")], broken, refusing, [pin("b.md")])]
@@ -537,7 +538,7 @@ class TestPackedTexts:
         bad = Action(c.PinnedNotesReordered((NoteId("no.md"),)))
         told = [
             desk.submit([*actions, bad], texts=texts_of(actions)),
-            desk.submit(lambda _state, _seq: [], texts=texts_of(actions)),
+            desk.submit(lambda _now: [], texts=texts_of(actions)),
         ]
         desk.commit()
         assert isinstance(told[0][0], InvalidArgument) and told[1] == [[]]
@@ -741,7 +742,7 @@ class TestTheQueue:
         assert desk.recorder.queued_bytes == 0
 
     def test_counts_no_more_what_was_refused_or_failed_to_be_written(self, desk: Desk) -> None:
-        told = desk.submit(lambda state, _seq: [state.no_such_thing], client="c", size_bytes=1_000)
+        told = desk.submit(lambda now: [now.no_such_thing], client="c", size_bytes=1_000)
         desk.commit()
         assert isinstance(told[0], WorkspacedError)
         desk.disk.free_bytes = 10
@@ -823,7 +824,7 @@ class TestTheWriterThread:
     def test_survives_a_plan_with_a_bug(self, tmp_path: Path) -> None:
         daemon = Daemon(tmp_path)
         told: list[Outcome] = []
-        daemon.recorder.submit(lambda state, _seq: [state.no_such_thing], "ui", told.append)  # type: ignore[attr-defined]
+        daemon.recorder.submit(lambda now: [now.no_such_thing], "ui", told.append)  # type: ignore[attr-defined]
         assert isinstance(daemon.publish(Action(c.VaultOpened(VaultId("v"), "v", "/v"))), list)
         assert isinstance(told[0], WorkspacedError)
         daemon.recorder.close()

@@ -55,6 +55,12 @@ def publish(daemon: Daemon, kind: str, **data: Any) -> None:
         client.publish([{"type": kind, "data": data}])
 
 
+def link_alone(daemon: Daemon) -> None:
+    """Links the daemon and its vault to other machines; no server is there, so it hears nothing of any."""
+    cli(daemon, "new", "--servers", "nats://127.0.0.1:1", "--person", "Ann", "--machine", "here", "--auto-approve")
+    cli(daemon, "map", str(daemon.vault), "notes")
+
+
 def linked(daemon: Factory, server: NatsServer | Cluster) -> tuple[Daemon, Daemon]:
     """Two machines of one person, with the same vault."""
     laptop, desk = daemon(notes=NOTES | PRIVATE), daemon(notes=NOTES)

@@ -1,14 +1,18 @@
 """`workspaced/snapshot`: a UI tells its whole view; only the differences are appended."""
 
+from collections.abc import Callable
 from typing import Any
 
+import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from support.daemon import refusal
+from support.daemon import Daemon, Factory, refusal
+from support.peers.machines import link_alone
 from support.profiles import examples
 
 from workspaced_events.ids import EventId, NoteId, VaultId
 from workspaced_events.journal.actions import Action, admit
+from workspaced_events.journal.planned import Planned
 from workspaced_events.journal.shown_views import ShownViews
 from workspaced_events.journal.view_diff import Snapshot, SnapshotTab, checked, differences
 from workspaced_events.limits import TEMPORARY_TABS_MAX
@@ -36,16 +40,21 @@ class World:
             vault = admit(self.state, action)
             self.seq += 1
             made = c.ENTRY_OF[type(action.data)].event
-            time = f"2026-01-01T00:{self.seq // 60:02}:{self.seq % 60:02}.000000Z"
-            event = made(self.seq, EventId(str(self.seq)), time, action.source or source, vault, action.data)
+            event = made(
+                self.seq, EventId(str(self.seq)), self.now.time, action.source or source, vault, action.data
+            )
             self.state = apply(self.state, event)
+
+    @property
+    def now(self) -> Planned:
+        return Planned(self.state, self.seq, f"2026-01-01T00:{self.seq // 60:02}:{self.seq % 60:02}.000000Z")
 
     @property
     def sub(self) -> VaultState:
         return self.state.of(VAULT)
 
     def show(self, snapshot: Snapshot) -> list[Action]:
-        actions = differences(self.state, self.seq, checked(snapshot))
+        actions = differences(self.now, checked(snapshot))
         self.add(actions, snapshot.source)
         return actions
 
@@ -146,12 +155,12 @@ class Several(World):
         self.views = ShownViews()
 
     def show(self, snapshot: Snapshot) -> list[Action]:
-        actions = self.views.show(self.state, self.seq, checked(snapshot))
+        actions = self.views.show(self.now, checked(snapshot))
         self.add(actions, snapshot.source)
         return actions
 
     def leave(self, source: str) -> None:
-        self.add(self.views.close(self.state, self.seq, source), source)
+        self.add(self.views.close(self.now, source), source)
 
 
 FEW = st.integers(0, 4).map(note)
@@ -192,6 +201,19 @@ def test_pins_and_tabs_are_the_union_of_what_publishers_show(steps: list[Snapsho
 
 
 # -- over the socket --
+
+
+@pytest.fixture(params=["alone", "linked"])
+def daemon(daemon: Factory, request: pytest.FixtureRequest) -> Callable[..., Daemon]:
+    """Starts daemons; a linked one folds what it plans into the view that other machines see, too."""
+
+    def make(*flags: str, start: bool = True, **options: Any) -> Daemon:
+        running = daemon(*flags, start=start, **options)
+        if start and request.param == "linked":
+            link_alone(running)
+        return running
+
+    return make
 
 
 def show(client: Any, source: str, active: str | None = None, pins: Any = (), tabs: Any = ()) -> int:

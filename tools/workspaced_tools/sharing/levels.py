@@ -8,7 +8,7 @@ from typing import Any
 
 from workspaced_events.errors import InvalidArgument
 from workspaced_events.journal.actions import Action
-from workspaced_events.journal.writer import Plan
+from workspaced_events.journal.planned import Plan, Planned
 from workspaced_events.limits import SHARING_CLIENTS_MAX
 from workspaced_events.projections.workspace_state import ANY_CLIENT, WorkspaceState, client_key
 from workspaced_events.schema import catalogue as c
@@ -23,7 +23,8 @@ def setting(client: str, level: Sharing) -> Plan:
     """
     name = _name(client)
 
-    def plan(state: WorkspaceState, _seq: int) -> list[Action]:
+    def plan(now: Planned) -> list[Action]:
+        state = now.state
         if name not in state.sharing and level != "all" and len(state.sharing) >= SHARING_CLIENTS_MAX:
             raise InvalidArgument(
                 f"A level is kept for at most {SHARING_CLIENTS_MAX} clients.",
@@ -42,7 +43,8 @@ def volunteering(client: str, setting: Volunteering) -> Plan:
     """
     name = _name(client)
 
-    def plan(state: WorkspaceState, _seq: int) -> list[Action]:
+    def plan(now: Planned) -> list[Action]:
+        state = now.state
         if name not in state.volunteering and setting != "on" and len(state.volunteering) >= SHARING_CLIENTS_MAX:
             raise InvalidArgument(
                 f"This is kept for at most {SHARING_CLIENTS_MAX} clients.",

@@ -14,8 +14,9 @@ from msgspec.structs import replace
 from workspaced_events.clock import event_time, microseconds
 from workspaced_events.errors import Busy, WorkspacedError
 from workspaced_events.journal.actions import Action
+from workspaced_events.journal.planned import Planned
 from workspaced_events.journal.writer import OWN_SOURCE, Done, LogWriter, Outcome
-from workspaced_events.projections.workspace_state import Pause, WorkspaceState
+from workspaced_events.projections.workspace_state import Pause
 from workspaced_events.schema import catalogue as c
 
 from ..limits import STEP_S
@@ -55,8 +56,8 @@ class Pausing:
         if for_s is not None:
             until = event_time((microseconds(self._writer.now()) + round(for_s * _US)) * 1_000)
 
-        def plan(state: WorkspaceState, _seq: int) -> list[Action]:
-            is_so = state.paused is not None and state.paused.until == until
+        def plan(now: Planned) -> list[Action]:
+            is_so = now.state.paused is not None and now.state.paused.until == until
             return [] if is_so else [Action(c.PauseStarted(until))]
 
         def told(outcome: Outcome) -> None:
@@ -74,8 +75,8 @@ class Pausing:
             Busy: the queue before the disk is full.
         """
 
-        def plan(state: WorkspaceState, seq: int) -> list[Action]:
-            ended = self._ended(state, seq)
+        def plan(now: Planned) -> list[Action]:
+            ended = self._ended(now)
             return [replace(each, source=source) if type(each.data) is c.PauseEnded else each for each in ended]
 
         def told(outcome: Outcome) -> None:
@@ -123,13 +124,14 @@ class Pausing:
 
     # -- plans --
 
-    def _ended(self, state: WorkspaceState, seq: int) -> list[Action]:
-        return self._publishing.held.ended(state, seq, OWN_SOURCE)
+    def _ended(self, now: Planned) -> list[Action]:
+        return self._publishing.held.ended(now, OWN_SOURCE)
 
-    def _ended_if_due(self, state: WorkspaceState, seq: int) -> list[Action]:
-        until = state.paused.until if state.paused is not None else None
-        return self._ended(state, seq) if until is not None and until <= self._writer.now() else []
+    def _ended_if_due(self, now: Planned) -> list[Action]:
+        paused = now.state.paused
+        until = paused.until if paused is not None else None
+        return self._ended(now) if until is not None and until <= self._writer.now() else []
 
-    def _forgotten(self, state: WorkspaceState, _seq: int) -> list[Action]:
-        self._publishing.held.forget(state)
+    def _forgotten(self, now: Planned) -> list[Action]:
+        self._publishing.held.forget(now.state)
         return []

@@ -20,9 +20,10 @@ from workspaced_events.errors import Busy, DiskFull, InvalidArgument, Workspaced
 from workspaced_events.ids import NoteId, VaultId, is_markdown
 from workspaced_events.journal.actions import Action, parse_actions, paths_in
 from workspaced_events.journal.held_views import HeldViews
+from workspaced_events.journal.planned import Plan, Planned
 from workspaced_events.journal.shown_views import ShownViews
 from workspaced_events.journal.view_diff import Snapshot, SnapshotSelection, checked, vault_of
-from workspaced_events.journal.writer import OWN_SOURCE, Done, LogWriter, Outcome, Plan, Receipt
+from workspaced_events.journal.writer import OWN_SOURCE, Done, LogWriter, Outcome, Receipt
 from workspaced_events.limits import ACTION_BYTES, SOURCE_CHARS_MAX
 from workspaced_events.log.segments import SegmentLog
 from workspaced_events.projections.workspace_state import WorkspaceState
@@ -87,9 +88,9 @@ class Publishing:
         self._check_held(actions)
         size_bytes = line_bytes + ACTION_BYTES * len(actions)
 
-        def plan(state: WorkspaceState, _seq: int) -> list[Action]:
-            self._views.published(state, actions, source)
-            return self._without_texts(actions, state.current)
+        def plan(now: Planned) -> list[Action]:
+            self._views.published(now.state, actions, source)
+            return self._without_texts(actions, now.state.current)
 
         self._submit(plan, source, done, client=client, size_bytes=size_bytes)
 
@@ -163,8 +164,8 @@ class Publishing:
         wanted = checked(snapshot)
         self._check_shown(wanted)
 
-        def plan(state: WorkspaceState, seq: int) -> Sequence[Action]:
-            return self._views.show(state, seq, self._without_text(wanted, state), inferred=inferred)
+        def plan(now: Planned) -> Sequence[Action]:
+            return self._views.show(now, self._without_text(wanted, now.state), inferred=inferred)
 
         self._submit(plan, snapshot.source, done, client=client, size_bytes=line_bytes)
 
@@ -183,27 +184,26 @@ class Publishing:
         Raises:
             Busy: the queue before the disk is full.
         """
-        self.observe(lambda state, seq: self._views.close(state, seq, source), source, done)
+        self.observe(lambda now: self._views.close(now, source), source, done)
 
     def _submit(self, plan: Plan, source: str, done: Published, *, client: Hashable, size_bytes: int) -> None:
         is_held = False
 
-        def unless_paused(state: WorkspaceState, seq: int) -> Sequence[Action]:
+        def unless_paused(now: Planned) -> Sequence[Action]:
             nonlocal is_held
-            is_held = state.paused is not None
-            return self._unless_paused(plan, source, state, seq)
+            is_held = now.state.paused is not None
+            return self._unless_paused(plan, source, now)
 
         def told(outcome: Outcome) -> None:
             done(outcome, is_held)
 
         self.writer.submit(unless_paused, source, told, client=client, size_bytes=size_bytes)
 
-    def _unless_paused(self, plan: Plan, source: str, state: WorkspaceState, seq: int) -> Sequence[Action]:
+    def _unless_paused(self, plan: Plan, source: str, now: Planned) -> Sequence[Action]:
         """The plan's actions; during a pause holds those that are not recorded then, and returns the rest."""
-        if state.paused is None:
-            return plan(state, seq)
-        shown = self.held.shown(state)
-        return self.held.hold(state, plan(shown, shown.seq), source)
+        if now.state.paused is None:
+            return plan(now)
+        return self.held.hold(now, plan(self.held.shown(now)), source)
 
     # -- for the daemon --
 
@@ -256,14 +256,14 @@ class Publishing:
         """Appends the daemon's observations; they are held during a pause. A refusal is only logged: the daemon
         must go on serving."""
         try:
-            await self.record(partial(self._unless_paused, lambda _state, _seq: actions, OWN_SOURCE))
+            await self.record(partial(self._unless_paused, lambda _now: actions, OWN_SOURCE))
         except WorkspacedError as error:
             logger.warning("not recorded: %s", error)
 
     async def begin(self, actions: list[Action]) -> bool:
         """Appends the actions of a start before all others. False if the disk has no room for them."""
 
-        def plan(_state: WorkspaceState, _seq: int) -> list[Action]:
+        def plan(_now: Planned) -> list[Action]:
             recovered = self._log.recovered
             return [*([Action(recovered)] if recovered is not None else []), *actions]
 
@@ -312,7 +312,7 @@ class Publishing:
         deciding = threading.Lock()
         """Held to say what comes first: the outcome or giving up."""
 
-        def plan(_state: WorkspaceState, _seq: int) -> Sequence[Action]:
+        def plan(_now: Planned) -> Sequence[Action]:
             return [] if given_up else actions
 
         def done(outcome: Outcome) -> None:
@@ -351,8 +351,8 @@ class Publishing:
         """Queues findings about the visibility of notes. During a pause only those that withhold a note: no other
         name gets into the log."""
 
-        def plan(state: WorkspaceState, _seq: int) -> list[Action]:
-            return [each for each in actions if state.paused is None or type(each.data) is not c.NoteShown]
+        def plan(now: Planned) -> list[Action]:
+            return [each for each in actions if now.state.paused is None or type(each.data) is not c.NoteShown]
 
         try:
             self.writer.submit(plan, OWN_SOURCE, lambda _outcome: None)

@@ -18,9 +18,9 @@ from msgspec.structs import asdict, replace
 from workspaced_events.errors import Conflict, InvalidArgument
 from workspaced_events.ids import ConversationId, MessageId, NoteId, VaultId
 from workspaced_events.journal.actions import Action
+from workspaced_events.journal.planned import Planned
 from workspaced_events.limits import ACTION_BYTES
 from workspaced_events.projections.conversations import Conversation, Message, Prompt
-from workspaced_events.projections.workspace_state import WorkspaceState
 from workspaced_events.schema import catalogue as c
 from workspaced_tools.errors import NotRecorded
 from workspaced_tools.ports.view import View
@@ -95,13 +95,13 @@ class _Attempt(NamedTuple):
         """Memory that the actions occupy until they are written."""
         return ACTION_BYTES * len(self.actions) + sum(map(len, self.texts))
 
-    def plan(self, state: WorkspaceState, _seq: int) -> list[Action]:
+    def plan(self, now: Planned) -> list[Action]:
         """The actions, if the conversation has not changed (a `Plan` of the log's writer).
 
         Raises:
             ConversationChanged: it has.
         """
-        if state.conversations.by_id.get(self.conversation.id) is not self.conversation:
+        if now.state.conversations.by_id.get(self.conversation.id) is not self.conversation:
             raise ConversationChanged(
                 f"The conversation {self.conversation.id!r} kept moving while its prompt was made.",
                 hint="Ask again once its messages are there.",

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from workspaced_events.errors import Conflict, InvalidArgument
 from workspaced_events.ids import ConversationId, MessageId, VaultId, is_markdown
 from workspaced_events.journal.actions import Action
-from workspaced_events.journal.writer import Plan
+from workspaced_events.journal.planned import Plan, Planned
 from workspaced_events.limits import ID_CHARS_MAX
 from workspaced_events.projections.conversations import Conversation, Message, Prompt, read_tokens
 from workspaced_events.projections.workspace_state import WorkspaceState
@@ -151,7 +151,8 @@ def start_plan(
         promotion=params.promotion or "at_fold",
     )
 
-    def plan(state: WorkspaceState, _seq: int) -> list[Action]:
+    def plan(now: Planned) -> list[Action]:
+        state = now.state
         before = state.conversations.by_id.get(conversation)
         vault = named_vault(state, params.vault, before) if params.vault is not None else None
         actions = []
@@ -179,7 +180,8 @@ def change_plan(conversation: ConversationId, changes: Mapping[str, Any]) -> Pla
     system = changes.get("system")
     own = (c.Section("system", staging.text(system)),) if system else ()
 
-    def plan(state: WorkspaceState, _seq: int) -> list[Action]:
+    def plan(now: Planned) -> list[Action]:
+        state = now.state
         before = known(state, conversation)
         if system is not None:
             others = (each for each in before.settings.sections if each.name != "system")
@@ -235,7 +237,8 @@ def _line(text: str) -> str:
 def end(params: p.Named) -> Plan:
     """Ends a conversation. No action if it has ended already."""
 
-    def plan(state: WorkspaceState, _seq: int) -> list[Action]:
+    def plan(now: Planned) -> list[Action]:
+        state = now.state
         before = state.conversations.by_id.get(ConversationId(params.conversation))
         if before is not None and before.ended:
             return []
@@ -274,7 +277,8 @@ def add_messages(params: p.Messages, uploaded: Uploaded) -> Added:
     messages = [recorded(conversation, each, index, uploaded) for index, each in enumerate(params.messages)]
     replaced = [message.replaces is not None for message in params.messages]
 
-    def plan(state: WorkspaceState, _seq: int) -> list[Action]:
+    def plan(now: Planned) -> list[Action]:
+        state = now.state
         before = known(state, conversation)
         there: dict[MessageId, Message | c.MessageData] = dict(before.messages)
         actions = []
@@ -341,7 +345,8 @@ def set_summary(params: p.Summarise) -> Plan:
     staging = BlobStaging()
     name = staging.text(params.text)
 
-    def plan(state: WorkspaceState, _seq: int) -> list[Action]:
+    def plan(now: Planned) -> list[Action]:
+        state = now.state
         conversation = known(state, params.conversation)
         up_to = checked_message(conversation, params.up_to)
         before = conversation.summary
@@ -364,7 +369,8 @@ def pin(params: p.Pin) -> Plan:
     """
     staging = BlobStaging()
 
-    def plan(state: WorkspaceState, _seq: int) -> list[Action]:
+    def plan(now: Planned) -> list[Action]:
+        state = now.state
         conversation = known(state, params.conversation)
         if path is not None and not is_markdown(path) and not any(each.files for each in state.vaults.values()):
             raise not_held(path)
@@ -392,7 +398,8 @@ def pin(params: p.Pin) -> Plan:
 def unpin(params: p.Unpin) -> Plan:
     """Unpins a provider. No action if it is not pinned."""
 
-    def plan(state: WorkspaceState, _seq: int) -> list[Action]:
+    def plan(now: Planned) -> list[Action]:
+        state = now.state
         conversation = known(state, params.conversation)
         if params.id not in conversation.pins:
             return []
@@ -409,7 +416,8 @@ def report_usage(params: p.Usage) -> Plan:
     """
     check_usage(params)
 
-    def plan(state: WorkspaceState, _seq: int) -> list[Action]:
+    def plan(now: Planned) -> list[Action]:
+        state = now.state
         conversation = known(state, params.conversation)
         settings = conversation.settings
         prompt = prompt_for(conversation, params.message)

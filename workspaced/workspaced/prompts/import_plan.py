@@ -15,10 +15,9 @@ from workspaced_events.clock import system_clock
 from workspaced_events.errors import BatchTooLarge, Conflict, InvalidArgument
 from workspaced_events.ids import ConversationId, EventId, MessageId, VaultId, uuid7
 from workspaced_events.journal.actions import Action
-from workspaced_events.journal.writer import Plan
+from workspaced_events.journal.planned import Plan, Planned
 from workspaced_events.limits import BATCH_BYTES_MAX, ID_CHARS_MAX
 from workspaced_events.projections.conversations import Conversation
-from workspaced_events.projections.workspace_state import WorkspaceState
 from workspaced_events.schema import catalogue as c
 from workspaced_events.schema.codec import encode_batch
 from workspaced_events.schema.decoding import converted, decoded
@@ -282,12 +281,13 @@ class Importing:
         parts += [self._summary] if self._summary is not None else []
         return [text for _data, texts in parts for text in texts]
 
-    def plan(self, state: WorkspaceState, seq: int) -> list[Action]:
+    def plan(self, now: Planned) -> list[Action]:
         """The actions to record; none if the log has all of it (a `Plan` of the log's writer).
 
         Raises:
             Conflict: the conversation has other content, or another vault has become the current one.
         """
+        state = now.state
         if state.current != self._vault:
             raise Conflict("The current vault is another one since the chat was read.", hint="Import it again.")
         before = state.conversations.by_id.get(self.conversation)
@@ -301,7 +301,7 @@ class Importing:
         if before is not None:
             self._rename(ConversationId(uuid7()))
         written: set[bytes] = set()
-        actions = [replace(each, vault=self._vault) for each in self._start(self.conversation)(state, seq)]
+        actions = [replace(each, vault=self._vault) for each in self._start(self.conversation)(now)]
         parts: list[tuple[c.Data, Iterable[bytes]]] = [*self._messages]
         parts += [self._summary] if self._summary is not None else []
         for data, blobs in parts:

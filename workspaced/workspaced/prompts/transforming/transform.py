@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from workspaced_events.errors import Conflict, InvalidArgument
 from workspaced_events.ids import ConversationId, uuid7
 from workspaced_events.journal.actions import Action
-from workspaced_events.journal.writer import Plan
+from workspaced_events.journal.planned import Plan, Planned
 from workspaced_events.projections.conversations import Conversation
 from workspaced_events.projections.workspace_state import WorkspaceState
 from workspaced_events.schema import catalogue as c
@@ -360,11 +360,11 @@ def _begun(state: WorkspaceState, session: ConversationId, place: Continuation) 
 def _unmoved(session: ConversationId, expected: Sequence[str], plan: Plan, settings: Plan | None) -> Plan:
     """The plan, if the session still has the expected messages; `settings` come first."""
 
-    def checked(state: WorkspaceState, seq: int) -> Sequence[Action]:
-        now = state.conversations.by_id.get(session)
-        if now is None or list(now.messages) != list(expected):
+    def checked(now: Planned) -> Sequence[Action]:
+        present = now.state.conversations.by_id.get(session)
+        if present is None or list(present.messages) != list(expected):
             raise _Moved(f"The session {session!r} changed meanwhile.", hint="Ask again.")
-        return [*(settings(state, seq) if settings is not None else ()), *plan(state, seq)]
+        return [*(settings(now) if settings is not None else ()), *plan(now)]
 
     return checked
 
@@ -396,7 +396,7 @@ def _settings(params: p.Transform, system: str, session: ConversationId) -> Plan
         changes["system"] = system
     begin, change = start_plan(begun, session, ""), change_plan(session, changes)
 
-    def plan(state: WorkspaceState, seq: int) -> Sequence[Action]:
-        return (change if session in state.conversations.by_id else begin)(state, seq)
+    def plan(now: Planned) -> Sequence[Action]:
+        return (change if session in now.state.conversations.by_id else begin)(now)
 
     return plan
