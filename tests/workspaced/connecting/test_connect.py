@@ -15,8 +15,8 @@ from support.program_settings import HOOK_PLACES, PLACES, all_files, entry_of
 from workspaced.cli import run
 from workspaced.connecting import plans, settings_files
 from workspaced.connecting.runtimes import RUNTIMES
-from workspaced.discovery.autostart import installed_command
 from workspaced.errors import SettingsInvalid
+from workspaced_events.interpreter import installed_command
 
 PROGRAM = installed_command()[0]
 TIMEOUTS = {"claude": 2, "codex": 2, "gemini": 2000, "cursor": 2}

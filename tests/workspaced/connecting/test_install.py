@@ -19,8 +19,8 @@ from workspaced.bridge.stdio import Target
 from workspaced.cli import run
 from workspaced.connecting import plans, settings_files
 from workspaced.connecting.runtimes import RUNTIMES
-from workspaced.discovery.autostart import installed_command
 from workspaced.errors import SettingsInvalid
+from workspaced_events.interpreter import installed_command
 
 JSON_CLIENTS = [name for name, each in RUNTIMES.items() if each.servers.syntax == "json"]
 OTHERS = {

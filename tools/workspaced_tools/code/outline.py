@@ -1,10 +1,11 @@
 """The outline of a source file: its classes, functions and other definitions, found by tree-sitter."""
 
 import subprocess
-import sys
 from typing import Final, Literal
 
 import msgspec
+
+from workspaced_events.interpreter import own_module
 
 from ..limits import OUTLINE_BYTES_MAX, OUTLINE_S
 from .grammars import grammar_of
@@ -43,8 +44,7 @@ def outline_of_code(path: str, source: bytes) -> CodeOutline:
         return CodeOutline(missing="extra")
     if len(source) > OUTLINE_BYTES_MAX:
         return CodeOutline(missing="large")
-    # -P: import no module from the present folder, which may be a vault.
-    command = [sys.executable, "-P", "-m", f"{__package__}.parsing", path.rpartition("/")[2]]
+    command = own_module(f"{__package__}.parsing", path.rpartition("/")[2])
     try:
         done = subprocess.run(command, input=source, capture_output=True, timeout=OUTLINE_S, check=True)  # noqa: S603
         return CodeOutline(_SYMBOLS.decode(done.stdout))

@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from workspaced_events.interpreter import installed_command
+
 from ..__about__ import __version__
 from ..bridge.stdio import Target, target_of
-from ..discovery.autostart import installed_command
 from ..hooks.hook import target_of as hook_target_of
 
 

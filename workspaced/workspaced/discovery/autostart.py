@@ -8,10 +8,11 @@ Imports only a small part of the standard library, because the bridge uses this 
 
 import fcntl
 import os
-import sys
 import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final, TypeVar
+
+from workspaced_events.interpreter import own_module
 
 from ..errors import NoDaemon
 from ..limits import ON_DEMAND_IDLE_MINUTES, OTHER_S, START_LOG_BYTES_MAX, START_S
@@ -101,14 +102,8 @@ def own_workspace(vault: str) -> str | None:
     return name if had_one or any(each.workspace == "default" for each in running()) else None
 
 
-def installed_command() -> list[str]:
-    """The command of this installation: absolute, and never from the current directory."""
-    script = os.path.join(os.path.dirname(sys.executable), "workspaced")
-    return [script] if os.access(script, os.X_OK) else [sys.executable, "-P", "-m", "workspaced"]
-
-
 def _command(vaults: Sequence[str], socket_path: str | None, workspace: str | None) -> list[str]:
-    arguments = [sys.executable, "-P", "-m", "workspaced", "serve"]
+    arguments = own_module("workspaced", "serve")
     arguments += ["--idle-exit-minutes", str(ON_DEMAND_IDLE_MINUTES)]
     arguments += ["--socket", os.path.abspath(socket_path)] if socket_path else []
     arguments += ["--workspace", workspace] if workspace else []

@@ -19,6 +19,8 @@ from typing import IO, Final
 
 import msgspec
 
+from workspaced_events.interpreter import own_module
+
 from ...errors import ReadFailed
 from ..files.ignore_rules import Globs, Policy
 from ..files.safe_open import VaultRoot
@@ -108,9 +110,8 @@ class CrawlWorkers:
 
 
 def _start(job: Job) -> subprocess.Popen[bytes]:
-    # -P: import no module from the present folder, which may be a vault.
-    worker = subprocess.Popen(  # noqa: S603  # this very module
-        [sys.executable, "-P", "-m", __spec__.name], stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0
+    worker = subprocess.Popen(  # noqa: S603
+        own_module(__spec__.name), stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0
     )
     assert worker.stdin is not None and worker.stdout is not None
     with suppress(OSError, AttributeError):  # Only on Linux: a worker can continue while a group is written.

@@ -6,7 +6,6 @@ import shlex
 import shutil
 import signal
 import subprocess
-import sys
 import tempfile
 import time
 from importlib import resources
@@ -20,12 +19,12 @@ from rich.console import Console
 from rich.rule import Rule
 from rich.text import Text
 
+from workspaced_events.interpreter import installed_command, own_module
 from workspaced_events.projections.workspace_state import to_json
 from workspaced_events.replay.replay import replay
 
 from ...client.sync_client import SyncClient, connect
 from ...demo.morning import INSTALLED, QUESTION, leave_log
-from ...discovery.autostart import installed_command
 from ...discovery.bytecode import keep_bytecode
 from ...errors import NoDaemon
 from ..shared.options import json_option
@@ -46,7 +45,7 @@ class Story:
 
     def start(self) -> SyncClient:
         """Starts the daemon and connects."""
-        command = [sys.executable, "-m", "workspaced", "serve", "--vault", str(self.vault)]
+        command = own_module("workspaced", "serve", "--vault", str(self.vault))
         command += ["--data-dir", str(self.data), "--socket", str(self.socket)]
         keep_bytecode()  # in the user's cache, not in that of the demo's HOME
         # A HOME of its own hides the demo's daemon from clients that look for running daemons.

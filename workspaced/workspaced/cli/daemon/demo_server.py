@@ -2,7 +2,6 @@
 
 import shutil
 import subprocess
-import sys
 import tempfile
 import time
 from importlib import resources
@@ -12,6 +11,7 @@ from typing import Final
 import click
 
 from workspaced_events.escaping import escape_control
+from workspaced_events.interpreter import own_module
 
 from ...client.sync_client import SyncClient, connect
 from ...errors import NoDaemon
@@ -51,7 +51,7 @@ def _start(root: Path) -> SyncClient:
     with resources.as_file(resources.files("workspaced.demo")) as package:
         shutil.copytree(package / "vault", root / "notes")
     output = root / "daemon.log"
-    command = [sys.executable, "-P", "-m", "workspaced", "serve", "--workspace", WORKSPACE]
+    command = own_module("workspaced", "serve", "--workspace", WORKSPACE)
     command += ["--vault", str(root / "notes"), "--data-dir", str(root / "data")]
     command += ["--idle-exit-minutes", str(ON_DEMAND_IDLE_MINUTES)]
     with output.open("wb") as log:

@@ -10,9 +10,9 @@ from typing import Any, Final
 import click
 
 from workspaced_events.escaping import escape_control
+from workspaced_events.interpreter import installed_command
 
 from ...daemon.settings import load_settings
-from ...discovery.autostart import installed_command
 from ...errors import ServiceFailed, SettingsInvalid
 from ...vaults.registration import usable_folder
 from ..shared.options import json_option, workspace_option

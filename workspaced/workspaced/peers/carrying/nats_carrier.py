@@ -2,7 +2,6 @@
 
 import asyncio
 import socket
-import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from importlib.util import find_spec
@@ -11,6 +10,8 @@ from typing import Final, NamedTuple
 
 import anyio
 import msgspec
+
+from workspaced_events.interpreter import own_module
 
 from ...errors import PackageMissing
 from ...limits import (
@@ -223,7 +224,7 @@ class NatsCarrier:
         ours, theirs = socket.socketpair()
         with theirs:
             process = await asyncio.create_subprocess_exec(
-                *(sys.executable, "-P", "-m", "workspaced.peers.carrying.process", str(theirs.fileno())),
+                *own_module("workspaced.peers.carrying.process", str(theirs.fileno())),
                 pass_fds=[theirs.fileno()],
                 stdin=asyncio.subprocess.DEVNULL,
             )
