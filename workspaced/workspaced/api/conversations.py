@@ -46,6 +46,9 @@ async def start(session: Session, _id: RequestId | None, params: p.Start) -> Any
     answer: dict[str, Any] = {"conversation": started.conversation, "clock": service.tail.clock()}
     if started.role is not None:
         answer["agent"] = {"tools": started.tools, "pipeline": started.role.pipeline}
+    if started.not_kept:
+        what = ", ".join(started.not_kept)
+        answer["warnings"] = [f"Credentials are not kept: {what}. Put them into the request that you send."]
     return answer
 
 

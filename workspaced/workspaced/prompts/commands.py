@@ -21,7 +21,7 @@ from workspaced_events.schema import catalogue as c
 from workspaced_tools.prompts.model.blocks import BLANK_LINE
 from workspaced_tools.prompts.model.text_store import BlobStaging
 from workspaced_tools.prompts.model.untrusted_text import render_block
-from workspaced_tools.prompts.requests.tool_definitions import sendable
+from workspaced_tools.prompts.requests.tool_definitions import kept_form
 from workspaced_tools.prompts.requests.usage_report import family_of
 from workspaced_tools.prompts.sources.pinned import checked_parameters
 
@@ -134,7 +134,7 @@ def start_plan(
         "skills": skills_text(params.skills, conversation),
     }
     sections = tuple(c.Section(name, staging.text(text)) for name, text in texts.items() if text)
-    tools = staging.keep(msgspec.json.encode(sendable(params.tools))) if params.tools is not None else None
+    tools = staging.keep(msgspec.json.encode(kept_form(params.tools)[0])) if params.tools is not None else None
     excludes_cached = family_of(params.provider) == "anthropic"  # its input count excludes cached tokens
     data = c.ConversationStarted(
         conversation=conversation,
@@ -176,7 +176,7 @@ def change_plan(conversation: ConversationId, changes: Mapping[str, Any]) -> Pla
     staging = BlobStaging()
     fields = {name: value for name, value in changes.items() if name not in {"system", "tools"}}
     if "tools" in changes:
-        fields["tools_sha256"] = staging.keep(msgspec.json.encode(sendable(changes["tools"])))
+        fields["tools_sha256"] = staging.keep(msgspec.json.encode(kept_form(changes["tools"])[0]))
     system = changes.get("system")
     own = (c.Section("system", staging.text(system)),) if system else ()
 

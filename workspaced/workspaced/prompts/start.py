@@ -13,6 +13,7 @@ from workspaced_events.ids import ConversationId, VaultId, uuid7
 from workspaced_events.projections.conversations import Conversation
 from workspaced_tools.errors import NotRecorded, ToolError
 from workspaced_tools.ports.view import View
+from workspaced_tools.prompts.requests.tool_definitions import kept_form
 from workspaced_tools.prompts.sources.environment import environment
 from workspaced_tools.prompts.sources.memory_index import is_memory_index, memory_index
 from workspaced_tools.tools.registry import EVERY_TOOL
@@ -32,6 +33,8 @@ class Started(NamedTuple):
     """The role that the parameters named."""
     tools: tuple[str, ...] | None
     """The tools that it gave; None: it gave none, or the caller gave definitions."""
+    not_kept: list[str]
+    """The places of credentials in the tools' definitions."""
 
 
 async def start(service: Service, params: p.Start, caller: str) -> Started:
@@ -59,7 +62,7 @@ async def start(service: Service, params: p.Start, caller: str) -> Started:
         params = replace(params, system=system, tools=definitions)
     plan = start_plan(params, conversation, read.environment, index, role)
     await service.publishing.record(plan, caller, size_bytes=p.bytes_of(params))
-    return Started(conversation, role, tools)
+    return Started(conversation, role, tools, kept_form(params.tools or [])[1])
 
 
 async def agents(service: Service, params: p.Agents, caller: str) -> ListedRoles:

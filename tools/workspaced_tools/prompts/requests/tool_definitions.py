@@ -3,8 +3,10 @@
 A definition that only one provider knows, such as a tool that it runs itself, goes to that provider verbatim.
 """
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from typing import Any, Final, NamedTuple
+from urllib.parse import urlsplit, urlunsplit
 
 import msgspec
 
@@ -84,10 +86,20 @@ def _fitted(tool: Definition, family: str | None, changes: list[str]) -> Definit
     return Definition(tool.name, fits.description, fits.parameters)
 
 
-def sendable(tools: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The definitions without fields that no provider gets: in MCP's form all except these three."""
+def kept_form(tools: Iterable[dict[str, Any]]) -> tuple[list[dict[str, Any]], list[str]]:
+    """The definitions as a log may keep them, and the places of credentials that were taken out.
+
+    Fields that no provider gets are left out, too: in MCP's form all except three.
+    """
     sent = ("name", "description", "inputSchema")
-    return [{key: tool[key] for key in sent if key in tool} if "inputSchema" in tool else tool for tool in tools]
+    taken: list[str] = []
+    kept = [
+        {key: tool[key] for key in sent if key in tool}
+        if "inputSchema" in tool
+        else _without_secrets(tool, f"tools[{number}]", taken, DEPTH_MAX)
+        for number, tool in enumerate(tools)
+    ]
+    return kept, taken
 
 
 def nested_deeper(value: Any, most: int = DEPTH_MAX) -> bool:
@@ -201,6 +213,51 @@ def _defined(raw: Mapping[str, Any], key: str, shape: str, more: Set[str] = froz
     extra = (set(raw) - {"name", "description", key}) | more
     present = {each for each in extra if raw.get(each) is not None or each in more}
     return _Read(Definition(name, description or "", schema), tuple(sorted(present)), shape)
+
+
+# -- credentials --
+
+_SECRET: Final = re.compile(
+    "(?:^|_)(?:auth|authorization|authentication|api_?key|bearer|cookies?|credentials?|headers|passw(?:or)?d|secrets?"
+    "|token)(?:_|$)"
+)
+"""Of names in the form `api_key`: what the types of openai, anthropic and google-genai name, and its like."""
+_ADDRESS: Final = re.compile("(?:^|_)(?:url|uri|endpoint)$")
+_SCHEMA: Final = re.compile("parameters|response|(?:input_|output_|.*json_)?schema|input_examples")
+"""JSON Schemas and their examples: they name arguments, so nothing is taken out of them."""
+_WORD: Final = re.compile("(?<=[a-z0-9])(?=[A-Z])|-")
+
+
+def _without_secrets(given: Any, place: str, taken: list[str], levels: int) -> Any:
+    if levels < 0:  # no provider takes it
+        taken.append(place)
+        return None
+    if isinstance(given, list):
+        return [_without_secrets(each, f"{place}[{n}]", taken, levels - 1) for n, each in enumerate(given)]
+    if not isinstance(given, dict):
+        return given
+    kept = {}
+    for name, value in given.items():
+        word, where = _WORD.sub("_", name).lower(), f"{place}.{name}"
+        if _SCHEMA.fullmatch(word):
+            kept[name] = value
+        elif _SECRET.search(word):
+            taken.append(where)
+        elif isinstance(value, str) and _ADDRESS.search(word):
+            kept[name] = _without_key(value)
+            taken.extend([where] if kept[name] != value else [])
+        else:
+            kept[name] = _without_secrets(value, where, taken, levels - 1)
+    return kept
+
+
+def _without_key(address: str) -> str:
+    """The address without user, query and fragment, each of which may hold a key; empty if it cannot be read."""
+    try:
+        parts = urlsplit(address)
+    except ValueError:
+        return ""
+    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
 
 
 _TYPES: Final = frozenset({"OBJECT", "ARRAY", "STRING", "NUMBER", "INTEGER", "BOOLEAN", "NULL"})

@@ -128,7 +128,7 @@ def _candidates(
         source, where = f"{table} t CROSS JOIN notes n ON n.note = t.rowid", f" AND {table} MATCH ?"
         arguments.append(wanted.grams)
         if wanted.signs is not None:
-            where += " AND t.rowid IN (SELECT rowid FROM signs WHERE signs MATCH ?)"
+            where += " AND +t.rowid IN (SELECT rowid FROM signs WHERE signs MATCH ?)"
             arguments.append(wanted.signs)
     elif wanted.signs is not None:
         source, where = "signs t CROSS JOIN notes n ON n.note = t.rowid", " AND signs MATCH ?"
