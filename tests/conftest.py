@@ -13,6 +13,7 @@ from support.inspector_page import chromium, open_page  # noqa: F401  fixtures
 
 from workspaced import SyncClient
 
+pytest_plugins = ["support.tool_fixtures"]
 profiles.load()
 answers.watch()
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as a shell starts what it puts into the background

@@ -19,7 +19,8 @@ from workspaced.vaults.served_vault import Sources
 from workspaced_events.clock import system_clock
 from workspaced_events.ids import ConversationId, EventId, VaultId
 from workspaced_events.journal.actions import Action
-from workspaced_events.journal.writer import Plan, Receipt
+from workspaced_events.journal.planned import Plan, Planned
+from workspaced_events.journal.writer import Receipt
 from workspaced_events.projections.workspace_fold import apply
 from workspaced_events.projections.workspace_state import EMPTY, WorkspaceState
 from workspaced_events.schema.catalogue import ENTRY_OF, Data, VaultOpened
@@ -31,6 +32,7 @@ from workspaced_tools.sharing.gate import AllWithheld, shared_view
 from workspaced_tools.vault.vault import Vault
 
 CHAT = ConversationId("chat")
+NOW = "2026-03-01T12:00:00.000000Z"
 
 
 class Log:
@@ -48,7 +50,7 @@ class Log:
         self.append(start_plan(settings, CHAT, ""))
 
     def append(self, plan: Plan) -> list[Receipt]:
-        return [self._append(action) for action in plan(self.state, self.seq)]
+        return [self._append(action) for action in plan(Planned(self.state, self.seq, NOW))]
 
     def _append(self, action: Action) -> Receipt:
         keep = BlobStaging()
@@ -58,7 +60,7 @@ class Log:
 
     def apply(self, data: Data) -> None:
         self.seq += 1
-        event = ENTRY_OF[type(data)].event(self.seq, EventId(str(self.seq)), "", "test", None, data)
+        event = ENTRY_OF[type(data)].event(self.seq, EventId(str(self.seq)), NOW, "test", None, data)
         self.state = apply(self.state, event)
 
     def say(self, text: str) -> None:

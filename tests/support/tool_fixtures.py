@@ -8,9 +8,9 @@ from typing import Any
 
 import msgspec
 import pytest
+
 from support import answers
 from support.client_view import World
-
 from workspaced_events.ids import NoteId, TabId, VaultId
 from workspaced_events.projections.visits import Visit
 from workspaced_events.projections.workspace_state import (
