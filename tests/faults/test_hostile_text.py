@@ -17,14 +17,13 @@ from workspaced_events.ids import NoteId
 from workspaced_tools.limits import (
     FRONT_MATTER_CHARS_MAX,
     LINKS_PER_NOTE_MAX,
-    MARKDOWN_CHARS_MAX,
     TAGS_PER_NOTE_MAX,
 )
 from workspaced_tools.notes.markdown import link_contexts, word_count
 from workspaced_tools.notes.note import Note
 from workspaced_tools.vault.vault import Vault
 
-LONG = MARKDOWN_CHARS_MAX // 4
+LONG = 262_144
 SHORT = LONG // 4
 FRONT_LONG = FRONT_MATTER_CHARS_MAX - 100
 
@@ -84,7 +83,7 @@ def take(vault: Vault, note: NoteId) -> None:
     assert isinstance(found, Note)
     assert found.title and found.front_matter is not None
     assert len(found.markdown.links) <= LINKS_PER_NOTE_MAX and len(found.tags) <= TAGS_PER_NOTE_MAX
-    link_contexts(found.body, found.markdown.links)
+    link_contexts(found.text, found.markdown.links)
     word_count(found.body)
     assert found.images is not None
     assert [version.id for version in vault.changed([note]).created] == [note]

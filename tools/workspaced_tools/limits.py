@@ -32,24 +32,22 @@ FOLDERS_ENTERED_MAX: Final = 32
 """Folders held open at once while notes are stat'ed."""
 
 FRONT_MATTER_CHARS_MAX: Final = 65_536
-FRONT_MATTER_ALIASES_MAX: Final = 8
-FRONT_MATTER_OPEN_MAX: Final = 1_000
-"""Brackets open at once. The loader's time grows with their square before it refuses more than 128."""
-FRONT_MATTER_NODES_MAX: Final = 50_000
-"""Values that a text with few aliases may expand to. A list of FRONT_MATTER_CHARS_MAX characters has fewer."""
-MARKDOWN_CHARS_MAX: Final = 1_048_576
-"""Headings, links and tags after this are ignored: the parser needs up to 50 times the text's size in memory."""
+FRONT_MATTER_DEPTH_MAX: Final = 64
+FRONT_MATTER_EXPANDED_MAX: Final = 262_144
+"""Values, and characters in them, that aliases may expand to. Without aliases there are fewer."""
+MARKDOWN_WINDOW_BYTES: Final = 1_048_576
+"""So much of a text is parsed at once, or more where one block is longer."""
 CONTAINERS_PER_LINE_MAX: Final = 100
 """Quotes and lists that begin in one line. The parser visits each of them for every following line."""
 LINK_BYTES_MAX: Final = 4_096
 """A longer text in brackets is no link."""
 LINK_TARGET_CHARS_MAX: Final = 1_024
-LINKS_PER_NOTE_MAX: Final = 20_000
-HEADINGS_PER_NOTE_MAX: Final = 10_000
+LINKS_PER_NOTE_MAX: Final = 50_000
+HEADINGS_PER_NOTE_MAX: Final = 50_000
 BLOCK_IDS_MAX: Final = 500
 """Blocks of one note that completion of a link offers."""
 HEADING_CHARS_MAX: Final = 1_000
-TAGS_PER_NOTE_MAX: Final = 2_000
+TAGS_PER_NOTE_MAX: Final = 10_000
 TAG_CHARS_MAX: Final = 200
 NOTE_TITLE_CHARS_MAX: Final = 512
 READ_ATTEMPTS_MAX: Final = 4
@@ -72,15 +70,13 @@ WARNINGS_MAX: Final = 20
 WARNINGS_CHARS_MAX: Final = 4_000
 REFERENCE_CHARS_MAX: Final = 2_048
 
-INDEXED_CHARS_MAX: Final = 1_048_576
-"""The search index ignores the rest of a longer body."""
 QUERY_WORDS_MAX: Final = 32
 CANDIDATES_VERIFIED_MAX: Final = 1_000
 """Of the notes that may hold the words of a search this many are read from the index and verified."""
 CHARS_VERIFIED_MAX: Final = 8_388_608
 HITS_COMPARED_MAX: Final = 200
 """Of the hits of a search this many are compared with the disk, also beyond the limit of the query."""
-SNIPPETS_CHARS_FOLDED_MAX: Final = 524_288
+SNIPPETS_CHARS_FOLDED_MAX: Final = 2_097_152
 """The snippets of an answer are looked for in so many characters, best hit first; lines of ASCII do not count."""
 COMPLETIONS_COMPARED_MAX: Final = 200
 """Of the workspace's notes, of those whose name begins like what the user has written, and of those whose names

@@ -9,12 +9,12 @@ from support.growth import grows_linearly, thread_seconds
 from support.profiles import examples
 
 from workspaced_events.ids import NoteId
-from workspaced_tools.limits import LINK_CONTEXT_CHARS_MAX, LINKS_PER_NOTE_MAX, MARKDOWN_CHARS_MAX
+from workspaced_tools.limits import LINK_CONTEXT_CHARS_MAX, LINKS_PER_NOTE_MAX, MARKDOWN_WINDOW_BYTES
+from workspaced_tools.notes import markdown
 from workspaced_tools.notes.markdown import (
     Link,
     link_contexts,
     parse_markdown,
-    parse_names,
     title_and_tags,
     word_count,
 )
@@ -147,12 +147,12 @@ def test_a_lone_carriage_return_ends_a_line_everywhere() -> None:
     found = parse_markdown(body)
     assert [(heading.text, heading.line) for heading in found.headings] == [("One", 4)]
     assert [(link.target, link.line) for link in found.links] == [("a", 7)]
-    assert parse_names(body).title == "One"
+    assert title_and_tags(body) == ("One", ())
 
 
 def test_every_occurrence_is_given_in_document_order_with_its_raw_line() -> None:
-    found = parse_markdown("[[a]]\n\né [[b]] [[a]]\r\n[x\ny](c.md)\n", first_line=5).links
-    assert [(link.target, link.line) for link in found] == [("a", 5), ("b", 7), ("a", 7), ("c.md", 8)]
+    found = parse_markdown("[[a]]\n\né [[b]] [[a]]\r\n[x\ny](c.md)\n").links
+    assert [(link.target, link.line) for link in found] == [("a", 1), ("b", 3), ("a", 3), ("c.md", 4)]
 
 
 def test_an_image_within_a_link_comes_after_it() -> None:
@@ -176,8 +176,8 @@ def test_the_context_is_the_trimmed_line_and_of_a_long_one_what_is_around_the_li
 def test_headings_are_atx_with_the_space_and_setext() -> None:
     body = "# One `c` *e*\n\n##Not\n\n###### Six ######\n\nTwo\nlines\n---\n\n"
     body += "```\n# code\n```\n> # Quoted [[x|y]]\n#\n"
-    found = parse_markdown(body, first_line=4).headings
-    expected = [(1, "One c e", 4), (6, "Six", 8), (2, "Two lines", 10), (1, "Quoted y", 17), (1, "", 18)]
+    found = parse_markdown(body).headings
+    expected = [(1, "One c e", 1), (6, "Six", 5), (2, "Two lines", 7), (1, "Quoted y", 14), (1, "", 15)]
     assert [(heading.level, heading.text, heading.line) for heading in found] == expected
 
 
@@ -200,12 +200,57 @@ def test_what_is_beyond_a_limit_is_left_out_and_said() -> None:
     assert parse_markdown("[[a]]").complete
 
 
-def test_of_a_giant_body_the_beginning_is_read_and_that_is_said() -> None:
-    body = "[[a]] " + "x" * MARKDOWN_CHARS_MAX + " [[b]]"
+@pytest.mark.parametrize(
+    "filler",
+    ["x" * MARKDOWN_WINDOW_BYTES, "é\n\n" * (MARKDOWN_WINDOW_BYTES // 3), "- x\n" * (MARKDOWN_WINDOW_BYTES // 3)],
+    ids=["one paragraph", "many paragraphs", "one list"],
+)
+def test_a_text_longer_than_a_window_is_read_whole(filler: str) -> None:
+    body = f"# One\n\n[[a]] {filler}\n```\n[[code]]\n{filler}\n```\n\n# Two\n\n%%\n[[hidden]]\n%%\n\n[[b]] #end"
     found = parse_markdown(body)
-    assert [link.target for link in found.links] == ["a"]
-    assert not found.complete
-    assert [target for target, _wiki in parse_names(body).links] == ["a"]
+    assert [link.target for link in found.links] == ["a", "b"]
+    assert [heading.text for heading in found.headings] == ["One", "Two"]
+    assert found.headings[1].line == body.count("\n", 0, body.index("# Two")) + 1
+    assert (found.tags, found.complete) == (("end",), True)
+    assert title_and_tags(body) == ("One", ("end",))
+
+
+def test_windows_end_where_a_block_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    body = "".join(
+        f"# H{n}\n\n- a\n  - b [[x{n}]]\n\n  c #t{n}\n\n```\n# no\n\n[[y]]\n```\n> q\n" for n in range(40)
+    )
+    whole = parse_markdown(body)
+    monkeypatch.setattr(markdown, "MARKDOWN_WINDOW_BYTES", 100)
+    assert parse_markdown(body) == whole
+
+
+def test_a_comment_is_no_heading_tag_or_link() -> None:
+    body = "%%\n# Hidden\n#hidden [[Other]]\n%%\n# Shown\n\na %%[[b]] #c%% d `%%` e `%%` [[f]] %%\n"
+    found = parse_markdown(body)
+    assert [(heading.text, heading.line) for heading in found.headings] == [("Shown", 5)]
+    assert ([link.target for link in found.links], found.tags) == (["f"], ())
+
+
+@pytest.mark.parametrize("name", ["Sq]uare", "wiki [link]", "[draft] plan", "a [b] c [d]"])
+def test_a_wikilink_may_have_brackets_in_its_name(name: str) -> None:
+    body = f"# T [[{name}|x]]\n\nsee [[{name}#h|alias]], ![[{name}]] and [[b]]\n"
+    assert [(link.target, link.heading, link.alias, link.embed) for link in links(body)] == [
+        (name, None, "x", False),
+        (name, "h", "alias", False),
+        (name, None, None, True),
+        ("b", None, None, False),
+    ]
+    assert links(body)[1].raw == f"[[{name}#h|alias]]"
+
+
+def test_links_around_images_and_citations_are_what_markdown_says() -> None:
+    assert [(link.target, link.wiki) for link in links("[[![i](x.png)]](b.md) [[1]](c.md)")] == [
+        ("1", True),
+    ]
+
+
+def test_of_several_spellings_of_a_tag_the_most_frequent_is_given_once() -> None:
+    assert parse_markdown("#foo #FOO #b #FOO #B").tags == ("FOO", "b")
 
 
 def test_lone_surrogates_fail_nothing() -> None:
@@ -231,8 +276,12 @@ def test_words_are_counted_as_one_expression_finds_them_wherever_a_text_is_cut(t
 def test_the_title_is_the_front_matters_else_the_first_level_one_heading_else_the_stem() -> None:
     assert note("---\ntitle: ' Named '\n---\n# Heading\n").title == "Named"
     assert note("---\ntitle: 2024\n---\n").title == "2024"
-    for empty in ("", "title:", "title: ' '", "title: [a]", "title: true", "title: ["):
+    for empty in ("", "title:", "title: ' '", "title: [a]"):
         assert note(f"---\n{empty}\n---\n## Two\n# One\n# Other\n").title == "One"
+    assert note("---\ntitle: true\n---\n# One\n").title == "true"
+    assert note("---\nTitle: 1.10\n---\n# One\n").title == "1.10"
+    assert note("---\ntitle: [\n---\n# One\n").title == "One"
+    assert note("---\nexcalidraw-plugin: parsed\n---\n# Excalidraw Data\n").title == "The Plan"
     assert note("```\n# code\n```\n#\n").title == "The Plan"
     assert note("", "x.MD").title == "x"
     assert "\n" not in note('---\ntitle: "a\\nb"\n---\n').title
@@ -287,12 +336,11 @@ def test_hostile_bodies_take_linear_time(unit: str) -> None:
         )
     )
 )
-def test_the_names_of_a_body_are_those_of_its_full_reading(pieces: list[str]) -> None:
+def test_title_and_tags_of_a_body_are_those_of_its_full_reading(pieces: list[str]) -> None:
     body = "".join(pieces)
-    full, names = parse_markdown(body), parse_names(body)
-    assert names.links == tuple((link.target, link.wiki) for link in full.links)
-    assert names.title == next((each.text for each in full.headings if each.level == 1 and each.text), None)
-    assert title_and_tags(body) == (names.title, full.tags)
+    full = parse_markdown(body)
+    title = next((each.text for each in full.headings if each.level == 1 and each.text), None)
+    assert title_and_tags(body) == (title, full.tags)
 
 
 @settings(max_examples=examples(200))

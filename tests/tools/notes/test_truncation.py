@@ -140,8 +140,20 @@ def test_else_the_fence_is_closed_within_the_limit_and_opened_anew_on_the_next_p
     assert page.text.endswith("code = 1\n```\n\n" + MARKER)
     assert len(page.text) <= 100
     second = truncate(text, 100, page.truncation.next_offset)
-    assert second.text.startswith("```\n\ncode = 1\n")
-    assert second.lead == len("```\n")
+    assert second.text.startswith("```py\ncode = 1\n")
+    assert second.lead == len("```py")
+
+
+def test_a_table_is_cut_between_its_rows() -> None:
+    text = "intro\n\n| a | b |\n|---|---|\n" + "| one. two | three |\n" * 50
+    page = truncate(text, 200)
+    assert page.text.endswith("| one. two | three |\n\n" + MARKER)
+    assert text[page.truncation.next_offset or 0 :].startswith("\n| one.")
+
+
+def test_a_row_longer_than_the_page_is_cut_within() -> None:
+    text = "| a |\n|---|\n| " + "word " * 100 + "|\n"
+    assert truncate(text, 100, 12).truncation.returned_length > 50
 
 
 def test_an_indented_fence_in_a_list_is_closed_with_its_indent() -> None:

@@ -340,7 +340,7 @@ def test_a_client_with_names_finds_notes_by_their_names_alone(names_world: World
         "keep/Budget.md",
         "budget",
         "[[Budget#Any]]",
-        "secrets-of-cooking",
+        "secrets of COOKING",
         "old/Public.md",
     ):
         assert found(reference)["success"], reference

@@ -48,7 +48,6 @@ def ask(make_vault: MakeVault, make_view: MakeView, call: Call) -> Call:
         ("the plan", "foldedTitle"),
         ("plan", "filename"),
         ("Work/plan", "pathSuffix"),
-        ("the-plan", "slug"),
         ("[[The Plan|x]]", "title"),
     ],
 )

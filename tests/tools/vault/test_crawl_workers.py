@@ -391,7 +391,7 @@ def test_what_lies_in_the_present_folder_is_never_run(
     """The daemon may be started from a vault, and a vault may come from anywhere."""
     marker = tmp_path / "was-run"
     script = f"open({os.fspath(marker)!r}, 'w')\nraise SystemExit(3)\n"
-    names = ("msgspec", "selectors", "logging", "subprocess", "ryaml", "workspaced_tools")
+    names = ("msgspec", "selectors", "logging", "subprocess", "yaml", "workspaced_tools")
     vault = make_vault({"a.md": "apple", **{f"{name}.py": script for name in names}}, indexed=False, inline=ALWAYS)
     monkeypatch.chdir(vault.root.path)
     vault.reconcile()

@@ -531,15 +531,25 @@ SAYS = [
     "workspaced: {share: names}",
     "workspaced:\n  - private",
     "workspaced:\n  Private: true",
+    "workspaced: public",
+    "workspaced: privat",
+    "workspaced: false",
+    "workspaced: 0",
+    "workspaced: {visibility: private}",
+    "workspaced: {visibility: none, private: false}",
+    "workspaced: [all, what]",
+    "workspaced: privately",
 ]
 SAYS_NOT = [
-    "workspaced: public",
     "workspaced:",
     "workspaced: true",
+    "workspaced: All",
+    "workspaced: volunteer",
+    "workspaced: []",
+    "workspaced: {level: volunteer}",
     "workspaced: {private: false}",
     "workspaced: {private: no}",
     "workspaced: {share: all}",
-    "workspaced: privately",
     "private: true",
     "title: private",
     "tags: [private]",
@@ -566,11 +576,13 @@ def test_front_matter_that_says_something_else_is_not_private(fields: str) -> No
         "---\n- workspaced: private\n---\n",
         "---\nworkspaced: private\nworkspaced: private\n---\n",
         f"---\nworkspaced: private\nlong: {'x' * 70_000}\n---\n",
+        "---\ntitle: a: b\nworkspaced: @x\n---\n",
+        "---\ntitle: a: b\n'WORKSPACED' : [x\n---\n",
     ],
-    ids=["a bad value", "no YAML", "never closed", "a list", "a key twice", "too long"],
+    ids=["a bad value", "no YAML", "never closed", "a list", "a key twice", "too long", "the key alone", "it too"],
 )
 def test_unreadable_front_matter_with_the_word_is_private(text: str) -> None:
-    assert note(text).front_matter.error is not None
+    assert note(text).front_matter.problem is not None
     assert says_private(note(text))
 
 

@@ -133,7 +133,7 @@ def with_word(index: Index, word: str) -> list[str]:
 
 def test_a_note_is_filed_under_title_file_name_aliases_and_id(make_index: MakeIndex) -> None:
     index = make_index(note("work/plan.md", "The Plan", aliases=("MP",), id="p-1"))
-    for name in ("the plan", "Plan", "mp", "P1"):
+    for name in ("the plan", "Plan", "mp", "P-1"):
         assert ids(index.named(key(name))) == ["work/plan.md"]
     assert index.named(key("other")) == []
     entry = index.entry(NoteId("work/plan.md"))
@@ -266,6 +266,7 @@ def test_aliases_may_be_one_string() -> None:
 def test_tags_are_those_of_front_matter_and_text_each_once() -> None:
     assert tags_of({"tags": ["#a", 2, " b ", None, ["x"], "", "#"]}, ("c", "a")) == ("a", "2", "b", "c")
     assert tags_of({"tags": "a, b c"}, ()) == ("a", "b", "c")
+    assert tags_of({"Tags": ["A", True, "2.50"]}, ("a", "TRUE", "b")) == ("A", "true", "2.50", "b")
     assert tags_of({"tag": "one"}, ()) == ("one",)
     assert tags_of({"tags": {"a": 1}}, ("c",)) == ("c",)
 

@@ -65,7 +65,7 @@ def flagged(fields: str) -> Level:
         "WORKSPACED: On-Request",
         "workspaced: on request",
         "workspaced: on_request",
-        "workspaced: [draft, on-request]",
+        "workspaced: [on-request]",
         "workspaced: shown on-request, please",
         "workspaced: on\u2011request",
         "workspaced: on-re\u200bquest",
@@ -88,13 +88,15 @@ def test_front_matter_may_say_on_request_in_these_ways(fields: str) -> None:
         "workspaced: {on-request: true, share: none}",
         "workspaced: on-request\nWorkspaced: private",
         "workspaced: on-request\n: [",
+        "workspaced: [draft, on-request]",
+        "workspaced: on requests",
     ],
 )
 def test_the_stricter_of_two_flags_counts_and_what_cannot_be_read_is_private(fields: str) -> None:
     assert flagged(fields) is NEVER
 
 
-@pytest.mark.parametrize("fields", ["workspaced: {on-request: no}", "on-request: true", "workspaced: on requests"])
+@pytest.mark.parametrize("fields", ["workspaced: {on-request: no}", "on-request: true", "workspaced: all"])
 def test_other_front_matter_says_nothing(fields: str) -> None:
     assert flagged(fields) is VOLUNTEER
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 import pytest
-import ryaml
+import yaml
 
 from workspaced_events.ids import EventId, VaultId, note_id
 from workspaced_events.limits import TEMPORARY_TABS_MAX
@@ -190,8 +190,8 @@ def test_the_front_matter_of_one_note_is_broken(notes):
     for path, text in notes.items():
         if found := re.match(r"(?s)---\n(.*?)\n---\n", text):
             try:
-                fields = ryaml.loads(found[1])
-            except Exception:
+                fields = yaml.safe_load(found[1])
+            except yaml.YAMLError:
                 broken.add(path)
             else:
                 assert isinstance(fields, dict)

@@ -62,8 +62,8 @@ def is_older(lines: list[str]) -> bool:
 def read_older(head: FrontMatter, lines: list[str]) -> ReadChat:
     """Reads the chat; its messages have no ids. Linear."""
     warnings: list[ChatWarning] = []
-    if head.error is not None:
-        warnings.append(ChatWarning(1, FRONT_MATTER_INVALID, head.error))
+    if head.problem is not None:
+        warnings.append(ChatWarning(1, FRONT_MATTER_INVALID, head.problem))
     fields = _front_matter(head.fields, warnings)
     found: list[_Found] = []
     before: list[int] = []

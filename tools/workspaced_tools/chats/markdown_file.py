@@ -183,7 +183,9 @@ def read_chat(text: str) -> ReadChat:
     if text.partition("\n")[0].endswith("\r"):  # saved by an editor that ends all lines with CRLF
         text = text.replace("\r\n", "\n")
     head = split_front_matter(text)
-    lines = text[head.body_offset :].split("\n")
+    end = head.end_offset  # what of the front matter cannot be read is no message
+    head = msgspec.structs.replace(head, body_line=text.count("\n", 0, end) + 1)
+    lines = text[end:].split("\n")
     if MARK not in head.fields and is_older(lines):
         return read_older(head, lines)
     reading = _Reading(head)
@@ -233,8 +235,8 @@ class _Reading:
         return Chat(**self._fields, summary=self._summary, messages=tuple(self._messages))
 
     def _front_matter(self) -> dict[str, Any]:
-        if self._head.error is not None:
-            self._warn(1, FRONT_MATTER_INVALID, self._head.error)
+        if self._head.problem is not None:
+            self._warn(1, FRONT_MATTER_INVALID, self._head.problem)
         fields: dict[str, Any] = {"more": {}}
         for name, value in self._head.fields.items():
             if name == MARK:

@@ -20,11 +20,7 @@ def placed_links(note: Note, encoding: Encoding = "utf-16") -> list[PlacedLink]:
     if not links:
         return []
     positions = Positions(note.text, encoding)
-    before = len(note.text[: note.front_matter.body_offset].encode(errors="replace"))
     return [
-        PlacedLink(
-            each,
-            positions.range(before + each.start, before + each.start + len(each.raw.encode(errors="replace"))),
-        )
+        PlacedLink(each, positions.range(each.start, each.start + len(each.raw.encode(errors="replace"))))
         for each in links
     ]

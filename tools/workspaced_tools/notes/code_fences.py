@@ -15,6 +15,9 @@ _QUOTED: Final = re.compile(r"[ \t]*+>")
 _UNQUOTED: Final = re.compile(r"\n(?![ \t]*+>)")
 
 
+_INFO_CHARS: Final = 100
+
+
 class Fence(NamedTuple):
     """A fenced block. Offsets are code points in the searched text."""
 
@@ -27,7 +30,9 @@ class Fence(NamedTuple):
     end: int
     """The end of the closing line, before its line break; -1 while open."""
     line: str
-    """The line that closes the fence, and reopens it on a later page: indent, quote marks and run."""
+    """The line that closes the fence: indent, quote marks and run."""
+    opening: str
+    """The line that reopens it on a later page: the same, with what follows the run, such as the language."""
 
     def holds(self, place: int) -> bool:
         """Whether a cut at `place` would leave the fence open, or touch its lines."""
@@ -96,7 +101,8 @@ class _Finder:
         ticks = self.text[run_start] == "`" and self.text.find("`", run_end, line_end) >= 0
         if lead is not None and not ticks:
             line = _MARKS.sub(" ", lead[0]) + self.text[run_start:run_end]
-            self.begin(Fence(line_start, run_end, -1, -1, line), line_start)
+            info = self.text[run_end : min(line_end, run_end + _INFO_CHARS)].rstrip()
+            self.begin(Fence(line_start, run_end, -1, -1, line, f"{line}{info}"), line_start)
 
     def try_close(self, fence: Fence, line_start: int, run_start: int, run_end: int, line_end: int) -> None:
         lead = self.text[line_start:run_start].strip(" \t>")

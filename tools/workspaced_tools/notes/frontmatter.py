@@ -1,55 +1,60 @@
-"""Front matter: the YAML between `---` lines at the beginning of a note.
+"""Front matter: the properties of a note, in YAML between `---` lines at its beginning.
 
-No front matter makes a note unreadable: if it cannot be read, `fields` is empty and `error` says why. Values are
-JSON-shaped, so that they can be sent, hashed and recorded unchanged.
+People write it by hand, and write other things between two rules. So what can be read are properties, entry by
+entry, and what cannot be read is text of the note: shown, indexed, found and named. A block in which no entry can
+be read is no front matter at all.
 
-The YAML is version 1.2 without merge keys (`<<` stays an ordinary key). The loader refuses deep nesting, duplicate
-keys and recursive aliases itself, but lets a small text expand to many nodes by repeating one long list. So a text
-with many aliases is refused before loading, and the loaded nodes are counted.
+No front matter makes a note unreadable. Values are JSON-shaped, so that they can be sent, hashed and recorded
+unchanged.
 """
 
-import math
 import re
+from collections.abc import Iterable, Iterator
+from itertools import pairwise
 from typing import Any, Final
 
 import msgspec
-import ryaml
 
-from ..limits import (
-    ECHO_CHARS_MAX,
-    FRONT_MATTER_ALIASES_MAX,
-    FRONT_MATTER_CHARS_MAX,
-    FRONT_MATTER_NODES_MAX,
-    FRONT_MATTER_OPEN_MAX,
-)
+from ..limits import ECHO_CHARS_MAX, FRONT_MATTER_CHARS_MAX
+from .properties import Properties, PropertyLink, Unreadable, read_properties
 
 _OPENING = re.compile(r"---[ \t]*(?:\r\n?|\n|\Z)")
 _CLOSING = re.compile(r"(?<=[\r\n])(?:---|\.\.\.)[ \t]*+(?:\r\n?|\n|\Z)")
 _LINE_END = re.compile(r"\r\n?|\n")
-_ANCHOR = re.compile(r"(?:^|[\s\[{,:?-])&[^\s\[\]{},]", re.MULTILINE)
-_ALIAS = re.compile(r"(?:^|[\s\[{,:?-])\*(?=[^\s\[\]{},*])", re.MULTILINE)
-_BRACKET = re.compile(r"[\[\]{}]")
-_INTEGER_MIN, _INTEGER_MAX = -(2**63), 2**64 - 1
+_ENTRY = re.compile(r"(?:^|(?<=[\r\n]))(?:[^\s#\-\]}:]|-(?=[^\s-]))")
+"""The beginning of a top-level entry. A list may stand below its name without being indented."""
+_SWITCHED_OFF = re.compile(r"\s*(?:#\s*(?:[\w-]+:.*|-.*)?)?")
+"""A comment that holds an entry, or nothing: other ones may be headings between two rules."""
+_NAMED = re.compile(r"""["'?]|[^\r\n]*?:(?:\s|\Z)""")
+"""How an entry begins that may be `name: value`."""
 
 
 class FrontMatter(msgspec.Struct, frozen=True):
-    """The front matter of a note and the place where the body begins."""
+    """The front matter of a note, and what of its text is body and Markdown. Offsets are code points."""
 
-    fields: dict[str, Any]
-    """The values, JSON-shaped; empty if there are none or they cannot be read."""
-    error: str | None
-    """Why the fields cannot be read; lines are those of the raw file."""
-    body_offset: int
-    """The offset of the body in code points."""
-    body_line: int
-    """The 1-based raw line where the body begins."""
-    raw: str
-    """With an error, the text between the lines of dashes, or up to the limit if the closing line is missing.
+    fields: dict[str, Any] = {}
+    """The values, JSON-shaped; those that can be read."""
+    problem: str | None = None
+    """What cannot be read, where, and what became of it; lines are those of the file."""
+    body_offset: int = 0
+    """Where the body begins. With a problem the whole text is body."""
+    body_line: int = 1
+    """The 1-based line where the body begins."""
+    end_offset: int = 0
+    """Where the text behind the closing line begins; 0 where no property could be read."""
+    links: tuple[PropertyLink, ...] = ()
+    """The wikilinks in values."""
+    hidden: tuple[tuple[int, int], ...] = ()
+    """The parts that are no Markdown: the lines of dashes, and what could be read."""
+    raw: str = ""
+    """The text between the lines of dashes, or up to the limit if the closing line is missing."""
+    unread: str = ""
+    """What of it cannot be read."""
+    is_open: bool = False
+    """Whether the closing line is missing."""
 
-    The share policy still searches this text."""
 
-
-NO_FRONT_MATTER: Final = FrontMatter({}, None, 0, 1, "")
+NO_FRONT_MATTER: Final = FrontMatter()
 
 
 def split_front_matter(text: str) -> FrontMatter:
@@ -60,86 +65,116 @@ def split_front_matter(text: str) -> FrontMatter:
     """
     opening = _OPENING.match(text) if text.startswith("---") else None
     if opening is None:
-        return FrontMatter({}, None, 0, 1, "")
+        return NO_FRONT_MATTER
     start = opening.end()
     closing = _CLOSING.search(text, start)
     if closing is None:
-        error = "Front matter opens on line 1 and is never closed; expected a line `---` after it."
-        return FrontMatter({}, error, 0, 1, text[start : start + FRONT_MATTER_CHARS_MAX])
+        raw = text[start : start + FRONT_MATTER_CHARS_MAX]
+        problem = None
+        if _NAMED.match(raw):
+            problem = (
+                "Front matter opens on line 1 and is never closed; it is read as text. Close it with a line `---`."
+            )
+        return FrontMatter(problem=problem, raw=raw, unread=raw, is_open=True)
     raw = text[start : closing.start()]
-    fields, error_or_none = _load(raw)
-    body_line = 3 + sum(1 for _ in _LINE_END.finditer(raw))
-    return FrontMatter(fields, error_or_none, closing.end(), body_line, raw if error_or_none else "")
-
-
-def _load(raw: str) -> tuple[dict[str, Any], str | None]:
-    if len(raw) > FRONT_MATTER_CHARS_MAX:
-        return {}, f"Front matter has {len(raw)} characters; at most {FRONT_MATTER_CHARS_MAX} are read."
-    if "&" in raw and "*" in raw and _aliases(raw) > FRONT_MATTER_ALIASES_MAX:
-        return {}, f"Front matter has more than {FRONT_MATTER_ALIASES_MAX} aliases."
-    if _are_too_many_open(raw):
-        return {}, f"Front matter has more than {FRONT_MATTER_OPEN_MAX} brackets open at once."
     try:
-        # The added line makes the loader's line numbers those of the file.
-        value = ryaml.loads("\n" + raw)  # type: ignore[attr-defined]  # its package re-exports by a star
-        if value is None:
-            return {}, None
-        if not isinstance(value, dict):
-            return {}, f"Expected front matter to be a mapping of names to values, got {_name(value)}."
-        return _Shaper().mapping(value), None
-    except (ValueError, TypeError, OverflowError) as reason:
-        return {}, f"Front matter cannot be read: {str(reason)[:ECHO_CHARS_MAX]}."
+        if len(raw) > FRONT_MATTER_CHARS_MAX:
+            raise Unreadable(
+                f"it has {len(raw)} characters, more than the {FRONT_MATTER_CHARS_MAX} that are read", 0
+            )
+        found = read_properties(raw)
+    except Unreadable as reason:
+        return _by_entries(raw, start, closing.end(), reason)
+    if found is None and not all(map(_SWITCHED_OFF.fullmatch, raw.splitlines())):
+        return FrontMatter(raw=raw)
+    return FrontMatter(
+        fields=found.fields if found is not None else {},
+        body_offset=closing.end(),
+        end_offset=closing.end(),
+        body_line=3 + sum(1 for _ in _LINE_END.finditer(raw)),
+        links=tuple(_moved(found.links, start)) if found is not None else (),
+        hidden=((0, closing.end()),),
+        raw=raw,
+    )
 
 
-def _aliases(raw: str) -> int:
-    return sum(1 for _ in _ALIAS.finditer(raw)) if _ANCHOR.search(raw) else 0
+def _by_entries(raw: str, start: int, end: int, whole: Unreadable) -> FrontMatter:
+    """Front matter of which only some entries can be read: all of it stays body.
+
+    Args:
+        start: the offset of `raw`.
+        end: the offset behind the closing line.
+        whole: why it cannot be read as a whole.
+    """
+    fields: dict[str, Any] = {}
+    links: list[PropertyLink] = []
+    unread: list[tuple[int, int]] = []
+    first: Unreadable | None = None
+    for begin, stop in _entries(raw) if len(raw) <= FRONT_MATTER_CHARS_MAX else ():
+        try:
+            found = _entry(raw[begin:stop], fields)
+        except Unreadable as reason:
+            first = first or Unreadable(reason.what, begin + reason.offset)
+            unread.append((begin, stop))
+        else:
+            fields |= found.fields if found is not None else {}
+            links += _moved(found.links, start + begin) if found is not None else ()
+    if not fields:
+        return FrontMatter(problem=_problem(raw, first or whole, [(0, len(raw))]), raw=raw, unread=raw)
+    return FrontMatter(
+        fields=fields,
+        problem=_problem(raw, first or whole, unread),
+        end_offset=end,
+        links=tuple(links),
+        hidden=_between(unread, start, end),
+        raw=raw,
+        unread="".join(raw[begin:stop] for begin, stop in unread),
+    )
 
 
-def _are_too_many_open(raw: str) -> bool:
-    """Counts brackets in quotes too: real text does not have so many open there."""
-    if raw.count("[") + raw.count("{") <= FRONT_MATTER_OPEN_MAX:
-        return False
-    depth = deepest = 0
-    for bracket in _BRACKET.findall(raw):
-        depth = depth + 1 if bracket in "[{" else max(0, depth - 1)
-        deepest = max(deepest, depth)
-    return deepest > FRONT_MATTER_OPEN_MAX
+def _entries(raw: str) -> Iterable[tuple[int, int]]:
+    """Where each top-level entry begins and ends; the first one may be only what stands before all of them."""
+    edges = sorted({0, *(found.start() for found in _ENTRY.finditer(raw)), len(raw)})
+    return pairwise(edges)
 
 
-def _name(value: object) -> str:
-    return "a list" if isinstance(value, list) else "a single value"
+def _entry(text: str, before: dict[str, Any]) -> Properties | None:
+    """The entry; None: only comments and blank lines.
+
+    Raises:
+        Unreadable: it is none.
+    """
+    if text[:1] not in "#\r\n" and not _NAMED.match(text):
+        raise Unreadable("expected `name: value`", 0)
+    found = read_properties(text)
+    if found is None:
+        return None
+    if again := next((name for name in found.fields if name in before), None):
+        raise Unreadable(f"a second `{again[:ECHO_CHARS_MAX]}`", 0)
+    return found
 
 
-class _Shaper:
-    """Converts values to JSON's types. The loader's own limit of 128 levels bounds the recursion."""
+def _moved(links: list[PropertyLink], by: int) -> Iterator[PropertyLink]:
+    return (msgspec.structs.replace(link, start=link.start + by, end=link.end + by) for link in links)
 
-    def __init__(self) -> None:
-        self.nodes = 0
 
-    def mapping(self, value: dict[Any, Any]) -> dict[str, Any]:
-        return {self.key(key): self.value(item) for key, item in value.items()}
+def _between(unread: list[tuple[int, int]], start: int, end: int) -> tuple[tuple[int, int], ...]:
+    """The parts of the block that are not `unread`."""
+    edges = [0, *(start + edge for span in unread for edge in span), end]
+    return tuple((low, high) for low, high in zip(edges[::2], edges[1::2], strict=True) if low < high)
 
-    def key(self, key: object) -> str:
-        if isinstance(key, str):
-            return key
-        if key is None:
-            return "null"
-        if isinstance(key, bool):
-            return "true" if key else "false"
-        return str(key)
 
-    def value(self, value: Any) -> Any:
-        self.nodes += 1
-        if self.nodes > FRONT_MATTER_NODES_MAX:
-            raise ValueError(f"it holds more than {FRONT_MATTER_NODES_MAX} values")
-        if value is None or isinstance(value, str | bool):
-            return value
-        if isinstance(value, int):
-            return value if _INTEGER_MIN <= value <= _INTEGER_MAX else str(value)
-        if isinstance(value, float):
-            return value if math.isfinite(value) else str(value)
-        if isinstance(value, dict):
-            return self.mapping(value)
-        if isinstance(value, list | tuple | set | frozenset):
-            return [self.value(item) for item in value]
-        return str(value)
+def _problem(raw: str, reason: Unreadable, unread: list[tuple[int, int]]) -> str:
+    before = _LINE_END.split(raw[: reason.offset])
+    lines = [_lines(raw, *span) for span in unread]
+    shown = ", ".join(lines[:3]) + (f" and {len(lines) - 3} more parts" if len(lines) > 3 else "")
+    return (
+        f"Front matter cannot be read at line {len(before) + 1}, column {len(before[-1]) + 1}: {reason.what}. "
+        f"It is read as text of the note: {shown}."
+    )
+
+
+def _lines(raw: str, start: int, end: int) -> str:
+    first = 2 + sum(1 for _ in _LINE_END.finditer(raw, 0, start))
+    last = first + sum(1 for _ in _LINE_END.finditer(raw[start:end].rstrip()))
+    return f"line {first}" if first == last else f"lines {first} to {last}"

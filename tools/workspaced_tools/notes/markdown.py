@@ -1,13 +1,18 @@
-"""Reads outline, links and inline tags of a note's body, and counts its words.
+"""Reads outline, links and inline tags of a note's text, and counts its words.
 
 pulldown-cmark (through pyromark) parses the Markdown, wikilinks included, in linear time for any input, and
 decides what is text, code, HTML or math. Its offsets are bytes of the UTF-8 form, so this module works on bytes
-and decodes only the parts that it keeps.
+and decodes only the parts that it keeps. What Obsidian reads differently is changed before, without moving a byte:
+a comment (`%%`) is blank, and brackets within a wikilink belong to its name.
+
+A long text is parsed in windows, since the parser needs up to 70 times the size of a text in memory. Each begins
+with a block that the one before did not end, so the only difference is that a definition of a reference
+(`[name]: address`) counts within its window.
 """
 
 import re
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate
 from typing import Any, Final
 from urllib.parse import unquote
@@ -24,7 +29,7 @@ from ..limits import (
     LINK_CONTEXT_CHARS_MAX,
     LINK_TARGET_CHARS_MAX,
     LINKS_PER_NOTE_MAX,
-    MARKDOWN_CHARS_MAX,
+    MARKDOWN_WINDOW_BYTES,
     TAG_CHARS_MAX,
     TAGS_PER_NOTE_MAX,
 )
@@ -37,9 +42,17 @@ _PARSER: Final = pyromark.Markdown(
     | Options.ENABLE_MATH
     | Options.ENABLE_WIKILINKS
 )
-_LINE_ENDS = re.compile(r"\r\n?|\n")
+LINE_END = re.compile(r"\r\n?|\n")
 _LINE_END = re.compile(rb"\r\n?|\n")
 _LONE_CR = re.compile(r"\r(?!\n)")
+_COMMENT = re.compile(b"%%")
+_NO_LINE_END = re.compile(rb"[^\r\n]")
+_BRACKETED = re.compile(
+    r"\[\[((?:[^\[\]\r\n]*\[[^\[\]\r\n]*\](?!\())+[^\[\]\r\n]*|[^\[\]\r\n]+\][^\[\]\r\n(][^\[\]\r\n]*)\]\]"
+)
+"""A wikilink with brackets in its name, such as `[[draft [2]]]`, which the parser takes for none."""
+_OPENED, _CLOSED = "\x02", "\x03"
+"""What stands for such brackets while the parser reads."""
 _MARK = r"[ \t]*+(?:>|[-+*](?=[ \t])|\d{1,9}[.)](?=[ \t]))"
 """The mark of a quote or of a list item."""
 _TOO_MANY_MARKS = re.compile(rf"(?m)^(?:{_MARK}){{{CONTAINERS_PER_LINE_MAX}}}(?P<rest>(?:{_MARK})++)")
@@ -75,7 +88,7 @@ class Heading(msgspec.Struct, frozen=True):
 
 
 class Link(msgspec.Struct, frozen=True):
-    """One link, or embed, to a note.
+    """One link, or embed, to a note; or a wikilink in a property.
 
     A wikilink's target is as written, without heading, block and alias. A Markdown link's target is its
     percent-decoded path, relative to the linking note's folder, or to the vault's root when it begins with `/`.
@@ -92,26 +105,26 @@ class Link(msgspec.Struct, frozen=True):
     line: int
     """The 1-based raw line where the link begins."""
     start: int
-    """The byte offset of the link in the UTF-8 form of the body; see `link_contexts`."""
+    """The byte offset of the link in the UTF-8 form of the text."""
+    key: str | None = None
+    """The property that holds it; None: it stands in the body."""
 
 
 class Markdown(msgspec.Struct, frozen=True):
-    """Headings, links and tags of a body, in document order."""
+    """Headings, links and tags of a text, in document order."""
 
     headings: tuple[Heading, ...]
     links: tuple[Link, ...]
     """Every occurrence. Links within the same note (`[[#heading]]`) and to sites or attachments are left out."""
     tags: tuple[str, ...]
-    """Distinct inline tags without `#`."""
+    """Inline tags without `#`; of several spellings of a tag the most frequent."""
     complete: bool = True
-    """Whether nothing was left out for the limits on text read, headings, links and tags per note."""
+    """Whether nothing was left out for the limits on headings, links and tags per note."""
 
 
-def parse_markdown(body: str, first_line: int = 1) -> Markdown:
-    """Reads a body whose first line is line `first_line` of the raw file. Linear in the length of the body."""
-    readable = _readable(body)
-    found = _Reader(readable.encode(), first_line).read(_fed(readable))
-    return found if len(body) <= MARKDOWN_CHARS_MAX else msgspec.structs.replace(found, complete=False)
+def parse_markdown(text: str, more: Sequence[Link] = ()) -> Markdown:
+    """Reads a text. Linear in its length. `more`: links of its properties, which come before its own."""
+    return _Reader(_encoded(text), more).read()
 
 
 NO_MARKDOWN: Final = Markdown((), (), ())
@@ -135,15 +148,13 @@ _NO_BLOCKS: Final = frozenset(
 )
 
 
-def parse_blocks(body: str, first_line: int = 1) -> list[Block]:
-    """The blocks of a body, in the order of their beginnings; `first_line` is as for `parse_markdown`."""
-    readable = _readable(body)
-    source = readable.encode()
-    lines = _Lines(source, first_line)
+def parse_blocks(text: str) -> list[Block]:
+    """The blocks of a text, in the order of their beginnings."""
+    source = _encoded(text)
+    lines = _Lines(source)
     blocks: list[Block] = []
     around = [-1]
-    event: Any
-    for event, place in _PARSER.events_with_range(_fed(readable), merge_text=True):
+    for event, start, stop in _events(source):
         value = (event.get("Start") or event.get("End")) if type(event) is dict else None
         kind = value if value is None or type(value) is str else next(iter(value))
         if kind is None or kind in _NO_BLOCKS:
@@ -151,9 +162,8 @@ def parse_blocks(body: str, first_line: int = 1) -> list[Block]:
         if "End" in event:
             around.pop()
             continue
-        end = place["start"] + len(source[place["start"] : place["end"]].rstrip())
-        last = max(place["start"], end - 1)
-        blocks.append(Block(kind, around[-1], lines.number(place["start"]), lines.number(last)))
+        last = max(start, start + len(source[start:stop].rstrip()) - 1)
+        blocks.append(Block(kind, around[-1], lines.number(start), lines.number(last)))
         around.append(len(blocks) - 1)
     return blocks
 
@@ -176,44 +186,45 @@ def _ascii_word_count(text: str) -> int:
     return joined.count(b" w") + joined.count(b"-w")
 
 
-class Names(msgspec.Struct, frozen=True):
-    """The values that an index needs from a body: a part of `Markdown`, found in half the time."""
-
-    title: str | None
-    """The first level-one heading with a text."""
-    links: tuple[tuple[str, bool], ...]
-    """Target of each link, and whether it is a wikilink."""
-
-
-NO_NAMES: Final = Names(None, ())
-
-
-def parse_names(body: str) -> Names:
-    """The names in a body: the same links, and the same first heading, that `parse_markdown` finds."""
-    return _NamesReader().read(_fed(_readable(body)))
-
-
-def title_and_tags(body: str) -> tuple[str | None, tuple[str, ...]]:
-    """The title that `parse_names` finds, and the tags that `parse_markdown` finds, in one reading."""
-    readable = _readable(body)
-    if not _LIKE_TAG.search(readable):
-        return _NamesReader().read(_fed(readable)).title, ()
-    reader = _Reader(readable.encode(), 1)
-    tags = reader.read(_fed(readable)).tags
+def title_and_tags(text: str) -> tuple[str | None, tuple[str, ...]]:
+    """The first level-one heading with a text, and the tags that `parse_markdown` finds."""
+    source = _encoded(text)
+    if not _LIKE_TAG.search(text):
+        return _title(source), ()
+    reader = _Reader(source)
+    tags = reader.read().tags
     return reader.title, tags
 
 
-def embedded_images(body: str) -> tuple[str, ...]:
-    """The distinct addresses of the images in a body, in document order.
+def _title(source: bytes) -> str | None:
+    parts: list[str] | None = None
+    for event, _, _ in _events(source):
+        if type(event) is str:  # SoftBreak, HardBreak, Rule
+            if parts is not None:
+                parts.append(" ")
+            continue
+        ((kind, value),) = event.items()
+        if kind == "Start" and type(value) is dict and value.get("Heading", {}).get("level") == "H1":
+            parts = []
+        elif parts is not None and kind in ("Text", "Code", "InlineMath", "DisplayMath"):
+            parts.append(value)
+        elif parts is not None and kind == "End" and type(value) is dict and "Heading" in value:
+            if title := _heading_text(parts):
+                return title
+            parts = None
+    return None
+
+
+def embedded_images(text: str) -> tuple[str, ...]:
+    """The distinct addresses of the images in a text, in document order.
 
     They are the file of `![[x.png]]` and the address of `![](...)` unless it leads to a note. A long address, such
     as a data URI, is cut.
     """
-    if "![" not in body:
+    if "![" not in text:
         return ()
     found: dict[str, None] = {}
-    event: Any
-    for event in _PARSER.events(_fed(_readable(body))):
+    for event, _, _ in _events(_encoded(text)):
         value = event.get("Start") if type(event) is dict else None
         image = value.get("Image") if type(value) is dict else None
         if image is None:
@@ -227,20 +238,17 @@ def embedded_images(body: str) -> tuple[str, ...]:
     return tuple(found)
 
 
-def link_contexts(body: str, links: Sequence[Link], first_line: int = 1) -> list[str]:
-    """The source line where each link begins, trimmed; for a long line at most 240 characters around the link.
-
-    `first_line` is as for `parse_markdown`.
-    """
+def link_contexts(text: str, links: Sequence[Link]) -> list[str]:
+    """The line where each link begins, trimmed; of a long line at most 240 characters around the link."""
     if not links:
         return []
-    lines = _LINE_ENDS.split(body) if "\r" in body else body.split("\n")
+    lines = LINE_END.split(text) if "\r" in text else text.split("\n")
     source = b""
     contexts = []
     for link in links:
-        line = lines[link.line - first_line]
+        line = lines[link.line - 1]
         if len(line) > LINK_CONTEXT_CHARS_MAX:
-            source = source or body.encode(errors="replace")
+            source = source or text.encode(errors="replace")
             contexts.append(_around(source, link))
         else:
             contexts.append(line.strip())
@@ -266,23 +274,92 @@ def _around(source: bytes, link: Link) -> str:
     return (before[len(before) - left :] + written + after[: spare - left]).strip()
 
 
-def _readable(body: str) -> str:
-    """`body` for the parser, cut at the limit.
-
-    A copy if it is not ASCII: the parser makes a string keep its UTF-8 form, which would double a cached note.
-    """
-    body = body[:MARKDOWN_CHARS_MAX]
-    return body if body.isascii() else body.encode(errors="replace").decode()
+def _encoded(text: str) -> bytes:
+    """`text` in UTF-8. Only bytes are kept: the parser makes a string keep its UTF-8 form, which would double a
+    cached note."""
+    return text.encode(errors="replace")
 
 
-def _fed(readable: str) -> str:
-    """Prepares a body for the parser without moving any offset.
+def _events(source: bytes) -> Iterator[tuple[Any, int, int]]:
+    """The parser's events, with the offsets of the bytes that they are about."""
+    return _windows(_fed(source))
+
+
+def _windows(fed: bytes) -> Iterator[tuple[Any, int, int]]:
+    begin, size = 0, MARKDOWN_WINDOW_BYTES
+    while begin < len(fed):
+        end = fed.find(b"\n", begin + size) + 1 or len(fed)
+        text = fed[begin:end].decode()
+        stop = end - begin if end == len(fed) else _last_block(text)
+        if stop == 0:  # one block: a longer window
+            size *= 2
+            continue
+        for event, place in _PARSER.events_with_range(text, merge_text=True):
+            if place["start"] >= stop:
+                break
+            yield event, begin + place["start"], begin + place["end"]
+        begin, size = begin + stop, MARKDOWN_WINDOW_BYTES
+
+
+def _last_block(text: str) -> int:
+    """Where the last block begins that stands in no other."""
+    last = depth = 0
+    event: Any
+    for event, place in _PARSER.events_with_range(text, merge_text=True):
+        if type(event) is dict and "Start" in event:
+            last = place["start"] if depth == 0 else last
+            depth += 1
+        elif type(event) is dict and "End" in event:
+            depth -= 1
+    return last
+
+
+def _fed(source: bytes) -> bytes:
+    """The text as the parser is to read it, without moving any offset.
 
     A lone CR becomes a line feed, since the parser does not end an HTML block or a fence there. Containers nested
     too deep in one line become text.
     """
-    fed = _LONE_CR.sub("\n", readable) if "\r" in readable else readable
-    return _TOO_MANY_MARKS.sub(_as_text, fed)
+    text = source.decode()
+    if "\r" in text:
+        text = _LONE_CR.sub("\n", text)
+    text = _TOO_MANY_MARKS.sub(_as_text, text)
+    if "[[" in text and _OPENED not in text and _CLOSED not in text:
+        text = _BRACKETED.sub(_with_marks, text)
+    if "%%" in text:
+        return _without_comments(text.encode())
+    return text.encode()
+
+
+def _with_marks(found: re.Match[str]) -> str:
+    return f"[[{found[1].replace('[', _OPENED).replace(']', _CLOSED)}]]"
+
+
+def _plain(text: str) -> str:
+    """The text with the brackets that `_with_marks` replaced."""
+    return text.replace(_OPENED, "[").replace(_CLOSED, "]")
+
+
+def _without_comments(source: bytes) -> bytes:
+    """The text with blanks for each byte between two `%%` that do not stand in code."""
+    edges: list[int] = []
+    behind = 0
+    for event, start, end in _windows(source):
+        kind, value = next(iter(event.items())) if type(event) is dict else (event, "")
+        if kind in ("Code", "InlineMath", "DisplayMath") or (kind == "Start" and "CodeBlock" in value):
+            edges += (found.start() for found in _COMMENT.finditer(source, behind, start))
+            behind = max(behind, end)
+    edges += (found.start() for found in _COMMENT.finditer(source, behind))
+    parts, behind = list[bytes](), 0
+    for start, end in zip(edges[::2], edges[1::2], strict=False):  # the last may have no other
+        parts += [source[behind:start], blanked(source[start : end + 2])]
+        behind = end + 2
+    return b"".join([*parts, source[behind:]])
+
+
+def blanked(part: bytes) -> bytes:
+    """A blank for each byte, so that lines and offsets behind it stay."""
+    return _NO_LINE_END.sub(b" ", part)
 
 
 def _as_text(found: re.Match[str]) -> str:
@@ -291,18 +368,27 @@ def _as_text(found: re.Match[str]) -> str:
 
 
 def _heading_text(parts: list[str]) -> str:
-    return " ".join("".join(parts).split())[:HEADING_CHARS_MAX]
+    return " ".join(_plain("".join(parts)).split())[:HEADING_CHARS_MAX]
 
 
 class _Lines:
     """Line numbers by byte offset."""
 
-    def __init__(self, source: bytes, first_line: int) -> None:
-        self.first_line = first_line
+    def __init__(self, source: bytes) -> None:
         self.starts = list(accumulate(map(len, source.splitlines(keepends=True)), initial=0))
 
     def number(self, offset: int) -> int:
-        return bisect_right(self.starts, offset) - 1 + self.first_line
+        return bisect_right(self.starts, offset)
+
+
+def _distinct(tags: Mapping[str, int]) -> tuple[str, ...]:
+    """The tags, those that differ in case once: as they are written most often, else first."""
+    best: dict[str, str] = {}
+    for tag, count in tags.items():
+        before = best.setdefault(tag.casefold(), tag)
+        if count > tags[before]:
+            best[tag.casefold()] = tag
+    return tuple(best.values())
 
 
 class _Opened(msgspec.Struct):
@@ -313,16 +399,18 @@ class _Opened(msgspec.Struct):
 
 
 class _Reader:
-    """Folds the parser's events. One instance reads one body."""
+    """Folds the parser's events. One instance reads one text."""
 
-    def __init__(self, source: bytes, first_line: int) -> None:
+    def __init__(self, source: bytes, more: Sequence[Link] = ()) -> None:
         self.source = source
-        self.lines = _Lines(source, first_line)
+        self.fed = _fed(source)
+        self.lines = _Lines(source)
         self.headings: list[Heading] = []
-        self.links: list[Link] = []
-        self.tags: dict[str, None] = {}
+        self.links = list(more)
+        self.tags: dict[str, int] = {}
+        """How often each tag occurs, as it is written."""
         self.complete = True
-        self.has_tags = b"#" in source
+        self.has_tags = b"#" in self.fed
         self.opened: list[_Opened] = []
         self.parts: list[str] = []
         self.heading: tuple[int, int] | None = None
@@ -332,10 +420,9 @@ class _Reader:
         self.fresh = True
         """Whether the next text begins a block, a line or a span, as a tag must."""
 
-    def read(self, body: str) -> Markdown:
-        source, opened = self.source, self.opened
-        event: Any
-        for event, place in _PARSER.events_with_range(body, merge_text=True):
+    def read(self) -> Markdown:
+        fed, opened = self.fed, self.opened
+        for event, begin, end in _windows(fed):
             if type(event) is str:  # SoftBreak, HardBreak, Rule
                 self.text(" ")
                 self.fresh = True
@@ -344,13 +431,13 @@ class _Reader:
             if kind == "Text":
                 if not self.in_code:
                     self.text(value)
-                    if self.has_tags and not opened and source.find(b"#", place["start"], place["end"]) >= 0:
-                        self.find_tags(place["start"], place["end"])
+                    if self.has_tags and not opened and fed.find(b"#", begin, end) >= 0:
+                        self.find_tags(begin, end)
                 self.fresh = False
             elif kind == "Start":
                 self.fresh = True
                 if type(value) is not str:
-                    self.start(value, place["start"], place["end"])
+                    self.start(value, begin, end)
             elif kind == "End":
                 self.fresh = False
                 if opened or self.heading is not None or self.in_code:
@@ -359,7 +446,7 @@ class _Reader:
                 if kind in ("Code", "InlineMath", "DisplayMath"):
                     self.text(value)
                 self.fresh = kind == "TaskListMarker"
-        return Markdown(tuple(self.headings), tuple(self.links), tuple(self.tags), self.complete)
+        return Markdown(tuple(self.headings), tuple(self.links), _distinct(self.tags), self.complete)
 
     def text(self, value: str) -> None:
         if self.opened or self.heading is not None:
@@ -388,7 +475,7 @@ class _Reader:
         if kind == "Link" or kind == "Image":
             opened = self.opened.pop()
             if opened.slot >= 0 and not self.links[opened.slot].wiki:
-                alias = "".join(self.parts[opened.parts :]).strip() or None
+                alias = _plain("".join(self.parts[opened.parts :])).strip() or None
                 self.links[opened.slot] = msgspec.structs.replace(self.links[opened.slot], alias=alias)
         elif kind == "Heading" and self.heading is not None:
             level, start = self.heading
@@ -420,15 +507,15 @@ class _Reader:
 
     def find_tags(self, start: int, end: int) -> None:
         """Adds the tags in a text, searched in the source because escapes and entities make no tags."""
-        for found in _TAG.finditer(self.source[start:end].decode()):
+        for found in _TAG.finditer(self.fed[start:end].decode()):
             if found.start() == 0 and not self.may_begin(start):
                 continue
             tag = found[1].rstrip("/")
             if not tag or tag.isdecimal() or len(tag) > TAG_CHARS_MAX:
                 continue
-            if len(self.tags) < TAGS_PER_NOTE_MAX:
-                self.tags[tag] = None
-            elif tag not in self.tags:
+            if tag in self.tags or len(self.tags) < TAGS_PER_NOTE_MAX:
+                self.tags[tag] = self.tags.get(tag, 0) + 1
+            else:
                 self.complete = False
 
     def may_begin(self, start: int) -> bool:
@@ -436,53 +523,14 @@ class _Reader:
         return before != b"\\" and (self.fresh or before.isspace())
 
 
-class _NamesReader:
-    """As `_Reader`, for names alone: it ignores most events."""
-
-    def __init__(self) -> None:
-        self.title: str | None = None
-        self.links: list[tuple[str, bool]] = []
-        self.heading: list[str] | None = None
-
-    def read(self, body: str) -> Names:
-        event: Any
-        for event, place in _PARSER.events_with_range(body, merge_text=True):
-            if "Start" in event:
-                value = event["Start"]
-                if type(value) is dict:
-                    self.start(value, place["end"] - place["start"])
-            elif self.heading is not None:
-                self.in_heading(event)
-        return Names(self.title, tuple(self.links))
-
-    def start(self, value: dict[str, Any], size: int) -> None:
-        kind, data = value.popitem()
-        if kind == "Link" or kind == "Image":
-            named = _link_name(data, kind == "Image") if size <= LINK_BYTES_MAX else None
-            if named is not None and len(self.links) < LINKS_PER_NOTE_MAX:
-                self.links.append((named[0][0], named[1]))
-        elif kind == "Heading" and self.title is None and data["level"] == "H1":
-            self.heading = []
-
-    def in_heading(self, event: Any) -> None:
-        assert self.heading is not None
-        if type(event) is str:  # SoftBreak, HardBreak
-            self.heading.append(" ")
-            return
-        ((kind, value),) = event.items()
-        if kind in ("Text", "Code", "InlineMath", "DisplayMath"):
-            self.heading.append(value)
-        elif kind == "End" and type(value) is dict and "Heading" in value:
-            self.title = _heading_text(self.heading) or None
-            self.heading = None
-
-
 def _link_name(data: dict[str, Any], embed: bool) -> tuple[tuple[str, str | None, str | None], bool] | None:
     """((target, heading, block), whether it is a wikilink) of a parser's link; None if it leads to no note."""
     written = data["link_type"]
     wiki = isinstance(written, dict) and "WikiLink" in written
     if wiki:
-        named = _wiki_target(data["dest_url"])
+        # Brackets that stand there without our marks are not of a name, as in `[[![image](x.png)]](b.md)`.
+        name = data["dest_url"].partition("#")[0]
+        named = wiki_target(_plain(data["dest_url"])) if "[" not in name and "]" not in name else None
     elif written in ("Autolink", "Email"):
         return None
     else:
@@ -490,14 +538,14 @@ def _link_name(data: dict[str, Any], embed: bool) -> tuple[tuple[str, str | None
     return (named, wiki) if named is not None else None
 
 
-def _wiki_target(written: str) -> tuple[str, str | None, str | None] | None:
+def wiki_target(written: str) -> tuple[str, str | None, str | None] | None:
     """(target, heading, block) of `target#heading`, `target#^block` or `target^block`."""
     if "\n" in written or "\r" in written or "://" in written:
         return None
     # In a table the bar before the alias is written `\|`; the parser leaves the backslash.
     written = written.removesuffix("\\")
     name, mark, rest = written.partition("#")
-    if "[" in name or "]" in name or _ATTACHMENT.search(name):
+    if _ATTACHMENT.search(name):
         return None
     heading = block = None
     if "^" in name:

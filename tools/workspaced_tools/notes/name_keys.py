@@ -1,11 +1,10 @@
-"""Compares names: folding, slugs, and the key of a name in the index.
+"""Compares names. Names are equal up to case and Unicode normal form, and nothing else: `C++` is not `C`.
 
-`key` is coarser than every comparison of the resolver: names that are equal, equal when case-folded, or equal as
-slugs have equal keys. So one map from key to notes serves all stages of the resolver, and each stage then compares
-the few notes under a key by its own rule.
+Headings alone have looser forms, by which anchors name them.
 """
 
 import re
+from collections.abc import Iterable
 from functools import lru_cache
 
 import regex
@@ -16,6 +15,7 @@ _ASCII_WORDS = re.compile(r"[a-z0-9]+")
 _WORDS = regex.compile(r"[\p{L}\p{M}\p{N}]+")
 # Accents of Latin, Greek and Cyrillic only: the marks of other scripts distinguish words.
 _ACCENTS = re.compile(r"[\u0300-\u036f]+")
+_NOT_IN_ANCHORS = regex.compile(r"[^\p{L}\p{M}\p{N}\p{Pc} -]+")
 
 
 def fold(name: str) -> str:
@@ -25,15 +25,33 @@ def fold(name: str) -> str:
     return normalized("NFC", normalized("NFC", name).casefold())
 
 
-def slug(name: str) -> str:
-    """Words in lower case without accents, joined by hyphens; empty when `name` holds no letter or digit."""
-    return "-".join(_words(name))
-
-
 @lru_cache(maxsize=16_384)
 def key(name: str) -> str:
     """The index key of a title, alias, id, file stem or link target. Without NUL, at which SQLite's JSON ends."""
-    return "".join(_words(name)) or fold(name).replace("\0", "")
+    return fold(name).replace("\0", "")
+
+
+def slug(name: str) -> str:
+    """Words in lower case without accents, joined by hyphens; empty when `name` holds no letter or digit."""
+    if name.isascii():
+        return "-".join(_ASCII_WORDS.findall(name.lower()))
+    plain = normalized("NFKD", fold(name))
+    return "-".join(_WORDS.findall(_ACCENTS.sub("", plain).casefold()))
+
+
+def anchors(headings: Iterable[str]) -> list[str]:
+    """The anchor that GitHub gives each heading of a document (its `html-pipeline`, and github-slugger): in lower
+    case, without punctuation, blanks as hyphens; a second one of the same name ends in `-1`."""
+    taken: dict[str, int] = {}
+    found = []
+    for text in headings:
+        plain = anchor = _NOT_IN_ANCHORS.sub("", text.strip().lower()).replace(" ", "-")
+        while anchor in taken:
+            taken[plain] += 1
+            anchor = f"{plain}-{taken[plain]}"
+        taken[anchor] = 0
+        found.append(anchor)
+    return found
 
 
 def stem(path: str) -> str:
@@ -44,11 +62,3 @@ def stem(path: str) -> str:
 def without_ending(path: str) -> str:
     """`path` without `.md` in any case."""
     return path[:-3] if path[-3:].lower() == ".md" else path
-
-
-def _words(name: str) -> list[str]:
-    if name.isascii():
-        return _ASCII_WORDS.findall(name.lower())
-    plain = normalized("NFKD", fold(name))
-    words: list[str] = _WORDS.findall(_ACCENTS.sub("", plain).casefold())
-    return words

@@ -1,9 +1,10 @@
-"""Unicode normalization in a time that grows with the text alone.
+"""Unicode normalization in a time that grows with the text alone, and ASCII forms of typographic signs.
 
 CPython sorts the combining marks behind one letter by insertion, in quadratic time: a note of 800,000 marks takes
 hours. A long run of marks is therefore sorted before, which changes no result.
 """
 
+import re
 import unicodedata
 from collections.abc import Iterator
 from itertools import groupby
@@ -11,11 +12,32 @@ from typing import Final, Literal
 
 import regex
 
+_SIGNS: Final = {
+    **dict.fromkeys("\u2018\u2019\u201a\u201b\u2032\u02bc\u02b9\u2039\u203a", "'"),
+    **dict.fromkeys("\u201c\u201d\u201e\u201f\u2033\u00ab\u00bb", '"'),
+    **dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2015\u2212\ufe58\ufe63\uff0d", "-"),
+    **dict.fromkeys(
+        "\u00a0\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f\u3000", " "
+    ),
+    "\u2026": "...",
+    "\ufb00": "ff",
+    "\ufb01": "fi",
+    "\ufb02": "fl",
+    "\ufb03": "ffi",
+    "\ufb04": "ffl",
+}
+"""Quotes, dashes and hyphens, spaces, ligatures: what typing programs put in place of ASCII."""
+_SIGN: Final = re.compile(f"[{''.join(_SIGNS)}]")
 _MARKS_MIN: Final = 256
 """A run of fewer marks is left to the standard library."""
 _MARK: Final = regex.compile(r"[\p{M}\uff9e\uff9f]")
 """The two last characters become marks under NFKC and NFKD."""
 _RUN: Final = regex.compile(r"[\p{M}\uff9e\uff9f]{64,}")
+
+
+def with_ascii_signs(text: str) -> str:
+    """The text with the plain signs that keyboards have."""
+    return text if text.isascii() else _SIGN.sub(lambda sign: _SIGNS[sign[0]], text)
 
 
 def normalized(form: Literal["NFC", "NFD", "NFKC", "NFKD"], text: str) -> str:

@@ -23,17 +23,18 @@ from ..errors import BinaryFile, FileTooLarge
 from ..limits import ECHO_CHARS_MAX, NOTE_BYTES_MAX, NOTE_TITLE_CHARS_MAX
 from .frontmatter import NO_FRONT_MATTER, FrontMatter, split_front_matter
 from .markdown import (
+    LINE_END,
     NO_MARKDOWN,
-    NO_NAMES,
     Heading,
     Link,
     Markdown,
-    Names,
+    blanked,
     embedded_images,
     parse_markdown,
-    parse_names,
     title_and_tags,
+    wiki_target,
 )
+from .properties import named, scalar_text
 
 
 class Level(IntEnum):
@@ -107,14 +108,18 @@ class Note(msgspec.Struct, frozen=True, dict=True):
         return self.text[self.front_matter.body_offset :]
 
     @property
-    def names(self) -> Names:
-        """First heading and links, parsed on each access."""
-        return parse_names(self.body) if self.is_markdown else NO_NAMES
+    def prose(self) -> str:
+        """The whole text as Markdown reads it: what of the front matter could be read is blank, byte by byte."""
+        parts, at, text = list[str](), 0, self.text
+        for start, end in self.front_matter.hidden:
+            parts += [text[at:start], blanked(text[start:end].encode()).decode()]
+            at = end
+        return "".join([*parts, text[at:]]) if parts else text
 
     @cached_property
     def _title_and_tags(self) -> tuple[str | None, tuple[str, ...]]:
         """Read together, without keeping the outline and links that are read with them."""
-        return title_and_tags(self.body) if self.is_markdown else (None, ())
+        return title_and_tags(self.prose) if self.is_markdown else (None, ())
 
     @property
     def tags(self) -> tuple[str, ...]:
@@ -127,12 +132,27 @@ class Note(msgspec.Struct, frozen=True, dict=True):
         """Outline, links and inline tags; lines are 1-based lines of the raw file."""
         if not self.is_markdown:
             return NO_MARKDOWN
-        return parse_markdown(self.body, first_line=self.front_matter.body_line)
+        return parse_markdown(self.prose, self._property_links)
+
+    @property
+    def _property_links(self) -> list[Link]:
+        found, text = list[Link](), self.text
+        for each in self.front_matter.links:
+            written, _, alias = each.written.partition("|")
+            if (target := wiki_target(written)) is not None:
+                before = text[: each.start]
+                line = sum(1 for _ in LINE_END.finditer(before)) + 1
+                place = (line, len(before.encode()))
+                raw = text[each.start : each.end]
+                found.append(
+                    Link(target[0], raw, *target[1:], alias.strip() or None, False, True, *place, each.key)
+                )
+        return found
 
     @cached_property
     def images(self) -> tuple[str, ...]:
         """The addresses of the images that the body shows."""
-        return embedded_images(self.body) if self.is_markdown else ()
+        return embedded_images(self.prose) if self.is_markdown else ()
 
     @cached_property
     def title(self) -> str:
@@ -141,12 +161,11 @@ class Note(msgspec.Struct, frozen=True, dict=True):
 
     def titled(self, heading: Callable[[], str | None]) -> str:
         """The title; `heading` returns the first level-one heading."""
-        named = self.fields.get("title")
-        if isinstance(named, str | int | float) and not isinstance(named, bool):
-            text = " ".join(str(named).splitlines()).strip()
-            if text:
-                return text[:NOTE_TITLE_CHARS_MAX]
-        if (found := heading()) is not None:
+        given = named(self.fields, "title")
+        if given is not None and (text := " ".join((scalar_text(given[1]) or "").splitlines()).strip()):
+            return text[:NOTE_TITLE_CHARS_MAX]
+        # The headings of a drawing are the plugin's, the same in every file.
+        if "excalidraw-plugin" not in self.fields and (found := heading()) is not None:
             return found[:NOTE_TITLE_CHARS_MAX]
         name = self.id.rpartition("/")[2]
         return name[:-3] if name[-3:].lower() == ".md" and len(name) > 3 else name

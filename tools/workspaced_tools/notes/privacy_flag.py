@@ -1,14 +1,15 @@
-"""The flag in a note's front matter that says its level: `workspaced: private` or `never`, or `on-request`.
+"""The property `workspaced` of a note, which says its level.
 
-In any case, also as one of a list or within a longer text; `workspaced: {private: true}` (anything but a plain
-no); `workspaced: {level: X}`; `workspaced: {share: X}`, where each X but `all` and `on-request` is private. Of
-several flags the strictest counts.
+`true`, `all`, `volunteer` and no value show the note; `on-request`, also as one of a list or within a longer text,
+is for explicit requests only; anything else withholds it, since what is not understood is private. A mapping may
+say `level: X` or `share: X` in these words, or `private: X` and the like, which a plain no takes back. Of several
+flags the strictest counts.
 
 People write front matter by hand, and other programs read it more leniently than our parser. So everything that
 looks like front matter counts: after blanks, blank lines, a BOM or invisible characters; after `--- # a comment`
-or a tag; in other forms of the same letters; in a merge key. Unreadable front matter that mentions a flag is
-private. The first HEAD_BYTES of the file decide: front matter that begins with the file and does not end within
-them is private.
+or a tag; in other forms of the same letters; in a merge key. Unreadable front matter that mentions a flag, or has
+a line that begins with the property's name, is private. The first HEAD_BYTES of the file decide: front matter that
+begins with the file and does not end within them is private.
 """
 
 import codecs
@@ -21,6 +22,7 @@ import regex
 from .frontmatter import split_front_matter
 from .normal_form import normalized
 from .note import Level, Note
+from .properties import scalar_text
 
 HEAD_BYTES: Final = 64 * 1024
 """The number of bytes of a file that are read to decide."""
@@ -28,9 +30,8 @@ HEAD_BYTES: Final = 64 * 1024
 _KEY: Final = "workspaced"
 _FLAGS: Final = ("private", "never")
 _ON_REQUEST: Final = re.compile(r"(?<!\w)on[\W_]*request(?!\w)")
+_SHOWN: Final = frozenset({"", "true", "all", Level.VOLUNTEER.word})
 _MERGE: Final = "<<"
-_TAG: Final = "!"
-"""A tagged value is read as a mapping of its tag to the value."""
 _BLANKS: Final = b" \t\r\n\v\f\0"
 _FIRST_BYTES: Final = 4 * 1024
 """Nearly all front matter ends within these."""
@@ -84,13 +85,13 @@ def _level(head: bytes, *, whole: bool) -> Level | None:
     if opening is None or opening.partial:
         return Level.VOLUNTEER if opening is None else None
     front = split_front_matter("---\n" + text[opening.end() :])
-    if front.body_offset == 0:  # the front matter does not end here
+    if front.is_open:  # the front matter does not end here
         is_rule = "\n" in opening["before"] or "\r" in opening["before"]  # below blank lines
         if not whole:
             return Level.VOLUNTEER if is_rule and len(head) == HEAD_BYTES else None
         return Level.NEVER if not is_rule and _mentions(front.raw) else Level.VOLUNTEER
-    if front.error is not None:
-        return Level.NEVER if _mentions(front.raw) else Level.VOLUNTEER
+    if front.problem is not None and (_mentions(front.raw) or _begins_with_key(front.unread)):
+        return Level.NEVER
     return _of_fields(front.fields)
 
 
@@ -118,6 +119,11 @@ def _mentions(text: str) -> bool:
     return has_flag or _ON_REQUEST.search(folded) is not None
 
 
+def _begins_with_key(text: str) -> bool:
+    """Whether a line begins with the property's name."""
+    return any(line.lstrip(" \t\"'?-").startswith(_KEY) for line in _folded(text).splitlines())
+
+
 def _of_fields(fields: Mapping[str, Any]) -> Level:
     return _least(_of_field(*each) for each in fields.items())
 
@@ -126,7 +132,7 @@ def _of_field(name: str, value: Any) -> Level:
     key = _folded(name).strip()
     if key == _KEY:
         return _of_value(value)
-    if key == _MERGE or key.startswith(_TAG):
+    if key == _MERGE:
         return _least(_of_fields(each) for each in _listed(value) if isinstance(each, dict))
     return Level.VOLUNTEER
 
@@ -140,36 +146,28 @@ def _least(levels: Iterable[Level]) -> Level:
 
 
 def _of_value(value: Any) -> Level:
-    if isinstance(value, str):
-        return _of_text(_folded(value))
     if isinstance(value, list):
         return _least(map(_of_value, value))
     if isinstance(value, dict):
         return _least(_of_entry(*each) for each in value.items())
-    return Level.VOLUNTEER
+    return _of_text(scalar_text(value) or "")
 
 
-def _of_text(folded: str) -> Level:
-    if not set(_FLAGS).isdisjoint(re.findall(r"\w+", folded)):
-        return Level.NEVER
-    return Level.ON_REQUEST if _ON_REQUEST.search(folded) is not None else Level.VOLUNTEER
+def _of_text(text: str) -> Level:
+    folded = _folded(text).strip()
+    if folded in _SHOWN:
+        return Level.VOLUNTEER
+    has_flag = not set(_FLAGS).isdisjoint(re.findall(r"\w+", folded))
+    return Level.ON_REQUEST if not has_flag and _ON_REQUEST.search(folded) is not None else Level.NEVER
 
 
 def _of_entry(name: str, value: Any) -> Level:
-    key, plain = _folded(name).strip(), _folded(str(value)).strip()
-    if key == "share":
-        return _shared(plain)
-    if key in _FLAGS:
-        return Level.VOLUNTEER if plain in _NEGATIVE else Level.NEVER
-    if _ON_REQUEST.fullmatch(key) is not None:
-        return Level.VOLUNTEER if plain in _NEGATIVE else Level.ON_REQUEST
-    if key == _MERGE or key.startswith(_TAG):
+    key = _folded(name).strip()
+    if key in ("share", "level"):
+        return _of_value(value)
+    if key == _MERGE:
         return _least(map(_of_value, _listed(value)))
-    return _of_text(plain) if key == "level" else Level.VOLUNTEER
-
-
-def _shared(plain: str) -> Level:
-    """The level of `share: X`: what is not understood is private."""
-    if plain == "all":
+    on_request = _ON_REQUEST.fullmatch(key) is not None
+    if (on_request or key in _FLAGS) and _folded(scalar_text(value) or "").strip() in _NEGATIVE:
         return Level.VOLUNTEER
-    return Level.ON_REQUEST if _ON_REQUEST.fullmatch(plain) is not None else Level.NEVER
+    return Level.ON_REQUEST if on_request else Level.NEVER

@@ -1,17 +1,19 @@
 """Text for search: folds it, and tells how a word occurs in it.
 
-Search compares folded text by code points. The fold is NFKC with case folded; without the accents of Latin, Greek
-and Cyrillic, the points of Hebrew, the harakat and the tatweel of Arabic, and characters that show nothing; each
-run of white space is one blank. Other marks, such as the vowel signs of Indic scripts, are letters of their words.
+Search compares folded text by code points. The fold is NFKC with case folded and with the signs of keyboards;
+without the accents of Latin, Greek and Cyrillic, the points of Hebrew, the harakat and the tatweel of Arabic, and
+characters that show nothing; each run of white space is one blank. Letters such as `ł` and `æ` are what people
+type for them. Other marks, such as the vowel signs of Indic scripts, are letters of their words.
 """
 
+import re
 from enum import IntEnum
 from functools import lru_cache
 from typing import Final
 
 import regex
 
-from .normal_form import normalized
+from .normal_form import normalized, with_ascii_signs
 
 _DROPPED: Final = regex.compile(
     r"[\u0300-\u036f"  # accents; so `й` equals `и`
@@ -19,6 +21,20 @@ _DROPPED: Final = regex.compile(
     r"\u064b-\u0652\u0670\u0640"  # harakat, tatweel
     r"\p{Default_Ignorable_Code_Point}\ufdd0\ufdd1]+"
 )
+_LETTERS: Final = {
+    "ł": "l",
+    "đ": "d",
+    "ð": "d",
+    "ø": "o",
+    "ħ": "h",
+    "ŧ": "t",
+    "ı": "i",
+    "æ": "ae",
+    "œ": "oe",
+    "þ": "th",
+}
+"""Letters that have no decomposition; `ß` folds to `ss` with its case."""
+_LETTER: Final = re.compile(f"[{''.join(_LETTERS)}]")
 FIELD_END: Final = "\ufdd0"
 NAME_END: Final = "\ufdd1"
 """Characters that no folded text has; Unicode reserves them for such use."""
@@ -44,8 +60,9 @@ class Kind(IntEnum):
 def folded(text: str) -> str:
     """`text` for comparison in search; see the module's docstring."""
     if not text.isascii():
-        text = normalized("NFKC", text).casefold()
+        text = normalized("NFKC", with_ascii_signs(text)).casefold()
         text = _DROPPED.sub("", normalized("NFD", text))
+        text = _LETTER.sub(lambda letter: _LETTERS[letter[0]], text)
         text = normalized("NFC", text)
         text = text.encode(errors="replace").decode()  # a lone surrogate, which only a query may have
     else:

@@ -19,7 +19,8 @@ import msgspec
 
 from ..limits import BLOCK_IDS_MAX
 from .markdown import Block, Heading, parse_blocks
-from .name_keys import fold, slug
+from .name_keys import anchors, fold, slug
+from .normal_form import with_ascii_signs
 from .note import Note
 
 _LEVELS: Final = 6
@@ -77,7 +78,7 @@ def block_section(note: Note, wanted: str) -> Section | None:
     if not marks:
         return None
     lines = _Lines(body, note.front_matter.body_line)
-    blocks = parse_blocks(body, note.front_matter.body_line)
+    blocks = parse_blocks(note.prose)
     for mark in marks:
         line = lines.number(mark.start(1))
         block = _block_at(blocks, line, alone=_is_alone(lines.text(line), mark[1]))
@@ -93,7 +94,7 @@ def block_ids(note: Note) -> list[tuple[str, int]]:
     if not marks:
         return []
     lines = _Lines(body, note.front_matter.body_line)
-    blocks = parse_blocks(body, note.front_matter.body_line)
+    blocks = parse_blocks(note.prose)
     found = [(mark["id"], lines.number(mark.start("id"))) for mark in marks[:BLOCK_IDS_MAX]]
     return [
         (name, line)
@@ -113,9 +114,18 @@ def _find(headings: Sequence[Heading], wanted: str, lines: "_Lines") -> int | No
     found = _find_nested(headings, forms, parts, 0, len(headings))
     if found is None and len(parts) > 1:
         found = next((at for at, each in enumerate(forms) if whole in each), None)
-    if found is None and not re.search(r"\s", wanted) and (anchor := slug(wanted)):
-        found = next((at for at, each in enumerate(headings) if slug(each.text) == anchor), None)
+    if found is None and not re.search(r"\s", wanted):
+        found = _at_anchor([each.text for each in headings], wanted)
     return found
+
+
+def _at_anchor(headings: Sequence[str], wanted: str) -> int | None:
+    """The heading that GitHub's anchor names, else the first with the same words."""
+    given = anchors(headings)
+    if (anchor := fold(wanted)) in given:
+        return given.index(anchor)
+    words = slug(wanted)
+    return next((at for at, each in enumerate(headings) if words and slug(each) == words), None)
 
 
 def _find_nested(
@@ -148,7 +158,7 @@ def _forms(heading: Heading, lines: "_Lines") -> set[str]:
 
 def _plain(text: str) -> str:
     """`text` for comparison; only of a text of nothing but marks the marks count."""
-    text = _SELECTORS.sub("", text)
+    text = with_ascii_signs(_SELECTORS.sub("", text))
     return fold(_MARKS.sub(" ", text).strip() or "".join(text.split()))
 
 

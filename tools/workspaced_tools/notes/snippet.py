@@ -6,7 +6,6 @@ from itertools import pairwise
 from typing import Final
 
 from ..limits import (
-    INDEXED_CHARS_MAX,
     LINK_CONTEXT_CHARS_MAX,
     SNIPPETS_CHARS_FOLDED_MAX,
 )
@@ -28,14 +27,20 @@ class Snippets:
         self._left = SNIPPETS_CHARS_FOLDED_MAX
 
     def of(self, note: Note) -> tuple[int, str]:
-        """(raw line, text) of the first line that holds most of the terms, as whole words where it can; (1, "") if
-        no line holds any. The text is trimmed, and of a long line SNIPPET_CHARS_MAX characters around the first
-        term. Of lines that are not ASCII, SNIPPETS_CHARS_FOLDED_MAX characters of all notes are compared."""
-        if not self._terms:
-            return 1, ""
-        lines, spent = _bounded(note.body[:INDEXED_CHARS_MAX], self._left)
-        self._left -= spent
-        return _best_line(lines, self._terms, note.front_matter.body_line)
+        """(raw line, text) of the first line that holds most of the terms, as whole words where it can; one of the
+        front matter only if no other holds any; (1, "") if none does. The text is trimmed, and of a long line
+        SNIPPET_CHARS_MAX characters around the first term. Of lines that are not ASCII, SNIPPETS_CHARS_FOLDED_MAX
+        characters of all notes are compared."""
+        body = note.front_matter.body_offset
+        for text, first in ((note.body, note.front_matter.body_line), (note.text[:body], 1)):
+            if not self._terms or not text:
+                continue
+            lines, spent = _bounded(text, self._left)
+            self._left -= spent
+            found = _best_line(lines, self._terms, first)
+            if found[1]:
+                return found
+        return 1, ""
 
 
 def _bounded(body: str, bound: int) -> tuple[list[str], int]:

@@ -3,7 +3,7 @@
 Order: paragraph break, sentence end, word, hard cut. A boundary counts only beyond 70 % of the room, and none is
 within a grapheme cluster or on a fence's line. A cut inside a code fence moves before the fence if that keeps
 70 %; otherwise the page closes the fence within the limit and the next page reopens it, so that each page is valid
-Markdown by itself.
+Markdown by itself. A cut inside a row of a table moves before the row.
 
 Everything is linear in the length of the page, and with an offset also of the text before it.
 """
@@ -70,7 +70,7 @@ def truncate(text: str, limit: int, offset: int = 0) -> Truncated:
     inside = fence_around(text, offset) if 0 < offset < total else None
     if limit < LIMIT_MARKED_MIN or (inside is not None and len(inside.line) >= limit // 4):
         inside = None
-    lead = f"{inside.line}\n" if inside is not None else ""
+    lead = _lead(inside, limit, text, offset) if inside is not None else ""
     if len(lead) + total - offset <= limit:
         rest = text[offset:]
         return Truncated(lead + rest if rest else "", Truncation(False, total, len(rest), None), len(lead))
@@ -80,6 +80,12 @@ def truncate(text: str, limit: int, offset: int = 0) -> Truncated:
     cut = _Cutter(text, offset, limit - len(lead), inside).cut()
     page = f"{lead}{text[offset : cut.end]}{cut.closing}{cut.separator}{MARKER}"
     return Truncated(page, Truncation(True, total, cut.end - offset, cut.end), len(lead))
+
+
+def _lead(fence: Fence, limit: int, text: str, offset: int) -> str:
+    """What reopens the fence; the text's own line end ends its line, if there is one."""
+    line = fence.opening if len(fence.opening) < limit // 4 else fence.line
+    return line if text.startswith(("\n", "\r\n"), offset) else f"{line}\n"
 
 
 class _Cut(NamedTuple):
@@ -197,8 +203,23 @@ class _Cutter:
         for ends in (page.sentence_ends(low, top), page.word_ends(low, top)):
             fit = (end for end in ends if page.fence_at(end) is None and page.is_boundary(end))
             if (end := next(fit, 0)) > 0:
-                return _Cut(end)
-        return _Cut(page.floor(top))
+                return self.between_rows(end)
+        return self.between_rows(page.floor(top))
+
+    def between_rows(self, end: int) -> _Cut:
+        """The cut at `end`, or before the row of a table that it would cut."""
+        text, start = self.text, self.start
+        line_start = text.rfind("\n", start, end) + 1 or start
+        line_end = text.find("\n", end, end + _LINE_CHARS)
+        line_end = min(end + _LINE_CHARS, len(text)) if line_end < 0 else line_end
+        following = text[line_end + 1 : line_end + 1 + _LINE_CHARS].partition("\n")[0]
+        before = text[max(start, line_start - _LINE_CHARS) : max(start, line_start - 1)].rpartition("\n")[2]
+        if "|" not in text[line_start:line_end] or not ("|" in before or "|" in following):
+            return _Cut(end)
+        if line_end - end <= 1 and end <= start + self.block_room and not text[end:line_end].strip():
+            return _Cut(end, separator=PARAGRAPH)
+        place = line_start - 2 if text[line_start - 2 : line_start] == "\r\n" else line_start - 1
+        return _Cut(place, separator=PARAGRAPH) if place > start else _Cut(end)
 
     def at_fence(self, fence: Fence) -> _Cut:
         """The cut of a page whose room ends in `fence`: before it, or within it with a closing line."""

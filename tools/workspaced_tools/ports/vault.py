@@ -83,6 +83,8 @@ class IncomingLinks(msgspec.Struct, frozen=True, rename="camel"):
     """At most the question's `limit`."""
     total: int
     """The number of all links."""
+    complete: bool = True
+    """False: some note has more links than are kept of one, so that there may be more."""
 
 
 class SearchQuery(msgspec.Struct, frozen=True, rename="camel"):

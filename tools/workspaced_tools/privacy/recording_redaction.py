@@ -366,7 +366,7 @@ class _Redaction:
 
 def redacted_markdown(text: Callable[[str], str], note: str) -> str:
     """The pseudonym of a whole note, with the front-matter keys that tools read."""
-    body = split_front_matter(note).body_offset
+    body = split_front_matter(note).end_offset
     parts = _KEYS.split(note[:body])
     parts[::2] = map(text, parts[::2])
     return "".join(parts) + text(note[body:])

@@ -229,7 +229,7 @@ def _may_count_others(answer: Any) -> bool:
     match answer:
         case [*targets] if any(isinstance(each, LinkTarget) and each.ambiguous for each in targets):
             return True
-        case IncomingLinks(links, total) | Found(links, total) | MemberNotes(links, total):
+        case IncomingLinks(links, total, _) | Found(links, total) | MemberNotes(links, total):
             return total != len(links)
         case VaultOverview():
             return True

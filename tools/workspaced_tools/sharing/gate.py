@@ -23,7 +23,7 @@ from workspaced_events.schema.catalogue import Sharing
 
 from ..code.outline import CodeOutline
 from ..errors import NotRecorded, ReadFailed, SharingOff
-from ..notes.name_keys import fold, key, slug, stem, without_ending
+from ..notes.name_keys import fold, stem, without_ending
 from ..notes.name_only import name_only
 from ..notes.note import Note
 from ..ports.asking import MemoryPort, VaultSource
@@ -480,9 +480,7 @@ def _resolved_by_name(reference: str, found: Resolution) -> Resolution:
     Near names would reveal aliases: a client would get them for one reference and not for another.
     """
     if found.note is not None:
-        by_name = found.resolved_by in _BY_NAME or (
-            found.resolved_by == "slug" and _named_like(found.note, reference)
-        )
+        by_name = found.resolved_by in _BY_NAME
         shown = Resolution(found.note, found.resolved_by) if by_name else Resolution()
     else:
         by_name = all(_named_like(each, reference) for each in found.candidates)
@@ -503,7 +501,7 @@ def _named_like(note: NoteRef, reference: str) -> bool:
     """Whether the note's path or title alone matches the reference."""
     text = reference.strip().removeprefix("!").removeprefix("[[").removesuffix("]]")
     cuts = [text, *(text[:at] for at, sign in enumerate(text) if sign in "#|^")]
-    names = {note.title, stem(note.id), without_ending(note.id)}
+    names = {fold(each) for each in (note.title, stem(note.id), without_ending(note.id))}
     for cut in cuts:
         name = cut.strip()
         if not name:
@@ -511,6 +509,6 @@ def _named_like(note: NoteRef, reference: str) -> bool:
         path = f"/{fold(without_ending(name))}"
         if f"/{fold(without_ending(note.id))}".endswith(path):
             return True
-        if any(key(name) == key(each) or slug(name) == slug(each) != "" for each in names):
+        if fold(name) in names:
             return True
     return False

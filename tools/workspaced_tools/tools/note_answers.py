@@ -26,12 +26,21 @@ from ..errors import (
     ReferenceOutsideVault,
     ToolError,
 )
-from ..limits import CUSTOM_FIELDS_CHARS_MAX, INCOMING_LINKS_MAX, LISTED_MAX, NOTE_TYPE_CHARS_MAX, TAGS_CHARS_MAX
+from ..limits import (
+    CUSTOM_FIELDS_CHARS_MAX,
+    HEADINGS_PER_NOTE_MAX,
+    INCOMING_LINKS_MAX,
+    LINKS_PER_NOTE_MAX,
+    LISTED_MAX,
+    NOTE_TYPE_CHARS_MAX,
+    TAGS_CHARS_MAX,
+    TAGS_PER_NOTE_MAX,
+)
 from ..notes.markdown import Link, word_count
 from ..notes.name_keys import stem
 from ..notes.name_only import NameOnly
 from ..notes.note import Note, NoteFailure
-from ..notes.properties import tags_of
+from ..notes.properties import named, scalar_text, tags_of
 from ..notes.sections import Section
 from ..notes.truncation import truncate
 from ..ports.asking import VaultPort
@@ -112,6 +121,8 @@ class OutgoingLink(Model):
     block: str | None = None
     alias: str | None = None
     embed: bool
+    property: str | None = None
+    """The name of the front-matter field that holds the link."""
     ambiguous: bool | None = None
 
 
@@ -255,9 +266,19 @@ def content_of(note: Note, limit: int, offset: int = 0) -> tuple[str, Json]:
     return cached[2], cached[3]
 
 
+def _left_out(note: Note) -> list[str]:
+    if note.markdown.complete:
+        return []
+    return [
+        f"{note.id}: only the first {HEADINGS_PER_NOTE_MAX} headings, {LINKS_PER_NOTE_MAX} links and "
+        f"{TAGS_PER_NOTE_MAX} tags of a note are read; its text is whole."
+    ]
+
+
 def outline_of(note: Note, warnings: list[str]) -> list[Json]:
     """The headings, in the order of the file."""
     headings = note.markdown.headings
+    warnings.extend(_left_out(note))
     if len(headings) > LISTED_MAX:
         warnings.append(f"The outline shows the first {LISTED_MAX} of {len(headings)} headings.")
     return [{"level": each.level, "title": each.text, "line": each.line} for each in headings[:LISTED_MAX]]
@@ -299,13 +320,16 @@ def part_of(note: Note, part: Section, limit: int, offset: int) -> tuple[str, Js
     }
 
 
-def links_of(note: Note, vault: VaultPort) -> tuple[Json, bool]:
+def links_of(note: Note, vault: VaultPort, warnings: list[str]) -> tuple[Json, bool]:
     """Every link both ways, in the order of the text, and whether the index was ready for it."""
+    warnings.extend(_left_out(note))
     ready = vault.ask(IndexState()) == "ready"
     links = [link for link in note.markdown.links if link.target]
     targets = vault.ask(LinkTargets(note.id, [LinkName(link.target, link.wiki) for link in links]))
     pairs = list(zip(links, targets, strict=True))
     incoming = vault.ask(Incoming(note.id, INCOMING_LINKS_MAX))
+    if not incoming.complete:
+        warnings.append(f"Some notes have more than {LINKS_PER_NOTE_MAX} links: links from them may be missing.")
     shown = {
         "outgoing": [_outgoing(link, target) for link, target in pairs[:LISTED_MAX]],
         "outgoingTotal": len(pairs),
@@ -336,6 +360,8 @@ def _outgoing(link: Link, target: LinkTarget) -> Json:
         if written := getattr(link, name):
             entry[name] = written
     entry["embed"] = link.embed
+    if link.key is not None:
+        entry["property"] = link.key
     if target.ambiguous:
         entry["ambiguous"] = True
     return entry
@@ -347,9 +373,10 @@ def _outgoing(link: Link, target: LinkTarget) -> Json:
 def _facts(note: Note) -> Facts:
     fields = note.fields
     warnings = [f"{note.id}: {each}" for each in note.warnings]
-    if note.front_matter.error is not None:
-        warnings.append(f"{note.id}: {note.front_matter.error}")
-    shown_elsewhere = {"title"} if isinstance(fields.get("title"), str | int | float) else set()
+    if note.front_matter.problem is not None:
+        warnings.append(f"{note.id}: {note.front_matter.problem}")
+    title = named(fields, "title")
+    shown_elsewhere = {title[0]} if title is not None and scalar_text(title[1]) is not None else set()
     note_type = _note_type(fields, shown_elsewhere)
     created = _created(note, shown_elsewhere)
     all_tags = _tags(note, shown_elsewhere)
@@ -388,29 +415,32 @@ def _within(items: list[T], size: Callable[[T], int], chars_max: int) -> list[T]
 
 def _note_type(fields: Json, shown: set[str]) -> Json:
     """The front-matter field `type`, a name or a mapping with `name` and `schema`; otherwise `note`."""
-    value = fields.get("type")
-    named = value if isinstance(value, dict) else {"name": value}
-    name = named.get("name")
+    found = named(fields, "type")
+    if found is None:
+        return {"name": "note"}
+    written, value = found
+    parts = value if isinstance(value, dict) else {"name": value}
+    name = parts.get("name")
     if not isinstance(name, str) or not 0 < len(name.strip()) <= NOTE_TYPE_CHARS_MAX:
         return {"name": "note"}
-    shown.add("type")
-    return {"name": name.strip(), **({"schema": named["schema"]} if "schema" in named else {})}
+    shown.add(written)
+    return {"name": name.strip(), **({"schema": parts["schema"]} if "schema" in parts else {})}
 
 
 def _tags(note: Note, shown: set[str]) -> list[str]:
     """The same tags as in the index. Adds the front-matter field to `shown` if its value can hold tags."""
-    name = "tags" if "tags" in note.fields else "tag"
-    if isinstance(note.fields.get(name), str | list):
-        shown.add(name)
+    found = named(note.fields, "tags", "tag")
+    if found is not None and isinstance(found[1], str | list):
+        shown.add(found[0])
     return list(tags_of(note.fields, note.tags))
 
 
 def _created(note: Note, shown: set[str]) -> str | None:
     """The front-matter field `created` or `date`, otherwise the file's birth time if the system has it."""
     for name in ("created", "date"):
-        value = note.fields.get(name)
-        if isinstance(value, str) and (moment := _iso(value)) is not None:
-            shown.add(name)
+        found = named(note.fields, name)
+        if found is not None and isinstance(found[1], str) and (moment := _iso(found[1])) is not None:
+            shown.add(found[0])
             return moment
     return _iso_ns(note.birth_ns) if note.birth_ns is not None else None
 

@@ -86,7 +86,7 @@ def note_answer(
         data["content"], truncation = _content(note, asked, warnings)
         data["sha256"] = note.sha256
     if asked.links:
-        data["links"], ready = links_of(note, vault)
+        data["links"], ready = links_of(note, vault, warnings)
         if not ready:
             data["indexState"] = "building"
             warnings.append("The index is still being built: links may be missing, or lead to other notes.")

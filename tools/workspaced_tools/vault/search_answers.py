@@ -7,7 +7,7 @@ import msgspec
 
 from workspaced_events.ids import NoteId
 
-from ..limits import HITS_COMPARED_MAX, INDEXED_CHARS_MAX
+from ..limits import HITS_COMPARED_MAX
 from ..notes.note import Level, Note
 from ..notes.snippet import Snippets
 from ..ports.vault import (
@@ -98,7 +98,7 @@ class SearchAnswers:
             if not isinstance(read, Note):
                 return []
             self._checked.await_names()
-            text = f"{read.title}\n{read.body[:INDEXED_CHARS_MAX]}"
+            text = f"{read.title}\n{read.body}"
             for _ in range(UPDATE_ATTEMPTS):
                 found = similar(self._checked.index, note, text, limit)
                 # A note that turned private a moment ago must not show in the weights of words.

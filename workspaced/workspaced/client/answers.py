@@ -77,6 +77,7 @@ class OutgoingLink(msgspec.Struct, frozen=True, kw_only=True, rename=camel):
     block: str | None = None
     alias: str | None = None
     embed: bool | None = None
+    property: str | None = None
     ambiguous: bool | None = None
 
 

@@ -149,8 +149,8 @@ class Roles:
         """
         if isinstance(note, NoteFailure):
             raise _invalid(name, f"its note cannot be read: {note.message}")
-        if note.front_matter.error is not None:
-            raise _invalid(name, note.front_matter.error)
+        if note.front_matter.problem is not None:
+            raise _invalid(name, note.front_matter.problem)
         if len(note.body) > ROLE_SYSTEM_CHARS_MAX:  # before it is copied
             raise _invalid(name, f"its text has {len(note.body)} characters, of at most {ROLE_SYSTEM_CHARS_MAX}.")
         if not note.body.strip():

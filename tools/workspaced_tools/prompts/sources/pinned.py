@@ -137,7 +137,7 @@ def _linked_files(pin: Provider, reading: Reading) -> _Found:
     if source is None:
         return _Found(None)
     note = reading.note(source)
-    links = [LinkName(target, wiki) for target, wiki in note.names.links if target]
+    links = [LinkName(link.target, link.wiki) for link in note.markdown.links]
     targets = (each.note for each in vault.ask(LinkTargets(note.id, links)))
     linked = {each.id: each for each in targets if each is not None and each.id != note.id}
     found = _contents(reading, list(linked.values()))

@@ -27,7 +27,7 @@ from workspaced_events.schema.decoding import decoded
 
 from .full_text import FULL_TEXT_SCHEMA
 
-INDEX_VERSION: Final = 6
+INDEX_VERSION: Final = 7
 """Raised with every change of the schema or of parsing: files of other versions are rebuilt."""
 
 _BUILDING_CACHE_KIB: Final = 32_768
@@ -38,8 +38,9 @@ _SCHEMA: Final = """
 CREATE TABLE notes(
   note INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE, title TEXT NOT NULL, front_matter_id TEXT, aliases TEXT,
   stat BLOB NOT NULL, mtime_ns INTEGER NOT NULL, sha256 BLOB NOT NULL,
-  certain INTEGER NOT NULL, withheld INTEGER NOT NULL, has_text INTEGER NOT NULL);
+  certain INTEGER NOT NULL, withheld INTEGER NOT NULL, has_text INTEGER NOT NULL, is_whole INTEGER NOT NULL);
 CREATE INDEX notes_by_mtime ON notes(mtime_ns);
+CREATE INDEX notes_in_part ON notes(note) WHERE NOT is_whole;
 CREATE TABLE names(key TEXT NOT NULL, note INTEGER NOT NULL, PRIMARY KEY(key, note)) WITHOUT ROWID;
 CREATE TABLE links(
   note INTEGER NOT NULL, n INTEGER NOT NULL, target TEXT NOT NULL, wiki INTEGER NOT NULL, heading TEXT,

@@ -15,7 +15,6 @@ import msgspec
 
 from workspaced_events.ids import NoteId
 
-from ...limits import INDEXED_CHARS_MAX
 from ...notes.images.names import name_hashes
 from ...notes.markdown import link_contexts
 from ...notes.name_keys import key, stem, without_ending
@@ -136,7 +135,9 @@ class Field(IntEnum):
     ALIASES = 2
     HEADINGS = 3
     """Headings and tags."""
-    BODY = 4
+    PROPERTIES = 4
+    """The lines of the front matter."""
+    BODY = 5
 
 
 TextFields = tuple[tuple[str, ...], ...]
@@ -158,6 +159,8 @@ class IndexedNote(msgspec.Struct, frozen=True, gc=False, array_like=True):
     images: tuple[bytes, ...] | None = None
     """The `name_hashes` of the images that the note embeds, also of a withheld note; None: as before, because the
     text was not read."""
+    is_whole: bool = True
+    """Whether these are all links and tags (`Markdown.complete`)."""
 
 
 @lru_cache(maxsize=16_384)
@@ -179,7 +182,7 @@ def indexed(note: Note, policy: Policy, *, certain: bool, with_text: bool = True
     withheld, images = withheld_by(policy, note), embedded_by(note)
     if withheld.is_bare:
         return bare(note.id, note.stat, note.sha256, withheld, certain=certain, images=images)
-    body, found = note.body, note.markdown
+    found = note.markdown
     title = next((each.text for each in found.headings if each.level == 1 and each.text), None)
     entry = IndexEntry(
         note.id,
@@ -191,7 +194,7 @@ def indexed(note: Note, policy: Policy, *, certain: bool, with_text: bool = True
         certain=certain,
         withheld=withheld,
     )
-    contexts = link_contexts(body, found.links, note.front_matter.body_line)
+    contexts = link_contexts(note.text, found.links)
     links = tuple(
         IndexedLink(
             *(link.target, link.wiki, link.heading, link.embed, link.line), context, target_keys(link.target)
@@ -201,20 +204,21 @@ def indexed(note: Note, policy: Policy, *, certain: bool, with_text: bool = True
     )
     tags = tags_of(note.fields, found.tags)
     text = folded_fields(text_fields(note, entry, tags)) if with_text else None
-    return IndexedNote(entry, tuple(entry.name_keys()), links, tags, text, images)
+    return IndexedNote(entry, tuple(entry.name_keys()), links, tags, text, images, found.complete)
 
 
 def text_fields(note: Note, names: NamedNote, tags: Sequence[str]) -> TextFields:
     """What `IndexedNote.text` is made of."""
     headings = (*(each.text for each in note.markdown.headings), *tags)
     title = names.title, stem(names.id)
-    return title, (without_ending(names.id),), names.aliases, headings, (note.body[:INDEXED_CHARS_MAX],)
+    body = note.front_matter.body_offset
+    properties, text = (note.text[:body],), (note.text[body:],)
+    return title, (without_ending(names.id),), names.aliases, headings, properties, text
 
 
 def folded_fields(fields: TextFields) -> str:
     """The text for search; see `IndexedNote.text`."""
-    # Folded text may be 18 times as long.
-    texts = (NAME_END.join(map(folded, each))[:INDEXED_CHARS_MAX] for each in fields)
+    texts = (NAME_END.join(map(folded, each)) for each in fields)
     return "".join(f"{text}{FIELD_END}" for text in texts) + FIELD_END
 
 

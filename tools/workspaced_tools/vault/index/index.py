@@ -18,7 +18,7 @@ import msgspec
 
 from workspaced_events.ids import NoteId
 
-from ...notes.name_keys import fold
+from ...notes.name_keys import fold, slug
 from ...notes.note import StatKey
 from ...notes.search_text import folded
 from .database import IndexFile, read_in
@@ -208,7 +208,8 @@ class Index:
         return (LinkRow(row[0], row[1], row[2], bool(row[3]), *row[4:]) for row in rows)
 
     def near(self, name: str, limit: int) -> list[IndexEntry]:
-        """The notes with the titles most similar to `name`, best first, with a score of at least NEAR_SCORE_MIN.
+        """The notes with the titles most similar to `name`, best first: those of the same words, then those with
+        a score of at least NEAR_SCORE_MIN.
 
         In a large vault only titles that share one of the name's rarest trigrams are compared.
         """
@@ -218,8 +219,10 @@ class Index:
         from rapidfuzz import fuzz, process
 
         found = process.extract(wanted, titles, scorer=fuzz.ratio, limit=limit, score_cutoff=NEAR_SCORE_MIN)
-        ordered = sorted(found, key=lambda hit: (-hit[1], hit[2]))
-        entries = [self.entry(path) for _, _, path in ordered]
+        words = slug(wanted)
+        same = sorted(path for path, title in titles.items() if words and slug(title) == words)
+        ordered = dict.fromkeys([*same, *(hit[2] for hit in sorted(found, key=lambda hit: (-hit[1], hit[2])))])
+        entries = [self.entry(path) for path in list(ordered)[:limit]]
         return [entry for entry in entries if entry is not None and not entry.withheld]
 
     def _comparable(self, wanted: str) -> list[Any]:
@@ -260,6 +263,10 @@ class Index:
         """Whether any note is below `folder`, a path that ends in a slash."""
         below = (folder, f"{folder[:-1]}0")  # `0` follows the slash
         return bool(self.file.read("SELECT 1 FROM notes WHERE path > ? AND path < ? LIMIT 1", below))
+
+    def in_part(self) -> bool:
+        """Whether of any note only the first links and tags are kept."""
+        return bool(self.file.read("SELECT 1 FROM notes WHERE NOT is_whole LIMIT 1"))
 
     def count(self) -> int:
         """The number of notes that are not withheld."""
@@ -311,7 +318,7 @@ class _Rows:
                 *(number, entry.id, entry.title, entry.front_matter_id),
                 json.dumps(entry.aliases, ensure_ascii=False) if entry.aliases else None,
                 *(_packed(entry.stat), min(entry.stat.mtime_ns, 2**63 - 1), bytes.fromhex(entry.sha256)),
-                *(entry.certain, int(entry.withheld), note.text is not None),
+                *(entry.certain, int(entry.withheld), note.text is not None, note.is_whole),
             )
         )
         if entry.withheld in _FLAGGED:
@@ -333,7 +340,7 @@ class _Rows:
 
     def insert(self, db: Any) -> None:
         for table, rows, columns in (
-            ("notes", self.notes, 11),
+            ("notes", self.notes, 12),
             ("names", self.names, 2),
             ("links", self.links, 8),
             ("link_keys", self.link_keys, 3),

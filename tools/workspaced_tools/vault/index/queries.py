@@ -72,10 +72,7 @@ _NAMED: Final = "n.path, n.title, n.front_matter_id, n.aliases"
 
 
 def named_from(index: Index, written: str, limit: int) -> list[NamedNote]:
-    """Notes with a name whose key begins as that of `written`, by key; some twice.
-
-    The caller compares the names: keys are coarser than names.
-    """
+    """Notes with a name that begins as `written` without regard to case, by name; some twice."""
     begun = key(written)
     rows = index.file.read(
         f"SELECT {_NAMED} FROM names k JOIN notes n ON n.note = k.note"
@@ -135,9 +132,10 @@ def sharing_tags(index: Index, note: NoteId, limit: int) -> list[Scored]:
 
 
 def top_tags(index: Index, limit: int) -> list[tuple[str, int]]:
-    """The most frequent tags and their numbers of notes."""
+    """The most frequent tags, as most notes write them, and their numbers of notes."""
+    spelled = "SELECT shown FROM tags t WHERE t.tag = c.tag LIMIT ?"
     rows = index.file.read(
-        "SELECT (SELECT min(shown) FROM (SELECT shown FROM tags t WHERE t.tag = c.tag LIMIT ?)), notes"
+        f"SELECT (SELECT shown FROM ({spelled}) GROUP BY shown ORDER BY count(*) DESC, shown LIMIT 1), notes"
         " FROM tag_counts c WHERE notes ORDER BY notes DESC, tag LIMIT ?",
         (TAGGED_NOTES_MAX, limit),
     )

@@ -33,6 +33,7 @@ _WEIGHT: Final[dict[int, int]] = {
     Field.ALIASES: 0,
     Field.PATH: 1,
     Field.HEADINGS: 1,
+    Field.PROPERTIES: 2,
     Field.BODY: 2,
 }
 _WORST: Final = (max(_WEIGHT.values()) + 1) * len(Kind)
@@ -162,7 +163,7 @@ def _verified(
     left = CHARS_VERIFIED_MAX
     for number, text in full_text.texts(index.file.read, list(paths)):
         left -= len(text)
-        if left < 0:
+        if left < 0 and len(text) <= CHARS_VERIFIED_MAX:
             return found, False
         if not all(term.text in text for term in meant.terms):
             continue

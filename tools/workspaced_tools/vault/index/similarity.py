@@ -113,7 +113,7 @@ def _look_up(index: Index, note: NoteId, words: Sequence[_Word]) -> dict[NoteId,
     paths: dict[int, NoteId] = dict(candidates)
     lengths = {}
     for number, text in full_text.texts(index.file.read, list(paths)):
-        *in_names, body = full_text.fields(text)
+        *in_names, _properties, body = full_text.fields(text)
         names = FIELD_END.join(in_names)
         for word in words:
             if word.term.text not in text:

@@ -27,4 +27,4 @@ def incoming(note: IndexEntry, limit: int, state: VaultState, index: Index, look
             if len(links) < limit:
                 source = NoteRef(row.source, row.title, row.source)
                 links.append(IncomingLink(source, row.context, row.line, row.heading))
-    return IncomingLinks(tuple(links), total)
+    return IncomingLinks(tuple(links), total, complete=not index.in_part())

@@ -61,11 +61,11 @@ def resolve_from(reference: str, source: str, lookup: Lookup, state: VaultState)
             return replace(found, heading=way.heading, block=way.block, complete=exact)
     # No link leads anywhere by these names; a title with separators in it still may.
     for way in ways[:-1]:
-        found = resolve_reading(way, lookup, state, exact_only=True)
+        found = resolve_reading(way, lookup, state)
         if found is not None:
             return replace(found, complete=False)
     # Nor does a link lead to code, which a reference may name.
-    found = resolve_reading(ways[-1], lookup, state, exact_only=True)
+    found = resolve_reading(ways[-1], lookup, state)
     if found is not None and found.note is not None and not is_markdown(found.note.id):
         return replace(found, complete=False)
     return without_hit(ways, lookup)

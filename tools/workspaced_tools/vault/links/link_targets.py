@@ -103,7 +103,7 @@ class LinkResolver:
                 moved = at_former_path(name, self._lookup, self._state)
                 known = Resolution(moved, "formerPath") if moved is not None else _NOWHERE
             else:
-                known = resolve_reading(Reading(name), self._lookup, self._state, exact_only=False) or _NOWHERE
+                known = resolve_reading(Reading(name), self._lookup, self._state) or _NOWHERE
             self._named[name] = known
         return known
 

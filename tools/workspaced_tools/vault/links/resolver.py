@@ -4,9 +4,9 @@ A reference passes through STAGES in their order and stops at the first stage wi
 are not archived win over archived ones, and several hits make the reference ambiguous. Nothing is ever guessed.
 
 Separators are ambiguous, since titles and file names may contain `#`, `^` and `|`. So the longest name comes
-first: `C# notes#Setup` means the note of that name, else `C# notes` at its heading `Setup`, else `C`. Only exact
-stages count for the longer names, because a slug would swallow the separators. Links in notes have a rule of their
-own first: see `link_targets`, and `followed_references` for a reference given with the note that it stands in.
+first: `C# notes#Setup` means the note of that name, else `C# notes` at its heading `Setup`, else `C`. Links in
+notes have a rule of their own first: see `link_targets`, and `followed_references` for a reference given with the
+note that it stands in.
 """
 
 import re
@@ -22,7 +22,7 @@ from workspaced_events.projections.workspace_state import VaultState
 
 from ...errors import ArgumentInvalid, ReferenceOutsideVault
 from ...limits import CANDIDATES_MAX, ECHO_CHARS_MAX, NEAR_TITLES_MAX, SEPARATORS_MAX
-from ...notes.name_keys import fold, slug, stem, without_ending
+from ...notes.name_keys import fold, stem, without_ending
 from ...ports.vault import NoteRef, Resolution
 from ..index.entries import NamedNote, target_keys
 from ..index.index import Index
@@ -117,13 +117,11 @@ class Wanted(NamedTuple):
     path: str
     """The name without `.md`, with a leading slash; a matching path ends with it."""
     folded_path: str
-    slugs: frozenset[str]
 
     @classmethod
     def of(cls, name: str) -> "Wanted":
-        slugs = {slug(name)} if "/" in name else {slug(name), slug(stem(name))}
         path = f"/{without_ending(name)}"
-        return cls(name, fold(name), path, fold(path), frozenset(slugs - {""}))
+        return cls(name, fold(name), path, fold(path))
 
 
 _Matches = Callable[[NamedNote, Wanted], bool]
@@ -139,13 +137,9 @@ def ends_with_folded(entry: NamedNote, wanted: Wanted) -> bool:
     return path.endswith(wanted.folded_path) or path == wanted.folded_path[1:]
 
 
-def _is_slug(entry: NamedNote, wanted: Wanted) -> bool:
-    return any(slug(each) in wanted.slugs for each in (entry.title, stem(entry.id), *entry.aliases))
-
-
 # The stages that use the index, after the exact path and before former paths. The exact case wins.
 # A file's own name or path comes before an alias: an alias of one note may be another note's path.
-_EXACT: Final[tuple[tuple[str, _Matches], ...]] = (
+_STAGES: Final[tuple[tuple[str, _Matches], ...]] = (
     ("id", lambda entry, wanted: entry.front_matter_id == wanted.name),
     ("filename", lambda entry, wanted: "/" not in wanted.name and ends_with(entry, wanted)),
     ("title", lambda entry, wanted: entry.title == wanted.name),
@@ -154,9 +148,9 @@ _EXACT: Final[tuple[tuple[str, _Matches], ...]] = (
     ("pathSuffix", ends_with_folded),
     ("alias", lambda entry, wanted: wanted.name in entry.aliases),
     ("foldedTitle", lambda entry, wanted: fold(entry.title) == wanted.folded),
+    ("foldedAlias", lambda entry, wanted: wanted.folded in map(fold, entry.aliases)),
 )
-_ALL: Final = (*_EXACT, ("slug", _is_slug))
-STAGES: Final = ("path", *dict.fromkeys(stage for stage, _ in _ALL), "formerPath")
+STAGES: Final = ("path", *dict.fromkeys(stage for stage, _ in _STAGES), "formerPath")
 
 
 def resolve(reference: str, lookup: Lookup, state: VaultState) -> Resolution:
@@ -168,7 +162,7 @@ def resolve(reference: str, lookup: Lookup, state: VaultState) -> Resolution:
     """
     ways = readings(reference)
     for way in ways:
-        found = resolve_reading(way, lookup, state, exact_only=way is not ways[-1])
+        found = resolve_reading(way, lookup, state)
         if found is not None:
             return replace(found, complete=way is ways[0] and found.resolved_by == "path")
     return without_hit(ways, lookup)
@@ -265,13 +259,13 @@ def shown(reference: str) -> str:
 # -- stages --
 
 
-def resolve_reading(way: Reading, lookup: Lookup, state: VaultState, *, exact_only: bool) -> Resolution | None:
+def resolve_reading(way: Reading, lookup: Lookup, state: VaultState) -> Resolution | None:
     """Resolves one reading; None if no stage has a hit."""
     if (note := first_at(note_paths(way.name), lookup)) is not None:
         return Resolution(note, "path", heading=way.heading, block=way.block)
     wanted = Wanted.of(unicodedata.normalize("NFC", way.name))
     entries = {entry.id: entry for each in target_keys(wanted.name) for entry in lookup.named(each)}.values()
-    for stage, matches in _EXACT if exact_only else _ALL:
+    for stage, matches in _STAGES:
         hits = [entry for entry in entries if matches(entry, wanted)]
         if hits:
             return _decided(stage, [entry.ref for entry in hits], way, state)
