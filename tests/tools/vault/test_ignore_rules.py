@@ -16,7 +16,7 @@ from support.profiles import examples
 from workspaced_events.ids import NoteId
 from workspaced_tools.limits import SETTLE_EMPTY_S, SETTLE_S
 from workspaced_tools.notes.note import Level, Note, StatKey
-from workspaced_tools.notes.privacy_flag import HEAD_BYTES, level_of, level_of_head
+from workspaced_tools.notes.privacy_flag import HEAD_BYTES, level_of, level_of_head, not_understood
 from workspaced_tools.vault.files import glob_rules as module
 from workspaced_tools.vault.files.glob_rules import RULE_CHARS_MAX, RuleInvalid, compile_rules
 from workspaced_tools.vault.files.ignore_rules import IGNORE_BYTES_MAX, IGNORE_FILE, RULES_MAX, Policy
@@ -560,6 +560,29 @@ SAYS_NOT = [
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
 def test_front_matter_may_say_private_in_these_ways(fields: str, end: str) -> None:
     assert says_private(note(f"---\n{fields}\n---\ntext\n".replace("\n", end)))
+
+
+@pytest.mark.parametrize(
+    ("fields", "named"),
+    [
+        ("workspaced: privat", 'workspaced: "privat"'),
+        ("a: 1\nWorkspaced: {visibility: none}", 'Workspaced: {"visibility":"none"}'),
+        ("workspaced: [private, hush]", 'workspaced: ["private","hush"]'),
+        ("a: b: c\nworkspaced: @x", "workspaced: @x"),
+        *[
+            (fields, None)
+            for fields in ("workspaced: private", "workspaced: {private: true}", "workspaced: ' never '")
+        ],
+        *[
+            (fields, None)
+            for fields in ("workspaced: {share: names}", "workspaced: on-request", "workspaced:", "x: y")
+        ],
+        *[(fields, None) for fields in ("workspaced: private for now", "workspaced: all", "a: b: c")],
+    ],
+)
+def test_a_value_that_is_not_understood_is_named(fields: str, named: str | None) -> None:
+    assert not_understood(f"---\n{fields}\n---\ntext".encode()) == named
+    assert named is None or says_private(note(f"---\n{fields}\n---\ntext"))
 
 
 @pytest.mark.parametrize("fields", SAYS_NOT)

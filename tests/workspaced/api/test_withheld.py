@@ -55,6 +55,14 @@ def test_it_says_what_why_says(client: SyncClient) -> None:
         assert client.call("workspaced/share/why", {"path": note})["level"] == level
 
 
+def test_why_names_a_flag_that_is_not_understood(daemon: Factory) -> None:
+    client = daemon(notes={**NOTES, "odd.md": "---\ntitle: x\nworkspaced: privat\n---\n"}).connect()
+    answer = client.call("workspaced/share/why", {"path": "odd.md"})
+    assert answer["level"] == "never"
+    [reason] = answer["reasons"]
+    assert "line 3" in reason["detail"] and "privat" in reason["detail"] and "not understood" in reason["detail"]
+
+
 def test_a_note_is_withheld_from_the_moment_its_file_says_so(daemon: Factory) -> None:
     running = daemon(notes=NOTES)
     client = running.connect()

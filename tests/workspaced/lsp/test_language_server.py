@@ -283,6 +283,13 @@ class TestDiagnostics:
             editor.change(home, "[[Plan]]")
             assert editor.hear("textDocument/publishDiagnostics")["diagnostics"] == []
 
+    def test_mark_front_matter_that_is_not_read_as_it_is_meant(self, running: Daemon) -> None:
+        with LanguageClient(running.env, running.vault, options={"diagnostics": True}) as editor:
+            editor.open(running.vault / "Home.md", "---\ntitle: A: b\nworkspaced: privat\n---\n")
+            problem, unclear = editor.hear("textDocument/publishDiagnostics")["diagnostics"]
+            assert "line 2, column 9" in problem["message"] and problem["range"]["start"]["line"] == 0
+            assert "privat" in unclear["message"] and unclear["range"]["start"]["line"] == 2
+
     def test_are_off_by_default(self, editor: LanguageClient, running: Daemon) -> None:
         editor.open(running.vault / "Home.md", "[[Nowhere]]\n")
         editor.settled()

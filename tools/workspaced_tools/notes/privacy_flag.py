@@ -17,8 +17,10 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
+import msgspec
 import regex
 
+from ..limits import ECHO_CHARS_MAX
 from .frontmatter import split_front_matter
 from .normal_form import normalized
 from .note import Level, Note
@@ -70,6 +72,35 @@ def level_of_head(head: bytes, *, whole: bool) -> Level:
         if found is not None:
             return found
     return Level.NEVER
+
+
+def not_understood(head: bytes) -> str | None:
+    """The property of a file that begins with `head`, if it withholds only since nobody knows what it means."""
+    text = _decoded(head[:HEAD_BYTES]).lstrip("\ufeff")
+    front = split_front_matter(text)
+    for name, value in front.fields.items():
+        if _folded(name).strip() == _KEY and not _is_understood(value):
+            return f"{name}: {msgspec.json.encode(value).decode()}"[:ECHO_CHARS_MAX]
+    if front.is_open or not _begins_with_key(front.unread):
+        return None
+    line = next(each for each in front.unread.splitlines() if _KEY in _folded(each))
+    return line.strip()[:ECHO_CHARS_MAX]
+
+
+def _is_understood(value: Any) -> bool:
+    if isinstance(value, list):
+        return all(map(_is_understood, value))
+    if isinstance(value, dict):
+        return all(_is_understood_entry(*each) for each in value.items())
+    words = _words(scalar_text(value) or "")
+    return _of_value(value) is not Level.NEVER or not words.isdisjoint({*_FLAGS, "none", "names"})
+
+
+def _is_understood_entry(name: str, value: Any) -> bool:
+    key = _folded(name).strip()
+    if key in ("share", "level", _MERGE):
+        return _is_understood(value)
+    return key in _FLAGS or _ON_REQUEST.fullmatch(key) is not None
 
 
 def flag_line(head: bytes) -> int | None:
@@ -157,8 +188,12 @@ def _of_text(text: str) -> Level:
     folded = _folded(text).strip()
     if folded in _SHOWN:
         return Level.VOLUNTEER
-    has_flag = not set(_FLAGS).isdisjoint(re.findall(r"\w+", folded))
+    has_flag = not _words(folded).isdisjoint(_FLAGS)
     return Level.ON_REQUEST if not has_flag and _ON_REQUEST.search(folded) is not None else Level.NEVER
+
+
+def _words(text: str) -> set[str]:
+    return set(re.findall(r"\w+", _folded(text)))
 
 
 def _of_entry(name: str, value: Any) -> Level:

@@ -10,7 +10,7 @@ from workspaced_events.ids import NoteId
 
 from ..errors import ToolError
 from ..notes.note import Level
-from ..notes.privacy_flag import HEAD_BYTES, flag_line
+from ..notes.privacy_flag import HEAD_BYTES, flag_line, not_understood
 from .files.note_levels import NoteLevels
 from .files.safe_open import VaultRoot
 
@@ -56,13 +56,16 @@ def _flagged(root: VaultRoot, levels: NoteLevels, note: NoteId) -> Reason | None
     """The reason in the note's front matter, as it was last read."""
     if not levels.volunteered.is_private(note) and not levels.requested.is_private(note):
         return None
-    line = None
+    line = unclear = None
     with suppress(ToolError, OSError):
         descriptor = root.open_note(note)
         try:
-            line = flag_line(os.read(descriptor, HEAD_BYTES))
+            head = os.read(descriptor, HEAD_BYTES)
+            line, unclear = flag_line(head), not_understood(head)
         finally:
             os.close(descriptor)
     never = levels.requested.is_private(note)
     detail = f"its front matter{f', line {line},' if line else ''} withholds it, as it was last read"
+    if unclear is not None:
+        detail += f"; {unclear!r} is not understood, so it is private: write private, on-request or all"
     return Reason("frontMatter", detail, "never" if never else "on-request")

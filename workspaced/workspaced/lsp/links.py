@@ -10,6 +10,8 @@ from workspaced_tools.editing.links import WrittenLink, part_of
 from workspaced_tools.editing.placed_links import PlacedLink
 from workspaced_tools.editing.positions import Position, Range
 from workspaced_tools.notes.markdown import Link
+from workspaced_tools.notes.note import Note
+from workspaced_tools.notes.privacy_flag import HEAD_BYTES, flag_line, not_understood
 
 from ..limits import LSP_ANSWER_S, LSP_HOVER_CHARS, LSP_NAMES_MAX
 from .daemons import Place
@@ -217,11 +219,31 @@ async def document_links(session: Session, uri: str) -> list[types.DocumentLink]
     ]
 
 
-async def broken_links(session: Session, uri: str) -> list[types.Diagnostic]:
-    """What is wrong with the links of a document, as far as the daemon says."""
+async def problems(session: Session, uri: str) -> list[types.Diagnostic]:
+    """What is wrong with the front matter of a document, and with its links as far as the daemon says."""
     sight = await session.sight(uri)
     if sight is None:
         return []
+    return [*_front_matter(sight.document.note(sight.place.note)), *await _broken_links(session, sight)]
+
+
+def _front_matter(note: Note) -> list[types.Diagnostic]:
+    found = []
+    if note.front_matter.problem is not None:
+        found.append((note.front_matter.problem, types.DiagnosticSeverity.Information, 1))
+    head = note.source[:HEAD_BYTES]
+    if note.is_markdown and (unclear := not_understood(head)) is not None:
+        text = f"{unclear!r} is not understood, so the note is private. Write private, on-request or all."
+        found.append((text, types.DiagnosticSeverity.Warning, flag_line(head) or 1))
+    return [
+        types.Diagnostic(
+            types.Range(types.Position(line - 1, 0), types.Position(line, 0)), text, severity, source="workspaced"
+        )
+        for text, severity, line in found
+    ]
+
+
+async def _broken_links(session: Session, sight: Sight) -> list[types.Diagnostic]:
     links = sight.document.links(sight.place.note)
     targets = await session.targets(sight.place, [wire(each.link) for each in links], parts=True)
     found = []

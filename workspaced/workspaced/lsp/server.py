@@ -113,7 +113,7 @@ class Server(LanguageServer):
         self.window_show_message(types.ShowMessageParams(kind, text))
 
     def diagnose_soon(self, uri: str) -> None:
-        """Looks for broken links once the text has rested."""
+        """Looks for problems once the text has rested."""
         if not self.session.options.diagnostics:
             return
         before = self._diagnosing.pop(uri, None)
@@ -127,7 +127,7 @@ class Server(LanguageServer):
         if self.session.documents.get(uri) is None:
             return
         try:
-            found = await links.broken_links(self.session, uri)
+            found = await links.problems(self.session, uri)
         except RemoteError:
             return
         self.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, found))
