@@ -23,15 +23,29 @@ objects = st.dictionaries(texts, values, max_size=5)
 
 @st.composite
 def spread(draw: st.DrawFn) -> str:
-    """JSON text of an object in any layout: compact, indented, with space and empty lines wherever they may be."""
+    """JSON text of an object in any layout: compact, indented, with space, empty lines, comments and final commas
+    wherever they may be."""
     whole = draw(objects)
     written = json.dumps(whole, indent=draw(st.sampled_from([None, 0, 2, "\t"])), ensure_ascii=draw(st.booleans()))
     if draw(st.booleans()):
         written = written.replace("\n", "\r\n")
     if not draw(st.booleans()):
         return written
-    space = draw(st.sampled_from([" ", "\n", " \n\t", "\r\n"]))
-    return space.join(_tokens(written)) + space
+    space = draw(
+        st.sampled_from([" ", "\n", " \n\t", "\r\n", " // why, }\n", '/* "mine", [ */', "\n// a\n\n  // b\n"])
+    )
+    tokens = _tokens(written)
+    if draw(st.booleans()):
+        tokens = _with_final_commas(tokens)
+    return space.join(tokens) + space
+
+
+def _with_final_commas(tokens: list[str]) -> list[str]:
+    before = ["", *tokens]
+    return [
+        f",{token}" if token in ("}", "]") and last not in ("{", "[") else token
+        for last, token in zip(before, tokens, strict=False)
+    ]
 
 
 def _tokens(text: str) -> list[str]:

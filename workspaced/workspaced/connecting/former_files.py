@@ -49,7 +49,8 @@ def _without_ours(spec: Runtime, path: Path, text: str) -> str:
 
 
 def _rest(spec: Runtime, path: Path, text: str) -> str:
-    """What a text says, in its order, beside empty places for entries and hooks and fields that hooks need."""
+    """What a text says, in its order and in comments, beside empty places for entries and hooks and fields that
+    hooks need."""
     holds_servers = path == spec.servers.path()
     try:
         whole = servers.parse(spec.servers, text) if holds_servers else json_text.parse(text)
@@ -62,7 +63,8 @@ def _rest(spec: Runtime, path: Path, text: str) -> str:
         for key, value in {**whole, hooks.KEY: _without_empty(whole.get(hooks.KEY))}.items()
         if (value or key not in places) and (key not in head or head[key] != value)
     }
-    return json.dumps(rest, default=str)  # TOML has dates
+    comments = [] if path.suffix == ".toml" else json_text.comments(text)
+    return json.dumps(rest, default=str) + "".join(comments)  # TOML has dates
 
 
 def _without_empty(value: Any) -> Any:

@@ -58,7 +58,7 @@ def remove(spec: HookFile, text: str, is_wanted: Callable[[Hook], bool]) -> str:
     for each in reversed(wanted):  # from behind, so that positions stay true
         text = json_text.take(text, each.path)
         for holder, goes in _holders(each.path):
-            if not _is_empty(json_text.parse(text), holder):
+            if not json_text.is_bare(text, holder):
                 break
             text = json_text.take(text, goes)
     return text
@@ -113,9 +113,3 @@ def _holders(hook: Path) -> list[tuple[Path, Path]]:
     event, group = (hook[:2], hook[:3])
     in_group = [((*group, KEY), group)] if len(hook) > len(group) else []
     return [*in_group, (event, event), (hook[:1], hook[:1])]
-
-
-def _is_empty(whole: Any, path: Path) -> bool:
-    for step in path:
-        whole = whole[step]
-    return not whole

@@ -1,5 +1,8 @@
 """Edits JSON as text: what is not edited keeps its bytes, so that an edit can be taken back without a trace.
 
+Comments and final commas, as editors' settings have them, are text that is kept: the structure is read from a copy
+of the same length in which they are blank.
+
 A path leads from the top to a member: names of objects' members, and positions in arrays.
 """
 
@@ -11,6 +14,9 @@ Path = tuple[str | int, ...]
 
 _SPACE: Final = re.compile(r"[ \t\r\n]*")
 _DECODER: Final = json.JSONDecoder()
+_COMMENT: Final = re.compile(r'"(?:[^"\\]|\\.)*+"|(//[^\r\n]*+|/\*.*?\*/)', re.DOTALL)
+"""A string, or a comment as the group."""
+_FINAL_COMMA: Final = re.compile(r'"(?:[^"\\]|\\.)*+"|(,)(?=\s*+[}\]])', re.DOTALL)
 _HALF_CHARACTER: Final = re.compile(r"[\ud800-\udfff]")
 
 
@@ -22,17 +28,35 @@ def parse(text: str) -> dict[str, Any]:
     """The text's object; an empty text is an empty object.
 
     Raises:
-        Unmergeable: the text is no plain JSON, names a key twice, or is no object.
+        Unmergeable: the text is no JSON, names a key twice, or is no object.
     """
-    if not text.strip():
+    plain = _plain(text)
+    if not plain.strip():
         return {}
     try:
-        whole = json.loads(text, object_pairs_hook=_unique, parse_constant=_no_number)
+        whole = json.loads(plain, object_pairs_hook=_unique, parse_constant=_no_number)
     except (ValueError, RecursionError) as error:
-        raise Unmergeable(f"is no plain JSON ({error}); comments and final commas are not changed by us") from None
+        raise Unmergeable(f"is no JSON ({error})") from None
     if not isinstance(whole, dict):
         raise Unmergeable("holds no JSON object")
     return whole
+
+
+def comments(text: str) -> list[str]:
+    """The comments in a text."""
+    return [each[1] for each in _COMMENT.finditer(text) if each[1]]
+
+
+def is_plain(text: str) -> bool:
+    """Whether a text has neither comments nor final commas."""
+    return _plain(text) == text
+
+
+def is_bare(text: str, path: Path) -> bool:
+    """Whether the object or array at the path, which must be there, holds neither members nor comments."""
+    _container, member, _rest = _follow(_plain(text), path)
+    assert member is not None, f"nothing at {path}"
+    return not text[member.value + 1 : member.end - 1].strip()
 
 
 def put(text: str, path: Path, value: Any) -> str:
@@ -43,29 +67,77 @@ def put(text: str, path: Path, value: Any) -> str:
     Raises:
         Unmergeable: something on the way is neither an object nor an array as the path has it.
     """
-    text = text if text.strip() else "{}\n"
-    style, (container, member, rest) = _Style.of(text), _follow(text, path)
+    plain = _plain(text)
+    if not plain.strip():
+        text = f"{text.rstrip()}\n{{}}\n".lstrip()
+        plain = _plain(text)
+    style, (container, member, rest) = _Style.of(plain), _follow(plain, path)
     if member is not None:
         written = style.written(value, _line_indent(text, member.value), inline=_is_inline(text))
         return text[: member.value] + written + text[member.end :]
     for below in reversed(rest[1:]):
         value = [value] if isinstance(below, int) else {below: value}
-    return _insert(text, container, rest[0], value, style)
+    return _insert(text, plain, container, rest[0], value, style)
 
 
 def take(text: str, path: Path) -> str:
     """Removes the member at the path, which must be there, with its comma; what holds it stays, even if empty."""
-    container, member, _rest = _follow(text, path)
+    container, member, _rest = _follow(_plain(text), path)
     assert member is not None, f"nothing at {path}"
     members, place = container.members, container.members.index(member)
+    begin = members[place - 1].end if place else container.start + 1
+    end = members[place + 1].start if place + 1 < len(members) else container.end
+    is_last = place + 1 == len(members)
+    has_comments = bool(comments(text[begin : member.start]) or comments(text[member.end : end]))
+    if has_comments or (is_last and _comma(text, member.end, end) is not None):
+        return _take_alone(text, begin, member, end, is_last=is_last)
     if len(members) == 1:
         return text[: container.start + 1] + text[container.end :]
     if place == 0:
         return text[: member.start] + text[members[1].start :]
-    return text[: members[place - 1].end] + text[member.end :]
+    return text[:begin] + text[member.end :]
+
+
+def _take_alone(text: str, begin: int, member: "_Member", end: int, *, is_last: bool) -> str:
+    """Removes a member with one comma and the space before it: comments on both sides stay, and a final comma.
+
+    Args:
+        begin: where the member before it ends.
+        end: where the next one begins, or the closing bracket is.
+    """
+    comma = _comma(text, member.end, end)
+    behind = member.end if comma is None else comma + 1
+    start = len(text[: member.start].rstrip(" \t\r\n"))
+    *_, last = ["", *comments(text[begin:start])]
+    is_open = last.startswith("//") and text[:start].endswith(last)  # the comment ends with the line
+    if is_open and "\n" not in text[behind : _after_space(text, behind)]:
+        start = member.start
+    before = text[:start]
+    if comma is None and is_last and (comma := _comma(text, begin, member.start)) is not None:
+        before = text[:comma] + text[comma + 1 : start]
+    return before + text[behind:]
+
+
+def _comma(text: str, begin: int, end: int) -> int | None:
+    """Where the comma between two members is."""
+    found = _without_comments(text[begin:end]).find(",")
+    return None if found < 0 else begin + found
 
 
 # -- reading --
+
+
+def _plain(text: str) -> str:
+    return _blanked(_FINAL_COMMA, _without_comments(text))
+
+
+def _without_comments(text: str) -> str:
+    return _blanked(_COMMENT, text) if "//" in text or "/*" in text else text
+
+
+def _blanked(pattern: re.Pattern[str], text: str) -> str:
+    """The text with the pattern's group blank, but for the ends of lines."""
+    return pattern.sub(lambda found: re.sub(r"[^\r\n]", " ", found[0]) if found[1] else found[0], text)
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -170,17 +242,23 @@ class _Style(NamedTuple):
         return _HALF_CHARACTER.sub(lambda half: f"\\u{ord(half[0]):04x}", written)
 
 
-def _insert(text: str, container: _Container, key: str | int, value: Any, style: _Style) -> str:
-    """Appends a member behind the last one, in lines or not as the others are."""
+def _insert(text: str, plain: str, container: _Container, key: str | int, value: Any, style: _Style) -> str:
+    """Appends a member behind the last one and all comments, in lines or not as the others are."""
     start, members, end = container
-    lead = text[start + 1 : members[0].start] if members else ""
-    inline = "\n" not in lead if members else _is_inline(text)
-    indent = lead.rpartition("\n")[2] if members else _line_indent(text, start) + style.indent
+    lead = plain[start + 1 : members[0].start] if members else ""
+    last = members[-1].end if members else start + 1
+    behind = len(text[:end].rstrip(" \t\r\n"))
+    has_comments = behind > last and bool(comments(text[last:behind]))
+    inline = ("\n" not in lead if members else _is_inline(text)) and not has_comments
+    is_in_lines = "\n" in lead
+    indent = _line_indent(text, members[0].start if is_in_lines else start) + ("" if is_in_lines else style.indent)
     name = json.dumps(key, ensure_ascii=style.is_ascii) + style.colon if isinstance(key, str) else ""
     written = name + style.written(value, indent, inline=inline)
-    if members:
-        gap = style.comma if inline else f",{style.newline}{indent}"
-        return text[: members[-1].end] + gap + written + text[members[-1].end :]
+    if members or has_comments:
+        has_comma = _comma(text, last, end) is not None
+        comma, final = ("", ",") if has_comma else ("," if members else "", "")
+        gap = style.comma[1:] if inline else style.newline + indent
+        return text[:last] + comma + text[last:behind] + gap + written + final + text[behind:]
     if inline:
         return text[: start + 1] + written + text[end:]
     closing = style.newline + _line_indent(text, start)

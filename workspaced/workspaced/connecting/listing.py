@@ -9,7 +9,7 @@ from ..errors import SettingsInvalid
 from . import hooks, json_text, servers, toml_text
 from .command_lines import OwnCommand, is_folder
 from .json_text import Unmergeable
-from .plans import Part
+from .plans import Part, check_is_read
 from .runtimes import RUNTIMES, Runtime, Switch
 from .settings_files import read
 
@@ -83,6 +83,7 @@ def _servers(spec: Runtime) -> list[Connection]:
     path = spec.servers.path()
     text = read(path)
     try:
+        check_is_read(spec, path, text or "")
         found = servers.find(spec.servers, servers.parse(spec.servers, text or ""))
     except Unmergeable as error:
         raise SettingsInvalid(f"{path} {error}.") from None
@@ -95,6 +96,7 @@ def _hooks(spec: Runtime) -> list[Connection]:
     path = spec.hooks.path()
     text = read(path)
     try:
+        check_is_read(spec, path, text or "")
         found = hooks.find(spec.hooks, json_text.parse(text or ""))
     except Unmergeable as error:
         raise SettingsInvalid(f"{path} {error}.") from None

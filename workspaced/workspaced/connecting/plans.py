@@ -10,7 +10,7 @@ from typing import Final, Literal
 
 from ..bridge.stdio import Target
 from ..errors import SettingsInvalid
-from . import hooks, servers, toml_text
+from . import hooks, json_text, servers, toml_text
 from .command_lines import bridge_line, hook_line
 from .former_files import as_before, with_backup
 from .json_text import Unmergeable
@@ -36,7 +36,7 @@ def plan_connection(
     """
     spec = RUNTIMES[runtime]
     _check_words(spec, bridge_line(Target(vaults=(vault,))))
-    files = _Files(lambda: hand_made(runtime, vault, parts, name))
+    files = _Files(spec, lambda: hand_made(runtime, vault, parts, name))
     if "mcp" in parts:
         at = spec.servers
 
@@ -62,7 +62,7 @@ def plan_entry(runtime: str, target: Target) -> list[Change]:
     spec = RUNTIMES[runtime]
     argv = bridge_line(target)
     _check_words(spec, argv)
-    files = _Files(lambda: entry_text(runtime, servers.NAME, argv))
+    files = _Files(spec, lambda: entry_text(runtime, servers.NAME, argv))
 
     def with_entry(text: str) -> str:
         whole = servers.parse(spec.servers, text)
@@ -83,7 +83,8 @@ def plan_removal(
         SettingsInvalid: a file cannot be read or changed without loss.
     """
     spec = RUNTIMES[runtime]
-    files = _Files(lambda: f"every entry whose command is `workspaced`, in {spec.title}'s settings\n", "Take out")
+    by_hand = f"every entry whose command is `workspaced`, in {spec.title}'s settings\n"
+    files = _Files(spec, lambda: by_hand, "Take out")
     if "mcp" in parts:
         at = spec.servers
 
@@ -129,10 +130,20 @@ def entry_text(runtime: str, name: str, argv: list[str]) -> str:
     return json.dumps({spec.key: {name: entry}}, ensure_ascii=False, indent=2) + "\n"
 
 
+def check_is_read(spec: Runtime, path: Path, text: str) -> None:
+    """
+    Raises:
+        Unmergeable: the program is not known to read the file as it is.
+    """
+    if not spec.comments and path.suffix == ".json" and not json_text.is_plain(text):
+        raise Unmergeable(f"has comments or final commas, which {spec.title} is not known to read")
+
+
 class _Files:
     """The files of one plan, each read once. `by_hand` says what a user puts in where we cannot."""
 
-    def __init__(self, by_hand: Callable[[], str], verb: str = "Put in") -> None:
+    def __init__(self, spec: Runtime, by_hand: Callable[[], str], verb: str = "Put in") -> None:
+        self._spec = spec
         self._by_hand = by_hand
         self._verb = verb
         self._texts: dict[Path, tuple[str | None, str]] = {}
@@ -144,6 +155,7 @@ class _Files:
         """
         before, text = self._texts[path] if path in self._texts else (former := read(path), former or "")
         try:
+            check_is_read(self._spec, path, text)
             self._texts[path] = before, change(text)
         except Unmergeable as error:
             raise SettingsInvalid(

@@ -76,6 +76,8 @@ class Runtime(NamedTuple):
     looked_up: str
     next_step: str = ""
     """What the user must do before its hooks run, beyond a restart."""
+    comments: bool = False
+    """Whether it reads JSON with comments and final commas."""
     variables: re.Pattern[str] | None = None
     """What it replaces in the texts of its settings, and cannot be escaped."""
 
@@ -172,6 +174,7 @@ RUNTIMES: Final[dict[str, Runtime]] = {
             switch=Switch(lambda: _gemini() / "settings.json", ("hooksConfig", "enabled"), False),
         ),
         "2026-11-23",
+        comments=True,
         variables=re.compile(r"\$(?:\w+|\{[^}]+\})"),
     ),
     "cursor": Runtime(
@@ -197,6 +200,7 @@ RUNTIMES: Final[dict[str, Runtime]] = {
         ServerFile(lambda: _app("Code", "User", "mcp.json"), "servers", {"type": "stdio"}),
         None,
         "2026-11-22",
+        comments=True,
         variables=_BRACED,
     ),
     "zed": Runtime(
@@ -207,6 +211,7 @@ RUNTIMES: Final[dict[str, Runtime]] = {
         ServerFile(lambda: _zed() / "settings.json", "context_servers"),
         None,
         "2026-11-22",
+        comments=True,
     ),
     "claude-desktop": Runtime(
         "Claude Desktop",
@@ -237,10 +242,12 @@ RUNTIMES: Final[dict[str, Runtime]] = {
         ),  # version 2 reads entries in both places
         None,
         "2026-11-23",
+        comments=True,
         variables=re.compile(r"\{(?:env|file):[^}]+\}"),
     ),
 }
 """Sources: code.claude.com/docs/en/{mcp,hooks}; developers.openai.com/codex/mcp and Codex's own hooks engine;
 geminicli.com/docs/{tools/mcp-server,hooks/reference,reference/configuration}; cursor.com/docs/{mcp,hooks};
 code.visualstudio.com's reference of the MCP configuration; zed.dev/docs/ai/mcp; modelcontextprotocol.io (Claude
-Desktop); docs.windsurf.com; opencode.ai/docs/mcp-servers and v2/docs/migrate-v1."""
+Desktop); docs.windsurf.com; opencode.ai/docs/mcp-servers and v2/docs/migrate-v1. Comments: gemini-cli#422,
+HarnessKit#41 (OpenCode), zed.dev/docs/configuring-zed, vscode#281583."""

@@ -112,7 +112,7 @@ def remove(spec: ServerFile, text: str, names: list[str]) -> str:
 def _take_json(spec: ServerFile, text: str, name: str) -> str:
     place = _place(spec, json_text.parse(text))
     text = json_text.take(text, (*place, name))
-    return json_text.take(text, place) if not _all(spec, json_text.parse(text)) and len(place) == 1 else text
+    return json_text.take(text, place) if len(place) == 1 and json_text.is_bare(text, place) else text
 
 
 def _place(spec: ServerFile, whole: Mapping[str, Any]) -> tuple[str, ...]:
