@@ -59,6 +59,30 @@ def test_the_second_request_begins_with_the_bytes_of_the_first(looking: Any) -> 
 
 
 @pytest.mark.parametrize(
+    ("base", "path", "twice"),
+    [
+        ("", "/v1/v1/messages", "/v1/v1"),
+        ("/v1", "/v1/messages", "/v1/v1"),
+        ("", "/v1beta/v1beta/models/g:generateContent?key=k", "/v1beta/v1beta"),
+        ("", "/v1/messages", ""),
+        ("/v1", "/v1beta/x", ""),
+        ("", "/v1/v10/x", ""),
+    ],
+)
+def test_a_version_that_stands_twice_is_named_in_the_log_and_passes(
+    looking: Any, base: str, path: str, twice: str
+) -> None:
+    seen = Recorder()
+    with RawUpstream(seen) as url, Proxy(looking, f"{url}{base}") as proxy:
+        for _ in range(2):
+            proxy.request("POST", path, b'{"messages": "none"}')
+    assert [each.target for each in seen.requests] == [base + path] * 2
+    said = [line for line in proxy.stderr if "WARNING" in line]
+    assert len(said) == bool(twice)
+    assert all(twice in line and "base URL" in line and "key" not in line for line in said)
+
+
+@pytest.mark.parametrize(
     ("method", "path", "body", "reason"),
     [
         ("GET", "/v1/models?after=%2Fa%20b&x=1", None, "NOT_A_PROMPT"),

@@ -1,5 +1,7 @@
 """The provider's side: requests go out with the headers that came, answers come back as they are."""
 
+import logging
+import re
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from http.cookiejar import CookieJar, DefaultCookiePolicy
@@ -9,6 +11,8 @@ import httpx2
 
 from ..errors import SettingsInvalid
 from .refusal import Refusal
+
+logger = logging.getLogger(__name__)
 
 Headers = list[tuple[bytes, bytes]]
 """With names in lower case."""
@@ -30,6 +34,7 @@ _HOP_BY_HOP: Final = frozenset(
 _NOT_SENT: Final = frozenset({b"host", b"expect", b"referer"})
 """They are about our connection, or hold our URL, and so the token."""
 _OURS: Final = b"x-workspaced"
+_VERSION_TWICE: Final = re.compile(rb"/(v\d[a-z0-9]*)/\1(?![^/?])")
 
 
 def end_to_end(headers: Iterable[tuple[bytes, bytes]]) -> Headers:
@@ -55,6 +60,7 @@ class Upstream:
         """
         self.url = url.rstrip("/")
         self._timeout_s = timeout_s
+        self._has_warned = False
         try:
             self._base = httpx2.URL(self.url)
         except httpx2.InvalidURL as error:
@@ -86,6 +92,7 @@ class Upstream:
                 does not have. After the head, `httpx2.HTTPError`.
         """
         target = self._base.raw_path.rstrip(b"/") + path + (b"?" + query if query else b"")
+        self._warn_of_double_version(target)
         sent = [(name, value) for name, value in end_to_end(headers) if name not in _NOT_SENT]
         extensions = {"target": target or b"/"}  # a path in the URL would be escaped anew
         request = httpx2.Request(method, self._base, headers=sent, content=content, extensions=extensions)
@@ -107,6 +114,16 @@ class Upstream:
             yield response
         finally:
             await response.aclose()
+
+    def _warn_of_double_version(self, target: bytes) -> None:
+        """Says once why the provider will not know a path: a runtime added a version to a base URL that has it."""
+        if not self._has_warned and (found := _VERSION_TWICE.search(target)) is not None:
+            self._has_warned = True
+            logger.warning(
+                "a request goes to ...%s, a version twice: leave /%s out of the runtime's base URL or --upstream",
+                found[0].decode(),
+                found[1].decode(),
+            )
 
 
 _URL_HINT: Final = "Give the base URL that the runtime would use, such as https://api.openai.com/v1."
