@@ -370,7 +370,7 @@ class Moment:
         """
         if tool not in TOOLS:
             raise UnknownTool(f"There is no tool {tool[:200]!r}.", hint=f"Tools: {', '.join(TOOLS)}.")
-        if "at" in arguments:
+        if arguments.get("at") is not None:
             raise InvalidArgument("The moment is named twice.", hint="Leave `at` out: `Log.at` says the moment.")
         answered: Json = msgspec.json.decode(payload_of(run(TOOLS[tool], self._view(), arguments)))
         return answered

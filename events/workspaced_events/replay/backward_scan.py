@@ -73,7 +73,7 @@ def backwards(
         elif event.vault != vault:
             continue
         elif isinstance(data, ToolCalled):
-            if "at" not in data.arguments and _was_made(event, data, moment, until):
+            if not data.names_moment and _was_made(event, data, moment, until):
                 insort(waiting, (data.tail, data.now, event.seq, event))
         elif event.seq <= moment.seq and isinstance(data, _MOVES):
             yield event

@@ -49,7 +49,7 @@ def moment_of(event: Event) -> Moment:
     before its record; for a call about a moment (`at`): that moment."""
     data = event.data
     if isinstance(data, ToolCalled):
-        return Moment(data.tail, data.now, lasts="at" in data.arguments, call=event.seq)
+        return Moment(data.tail, data.now, lasts=data.names_moment, call=event.seq)
     return Moment(event.seq, event.time, lasts=True)
 
 

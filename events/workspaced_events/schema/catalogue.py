@@ -401,6 +401,11 @@ class ToolCalled(Data, frozen=True):
     """ANSWER_VERSION at the call; answers of different versions are not compared byte for byte."""
 
     @property
+    def names_moment(self) -> bool:
+        """Whether the arguments name the moment that the call is about. Null, kept as it came, is none."""
+        return self.arguments.get("at") is not None
+
+    @property
     def tail(self) -> int:
         """The last sequence the call could see."""
         return self.as_of_seq if self.tail_seq is None else max(self.tail_seq, self.as_of_seq)

@@ -9,6 +9,12 @@ _BRACKETS: Final = b"[]{}"
 _OTHERS: Final = bytes(byte for byte in range(256) if byte not in _BRACKETS)
 
 
+def open_levels(text: bytes) -> int:
+    """How many more brackets of the JSON `text` open than close. Linear; ignores brackets in strings."""
+    brackets = _STRINGS.sub(b"", text) if b'"' in text else text
+    return brackets.count(b"[") + brackets.count(b"{") - brackets.count(b"]") - brackets.count(b"}")
+
+
 def is_deeper(text: bytes, levels: int) -> bool:
     """Whether the JSON `text` has more than `levels` levels. Linear; ignores brackets in strings."""
     if text.count(b"[") + text.count(b"{") <= levels:

@@ -120,7 +120,7 @@ def test_limit_takes_the_newest_and_total_counts_all(ask: Call) -> None:
     assert begins(ask(visits, limit=200)) == list(range(49, -1, -1))
 
 
-@pytest.mark.parametrize("limit", [0, 201, -1, True, "20", 1.5, None])
+@pytest.mark.parametrize("limit", [0, 201, -1, True, "201", "2 0", 1.5])
 def test_a_limit_out_of_range_is_refused(ask: Call, limit: Any) -> None:
     result = ask(limit=limit)
     assert result["code"] == "INVALID_ARGUMENT"
@@ -187,7 +187,7 @@ def test_what_is_no_time_is_refused_by_name(ask: Call, time: str) -> None:
     assert len(result["error"]) < 320
 
 
-@pytest.mark.parametrize("time", ["x" * 65, 5, None, ["2026-03-01"], True])
+@pytest.mark.parametrize("time", ["x" * 65, 5, ["2026-03-01"], True])
 def test_what_is_no_short_text_is_refused_by_the_schema(ask: Call, time: Any) -> None:
     result = ask(sinceTime=time)
     assert result["code"] == "INVALID_ARGUMENT"

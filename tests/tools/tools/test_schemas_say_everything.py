@@ -63,7 +63,7 @@ def test_case_13_the_listed_schema_leaves_out_what_the_daemon_checks_anyway(name
     given = {"reference": "a", "query": "a"}
     needed = {argument: given[argument] for argument in full.get("required", ())}
     for schema in (listed, full):
-        Draft202012Validator(schema).validate({**needed, "at": 3, "minSeq": 1})
+        Draft202012Validator(schema).validate({**needed, "at": "3", "minSeq": 1})
 
 
 def test_case_13_the_list_is_short_in_the_shape_that_a_model_sees() -> None:

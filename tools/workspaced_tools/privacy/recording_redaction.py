@@ -50,6 +50,7 @@ from workspaced_events.projections.workspace_state import (
     client_key,
 )
 from workspaced_events.replay.log_slice import Slice
+from workspaced_events.replay.position import sequence
 from workspaced_events.schema.catalogue import ContextVolunteered, Event, SelectionChanged, ToolCalled
 from workspaced_events.schema.decoding import decoded
 from workspaced_events.schema.peer_events import Heard, SharedVault
@@ -77,6 +78,7 @@ from ..recording.reading import arguments_of, read_recording
 from ..replay.call_replay import ANSWER_TYPES, Notes, answer_from
 from ..replay.verify import Moments, StateNotRetained
 from ..tools.registry import EVERY_TOOL
+from ..tools.tool import normalised
 from ..volunteering.editor import HIDDEN
 from ..volunteering.tool import VOLUNTEER
 from .rephrased_answers import Rephrased
@@ -383,15 +385,19 @@ def _outcome(result: bytes) -> tuple[bool, str | None]:
 
 
 def _plain_arguments(tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
-    """The arguments that stay, because they are enumerated words, times or ranges of lines."""
+    """The arguments that stay, because they are enumerated words, numbers as text, moments or ranges of lines."""
     properties = _TOOLS[tool].input_schema["properties"] if tool in _TOOLS else {}
     return {
         name: value
         for name, value in arguments.items()
-        if _is_range(value, properties.get(name, {}))
+        if _is_range(value, schema := properties.get(name, {}))
         or (
             isinstance(value, str)
-            and (value in properties.get(name, {}).get("enum", ()) or (name in _TIMES and _is_time(value)))
+            and (
+                value in schema.get("enum", ())
+                or not isinstance(normalised(value, schema), str)
+                or (name in _TIMES and (sequence(value) is not None or _is_time(value)))
+            )
         )
     }
 
@@ -399,7 +405,8 @@ def _plain_arguments(tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
 def _is_range(value: Any, schema: dict[str, Any]) -> bool:
     """Whether the value is a list of the numbers that the schema asks for."""
     wants_numbers = schema.get("items") == {"type": "integer"}
-    return wants_numbers and isinstance(value, list) and all(type(each) is int for each in value)
+    numbers = normalised(value, schema) if wants_numbers else None
+    return isinstance(numbers, list) and all(type(each) is int for each in numbers)
 
 
 def _is_time(value: Any) -> bool:

@@ -11,11 +11,13 @@ from hashlib import blake2b
 from typing import Final
 
 import msgspec
+from msgspec.structs import replace
 
 from workspaced_events.projections.workspace_state import client_key
 from workspaced_events.schema.catalogue import Event, ToolCalled
 
 from ..prompts.model.token_estimate import estimate_tokens_of_chars
+from ..tools.registry import EVERY_TOOL
 from .reading import Blob
 from .recorded_calls import result_of
 from .usage_advice import RULES, Answer, Held, advised, read_answer
@@ -110,8 +112,10 @@ class UsageCounter:
     def feed(self, events: Iterable[Event]) -> None:
         """Counts the calls among the next events."""
         for event in events:
-            if type(event.data) is ToolCalled:
-                self._add(event, event.data)
+            if type(called := event.data) is ToolCalled:
+                if (tool := EVERY_TOOL.get(called.tool)) is not None:
+                    called = replace(called, arguments=tool.normalised(called.arguments))
+                self._add(event, called)
 
     def _add(self, event: Event, called: ToolCalled) -> None:
         answer = self._answer(called)

@@ -280,7 +280,7 @@ RULES: Final = (
 
 def advised(called: ToolCalled, answer: Answer, held: Held) -> tuple[Rule, int] | None:
     """The first rule that matches, and its estimate of the tokens saved."""
-    if "at" in called.arguments or called.arguments_sha256 is not None:
+    if called.names_moment or called.arguments_sha256 is not None:
         return None  # the call may be about another moment than the answers that the client holds
     return next(_matches(called, answer, held), None)
 

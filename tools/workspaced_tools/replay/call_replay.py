@@ -177,7 +177,7 @@ def answer_from(
             )
         return payload_of(refusal(error, called.as_of_seq))
     tool = HIDDEN.get(called.tool) or EVERY_TOOL.get(called.tool)
-    if called.tool in LINKED and (answers.has(SharedBy()) or "of" in called.arguments):
+    if called.tool in LINKED and (answers.has(SharedBy()) or called.arguments.get("of") is not None):
         tool = LINKED[called.tool]
     if tool is None:
         raise NotRecorded(f"This version has no tool {called.tool!r}", hint="Use the version that recorded it.")

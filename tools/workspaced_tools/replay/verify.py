@@ -232,7 +232,7 @@ def _differs(called: ToolCalled, recording: Recording, state: WorkspaceState, an
         return "answer"
     if decoded(answered, _Success).success != called.ok:
         return "ok"
-    if "at" in called.arguments:  # the level came from a later state than `state`
+    if called.names_moment:  # the level came from a later state than `state`
         return None
     off = recording.refused is not None and recording.refused.type == SharingOff.__name__
     level = "none" if off else recording.level

@@ -1,8 +1,8 @@
 """A tool is a value: name, description, argument and data model, and a function `(View, arguments) -> Answer`.
 
-Arguments are validated against the published JSON Schema, and only then read into the argument model, which
-applies the defaults. Answers are built as plain dictionaries without validation; tests validate every answer
-against the published output schema.
+Arguments are put into the form of the published JSON Schema where a client wrote them in another (`normalised`),
+validated against it, and only then read into the argument model, which applies the defaults. Answers are built as
+plain dictionaries without validation; tests validate every answer against the published output schema.
 
 In the models, a field with the default None may be absent and is never null; a field without default that allows
 None is always present and may be null.
@@ -10,6 +10,7 @@ None is always present and may be null.
 
 import json
 import logging
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -65,6 +66,10 @@ class Model(BaseModel):
 
 AT_SCHEMA: Final[Json] = {"type": ["integer", "string"]}
 """Short, since every tool has it. The code that makes the View refuses a value that is no moment of the log."""
+_LISTED_AT: Final[Json] = {"type": "string"}
+"""A sequence is its digits: clients of Gemini's refuse the whole list for an argument of two types."""
+_INTEGER: Final = re.compile(r"-?[0-9]{1,18}")
+_BOOLEANS: Final = {"true": True, "false": False}
 
 
 class PresentArguments(Model):
@@ -177,7 +182,8 @@ class Tool(Generic[A]):
     def definition(self) -> Json:
         """The tool's entry in the list of tools, with short schemas: agents pay for the list in every request.
 
-        Arguments that `input_schema` allows are valid under the listed schema too, and so are all results.
+        Arguments that `input_schema` allows are valid under the listed schema too, except for `at` as an integer,
+        and so are all results.
         """
         return {
             "name": self.name,
@@ -196,12 +202,19 @@ class Tool(Generic[A]):
         """The arguments of a call without arguments; None if one is required."""
         return None if self.input_schema.get("required") else self.arguments.model_validate({})
 
+    def normalised(self, arguments: Any) -> Any:
+        """The arguments as the schema has them, where a client wrote them otherwise and means the same: null for
+        one that may be absent, digits for an integer, `true` or `false` as text. What else does not fit stays, for
+        `check` to refuse."""
+        return normalised(arguments, self.input_schema)
+
     def check(self, arguments: Json) -> A:
-        """The arguments, checked against the published schema, defaults applied.
+        """The arguments, normalised and checked against the published schema, defaults applied.
 
         Raises:
             ArgumentInvalid: names the argument, the allowed values and the value. No value is clamped.
         """
+        arguments = self.normalised(arguments)
         if not arguments and type(arguments) is dict and self._defaults is not None:
             return self._defaults
         try:
@@ -215,6 +228,25 @@ class Tool(Generic[A]):
         except PydanticError as error:  # text with lone surrogates, which a schema cannot exclude
             place = error.errors(include_input=False, include_url=False)[0]
             raise ArgumentInvalid(f"Argument '{place['loc'][0]}': {place['msg']}.", hint=_names(self)) from None
+
+
+def normalised(value: Any, schema: Json) -> Any:
+    """A value as `Tool.normalised` gives it."""
+    if isinstance(value, str):
+        kind = schema.get("type")
+        if kind == "integer" and _INTEGER.fullmatch(value):
+            return int(value)
+        return _BOOLEANS.get(value.lower(), value) if kind == "boolean" else value
+    if isinstance(value, list):
+        return [normalised(each, schema.get("items", {})) for each in value]
+    if not isinstance(value, dict):
+        return value
+    properties, required = schema.get("properties", {}), schema.get("required", ())
+    return {
+        name: normalised(each, properties.get(name, {}))
+        for name, each in value.items()
+        if each is not None or name in required or name not in properties
+    }
 
 
 def run(tool: Tool[Any], view: View, arguments: Json) -> Result:
@@ -377,7 +409,7 @@ def _closed(schema: Json) -> Json:
 def _listed_input(schema: Json) -> Json:
     """Shortens an input schema: without bounds and the arguments that no model needs; defaults as prose."""
     properties = {
-        name: _listed_argument(name, part)
+        name: _LISTED_AT if part == AT_SCHEMA else _listed_argument(name, part)
         for name, part in schema["properties"].items()
         if name not in _UNLISTED_ARGUMENTS
     }
@@ -407,8 +439,8 @@ def _listed_output(schema: Json, *, lists: int) -> Json:
 
     The short schema describes the fields of the result, of a success's `data`, and of items in `lists` levels of
     lists; for deeper objects and lists, and for `truncation`, only the kind. A definition is inlined unless it is
-    used several times; a nullable type becomes a list of types. The short schema leaves out, and allows: the
-    `data` of failures, descriptions, and which fields of `data` are required.
+    used several times. The short schema leaves out, and allows: the `data` of failures, descriptions, and which
+    fields of `data` are required.
     """
     properties = dict(schema["properties"])
     properties["data"] = properties["data"].get("anyOf", [properties["data"]])[0]
@@ -436,9 +468,7 @@ def _brief(schema: Json, definitions: Json, often: set[str], levels: int, *, lis
     if name := _name_of(schema):
         return schema if name in often else _brief(definitions[name], definitions, often, levels, lists=lists)
     if "anyOf" in schema:
-        kinds = [_brief(part, definitions, often, levels, lists=lists) for part in schema["anyOf"]]
-        nullable = len(kinds) == 2 and kinds[1] == {"type": "null"} and "type" in kinds[0]
-        return {**kinds[0], "type": [kinds[0]["type"], "null"]} if nullable else {"anyOf": kinds}
+        return {"anyOf": [_brief(part, definitions, often, levels, lists=lists) for part in schema["anyOf"]]}
     dropped = {"$defs", "description", "required", "additionalProperties"}
     if "properties" in schema:
         levels -= 1

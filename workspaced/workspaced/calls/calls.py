@@ -83,29 +83,30 @@ class Calls:
         self.statistics = CallStatistics()
 
     def try_call(self, tool: Tool[Any], arguments: dict[str, Any], caller: str) -> ToolAnswer:
-        """Answers and records a call on the calling thread, without blocking.
+        """Answers a call on the calling thread, without blocking, and records it with the arguments as they came.
 
         Raises:
             Paused: the user has paused the workspace.
             WouldBlock: the call might wait; use `call`.
         """
         started = time.perf_counter_ns()
-        answer = self._try_answer(tool, arguments, caller)
+        answer = self._try_answer(tool, tool.normalised(arguments), caller)
         self._record(tool, caller, arguments, answer, started)
         return answer
 
     async def call(self, tool: Tool[Any], arguments: dict[str, Any], caller: str) -> ToolAnswer:
-        """Answers a call on a thread, and records it.
+        """As `try_call`, on a thread, however long it takes.
 
         Raises:
             Paused: the user has paused the workspace.
             TimedOut: the log did not reach `minSeq` in time.
         """
-        min_seq = arguments.get("minSeq")
+        normalised = tool.normalised(arguments)
+        min_seq = normalised.get("minSeq")
         if isinstance(min_seq, int):
             await self._tail.reached(min_seq)
         started = time.perf_counter_ns()
-        answer = await self._answer(tool, arguments, caller)
+        answer = await self._answer(tool, normalised, caller)
         if not tool.writes:  # what is written is written, and its agent is to know
             check_not_paused(self._tail.state)
         self._record(tool, caller, arguments, answer, started)

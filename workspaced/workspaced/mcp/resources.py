@@ -34,7 +34,6 @@ _REFERENCED: Final = {"includeMetadata": True, "maxContentLength": 10_000}
 """As much as the tool gives at a time; the tool itself reads on where `truncation` says so."""
 
 _AT: Final = re.compile(r"\?at=([^?&#/]+)$")
-_DIGITS_MAX: Final = 19
 
 _RESOURCES: Final = msgspec.Raw(
     msgspec.json.encode(
@@ -95,7 +94,7 @@ def resource(uri: str) -> Resource:
     """
     past = _AT.search(uri)
     named = uri[: past.start()] if past else uri
-    moment = {"at": _number_or_text(_decoded(past[1]))} if past else {}
+    moment = {"at": _decoded(past[1])} if past else {}
     if named == CONTEXT:
         return Resource(TOOLS["get_workspace_context"], moment)
     if named == CURRENT:
@@ -108,10 +107,6 @@ def resource(uri: str) -> Resource:
         hint=f"Resources: {CONTEXT}, {CURRENT}, {NOTE}{{+reference}}.",
         uri=uri[:ECHO_CHARS_MAX],
     )
-
-
-def _number_or_text(text: str) -> int | str:
-    return int(text) if text.isascii() and text.isdigit() and len(text) < _DIGITS_MAX else text
 
 
 def _decoded(text: str) -> str:
