@@ -90,6 +90,20 @@ def test_a_moment_may_be_named_by_time(session: Session, client: Any) -> None:
     assert told["asOfSeq"] < client.tool("get_current_note")["asOfSeq"]
 
 
+def test_a_moment_of_null_or_of_digits_is_none_and_a_sequence(session: Session, client: Any) -> None:
+    """The call with null alone read the note's version, so that what it saw stands on its recording."""
+    edit(session.running, client, "once.md", "# Once\n\nRead once.\n")
+    told = client.tool("get_note_by_reference", {"reference": "once.md", "at": None})
+    seq = client.call("workspaced/calls")["calls"][-1]["seq"]
+    edit(session.running, client, "once.md", "# Once\n\nAnother.\n")
+    for at in (seq, str(seq)):
+        assert client.tool("get_note_by_reference", {"reference": "once.md", "at": at}) == told
+    [receipt] = client.publish([{"type": "note_pinned", "data": {"note": "a.md"}}])
+    later = client.tool("get_note_by_reference", {"reference": "once.md", "at": receipt["seq"]})
+    client.publish([{"type": "note_unpinned", "data": {"note": "a.md"}}])
+    assert later["data"]["content"] == told["data"]["content"]
+
+
 @pytest.mark.parametrize("tool", ASKED)
 @pytest.mark.parametrize("at", [True, 1.5, -1, 10**9, 10**30, "soon", "2999-01-01", [1], {}], ids=repr)
 def test_what_is_no_moment_is_refused(session: Session, client: Any, tool: str, at: Any) -> None:
