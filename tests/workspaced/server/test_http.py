@@ -334,6 +334,50 @@ def test_a_body_that_is_no_message_is_refused(http: HttpWire, body: bytes, numbe
     assert status == 400 and answer["error"]["code"] == number and "id" not in answer
 
 
+@pytest.mark.parametrize(
+    ("body", "number", "code"),
+    [
+        (b'{"jsonrpc":"2.0","id":7,"method":"tools/list","params":{', 7, "INVALID_JSON"),
+        (b'{"method":"tools/call","params":' + b"[" * 90 + b"]" * 90 + b',"id":"x"}', "x", "INVALID_REQUEST"),
+        (b'[{"jsonrpc":"2.0","id":3,"method":"ping"}]', 3, "INVALID_REQUEST"),
+    ],
+)  # fmt: skip
+def test_the_refusal_of_a_body_has_the_id_that_can_be_read(
+    http: HttpWire, body: bytes, number: Any, code: str
+) -> None:
+    http.request("POST", "/mcp", body, JSON)
+    status, answer = read(http.getresponse())
+    assert (status, answer["id"], answer["error"]["data"]["code"]) == (400, number, code)
+
+
+def test_a_batch_is_taken_in_a_session_of_2025_03_26_alone(http: HttpWire) -> None:
+    batch = [message("ping", number=1), message("tools/list"), message("notifications/x", number=None)]
+    batch[1]["id"] = "list"
+    session = begin(http, protocolVersion="2025-03-26")
+    status, answers = read(http.ask("POST", batch, session))
+    assert status == 200 and [each["id"] for each in answers] == [1, "list"]
+    assert all("result" in each for each in answers)
+    told = http.ask("POST", batch[2:], session)
+    assert told.status == 202 and told.read() == b""
+    status, answers = read(http.ask("POST", [{"jsonrpc": "2.0"}], session))
+    assert status == 200 and [each["error"]["code"] for each in answers] == [-32600]
+    for refused in ([], [message("ping")] * 33):
+        status, answer = read(http.ask("POST", refused, session))
+        assert status == 400 and answer["error"]["code"] == -32600
+    status, answer = read(http.ask("POST", batch, begin(http)))
+    assert (status, answer["id"]) == (400, 1) and "2025-03-26" in answer["error"]["message"]
+
+
+def test_a_cancelled_request_of_a_batch_has_no_answer_in_it(shared: Any, http: HttpWire) -> None:
+    session = begin(http, protocolVersion="2025-03-26")
+    call = message("tools/call", {"name": "get_workspace_context", "arguments": {"minSeq": 10**9}}, number=1)
+    cancel = message("notifications/cancelled", {"requestId": 1}, number=None)
+    status, answers = read(http.ask("POST", [call, cancel, message("ping", number=2)], session))
+    assert status == 200 and [each["id"] for each in answers] == [2]
+    told = http.ask("POST", [call, cancel], session)
+    assert told.status == 202 and told.read() == b""
+
+
 HEADERS = {
     "Accept": ["*/*", "application/json", "text/event-stream, application/json", ""],
     "Content-Type": ["application/json", "text/plain", ""],

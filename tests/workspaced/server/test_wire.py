@@ -42,7 +42,6 @@ def tool_line(arguments: str) -> bytes:
     [
         (b"garbage", "INVALID_JSON"),
         (b'{"jsonrpc":"2.0","id":1,', "INVALID_JSON"),
-        (b"\xef\xbb\xbf" + HELLO.strip(), "INVALID_JSON"),
         (b"\x00" + HELLO.strip(), "INVALID_JSON"),
         (HELLO.strip().replace(b"hello", b"he\x00llo"), "INVALID_JSON"),
         (HELLO.strip() * 2, "INVALID_JSON"),
@@ -61,21 +60,19 @@ def tool_line(arguments: str) -> bytes:
         (b'{"jsonrpc":"2.0","id":1,"method":null}', "INVALID_REQUEST"),
         (b'{"jsonrpc":"2.0","id":null,"method":"workspaced/hello"}', "INVALID_REQUEST"),
         (b'{"jsonrpc":"2.0","id":true,"method":"workspaced/hello"}', "INVALID_REQUEST"),
-        (b'{"jsonrpc":"2.0","id":1.5,"method":"workspaced/hello"}', "INVALID_REQUEST"),
         (b'{"jsonrpc":"2.0","id":[1],"method":"workspaced/hello"}', "INVALID_REQUEST"),
         (b'{"jsonrpc":"2.0","id":{},"method":"workspaced/hello"}', "INVALID_REQUEST"),
         (b'{"jsonrpc":"2.0","id":' + b"9" * 5_000 + b',"method":"workspaced/hello"}', "INVALID_REQUEST"),
         (b'{"jsonrpc":"2.0","id":1e999,"method":"workspaced/hello"}', "INVALID_REQUEST"),
-        (b'{"jsonrpc":"2.0","id":1,"method":"\xff"}', "INVALID_REQUEST"),
-        (b'{"jsonrpc":"2.0","id":1,"method":"workspaced/\xed\xa0\x80"}', "INVALID_REQUEST"),
-        (b'{"jsonrpc":"2.0","id":1,"method":"workspaced/\\ud800"}', "INVALID_JSON"),
+        (b'{"jsonrpc":"2.0","id":1,"method":"workspaced/\xff"}', "UNKNOWN_METHOD"),
+        (b'{"jsonrpc":"2.0","id":1,"method":"workspaced/\xed\xa0\x80"}', "UNKNOWN_METHOD"),
+        (b'{"jsonrpc":"2.0","id":1,"method":"workspaced/\\ud800"}', "UNKNOWN_METHOD"),
         (b"[" * 100_000, "INVALID_REQUEST"),
         (b'{"a":' * 100_000, "INVALID_REQUEST"),
         (b"[" * 100_000 + b"]" * 100_000, "INVALID_REQUEST"),
         (HELLO.strip().replace(b"{}", b"[" * 70 + b"]" * 70), "INVALID_REQUEST"),
         (b'{"jsonrpc":"2.0","id":1,"method":"workspaced/nothing"}', "UNKNOWN_METHOD"),
         (b'{"jsonrpc":"2.0","id":1,"method":"workspaced/hello","params":[]}', "INVALID_ARGUMENT"),
-        (b'{"jsonrpc":"2.0","id":1,"method":"workspaced/hello","params":null}', "INVALID_ARGUMENT"),
         (b'{"jsonrpc":"2.0","id":1,"method":"workspaced/hello","params":"x"}', "INVALID_ARGUMENT"),
         (b'{"jsonrpc":"2.0","id":1,"method":"workspaced/publish","params":{}}', "INVALID_ARGUMENT"),
         (b'{"jsonrpc":"2.0","id":1,"method":"workspaced/publish","params":{"actions":{}}}', "INVALID_ARGUMENT"),
@@ -84,7 +81,7 @@ def tool_line(arguments: str) -> bytes:
         (b'{"jsonrpc":"2.0","id":1,"method":"workspaced/log","params":{"limit":0}}', "INVALID_ARGUMENT"),
         (b'{"jsonrpc":"2.0","id":1,"method":"workspaced/log","params":{"limit":10001}}', "INVALID_ARGUMENT"),
         (b'{"jsonrpc":"2.0","id":1,"method":"workspaced/state","params":{"vault":"\xff"}}', "INVALID_ARGUMENT"),
-        (b'{"jsonrpc":"2.0","id":1,"method":"workspaced/state","params":{"vault":"\\udfff"}}', "INVALID_JSON"),
+        (b'{"jsonrpc":"2.0","id":1,"method":"workspaced/state","params":{"vault":"\\udfff"}}', "INVALID_ARGUMENT"),
     ],
     ids=lambda value: repr(value)[:60] if isinstance(value, bytes) else value,
 )  # fmt: skip
@@ -262,7 +259,6 @@ def test_of_duplicate_keys_one_counts_and_what_is_logged_reads_back(shared: Any)
         '{"x":"' + "\\n" * 1_000 + '"}',
         '{"x":"' + "y" * 900_000 + '"}',
         "[]",
-        "null",
         "7",
     ],
     ids=lambda value: value[:30],
@@ -321,7 +317,7 @@ def test_a_line_of_exactly_the_limit_is_read_and_one_byte_more_is_not(shared: An
             with suppress(BrokenPipeError, ConnectionResetError):
                 wire.send(line + b"\n")
             message = wire.line()
-            assert message is not None and message["error"]["data"]["code"] == code
+            assert message is not None and (message["id"], message["error"]["data"]["code"]) == (1, code)
 
 
 def test_a_line_may_come_byte_by_byte(shared: Any) -> None:
@@ -344,7 +340,7 @@ def test_a_line_not_completed_and_answers_not_read_end_the_connection_in_time(sh
     before = time.monotonic()
     wire.send(HELLO[:-2])
     message = wire.line()
-    assert message is not None and message["error"]["data"]["code"] == "INVALID_REQUEST"
+    assert message is not None and (message["id"], message["error"]["data"]["code"]) == (0, "INVALID_REQUEST")
     assert wire.at_end()
     assert time.monotonic() - before > PARTIAL_LINE_S - 1
     assert idle.ask("workspaced/hello")["result"], "who is merely idle is left alone"

@@ -1,9 +1,19 @@
-"""Splits a byte stream into lines of bounded length. No sockets here."""
+"""Splits a byte stream into lines of bounded length, and makes them text that a parser takes. No sockets here."""
+
+import re
+from typing import Final
 
 from workspaced_events.schema.nesting import is_deeper
 
 from ..errors import RequestError
 from ..limits import JSON_DEPTH_MAX, REQUEST_BYTES_MAX
+
+_MARK: Final = "\ufeff".encode()
+_MAYBE_HALF: Final = re.compile(rb"\\u[dD][89a-fA-F]")
+_ESCAPE: Final = re.compile(
+    rb"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(\\u[dD][89a-fA-F][0-9a-fA-F]{2})|\\.", re.DOTALL
+)
+"""A pair of surrogates, half of a pair as the group, or any other escape."""
 
 
 class LineSplitter:
@@ -19,6 +29,11 @@ class LineSplitter:
         """Whether an incomplete line has begun."""
         return self._partial_bytes > 0
 
+    def take_partial(self) -> bytes:
+        """What came behind the last LF, or the line that was too long: at the end of the stream."""
+        partial, self._partial, self._partial_bytes = b"".join(self._partial), [], 0
+        return partial
+
     def feed(self, data: bytes) -> list[bytes]:
         """The lines that `data` completes, without their LF.
 
@@ -32,14 +47,30 @@ class LineSplitter:
         if rest:
             self._partial.append(rest)
             self._partial_bytes += len(rest)
-        if self._partial_bytes > self._bytes_max or any(len(line) > self._bytes_max for line in lines):
-            self._partial, self._partial_bytes = [], 0
+        too_long = next((line for line in lines if len(line) > self._bytes_max), None)
+        if too_long is not None:
+            self._partial, self._partial_bytes = [too_long], len(too_long)
+        if self._partial_bytes > self._bytes_max:
             raise RequestError(
                 "LINE_TOO_LARGE",
                 f"A line is longer than {self._bytes_max} bytes.",
                 hint="Publish in smaller batches. The connection is closed.",
             )
         return lines
+
+
+def mended(line: bytes) -> bytes:
+    """The line without a byte order mark, and with U+FFFD for what is no character: bytes that are not UTF-8, and
+    halves of surrogate pairs, as `JSON.stringify` writes a cut emoji."""
+    if not line.isascii():
+        try:
+            line.decode()
+        except UnicodeDecodeError:
+            line = line.decode(errors="replace").encode()
+        line = line.removeprefix(_MARK)
+    if b"\\u" in line and _MAYBE_HALF.search(line):
+        line = _ESCAPE.sub(lambda found: rb"\ufffd" if found[1] else found[0], line)
+    return line
 
 
 def check_depth(line: bytes) -> None:

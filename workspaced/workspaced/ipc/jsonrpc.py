@@ -1,15 +1,19 @@
 """JSON-RPC 2.0 messages: from a line to a request, from a result or an error to a line. No sockets here."""
 
+import re
 from typing import Any, Final, Literal
 
 import msgspec
 
 from workspaced_events.errors import WorkspacedError
+from workspaced_events.schema.nesting import open_levels
 
 from ..errors import McpError, RequestError, wire
-from .framing import check_depth
+from ..limits import IN_FLIGHT_MAX
+from .framing import check_depth, mended
 
-RequestId = int | str
+RequestId = int | float | str
+"""JSON-RPC allows fractions, and some clients write every number as one."""
 NO_ANSWER: Final = object()
 """The result of a request that stays open, so that no answer is sent."""
 
@@ -48,51 +52,98 @@ class _ErrorResponse(msgspec.Struct, frozen=True):
 
 
 class _Envelope(msgspec.Struct, frozen=True):
-    id: Any = None
     method: Any = msgspec.UNSET
     result: Any = msgspec.UNSET
     error: Any = msgspec.UNSET
 
 
 _REQUEST: Final = msgspec.json.Decoder(Request)
+_BATCH: Final = msgspec.json.Decoder(list[msgspec.Raw])
 _ENVELOPE: Final = msgspec.json.Decoder(_Envelope)
 _ENCODER: Final = msgspec.json.Encoder()
+_ID: Final = re.compile(
+    rb'"id"\s*+:\s*+("(?:[^"\\]++|\\.)*+"|-?\d++(?:\.\d++)?(?:[eE][+-]?\d++)?)(?=\s*+[,}])', re.DOTALL
+)
+"""What follows shows that a number is complete."""
+_ID_VALUE: Final = msgspec.json.Decoder(RequestId)
 
 
 def parse_request(line: bytes) -> Request:
-    """Parses a line as a request.
+    """Parses a line as a request; what is no character in it is U+FFFD.
 
     Raises:
-        RequestError: INVALID_JSON or INVALID_REQUEST; with `request_id` in its details if it was readable.
+        RequestError: INVALID_JSON or INVALID_REQUEST. `readable_ids` has the ids to answer.
     """
+    line = mended(line)
     check_depth(line)
     try:
         return _REQUEST.decode(line)
-    except (msgspec.ValidationError, UnicodeDecodeError, RecursionError) as error:
-        if line.lstrip()[:1] == b"[":
+    except (msgspec.ValidationError, RecursionError) as error:
+        if is_batch(line):
             raise RequestError(
-                "INVALID_REQUEST", "Batches are not taken.", hint="Send one request a line."
+                "INVALID_REQUEST",
+                "Batches are taken in MCP 2025-03-26 only.",
+                hint="Send one request a line.",
             ) from None
-        raise RequestError(
-            "INVALID_REQUEST", f"Not a JSON-RPC 2.0 request: {error}.", request_id=_readable_id(line)
-        ) from None
+        raise RequestError("INVALID_REQUEST", f"Not a JSON-RPC 2.0 request: {error}.") from None
     except msgspec.DecodeError as error:
-        raise RequestError("INVALID_JSON", f"Not one JSON object on a line: {error}.") from None
+        raise RequestError(
+            "INVALID_JSON",
+            f"Not one JSON object on a line: {error}.",
+            hint="Send one request of JSON-RPC 2.0 a line, in UTF-8, without headers.",
+        ) from None
 
 
-def _readable_id(line: bytes) -> RequestId | None:
+def is_batch(line: bytes) -> bool:
+    """Whether a line would be a batch: an array."""
+    return line.lstrip()[:1] == b"["
+
+
+def parse_batch(line: bytes) -> list[bytes]:
+    """The messages of a batch.
+
+    Raises:
+        RequestError: INVALID_JSON, or INVALID_REQUEST: there are none, or too many.
+    """
+    line = mended(line)
+    check_depth(line)
     try:
-        request_id = _ENVELOPE.decode(line).id
-    except (msgspec.MsgspecError, UnicodeDecodeError):
-        return None
-    return request_id if isinstance(request_id, int | str) and not isinstance(request_id, bool) else None
+        messages = _BATCH.decode(line)
+    except msgspec.DecodeError as error:
+        raise RequestError("INVALID_JSON", f"Not one JSON array on a line: {error}.") from None
+    if not 1 <= len(messages) <= IN_FLIGHT_MAX:
+        raise RequestError(
+            "INVALID_REQUEST", f"A batch has 1 to {IN_FLIGHT_MAX} messages, this one {len(messages)}."
+        )
+    return list(map(bytes, messages))
+
+
+def readable_ids(line: bytes) -> list[RequestId]:
+    """The ids of the requests on a line that could not be parsed, whatever is wrong with it: cut off, nested too
+    deep, several on one line or in a batch. At most IN_FLIGHT_MAX, as many as a client may wait for."""
+    line = mended(line)
+    level = 2 if is_batch(line) else 1
+    found: list[RequestId] = []
+    depth = end = 0
+    for each in _ID.finditer(line):
+        depth += open_levels(line[end : each.start()])
+        end = each.end()
+        if depth != level:
+            continue
+        try:
+            found.append(_ID_VALUE.decode(each[1]))
+        except msgspec.DecodeError:  # a number beyond all bounds
+            continue
+        if len(found) == IN_FLIGHT_MAX:
+            break
+    return found
 
 
 def is_response(line: bytes) -> bool:
     """Whether the line is a response, which must not be answered."""
     try:
-        envelope = _ENVELOPE.decode(line)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        envelope = _ENVELOPE.decode(mended(line))
+    except (msgspec.MsgspecError, RecursionError):
         return False
     return envelope.method is msgspec.UNSET and (
         envelope.result is not msgspec.UNSET or envelope.error is not msgspec.UNSET
@@ -115,7 +166,7 @@ def error_response(request_id: RequestId | msgspec.UnsetType | None, error: Work
     If the request's id is unknown, JSON-RPC requires `null` and MCP (UNSET) no id at all.
     """
     number = error.jsonrpc if isinstance(error, McpError) else wire(error.code).jsonrpc
-    details = {camel(name): value for name, value in error.details.items() if name != "request_id"}
+    details = {camel(name): value for name, value in error.details.items()}
     body = _ErrorBody(number, error.message, {"code": error.code, "hint": error.hint, **details})
     return _ENCODER.encode(_ErrorResponse(request_id, body)) + b"\n"
 

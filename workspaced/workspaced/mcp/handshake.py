@@ -26,14 +26,15 @@ _INSTRUCTIONS: Final = (
 class Implementation(msgspec.Struct, frozen=True):
     """The client's own description; other fields are ignored."""
 
-    name: str
-    version: str = ""
+    name: str = ""
 
 
 class Initialize(msgspec.Struct, frozen=True, rename="camel"):
-    protocol_version: str
-    capabilities: dict[str, msgspec.Raw]
-    client_info: Implementation
+    """What counts of it: a client that says less, or otherwise, is greeted all the same. Its capabilities do not
+    matter, since the daemon asks nothing of it."""
+
+    protocol_version: str | None = None
+    client_info: Implementation | None = None
 
 
 class Anything(msgspec.Struct, frozen=True):
@@ -43,14 +44,19 @@ class Anything(msgspec.Struct, frozen=True):
 def initialize(session: Session, _id: RequestId | None, params: Initialize) -> Any:
     """Names the client. Answers an unknown version with the newest that has a handshake; the client decides."""
     session.client = client_name(params.client_info)
-    known = params.protocol_version in HANDSHAKE
     return {
-        "protocolVersion": params.protocol_version if known else HANDSHAKE[0],
+        "protocolVersion": spoken(params),
         "capabilities": _CAPABILITIES,
         "serverInfo": SERVER,
         "instructions": _INSTRUCTIONS,
         "_meta": moment(session.service),
     }
+
+
+def spoken(params: Initialize) -> str:
+    """The version that a client and the daemon speak after the handshake."""
+    wanted = params.protocol_version
+    return wanted if wanted in HANDSHAKE else HANDSHAKE[0]
 
 
 def discover(session: Session, _id: RequestId | None, _params: Anything) -> Any:

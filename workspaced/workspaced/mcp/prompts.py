@@ -55,7 +55,7 @@ _LISTED: Final = msgspec.Raw(
 
 class GetPrompt(msgspec.Struct, frozen=True):
     name: str
-    arguments: dict[str, Any] = {}
+    arguments: dict[str, Any] | None = None
 
 
 def list_prompts(session: Session, _id: RequestId | None, params: Page) -> Any:

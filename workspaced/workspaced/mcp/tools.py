@@ -38,15 +38,16 @@ class Page(msgspec.Struct, frozen=True):
 
     def check(self) -> None:
         """Raises:
-        InvalidArgument: there is a cursor, which cannot be ours.
+        InvalidArgument: there is a cursor, which cannot be ours. An empty one is none.
         """
-        if self.cursor is not None:
+        if self.cursor:
             raise InvalidArgument("Expected no cursor: the list has one page.", hint="Ask without a cursor.")
 
 
 class CallTool(msgspec.Struct, frozen=True):
     name: str
-    arguments: dict[str, Any] = {}
+    arguments: dict[str, Any] | None = None
+    """None, also as null: there are none."""
 
 
 WRITES: Final = {
@@ -97,10 +98,11 @@ def _list(service: Service, made: msgspec.Raw) -> Any:
 def call_tool(session: Session, _id: RequestId | None, params: CallTool) -> Any:
     service = session.service
     tool = tool_named(params.name, memory=service.memory.is_set, linked=service.is_linked)
+    arguments = params.arguments or {}
     try:
-        return _result(service, service.calls.try_call(tool, params.arguments, session.client))
+        return _result(service, service.calls.try_call(tool, arguments, session.client))
     except WouldBlock:
-        return _call_blocking(service, tool, params.arguments, session.client)
+        return _call_blocking(service, tool, arguments, session.client)
     except Paused as error:
         return _paused(service, error)
 

@@ -10,7 +10,7 @@ from workspaced_events.errors import WorkspacedError
 
 from ..errors import RequestError
 from ..ipc.framing import LineSplitter
-from ..ipc.jsonrpc import RequestId, error_response
+from ..ipc.jsonrpc import RequestId
 from ..limits import FLUSH_BYTES, IN_FLIGHT_MAX, PARTIAL_LINE_S
 from ..service.awake_timer import AwakeTimer
 from .dispatcher import Dispatcher
@@ -48,8 +48,13 @@ class Connection(SocketConnection):
         self.go_on()
 
     def eof_received(self) -> bool:
-        # A client may send, shut down its side and read on, so open answers are still written.
+        # A client may send, shut down its side and read on, so open answers are still written. Its last line may
+        # end without LF.
         self._at_end = True
+        if last := self._splitter.take_partial().strip():
+            self._watch_partial(completed=True)
+            self._waiting.append(last)
+            self.go_on()
         self._close_at_end()
         return True
 
@@ -124,7 +129,8 @@ class Connection(SocketConnection):
             self._transport.close()
 
     def _refuse_and_close(self, error: RequestError) -> None:
-        self.send(error_response(self._dispatcher.unknown_request_id, error))
+        """Refuses the line that has begun."""
+        self._dispatcher.refuse(self._splitter.take_partial(), error)
         self.close()
 
     def _watch_partial(self, *, completed: bool) -> None:

@@ -11,17 +11,29 @@ from typing import Any, Final, Protocol
 
 import anyio
 import msgspec
+from msgspec.structs import replace
 
 from workspaced_events.errors import InvalidArgument, WorkspacedError
 from workspaced_events.journal.actions import check_not_paused
 from workspaced_tools.tools.registry import ToolSet
 
 from ..errors import RequestError
-from ..ipc.jsonrpc import NO_ANSWER, Request, RequestId, error_response, is_response, parse_request, response
+from ..ipc.jsonrpc import (
+    NO_ANSWER,
+    Request,
+    RequestId,
+    error_response,
+    is_batch,
+    is_response,
+    parse_request,
+    readable_ids,
+    response,
+)
 from ..ipc.param_hints import choices
 from ..limits import ANSWER_BYTES_MAX
 from ..service.method import DEFERRED, Method
 from ..service.session import Follower
+from .batch import Batch
 from .host import Host
 from .protocol import ProtocolVersion, decide
 
@@ -87,21 +99,52 @@ class Dispatcher:
         self._protocol = protocol
         self._running: dict[RequestId, anyio.CancelScope] = {}
         """Requests that can be cancelled."""
+        self._batches: dict[RequestId | None, Batch] = {}
+        """By the ids of their open requests."""
 
     # -- requests --
 
     def take(self, line: bytes) -> None:
-        """Handles one message of the client."""
+        """Handles one message of the client, or a batch."""
         self.line_bytes = len(line)
         try:
-            request = parse_request(line)
+            if self.takes_batches and is_batch(line):
+                self.take_batch(self.batch(line))
+            else:
+                self.handle(parse_request(line))
         except RequestError as error:
             if self._protocol is not None and self._protocol.is_mcp and is_response(line):
                 return
+            self.refuse(line, error)
+
+    def refuse(self, line: bytes, error: RequestError) -> None:
+        """Answers every request on a line that could not be parsed; if no id can be read, once without one."""
+        ids = readable_ids(line)
+        for request_id in ids:
             self.in_flight += 1
-            self.fail(error.details.get("request_id"), error, reply_without_id=True)
-            return
-        self.handle(request)
+            self.fail(request_id, error)
+        if not ids:
+            self._outlet.reply(None, error_response(self._unknown_id, error), error)
+
+    @property
+    def takes_batches(self) -> bool:
+        """Whether the client speaks a version that has batches."""
+        return self._protocol is not None and self._protocol.takes_batches
+
+    def batch(self, line: bytes) -> Batch:
+        """
+        Raises:
+            RequestError: the line is no batch.
+        """
+        return Batch(line, self._batches.keys())
+
+    def take_batch(self, batch: Batch) -> None:
+        """Handles a batch. Its answers are one, to its first id."""
+        self._batches.update(dict.fromkeys(batch.ids, batch))
+        if not batch.ids and batch.answers:
+            self._outlet.reply(None, batch.line, None)
+        for message in batch.messages:
+            self.handle(message)
 
     def handle(self, request: Request) -> None:
         """Handles one request or notification."""
@@ -200,29 +243,38 @@ class Dispatcher:
                     ),
                 )
                 return
-            self._outlet.reply(request_id, line, None)
+            self._reply(request_id, line, None)
         self._ended(request_id)
 
-    def fail(
-        self, request_id: RequestId | None, error: WorkspacedError, *, reply_without_id: bool = False
-    ) -> None:
-        """Answers with an error. A notification gets none, except for a message that could not be parsed
-        (`reply_without_id`), as JSON-RPC 2.0, section 5, requires."""
+    def fail(self, request_id: RequestId | None, error: WorkspacedError) -> None:
+        """Ends a request with an error; a notification gets none."""
         if request_id is not None:
-            self._outlet.reply(request_id, error_response(request_id, error), error)
-        elif reply_without_id:
-            self._outlet.reply(None, error_response(self.unknown_request_id, error), error)
+            self._reply(request_id, error_response(request_id, error), error)
         else:
             logger.debug("a notification failed: %s", error)
         self._ended(request_id)
 
     @property
-    def unknown_request_id(self) -> msgspec.UnsetType | None:
-        """The id of a reply to an unparsable message: null, or absent for MCP."""
+    def _unknown_id(self) -> msgspec.UnsetType | None:
+        """JSON-RPC's id where none can be read: null, or absent for MCP."""
         return msgspec.UNSET if self._protocol is not None and self._protocol.is_mcp else None
+
+    def _reply(self, request_id: RequestId, line: bytes, error: WorkspacedError | None) -> None:
+        if (batch := self._batches.get(request_id)) is not None:
+            batch.answers.append(line)
+        else:
+            self._outlet.reply(request_id, line, error)
 
     def _ended(self, request_id: RequestId | None) -> None:
         self.in_flight -= 1
+        batch = self._batches.pop(request_id, None)
+        if batch is not None:
+            batch.open -= 1
+            if batch.open:
+                return
+            request_id = batch.ids[0]
+            if batch.answers:
+                self._outlet.reply(request_id, batch.line, None)
         self._outlet.ended(request_id)
 
     # -- the rest of Session --
@@ -276,9 +328,9 @@ def _decode_params(method: Method, request: Request) -> Any:
     try:
         return method.decode(request.params)
     except msgspec.ValidationError as error:
+        if bytes(request.params) == b"null":  # as some clients write that there are none
+            return _decode_params(method, replace(request, params=msgspec.Raw(b"{}")))
         raise InvalidArgument(f"{request.method}: {error}.", hint=choices(method.params, error)) from None
-    except UnicodeDecodeError as error:
-        raise InvalidArgument(f"{request.method}: {error}.") from None
     except (msgspec.DecodeError, RecursionError) as error:
         raise RequestError("INVALID_JSON", f"{request.method}: {error}.") from None
 

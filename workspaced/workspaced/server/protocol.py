@@ -34,6 +34,7 @@ NATIVE_PREFIX: Final = "workspaced/"
 _CANCEL: Final = "notifications/cancelled"
 """As in MCP, on all connections."""
 _VERSION: Final = "io.modelcontextprotocol/protocolVersion"
+_BATCHING: Final = "2025-03-26"
 _LISTS_TTL_MS: Final = 300_000
 """Lists are constant while the daemon runs; a new version may have others."""
 _LIST: Final = {"ttlMs": _LISTS_TTL_MS, "cacheScope": "public"}
@@ -77,6 +78,7 @@ class ProtocolVersion:
     settled = True
     """Whether the connection keeps this protocol."""
     is_mcp = False
+    takes_batches = False
 
     def __init__(self, methods: Mapping[str, Method]) -> None:
         self.methods = methods
@@ -125,6 +127,12 @@ class _Mcp(ProtocolVersion):
         return super().begin(session, request)
 
 
+class _McpWithBatches(_Mcp):
+    """MCP 2025-03-26, the only version that has them."""
+
+    takes_batches = True
+
+
 class _Undecided(_Mcp):
     """No request so far has decided the protocol."""
 
@@ -167,7 +175,7 @@ class _Discovering(_Modern):
 def _meta_of(request: Request) -> _RequestMeta:
     try:
         return _CARRIER.decode(request.params).meta
-    except (msgspec.ValidationError, UnicodeDecodeError) as error:
+    except msgspec.ValidationError as error:
         raise MetaMissing(
             f"A request of MCP {MODERN} names its version and capabilities in _meta: {error}.",
             hint=f"Give params._meta with {_VERSION} and io.modelcontextprotocol/clientCapabilities; or begin a "
@@ -179,8 +187,8 @@ def _meta_of(request: Request) -> _RequestMeta:
 
 def _no_handshake(request: Request) -> UnsupportedVersion:
     try:
-        wanted = _INITIALIZE.decode(request.params).protocol_version[:100]
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        wanted = (_INITIALIZE.decode(request.params).protocol_version or "unknown")[:100]
+    except (msgspec.MsgspecError, RecursionError):
         wanted = "unknown"
     return UnsupportedVersion(
         f"This connection speaks MCP {MODERN}, which knows no handshake.",
@@ -194,14 +202,14 @@ def _cancel(session: Session, request: Request) -> None:
     """Cancels the request that the notification names; ignores one that is not open."""
     try:
         wanted = _CANCELLED.decode(request.params).request_id
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+    except (msgspec.MsgspecError, RecursionError):
         return
     session.cancel(wanted)
 
 
 def _choose_tools(session: Session, request: Request) -> None:
     """Applies the choice of tools in the notification; ignores a choice that does not exist."""
-    with suppress(msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+    with suppress(msgspec.MsgspecError, RecursionError):
         choose_tools(session, _HELLO.decode(request.params))
 
 
@@ -233,8 +241,6 @@ _OURS: Final = {
     "workspaced/hello": Method(Hello, _greet, works_paused=True),
     "workspaced/status": Method(Anything, _status, works_paused=True),
 }
-_LISTEN: Final = Method(resource_subscriptions.Listen, resource_subscriptions.listen, works_paused=True)
-_INITIALIZE_METHOD: Final = Method(handshake.Initialize, handshake.initialize, works_paused=True)
 _PING: Final = {"ping": Method(Anything, handshake.ping, works_paused=True)}
 _OF_MODERN: Final = {
     "server/discover": Method(Anything, handshake.discover, _LIST, works_paused=True),
@@ -246,15 +252,16 @@ _OF_MODERN: Final = {
 }
 
 _NATIVE: Final = ProtocolVersion({**METHODS, **_SHARED, **_WATCHING})
-HANDSHAKE_MCP: Final = _Mcp(
-    {
-        "initialize": Method(handshake.Initialize, handshake.initialize, works_paused=True),
-        **_PING,
-        **_SHARED,
-        **_WATCHING,
-        **_OURS,
-    }
-)
+_OF_HANDSHAKE: Final = {
+    "initialize": Method(handshake.Initialize, handshake.initialize, works_paused=True),
+    "notifications/initialized": _PING["ping"],  # as a request: some clients give it an id
+    **_PING,
+    **_SHARED,
+    **_WATCHING,
+    **_OURS,
+}
+_HANDSHAKE_MCP: Final = _Mcp(_OF_HANDSHAKE)
+_MCP_WITH_BATCHES: Final = _McpWithBatches(_OF_HANDSHAKE)
 MODERN_MCP: Final = _Modern(_OF_MODERN)
 _DISCOVERING: Final = _Discovering(_OF_MODERN)
 _UNDECIDED: Final = _Undecided(_PING)
@@ -267,7 +274,7 @@ def decide(request: Request, before: ProtocolVersion | None) -> ProtocolVersion:
         MetaMissing: the request does not decide it.
     """
     if request.method == "initialize":
-        return HANDSHAKE_MCP
+        return after_handshake(request)
     if request.method.startswith(NATIVE_PREFIX):
         return _NATIVE if before is not _DISCOVERING else MODERN_MCP
     if request.id is msgspec.UNSET:
@@ -282,6 +289,15 @@ def decide(request: Request, before: ProtocolVersion | None) -> ProtocolVersion:
     )
 
 
+def after_handshake(request: Request) -> ProtocolVersion:
+    """The protocol that the handshake of `request` agrees on."""
+    try:
+        version = handshake.spoken(_INITIALIZE.decode(request.params))
+    except msgspec.MsgspecError:
+        return _HANDSHAKE_MCP
+    return _MCP_WITH_BATCHES if version == _BATCHING else _HANDSHAKE_MCP
+
+
 def _is_modern(request: Request) -> bool:
     """Whether the request names its version; an incomplete `_meta` counts."""
     return version_of(request) is not None
@@ -291,11 +307,11 @@ def version_of(request: Request) -> str | None:
     """The version that a request's `_meta` names; empty if that is no string; None if it names none."""
     try:
         meta = _HINT.decode(request.params).meta
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+    except (msgspec.MsgspecError, RecursionError):
         return None
     if _VERSION not in meta:
         return None
     try:
         return _TEXT.decode(meta[_VERSION])
-    except (msgspec.MsgspecError, UnicodeDecodeError):
+    except msgspec.MsgspecError:
         return ""

@@ -15,12 +15,20 @@ from workspaced_events.errors import WorkspacedError
 from workspaced_tools.limits import ECHO_CHARS_MAX
 
 from ...errors import McpError, RequestError, wire
-from ...ipc.jsonrpc import Request, RequestId, error_response, is_response, parse_request
+from ...ipc.jsonrpc import (
+    Request,
+    RequestId,
+    error_response,
+    is_batch,
+    is_response,
+    parse_request,
+    readable_ids,
+)
 from ...mcp.errors import UnknownSession, UnsupportedVersion
 from ...mcp.handshake import MODERN, SUPPORTED
 from ..dispatcher import Dispatcher
 from ..host import Host
-from ..protocol import MODERN_MCP, version_of
+from ..protocol import MODERN_MCP, after_handshake, version_of
 from .request import (
     EVENTS,
     JSON,
@@ -56,6 +64,8 @@ class Endpoint:
         try:
             self._check(request)
             if request.method == "POST":
+                if is_batch(request.body) and SESSION in request.headers:
+                    return self._post_batch(request, response)
                 message = _message(request)
                 if message is None:
                     self._take_response(request, response)
@@ -73,8 +83,8 @@ class Endpoint:
         except HttpRefusal as refused:
             response.answer(refused.status, error_response(message_id, refused.error), refused.headers)
         except WorkspacedError as error:
-            if (found := error.details.get("request_id")) is not None:
-                message_id = found
+            if message_id is msgspec.UNSET:
+                message_id = next(iter(readable_ids(request.body)), msgspec.UNSET)
             response.answer(400, error_response(message_id, error))
         return None
 
@@ -100,6 +110,22 @@ class Endpoint:
         session.post(message, response)
         return session.dispatcher.client
 
+    def _post_batch(self, request: HttpRequest, response: HttpResponse) -> str:
+        """
+        Raises:
+            RequestError: it is no batch, or the session's version has none.
+        """
+        _check_version(request)
+        _check_message(request)
+        session = self._session_of(request)
+        dispatcher = session.dispatcher
+        dispatcher.line_bytes = len(request.body)
+        if dispatcher.takes_batches:
+            session.post_batch(dispatcher.batch(request.body), response)
+        else:
+            session.post(parse_request(request.body), response)
+        return dispatcher.client
+
     def _post_alone(self, message: Request, response: HttpResponse, length: int) -> str:
         if message.method == "initialize":
             hint = "Leave the header MCP-Protocol-Version out to begin a session."
@@ -114,7 +140,7 @@ class Endpoint:
         return dispatcher.client
 
     def _begin_session(self, message: Request, response: HttpResponse) -> str:
-        session = Session(self._host)
+        session = Session(self._host, after_handshake(message))
         session.post(message, response)
         if session.is_greeted:
             self._sessions.add(session)
@@ -166,14 +192,22 @@ def _message(request: HttpRequest) -> Request | None:
         HttpRefusal: the headers are wrong.
         RequestError: the body is no message.
     """
-    check_is_json(request)
-    check_accepts(request, JSON, EVENTS)
+    _check_message(request)
     try:
         return parse_request(request.body)
     except RequestError:
         if is_response(request.body):
             return None
         raise
+
+
+def _check_message(request: HttpRequest) -> None:
+    """
+    Raises:
+        HttpRefusal: the headers of a POST are wrong.
+    """
+    check_is_json(request)
+    check_accepts(request, JSON, EVENTS)
 
 
 class _Alone:

@@ -142,7 +142,7 @@ def _field_of(request: Request, field: str) -> str | None:
     """A parameter that is a string; None: there is none, which its handler refuses."""
     try:
         params = _PARAMS.decode(request.params)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+    except (msgspec.MsgspecError, RecursionError):
         return None
     value = params.get(field)
     return value if isinstance(value, str) else None

@@ -7,14 +7,17 @@ as a client that does not read, so its watches wait, and compare when a stream c
 import secrets
 from typing import TYPE_CHECKING, Final
 
+import msgspec
+
 from workspaced_events.errors import WorkspacedError
 
 from ...errors import RequestError
 from ...ipc.jsonrpc import Request, RequestId
 from ...limits import HTTP_SESSIONS_MAX
+from ..batch import Batch
 from ..dispatcher import Dispatcher
 from ..host import Host
-from ..protocol import HANDSHAKE_MCP
+from ..protocol import ProtocolVersion
 
 if TYPE_CHECKING:
     from .response import HttpResponse  # which imports h11
@@ -25,9 +28,9 @@ HEADER: Final = "Mcp-Session-Id"
 class Session:
     """One client's session: the outlet of its dispatcher. Belongs to the loop's thread."""
 
-    def __init__(self, host: Host) -> None:
+    def __init__(self, host: Host, protocol: ProtocolVersion) -> None:
         self.id = secrets.token_hex(16)
-        self.dispatcher = Dispatcher(host, self, HANDSHAKE_MCP)
+        self.dispatcher = Dispatcher(host, self, protocol)
         self.is_greeted = False
         """Whether a handshake succeeded."""
         self.stream: HttpResponse | None = None
@@ -46,21 +49,26 @@ class Session:
         Raises:
             RequestError: a request of this id is still open.
         """
-        request_id = request.id
-        if not isinstance(request_id, int | str):
+        if isinstance(request.id, msgspec.UnsetType):
             self.dispatcher.handle(request)
             response.answer(202)
             return
+        self._await(request.id, response)
+        self.dispatcher.handle(request)
+
+    def post_batch(self, batch: Batch, response: "HttpResponse") -> None:
+        """As `post`, for several messages."""
+        if batch.ids:
+            self._await(batch.ids[0], response)
+        self.dispatcher.take_batch(batch)
+        if not batch.ids:
+            response.answer(200, batch.line) if batch.answers else response.answer(202)
+
+    def _await(self, request_id: RequestId, response: "HttpResponse") -> None:
         if request_id in self._responses:
-            raise RequestError(
-                "INVALID_REQUEST",
-                "A request of this id is still open.",
-                hint="Give another id.",
-                request_id=request_id,
-            )
+            raise RequestError("INVALID_REQUEST", "A request of this id is still open.", hint="Give another id.")
         self._responses[request_id] = response
         response.gone = lambda: self._forget(request_id)  # the client may ask again; the request goes on
-        self.dispatcher.handle(request)
 
     def _forget(self, request_id: RequestId) -> None:
         self._responses.pop(request_id, None)
