@@ -65,6 +65,19 @@ REFERENCES = [
     *("[[Secret plan]]", "[[Secret plan#Steps]]", "[[Secret plan#^b1|x]]", "Codename", "codename", "s-17"),
     *("Twin", "Secret", "Secre plan", "plan", "keep/secret plan", "old/Former.md", "Former", "old/Public.md"),
     *("Budget", "Money", "home", "keep/Secret plan.md#Steps", "nothing like it", "./keep/Secret plan.md"),
+    *(
+        "@keep/Secret plan.md",
+        '"Secret plan"',
+        "`[[Secret plan]]`",
+        "keep//Secret plan.md/",
+        "keep\\Secret plan.md",
+    ),
+    *(
+        "[x](keep/Secret%20plan.md)",
+        "workspace://note/keep/Secret plan.md",
+        "/home/someone/brain/keep/Secret plan",
+    ),
+    *("file:///home/someone/brain/keep/Secret%20plan.md", '"Codename"', "@old/Former.md", "[x](plan)", "'Twin'"),
 ]
 CALLS: list[tuple[str, dict[str, Any]]] = [
     ("get_workspace_context", {}),
@@ -325,6 +338,15 @@ def test_no_tool_shows_more_than_names_to_a_client_with_names(names_world: World
         text = json.dumps(answer.get("data", {}))
         asked = json.dumps(arguments)
         assert not any(each in text for each in EXPOSED if each not in asked), (name, arguments, text)
+
+
+def test_a_client_with_names_cannot_ask_where_the_vault_lies(names_world: World) -> None:
+    for reference in ("/home/someone/brain/home.md", "file:///home/someone/brain/home.md", "/home/other/home.md"):
+        for level in ("all", "names"):
+            asked = {"reference": reference, "includeMetadata": True}
+            answer = json.loads(names_world.ask("get_note_by_reference", asked, level))
+            is_told = level == "all" and "/home/someone/" in reference
+            assert answer.get("code") == (None if is_told else "OUTSIDE_VAULT"), (reference, level)
 
 
 def test_a_client_with_names_finds_notes_by_their_names_alone(names_world: World) -> None:

@@ -54,6 +54,9 @@ GUESSES = (
     "Diary#x",
     "keep/Moved.md",
     "Moved",
+    "@keep/Diary.md",
+    '"[[Diary]]"',
+    "[it](keep//Diary.md/)",
 )
 FOLLOWED: tuple[Json, ...] = (
     *({"reference": guess, "from": "home.md", "includeLinks": True, "includeOutline": True} for guess in GUESSES),

@@ -15,6 +15,7 @@ from ..ports.vault import NoteRef, Resolution
 from ..ports.view import View
 from .note_answers import NoteName, OutlineHeading, outline_of, served_vault
 from .read_note import Asked, LinkedNote, Suggestions, name_of, note_answer, only_note
+from .references import in_vault, resolved
 from .tool import Answer, Arguments, Json, Model, Tool
 from .visit_answers import Room
 
@@ -95,8 +96,8 @@ def get_note_by_reference(view: View, arguments: GetNoteByReference) -> Answer:
     """
     vault, state = served_vault(view)
     reference, source = arguments.reference, arguments.from_
-    question = Resolve(reference) if source is None else ResolveFrom(reference, source)
-    resolution = vault.ask(question)
+    origin = in_vault(view, source) if source is not None else None
+    resolution = resolved(view, reference, Resolve if origin is None else lambda text: ResolveFrom(text, origin))
     ref = only_note(resolution, reference, vault)
     [found] = vault.ask(Read([ref.id]))
     section = _section(found, resolution, ref)

@@ -11,12 +11,13 @@ from ..limits import REFERENCE_CHARS_MAX
 from ..notes.name_only import NAMES_ONLY, NameOnly
 from ..notes.note import Note
 from ..ports.history import VersionAt
-from ..ports.questions import Read, Resolve, VersionOf
+from ..ports.questions import Read, VersionOf
 from ..ports.vault import NoteRef
 from ..ports.view import View
 from .line_changes import LineChange, line_changes, lines_of
 from .note_answers import NoteName, note_or_error, served_vault
 from .read_note import Suggestions, name_of, only_note
+from .references import resolved
 from .tool import Answer, Arguments, Json, Model, Tool
 
 CONTEXT_LINES: Final = 3
@@ -63,7 +64,7 @@ def get_note_diff(view: View, arguments: GetNoteDiff) -> Answer:
     if arguments.since_seq is not None and arguments.since_time is not None:
         raise ArgumentInvalid("Expected sinceSeq or sinceTime, got both.", hint="Leave one of them out.")
     vault, _ = served_vault(view)
-    ref = only_note(vault.ask(Resolve(arguments.reference)), arguments.reference, vault)
+    ref = only_note(resolved(view, arguments.reference), arguments.reference, vault)
     [found] = vault.ask(Read([ref.id]))
     missing = partial(NoteNotFound, "Note not found", hint="The note was deleted just now; try another reference.")
     note = note_or_error(found, missing=missing)

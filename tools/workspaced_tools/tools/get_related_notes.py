@@ -41,11 +41,12 @@ from ..limits import (
 from ..notes.name_only import NAMES_ONLY
 from ..notes.note import Note
 from ..ports.asking import VaultPort
-from ..ports.questions import Incoming, IndexState, LinkTargets, Names, Read, Resolve, SharingTags, Similar, Visits
+from ..ports.questions import Incoming, IndexState, LinkTargets, Names, Read, SharingTags, Similar, Visits
 from ..ports.vault import LinkName, NoteRef, SimilarNote, TaggedNote
 from ..ports.view import View
 from .note_answers import NO_SHARED_NOTE, NoteName, note_or_error, served_vault
 from .read_note import Suggestions, name_of, only_note
+from .references import resolved
 from .tool import Answer, Arguments, Json, Model, Tool
 from .visit_answers import Room, opened_next, visited_together
 
@@ -113,7 +114,7 @@ def get_related_notes(view: View, arguments: GetRelatedNotes) -> Answer:
         ReadFailed: the file exists and cannot be read.
     """
     vault, state = served_vault(view)
-    note = _note(vault, state, arguments.reference)
+    note = _note(view, arguments.reference)
     warnings = [NAMES_ONLY] if view.sharing == "names" else []
     if vault.ask(IndexState()) != "ready":
         warnings.append("The index is still being built: links, tags and words may be incomplete.")
@@ -132,10 +133,11 @@ def get_related_notes(view: View, arguments: GetRelatedNotes) -> Answer:
     return Answer({"note": name, "related": related, "total": len(ranked)}, message, warnings)
 
 
-def _note(vault: VaultPort, state: VaultState, reference: str | None) -> Note:
+def _note(view: View, reference: str | None) -> Note:
     """The note of the reference, or the active note."""
+    vault, state = served_vault(view)
     if reference is not None:
-        wanted = only_note(vault.ask(Resolve(reference)), reference, vault).id
+        wanted = only_note(resolved(view, reference), reference, vault).id
         missing = partial(
             NoteNotFound, "Note not found", hint="The note was deleted just now; try another reference."
         )

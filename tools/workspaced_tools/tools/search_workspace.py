@@ -27,6 +27,7 @@ from ..ports.vault import Found, SearchQuery
 from ..ports.view import View
 from .note_answers import served_vault
 from .read_note import name_of
+from .references import in_vault
 from .tool import Answer, Arguments, Model, Tool
 from .visit_answers import Room
 
@@ -85,7 +86,8 @@ def search_workspace(view: View, arguments: SearchWorkspace) -> Answer:
     tags = tuple(dict.fromkeys(map(_tag, arguments.tags or ())))
     if names_only and (tags or meant.tags or meant.without_tags):
         raise SharingOff("The user shares no tags with this client", hint="Search again without tags.")
-    folder = _folder(arguments.folder) if arguments.folder is not None else None
+    asked_folder = in_vault(view, arguments.folder) if arguments.folder is not None else None
+    folder = _folder(asked_folder) if asked_folder is not None else None
     found = vault.ask(
         Search(
             SearchQuery(
@@ -99,7 +101,7 @@ def search_workspace(view: View, arguments: SearchWorkspace) -> Answer:
         )
     )
     # `/work` may start at the vault's root or at the host's. Without hits it is taken for a path of the host.
-    if folder and not found.total and (arguments.folder or "").startswith("/"):
+    if folder and not found.total and (asked_folder or "").startswith("/"):
         raise _outside(f"/{folder}", "is absolute", f"Give it from the vault's root, such as {_quoted(folder)}.")
     warnings = [NAMES_ONLY] if names_only else []
     if meant.left_out:

@@ -13,6 +13,7 @@ from urllib.parse import unquote
 import msgspec
 
 from workspaced_tools.limits import ECHO_CHARS_MAX
+from workspaced_tools.tools.references import RESOURCE
 from workspaced_tools.tools.registry import TOOLS
 from workspaced_tools.tools.tool import Tool
 from workspaced_tools.vault.nonblocking import WouldBlock
@@ -26,7 +27,7 @@ from .tools import Page, moment
 
 CONTEXT: Final = "workspace://context"
 CURRENT: Final = "workspace://note/current"
-NOTE: Final = "workspace://note/"
+NOTE: Final = RESOURCE
 _JSON: Final = "application/json"
 _PUSHED_CURRENT: Final = replace(TOOLS["get_current_note"], answers_on_request=False)
 """A resource may be attached or watched without being asked for, and whatever is active names no note."""
