@@ -115,7 +115,7 @@ $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/.runtime: pyproject.toml | $(VENV)/bin/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[web]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e .
 	@touch $@
 
 $(VENV)/.dev: pyproject.toml | $(VENV)/bin/python

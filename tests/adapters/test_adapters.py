@@ -47,7 +47,7 @@ def chat(request: pytest.FixtureRequest, server: Any, running: Daemon) -> Make:
     """Makes a chat in the framework."""
     framework = FRAMEWORKS[request.param]
     for package in framework.extras:
-        pytest.importorskip(package, reason=f"workspaced[{request.param}] is not installed")
+        pytest.importorskip(package, reason=f"the extra {request.param} is not installed")
     return lambda **options: framework(server.url, **{"socket": running.socket, **options})
 
 
@@ -187,7 +187,7 @@ async def test_a_daemon_that_hangs_is_left_alone_for_a_while(
 
 
 async def test_results_whose_calls_the_server_holds_pass_unchanged(running: Daemon) -> None:
-    agents = pytest.importorskip("agents", reason="workspaced[openai-agents] is not installed")
+    agents = pytest.importorskip("agents", reason="the extra openai-agents is not installed")
     from agents.run import CallModelData, ModelInputData
 
     from workspaced.adapters.openai_agents import WorkspacedFilter
@@ -198,7 +198,7 @@ async def test_results_whose_calls_the_server_holds_pass_unchanged(running: Daem
 
 
 async def test_reasoning_and_calls_of_hosted_tools_reach_the_model_as_they_are(running: Daemon) -> None:
-    agents = pytest.importorskip("agents", reason="workspaced[openai-agents] is not installed")
+    agents = pytest.importorskip("agents", reason="the extra openai-agents is not installed")
     from agents.run import CallModelData, ModelInputData
 
     from workspaced.adapters.openai_agents import WorkspacedFilter

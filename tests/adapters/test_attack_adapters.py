@@ -21,7 +21,7 @@ def looking(daemon: Any) -> Any:
 
 
 async def test_an_image_in_a_run_keeps_the_detail_that_the_program_asked_for(looking: Any) -> None:
-    agents = pytest.importorskip("agents", reason="workspaced[openai-agents] is not installed")
+    agents = pytest.importorskip("agents", reason="the extra openai-agents is not installed")
     from agents.run import CallModelData, ModelInputData
 
     from workspaced.adapters.openai_agents import WorkspacedFilter
@@ -35,7 +35,7 @@ async def test_an_image_in_a_run_keeps_the_detail_that_the_program_asked_for(loo
 
 
 async def test_an_image_of_pydantic_ai_keeps_the_detail_that_the_program_asked_for(looking: Any) -> None:
-    pytest.importorskip("pydantic_ai", reason="workspaced[pydantic-ai] is not installed")
+    pytest.importorskip("pydantic_ai", reason="the extra pydantic-ai is not installed")
     from pydantic_ai import Agent, BinaryContent
     from pydantic_ai.messages import ModelResponse, TextPart
     from pydantic_ai.models.function import FunctionModel

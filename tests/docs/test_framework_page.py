@@ -15,7 +15,7 @@ PACKAGES = ("agents", "langchain_openai", "langgraph", "litellm", "pydantic_ai")
 def test_its_programs_do_what_it_shows(daemon: Any) -> None:
     os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")  # it asks the network for prices otherwise
     for package in PACKAGES:
-        pytest.importorskip(package, reason="workspaced[frameworks] is not installed")
+        pytest.importorskip(package, reason="the extra frameworks is not installed")
     running = daemon(start=False)
     home = PAGE.serve(running)
     model = ModelServer()

@@ -1,6 +1,8 @@
-"""Pages whose commands and programs are run: see test_py for how commands are marked and compared.
+"""Pages whose commands and programs are run.
 
-A program stands in a block that follows `<!-- file: NAME -->`.
+Of every ```console block that follows `<!-- tested -->` each `$ ` line is run in a shell; the lines below it must
+appear in its output, in their order, with `...` for anything. A program stands in a block that follows
+`<!-- file: NAME -->`.
 """
 
 import os
@@ -8,11 +10,13 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterable, Mapping
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
 from support import ROOT
+from support.daemon import clean_environment
 
 COMMAND_S = 60.0
 _BLOCK = re.compile(r"^<!-- tested -->\n```console\n(.*?)^```", re.MULTILINE | re.DOTALL)
@@ -77,17 +81,49 @@ class Page:
             "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
             **environment,
         }
-        for command, shown in self.commands:
-            done = subprocess.run(
-                ["/bin/sh", "-c", command],
-                capture_output=True,
-                text=True,
-                env=given,
-                cwd=home,
-                timeout=COMMAND_S,
-            )
-            assert done.returncode == 0, f"$ {command}\n{done.stdout}{done.stderr}"
-            assert_shown(shown, done.stdout + done.stderr)
+        run_as_shown(self.commands, given, home)
+
+
+def run_readme(installed: Path, root: Path) -> Path:
+    """Runs the README's blocks and its program with what is installed there, in a home below `root`; returns it.
+
+    Raises:
+        AssertionError: one failed, or does not print what is shown.
+    """
+    text = (ROOT / "README.md").read_text()
+    home = root / "home"
+    home.mkdir(exist_ok=True)
+    environment = {
+        **clean_environment(root),
+        "XDG_RUNTIME_DIR": str(root),
+        "PATH": f"{installed}{os.pathsep}{os.environ['PATH']}",
+    }
+    [program] = re.findall(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+    (home / "program.py").write_text(program)
+    commands = [command for block in blocks(text) for command in block]
+    try:
+        run_as_shown([*commands, ("python program.py", ["# Home"])], environment, home)
+    finally:
+        run_as_shown([("workspaced stop --workspace demo", ["...stopped..."])], environment, home)
+    return home
+
+
+def run_as_shown(commands: Iterable[tuple[str, list[str]]], environment: Mapping[str, str], home: Path) -> None:
+    """Runs the commands there as one shell would: `export NAME=VALUE` holds for those after it.
+
+    Raises:
+        AssertionError: one failed, or does not print what is shown.
+    """
+    given = dict(environment)
+    for command, shown in commands:
+        if exported := re.fullmatch(r"export (\w+)=(\w+)", command):
+            given[exported[1]] = exported[2]
+            continue
+        done = subprocess.run(
+            ["/bin/sh", "-c", command], capture_output=True, text=True, env=given, cwd=home, timeout=COMMAND_S
+        )
+        assert done.returncode == 0, f"$ {command}\n{done.stdout}{done.stderr}"
+        assert_shown(shown, done.stdout + done.stderr)
 
 
 def blocks(text: str) -> list[list[tuple[str, list[str]]]]:

@@ -10,7 +10,7 @@ WorkspacedError            (workspaced_events.errors)
   RequestError             an invalid request: INVALID_JSON, INVALID_REQUEST, UNKNOWN_METHOD, LINE_TOO_LARGE
   RemoteError              the daemon answered with an error; `code` is the daemon's
   TimedOut                 TIMEOUT
-  PackageMissing           PACKAGE_MISSING: a command needs packages that an extra installs
+  PackageMissing           PACKAGE_MISSING: what needs packages of an extra
   PortTaken                PORT_TAKEN: another program listens on the port
   LinkRefused              a command of a link: NOT_LINKED, ALREADY_LINKED, NOT_CREATOR
   ServiceFailed            SERVICE_FAILED: the system's manager of services refused a command
@@ -23,9 +23,11 @@ WorkspacedError            (workspaced_events.errors)
   McpError                 an error of MCP with its own JSON-RPC number
 """
 
+import shlex
 from typing import Any, Final, NamedTuple
 
 from workspaced_events.errors import ActionError, WorkspacedError
+from workspaced_events.interpreter import own_module
 
 
 class Wire(NamedTuple):
@@ -126,7 +128,17 @@ class TimedOut(WorkspacedError):
 
 
 class PackageMissing(WorkspacedError):
+    """`what` needs packages that only an extra brings. The hint installs them, wherever we came from."""
+
     code = "PACKAGE_MISSING"
+
+    def __init__(self, what: str, extra: str) -> None:
+        from importlib.metadata import requires  # slow, and seldom needed
+
+        every = [each.partition(";") for each in requires("workspaced") or ()]
+        wanted = [package for package, _, marker in every if marker.strip() == f"extra == '{extra}'"]
+        command = shlex.join(own_module("pip", "install", *wanted))
+        super().__init__(f"{what} needs packages that are not installed.", hint=f"Install them: {command}")
 
 
 class PortTaken(WorkspacedError):

@@ -5,7 +5,6 @@ which ones are shown: all are tabs. It has no focus either.
 """
 
 from collections.abc import Sequence
-from importlib.util import find_spec
 from pathlib import Path
 from types import TracebackType
 from typing import Any, ClassVar, Self
@@ -19,7 +18,7 @@ class LanguageServer:
 
     can: ClassVar[frozenset[str]] = ABILITIES - {"focus"}
     lasting: ClassVar[str] = "lsp"
-    missing: ClassVar[str | None] = None if find_spec("pygls") else "pygls is not installed (workspaced[lsp])"
+    missing: ClassVar[str | None] = None
 
     def __init__(self, home: Path, cwd: Path, env: dict[str, str], vault: Path) -> None:
         self._client = LanguageClient({**env, "HOME": str(home)}, vault)

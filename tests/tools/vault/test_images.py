@@ -604,12 +604,12 @@ def test_a_large_damaged_image_is_named(make_vault: MakeVault) -> None:
     assert failure(vault).code == "IMAGE_TOO_LARGE"
 
 
-def test_without_pillow_a_large_image_is_named_with_the_extra_to_install(
+def test_without_pillow_a_large_image_is_named_with_what_to_install(
     make_vault: MakeVault, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     vault = make_vault({"n.md": "![[a.png]] ![[b.png]]", "a.png": noisy(800, 800, "PNG"), "b.png": PNG})
     monkeypatch.setitem(sys.modules, "PIL", None)
     first, second = ask(vault).images
     assert isinstance(first, ImageFailure) and first.code == "IMAGE_TOO_LARGE"
-    assert "workspaced[images]" in first.message
+    assert "pip install pillow" in first.message
     assert isinstance(second, NoteImage)

@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 from support import process
 
+from workspaced.cli import COMMANDS
+
 NOTES = {"Home.md": "# Home\n", "move/Kitchen budget.md": "# Kitchen\n", ".dot/Hidden.md": "# Hidden\n"}
 
 
@@ -42,6 +44,19 @@ def test_names_are_completed(served: Any, shell: str) -> None:
     assert completed(served, "call", "get_note_by_reference", "ref", shell=shell) == ["reference="]
     assert completed(served, "forget", "move/", shell=shell) == ["move/Kitchen budget.md"]
     assert completed(served, "state", "--workspace", "d", shell=shell) == ["default"]
+
+
+def test_all_commands_are_completed_and_none_is_imported() -> None:
+    code = """
+import sys
+import click
+from workspaced.cli import cli
+before = set(sys.modules)
+print(*(each.value for each in cli.shell_complete(click.Context(cli), "")))
+print(*(name for name in set(sys.modules) - before if name.startswith("workspaced")))
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout.splitlines() == [" ".join(COMMANDS), ""]
 
 
 def test_hidden_files_are_no_notes(served: Any) -> None:

@@ -297,11 +297,6 @@ class TestTheCommand:
         done = world.cli("ide", "--socket", str(world.socket), "--vault", "/nowhere")
         assert done.returncode == 2 and str(world.vault) in done.stderr
 
-    def test_says_what_to_install(self, world: Any, tmp_path: Path) -> None:
-        (tmp_path / "websockets.py").write_text("raise ModuleNotFoundError('none', name='websockets')")
-        done = world.cli("ide", "--socket", str(world.socket), env={"PYTHONPATH": str(tmp_path)})
-        assert "pip install 'workspaced[ide]'" in done.stderr
-
     def test_needs_a_daemon_to_begin_with(self, world: Any) -> None:
         done = world.cli("ide", "--socket", str(world.root / "nobody"))
         assert done.returncode == 3

@@ -1,11 +1,7 @@
 """What editors, daemons and files may be like: the language server answers, and tells nobody what it may not."""
 
-import os
 import signal
-import subprocess
-import sys
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -172,20 +168,3 @@ def test_an_older_daemon_is_shown_the_view_and_the_user_hears_once_why_nothing_i
         assert not any(each["method"] == "window/showMessage" for each in editor.said)
         editor.settled()
         assert "workspaced/snapshot" in older.asked
-
-
-def test_without_its_packages_the_command_says_how_to_get_them(tmp_path: Path, running: Daemon) -> None:
-    (tmp_path / "pygls.py").write_text("raise ModuleNotFoundError(name='pygls')\n")
-    done = subprocess.run(
-        [sys.executable, "-m", "workspaced", "lsp"],
-        env={**running.env, "PYTHONPATH": str(tmp_path)},
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        stdin=subprocess.DEVNULL,
-        check=False,
-    )
-    assert done.returncode != 0
-    assert "pip install 'workspaced[lsp]'" in done.stderr
-    assert os.fspath(tmp_path) not in done.stderr

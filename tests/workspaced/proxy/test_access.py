@@ -175,13 +175,6 @@ def test_a_port_that_is_taken_is_named(daemon: Any) -> None:
     assert code[:2] == (1, "PORT_TAKEN") and port in code[2]
 
 
-def test_without_its_packages_the_command_names_what_to_install(daemon: Any, tmp_path: Path) -> None:
-    (tmp_path / "uvicorn.py").write_text("raise ModuleNotFoundError('none', name='uvicorn')")
-    missing = {"PYTHONPATH": str(tmp_path)}
-    code = start_failure(daemon(start=False), "--upstream", "http://127.0.0.1:1", env=missing)
-    assert code[:2] == (1, "PACKAGE_MISSING") and "pip install 'workspaced[web]'" in code[2]
-
-
 def test_it_prints_what_to_use_instead(daemon: Any) -> None:
     running = daemon(start=False)
     with Proxy(running, "https://api.anthropic.example/v1/") as proxy:

@@ -1,5 +1,5 @@
 """The languages whose files have an outline: those with a maintained package that carries the grammar and a query
-for definitions. The extra `workspaced[code]` installs them; nothing is fetched when the program runs.
+for definitions. The extra `code` installs them; nothing is fetched when the program runs.
 """
 
 from importlib.util import find_spec
@@ -16,8 +16,13 @@ class Grammar(NamedTuple):
     """The modules whose queries are put together; empty: the parser's own."""
 
     @property
+    def packages(self) -> tuple[str, ...]:
+        """What is imported, which pip installs by the same names."""
+        return tuple(dict.fromkeys(("tree_sitter", self.module, *self.query_modules)))
+
+    @property
     def is_installed(self) -> bool:
-        return all(find_spec(name) is not None for name in ("tree_sitter", self.module, *self.query_modules))
+        return all(find_spec(name) is not None for name in self.packages)
 
 
 def grammar_of(path: str) -> Grammar | None:

@@ -28,7 +28,7 @@ class CodeOutline(msgspec.Struct, frozen=True, omit_defaults=True):
 
     symbols: tuple[Symbol, ...] = ()
     missing: Literal["language", "extra", "large", "failed"] | None = None
-    """No grammar for the language; `workspaced[code]` is not installed; more than OUTLINE_BYTES_MAX; the parser
+    """No grammar for the language; its packages are not installed; more than OUTLINE_BYTES_MAX; the parser
     took too long or ended."""
 
 

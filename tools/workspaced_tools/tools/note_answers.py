@@ -15,6 +15,7 @@ from typing_extensions import TypeAliasType
 from workspaced_events.ids import NoteId
 from workspaced_events.projections.workspace_state import VaultState
 
+from ..code.grammars import grammar_of
 from ..code.languages import language_of
 from ..errors import (
     BinaryFile,
@@ -286,7 +287,7 @@ def outline_of(note: Note, warnings: list[str]) -> list[Json]:
 
 _NO_OUTLINE: Final = {
     "language": "There is no outline for this language.",
-    "extra": "There is no outline of code here: the user can install workspaced[code].",
+    "extra": "There is no outline of code here: the user can install a parser beside the daemon (pip install {}).",
     "large": "The file is too large for an outline.",
     "failed": "The file could not be parsed in time, so it has no outline.",
 }
@@ -296,7 +297,8 @@ def outline_of_code(note: Note, vault: VaultPort, warnings: list[str]) -> list[J
     """The definitions of a note that is no Markdown, in the order of the file."""
     found = vault.ask(Outline(note.id))
     if found.missing is not None:
-        warnings.append(_NO_OUTLINE[found.missing])
+        grammar = grammar_of(note.id)
+        warnings.append(_NO_OUTLINE[found.missing].format(" ".join(grammar.packages) if grammar else ""))
     if len(found.symbols) > LISTED_MAX:
         warnings.append(f"The outline shows the first {LISTED_MAX} of {len(found.symbols)} definitions.")
     return [

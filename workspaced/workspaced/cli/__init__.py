@@ -4,7 +4,7 @@ import importlib
 import json
 import os
 import sys
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import click
 
@@ -13,6 +13,9 @@ from workspaced_events.errors import WorkspacedError
 from ..__about__ import __version__
 from ..errors import wire
 from .shared.terminal import has_no_colour
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 COMMANDS: Final = {
     "demo": ("daemon.demo", "The whole story on a sample vault, in a temporary directory, in seconds."),
@@ -70,6 +73,14 @@ class LazyGroup(click.Group):
         module = importlib.import_module(f".{COMMANDS[name][0]}", __name__)
         command: click.Command = getattr(module, f"{name}_command")
         return command
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> "list[CompletionItem]":
+        from click.shell_completion import CompletionItem
+
+        named = [
+            CompletionItem(name, help=line) for name, (_, line) in COMMANDS.items() if name.startswith(incomplete)
+        ]
+        return [*named, *click.Command.shell_complete(self, ctx, incomplete)]
 
     def format_commands(self, _ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):

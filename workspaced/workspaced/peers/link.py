@@ -152,8 +152,6 @@ class Link:
             self._failed = CarrierError(
                 "LINK_DAMAGED", f"The link cannot run: {error}.", "Leave the link, and join again."
             )
-        except PackageMissing as error:
-            self._failed = CarrierError(error.code, error.message, error.hint)
         except Exception:  # whatever it is, the daemon works on without the link
             logger.exception("the link failed")
             self._failed = CarrierError("LINK_FAILED", "The link ended by a fault of ours.", "Restart the daemon.")
@@ -507,9 +505,7 @@ def check_installed() -> None:
         PackageMissing: the extra `nats` is not installed.
     """
     if find_spec("nacl") is None or find_spec("nats") is None:
-        raise PackageMissing(
-            "A link needs nats-py and PyNaCl.", hint="Install them: pip install 'workspaced[nats]'."
-        )
+        raise PackageMissing("A link", "nats")
 
 
 def _linked(state: WorkspaceState) -> LinkChanged:

@@ -1,4 +1,4 @@
-"""Makes a large image small enough to send, with Pillow, if it is installed (`workspaced[images]`).
+"""Makes a large image small enough to send, with Pillow, if it is installed (the extra `images`).
 
 Pillow is imported with the first large image, because most daemons never need it. One image is decoded at a time:
 a decoded one takes up to four times IMAGE_PIXELS_MAX bytes.
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 NOT_INSTALLED: Final = (
-    f"The image is larger than {IMAGE_BYTES_MAX} bytes, and the daemon cannot make it smaller: install"
-    " workspaced[images]."
+    f"The image is larger than {IMAGE_BYTES_MAX} bytes, and the daemon cannot make it smaller: the user can"
+    " install Pillow beside it (pip install pillow)."
 )
 _FORMATS: Final = ("PNG", "JPEG", "GIF", "WEBP")
 """No other decoder of Pillow is used."""

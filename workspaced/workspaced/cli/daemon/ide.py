@@ -11,7 +11,8 @@ import click
 
 from workspaced_events.escaping import escape_control
 
-from ...errors import PackageMissing, RemoteError, SettingsInvalid
+from ...editor_link.server import Options, Started, run_link
+from ...errors import RemoteError, SettingsInvalid
 from ...limits import CLIENT_NAME_CHARS_MAX, ON_DEMAND_IDLE_MINUTES
 from ..shared.connection import daemon
 from ..shared.options import daemon_options, json_option
@@ -19,9 +20,6 @@ from ..shared.output import print_json
 
 if TYPE_CHECKING:
     from ...client.sync_client import SyncClient
-    from ...editor_link.server import Started
-
-_PACKAGE = "websockets"
 
 
 @click.command()
@@ -59,7 +57,7 @@ def ide_command(
 
     Claude then has the note that you look at, and what is selected in it, from any editor that publishes. In the
     vault's folder it connects by `/ide` or `claude --ide`. What it is told is what it may be told without asking
-    (`workspaced share claude-code`), and is in the log. Needs `pip install 'workspaced[ide]'`.
+    (`workspaced share claude-code`), and is in the log.
 
     \b
     workspaced ide
@@ -67,15 +65,6 @@ def ide_command(
     """
     if not 1 <= len(client) <= CLIENT_NAME_CHARS_MAX:
         raise click.UsageError(f"--client takes a name of 1 to {CLIENT_NAME_CHARS_MAX} characters.")
-    try:
-        from ...editor_link.server import Options, run_link
-    except ModuleNotFoundError as error:
-        if error.name != _PACKAGE:
-            raise
-        raise PackageMissing(
-            f"The link needs the package {error.name}, which is not installed.",
-            hint="pip install 'workspaced[ide]'",
-        ) from None
     others = [_folder(each) for each in folders]
     with daemon(socket_path, workspace, vaults=[vault] if vault is not None else []) as connected:
         notes = _vault(connected.server["vaults"], vault)
@@ -83,7 +72,7 @@ def ide_command(
         socket = connected.path
     every = tuple(dict.fromkeys([notes, *others]))
 
-    def ready(started: "Started") -> None:
+    def ready(started: Started) -> None:
         if as_json:
             lock = {"port": started.port, "lock": str(started.lock), "folders": list(every), "pid": os.getpid()}
             print_json(lock)

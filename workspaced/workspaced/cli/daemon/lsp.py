@@ -6,11 +6,9 @@ import sys
 
 import click
 
-from ...errors import PackageMissing
+from ...lsp.server import run_server
 from ..shared.options import daemon_options, json_option
 from ..shared.target import choose
-
-_PACKAGES = {"pygls", "lsprotocol", "cattrs", "attrs"}
 
 
 @click.command()
@@ -21,19 +19,9 @@ def lsp_command(verbose: bool, socket_path: str | None, workspace: str | None, a
     """A language server for any editor, over standard input and output. The editor runs this.
 
     Shows agents what is open in the editor, and gives its user completion of links, definitions, backlinks, hover,
-    an outline and renames. Finds the daemon that serves a document's folder. Needs
-    `pip install 'workspaced[lsp]'`.
+    an outline and renames. Finds the daemon that serves a document's folder.
     """
     del as_json  # the wrapper of all commands reads it: errors are JSON then
-    try:
-        from ...lsp.server import run_server
-    except ModuleNotFoundError as error:
-        if (error.name or "").partition(".")[0] not in _PACKAGES:
-            raise
-        raise PackageMissing(
-            f"The language server needs the package {error.name}, which is not installed.",
-            hint="pip install 'workspaced[lsp]'",
-        ) from None
     logging.basicConfig(stream=sys.stderr, level=logging.CRITICAL, format="%(asctime)s %(message)s")
     if verbose:
         logging.getLogger("workspaced").setLevel(logging.INFO)

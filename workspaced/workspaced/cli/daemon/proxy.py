@@ -4,21 +4,18 @@ import logging
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 import platformdirs
 
-from ...errors import PackageMissing
 from ...limits import CLIENT_NAME_CHARS_MAX, CONTEXT_TOKENS_MAX, PROXY_PORT, UPSTREAM_TIMEOUT_S
+from ...proxy.access import token_from
+from ...proxy.context import Settings
+from ...proxy.server import Options, Started, run_proxy
 from ..shared.options import daemon_options, json_option
 from ..shared.output import print_json
 from ..shared.target import choose
 
-if TYPE_CHECKING:
-    from ...proxy.server import Started
-
-_PACKAGES = {"uvicorn", "httpx2"}
 _OPENAI = "OPENAI_BASE_URL"
 _VARIABLES = {"/openai": _OPENAI, "anthropic": "ANTHROPIC_BASE_URL", "google": "GOOGLE_GEMINI_BASE_URL"}
 """Which variable a runtime reads its URL from, by the first of these that the URL has; else it is OpenAI's. Other
@@ -70,8 +67,7 @@ def proxy_command(
 ) -> int:
     """Put context into the requests of any runtime, on their way to the provider, until Ctrl-C.
 
-    The runtime uses the URL that this prints instead of the provider's; nothing else changes. Needs
-    `pip install 'workspaced[web]'`.
+    The runtime uses the URL that this prints instead of the provider's; nothing else changes.
 
     \b
     workspaced proxy --upstream https://api.openai.com/v1
@@ -79,19 +75,8 @@ def proxy_command(
     """
     if not 1 <= len(client) <= CLIENT_NAME_CHARS_MAX:
         raise click.UsageError(f"--client takes a name of 1 to {CLIENT_NAME_CHARS_MAX} characters.")
-    try:
-        from ...proxy.access import token_from
-        from ...proxy.context import Settings
-        from ...proxy.server import Options, run_proxy
-    except ModuleNotFoundError as error:
-        if error.name not in _PACKAGES:
-            raise
-        raise PackageMissing(
-            f"The proxy needs the package {error.name}, which is not installed.",
-            hint="pip install 'workspaced[web]'",
-        ) from None
 
-    def ready(started: "Started") -> None:
+    def ready(started: Started) -> None:
         if started.without_context:
             click.echo(f"requests pass unchanged for now: {started.without_context}", err=True)
         if as_json:

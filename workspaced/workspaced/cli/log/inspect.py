@@ -3,7 +3,6 @@
 import os
 import webbrowser
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
@@ -14,15 +13,11 @@ from workspaced_events.replay.open import open_source
 from workspaced_events.replay.source import DirectorySource
 
 from ...daemon.memory import give_back_freed_memory
-from ...errors import PackageMissing
+from ...inspector.server import Options, run_inspector
+from ...inspector.subject import Subject
 from ..shared.call_source import RunningDaemon, daemon_of_directory, daemon_that_runs, directory_of_workspace
 from ..shared.options import at_option, daemon_options, json_option
 from ..shared.output import print_json
-
-if TYPE_CHECKING:
-    from ...inspector.subject import Subject
-
-_PACKAGES = {"uvicorn", "starlette"}
 
 
 @click.command()
@@ -52,21 +47,11 @@ def inspect_command(
     LOG is a data directory, or the file of a bundle or an export; without it, the running daemon's log, else the
     workspace's. The log of a running daemon grows on the page too. There, notes that are withheld from agents are
     hidden unless you --reveal them; any other log shows all that it holds. Ends 10 minutes after the last page.
-    Needs `pip install 'workspaced[web]'`.
 
     \b
     workspaced inspect
     workspaced inspect bug.wsb --at 120
     """
-    try:
-        from ...inspector.server import Options, run_inspector
-    except ModuleNotFoundError as error:
-        if error.name not in _PACKAGES:
-            raise
-        raise PackageMissing(
-            f"The inspector needs the package {error.name}, which is not installed.",
-            hint="pip install 'workspaced[web]'",
-        ) from None
     subject = _subject(log, socket_path, workspace)
     if reveal and subject.socket is None:
         click.echo("--reveal changes nothing: no daemon writes this log, so all that it holds is shown", err=True)
@@ -88,14 +73,12 @@ def inspect_command(
     return run_inspector(Options(subject, port, allow_changes, reveal), ready, forgotten)
 
 
-def _subject(log: str | None, socket_path: str | None, workspace: str | None) -> "Subject":
+def _subject(log: str | None, socket_path: str | None, workspace: str | None) -> Subject:
     """
     Raises:
         InvalidArgument, NoDaemon: there is no such log.
         LogDamaged: nothing of it can be shown.
     """
-    from ...inspector.subject import Subject
-
     if log is None:
         found = daemon_that_runs(socket_path, workspace)
         path = found.data if found is not None else directory_of_workspace(workspace)
@@ -109,9 +92,7 @@ def _subject(log: str | None, socket_path: str | None, workspace: str | None) ->
         return Subject(Path(log), log, "bundle" if isinstance(source, BundleSource) else "export")
 
 
-def _of_directory(path: Path, name: str, writer: RunningDaemon | None) -> "Subject":
-    from ...inspector.subject import Subject
-
+def _of_directory(path: Path, name: str, writer: RunningDaemon | None) -> Subject:
     if writer is None:
         return Subject(path, name, "directory")
     return Subject(path, name, "daemon", writer.socket)

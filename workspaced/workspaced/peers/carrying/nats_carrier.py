@@ -4,7 +4,6 @@ import asyncio
 import socket
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -13,7 +12,6 @@ import msgspec
 
 from workspaced_events.interpreter import own_module
 
-from ...errors import PackageMissing
 from ...limits import (
     CARRIED_BYTES_MAX,
     CARRIER_ANSWER_S,
@@ -66,12 +64,7 @@ async def nats_carrier(settings: LinkSettings, link: str) -> "AsyncIterator[Nats
     Args:
         settings: has at least one server.
         link: the random name of the link on the server, 32 hexadecimal digits.
-
-    Raises:
-        PackageMissing: the extra `nats` is not installed.
     """
-    if find_spec("nats") is None:
-        raise PackageMissing("A link needs nats-py.", hint="Install it: pip install 'workspaced[nats]'.")
     carrier = NatsCarrier(opened(settings, link))
     async with anyio.create_task_group() as group:
         group.start_soon(carrier.run)

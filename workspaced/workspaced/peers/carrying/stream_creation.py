@@ -19,7 +19,7 @@ async def create_stream(settings: LinkSettings, config: dict[str, Any]) -> None:
         LinkRefused: the server cannot be reached, refuses, or has another stream of that name or those subjects.
     """
     if find_spec("nats") is None:
-        raise PackageMissing("A link needs nats-py.", hint="Install it: pip install 'workspaced[nats]'.")
+        raise PackageMissing("Making a stream", "nats")
     from .connection import connect
     from .nats_carrier import opened
 
