@@ -1,8 +1,8 @@
 """A hook of the site's builder: pages that lie beside docs/, such as ARCHITECTURE.md, become pages of the site.
 
 A page links to another by its path in the repository, so that the links work where the files are read. The hook
-turns each link into one between the site's pages. A link to a file that is not a page, such as a test, becomes its
-text; a link to nothing stays as it is, and the build fails (`--strict`).
+turns each link, also to a picture, into one between the site's pages. A link to a file that is not a page, such as
+a test, becomes its text; a link to nothing stays as it is, and the build fails (`--strict`).
 """
 
 import os
@@ -24,7 +24,7 @@ BESIDE: Final = {
 }
 """The files beside docs/ that are pages: their path in the repository, and that in the site."""
 
-_LINK: Final = re.compile(r"(?<!!)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^()\s]+)\)")
+_LINK: Final = re.compile(r"(!?)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^()\s]+)\)")
 _BLOCK: Final = re.compile(r"(^```.*?^```|`[^`\n]*`)", re.MULTILINE | re.DOTALL)
 _PICTURE: Final = re.compile(r"<picture>.*?</picture>\n?", re.DOTALL)
 
@@ -51,7 +51,7 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str
 
 
 def _link(match: re.Match[str], path: str, site_path: str) -> str:
-    text, link = match.groups()
+    mark, text, link = match.groups()
     place, _, anchor = link.partition("#")
     if "://" in link or not place:
         return match.group()
@@ -62,4 +62,4 @@ def _link(match: re.Match[str], path: str, site_path: str) -> str:
         return text
     wanted = BESIDE.get(target) or target.removeprefix("docs/")
     relative = os.path.relpath(wanted, posixpath.dirname(site_path) or ".")
-    return f"[{text}]({relative}{'#' if anchor else ''}{anchor})"
+    return f"{mark}[{text}]({relative}{'#' if anchor else ''}{anchor})"
