@@ -2,16 +2,17 @@
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from support import ROOT
 from support.daemon import Factory
 
 NVIM = shutil.which("nvim")
-EMACS = shutil.which("emacs")
 NOTES = {
     "Home.md": "# Home\n\nSee [[Plan#Steps]].\n",
     "Plan.md": "# The plan\n\n## Steps\n\nBack to [[Home]].\n",
@@ -107,20 +108,24 @@ def test_neovims_own_client_follows_completes_and_renames(daemon: Factory, tmp_p
     assert [each["data"].get("confidence") for each in opened] == ["inferred"]
 
 
+@pytest.fixture(scope="module")
+def emacs() -> str:
+    """The program, which has eglot."""
+    program = shutil.which("emacs")
+    asked = [program or "false", "--batch", "--eval", "(require 'eglot)"]
+    if subprocess.run(asked, capture_output=True).returncode != 0:
+        pytest.skip("no emacs with eglot is installed (Debian: apt-get install emacs-nox elpa-eglot)")
+    return str(program)
+
+
 @pytest.mark.thorough
-@pytest.mark.skipif(EMACS is None, reason="emacs is not installed (Debian: apt-get install emacs-nox elpa-eglot)")
-def test_eglot_follows_and_renames_links_alone(daemon: Factory, tmp_path: Path) -> None:
-    has_eglot = subprocess.run(
-        [str(EMACS), "--batch", "--eval", "(require 'eglot)"], capture_output=True, check=False
-    )
-    if has_eglot.returncode != 0:
-        pytest.skip("eglot is not installed (Debian: apt-get install elpa-eglot)")
+def test_eglot_follows_and_renames_links_alone(emacs: str, daemon: Factory, tmp_path: Path) -> None:
     running = daemon(notes=NOTES)
     script, answer = tmp_path / "it.el", tmp_path / "answer.json"
     script.write_text(EGLOT)
     env = {**running.env, "PYTHON": sys.executable, "ANSWER": str(answer), "TERM": os.environ.get("TERM", "dumb")}
     done = subprocess.run(
-        [str(EMACS), "--batch", "--load", str(script)],
+        [emacs, "--batch", "--load", str(script)],
         cwd=running.vault,
         env=env,
         capture_output=True,
@@ -137,3 +142,33 @@ def test_eglot_follows_and_renames_links_alone(daemon: Factory, tmp_path: Path) 
     assert "Rename the file Plan.md" in done.stderr
     state = running.connect().call("workspaced/log")["events"]
     assert [each["data"]["note"] for each in state if each["type"] == "active_note_set"][:1] == ["Home.md"]
+
+
+@pytest.mark.parametrize("installed", [True, False], ids=["installed", "not installed"])
+def test_the_documented_lines_of_emacs_start_the_server_only_where_it_is(
+    emacs: str, tmp_path: Path, installed: bool
+) -> None:
+    page = (ROOT / "docs/how-to/language-clients.md").read_text()
+    [lines] = re.findall(r"^```elisp\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
+    (tmp_path / "a.md").write_text("# A\n")
+    (tmp_path / "init.el").write_text(f"""
+(setq eglot-connect-timeout 60 eglot-sync-connect 60 vc-handled-backends nil)
+(define-derived-mode markdown-mode text-mode "Markdown")
+(add-to-list 'auto-mode-alist '("\\\\.md\\\\'" . markdown-mode))
+{lines}
+(require 'eglot)
+(find-file "{tmp_path}/a.md")
+(run-hooks 'post-command-hook)
+(princ (list major-mode (and (eglot-current-server) t)))
+""")
+    (tmp_path / "workspaced").write_text(f'#!/bin/sh\nexec {sys.executable} -m workspaced "$@"\n')
+    (tmp_path / "workspaced").chmod(0o755 if installed else 0o644)
+    done = subprocess.run(
+        [emacs, "--batch", "--load", str(tmp_path / "init.el")],
+        env={"HOME": str(tmp_path), "PATH": f"{tmp_path}:/usr/bin:/bin"},
+        capture_output=True,
+        text=True,
+        timeout=RUN_S,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == f"(markdown-mode {'t' if installed else 'nil'})"

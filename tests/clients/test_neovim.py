@@ -2,15 +2,19 @@
 
 import json
 import os
+import re
 import shutil
 import signal
 import socket
+import subprocess
 import sys
+import textwrap
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from support import ROOT
 from support.globs import CHOSEN, FILES
 from support.neovim import ANSWER_S, NVIM, PLUGIN, Editor
 
@@ -774,3 +778,36 @@ def test_the_editor_takes_globs_as_the_daemon_does(
         selected = SelectedFiles(FileChoice(tuple(globs)))
         told = nvim.lua(ASK_GLOBS, globs, FILES)
         assert dict(zip(FILES, told, strict=True)) == {path: selected.names(path) for path in FILES}, globs
+
+
+# -- init.lua --
+
+INIT = re.findall(r"^```lua\n(.*?)^```", (ROOT / "docs/how-to/neovim.md").read_text(), re.MULTILINE | re.DOTALL)[0]
+COMMANDS = {
+    "installed": f'#!/bin/sh\nexec {sys.executable} -m workspaced "$@"\n',
+    "missing": None,
+    "failing": "#!/bin/sh\necho It failed. >&2\nexit 1\n",
+    "without its interpreter": "#!/gone/bin/python\n",
+}
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_the_documented_init_lua_loads_the_plugin_or_leaves_the_editor_as_it_was(
+    command: str, tmp_path: Path
+) -> None:
+    """As reported of another program: daipeihust/im-select#42."""
+    (tmp_path / "init.lua").write_text(f"{INIT}vim.g.reached = 1\n")
+    if (script := COMMANDS[command]) is not None:
+        (tmp_path / "workspaced").write_text(script)
+        (tmp_path / "workspaced").chmod(0o755)
+    shown = "[g:reached, exists(':WorkspacedStatus'), stridx(&runtimepath, 'failed')]"
+    editor = [str(NVIM), "--headless", "-n", "-i", "NONE", "-u", str(tmp_path / "init.lua")]
+    env = {"HOME": str(tmp_path), "PATH": f"{tmp_path}:/usr/bin:/bin"}
+    asked = [*editor, "-c", f"echo {shown}", "-c", "quit"]
+    done = subprocess.run(asked, capture_output=True, text=True, env=env, timeout=ANSWER_S)
+    assert done.stderr == f"[1, {2 if command == 'installed' else 0}, -1]"
+
+
+def test_help_has_the_lines_of_the_page(daemon: Any) -> None:
+    shown = daemon(start=False).cli("path", "--help").stdout
+    assert textwrap.dedent(shown).count(textwrap.indent(INIT, "  ")) == 1

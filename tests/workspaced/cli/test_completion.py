@@ -1,5 +1,6 @@
 """Completion by a real bash, and by the protocol of the other shells; the man page."""
 
+import re
 import shlex
 import shutil
 import subprocess
@@ -8,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support import process
+from support import ROOT, process
+from support.daemon import clean_environment
 
 from workspaced.cli import COMMANDS
 
@@ -105,6 +107,50 @@ def test_the_man_page_says_what_help_says(served: Any) -> None:
     for text in ("workspaced publish [OPTIONS]", "workspaced log verify", "\\-\\-idle\\-exit\\-minutes M"):
         assert text in page or text.replace("-", "\\-") in page
     assert "NO_DAEMON" in page.partition(".SH EXIT STATUS")[2]
+
+
+def once(shell: str) -> str:
+    """What a user runs once for a shell."""
+    page = (ROOT / "docs/how-to/install.md").read_text()
+    [line] = re.findall(rf"^\| {shell} \| `(.*)` \|$", page, re.MULTILINE)
+    return str(line)
+
+
+@pytest.mark.parametrize("installed", [True, False], ids=["installed", "not installed"])
+@pytest.mark.parametrize(
+    ("command", "is_completed"),
+    [
+        (["bash", "--norc", "-c", ". ~/.bashrc"], "complete -p workspaced"),
+        (["zsh", "-f", "-c", ". ~/.zshrc"], "(( $+_comps[workspaced] ))"),
+    ],
+    ids=["bash", "zsh"],
+)
+def test_a_new_shell_completes_and_is_silent_where_nothing_is_installed(
+    daemon: Any, command: list[str], is_completed: str, installed: bool
+) -> None:
+    """As reported of others: openclaw/openclaw#14289, azu/ni.zsh#13."""
+    shell, *options, script = command
+    if (program := shutil.which(shell)) is None:
+        pytest.skip(f"needs {shell}")
+    root = daemon.root()
+    path = Path(sys.executable).parent if installed else root
+    env = {**clean_environment(root), "PATH": f"{path}:/usr/bin:/bin"}
+    subprocess.run(["sh", "-c", once(shell)], env=env, timeout=60, check=True)
+    asked = [program, *options, f"{script} && {is_completed}"]
+    done = subprocess.run(asked, capture_output=True, text=True, env=env, timeout=60)
+    assert (done.stderr, done.returncode == 0) == ("", installed)
+
+
+def test_fish_finds_its_script(daemon: Any) -> None:
+    root = daemon.root()
+    env = {**clean_environment(root), "PATH": f"{Path(sys.executable).parent}:/usr/bin:/bin"}
+    subprocess.run(["sh", "-c", once("fish")], env=env, timeout=60, check=True)
+    assert "workspaced" in (root / "home/.config/fish/completions/workspaced.fish").read_text()
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_help_has_the_lines_of_the_page(served: Any, shell: str) -> None:
+    assert once(shell) in served.cli("completion", "--help").stdout
 
 
 @pytest.mark.skipif(shutil.which("groff") is None, reason="needs groff")

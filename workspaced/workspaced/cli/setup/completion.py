@@ -11,11 +11,18 @@ from ..shared.output import print_json
 VARIABLE = "_WORKSPACED_COMPLETE"
 """The variable by which a shell asks for completions, as click reads it."""
 
-_BASH_CHANGES: Final = {
-    "read type value": "read -r type value",
-    "COMPREPLY+=($value)": 'COMPREPLY+=("$value"); [[ $value == *= ]] && compopt -o nospace',
+_CHANGES: Final = {
+    "bash": {
+        "read type value": "read -r type value",
+        "COMPREPLY+=($value)": 'COMPREPLY+=("$value"); [[ $value == *= ]] && compopt -o nospace',
+    },
+    "zsh": {
+        "#compdef workspaced\n": "#compdef workspaced\n"
+        "(( $+functions[compdef] )) || { autoload -Uz compinit && compinit -i; }\n",
+    },
 }
-"""Changes to click's script: backslashes of names stay, and no space follows `KEY=`."""
+"""Changes to click's scripts. bash: backslashes of names stay, and no space follows `KEY=`. zsh: whoever has not
+switched completion on has no `compdef`."""
 
 
 @click.command()
@@ -25,18 +32,20 @@ def completion_command(shell: str, as_json: bool) -> None:
     """Print the script that has SHELL complete commands, options, and names of actions, tools and notes.
 
     \b
-    bash   echo 'eval "$(workspaced completion bash)"' >> ~/.bashrc
-    zsh    echo 'eval "$(workspaced completion zsh)"' >> ~/.zshrc
-    fish   workspaced completion fish > ~/.config/fish/completions/workspaced.fish
+    bash
+    echo 'command -v workspaced >/dev/null && eval "$(workspaced completion bash)"' >> ~/.bashrc
+    zsh
+    echo 'command -v workspaced >/dev/null && eval "$(workspaced completion zsh)"' >> ~/.zshrc
+    fish
+    mkdir -p ~/.config/fish/completions; workspaced completion fish > ~/.config/fish/completions/workspaced.fish
     """
     made = get_completion_class(shell)
     assert made is not None
     root = click.get_current_context().find_root().command
     script = made(root, {}, "workspaced", VARIABLE).source()
-    if shell == "bash":
-        for old, new in _BASH_CHANGES.items():
-            assert old in script, "click's script has changed"
-            script = script.replace(old, new)
+    for old, new in _CHANGES.get(shell, {}).items():
+        assert old in script, "click's script has changed"
+        script = script.replace(old, new)
     if as_json:
         print_json({"shell": shell, "script": script})
     else:

@@ -18,10 +18,13 @@ _PLACES: Final = {"neovim": ("editors/neovim", "clients/neovim")}
 @click.argument("name", type=click.Choice(list(_PLACES)))
 @json_option
 def path_command(name: str, as_json: bool) -> None:
-    """Print where a part of this installation is: `neovim` is the plugin's folder, for the runtimepath.
+    """Print where a part of this installation is: `neovim` is the plugin's folder, for init.lua.
 
     \b
-    vim.opt.runtimepath:prepend(vim.trim(vim.fn.system({"workspaced", "path", "neovim"})))
+    local found, folder = pcall(vim.fn.system, { "workspaced", "path", "neovim" })
+    if found and vim.v.shell_error == 0 then
+      vim.opt.runtimepath:prepend(vim.trim(folder))
+    end
     """
     place = installed_folder(name)
     if as_json:
@@ -41,5 +44,5 @@ def installed_folder(name: str) -> Path:
         if place.is_dir():
             return place
     raise SettingsInvalid(
-        f"This installation has no {name} plugin.", hint="Install the wheel: `pip install workspaced`."
+        f"This installation has no {name} plugin.", hint="Run `pip install .` in a clone: its wheel has it."
     )
