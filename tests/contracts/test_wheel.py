@@ -211,7 +211,9 @@ def test_what_needs_an_extra_says_what_to_install(home: Home) -> None:
             assert daemon.stderr is not None
             assert any("listening on" in line for line in daemon.stderr)
             refused = home.run("workspaced", "link", "new", "--servers", "nats://localhost", code=1)
-            assert refused.endswith(shlex.join(["-m", "pip", "install", *EXTRAS["nats"]]) + "\n")
+            assert refused.endswith(
+                f" uv pip install --python {home.installed}/python {shlex.join(EXTRAS['nats'])}\n"
+            )
             for name, parsers in {"a.py": "tree_sitter_python", "b.ts": "tree_sitter_typescript"}.items():
                 asked = ("call", "get_note_by_reference", f"reference={name}", "includeOutline=true")
                 [said] = re.findall(r"\(pip install (.*?)\)", home.run("workspaced", *asked))

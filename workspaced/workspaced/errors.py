@@ -27,7 +27,7 @@ import shlex
 from typing import Any, Final, NamedTuple
 
 from workspaced_events.errors import ActionError, WorkspacedError
-from workspaced_events.interpreter import own_module
+from workspaced_events.interpreter import installation_of
 
 
 class Wire(NamedTuple):
@@ -137,7 +137,7 @@ class PackageMissing(WorkspacedError):
 
         every = [each.partition(";") for each in requires("workspaced") or ()]
         wanted = [package for package, _, marker in every if marker.strip() == f"extra == '{extra}'"]
-        command = shlex.join(own_module("pip", "install", *wanted))
+        command = shlex.join(installation_of(*wanted))
         super().__init__(f"{what} needs packages that are not installed.", hint=f"Install them: {command}")
 
 

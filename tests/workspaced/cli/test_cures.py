@@ -1,12 +1,14 @@
 """An error's hint is the step that repairs it."""
 
 import json
+import shlex
 import subprocess
 from typing import Any
 
 import pytest
 
 from workspaced.cli.daemon.doctor import ask_to_forget
+from workspaced.errors import PackageMissing
 from workspaced_events.ids import NoteId, VaultId
 from workspaced_events.privacy.asked_notes import AskedNote
 
@@ -24,6 +26,13 @@ def test_doctor_says_to_correct_the_rules_file(daemon: Any) -> None:
     assert problem["fix"].startswith(f"Correct {running.vault.resolve() / '.workspacedignore'}")
     running.add({".workspacedignore": "ok/\n"})
     assert "problem" not in doctor(running)
+
+
+def test_what_an_extra_brings_is_installed_by_the_command_of_the_hint() -> None:
+    command = shlex.split(PackageMissing("A link", "nats").hint.removeprefix("Install them: "))
+    done = subprocess.run([*command, "--dry-run"], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert "nats-py" in done.stdout and "pynacl" in done.stdout, "both are installed here"
 
 
 def test_a_verified_export_without_recordings_names_the_bundle(daemon: Any) -> None:
