@@ -41,6 +41,7 @@ def failed_status(failed: CarrierError) -> dict[str, Any]:
         "members": [],
         "requests": [],
         "forgetting": [],
+        "refused": {},
         "sent": _sent(None),
         "problem": _problem(failed),
     }
@@ -77,6 +78,7 @@ def link_status(
         "forgetting": [
             each for each in (_asked(ask, names, peers) for ask in membership.asks) if each["notReached"]
         ],
+        "refused": dict(live.refused) if live is not None else {},
         "sent": _sent(live),
         "peersSeq": peers.seq,
         "problem": _problem(problem),

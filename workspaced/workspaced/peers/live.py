@@ -1,6 +1,7 @@
 """`Live`: one connection's life of a link: what runs while the daemon is linked, or asks to be."""
 
 import logging
+from collections import Counter
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
 from functools import partial
@@ -90,6 +91,8 @@ class Live:
         self._selection_text = selection_text
         self.problem: CarrierError | None = None
         self.is_taken = False
+        self.refused: Counter[str] = Counter()
+        """How many rosters and requests to join were refused, by code."""
         self._allowed: frozenset[Named] = frozenset()
         self._knows_allowed = anyio.Event()
         self._state = daemon.state()
@@ -250,23 +253,27 @@ class Live:
                     elif message.subject.startswith(JOIN) and self.membership.is_creator(self._keys.origin):
                         await self._take_request(message)
                 except MessageRefused as error:
+                    self.refused[error.code] += 1
                     logger.info("refused on %s: %s", message.subject, error)
 
     async def _take_roster(self, message: Carried) -> None:
         membership = self.membership
         if membership.is_creator(self._keys.origin):
             return
-        roster = open_roster(message.data, membership.link, membership.creator_key, self._keys)
+        known = membership.roster.version if membership.roster is not None else 0
+        roster = open_roster(message.data, membership.link, membership.creator_key, self._keys, known)
         if roster is None:
             if membership.roster is not None:
                 await self._changed(lambda now: replace(now, was_removed=True))
-        elif membership.roster is None or roster.version > membership.roster.version:
+        elif roster.version > known:
             await self._changed(lambda now: replace(now, roster=roster, code=None, was_removed=False))
 
     async def _take_request(self, message: Carried) -> None:
         origin, membership = message.subject.removeprefix(JOIN), self.membership
-        assert membership.roster is not None, "the creator has one"
-        if membership.roster.member(OriginId(origin)) is not None:
+        roster = membership.roster
+        assert roster is not None, "the creator has one"
+        # The server keeps a request, and anybody may send it again: who was removed joins as another origin.
+        if roster.member(OriginId(origin)) is not None or roster.was_removed(OriginId(origin)) is not None:
             return
         now = datetime.now(UTC)
         for invitation in membership.invitations:

@@ -249,12 +249,11 @@ def print_link(link: dict[str, Any]) -> None:
     if link["members"]:
         head = ("ORIGIN", "PERSON", "MACHINE", "LAST HEARD", "BEHIND")
         print_table([head, *map(_member, link["members"])], right={4})
-    for each in link["members"]:
-        if each["refused"]:
-            reasons = ", ".join(f"{count} {code}" for code, count in sorted(each["refused"].items()))
-            print_labelled(
-                "refused   ", f"messages of {escape_control(each['machine'])}: {reasons}", colour="yellow"
-            )
+    whose = [(f"messages of {escape_control(each['machine'])}", each["refused"]) for each in link["members"]]
+    for name, refused in (*whose, ("rosters and requests to join", link["refused"])):
+        if refused:
+            reasons = ", ".join(f"{count} {code}" for code, count in sorted(refused.items()))
+            print_labelled("refused   ", f"{name}: {reasons}", colour="yellow")
     for each in link["requests"]:
         who = escape_control(f"{each['person']} on {each['machine']}")
         step = f"workspaced link approve {each['origin'][:_ORIGIN_CHARS]}"

@@ -161,14 +161,15 @@ def seal_roster(roster: Roster, creator: OriginKeys) -> bytes:
     return msgspec.msgpack.encode(replace(unsigned, signature=creator.signing.sign(unsigned.signed).signature))
 
 
-def open_roster(data: bytes, link: str, creator_key: str, keys: OriginKeys) -> Roster | None:
+def open_roster(data: bytes, link: str, creator_key: str, keys: OriginKeys, known: int = 0) -> Roster | None:
     """The roster, if this origin is one of its members; None: it is none, or none any more.
 
     Args:
         creator_key: the creator's public signing key, in hexadecimal digits.
+        known: the version of the newest roster that is known; what an older one says is over, whoever sends it.
 
     Raises:
-        MessageRefused: TOO_LARGE, DAMAGED, NOT_OURS, BAD_SIGNATURE.
+        MessageRefused: TOO_LARGE, DAMAGED, NOT_OURS, BAD_SIGNATURE, OLD_ROSTER.
     """
     if len(data) > ROSTER_BYTES_MAX:
         raise MessageRefused("TOO_LARGE", f"A roster has {len(data)} bytes.")
@@ -177,6 +178,8 @@ def open_roster(data: bytes, link: str, creator_key: str, keys: OriginKeys) -> R
         if envelope.link != link:
             raise MessageRefused("NOT_OURS", "A roster is of another link.")
         VerifyKey(bytes.fromhex(creator_key)).verify(envelope.signed, envelope.signature)
+        if envelope.version < known:
+            raise MessageRefused("OLD_ROSTER", f"A roster of version {envelope.version}, older than {known}.")
         if keys.origin not in envelope.keys:
             return None
         key = SealedBox(keys.box).decrypt(envelope.keys[keys.origin])
