@@ -6,16 +6,16 @@ import shutil
 import stat
 import subprocess
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
+from support.another_user import NEEDS_ROOT, NOBODY, as_nobody
 
 from workspaced.connecting.settings_files import Change, write
 from workspaced.discovery import records
 
-NOBODY = 65_534
-NEEDS_ROOT = pytest.mark.skipif(os.getuid() != 0, reason="needs root to become another user")
 WRITABLE = [("data", 0o777), ("data", 0o720), ("cache", 0o702)]
 
 
@@ -200,33 +200,15 @@ def test_row_29_another_user_can_read_and_list_nothing_of_ours(apart: Any) -> No
     places = [top / each for top in (apart.data, apart.cache) for each in walked(top)]
     kinds = {each.relative_to(apart.root).parts[1] for each in places}
     assert {"log", "blobs", "served", "policy", "quarantine"} <= kinds
-    assert opened_by_nobody(places) == []
+    assert as_nobody(lambda: opened(places)) == b""
 
 
-def opened_by_nobody(places: list[Path]) -> list[str]:
-    """Which of these files and folders another user can open, to read or to write."""
-    reading, writing = os.pipe()
-    child = os.fork()
-    if child == 0:  # pragma: no cover
-        try:
-            os.setgroups([])
-            os.setgid(NOBODY)
-            os.setuid(NOBODY)
-            for place in places:
-                for flags in (os.O_RDONLY, os.O_WRONLY):
-                    try:
-                        os.close(os.open(place, flags))
-                    except PermissionError:
-                        continue
-                    except IsADirectoryError:
-                        continue
-                    os.write(writing, os.fsencode(place) + b"\n")
-        except BaseException as error:
-            os.write(writing, repr(error).encode() + b"\n")
-        finally:
-            os._exit(0)
-    os.close(writing)
-    with open(reading) as said:
-        found = said.read().splitlines()
-    os.waitpid(child, 0)
-    return found
+def opened(places: list[Path]) -> bytes:
+    """Which of these files and folders can be opened, to read or to write."""
+    found = []
+    for place in places:
+        for flags in (os.O_RDONLY, os.O_WRONLY):
+            with suppress(PermissionError, IsADirectoryError):
+                os.close(os.open(place, flags))
+                found.append(os.fsencode(place))
+    return b"\n".join(found)

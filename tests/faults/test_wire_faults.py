@@ -11,14 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.another_user import NEEDS_ROOT, NOBODY, as_nobody
 from support.daemon import ANSWER_S
 
 from workspaced.errors import SocketUnusable
 from workspaced.ipc.socket_path import bind_socket
 from workspaced.limits import PARTIAL_LINE_S
-
-NOBODY = 65_534
-NEEDS_ROOT = pytest.mark.skipif(os.getuid() != 0, reason="needs root to become another user")
 
 
 class Observer:
@@ -78,43 +76,27 @@ def test_row_29_another_user_never_gets_a_byte(daemon: Any, opened: bool) -> Non
     os.chmod(running.root, 0o755)
     if opened:
         os.chmod(running.socket, 0o666)
-    assert asked_by_nobody(running.socket) == (b"end" if opened else b"refused")
+    assert as_nobody(lambda: asked(running.socket)) == (b"end" if opened else b"refused")
     with running.connect() as client:
         assert client.call("workspaced/status")["queues"]["connections"] == 1
         assert not any(event["type"] == "active_note_set" for event in client.call("workspaced/log")["events"])
 
 
-def asked_by_nobody(path: Path) -> bytes:
-    """What another user's publish gets: `refused` at connecting, `end` without a byte, or the bytes."""
-    reading, writing = os.pipe()
-    child = os.fork()
-    if child == 0:  # pragma: no cover
-        said = b"failed"
-        try:
-            os.setgroups([])
-            os.setgid(NOBODY)
-            os.setuid(NOBODY)
-            made = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-            made.settimeout(60)
-            try:
-                made.connect(str(path))
-                request = b'{"jsonrpc":"2.0","id":1,"method":"workspaced/publish","params":{"actions":'
-                with suppress(OSError):
-                    made.sendall(request + b'[{"type":"active_note_set","data":{"note":"a.md"}}]}}\n')
-                try:
-                    said = made.recv(10) or b"end"
-                except ConnectionResetError:
-                    said = b"end"
-            except PermissionError:
-                said = b"refused"
-        finally:
-            os.write(writing, said)
-            os._exit(0)
-    os.waitpid(child, 0)
-    said = os.read(reading, 10)
-    os.close(reading)
-    os.close(writing)
-    return said
+def asked(path: Path) -> bytes:
+    """What a publish gets: `refused` at connecting, `end` without a byte, or the bytes."""
+    made = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    made.settimeout(60)
+    try:
+        made.connect(str(path))
+    except PermissionError:
+        return b"refused"
+    request = b'{"jsonrpc":"2.0","id":1,"method":"workspaced/publish","params":{"actions":'
+    with suppress(OSError):
+        made.sendall(request + b'[{"type":"active_note_set","data":{"note":"a.md"}}]}}\n')
+    try:
+        return made.recv(10) or b"end"
+    except ConnectionResetError:
+        return b"end"
 
 
 @NEEDS_ROOT

@@ -162,38 +162,6 @@ def test_a_directory_of_another_user_is_refused(daemon: Any) -> None:
     assert failed(running)[0] == 3
 
 
-@pytest.mark.skipif(os.getuid() != 0, reason="needs root to become another user")
-def test_another_user_is_refused_before_the_first_byte(shared: Any) -> None:
-    os.chmod(shared.root, 0o755)
-    os.chmod(shared.socket, 0o666)  # as if somebody had opened it
-    reading, writing = os.pipe()
-    child = os.fork()
-    if child == 0:  # pragma: no cover
-        answer = b"?"
-        try:
-            os.setgid(12_345)
-            os.setuid(12_345)
-            made = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-            made.settimeout(60)
-            made.connect(str(shared.socket))
-            with suppress(OSError):
-                made.sendall(b'{"jsonrpc":"2.0","id":1,"method":"workspaced/hello"}\n')
-            try:
-                answer = made.recv(10) or b"end"
-            except ConnectionResetError:
-                answer = b"end"
-        finally:
-            os.write(writing, answer)
-            os._exit(0)
-    os.waitpid(child, 0)
-    said = os.read(reading, 10)
-    os.close(reading)
-    os.close(writing)
-    os.chmod(shared.socket, 0o600)
-    os.chmod(shared.root, 0o700)
-    assert said == b"end"
-
-
 def test_an_inherited_socket_is_used_and_never_unlinked(daemon: Any) -> None:
     running = daemon(start=False)
     listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)

@@ -1,12 +1,17 @@
 """Who may look: this machine, its own page, whoever has the token."""
 
 import socket
+import subprocess
 from collections.abc import Callable
+from http.client import HTTPConnection
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
-from support.daemon import ANSWER_S
-from support.inspector import Inspector
+from support import process
+from support.another_user import NEEDS_ROOT, as_nobody
+from support.daemon import ANSWER_S, STOP_S
+from support.inspector import RECORDED, Inspector, environment_in
 
 PAGES = ["/", "/static/app.js"]
 FOREIGN = ["evil.example", "evil.example:{port}", "127.0.0.1:1", "127.0.0.1", "localhost", "127.0.0.1:{port}.evil"]
@@ -113,3 +118,58 @@ def test_other_machines_do_not_reach_it(recorded: Inspector) -> None:
     places = {at.removesuffix(port) for _, at, _, state, *_ in lines if at.endswith(port) and state == listening}
     assert places
     assert places <= {"0100007F", "00000000000000000000000001000000"}
+
+
+# -- the browser, whose command line every user of the machine can read --
+
+
+def exchanged(once: str) -> bytes:
+    """Where an address leads, or the code of the error."""
+    address = urlsplit(once)
+    connection = HTTPConnection(address.netloc, timeout=ANSWER_S)
+    try:
+        connection.request("GET", f"{address.path}?{address.query}")
+        answer = connection.getresponse()
+        return (answer.getheader("location") or answer.read().decode()).encode()
+    finally:
+        connection.close()
+
+
+def test_the_address_for_a_browser_leads_to_the_page_once(inspect: Callable[..., Inspector]) -> None:
+    running = inspect(RECORDED, "--at", "2026-03-02T10:00:00+01:00")
+    once = running.started["once"]
+    assert running.token not in once
+    for wrong in (once[:-1], once.partition("?")[0], once.partition("=")[0] + "=%C3%A9"):
+        assert b"CODE_WRONG" in exchanged(wrong)
+    assert running.request("HEAD", urlsplit(once).path + "?" + urlsplit(once).query).status_code == 404
+    assert f"http://127.0.0.1:{running.port}".encode() + exchanged(once) == running.url.encode()
+    assert running.url.endswith("&at=2026-03-02T09%3A00%3A00.000000Z"), running.url
+    assert b"CODE_USED" in exchanged(once)
+
+
+@NEEDS_ROOT
+def test_another_users_program_gets_nothing_for_the_address_and_does_not_use_it_up(
+    inspect: Callable[..., Inspector],
+) -> None:
+    running = inspect(RECORDED)
+    once = running.started["once"]
+    for address in (once, once.replace("127.0.0.1", "[::1]")):
+        assert b"CODE_WRONG" in as_nobody(lambda address=address: exchanged(address))
+    assert exchanged(once).decode() in running.url
+
+
+def test_no_command_line_of_a_browser_holds_the_token(tmp_path: Path) -> None:
+    browser = tmp_path / "browser"
+    browser.write_text('#!/bin/sh\necho "$*"\n')
+    browser.chmod(0o700)
+    env = {**environment_in(tmp_path), "BROWSER": str(browser)}
+    running = process.spawn("inspect", RECORDED, env=env, stdout=subprocess.PIPE)
+    try:
+        assert running.stdout is not None
+        with running.stdout as out:
+            printed, opened = (out.readline().decode().split()[-1] for _ in range(2))
+        assert printed.partition("#token=")[2] not in opened
+        assert exchanged(opened).decode() in printed
+    finally:
+        running.terminate()
+        running.wait(STOP_S)

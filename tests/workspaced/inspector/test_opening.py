@@ -301,7 +301,7 @@ from workspaced.inspector.subject import Subject
 from workspaced.inspector.server import Options, run_inspector
 
 options = Options(Subject(Path(sys.argv[1]), "a log", "bundle"), port=0, idle_s=2)
-say = lambda text: print(text, flush=True)
+say = lambda text, *_: print(text, flush=True)
 sys.exit(run_inspector(options, say, lambda: say("forgotten")))
 """
 

@@ -3,13 +3,19 @@
 Any program of any user, and any page in a browser, can reach a port of the loopback interface. The token keeps
 them out; the exact check of `Host` stops a page whose name was made to point here (DNS rebinding), and that of
 `Origin` one that sends requests from elsewhere.
+
+Every user of the machine can read a browser's command line, as long as it runs. So what stands there is no
+token but a code, which is exchanged for it once, and where the system tells only by a program of this user.
 """
 
 import hmac
+import os
 import secrets
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import Awaitable, Callable, Iterable, MutableMapping
 from typing import Any, Final
+from urllib.parse import parse_qs, urlencode
 
+from ..web.loopback_server import HOST, owner_of
 from .refusal import Refusal, refusal_messages
 
 Scope = MutableMapping[str, Any]
@@ -20,7 +26,11 @@ Application = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 _TOKEN_BYTES: Final = 32
 _API: Final = "/api/"
+_OPEN: Final = "/open"
+_ROOT: Final = 0
+"""A relay between systems runs as root, as WSL's does; it reads everything anyway."""
 _OWN_SITES: Final = (b"same-origin", b"none")
+_PRINTED: Final = "Open the address that `workspaced inspect` printed, with its #token=."
 _HEADERS: Final = tuple(
     (name.encode(), value.encode())
     for name, value in {
@@ -37,20 +47,23 @@ _HEADERS: Final = tuple(
 )
 
 
-def new_token() -> str:
-    """A random token of 256 bits."""
-    return secrets.token_urlsafe(_TOKEN_BYTES)
-
-
 class Access:
     """ASGI middleware: passes on a request that may look, refuses any other, and gives all answers their headers.
 
     The page itself and its files hold no data, so they need no token: only the right `Host`.
     """
 
-    def __init__(self, application: Application, token: str, port: int) -> None:
+    def __init__(self, application: Application, port: int, at: int | str | None = None) -> None:
+        """`at`: the moment that the page shows first."""
         self._application = application
+        token, self._code = (secrets.token_urlsafe(_TOKEN_BYTES) for _ in range(2))
+        self._is_opened = False
         self._bearer = f"Bearer {token}".encode()
+        self._page = "/#" + urlencode({"token": token, **({"at": at} if at is not None else {})})
+        self.address: Final = f"http://{HOST}:{port}{self._page}"
+        """The page's address, token included: for its owner's eyes."""
+        self.once: Final = f"http://{HOST}:{port}{_OPEN}?code={self._code}"
+        """An address that opens the page once: for a browser's command line."""
         self._hosts = {f"{name}:{port}".encode() for name in ("127.0.0.1", "localhost", "[::1]")}
         self._origins = {b"http://" + host for host in self._hosts}
 
@@ -64,11 +77,14 @@ class Access:
 
         try:
             self._check(scope)
+            answer = self._opened(scope) if (scope["method"], scope["path"]) == ("GET", _OPEN) else None
         except Refusal as refusal:
-            for message in refusal_messages(refusal):
-                await send_with_headers(message)
+            answer = refusal_messages(refusal)
+        if answer is None:
+            await self._application(scope, receive, send_with_headers)
             return
-        await self._application(scope, receive, send_with_headers)
+        for each in answer:
+            await send_with_headers(each)
 
     def _check(self, scope: Scope) -> None:
         """
@@ -100,9 +116,32 @@ class Access:
                 401,
                 "TOKEN_WRONG",
                 "The request has no token of this inspector, or a wrong one.",
-                "Open the address that `workspaced inspect` printed, with its #token=; "
-                "programs send it as `Authorization: Bearer`.",
+                f"{_PRINTED} Programs send its token as `Authorization: Bearer`.",
             )
+
+    def _opened(self, scope: Scope) -> Iterable[Message]:
+        """Exchanges the code for the page's address.
+
+        Raises:
+            Refusal: it is not the code, was used before, or another user's program sends it.
+        """
+        given = parse_qs(scope["query_string"].decode("latin-1")).get("code", [""])[0].encode()
+        is_ours = owner_of(scope["client"], scope["server"]) in {None, os.getuid(), _ROOT}
+        if not is_ours or not hmac.compare_digest(given, self._code.encode()):
+            raise Refusal(403, "CODE_WRONG", "This is no code of yours for this inspector.", _PRINTED)
+        if self._is_opened:
+            raise Refusal(
+                403,
+                "CODE_USED",
+                "The code of this address was used before.",
+                f"{_PRINTED} If you have not opened it before, somebody else has: end the inspector.",
+            )
+        self._is_opened = True
+        headers = [(b"location", self._page.encode())]
+        return (
+            {"type": "http.response.start", "status": 303, "headers": headers},
+            {"type": "http.response.body", "body": b""},
+        )
 
 
 def _all(headers: list[tuple[bytes, bytes]], name: bytes) -> list[bytes]:

@@ -10,8 +10,8 @@ import anyio
 from anyio import to_thread
 
 from ..limits import INSPECTOR_IDLE_S, SWITCH_INTERVAL_S
-from ..web.loopback_server import HOST, LoopbackServer, listening, silence_logs
-from .access import Access, new_token
+from ..web.loopback_server import LoopbackServer, listening, silence_logs
+from .access import Access
 from .application import Api, application
 from .idle import Idle
 from .subject import Subject
@@ -23,6 +23,8 @@ class Options(NamedTuple):
     subject: Subject
     port: int
     """0: any."""
+    at: int | str | None = None
+    """The moment that the page shows first."""
     may_change: bool = False
     reveals: bool = False
     """Whether notes that are withheld from agents are shown over a running daemon too."""
@@ -30,11 +32,11 @@ class Options(NamedTuple):
     """It ends when nobody looked for so long."""
 
 
-def run_inspector(options: Options, ready: Callable[[str], None], forgotten: Callable[[], None]) -> int:
+def run_inspector(options: Options, ready: Callable[[str, str], None], forgotten: Callable[[], None]) -> int:
     """Serves until SIGINT or SIGTERM, or until nobody looks any more; returns the exit code.
 
     Args:
-        ready: gets the page's address, token included.
+        ready: gets the page's address, token included, and one that opens it once, which anybody may read.
         forgotten: called before it ends because nobody looks.
 
     Raises:
@@ -48,14 +50,15 @@ def run_inspector(options: Options, ready: Callable[[str], None], forgotten: Cal
 
 
 async def _serve(
-    options: Options, sockets: list[socket.socket], ready: Callable[[str], None], forgotten: Callable[[], None]
+    options: Options,
+    sockets: list[socket.socket],
+    ready: Callable[[str, str], None],
+    forgotten: Callable[[], None],
 ) -> int:
-    port: int = sockets[0].getsockname()[1]
-    token, api = new_token(), Api()
+    api = Api()
     watched = Idle(application(api), options.idle_s)
-    server = LoopbackServer(
-        Access(watched, token, port), lambda: ready(f"http://{HOST}:{port}/#token={token}"), api.end
-    )
+    access = Access(watched, sockets[0].getsockname()[1], options.at)
+    server = LoopbackServer(access, lambda: ready(access.address, access.once), api.end)
 
     async def end_when_forgotten() -> None:
         await watched.over()

@@ -4,8 +4,10 @@ import logging
 import os
 import signal
 import socket
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, Final
 
 import uvicorn
@@ -66,6 +68,31 @@ def _socket(family: int) -> socket.socket:
     made = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     return made
+
+
+def owner_of(peer: tuple[str, int], own: tuple[str, int]) -> int | None:
+    """The user whose program has the end `peer` of a connection to `own` on this machine.
+
+    None: the system does not tell (it is not Linux), or no program that it can see has that end.
+    """
+    wanted = (_as_kernel_writes(peer), _as_kernel_writes(own))
+    for name in ("tcp", "tcp6"):
+        try:
+            lines = Path("/proc/net", name).read_text("ascii").splitlines()[1:]
+        except OSError:
+            continue
+        for line in lines:
+            _number, local, remote, _state, _queues, _timer, _retries, uid, *_ = line.split()
+            if local.endswith(wanted[0]) and remote.endswith(wanted[1]):  # an IPv4 address may be mapped to IPv6
+                return int(uid)
+    return None
+
+
+def _as_kernel_writes(end: tuple[str, int]) -> str:
+    """An address and port as in /proc/net/tcp: words of 32 bits in the byte order of the machine."""
+    data = socket.inet_pton(socket.AF_INET6 if ":" in end[0] else socket.AF_INET, end[0])
+    words = (int.from_bytes(data[at : at + 4], sys.byteorder) for at in range(0, len(data), 4))
+    return "".join(f"{each:08X}" for each in words) + f":{end[1]:04X}"
 
 
 class LoopbackServer(uvicorn.Server):

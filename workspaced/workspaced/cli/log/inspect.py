@@ -56,21 +56,21 @@ def inspect_command(
     if reveal and subject.socket is None:
         click.echo("--reveal changes nothing: no daemon writes this log, so all that it holds is shown", err=True)
 
-    def ready(address: str) -> None:
-        shown = f"{address}&at={at}" if at is not None else address
+    def ready(address: str, once: str) -> None:
         if as_json:
-            print_json({"url": shown, "log": str(subject.path), "kind": subject.kind, "pid": os.getpid()})
+            found = {"url": address, "once": once, "log": str(subject.path)}
+            print_json({**found, "kind": subject.kind, "pid": os.getpid()})
         else:
-            click.echo(f"inspecting {escape_control(subject.name)} at {shown}")
+            click.echo(f"inspecting {escape_control(subject.name)} at {address}")
         if not no_browser and not as_json:
-            webbrowser.open(shown)
+            webbrowser.open(once)
 
     def forgotten() -> None:
         if not as_json:
             click.echo("ended: nobody looked for 10 minutes", err=True)
 
     give_back_freed_memory()
-    return run_inspector(Options(subject, port, allow_changes, reveal), ready, forgotten)
+    return run_inspector(Options(subject, port, at, allow_changes, reveal), ready, forgotten)
 
 
 def _subject(log: str | None, socket_path: str | None, workspace: str | None) -> Subject:
