@@ -181,7 +181,7 @@ def _verified(part: Slice, call: Event) -> replay.Verified:
     then = Moments(part)
     for event in itertools.takewhile(lambda event: event.seq <= call.data.tail, part.events):
         then.take(event)
-    return verify_call(part.blob, Notes(part.blob), then, call.seq, call.data)
+    return verify_call(part, Notes(part.blob), then, call)
 
 
 def _same(verified: replay.Verified) -> None:

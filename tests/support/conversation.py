@@ -189,9 +189,7 @@ class ConversationLog:
         sent = self.keep(msgspec.json.encode(made.sent)) if made.sent is not None else None
         self.tell(
             prompt_event(
-                self.id,
                 as_of_seq,
-                turn,
                 made,
                 inputs_sha256=self.keep(msgspec.json.encode(turn)),
                 manifest_sha256=self.keep(msgspec.json.encode(made.envelope.manifest)),

@@ -205,7 +205,7 @@ class World:
         tail: int,
         now: str,
     ) -> None:
-        inputs = recorded(recorder, self._keep)
+        inputs = recorded(recorder, "agent", self._keep)
         self._keep(inputs, name := sha256(inputs).hexdigest())
         self.in_flight.append(
             ToolCalled(

@@ -100,6 +100,10 @@ class NotRecorded(ToolError):
     code = "NOT_RECORDED"
 
 
+class NotKept(NotRecorded):
+    """A blob that the log names is not there."""
+
+
 class MemoryOff(ToolError):
     code = "MEMORY_OFF"
 

@@ -49,6 +49,7 @@ from workspaced_tools.replay.verify import (
     Rebuilt,
     StateNotRetained,
     Verified,
+    of_another_part,
     verify,
     verify_call,
     verify_prompt,
@@ -123,7 +124,15 @@ class Log:
         self._events = IndexedEvents(index, source.start.seq)
         self._folds = KeptFolds(self._events, source.start, visits)
         self._past = IndexedPast(self._events, self._folds)
-        self._part = Slice(source.log_id, source.start, visits, self._events, source.blob)
+        self._part = Slice(
+            source.log_id,
+            source.start,
+            visits,
+            self._events,
+            source.blob,
+            redacted=source.redacted,
+            swept_until=source.swept_until,
+        )
         self._recordings = Recordings(source.blob)
         self._texts = texts_in(source.blob)
 
@@ -479,12 +488,11 @@ class Call:
 
     def verify(self) -> Verified:
         """Replays the call; tells whether both answers are equal byte for byte."""
-        called: ToolCalled = self.event.data
-        blob, moments = self._part.blob, KeptMoments(self._folds)
+        part = self._part
         try:
-            return verify_call(blob, Notes(blob), moments, self.seq, called)
+            return verify_call(part, Notes(part.blob), KeptMoments(self._folds), self.event)
         except StateNotRetained:
-            return Verified(self.seq, called, Outcome.NOT_RECORDED, "Its moment is not in this log.")
+            return of_another_part(self.event)
 
 
 class Prompt:
@@ -505,7 +513,7 @@ class Prompt:
 
     def verify(self) -> Rebuilt:
         """Rebuilds the prompt; tells whether its layers, its manifest and its body have the recorded hashes."""
-        return verify_prompt(self._part.blob, KeptMoments(self._folds), self.seq, self.event.data)
+        return verify_prompt(self._part, KeptMoments(self._folds), self.event)
 
 
 class _History:

@@ -11,6 +11,7 @@ process that stores blobs and beside another sweep.
 import errno
 import os
 import re
+import secrets
 import time
 from collections import Counter, OrderedDict
 from collections.abc import Iterator
@@ -21,8 +22,9 @@ from typing import Final, NamedTuple
 
 import msgspec
 
+from ..clock import event_time
 from ..errors import LogDamaged
-from ..log.data_directory import SERVED
+from ..log.data_directory import SERVED, SWEPT
 from ..log.disk import read_regular
 from ..private_files import make_folder, write_file
 from .durable import blob_path, packed, unpacked
@@ -141,6 +143,26 @@ class EvictableBlobStore:
         """Removes the blob `name`, if it is there."""
         (self._data / blob_path(SERVED, name)).unlink(missing_ok=True)
 
+    def swept_until(self) -> str:
+        """The event time up to which calls may name blobs that were removed here; empty: none were."""
+        try:
+            return (self._data / SWEPT).read_text("ascii").strip()
+        except (OSError, UnicodeDecodeError):
+            return ""
+
+    def tell_swept(self, used_ns: int) -> None:
+        """Blobs that were last used before this time are removed on purpose.
+
+        Raises:
+            OSError: it cannot be told.
+        """
+        # A call may name a blob that was stored or touched an hour before its event; the rest is room for delay.
+        until = event_time(used_ns + 2 * _TOUCH_NS)
+        if until > self.swept_until():
+            temporary = self._data / f"{SWEPT}-{secrets.token_hex(4)}{_TEMPORARY_SUFFIX}"  # others may sweep too
+            write_file(temporary, until.encode())
+            temporary.replace(self._data / SWEPT)
+
     def sweep(self, bytes_max: int, days_max: float, *, dry_run: bool = False) -> Swept:
         """Removes blobs unused for `days_max` days, then the longest unused ones until the rest takes at most
         `bytes_max`; also removes incomplete files. With `dry_run` it removes nothing and only counts.
@@ -158,6 +180,8 @@ class EvictableBlobStore:
                 kept, kept_bytes = kept + 1, kept_bytes + file.size
                 continue
             if not dry_run:
+                if removed == 0:
+                    self.tell_swept(end[0])
                 Path(file.path).unlink(missing_ok=True)
             removed, removed_bytes = removed + 1, removed_bytes + file.size
         return Swept(kept, kept_bytes, removed, removed_bytes)

@@ -68,6 +68,8 @@ class Manifest(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
     redacted: bool
     versions: Versions
     settings: dict[str, bool | int | float | str | None]
+    swept_until: str | msgspec.UnsetType = msgspec.UNSET
+    """`Source.swept_until` of the log; unset: nothing was removed."""
     missing: tuple[str, ...] = ()
     """Blobs that the events name and that no longer existed when the bundle was made."""
 
@@ -165,6 +167,7 @@ class BundleSource:
                 raise self._damaged(f"it holds {entry[:100]!r}, which is no part of a bundle")
         self.log_id = self.manifest.log
         self.redacted = self.manifest.redacted
+        self.swept_until = self.manifest.swept_until or ""
         self.start: WorkspaceState = self._decoded(STATE, WorkspaceState)
         self._visits = self._content(VISITS)
         self._unpacked: IO[bytes] | None = None

@@ -37,14 +37,19 @@ class Slice:
         events: Sequence[Event],
         blob: Callable[[str], bytes | None],
         warnings: Sequence[str] = (),
+        *,
+        redacted: bool = False,
+        swept_until: str = "",
     ) -> None:
-        """`visits`: the JSON of the `VisitFold` before the first event; `blob`: as `Source.blob`."""
+        """`visits`: the JSON of the `VisitFold` before the first event; the others: as of `Source`."""
         self.log_id = log_id
         self.start = start
         self.visits_json = visits
         self.events = events
         self.warnings = warnings
         self.blob = blob
+        self.redacted = redacted
+        self.swept_until = swept_until
 
     def __enter__(self) -> Self:
         return self
@@ -98,6 +103,8 @@ def cut(
         list(window.kept),
         source.blob,
         warnings,
+        redacted=source.redacted,
+        swept_until=source.swept_until,
     )
 
 

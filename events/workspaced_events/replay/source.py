@@ -50,6 +50,16 @@ class Source(Protocol):
         """The state before the first event; empty unless the source is a part of a log."""
         ...
 
+    @property
+    def redacted(self) -> bool:
+        """Whether pseudonyms replace names and texts."""
+        ...
+
+    @property
+    def swept_until(self) -> str:
+        """Recordings of calls up to this event time may have been removed on purpose; empty: none were."""
+        ...
+
     def start_visits(self) -> VisitFold:
         """The fold of visits before the first event; a new object for the caller to feed the events to."""
         ...
@@ -77,11 +87,6 @@ class Source(Protocol):
 
 class StoredSource(Source, Protocol):
     """A log whose events can be read again, page by page. `open_source` gives one."""
-
-    @property
-    def redacted(self) -> bool:
-        """Whether pseudonyms replace names and texts."""
-        ...
 
     def index(self, progress: Progress | None = None) -> Index:
         """Verifies all as `feed` does, and keeps nothing of the events but their types, times and pages.
@@ -117,6 +122,10 @@ class DirectorySource:
 
     def __exit__(self, *_error: object) -> None:
         pass
+
+    @property
+    def swept_until(self) -> str:
+        return EvictableBlobStore(self.root).swept_until()
 
     def start_visits(self) -> VisitFold:
         return visits_from(0)
@@ -162,6 +171,7 @@ class ExportSource:
         header = read_header(self._file.readline(), self._name)
         self.log_id = header.log
         self.redacted = header.redacted is True
+        self.swept_until = ""
         self._catalogue = header.catalogue
 
     def __enter__(self) -> Self:

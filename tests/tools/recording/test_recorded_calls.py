@@ -97,7 +97,7 @@ class Log:
         """Calls a tool as the daemon does, and records it."""
         recorder = ViewRecorder(view, view.state)
         result = run(TOOLS[tool], recorder.view, arguments)
-        inputs = self.keep(recorded(recorder, self.keep))
+        inputs = self.keep(recorded(recorder, caller, self.keep))
         return self.called(
             tool,
             arguments,

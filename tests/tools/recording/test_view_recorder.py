@@ -150,7 +150,7 @@ class Kept:
 
     def answers(self, recorder: ViewRecorder) -> Answers:
         """What the recorder answers once it is nothing but JSON and blobs."""
-        return Answers(read_recording(recorded(recorder, self.keep), "it").asked, Notes(self.blobs.get))
+        return Answers(read_recording(recorded(recorder, "agent", self.keep), "it").asked, Notes(self.blobs.get))
 
 
 def recorder_over(
@@ -181,7 +181,7 @@ def test_images_are_counted_as_texts_are_and_kept_under_their_hash(folder: Folde
         recorder.view.vault.ask(Images(NoteId("pictures.md")))
     assert recorder.texts_bytes() == recorder.texts_bytes(new=True) == 2 * len(images.png())
     kept = Kept()
-    recorded(recorder, kept.keep)
+    recorded(recorder, "agent", kept.keep)
     assert kept.times == {sha256(images.png()).hexdigest(): 2}
 
 
@@ -304,7 +304,7 @@ def test_a_recording_gives_the_visits_that_were_shared(visits: list[Visit], gone
         state,
     )
     shared = recorder.view.vault.ask(Visits())
-    [exchange] = read_recording(recorded(recorder, Kept().keep), "it").asked
+    [exchange] = read_recording(recorded(recorder, "agent", Kept().keep), "it").asked
     assert all(f'"{note}"'.encode() not in bytes(exchange.answer) for note in withheld)
     assert list(RecordedVault(Kept().answers(recorder), visits).ask(Visits())) == list(shared)
 
@@ -345,7 +345,7 @@ def test_of_other_errors_only_that_there_was_one_is_kept() -> None:
     recorder = recorder_over(Raising(ValueError("/home/someone/secret.md")))
     with pytest.raises(ValueError, match="secret"):
         recorder.view.vault.ask(NoteCount())
-    assert b"secret" not in recorded(recorder, Kept().keep)
+    assert b"secret" not in recorded(recorder, "agent", Kept().keep)
     with pytest.raises(Exception, match="ValueError"):
         RecordedVault(Kept().answers(recorder)).ask(NoteCount())
 
@@ -385,7 +385,7 @@ def test_a_text_is_kept_once_however_often_it_is_read_and_renamed(folder: Folder
     recorder = recorder_over(folder)
     for _ in range(3):
         recorder.view.vault.ask(Read([A, NoteId("one/Twin.md"), NoteId("two/Twin.md")]))
-    content = recorded(recorder, kept.keep)
+    content = recorded(recorder, "agent", kept.keep)
     assert len(kept.blobs) == 2 and b"zebra" not in content
     assert FILES["a.md"] in kept.blobs.values()
 
@@ -397,7 +397,7 @@ def test_equal_calls_make_equal_recordings(folder: Folder) -> None:
         recorder = recorder_over(folder, Visited(VISITS))
         for question in (Read(NOTES), Visits(), Search(SearchQuery("zebra", 3))):
             recorder.view.vault.ask(question)
-        made.add(recorded(recorder, Kept().keep))
+        made.add(recorded(recorder, "agent", Kept().keep))
     assert len(made) == 1
 
 
@@ -441,14 +441,14 @@ def test_a_recording_vault_lets_what_is_no_exception_pass_unrecorded() -> None:
 
 def test_without_a_vault_there_is_little_to_record() -> None:
     recorder = recorder_over()
-    recording = read_recording(recorded(recorder, Kept().keep), "it")
+    recording = read_recording(recorded(recorder, "agent", Kept().keep), "it")
     assert (recording.served, recording.level, recording.asked) == (False, "all", ())
     assert recorder.view.vault.ask(Visits()) == ()
 
 
 def test_of_a_call_that_no_tool_was_run_for_the_refusal_is_recorded() -> None:
     error = sharing_off("agent")
-    recording = read_recording(refused(raised(error)), "it")
+    recording = read_recording(refused(raised(error), "agent"), "it")
     assert not recording.asked and recording.refused is not None
     again = error_of(recording.refused)
     assert (type(again), str(again)) == (type(error), str(error))
@@ -484,7 +484,7 @@ def test_the_shared_state_is_made_again_of_positions(
     vaults = {V: Vault(V, "Brain", "/somewhere", True)}
     state = WorkspaceState(7, V, vaults, {V: sub, VaultId("other"): STATE}, sharing={"x": "names"})
     view = shared_view(state, NOW, None, level=level, withheld=withheld.__contains__)
-    content = recorded(ViewRecorder(view, state), Kept().keep)
+    content = recorded(ViewRecorder(view, state), "agent", Kept().keep)
     recording = read_recording(content, "it")
     assert shown_of(sub, recording) == view.vault_state
     assert list(shown_of(sub, recording).recents) == list(view.vault_state.recents)

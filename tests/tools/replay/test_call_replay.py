@@ -100,7 +100,7 @@ class World:
         view = shared_view(self.state, NOW, port, Visited(self.visits), level=level, withheld=withheld)
         recorder = ViewRecorder(view, self.state)
         payload = payload_of(run(TOOLS[tool], recorder.view, arguments))
-        return payload, called_of(tool, arguments, payload), recorded(recorder, self._keep)
+        return payload, called_of(tool, arguments, payload), recorded(recorder, "agent", self._keep)
 
     def _keep(self, content: bytes, name: str) -> None:
         self.blobs[name] = content
@@ -217,7 +217,7 @@ def test_a_tool_that_failed_unexpectedly_fails_again(world: World, monkeypatch: 
 @pytest.mark.parametrize("error", [sharing_off("a 'quoted' \x1b name"), policy_kept_changing()])
 def test_a_call_that_no_tool_was_run_for_is_refused_again(world: World, error: ToolError) -> None:
     payload = payload_of(refusal(error, 7))
-    assert world.again(called_of("get_current_note", {}, payload), refused(raised(error))) == payload
+    assert world.again(called_of("get_current_note", {}, payload), refused(raised(error), "agent")) == payload
 
 
 # -- arguments of every kind --

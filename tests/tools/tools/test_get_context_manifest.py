@@ -248,7 +248,7 @@ def test_a_call_made_again_answers_the_same_and_its_recording_tells_of_nothing_w
     state = held.world.state
     recorder = ViewRecorder(held.view(level), state)
     payload = payload_of(run(TOOLS[TOOL], recorder.view, arguments))
-    recording = recorded(recorder, lambda _content, _name: None)
+    recording = recorded(recorder, "agent", lambda _content, _name: None)
     assert b"diary" not in recording
     called = ToolCalled(
         TOOL, "agent", arguments, state.seq, sha256(payload).hexdigest(), len(payload), 1, True, recorder.view.now

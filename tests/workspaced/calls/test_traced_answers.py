@@ -156,7 +156,8 @@ def shown(answer: ToolAnswer) -> tuple[object, ...]:
     if answer.text is not None:
         assert msgspec.json.decode(answer.text).encode() == answer.payload
     made_from = answer.made_from
-    inputs = recorded(made_from, lambda _text, _sha: None) if isinstance(made_from, ViewRecorder) else made_from
+    is_read = isinstance(made_from, ViewRecorder)
+    inputs = recorded(made_from, "agent", lambda _text, _sha: None) if is_read else made_from
     return answer.payload, answer.ok, answer.as_of_seq, answer.tail_seq, answer.now, inputs
 
 

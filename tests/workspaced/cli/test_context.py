@@ -331,6 +331,9 @@ def test_what_an_agent_was_told_of_a_prompt_is_under_pseudonyms_in_a_redacted_bu
     with replay.open(bundle) as log:
         outcomes = [each.outcome for each in log.verify()]
     assert sorted(outcomes) == ["notRecorded"] * 4 + ["same"] * 3
+    done = made.cli("replay", "--verify", str(bundle))
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "4 prompts: redaction removed what they were made from." in done.stdout
 
 
 def test_a_note_that_became_private_is_in_no_manifest_any_more(daemon: Any) -> None:

@@ -120,6 +120,7 @@ def test_no_call_that_stays_answers_otherwise_not_even_one_that_only_counted_the
     outcomes = [made.outcome for made in found]
     assert Outcome.DIFFERENT not in outcomes
     assert Outcome.SAME in outcomes
+    assert seen.cli("replay", "--verify", str(seen.data)).returncode == 0
 
 
 def test_clocks_of_the_log_before_do_not_speak_of_the_one_after(seen: Any) -> None:

@@ -1,12 +1,16 @@
 """`workspaced replay --verify`: the exit code says whether anything was compared, and whether all is whole."""
 
 import json
+import os
 import shutil
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from workspaced_events.blobs.evictable import EvictableBlobStore
 
 Json = dict[str, Any]
 CALLS: list[tuple[str, Json]] = [
@@ -35,13 +39,13 @@ class Kept:
         return made
 
     def retold(self, name: str, change: Callable[[Json], None]) -> Path:
-        """A copy whose recorded calls say something else."""
+        """A copy whose recorded calls say something else: `change` gets the line of each."""
         export, made = self.running.root / f"{name}.jsonl", self.running.root / name
         self.running.cli("log", "export", "-o", str(export), "--data-dir", str(self.running.data))
         header, *lines = map(json.loads, export.read_text().splitlines())
         for line in lines:
             if line["type"] == "tool_called":
-                change(line["data"])
+                change(line)
         export.write_text("".join(json.dumps(line) + "\n" for line in [header, *lines]))
         assert self.running.cli("log", "import", str(export), "--data-dir", str(made)).returncode == 0
         for store in ("served", "blobs"):
@@ -118,28 +122,85 @@ def test_row_59_one_damaged_recording_among_whole_ones_is_3_too(kept: Kept) -> N
 
 
 def test_row_59_whether_the_call_succeeded_is_compared(kept: Kept) -> None:
-    code, said, lines = kept.verify(kept.retold("ok", lambda call: call.update(ok=not call["ok"])))
+    code, said, lines = kept.verify(kept.retold("ok", lambda line: line["data"].update(ok=not line["data"]["ok"])))
     assert (code, [(line["outcome"], line["differs"]) for line in lines]) == (1, [("different", "ok")] * 4)
     assert "`ok`" in said
 
 
-def test_row_59_who_called_is_compared_as_far_as_it_matters(kept: Kept) -> None:
-    code, said, lines = kept.verify(kept.retold("caller", lambda call: call.update(caller="quiet")))
-    found = [(line["outcome"], line.get("differs")) for line in lines]
-    assert (code, found) == (0, [("same", None)] * 4)  # it was shown all when the others called
-    code, said, lines = kept.verify(kept.retold("agent", lambda call: call.update(caller="agent")))
-    assert (code, lines[-1]["outcome"], lines[-1]["differs"]) == (1, "different", "caller")
+@pytest.mark.parametrize(("caller", "changed"), [("quiet", 3), ("agent", 1)])
+def test_row_59_who_called_is_compared(kept: Kept, caller: str, changed: int) -> None:
+    code, said, lines = kept.verify(kept.retold(caller, lambda line: line["data"].update(caller=caller)))
+    found = [line.get("differs") for line in lines]
+    assert (code, found.count("caller"), found.count(None)) == (1, changed, 4 - changed)
     assert "`caller`" in said
 
 
+def test_row_59_how_long_the_answer_was_is_compared(kept: Kept) -> None:
+    code, said, lines = kept.verify(kept.retold("bytes", lambda line: line["data"].update(bytes=1)))
+    assert (code, [line["differs"] for line in lines]) == (1, ["bytes"] * 4)
+    assert "`bytes`" in said
+
+
+def forged(**data: Any) -> Callable[[Json], None]:
+    """Changes the call of `search_workspace`; a field that is None is taken away."""
+
+    def change(line: Json) -> None:
+        if line["data"]["tool"] == "search_workspace":
+            line["data"] = {name: value for name, value in {**line["data"], **data}.items() if value is not None}
+
+    return change
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        {"inputsSha256": None},
+        {"inputsSha256": "f" * 64},
+        {"tool": "search_everything"},
+        {"tailSeq": 10_000},
+    ],
+    ids=lambda data: next(iter(data)),
+)
+def test_row_59_one_call_that_cannot_be_compared_among_others_is_3(kept: Kept, data: Json) -> None:
+    name = f"forged-{next(iter(data))}-{next(iter(data.values()))!s:.5}"
+    code, said, lines = kept.verify(kept.retold(name, forged(**data)))
+    assert (code, sorted(line["outcome"] for line in lines)) == (3, ["notRecorded", "same", "same", "same"])
+    assert "1 of the 4 calls could not be compared, and no sweep explains it" in said
+
+
+def test_row_59_an_event_of_an_unknown_type_is_3_as_it_may_be_a_call(kept: Kept) -> None:
+    def rename(line: Json) -> None:
+        if line["data"]["tool"] == "search_workspace":
+            line["type"] = "tool_asked\x1b[2J"
+
+    code, said, lines = kept.verify(kept.retold("unknown", rename))
+    assert (code, sorted(line["outcome"] for line in lines)) == (3, ["same", "same", "same", "unknownType"])
+    assert "1 tool_asked\\x1b[2J" in said
+
+
+def test_row_59_what_a_sweep_removed_is_counted_and_what_nobody_removed_is_3(kept: Kept) -> None:
+    data, gone = kept.copy("swept-in-part"), kept.copy("lost-in-part")
+    seen: list[str] = []
+    kept.retold("seen", lambda line: seen.append(line["data"]["inputsSha256"]))
+    [search] = [path for path in blobs(data) if path.name == seen[1]]
+    os.utime(search, (time.time(), time.time() - 60))
+    size = sum(path.stat().st_size for path in blobs(data))
+    assert EvictableBlobStore(data).sweep(size - 1, 14).removed == 1 and not search.exists()
+    code, said, lines = kept.verify(data)
+    assert (code, sorted(line["outcome"] for line in lines)) == (0, ["notRecorded", "same", "same", "same"])
+    assert "4 calls: 3 answer the same, 0 differ, 1 are not recorded." in said and "It was swept" in said
+    bundle = kept.running.root / "swept.wsb"
+    assert kept.running.cli("bundle", "-o", str(bundle), "--data-dir", str(data)).returncode == 0
+    assert kept.verify(bundle)[0] == 0
+    (gone / search.relative_to(data)).unlink()
+    code, said, lines = kept.verify(gone)
+    assert (code, sorted(line["outcome"] for line in lines)) == (3, ["notRecorded", "same", "same", "same"])
+
+
 def test_row_59_calls_of_another_version_of_the_answers_are_counted_and_not_compared(kept: Kept) -> None:
-    code, said, lines = kept.verify(kept.retold("newer", lambda call: call.update(answerVersion=99)))
+    code, said, lines = kept.verify(kept.retold("newer", lambda line: line["data"].update(answerVersion=99)))
     assert (code, {line["outcome"] for line in lines}) == (3, {"otherVersion"})
     assert "4 of another version" in said and "None of the 4 calls could be compared" in said
 
-    def some(call: Json) -> None:
-        if call["tool"] == "search_workspace":
-            call["answerVersion"] = 99
-
-    code, said, lines = kept.verify(kept.retold("mixed", some))
+    code, said, lines = kept.verify(kept.retold("mixed", forged(answerVersion=99)))
     assert (code, sorted(line["outcome"] for line in lines)) == (0, ["otherVersion", "same", "same", "same"])

@@ -81,7 +81,7 @@ def folded_from_the_first(source: Source) -> list[Verified]:
                 if each.seq <= event.data.tail:
                     then.take(each)
             try:
-                verified = verify_call(source.blob, Notes(source.blob), then, event.seq, event.data)
+                verified = verify_call(source, Notes(source.blob), then, event)
             except StateNotRetained:
                 why = "Its moment is not in this log."
                 verified = Verified(event.seq, event.data, Outcome.NOT_RECORDED, why)

@@ -80,7 +80,7 @@ from ..replay.verify import Moments, StateNotRetained
 from ..tools.registry import EVERY_TOOL
 from ..tools.tool import normalised
 from ..volunteering.editor import HIDDEN
-from ..volunteering.tool import VOLUNTEER
+from ..volunteering.tool import VOLUNTEER, text_told
 from .rephrased_answers import Rephrased
 
 _PLAIN: Final[dict[type[msgspec.Struct], frozenset[str]]] = {
@@ -140,7 +140,16 @@ def redact(part: Slice, pseudonyms: Pseudonyms, store: EvictableBlobStore) -> Re
     visits = redaction.value(part.start_visits())
     # Without the log's id, because agents know it from the clock in their answers.
     start = redaction.value(replace(part.start, conversations=NO_CONVERSATIONS, peers=NO_PEERS))
-    redacted = Slice("", start, msgspec.json.encode(visits), [], store.get, part.warnings)
+    redacted = Slice(
+        "",
+        start,
+        msgspec.json.encode(visits),
+        [],
+        store.get,
+        part.warnings,
+        redacted=True,
+        swept_until=part.swept_until,
+    )
     moments = Moments(redacted)
     redacted.events = [redaction.event(event, moments) for event in part.events]
     return Redacted(redacted, redaction.calls_lost)
@@ -200,9 +209,14 @@ class _Redaction:
         result = answer_from(answers, called, recording, state, visits)
         if _outcome(result) != (original.ok, self._code(original.result_sha256)):
             raise NotRecorded("The call came out otherwise")
-        inputs = msgspec.json.encode(replace(recording, asked=tuple(answers.asked)))
-        size = called.bytes if isinstance(called, ContextVolunteered) else len(result)
-        return replace(called, inputs_sha256=self._keep(inputs), result_sha256=self._keep(result), bytes=size)
+        inputs = msgspec.json.encode(replace(recording, caller=called.caller, asked=tuple(answers.asked)))
+        given = result
+        if isinstance(called, ContextVolunteered):
+            given = text_told(called.tool, result)
+            called = replace(called, text_sha256=sha256(given).hexdigest())
+        return replace(
+            called, inputs_sha256=self._keep(inputs), result_sha256=self._keep(result), bytes=len(given)
+        )
 
     def _code(self, result_sha256: str) -> str | None:
         """The error code in a call's answer.

@@ -117,8 +117,10 @@ class Recording(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True)
     """What one call read through its View."""
 
     version: int
+    caller: str | None = None
+    """The client's name; None: nothing says it but the call's event."""
     refused: Raised | None = None
-    """Why the call ran no tool. A refused call has no other fields."""
+    """Why the call ran no tool. A refused call has no other fields than these."""
     level: Sharing = "all"
     served: bool = True
     """Whether the current vault's folder was served."""
@@ -131,9 +133,9 @@ class Recording(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True)
     also_at: tuple[int, ...] = ()
 
 
-def refused(error: Raised) -> bytes:
+def refused(error: Raised, caller: str) -> bytes:
     """The JSON of the `Recording` of a refused call."""
-    return msgspec.json.encode(Recording(version=VERSION, refused=error))
+    return msgspec.json.encode(Recording(version=VERSION, caller=caller, refused=error))
 
 
 def question_json(question: Question[Any]) -> bytes:

@@ -9,14 +9,17 @@ from workspaced_events.errors import LogDamaged
 from workspaced_events.schema.catalogue import ToolCalled
 from workspaced_events.schema.decoding import decoded
 
-from ..errors import NotRecorded
+from ..errors import NotKept, NotRecorded
 from .format import VERSION, Recording
 
 Blob = Callable[[str], bytes | None]
 """The content of a blob, or None if it is not kept."""
 
 
-SWEPT: Final = "It was swept to keep the store within record_bytes and record_days, or lost with the power."
+SWEPT: Final = (
+    "It was swept to keep the store within record_bytes and record_days, forgotten with a note, or lost with the "
+    "power."
+)
 
 
 def read_recording(content: bytes, name: str) -> Recording:
@@ -50,7 +53,7 @@ def arguments_of(called: ToolCalled, blob: Blob) -> dict[str, Any]:
         return called.arguments
     content = blob(name)
     if content is None:
-        raise NotRecorded("The arguments are not kept", hint=SWEPT)
+        raise NotKept("The arguments are not kept", hint=SWEPT)
     try:
         return decoded(content, dict[str, Any])
     except msgspec.MsgspecError as error:

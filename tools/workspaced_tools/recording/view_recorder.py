@@ -5,7 +5,7 @@ almost nothing; `recorded` encodes them as a `Recording` later, on another threa
 
 A recording holds only what the log and the tool do not have. For the state and the visits it holds the positions
 of the entries that the share policy left out; for a note it holds the hash of the text, which is a separate blob.
-Therefore equal calls have equal recordings, which are stored once.
+Therefore equal calls of one client have equal recordings, which are stored once.
 
 Withheld notes never pass through a View, so no recording holds them.
 """
@@ -162,8 +162,8 @@ def is_same(question: Question[Any], answer: Any, other: Any) -> bool:
 # -- after the call --
 
 
-def recorded(recorder: ViewRecorder, keep: Keep) -> bytes:
-    """The JSON of a call's `Recording`. Passes the texts and images to `keep`.
+def recorded(recorder: ViewRecorder, caller: str, keep: Keep) -> bytes:
+    """The JSON of the `Recording` of a call by `caller`. Passes the texts and images to `keep`.
 
     Raises:
         OSError: from `keep`.
@@ -174,6 +174,7 @@ def recorded(recorder: ViewRecorder, keep: Keep) -> bytes:
     return msgspec.json.encode(
         Recording(
             version=VERSION,
+            caller=caller,
             level=view.sharing,
             served=view.served,
             withheld=view.withheld,

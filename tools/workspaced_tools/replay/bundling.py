@@ -66,6 +66,7 @@ def make_bundle(
         redacted=redacted,
         versions=versions,
         settings=settings,
+        swept_until=part.swept_until or msgspec.UNSET,
     )
     conversation = () if redacted else conversation_blobs(part)
     return write_bundle(file, part, [*named_blobs(part), *conversation], manifest, visibility=visibility)

@@ -23,7 +23,7 @@ from workspaced_events.schema.decoding import decoded
 
 from .. import errors
 from ..code.outline import CodeOutline
-from ..errors import NotRecorded, ToolError
+from ..errors import NotKept, NotRecorded, ToolError
 from ..notes.name_only import name_known
 from ..notes.note import Note, NoteFailure
 from ..ports.history import ChangedLines, VersionAt
@@ -120,7 +120,7 @@ class Notes:
                 return note
         text = self._blob(kept.text)
         if text is None:
-            raise NotRecorded(f"The text of {kept.id} as it was read is not kept", hint=SWEPT)
+            raise NotKept(f"The text of {kept.id} as it was read is not kept", hint=SWEPT)
         note = Note(kept.id, kept.stat, kept.birth_ns, kept.sha256, text, kept.warnings)
         with self._lock:
             if kept not in self._known:
@@ -144,7 +144,7 @@ class Notes:
             return ImageFailure(kept.address, kept.code, kept.message, kept.path)
         content = self._blob(kept.sha256)
         if content is None:
-            raise NotRecorded(f"The image {kept.path} as it was read is not kept", hint=SWEPT)
+            raise NotKept(f"The image {kept.path} as it was read is not kept", hint=SWEPT)
         size = kept.width, kept.height
         return NoteImage(kept.path, kept.media_type, content, kept.sha256, *size, kept.scaled)
 

@@ -18,26 +18,35 @@ import msgspec
 
 from workspaced_events.errors import LogDamaged, WorkspacedError
 from workspaced_events.ids import ConversationId, VaultId
-from workspaced_events.projections.conversations import Conversation
+from workspaced_events.projections.conversations import FORGOTTEN, Conversation
 from workspaced_events.projections.visits import Visit, VisitStream
 from workspaced_events.projections.workspace_fold import apply
 from workspaced_events.projections.workspace_state import WorkspaceState
 from workspaced_events.replay.position import Position, feed_until
 from workspaced_events.replay.source import Progress, Source
-from workspaced_events.schema.catalogue import Event, PromptAssembled, ToolCalled
+from workspaced_events.schema.catalogue import (
+    ContextVolunteered,
+    Event,
+    PromptAssembled,
+    ToolCalled,
+    UnknownEvent,
+)
 from workspaced_events.schema.decoding import decoded
 
-from ..errors import NotRecorded, SharingOff
+from ..errors import NotKept, NotRecorded, SharingOff
 from ..prompts.audit.rebuild import Versions, checked, first_difference, rebuild
 from ..prompts.model.stored_inputs import texts_in
 from ..prompts.model.types import Envelope
 from ..prompts.requests.rebuild import body_difference
 from ..recording.format import Recording
-from ..recording.reading import SWEPT, Blob, arguments_of, read_recording
+from ..recording.reading import SWEPT, arguments_of, read_recording
 from ..tools.tool import ANSWER_VERSION
+from ..volunteering.tool import text_told
 from .call_replay import Notes, replay_answer
 
-NOT_KEPT: Final = "What it read was not kept: see the setting `record`, and what `workspaced status` says of it."
+NOT_KEPT: Final = "See the setting `record`, and what `workspaced status` says of it."
+_NO_MOMENT: Final = "Its moment is not in this log."
+_REMOVED: Final = "What it was made from was removed when the log was redacted."
 _STATES_KEPT: Final = 5_000
 
 
@@ -66,7 +75,9 @@ class Verified(msgspec.Struct, frozen=True):
     answered: bytes | None = None
     """The answer of the replay."""
     differs: str | None = None
-    """What differs: `answer`, or `ok` or `caller` of the event."""
+    """What differs: `answer`, or a field of the event."""
+    is_explained: bool = False
+    """Not recorded, and the source says why: it was swept, forgotten with a note, or removed by redaction."""
 
 
 class Rebuilt(msgspec.Struct, frozen=True):
@@ -78,7 +89,9 @@ class Rebuilt(msgspec.Struct, frozen=True):
     why: str = ""
     """Why there is nothing to compare, or why the prompt cannot be rebuilt."""
     differs: str | None = None
-    """The first layer that differs from the sent one, or `manifest`, or `body`."""
+    """The first layer that differs from the sent one, or `manifest`, `body` or a field of the event."""
+    is_explained: bool = False
+    """Not recorded, since it was forgotten with a note, or removed by redaction."""
     envelope: Envelope | None = None
     """The rebuilt prompt."""
 
@@ -147,6 +160,7 @@ def verify(
     each: Callable[[Verified], None],
     *,
     each_prompt: Callable[[Rebuilt], None] | None = None,
+    each_unknown: Callable[[UnknownEvent], None] = lambda _event: None,
     until: Position | None = None,
     progress: Progress | None = None,
 ) -> list[str]:
@@ -155,6 +169,7 @@ def verify(
     Args:
         each: gets each outcome, in the order of the log; calls about an older moment come last.
         each_prompt: gets the outcome of each prompt. None: prompts are not rebuilt.
+        each_unknown: gets each event of a type that this version does not know: it may be a call.
         until: the position to stop after.
 
     Returns:
@@ -165,18 +180,20 @@ def verify(
     """
     notes = Notes(source.blob)
     moments = Moments(source)
-    later: dict[int, list[tuple[int, ToolCalled]]] = {}
+    later: dict[int, list[Event]] = {}
 
     def first(events: list[Event]) -> None:
         for event in events:
             moments.take(event)
             if isinstance(event.data, ToolCalled):
                 try:
-                    each(verify_call(source.blob, notes, moments, event.seq, event.data))
+                    each(verify_call(source, notes, moments, event))
                 except StateNotRetained:
-                    later.setdefault(event.data.tail, []).append((event.seq, event.data))
+                    later.setdefault(event.data.tail, []).append(event)
             elif type(event.data) is PromptAssembled and each_prompt is not None:
-                each_prompt(verify_prompt(source.blob, moments, event.seq, event.data))
+                each_prompt(verify_prompt(source, moments, event))
+            elif isinstance(event, UnknownEvent):
+                each_unknown(event)
 
     warnings = feed_until(source, until, first, progress)
     if later:
@@ -185,31 +202,37 @@ def verify(
         def second(events: list[Event]) -> None:
             for event in events:
                 moments.take(event)
-                for seq, called in later.pop(event.seq, ()):
-                    each(verify_call(source.blob, notes, moments, seq, called))
+                for call in later.pop(event.seq, ()):
+                    each(verify_call(source, notes, moments, call))
 
         feed_until(source, until, second)
-    for seq, called in itertools.chain.from_iterable(later.values()):
-        each(Verified(seq, called, Outcome.NOT_RECORDED, "Its moment is not in this log."))
+    for call in itertools.chain.from_iterable(later.values()):
+        each(of_another_part(call))
     return warnings
 
 
-def verify_call(blob: Blob, notes: Notes, moments: KnownMoments, seq: int, called: ToolCalled) -> Verified:
+def of_another_part(call: Event) -> Verified:
+    """What becomes of a call about a moment before this part of a log."""
+    return Verified(call.seq, call.data, Outcome.NOT_RECORDED, _NO_MOMENT, is_explained=True)
+
+
+def verify_call(source: Source, notes: Notes, moments: KnownMoments, event: Event) -> Verified:
     """Replays one recorded call at its moment.
 
     Raises:
         StateNotRetained: `moments` does not know the call's state.
     """
-    served = None
+    seq, called, blob, served = event.seq, event.data, source.blob, None
     if called.answer_version != ANSWER_VERSION:
         why = f"It is of version {called.answer_version} of the answers; this program gives {ANSWER_VERSION}."
         return Verified(seq, called, Outcome.OTHER_VERSION, why)
     try:
         served = blob(called.result_sha256)
-        inputs = blob(called.inputs_sha256) if called.inputs_sha256 else None
+        inputs = blob(called.inputs_sha256) if called.inputs_sha256 is not None else None
         if inputs is None:
-            why = SWEPT if called.inputs_sha256 else NOT_KEPT
-            return Verified(seq, called, Outcome.NOT_RECORDED, why, served)
+            raise NotKept("What it read is not kept", hint=SWEPT if called.inputs_sha256 else NOT_KEPT)
+        if called.tail >= seq:
+            raise NotRecorded(_NO_MOMENT)
         state = moments.state_at(called.as_of_seq)
         if state is None:
             raise StateNotRetained
@@ -217,6 +240,10 @@ def verify_call(blob: Blob, notes: Notes, moments: KnownMoments, seq: int, calle
         visits = partial(moments.visits_at, called.tail)
         recording = read_recording(inputs, called.inputs_sha256 or "")
         answered = replay_answer(whole, recording, state, visits, notes)
+    except NotKept as error:
+        why = _REMOVED if source.redacted else _sentence(error)
+        is_explained = source.redacted or event.time <= source.swept_until
+        return Verified(seq, called, Outcome.NOT_RECORDED, why, served, is_explained=is_explained)
     except NotRecorded as error:
         return Verified(seq, called, Outcome.NOT_RECORDED, _sentence(error), served)
     except LogDamaged as error:
@@ -227,13 +254,26 @@ def verify_call(blob: Blob, notes: Notes, moments: KnownMoments, seq: int, calle
 
 
 def _differs(called: ToolCalled, recording: Recording, state: WorkspaceState, answered: bytes) -> str | None:
-    """The part of the call's event that differs from the replay; None if nothing differs."""
+    """The part of the call's event that differs from the replay; None if nothing differs.
+
+    What the replay rests on (`arguments`, `asOfSeq`, `tailSeq`, `now`) differs if the answer does. How long the
+    call took, and what a runtime calls its session, nobody can say again.
+    """
     if sha256(answered).hexdigest() != called.result_sha256:
         return "answer"
     if decoded(answered, _Success).success != called.ok:
         return "ok"
+    given = text_told(called.tool, answered) if isinstance(called, ContextVolunteered) else answered
+    if len(given) != called.bytes:
+        return "bytes"
+    if isinstance(called, ContextVolunteered) and sha256(given).hexdigest() != called.text_sha256:
+        return "textSha256"
+    if recording.caller not in {None, called.caller}:
+        return "caller"
     if called.names_moment:  # the level came from a later state than `state`
         return None
+    if state.seq != called.as_of_seq:
+        return "asOfSeq"
     off = recording.refused is not None and recording.refused.type == SharingOff.__name__
     level = "none" if off else recording.level
     if recording.refused is not None and not off:
@@ -245,16 +285,22 @@ class _Success(msgspec.Struct):
     success: bool
 
 
-def verify_prompt(blob: Blob, moments: KnownMoments, seq: int, prompt: PromptAssembled) -> Rebuilt:
+def verify_prompt(source: Source, moments: KnownMoments, event: Event) -> Rebuilt:
     """Rebuilds one prompt from its conversation at that moment, and its body from the recorded template."""
+    seq, prompt, blob = event.seq, event.data, source.blob
+    if source.redacted:
+        return Rebuilt(seq, prompt, Outcome.NOT_RECORDED, _REMOVED, is_explained=True)
     try:
+        if prompt.as_of_seq >= seq:
+            raise NotRecorded(_NO_MOMENT)
         conversation = checked(moments.conversation_at(prompt.conversation, prompt.as_of_seq))
         made = rebuild(prompt, conversation, texts_in(blob))
         differs = first_difference(prompt, made, conversation)
         if differs is None:
             differs = body_difference(prompt, made.envelope, conversation.settings, blob)
     except NotRecorded as error:
-        return Rebuilt(seq, prompt, Outcome.NOT_RECORDED, _sentence(error))
+        is_explained = prompt.inputs_sha256 == FORGOTTEN
+        return Rebuilt(seq, prompt, Outcome.NOT_RECORDED, _sentence(error), is_explained=is_explained)
     except LogDamaged as error:
         return Rebuilt(seq, prompt, Outcome.DAMAGED, _sentence(error))
     except WorkspacedError as error:
@@ -264,4 +310,4 @@ def verify_prompt(blob: Blob, moments: KnownMoments, seq: int, prompt: PromptAss
 
 
 def _sentence(error: WorkspacedError) -> str:
-    return f"{error.message.rstrip('.')}. {error.hint}".strip()
+    return f"{error.message.rstrip('.')}. {error.hint or ''}".strip()

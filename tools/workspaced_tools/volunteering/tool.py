@@ -6,8 +6,11 @@ workspace through a `View`, so the share policy holds, and its answer is recorde
 
 from typing import Any, Final
 
+import msgspec
+
 from workspaced_events.ids import NoteId
 from workspaced_events.projections.workspace_state import Selection
+from workspaced_events.schema.decoding import decoded
 
 from ..notes.note import Note
 from ..ports.history import ChangedLines
@@ -37,6 +40,20 @@ class Volunteered(Model):
     """Null: nothing changed."""
     sight: Sight
     """What the session has been told once it got the text."""
+
+
+class _Answer(msgspec.Struct, frozen=True):
+    data: msgspec.Raw = msgspec.Raw(b"{}")
+
+
+class _Text(msgspec.Struct, frozen=True):
+    text: str | None = None
+
+
+def text_told(tool: str, answer: bytes) -> bytes:
+    """What somebody was told by an answer of a hidden tool: its text, or its values as JSON."""
+    data = bytes(decoded(answer, _Answer).data)
+    return (decoded(data, _Text).text or "").encode() if tool == VOLUNTEER.name else data
 
 
 def volunteer_context(view: View, arguments: VolunteerContext) -> Answer:

@@ -253,9 +253,7 @@ def _prompt(
     manifest = staging.keep(msgspec.json.encode(envelope.manifest))
     sent = staging.keep(msgspec.json.encode(made.sent)) if made.sent is not None else None
     prompt = prompt_event(
-        conversation.id,
         conversation.seq,
-        turn,
         made,
         inputs_sha256=inputs,
         manifest_sha256=manifest,

@@ -22,6 +22,7 @@ from workspaced_events.schema.catalogue import ContextVolunteered, ToolCalled
 from workspaced_tools.recording.format import refused
 from workspaced_tools.recording.view_recorder import ViewRecorder, recorded
 from workspaced_tools.tools.tool import ANSWER_VERSION
+from workspaced_tools.volunteering.tool import text_told
 
 from ..limits import (
     ARGUMENTS_INLINE_BYTES_MAX,
@@ -51,7 +52,6 @@ class VolunteeredTo(msgspec.Struct, frozen=True):
     session: str
     event: str
     from_seq: int | None
-    text: bytes
 
 
 class Call(msgspec.Struct, frozen=True):
@@ -97,9 +97,9 @@ class CallRecorder:
         self._closing = threading.Event()
         self._writing = threading.Lock()
         self._thread = threading.Thread(target=self._run, name="workspaced-calls", daemon=True)
-        self._lasts: dict[str, tuple[ViewRecorder, str, float]] = {}
-        """By an answer's hash: the latest reads that gave this answer, their recording's hash, and when it was
-        stored."""
+        self._lasts: dict[tuple[str, str], tuple[ViewRecorder, str, float]] = {}
+        """By an answer's hash and the caller: the latest reads that gave this answer, their recording's hash, and
+        when it was stored."""
         self._lasts_bytes = 0
         self.skipped = 0
         """Number of calls recorded without their reads, because the queue was full."""
@@ -167,27 +167,27 @@ class CallRecorder:
         self._submit(_event(waiting, inputs))
 
     def _keep(self, waiting: _Waiting, blobs: EvictableBlobStore) -> str:
-        answer = waiting.call.answer
+        answer, caller = waiting.call.answer, waiting.call.caller
         made_from = answer.made_from
         if _are_long(waiting.arguments):
             blobs.keep(waiting.arguments)
         result = blobs.keep(answer.payload)
         if not isinstance(made_from, ViewRecorder):
-            return blobs.keep(refused(made_from))
-        last = self._lasts.get(result)
+            return blobs.keep(refused(made_from, caller))
+        last = self._lasts.get((result, caller))
         if last is not None and made_from.repeats(last[0]) and time.monotonic() - last[2] < _LAST_S:
             return last[1]
-        inputs = blobs.keep(recorded(made_from, blobs.keep))
-        self._remember(result, made_from, inputs)
+        inputs = blobs.keep(recorded(made_from, caller, blobs.keep))
+        self._remember((result, caller), made_from, inputs)
         return inputs
 
-    def _remember(self, result: str, made_from: ViewRecorder, inputs: str) -> None:
+    def _remember(self, key: tuple[str, str], made_from: ViewRecorder, inputs: str) -> None:
         size = made_from.texts_bytes()
         if len(self._lasts) >= _LASTS_MAX or self._lasts_bytes + size > _LASTS_BYTES_MAX:
             self._lasts.clear()
             self._lasts_bytes = 0
         if size <= _LAST_BYTES_MAX:
-            self._lasts[result] = made_from, inputs, time.monotonic()
+            self._lasts[key] = made_from, inputs, time.monotonic()
             self._lasts_bytes += size
 
 
@@ -198,15 +198,16 @@ def _are_long(arguments: bytes) -> bool:
 def _event(waiting: _Waiting, inputs_sha256: str | None) -> ToolCalled:
     call, answer = waiting.call, waiting.call.answer
     long = _are_long(waiting.arguments)
-    to = call.volunteered
+    to, given = call.volunteered, answer.payload
     make: Callable[..., ToolCalled] = ToolCalled
     if to is not None:
+        given = text_told(call.tool, answer.payload)
         make = partial(
             ContextVolunteered,
             session=to.session,
             event=to.event,
             from_seq=to.from_seq,
-            text_sha256=hashlib.sha256(to.text).hexdigest(),
+            text_sha256=hashlib.sha256(given).hexdigest(),
         )
     return make(
         tool=call.tool,
@@ -214,7 +215,7 @@ def _event(waiting: _Waiting, inputs_sha256: str | None) -> ToolCalled:
         arguments={} if long else call.arguments,
         as_of_seq=answer.as_of_seq,
         result_sha256=hashlib.sha256(answer.payload).hexdigest(),
-        bytes=len(answer.payload if to is None else to.text),
+        bytes=len(given),
         duration_us=call.duration_us,
         ok=answer.ok,
         now=answer.now,

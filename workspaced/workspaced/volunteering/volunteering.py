@@ -17,7 +17,7 @@ from workspaced_events.projections.workspace_state import WorkspaceState
 from workspaced_tools.recording.view_recorder import ViewRecorder
 from workspaced_tools.tools.tool import Tool
 from workspaced_tools.volunteering.editor import SHOW_EDITOR, EditorPart
-from workspaced_tools.volunteering.tool import VOLUNTEER
+from workspaced_tools.volunteering.tool import VOLUNTEER, text_told
 from workspaced_tools.volunteering.wording import Form
 
 from ..calls.calls import Calls
@@ -76,12 +76,7 @@ class _Answer(msgspec.Struct, frozen=True):
     data: _Data
 
 
-class _EditorAnswer(msgspec.Struct, frozen=True):
-    data: msgspec.Raw
-
-
 _ANSWER: Final = msgspec.json.Decoder(_Answer)
-_EDITOR: Final = msgspec.json.Decoder(_EditorAnswer)
 
 
 class Volunteering:
@@ -132,7 +127,6 @@ class Volunteering:
             session=key.session,
             event=event,
             from_seq=told.as_of_seq if told is not None else None,
-            text=data.text.encode(),
         )
         return Offered(data.text, self._keep(key, call, to, Told(data.sight, call.answer.as_of_seq)))
 
@@ -154,8 +148,8 @@ class Volunteering:
             return OfferedEditor(None, reason=reason)
         for token in [token for token, offer in self._offers.items() if offer.is_for(key, event)]:
             del self._offers[token]
-        view = bytes(_EDITOR.decode(call.answer.payload).data)
-        to = VolunteeredTo(session=key.session, event=event, from_seq=None, text=view)
+        view = text_told(call.tool, call.answer.payload)
+        to = VolunteeredTo(session=key.session, event=event, from_seq=None)
         return OfferedEditor(view, self._keep(key, call, to, None))
 
     async def preview(self, key: SessionKey, client: str, *, form: Form) -> Offered:

@@ -148,6 +148,7 @@ class _Prompt:
             blocks=tuple(self.library_index.blocks[sha256] for sha256 in blocks),
             seed_estimate=sum(builder.seed for builder in builders.values()) + self.tool_seed,
             prefix_tokens=system.tokens + builders["L2_PREVIOUS"].tokens,
+            pipeline=self.pipeline,
             elided=len(chosen.entries) + lost,
             elided_until=chosen.elided_until if self.pipeline == "chat" else None,
             rebased=rebased,

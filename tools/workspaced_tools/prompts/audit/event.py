@@ -1,15 +1,12 @@
 """Builds the log's event for a prompt."""
 
-from workspaced_events.ids import ConversationId
 from workspaced_events.schema import catalogue as c
 
-from ..model.types import Assembled, Turn
+from ..model.types import Assembled
 
 
 def prompt_event(
-    conversation: ConversationId,
     as_of_seq: int,
-    turn: Turn,
     made: Assembled,
     *,
     inputs_sha256: str,
@@ -21,15 +18,15 @@ def prompt_event(
 
     Args:
         as_of_seq: the sequence of the last event of the conversation that the prompt covers.
-        turn: the inputs of the prompt, stored as the blob `inputs_sha256`.
+        inputs_sha256: names the blob of the `Turn` that `made` was assembled from.
         manifest_sha256: names the blob of the manifest.
         shape: the shape of the provider's request body, if the answer was one.
         turn_sha256: names the blob of `made.sent`.
     """
     envelope = made.envelope
     return c.PromptAssembled(
-        conversation=conversation,
-        message=turn.message,
+        conversation=envelope.conversation_id,
+        message=envelope.message_id,
         as_of_seq=as_of_seq,
         inputs_sha256=inputs_sha256,
         manifest_sha256=manifest_sha256,
@@ -42,7 +39,7 @@ def prompt_event(
         elided=made.elided,
         promoted=made.promoted,
         elided_until=made.elided_until,
-        pipeline=turn.policy.pipeline,
+        pipeline=made.pipeline,
         shape=shape,
         turn_sha256=turn_sha256,
     )

@@ -20,9 +20,10 @@ from ...ports.manifest import LAYERS
 from ..assembly.assemble import assemble
 from ..model.stored_inputs import inputs_of
 from ..model.types import Assembled, Texts
+from .event import prompt_event
 
 MANIFEST: Final = "manifest"
-"""The difference reported if all layers are equal."""
+"""The difference reported if all layers are equal, and the manifests are not."""
 _VERSIONS_KEPT: Final = 8
 
 
@@ -53,7 +54,8 @@ def rebuild(data: PromptAssembled, conversation: Conversation, texts: Texts) -> 
 
 
 def first_difference(data: PromptAssembled, made: Assembled, conversation: Conversation) -> str | None:
-    """The first layer of `made` that differs from the recorded prompt, or MANIFEST; None if all is the same.
+    """What of the recorded prompt is another one in `made`: the first layer, else MANIFEST, else a field of its
+    event. None if all is the same.
 
     Where the prompt before was forgotten with a note, the manifest cannot be the same: it says what a cache keeps
     of that prompt.
@@ -61,11 +63,24 @@ def first_difference(data: PromptAssembled, made: Assembled, conversation: Conve
     for layer in LAYERS:
         if getattr(made.envelope.hashes, layer) != getattr(data.layer_hashes, layer):
             return layer
-    before = conversation.last_prompt(data.pipeline)
-    if before is not None and before.combined_hash == FORGOTTEN:
-        return None
-    same_manifest = sha256(msgspec.json.encode(made.envelope.manifest)).hexdigest() == data.manifest_sha256
-    return None if same_manifest and made.envelope.combined_hash == data.combined_hash else MANIFEST
+    before = conversation.last_prompt(made.pipeline)
+    has_manifest = before is None or before.combined_hash != FORGOTTEN
+    again = prompt_event(
+        conversation.seq,
+        made,
+        inputs_sha256=data.inputs_sha256,
+        manifest_sha256=_hash_of(made.envelope.manifest) if has_manifest else data.manifest_sha256,
+        shape=data.shape,
+        turn_sha256=_hash_of(made.sent) if made.sent is not None else None,
+    )
+    if (again.manifest_sha256, again.combined_hash) != (data.manifest_sha256, data.combined_hash):
+        return MANIFEST
+    fields = zip(data.__struct_fields__, data.__struct_encode_fields__, strict=True)
+    return next((shown for name, shown in fields if getattr(again, name) != getattr(data, name)), None)
+
+
+def _hash_of(stored: msgspec.Struct) -> str:
+    return sha256(msgspec.json.encode(stored)).hexdigest()
 
 
 class Versions:

@@ -256,6 +256,7 @@ class Assembled(msgspec.Struct, frozen=True):
     """Texts to store as blobs: the blocks of `promoted` and of a rebased library."""
     seed_estimate: int
     prefix_tokens: int
+    pipeline: Pipeline = "chat"
     elided: int = 0
     elided_until: MessageId | None = None
     rebased: Rebased | None = None

@@ -1,6 +1,7 @@
 """`workspaced forget`."""
 
 import sys
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -175,6 +176,7 @@ def _remove_changed_recordings(data: Path) -> int:
     with open_source(data) as source, segment_progress("verifying") as progress:
         verify(source, collect, progress=progress)
     blobs = EvictableBlobStore(data)
+    blobs.tell_swept(time.time_ns())
     for name in changed:
         blobs.remove(name)
     return len(changed)

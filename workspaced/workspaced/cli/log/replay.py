@@ -51,8 +51,8 @@ def replay_command(
     with --json as {"event", "changes"}, one a line.
 
     --verify runs the tool of every recorded call again, over what it read then, and compares the answers byte for
-    byte. The first that differs is shown as a difference, and the exit code is 1. It is 4 where a text
-    that the log names is damaged.
+    byte. The first that differs is shown as a difference, and the exit code is 1. It is 3 where something cannot
+    be compared, unless a sweep or a version explains it, and 4 where a text that the log names is damaged.
     """
     if is_watched and is_verified:
         raise SettingsInvalid("Expected --watch or --verify, got both.")

@@ -11,6 +11,7 @@ from workspaced_events.errors import WorkspacedError
 from workspaced_events.escaping import escape_control
 from workspaced_events.replay.position import Position
 from workspaced_events.replay.source import ExportSource, Source
+from workspaced_events.schema.catalogue import UnknownEvent
 
 from ..shared.output import print_json, print_warnings, segment_progress
 
@@ -18,34 +19,46 @@ from ..shared.output import print_json, print_warnings, segment_progress
 def verify_log(source: Source, until: Position | None, *, as_json: bool) -> int:
     """Prints the outcomes of the recorded calls and prompts.
 
-    Returns the exit code: 1 if one differs; 3 if a recording is damaged, or none of the calls, or of the prompts,
-    could be compared; else 0.
+    Returns the exit code: 1 if one differs; 3 if something cannot be compared: a recording is damaged, or missing
+    though nobody removed it, an event is of an unknown type, or no call, or no prompt, was compared; else 0.
     """
     from workspaced_tools.replay.verify import Rebuilt, Verified, verify
 
-    calls, prompts = _Tally(), _Tally()
+    calls, prompts, unknown = _Tally("calls"), _Tally("prompts"), Counter[str]()
     is_export = isinstance(source, ExportSource)
 
     def each(call: Verified) -> None:
-        if is_export and call.outcome == "notRecorded" and call.called.inputs_sha256 is not None:
-            call = msgspec.structs.replace(call, why=_IN_NO_EXPORT)
-        calls.take(call)
+        calls.take(call := _of_export(call) if is_export else call)
         if as_json:
             print_json(_json(call))
 
     def each_prompt(rebuilt: Rebuilt) -> None:
-        if is_export and rebuilt.outcome == "notRecorded":
-            rebuilt = msgspec.structs.replace(rebuilt, why=_IN_NO_EXPORT)
-        prompts.take(rebuilt)
+        prompts.take(rebuilt := _of_export(rebuilt) if is_export else rebuilt)
         if as_json:
             print_json(_prompt_json(rebuilt))
 
+    def each_unknown(event: UnknownEvent) -> None:
+        unknown[event.type] += 1
+        if as_json:
+            print_json({"seq": event.seq, "type": event.type, "outcome": "unknownType"})
+
     with segment_progress("verifying") as progress:
-        print_warnings(verify(source, each, each_prompt=each_prompt, until=until, progress=progress))
+        print_warnings(
+            verify(
+                source,
+                each,
+                each_prompt=each_prompt,
+                each_unknown=each_unknown,
+                until=until,
+                progress=progress,
+            )
+        )
     differing = [*calls.first, *prompts.first]
     if not as_json:
         _print_outcomes(calls, prompts, source)
-    troubles = [*calls.troubles("calls"), *prompts.troubles("prompts")]
+    is_whole = source.redacted and calls.counts["same"]  # though redaction removed what prompts were made from
+    of_prompts = [] if is_whole else prompts.troubles()
+    troubles = [*calls.troubles(), *of_prompts, *_troubles_of(unknown)]
     if troubles and is_export:
         troubles.append(_VERIFY_INSTEAD)
     for trouble in troubles:
@@ -53,10 +66,19 @@ def verify_log(source: Source, until: Position | None, *, as_json: bool) -> int:
     return 1 if differing else _NOT_VERIFIED if troubles else 0
 
 
+def _troubles_of(unknown: Counter[str]) -> list[str]:
+    if not unknown:
+        return []
+    types = ", ".join(f"{count} {escape_control(name)}" for name, count in sorted(unknown.items()))
+    return [f"Events of types that this program does not know were not compared: {types}."]
+
+
 def _print_outcomes(calls: "_Tally", prompts: "_Tally", source: Source) -> None:
-    calls.print("calls", "answer the same")
-    if prompts.counts:
-        prompts.print("prompts", "are the same")
+    calls.print("answer the same")
+    if source.redacted and prompts.counts:
+        click.echo(f"{prompts.counts.total()} prompts: redaction removed what they were made from.")
+    elif prompts.counts:
+        prompts.print("are the same")
     for call in calls.first:
         _print_call(call)
     for prompt in prompts.first:
@@ -72,43 +94,60 @@ _VERIFY_INSTEAD = (
 _UNCOMPARED = {"notRecorded": "not recorded", "damaged": "damaged", "otherVersion": "another version"}
 
 
+def _of_export(made: Any) -> Any:
+    """An outcome with the reason that an export gives."""
+    is_missing = made.outcome == "notRecorded"
+    return msgspec.structs.replace(made, why=_IN_NO_EXPORT, is_explained=True) if is_missing else made
+
+
 class _Tally:
     """Counts the outcomes of calls or of prompts, and keeps the first that differs."""
 
-    def __init__(self) -> None:
+    def __init__(self, what: str) -> None:
+        self._what = what
+        self._unexplained = 0
         self.counts: Counter[str] = Counter()
         self.first: list[Any] = []
         self._reasons: Counter[tuple[str, str]] = Counter()
 
     def take(self, made: Any) -> None:
         self.counts[made.outcome] += 1
+        self._unexplained += made.outcome == "notRecorded" and not made.is_explained
         if made.outcome in _UNCOMPARED:
             self._reasons[made.outcome, made.why] += 1
         elif made.outcome == "different" and not self.first:
             self.first.append(made)
 
-    def print(self, what: str, same: str) -> None:
+    def print(self, same: str) -> None:
         click.echo(
-            f"{self.counts.total()} {what}: {self.counts['same']} {same}, {self.counts['different']} differ, "
-            f"{self.counts['notRecorded']} are not recorded{self._others()}."
+            f"{self.counts.total()} {self._what}: {self.counts['same']} {same}, "
+            f"{self.counts['different']} differ, {self.counts['notRecorded']} are not recorded{self._others()}."
         )
         for (outcome, why), count in self._reasons.most_common():
             click.echo(f"  {_UNCOMPARED[outcome]} ({count}): {escape_control(why)}")
 
-    def troubles(self, what: str) -> list[str]:
+    def troubles(self) -> list[str]:
         """The reasons why the outcomes prove nothing about some or all of them."""
-        total, damaged = self.counts.total(), self.counts["damaged"]
+        what, total, damaged = self._what, self.counts.total(), self.counts["damaged"]
         messages = []
         if damaged:
             messages.append(
                 f"What was kept of {damaged} of the {total} {what} is damaged; the files are named above."
+            )
+        if self._unexplained:
+            messages.append(
+                f"{self._unexplained} of the {total} {what} could not be compared, and no sweep explains it; "
+                "the reasons are named above."
             )
         if total and not self.counts["same"] and not self.counts["different"]:
             messages.append(f"None of the {total} {what} could be compared: nothing was verified.")
         return messages
 
     def _others(self) -> str:
-        rest = [(self.counts["damaged"], "damaged"), (self.counts["otherVersion"], "of another version")]
+        rest = [
+            (self.counts["damaged"], "damaged"),
+            (self.counts["otherVersion"], "of another version"),
+        ]
         return "".join(f", {count} {how}" for count, how in rest if count)
 
 

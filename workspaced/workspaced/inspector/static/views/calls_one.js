@@ -97,10 +97,11 @@ function Replays({ seq, badge }) {
 /** @param {{ badge?: Badge }} props */
 function Difference({ badge }) {
   if (badge === undefined || badge.outcome === "same") return null;
-  const what = { answer: "the answer", ok: "whether it succeeded", caller: "what the caller may see" }[badge.differs ?? ""];
+  const known = { answer: "the answer", ok: "whether it succeeded", caller: "who called" };
+  const what = known[/** @type {keyof typeof known} */ (badge.differs ?? "")] ?? badge.differs ?? "something";
   return html`<div class=${badge.outcome === "different" ? "failure" : "notice"} role="status">
       ${badge.outcome === "different"
-        ? html`This program's tool, given the recorded reads, differs in ${what ?? "something"}.`
+        ? html`This program's tool, given the recorded reads, differs in ${what}.`
         : badge.why}
     </div>
     ${badge.difference.length > 0 && html`<${Differences} lines=${badge.difference} left="answered then" right="answered by this program" />`}`;

@@ -28,7 +28,7 @@ class Badge(msgspec.Struct, rename="camel"):
     why: str
     """Why there is nothing to compare."""
     differs: str | None
-    """`answer`, or `ok` or `caller` of the event."""
+    """`answer`, or a field of the event."""
     difference: list[str]
     """A unified diff from the recorded answer to the replay's, at most 4,000 lines; empty if not to be shown."""
     took_us: int | None
