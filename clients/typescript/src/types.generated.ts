@@ -1778,6 +1778,10 @@ export interface ShareAcceptParams {
   readonly vault: string;
 }
 
+export interface ShareRulesParams {
+  readonly vault?: string | null;
+}
+
 export interface ShareWhyParams {
   readonly path: string;
   readonly vault?: string | null;
@@ -3053,6 +3057,7 @@ export interface MethodParams {
   "workspaced/resume": ResumeParams;
   "workspaced/share": ShareParams;
   "workspaced/share/accept": ShareAcceptParams;
+  "workspaced/share/rules": ShareRulesParams;
   "workspaced/share/why": ShareWhyParams;
   "workspaced/shutdown": ShutdownParams;
   "workspaced/snapshot": SnapshotParams;

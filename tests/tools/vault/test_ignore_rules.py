@@ -100,6 +100,12 @@ def test_rules_have_gitignores_meaning(folder: Folder) -> None:
     assert folder.withheld("*\n!/open.md\n") == [path for path in PATHS if path != "open.md"]
     assert folder.withheld("*\n!*/\n!plan.md") == ["open.md", "плани/й.md"]
     assert folder.withheld("\ufeffopen.md   \n") == ["open.md"]
+    assert folder.withheld("# one\ropen.md\r\r# two\rprivate/") == [
+        "open.md",
+        "private/plan.md",
+        "work/private/plan.md",
+    ]
+    assert folder.withheld("open.md\r\n\r\n/private/\rx\n") == ["open.md", "private/plan.md"]
     assert folder.withheld("\\!odd.md\n\\#odd.md", "!odd.md", "#odd.md", "odd.md") == ["!odd.md", "#odd.md"]
 
 
@@ -144,10 +150,36 @@ GIT_RULES = [
     *("private/", "!private/x.md", "*", "!*/", "!*.md", "a/**", "!a/b/", "!a/b/c.md", "/a", "a", "**/c.md", "a/*"),
     *("!a/b", "*.md", "!a", "x*", "!**/c.md", "a/**/c.md", "b/", "!b/", "**/b/", "a/b/**", "?.md", "[a-c].md"),
     *("*c*", "!*c*.md", "**/", "!**/", "*/", "a/*/c.md", "\\!x.md", "# hey", "", "**", "/*", "**/a/**", "a**"),
+    *(
+        "./x.md",
+        "a\\c.md",
+        "a\\b",
+        "{a,x}.md",
+        "x.md # note",
+        " x.md",
+        '"x.md"',
+        "a//c.md",
+        "../x.md",
+        "x.md/",
+        "x",
+    ),
+    *(
+        "a/./c.md",
+        "./a/",
+        "~/x.md",
+        "X.md",
+        "a/***/c.md",
+        "***",
+        "a**/c.md",
+        "a[!b]c.md",
+        "a/[!c]",
+        "x.md   ",
+        "a/ ",
+    ),
 ]
 GIT_PATHS = [
     *("private/x.md", "private/y.md", "a/b/c.md", "a/c.md", "c.md", "x.md", "b/c.md", "a/b/b/c.md"),
-    *("private/a/c.md", "a/x.md", "!x.md", "a/a/a/c.md"),
+    *("private/a/c.md", "a/x.md", "!x.md", "a/a/a/c.md", "ac.md", "ab", "{a,x}.md", " x.md", "a/bc/d.md"),
 ]
 
 
@@ -195,6 +227,9 @@ BAD = {
     "an open bracket": (b"# fine\n\n[abc\n", "line 3:"),
     "an empty range": (b"[z-a].md\n", "line 1:"),
     "a class": (b"ok\n[[:alpha:]].md\n", "line 2:"),
+    "a wikilink": (b"[[Diary]]\n", "line 1:"),
+    "a class that holds a backslash": (b"[\\]x].md\n", "line 1:"),
+    "not UTF-8, behind lone CRs": (b"open.md\r\rsecret\xff.md\r", "line 3: not UTF-8"),
     "a last backslash": (b"work\\\n", "line 1:"),
     "a NUL": (b"a\0b\n", "line 1:"),
     "a lone slash": (b"/\n", "line 1:"),

@@ -45,6 +45,7 @@ ADMINISTRATIVE: dict[str, dict[str, Any]] = {
     "workspaced/reconcile": {},
     "workspaced/share": {"client": "someone", "level": "names"},
     "workspaced/share/why": {"path": "a.md"},
+    "workspaced/share/rules": {},
     "workspaced/share/accept": {"vault": "vault"},
     "workspaced/withheld": {"notes": ["a.md"]},
     "workspaced/pause": {},

@@ -47,6 +47,7 @@ from ..ports.questions import (
 )
 from .checked_index import CheckedIndex
 from .files.content_cache import CacheStatistics, ContentCache, stat_key
+from .files.idle_rules import IdleRule, idle_rules
 from .files.ignore_rules import Policy
 from .files.note_levels import NoteLevels
 from .files.safe_open import VaultRoot
@@ -58,6 +59,7 @@ from .index.changes import Changes
 from .index.crawl import Bounds
 from .index.database import IndexLost, requested
 from .index.entries import IndexEntry
+from .index.images import all_images
 from .index.index import Index
 from .index.indexer import INLINE, Indexer, Progress
 from .link_answers import LinkAnswers
@@ -312,6 +314,11 @@ class Vault:
         Empty if it is.
         """
         return reasons(self.root, self.levels, note, self.level(note))
+
+    def idle_rules(self) -> list[IdleRule]:
+        """The ignore rules that match no file that the index knows, for the vault's owner. Takes a while."""
+        known = [*self.index.known(), *all_images(self.index.file)]
+        return idle_rules(self.policy.rules, known)
 
     @property
     def withholds_some(self) -> bool:

@@ -55,6 +55,7 @@ METHODS: Final[dict[str, Method]] = {
     "workspaced/volunteer/editor": Method(volunteering.VolunteerEditor, volunteering.editor),
     "workspaced/share": Method(sharing.Share, sharing.share, works_paused=True),
     "workspaced/share/why": Method(sharing.Why, sharing.why, works_paused=True),
+    "workspaced/share/rules": Method(sharing.IdleRules, sharing.rules, works_paused=True),
     "workspaced/share/accept": Method(sharing.Accept, sharing.accept, works_paused=True),
     "workspaced/withheld": Method(sharing.WithheldNotes, sharing.withheld, works_paused=True),
     "workspaced/names": Method(editing.Names, editing.names, works_paused=True),

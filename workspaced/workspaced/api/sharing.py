@@ -1,5 +1,5 @@
-"""`workspaced/share*`, `workspaced/withheld`: sharing levels of clients, which notes are withheld and why, and
-accepting a vault's rules."""
+"""`workspaced/share*`, `workspaced/withheld`: sharing levels of clients, which notes are withheld and why, rules
+that match nothing, and accepting a vault's rules."""
 
 from collections.abc import Callable, Sequence
 from typing import Annotated, Any, Literal
@@ -56,6 +56,11 @@ class Accept(Params, frozen=True):
     vault: str
 
 
+class IdleRules(Params, frozen=True):
+    vault: str | None = None
+    """Default: the current vault."""
+
+
 class WithheldNotes(Params, frozen=True):
     notes: Annotated[
         tuple[Annotated[str, Meta(max_length=NOTE_ID_CHARS_MAX)], ...], Meta(max_length=WITHHELD_ASKED_MAX)
@@ -89,6 +94,7 @@ async def why(session: Session, _id: RequestId | None, params: Why) -> Any:
     now = state.of(served.id).current_path(path)
     reasons: list[Reason] = await service.threads.run(_reasons, served, path, now)
     level = min((LEVELS[each.level] for each in reasons), default=Level.VOLUNTEER)
+    idle = [each for each in await service.threads.run(served.vault.idle_rules) if each.is_meant_for(path)]
     shown: LastShown = await service.threads.run(_last_shown, service, served.id, path, params.client)
     return {
         "vault": served.id,
@@ -97,6 +103,7 @@ async def why(session: Session, _id: RequestId | None, params: Why) -> Any:
         "level": level.word,
         "withheld": level is Level.NEVER,
         "reasons": reasons,
+        "idleRules": idle,
         "clients": [_effect(state, each, level) for each in _clients(service, params.client)],
         "lastShown": shown.shown,
         "searchedFrom": shown.searched_from,
@@ -137,6 +144,13 @@ async def accept(session: Session, _id: RequestId | None, params: Accept) -> Any
     served.vault.policy.accept()
     await reconcile(service)
     return {"vault": served.id, "problem": served.vault.policy.problem, "clock": service.tail.clock()}
+
+
+async def rules(session: Session, _id: RequestId | None, params: IdleRules) -> Any:
+    """The ignore rules that match no file of the vault."""
+    served = session.service.served_vault(params.vault)
+    idle = await session.service.threads.run(served.vault.idle_rules)
+    return {"vault": served.id, "idleRules": idle, "clock": session.service.tail.clock()}
 
 
 async def withheld(session: Session, _id: RequestId | None, params: WithheldNotes) -> Any:

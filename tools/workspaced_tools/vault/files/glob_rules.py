@@ -33,6 +33,11 @@ _SECTION: Final = "#:"
 
 # `*` before a fixed text before another `*` in one path component: the first match of the text is as good as any.
 _STARS: Final = re.compile(r"\[\^/\]\*((?:\[\^/\]|[^/(\[])*?)(?=\[\^/\]\*)")
+_PREFIXED: Final = re.compile(r"(?!!)([^*?\[\\]*[^*?\[\\/])\*\*/(.+)")
+"""A text before `**/`: git compares the text, and takes the rest for a glob of its own."""
+_MORE_STARS: Final = re.compile(r"\*{3,}")
+_CLASS: Final = re.compile(r"(?<!\\)\[[!^]?\]?[^\]]*[\[\\]")
+_NEGATED: Final = re.compile(r"\[\^(?![/-])")
 _WITHIN: Final = "ps_d"
 """The group with which pathspec's patterns match paths inside a named folder."""
 
@@ -96,6 +101,7 @@ class RuleList:
         self._own = tuple(reversed(own))
         self._on_request = tuple(reversed(on_request))
         self._any = bool(deny or own or on_request)
+        self.rules: Final = (*deny, *on_request, *own)
         self._known: dict[str, Level] = {}
 
     def level(self, path: str) -> Level:
@@ -216,7 +222,7 @@ def compile_rules(
         if compiled is not None:
             matches, plain = compiled
             given = level if plain else _VOLUNTEER
-            rules.append(Rule(matches, given, not plain, line.strip(), number, source))
+            rules.append(Rule(matches, given, not plain, line.rstrip(), number, source))
     return rules
 
 
@@ -253,22 +259,40 @@ def _compile(line: str, ignore_case: bool) -> tuple[Callable[[str], bool], bool]
         raise RuleInvalid("Expected a glob on one line, got a control character in it.")
     if line.rstrip().endswith("/**/"):
         raise RuleInvalid("A glob that ends in /**/ is not supported.", hint="End it in /** or in /*/ instead.")
-    if "[:" in line:
-        raise RuleInvalid("Classes such as [:alpha:] are not supported.", hint="Write [a-z] instead.")
+    if _CLASS.search(line):
+        raise RuleInvalid(
+            "A class that holds [ or \\, such as [[:alpha:]], is not supported.", hint="Write [a-z]."
+        )
+    line = _MORE_STARS.sub("**", line)
+    matches = _matcher(line, ignore_case)
+    if matches is None:
+        raise RuleInvalid("Not a glob in gitignore's syntax.", hint="See gitignore(5).")
+    if (prefixed := _PREFIXED.fullmatch(line)) is not None:
+        prefix, rest = prefixed.groups()
+        others = [_matcher(each, ignore_case) for each in (f"{prefix}*/**/{rest}", f"{prefix}{rest}")]
+        ways = [each for each in (matches, *others) if each is not None]
+        return lambda path: any(way(path) for way in ways), True
+    return matches, not line.startswith("!")
+
+
+def _matcher(line: str, ignore_case: bool) -> Callable[[str], bool] | None:
+    """Whether a glob names exactly a path, whatever a `!` before it says; None: it is no glob.
+
+    Raises:
+        RuleInvalid: it has too many wildcards.
+    """
     try:
-        regex, plain = GitIgnoreSpecPattern.pattern_to_regex(line)
-        if regex is None or plain is None:
-            raise ValueError
-        regex = _STARS.sub(r"(?>[^/]*?\1)", regex)
-        if regex.count("[^/]*") - regex.count("(?>[^/]*?") + regex.count(".+") > RULE_WILDCARDS_MAX:
-            raise RuleInvalid("Too many wildcards in one glob.", hint="Write several plainer ones.")
+        regex, _ = GitIgnoreSpecPattern.pattern_to_regex(line)
+        if regex is None:
+            return None
+        regex = _NEGATED.sub("[^/", _STARS.sub(r"(?>[^/]*?\1)", regex))
         # DOTALL: a name may hold a newline.
         compiled = re.compile(regex, re.DOTALL | (re.IGNORECASE if ignore_case else 0))
-    except RuleInvalid:
-        raise
-    except Exception:  # Any error of the library means an invalid rule; a Warning of `re` comes here too.
-        raise RuleInvalid("Not a glob in gitignore's syntax.", hint="See gitignore(5).") from None
+    except Exception:  # Any error of the library means an invalid rule.
+        return None
+    if regex.count("[^/]*") - regex.count("(?>[^/]*?") + regex.count(".+") > RULE_WILDCARDS_MAX:
+        raise RuleInvalid("Too many wildcards in one glob.", hint="Write several plainer ones.")
     if _WITHIN not in compiled.groupindex:
-        return lambda path: compiled.search(path.removesuffix("/")) is not None, plain
+        return lambda path: compiled.search(path.removesuffix("/")) is not None
     # The pattern also matches paths below the named folder or file; only the named path itself counts here.
-    return lambda path: any(found.end() == len(path) for found in compiled.finditer(path)), plain
+    return lambda path: any(found.end() == len(path) for found in compiled.finditer(path))

@@ -16,6 +16,7 @@ agents. So everything fails closed:
 import errno
 import logging
 import os
+import re
 import sys
 import threading
 import time
@@ -25,7 +26,7 @@ from typing import Final, NamedTuple
 from ...errors import ReadFailed
 from ...limits import SETTLE_EMPTY_S, SETTLE_S, UNCERTAIN_NS
 from ...notes.note import Level
-from .glob_rules import EverythingDenied, RuleInvalid, RuleList, Rules, Strictest, compile_rules, digest_of
+from .glob_rules import EverythingDenied, Rule, RuleInvalid, RuleList, Rules, Strictest, compile_rules, digest_of
 from .safe_open import RootDirectory, VaultRoot
 from .stored_rules import RulesStore, RulesUnreadable, StoredRules
 
@@ -34,6 +35,8 @@ _VOLUNTEER: Final = Level.VOLUNTEER
 IGNORE_FILE: Final = ".workspacedignore"
 IGNORE_BYTES_MAX: Final = 64 * 1024
 RULES_MAX: Final = 2_000
+_LINE_END: Final = re.compile(r"\r\n|\r|\n")
+"""Git knows no line that ends in a lone CR; such a file would be one comment, and withhold nothing."""
 _FORMER_MAX: Final = 6
 """The number of versions since the last settled one that stay in force if a file is saved many times."""
 _LOST: Final = (
@@ -182,6 +185,12 @@ class Policy:
         return self._rules.why(path)
 
     @property
+    def rules(self) -> Sequence[Rule]:
+        """The rules of the settings and of the present file; none while the file is invalid."""
+        read = self._read_rules
+        return read.rules.rules if read is not None and isinstance(read.rules, RuleList) else ()
+
+    @property
     def problem(self) -> str | None:
         """Why every note is withheld, for people; None while the rules are valid. Names no host path."""
         return self._rules.problem
@@ -303,11 +312,11 @@ class Policy:
         try:
             return self._compiled(content.decode("utf-8-sig"))
         except UnicodeDecodeError as reason:
-            line = content.count(b"\n", 0, reason.start) + 1
+            line = len(_LINE_END.split(content[: reason.start].decode(errors="replace")))
             return _broken(f"{IGNORE_FILE}, line {line}: not UTF-8.")
 
     def _compiled(self, text: str) -> _Read:
-        lines = [line.removesuffix("\r") for line in text.split("\n")]
+        lines = _LINE_END.split(text)
         try:
             own = compile_rules(lines, ignore_case=self._ignore_case, is_file=True, source=IGNORE_FILE)
         except RuleInvalid as error:

@@ -33,6 +33,11 @@ def images_named(file: IndexFile, name: str) -> list[str]:
     return [row[0] for row in file.read("SELECT path FROM images WHERE name = ?", (name,))]
 
 
+def all_images(file: IndexFile) -> list[str]:
+    """The paths of all image files."""
+    return [row[0] for row in file.read("SELECT path FROM images")]
+
+
 def any_image_below(file: IndexFile, folder: str) -> bool:
     """Whether any image is below `folder`, a path that ends in a slash."""
     below = (folder, f"{folder[:-1]}0")  # `0` follows the slash
@@ -50,7 +55,7 @@ def embedders(file: IndexFile, names: tuple[bytes, bytes]) -> list[Embedder]:
 
 def replace_images(file: IndexFile, paths: Sequence[str]) -> None:
     """Makes these the only images. Raises as `IndexFile.writing`."""
-    known = {row[0] for row in file.read("SELECT path FROM images")}
+    known = set(all_images(file))
     present = set(paths)
     change_images(file, present - known, known - present)
 

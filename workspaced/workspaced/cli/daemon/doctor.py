@@ -30,7 +30,7 @@ from ...errors import NoDaemon
 from ..shared.connection import daemon
 from ..shared.options import daemon_options, escape_control, json_option
 from ..shared.output import print_json
-from ..shared.state_text import pause_text
+from ..shared.state_text import idle_rule_text, pause_text
 from ..shared.target import choose
 from ..shared.terminal import print_labelled
 
@@ -306,5 +306,7 @@ def _daemon(client: SyncClient) -> Iterator[Finding]:
             yield Finding("ok", about, says)
         for warning in vault["warnings"]:
             yield Finding("warning", about, warning, "Rename these files if they should be notes.")
+        for idle in client.call("workspaced/share/rules", {"vault": vault["id"]})["idleRules"]:
+            yield Finding("warning", about, idle_rule_text(idle), "Correct it, unless such files are yet to come.")
     if not status["vaults"]:
         yield Finding("warning", "vault", "the daemon serves none", "Start it with --vault DIR.")

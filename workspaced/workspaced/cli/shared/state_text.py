@@ -18,6 +18,13 @@ def pause_text(paused: dict[str, Any] | None) -> str:
     return f"paused since {local_time(paused['since'])}, until {until}"
 
 
+def idle_rule_text(idle: dict[str, Any]) -> str:
+    """An ignore rule that matches nothing, for people."""
+    meant = f"; meant as {' and '.join(map(repr, idle['instead']))}?" if idle["instead"] else ""
+    said = f"the rule {idle['rule']!r}, {idle['source']}, line {idle['line']}, matches no file{meant}"
+    return escape_control(said)
+
+
 def state_lines(state: dict[str, Any]) -> list[str]:
     """A state's JSON form as lines for people."""
     active, selection = state["activeNote"], state["selection"]

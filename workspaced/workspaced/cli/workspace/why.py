@@ -7,6 +7,7 @@ import click
 from ..shared.connection import daemon
 from ..shared.options import daemon_options, escape_control, json_option
 from ..shared.output import print_json
+from ..shared.state_text import idle_rule_text
 
 _LEVELS = {
     "never": "withheld from every agent",
@@ -51,6 +52,8 @@ def print_why(answer: dict[str, Any]) -> None:
     click.echo(f"{escape_control(answer['path'])}{moved}: {_LEVELS[answer['level']]}")
     for reason in answer["reasons"]:
         click.echo(f"  {reason['level']}, {reason['kind']}: {escape_control(reason['detail'])}")
+    for idle in answer["idleRules"]:
+        click.echo(f"  {idle_rule_text(idle)}")
     for each in answer["clients"]:
         asked = "" if each["unasked"] or each["shown"] == "nothing" else " when it asks for it"
         click.echo(f"{escape_control(each['client'])} ({each['sharing']}) {_SHOWN[each['shown']]}{asked}")

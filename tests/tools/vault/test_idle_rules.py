@@ -1,0 +1,82 @@
+"""Rules that match no file: what git does not match is named, with what it may be meant as."""
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from workspaced_tools.vault.files.glob_rules import compile_rules
+from workspaced_tools.vault.files.idle_rules import IdleRule, idle_rules
+
+PATHS = ["secret.md", "priv/a.md", "priv/b.md", "keep/deep/x.md", "Über.md", "a.md", "b.md", "a b.md", "{c,d}.md"]
+MEANT = {
+    "./secret.md": ["secret.md"],
+    "././secret.md": ["secret.md"],
+    "keep/./deep/": ["keep/deep/"],
+    "keep//deep": ["keep/deep"],
+    "priv\\a.md": ["priv/a.md"],
+    ".\\priv": ["priv"],
+    "{a,b}.md": ["a.md", "b.md"],
+    "priv/{a,b}.md": ["priv/a.md", "priv/b.md"],
+    "{a,nothing}.md": ["a.md"],
+    "secret": ["secret.md"],
+    "priv/a": ["priv/a.md"],
+    "Secret": ["secret.md"],
+    "secret.md/": ["secret.md"],
+    "secret.md  # my diary": ["secret.md"],
+    '"secret.md"': ["secret.md"],
+    " secret.md": ["secret.md"],
+    "!./secret.md": ["!secret.md"],
+    "nothing.md": [],
+    "~/vault/secret.md": [],
+}
+MATCH = [
+    "secret.md",
+    "/priv",
+    "priv/",
+    "**/x.md",
+    "keep/**",
+    "*.md",
+    "!a.md",
+    "a\\ b.md",
+    "\\{c,d}.md",
+    "{c,d}.md",
+]
+
+
+def named(line: str) -> list[IdleRule]:
+    return idle_rules(compile_rules([line], is_file=True, source=".workspacedignore"), PATHS)
+
+
+@pytest.mark.parametrize("line", MEANT)
+def test_a_rule_that_matches_nothing_is_named_with_what_it_may_be_meant_as(line: str) -> None:
+    assert named(line) == [IdleRule(line, ".workspacedignore", 1, tuple(MEANT[line]))]
+
+
+@pytest.mark.parametrize("line", MATCH)
+def test_a_rule_that_matches_something_is_not(line: str) -> None:
+    assert named(line) == []
+
+
+@pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
+@pytest.mark.parametrize("line", [line for line in (*MEANT, *MATCH) if not line.startswith("!")])
+def test_git_matches_nothing_by_the_same_rules(tmp_path: Path, line: str) -> None:
+    environment = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "GIT_CONFIG_NOSYSTEM": "1"}
+    subprocess.run(["git", "init", "-q", str(tmp_path)], check=True, env=environment)
+    (tmp_path / ".gitignore").write_text(f"{line}\n")
+    done = subprocess.run(
+        ["git", "check-ignore", "--no-index", "--stdin", "-z"],
+        input="\0".join(PATHS),
+        capture_output=True,
+        text=True,
+        env=environment,
+        cwd=tmp_path,
+    )
+    assert bool(named(line)) == (done.stdout == "")
+
+
+def test_a_rule_is_meant_for_a_path_that_what_it_means_matches() -> None:
+    [rule] = named("./priv")
+    assert rule.is_meant_for("priv/a.md") and not rule.is_meant_for("secret.md")
