@@ -140,8 +140,8 @@ def test_while_the_index_is_built_a_path_is_sure_and_a_miss_says_so(
     assert sure["data"]["resolvedBy"] == "path"
     assert "warnings" not in sure
     miss = call(TOOL, view, reference="The Plan")
-    assert (miss["code"], miss["data"]["indexState"]) == ("NOTE_NOT_FOUND", "building")
-    assert "indexed" in miss["message"]
+    assert (miss["code"], miss["data"]["indexState"]) == ("INDEX_BUILDING", "building")
+    assert "exact path" in miss["message"]
 
 
 def test_the_reference_is_echoed_in_at_most_200_characters(ask: Call) -> None:

@@ -390,7 +390,7 @@ def test_an_ambiguous_reference_gives_candidates_an_unknown_one_near_titles(ask:
     assert result["code"] == "NOTE_NOT_FOUND"
     assert [each["path"] for each in result["data"]["near"]] == ["xy.md"]
     result = ask(FakeVault(resolution=Resolution(), state="building"), reference="x")
-    assert "still being indexed" in result["message"]
+    assert result["code"] == "INDEX_BUILDING"
 
 
 @pytest.mark.parametrize("code", ["NOTE_NOT_FOUND", "READ_ERROR", "OUTSIDE_VAULT"])

@@ -148,6 +148,12 @@ class World:
             (self.root / SECRET_IMAGE).unlink(missing_ok=True)
             (self.root / self.place).unlink(missing_ok=True)
 
+    def appear(self, end: int) -> None:
+        """The secret is gone, and is being written anew where it never was."""
+        self.delete()
+        self.place = "keep/Moved.md"
+        self.save(end)
+
     def edit(self, number: int) -> None:
         (self.root / "home.md").write_text(f"{PUBLIC['home.md']}\nEdit {number}.\n")
         self._age("home.md")
@@ -366,6 +372,7 @@ STEPS: dict[str, Callable[[World, int], None]] = {
     "edit home": lambda world, n: world.edit(n),
     "save in parts": lambda world, n: world.save(PARTS[n % len(PARTS)]),
     "save": lambda world, _n: world.save(),
+    "appear": lambda world, n: world.appear(PARTS[n % len(PARTS)]),
     "delete": lambda world, _n: world.delete(),
     "move": lambda world, n: world.move(("keep/Moved.md", "vault-archive/Diary.md", SECRET)[n % 3]),
     "crash": lambda world, _n: world.crash(lose_index=False),
@@ -423,6 +430,7 @@ def tells_nothing(one: World, other: World) -> None:
     story = [
         *("show home", "show the secret", "remember the moment", "ask", "save in parts", "ask", "delete", "ask"),
         *("save", "show plan", "crash and lose the index", "ask", "delete", "crash and lose the index", "ask"),
+        *("appear", "ask"),
     ]
     assert_same_throughout(((step, number) for number, step in enumerate(story)), one, other)
 

@@ -11,8 +11,8 @@ from .questions import Question, R, UseMemory
 class VaultPort(Protocol):
     """The current vault as the tools of one client see it. Safe from any thread; may block.
 
-    A question that needs the index waits at most INDEX_WAIT_S for the index to be built. After that the answer
-    uses the unfinished index, and `IndexState` answers `building`. A path of an existing file never waits.
+    A question that needs the index waits until the index has been built for INDEX_WAIT_S. After that the answer
+    uses the unfinished index, and `IndexState` answers `building`. A path of an existing file never waits for it.
     Withheld notes do not exist here.
     """
 

@@ -114,7 +114,7 @@ def only_note(resolution: Resolution, reference: str, vault: VaultPort) -> NoteR
     """The one note that `reference` means.
 
     Raises:
-        IndexBuilding: the index is not complete, so another note may have the name; `candidates` lists notes.
+        IndexBuilding: the index is not complete, so another note may have the name; `candidates` lists notes known.
         AmbiguousReference: the reference means several notes, listed in `candidates`.
         NoteNotFound: it means no note; `near` lists similar titles.
     """
@@ -134,10 +134,13 @@ def only_note(resolution: Resolution, reference: str, vault: VaultPort) -> NoteR
             hint="Ask again with the path of one of the candidates.",
             **_suggestions(resolution),
         )
-    hint = "Ask again with one of the near titles." if resolution.near else "Check the spelling, or give a path."
     if not resolution.complete or vault.ask(IndexState()) != "ready":
-        resolution = msgspec.structs.replace(resolution, complete=False)
-        hint = "The vault is still being indexed: try again shortly, or give the note's exact path."
+        raise IndexBuilding(
+            f"The vault is still being indexed: no note called {shown} is known yet",
+            hint="Try again shortly, or give the note's exact path.",
+            **_suggestions(msgspec.structs.replace(resolution, complete=False)),
+        )
+    hint = "Ask again with one of the near titles." if resolution.near else "Check the spelling, or give a path."
     raise NoteNotFound(f"No note is called {shown}", hint=hint, **_suggestions(resolution))
 
 

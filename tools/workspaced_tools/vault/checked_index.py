@@ -4,6 +4,7 @@ The index answers quickly but may lag behind the files. If an answer was wrong, 
 again, at most UPDATE_ATTEMPTS times.
 """
 
+import time
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final, TypeVar
 
@@ -42,20 +43,28 @@ class CheckedIndex:
         """
         Args:
             requested: the index of the notes for explicit requests only.
-            wait_s: how long a look-up waits for an index that is being built.
+            wait_s: how long after its beginning look-ups wait for an index that is being built. A call asks
+                several questions, and each would wait anew if this counted from the question.
         """
         self.root: Final = root
         self.index: Final = index
         self.requested: Final = requested
         self.indexer: Final = indexer
         self.levels: Final = levels
-        self.wait_s: Final = wait_s
+        self._wait_s: Final = wait_s
         self._notes: Final = notes
 
     def await_names(self) -> None:
         """Waits a limited time until the index can look up names and links, then removes denied notes from it."""
-        self.indexer.usable.wait(self.wait_s)
+        self.indexer.usable.wait(self._left_s())
         self.indexer.enforce()
+
+    def await_ready(self) -> bool:
+        """Waits a limited time until the index has been compared with all files; returns whether it has."""
+        return self.indexer.ready.wait(self._left_s())
+
+    def _left_s(self) -> float:
+        return max(self.indexer.begun_s + self._wait_s - time.monotonic(), 0.0)
 
     def asking(self, ask: Callable[[], T]) -> T:
         """Calls `ask`; if the index fails, rebuilds the index and calls `ask` again."""
@@ -67,7 +76,7 @@ class CheckedIndex:
                     return found
             except IndexLost:
                 self.indexer.rebuild(generation)
-            self.indexer.ready.wait(self.wait_s)
+            self.await_ready()
         return ask()
 
     def lookup(self, own: NamedNote | None) -> IndexLookup:

@@ -7,6 +7,7 @@ from typing import Final
 from workspaced_events.ids import NoteId
 
 from ..errors import ReadFailed, ReferenceOutsideVault
+from ..limits import SETTLE_EMPTY_S
 from ..notes.name_keys import stem
 from ..notes.note import Level, Note
 from ..ports.vault import NoteRef
@@ -38,7 +39,7 @@ class FileLookup:
             return self._index.at_path(path)
         if self._own is not None and path == self._own.id:
             return self._own.ref
-        [found] = self._notes.read([path], self._least)
+        [found] = self._notes.read_settled([path], self._least, SETTLE_EMPTY_S)
         if isinstance(found, Note):
             return NoteRef(path, found.title, path)
         if found.code == ReferenceOutsideVault.code:

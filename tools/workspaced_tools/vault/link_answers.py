@@ -61,7 +61,7 @@ class LinkAnswers:
         found = look(FileLookup(self._checked, self._notes, least, own))
         if not ready and not found.complete:
             # The note may be newer than the stored index.
-            ready = self._checked.indexer.ready.wait(self._checked.wait_s)
+            ready = self._checked.await_ready()
             found = look(FileLookup(self._checked, self._notes, least, own))
         for _ in range(UPDATE_ATTEMPTS):
             refs = [found.note] if found.note is not None else [*found.candidates, *found.near]

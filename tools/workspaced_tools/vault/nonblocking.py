@@ -78,6 +78,7 @@ class NonBlockingVault:
         known = self._vault.known_to_withhold(note, self._least)
         if known is not None:
             return known
+        self._check_settled(note)
         if not self._vault.has(note, self._least):
             return True
         if self._vault.visibility.finding(note) is None:
@@ -121,7 +122,12 @@ class NonBlockingVault:
             return NoteRef(path, found[0].title, path)
         if not unicodedata.is_normalized("NFC", path) or self._vault.has(path):
             raise WouldBlock
+        self._check_settled(path)
         return None
+
+    def _check_settled(self, note: NoteId) -> None:
+        if self._vault.levels.settles_in_s(note, self._least) is not None:
+            raise WouldBlock
 
     def named(self, name_key: str) -> Sequence[NamedNote]:
         return self._ready_index().named(name_key)

@@ -11,6 +11,7 @@ from typing import Final
 from workspaced_events.ids import NoteId
 
 from ..errors import NoteNotFound
+from ..limits import SETTLE_S
 from ..notes.note import Level, Note, NoteFailure, PrivateNote
 from ..notes.privacy_flag import level_of
 from .files.content_cache import ContentCache, NoteRead
@@ -19,6 +20,7 @@ from .files.safe_open import missing_note
 from .index.index import Index
 from .index.indexer import Indexer, was_requestable, was_shown
 
+_MARGIN_S: Final = 0.01
 _VOLUNTEER: Final = Level.VOLUNTEER
 """A member of an enum takes longer to look up than to compare."""
 
@@ -42,6 +44,18 @@ class SharedNotes:
         # Reading a denied note must take no longer than reading a missing one, so its file is not touched.
         found = {each.id: each for each in self._cache.read_many(self._allowed(notes, least))}
         return [self._shared(found[note], least) if note in found else missing_note(note) for note in notes]
+
+    def read_settled(
+        self, notes: Sequence[NoteId], least: Level = Level.VOLUNTEER, wait_s: float = SETTLE_S
+    ) -> list[Note | NoteFailure]:
+        """As `read`, but waits for files that appeared a moment ago, if they settle within `wait_s`."""
+        found = self.read(notes, least)
+        left_s = [self._levels.settles_in_s(note, least) for note in notes]
+        soon_s = [each for each in left_s if each is not None and each <= wait_s]
+        if not soon_s:
+            return found
+        time.sleep(max(soon_s) + _MARGIN_S)
+        return self.read(notes, least)
 
     def read_nonblocking(
         self, notes: Sequence[NoteId], least: Level = Level.VOLUNTEER

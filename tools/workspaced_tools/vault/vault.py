@@ -22,7 +22,7 @@ from workspaced_events.projections.workspace_state import VaultState
 
 from ..code.outline import CodeOutline, outline_of_code
 from ..errors import ReadFailed, ToolError
-from ..limits import CACHE_BYTES_MAX, INDEX_WAIT_S
+from ..limits import CACHE_BYTES_MAX, INDEX_WAIT_S, SETTLE_S
 from ..notes.note import Level, Note, readable
 from ..ports.images import NoteImages
 from ..ports.questions import (
@@ -111,7 +111,7 @@ class Vault:
             on_request: rules for notes that are shown on explicit request only.
             rules_file: the file that keeps the rules last in force; None: they are only in memory.
             cache_bytes_max: the limit of the content cache.
-            index_wait_s: how long a look-up waits for an index that is being built.
+            index_wait_s: how long after its beginning look-ups wait for an index that is being built.
             inline: how much of a vault is crawled in this process.
             on_compared: called after all files were compared with the index, on the thread that did; the memory
                 that only this needed is free.
@@ -259,7 +259,7 @@ class Vault:
             return known
         if self.visibility.finding(note) is None and not self.look_at(note, guessed=True):
             return False
-        return least is Level.VOLUNTEER or not isinstance(self.notes.read([note], least)[0], Note)
+        return least is Level.VOLUNTEER or not isinstance(self.notes.read_settled([note], least)[0], Note)
 
     def look_at(self, note: NoteId, *, guessed: bool = False) -> bool:
         """Reads a note that the log names, records the finding, and returns whether the note is withheld.
@@ -268,7 +268,7 @@ class Vault:
             guessed: an agent may have invented the name. Then a finding that the note is withheld is not recorded,
                 because a missing note would leave no record either.
         """
-        withheld = not isinstance(self.notes.read([note])[0], Note)
+        withheld = not isinstance(self.notes.read_settled([note])[0], Note)
         if not withheld or (self.visibility.is_private(note) and not guessed):
             self.visibility.looked_at(note)
         return withheld
@@ -276,7 +276,8 @@ class Vault:
     def known_to_withhold(self, note: NoteId, least: Level = Level.VOLUNTEER) -> bool | None:
         """As `withholds`, without reading; None: the note must be read."""
         if self.is_withheld(note, least):
-            return True
+            settles_in_s = self.levels.settles_in_s(note, least)
+            return True if settles_in_s is None or settles_in_s > SETTLE_S else None
         finding = self.visibility.finding(note)
         if least is Level.VOLUNTEER:
             return None if finding is None else finding is not Visibility.SHOWN
@@ -425,7 +426,7 @@ class Vault:
         if not isinstance(found, Note):
             return NoteImages()
         self.checked.await_names()
-        self._indexer.ready.wait(self.checked.wait_s)
+        self.checked.await_ready()
         images = EmbeddedImages(self.root, self._indexer, self._image_gates[least])
         return self.checked.asking(lambda: images.of(found, complete=self._indexer.is_complete))
 

@@ -50,6 +50,11 @@ class NoteLevels:
             return self.policy.denies(note) or self.volunteered.is_hidden(note)
         return self.level(note) < least
 
+    def settles_in_s(self, note: NoteId, least: Level) -> float | None:
+        """As `NoteVisibility.settles_in_s`, for the audience that is shown `least`."""
+        audience = self.volunteered if least is _VOLUNTEER else self.requested
+        return audience.settles_in_s(note) if self.policy.level(note) >= least else None
+
     def is_on_request(self, note: NoteId) -> bool:
         """Whether the note is for explicit requests only, or was when it was deleted, as far as known. No I/O."""
         ruled = self.policy.level(note)

@@ -102,6 +102,15 @@ class NoteVisibility:
         """Whether notes are missing that only a crawl of the vault can find."""
         return bool(self._missing)
 
+    def settles_in_s(self, note: NoteId) -> float | None:
+        """After how many seconds a note that seems new may be shown; None: it does not wait for that.
+
+        A note that was withheld before does not: who waits for it would learn that there is one.
+        """
+        was_withheld = note in self._private or self.was_withheld(note)
+        held = self._held.get(note) if not was_withheld else None
+        return max(held.due_s - self._clock_s(), 0.0) if held is not None else None
+
     def due_s(self) -> float | None:
         """When, by our own clock, a note must be checked again; None: never."""
         if self._missing:

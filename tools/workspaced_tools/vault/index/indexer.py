@@ -94,6 +94,8 @@ class Indexer:
         """The report of the last complete crawl."""
         self.error: str | None = None
         """Why the last reconcile failed."""
+        self.begun_s = time.monotonic()
+        """When the building of the index began."""
         self._root = root
         self._index = index
         self._requested = requested
@@ -122,6 +124,7 @@ class Indexer:
 
     def start(self) -> None:
         """Builds the index on its own thread."""
+        self.begun_s = time.monotonic()
         self._threads.append(threading.Thread(target=self._build, name="vault-index", daemon=True))
         self._threads[-1].start()
 
