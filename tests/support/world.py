@@ -1,7 +1,57 @@
-"""What a case of `tests/world/` expects of an answer."""
+"""What a case of `tests/world/` makes of files, and what it expects of an answer."""
 
+import base64
 import json
+import os
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
+
+from workspaced_tools.vault.index.changes import Changes
+from workspaced_tools.vault.vault import Vault
+
+
+def put(folder: Path, path: str, what: Any) -> None:
+    """Makes a file: of a text, of `{bytes}` (base64), as `{symlink}` to a path, or as `{hardlink}` of a file."""
+    file = folder / path
+    file.parent.mkdir(parents=True, exist_ok=True)
+    match what:
+        case str():
+            file.write_text(what, newline="")
+        case {"bytes": content}:
+            file.write_bytes(base64.b64decode(content))
+        case {"symlink": to}:
+            file.symlink_to(to)
+        case {"hardlink": other}:
+            os.link(folder / other, file)
+        case _:
+            raise AssertionError(f"no file is made of {what!r}")
+
+
+def happens(vault: Vault, step: dict[str, Any], settle: Callable[[Vault], Changes]) -> Changes:
+    """Lets files be renamed (`rename`), removed (`remove`) and written (`write`, as `put` takes them), and the vault
+    notice it: by a watcher's hint, or as `look` says, by a `reconcile`, once all may `settle`, or not (`none`)."""
+    folder = vault.root.path
+    for old, new in step.get("rename", {}).items():
+        (folder / new).parent.mkdir(parents=True, exist_ok=True)
+        (folder / old).rename(folder / new)
+    for path in step.get("remove", []):
+        (folder / path).unlink()
+    for path, what in step.get("write", {}).items():
+        put(folder, path, what)
+    match step.get("look", "hint"):
+        case "hint":
+            renamed = step.get("rename", {})
+            return vault.changed([*renamed, *renamed.values(), *step.get("remove", []), *step.get("write", {})])
+        case "reconcile":
+            return vault.reconcile()
+        case "settle":
+            found: Changes = settle(vault)
+            return found
+        case "none":
+            return Changes()
+        case other:
+            raise AssertionError(f"nobody looks by {other!r}")
 
 
 def lacking(found: Any, expected: dict[str, Any]) -> list[str]:

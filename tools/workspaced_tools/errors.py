@@ -9,6 +9,7 @@
         AmbiguousReference         AMBIGUOUS_REFERENCE
         IndexBuilding              INDEX_BUILDING: a name may mean another note once the index is built
         ReferenceOutsideVault      OUTSIDE_VAULT
+        SymlinkNotFollowed         SYMLINK: the path is a symlink, or leads through one
         ArgumentInvalid            INVALID_ARGUMENT
         ReadFailed                 READ_ERROR
         BinaryFile                 BINARY_FILE: the file is no text, so only its name is known
@@ -70,6 +71,10 @@ class AmbiguousReference(ToolError):
 
 class ReferenceOutsideVault(ToolError):
     code = "OUTSIDE_VAULT"
+
+
+class SymlinkNotFollowed(ToolError):
+    code = "SYMLINK"
 
 
 class ArgumentInvalid(ToolError):

@@ -14,6 +14,8 @@ SETTLE_S: Final = 0.2
 """A file must stay unchanged for this long, by the monotonic clock, before a withheld note may be shown."""
 SETTLE_EMPTY_S: Final = 2.0
 """The same for an empty file, which an editor leaves while it saves."""
+RENAME_SETTLE_S: Final = 2.0
+"""For this long `a (1).md` is no renamed `a.md`, which may come back."""
 READ_THREADS: Final = 8
 READ_INLINE_S: Final = 0.001
 """Once reading one note took this long, threads read the rest of a call's notes."""

@@ -87,7 +87,7 @@ def test_a_path_means_the_note_there_whatever_others_are_called(make_world: Any)
         ("nothing.md", "NOTE_NOT_FOUND"),
         ("../etc/passwd", "OUTSIDE_VAULT"),
         ("/etc/passwd.md", "OUTSIDE_VAULT"),
-        ("link.md", "OUTSIDE_VAULT"),
+        ("link.md", "SYMLINK"),
         ("", "INVALID_ARGUMENT"),
     ],
 )

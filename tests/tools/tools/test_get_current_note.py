@@ -50,7 +50,7 @@ def test_an_active_note_that_cannot_be_read_says_why(
     vault = make_vault({"real.md": "x"})
     (vault.root.path / "link.md").symlink_to("real.md")
     (vault.root.path / "dir.md").mkdir()
-    assert call(TOOL, make_view(vault, make_state(active="link.md")))["code"] == "OUTSIDE_VAULT"
+    assert call(TOOL, make_view(vault, make_state(active="link.md")))["code"] == "SYMLINK"
     assert call(TOOL, make_view(vault, make_state(active="dir.md")))["code"] == "READ_ERROR"
 
 

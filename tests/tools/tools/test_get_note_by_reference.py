@@ -110,15 +110,39 @@ def test_an_unknown_name_gives_near_titles(ask: Call) -> None:
     assert "'The Pan'" in result["error"]
 
 
-@pytest.mark.parametrize("reference", ["../x", "/etc/passwd", "a/../../b", "x\0y", "link", "link.md", "[[link]]"])
+@pytest.mark.parametrize("reference", ["../x", "/etc/passwd", "a/../../b", "x\0y"])
 def test_what_leads_out_of_the_vault_is_refused(
     make_vault: MakeVault, make_view: MakeView, call: Call, reference: str
 ) -> None:
-    vault = make_vault(FILES)
-    (vault.root.path / "link.md").symlink_to("/etc/passwd")
-    result = call(TOOL, make_view(vault, EMPTY_VAULT), reference=reference)
+    result = call(TOOL, make_view(make_vault(FILES), EMPTY_VAULT), reference=reference)
     assert (result["success"], result["code"]) == (False, "OUTSIDE_VAULT")
     assert result["message"]
+
+
+@pytest.mark.parametrize(
+    ("link", "to", "names"),
+    [
+        ("link.md", "/etc/passwd", None),
+        ("link.md", "work/plan.md", "work/plan.md"),
+        ("work/link.md", "plan.md", "work/plan.md"),
+        ("work/link.md", "../private.md", None),
+        ("link.md", "denied/a.md", None),
+        ("link.md", "nothing.md", None),
+        ("link.md", "../../../etc/passwd", None),
+        ("link.md", "link.md", None),
+    ],
+)
+def test_a_symlink_is_named_and_where_it_leads_only_if_that_may_be_shown(
+    make_vault: MakeVault, make_view: MakeView, call: Call, link: str, to: str, names: str | None
+) -> None:
+    private = {"private.md": "---\nworkspaced: private\n---\n", "denied/a.md": "x"}
+    vault = make_vault({**FILES, **private}, deny=["denied/"])
+    (vault.root.path / link).symlink_to(to)
+    for reference in (link, link.removesuffix(".md"), f"[[{link}]]"):
+        result = call(TOOL, make_view(vault, EMPTY_VAULT), reference=reference)
+        assert result["code"] == "SYMLINK" and "symlink" in result["error"] and link in result["error"]
+        assert ("leads to" in result["message"]) == (names is not None)
+        assert names is None or names in result["message"]
 
 
 @pytest.mark.parametrize("reference", [" ", "[[]]", "\ud800"])

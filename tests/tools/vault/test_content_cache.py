@@ -202,7 +202,7 @@ def test_a_note_replaced_by_a_symlink_is_no_longer_served(cache: ContentCache, v
     (vault / "a.md").symlink_to("kept.md")
     found = cache.read(A)
     assert isinstance(found, NoteFailure)
-    assert found.code == "OUTSIDE_VAULT"
+    assert found.code == "SYMLINK"
 
 
 def writing(vault: Path, monkeypatch: pytest.MonkeyPatch, writes: list[str]) -> Callable[[], int]:

@@ -105,6 +105,7 @@ def test_rules_have_gitignores_meaning(folder: Folder) -> None:
         "private/plan.md",
         "work/private/plan.md",
     ]
+    assert folder.withheld("Icon[\r]\nopen.md\n", "Icon\r", "Icon", "open.md") == ["Icon\r", "open.md"]
     assert folder.withheld("open.md\r\n\r\n/private/\rx\n") == ["open.md", "private/plan.md"]
     assert folder.withheld("\\!odd.md\n\\#odd.md", "!odd.md", "#odd.md", "odd.md") == ["!odd.md", "#odd.md"]
 

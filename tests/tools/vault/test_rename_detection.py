@@ -189,3 +189,50 @@ def test_what_was_renamed_while_nobody_looked_is_told_by_the_first_reconcile(
     again.close()
     assert pairs(changes) == [("a.md", "renamed.md"), ("old/b.md", "new/b.md")]
     assert ([each.id for each in changes.created], changes.changed, changes.deleted) == (["came.md"], (), ())
+
+
+# -- copies: a program that saves may first give the old file another name --
+
+COPIES = ["a (1).md", "a copy.md", "a.sync-conflict-20240101.md", "a (conflicted copy).md", "a 1.md", "a~.md"]
+
+
+def write_and_look(vault: Vault, path: str, text: str) -> Changes:
+    (vault.root.path / path).write_text(text)
+    return vault.changed([path])
+
+
+@pytest.mark.parametrize("copy", COPIES)
+def test_a_copy_is_no_rename_while_the_old_name_comes_back(make_vault: MakeVault, copy: str) -> None:
+    vault = make_vault({"a.md": "# One\n"})
+    (vault.root.path / "a.md").rename(vault.root.path / copy)
+    assert vault.changed(["a.md", copy]) == Changes()
+    back = write_and_look(vault, "a.md", "# Two\n")
+    assert back.renamed == () and back.deleted == ()
+    assert [each.id for each in back.created] == [copy] and [each.id for each in back.changed] == ["a.md"]
+
+
+def test_a_copy_made_before_the_old_file_is_deleted_and_written_anew_is_none_either(make_vault: MakeVault) -> None:
+    vault = make_vault({"a.md": "# One\n"})
+    shutil.copy(vault.root.path / "a.md", vault.root.path / "a (1).md")
+    (vault.root.path / "a.md").unlink()
+    assert vault.changed(["a.md", "a (1).md"]).renamed == ()
+    assert write_and_look(vault, "a.md", "# Two\n").renamed == ()
+
+
+@pytest.mark.parametrize("copy", COPIES)
+def test_a_note_renamed_to_such_a_name_is_told_once_the_old_one_does_not_come_back(
+    make_vault: MakeVault, settle: Callable[[Vault], Changes], copy: str
+) -> None:
+    vault = make_vault({"a.md": "# One\n"})
+    (vault.root.path / "a.md").rename(vault.root.path / copy)
+    assert vault.changed(["a.md", copy]) == Changes()
+    assert vault.due_s() is not None
+    assert settle(vault) == Changes(renamed=(("a.md", copy),))
+    assert vault.due_s() is None
+
+
+@pytest.mark.parametrize("name", ["b.md", "deep/a.md", "deep/a (1).md", "x a.md"])
+def test_a_rename_to_any_other_name_is_told_at_once(make_vault: MakeVault, name: str) -> None:
+    vault = make_vault({"a.md": "# One\n", "deep/x.md": "x"})
+    (vault.root.path / "a.md").rename(vault.root.path / name)
+    assert vault.changed(["a.md", name]).renamed == (("a.md", name),)

@@ -13,7 +13,7 @@ import pytest
 
 from workspaced_events.ids import NoteId
 from workspaced_events.projections.workspace_state import EMPTY_VAULT, VaultState
-from workspaced_tools.errors import ReadFailed, ReferenceOutsideVault
+from workspaced_tools.errors import ReadFailed, SymlinkNotFollowed
 from workspaced_tools.limits import SETTLE_S
 from workspaced_tools.notes.note import Note, NoteFailure
 from workspaced_tools.ports.asking import VaultSource
@@ -258,7 +258,9 @@ def test_reading_gives_each_note_as_it_is_now_in_the_order_asked(make_vault: Mak
 # -- paths --
 
 
-def test_symlinks_are_outside_whatever_they_point_to(make_vault: MakeVault, tmp_path: Path) -> None:
+def test_symlinks_are_followed_nowhere_and_the_owner_is_told_of_them(
+    make_vault: MakeVault, tmp_path: Path
+) -> None:
     vault = make_vault({"real.md": "# Real"})
     (tmp_path / "secret").mkdir()
     (tmp_path / "secret/s.md").write_text("# Secret")
@@ -268,9 +270,11 @@ def test_symlinks_are_outside_whatever_they_point_to(make_vault: MakeVault, tmp_
     (vault.root.path / "dangling.md").symlink_to("nothing.md")
     vault.reconcile()
     for reference in ("file.md", "file", "inner.md", "folder/s.md", "folder/s", "dangling.md", "[[folder/s]]"):
-        with pytest.raises(ReferenceOutsideVault):
+        with pytest.raises(SymlinkNotFollowed):
             vault.links.resolve(reference, EMPTY_VAULT)
     assert meant(vault, "Secret") is None
+    assert any("4 are symlinks" in each and "'folder'" in each for each in vault.statistics().warnings)
+    assert not any("symlinks" in each for each in vault.statistics(named=False).warnings)
     assert vault.note_count() == 1
 
 

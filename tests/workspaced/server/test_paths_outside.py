@@ -21,7 +21,14 @@ from workspaced_tools.limits import QUERY_CHARS_MAX
 from workspaced_tools.tools.registry import TOOLS
 
 Json = dict[str, Any]
-NOT_FOUND = {"OUTSIDE_VAULT", "NOTE_NOT_FOUND", "INVALID_ARGUMENT", "AMBIGUOUS_REFERENCE", "NOT_RECORDED"}
+NOT_FOUND = {
+    "OUTSIDE_VAULT",
+    "SYMLINK",
+    "NOTE_NOT_FOUND",
+    "INVALID_ARGUMENT",
+    "AMBIGUOUS_REFERENCE",
+    "NOT_RECORDED",
+}
 KINDS = ("note", "active_note", "folder", "image", "selected_text", "file", "pdf", "tag")
 SHAPES = (None, "openai", "anthropic", "gemini")
 SETTINGS = {"provider": "anthropic", "model": "m", "contextWindow": 900_000, "outputReserve": 1_000}

@@ -4,6 +4,7 @@ In one world the note is there, the editor shows it, and its front matter, a rul
 other there is no such file, and where the first editor shows it, the second shows nothing. Between the questions
 notes are edited, saved in parts, moved and deleted, daemons are killed, indexes are lost and folders unmounted.
 The secret's image, and one that a rule withholds, are only in the one world; a note that is shown embeds both.
+Symlinks to the secret and to its folder are in both.
 Every answer must be the same: of tools, at any moment, of resources, of a conversation's methods, and every error
 text. Left out of the comparison are times, sequences, and the one count that agents may read. That a vault
 withholds something is no secret either, therefore both worlds withhold another note.
@@ -71,6 +72,8 @@ FOLLOWED: tuple[Json, ...] = (
     {"reference": "home.md", "includeImages": True},
     {"reference": SECRET, "includeImages": True},
     {"reference": "keep/Budget", "includeLinks": True},
+    *({"reference": each} for each in ("alias.md", "[[alias]]", "linked/Diary.md", "linked/Budget.md")),
+    {"reference": "alias", "from": "home.md"},
     {"reference": "home#Home"},
     {"reference": "home#Diary"},
 )
@@ -106,6 +109,8 @@ class World:
         for note in PUBLIC:
             self._age(note)
         images.write(self.root, {SHOWN_IMAGE: images.png(3, 3)})
+        (self.root / "alias.md").symlink_to(SECRET)
+        (self.root / "linked").symlink_to("keep")
         if has_secret and by != "flag":
             images.write(self.root, {RULED_IMAGE: images.png(4, 4)})
         self.place = SECRET

@@ -59,7 +59,8 @@ class Resolve(Question[Resolution], frozen=True, array_like=True):
     """The notes that an agent's reference means, by the general order of vault/links/resolver.py.
 
     Raises:
-        ReferenceOutsideVault: the reference is absolute, contains `..` or NUL, or leads through a symlink.
+        ReferenceOutsideVault: the reference is absolute, or contains `..` or NUL.
+        SymlinkNotFollowed: it is the path of a symlink, or leads through one.
         ArgumentInvalid: the reference is empty after trimming, or is no text.
     """
 
@@ -71,7 +72,8 @@ class ResolveFrom(Question[Resolution], frozen=True, array_like=True):
     """The meaning of `reference` as a link in the note `source`, by the rule of `LinkTargets`.
 
     Raises:
-        ReferenceOutsideVault, ArgumentInvalid: as `Resolve`, of either; `..` may lead up within the vault.
+        ReferenceOutsideVault, SymlinkNotFollowed, ArgumentInvalid: as `Resolve`, of either; `..` may lead up
+            within the vault.
         NoteNotFound: there is no note `source`.
     """
 

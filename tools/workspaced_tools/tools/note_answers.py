@@ -25,6 +25,7 @@ from ..errors import (
     NotRecorded,
     ReadFailed,
     ReferenceOutsideVault,
+    SymlinkNotFollowed,
     ToolError,
 )
 from ..limits import (
@@ -172,6 +173,17 @@ def served_vault(view: View) -> tuple[VaultPort, VaultState]:
     return view.vault, view.vault_state
 
 
+_UNREADABLE: Final = (ReadFailed, "Check the file's permissions and kind, then try again.")
+_FAILURES: Final[dict[str, tuple[type[ToolError], str]]] = {
+    ReferenceOutsideVault.code: (ReferenceOutsideVault, "Name a note of the vault by its path."),
+    SymlinkNotFollowed.code: (SymlinkNotFollowed, "Name the note by the path of its own file."),
+    BinaryFile.code: (BinaryFile, "Only its name and path are known; ask for a text file."),
+    FileTooLarge.code: (FileTooLarge, "Only its name and path are known; ask for a smaller file."),
+    NotRecorded.code: (NotRecorded, SWITCHED_ON),
+}
+"""The errors for the codes of failed reads, with what to do."""
+
+
 def note_or_error(found: Note | NoteFailure, *, missing: Callable[[], ToolError]) -> Note:
     """Returns the note, or raises the failure.
 
@@ -180,24 +192,14 @@ def note_or_error(found: Note | NoteFailure, *, missing: Callable[[], ToolError]
             holds keeps that frame, and so itself, in memory.
 
     Raises:
-        ToolError: the error of `missing`, ReferenceOutsideVault, BinaryFile, FileTooLarge, NotRecorded or
-            ReadFailed.
+        ToolError: the error of `missing`, one of _FAILURES, or ReadFailed.
     """
     if isinstance(found, Note):
         return found
     if found.code == NoteNotFound.code:
         raise missing()
-    if found.code == ReferenceOutsideVault.code:
-        raise ReferenceOutsideVault(
-            found.message, hint="Links out of the vault are never followed; name another note."
-        )
-    if found.code == BinaryFile.code:
-        raise BinaryFile(found.message, hint="Only its name and path are known; ask for a text file.")
-    if found.code == FileTooLarge.code:
-        raise FileTooLarge(found.message, hint="Only its name and path are known; ask for a smaller file.")
-    if found.code == NotRecorded.code:
-        raise NotRecorded(found.message.rstrip("."), hint=SWITCHED_ON)
-    raise ReadFailed(found.message, hint="Check the file's permissions and kind, then try again.")
+    kind, hint = _FAILURES.get(found.code, _UNREADABLE)
+    raise kind(found.message.rstrip(".") if kind is NotRecorded else found.message, hint=hint)
 
 
 # -- one note --
@@ -243,7 +245,7 @@ def note_entry(note: NoteId, found: Note | NoteFailure, *, archived: bool, metad
         if metadata:
             entry["metadata"] = shown.metadata
         return entry
-    exists = found.code in (ReadFailed.code, BinaryFile.code, FileTooLarge.code, NotRecorded.code)
+    exists = found.code not in (NoteNotFound.code, ReferenceOutsideVault.code)
     entry = {"id": note, "title": stem(note), "path": note, "exists": exists, "archived": archived}
     if found.code != NoteNotFound.code:
         entry["error"] = found.message

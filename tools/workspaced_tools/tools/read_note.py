@@ -114,7 +114,7 @@ def only_note(resolution: Resolution, reference: str, vault: VaultPort) -> NoteR
     """The one note that `reference` means.
 
     Raises:
-        IndexBuilding: the index is not complete, so another note may have the name; `candidates` lists notes known.
+        IndexBuilding: the index is not complete, so other notes may have the name; `candidates` lists notes.
         AmbiguousReference: the reference means several notes, listed in `candidates`.
         NoteNotFound: it means no note; `near` lists similar titles.
     """

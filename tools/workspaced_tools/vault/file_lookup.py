@@ -6,8 +6,8 @@ from typing import Final
 
 from workspaced_events.ids import NoteId
 
-from ..errors import ReadFailed, ReferenceOutsideVault
-from ..limits import SETTLE_EMPTY_S
+from ..errors import ReadFailed, SymlinkNotFollowed
+from ..limits import ECHO_CHARS_MAX, SETTLE_EMPTY_S
 from ..notes.name_keys import stem
 from ..notes.note import Level, Note
 from ..ports.vault import NoteRef
@@ -42,12 +42,17 @@ class FileLookup:
         [found] = self._notes.read_settled([path], self._least, SETTLE_EMPTY_S)
         if isinstance(found, Note):
             return NoteRef(path, found.title, path)
-        if found.code == ReferenceOutsideVault.code:
-            raise ReferenceOutsideVault(
-                found.message, hint="Symlinks are never followed; name a note of the vault."
-            )
+        if found.code == SymlinkNotFollowed.code:
+            raise SymlinkNotFollowed(found.message, hint=self._hint_of_link(path))
         # The reference means a file that exists but cannot be read. Reading it later reports the reason.
         return NoteRef(path, stem(path), path) if found.code == ReadFailed.code else None
+
+    def _hint_of_link(self, path: NoteId) -> str:
+        """Names where a symlink leads only if that is a note that may be shown."""
+        target = self._checked.root.link_target(path)
+        if target is None or not isinstance(self._notes.read([NoteId(target)], self._least)[0], Note):
+            return "Name a note by the path of its own file."
+        return f"It leads to {target[:ECHO_CHARS_MAX]!r}: ask for that."
 
     def named(self, name_key: str) -> Sequence[NamedNote]:
         self._checked.await_names()

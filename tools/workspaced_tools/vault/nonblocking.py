@@ -71,6 +71,9 @@ class NonBlockingVault:
         found = self._vault.notes.read_nonblocking(notes, self._least)
         if found is None:
             raise WouldBlock
+        for each in found:
+            if isinstance(each, NoteFailure):
+                self._check_settled(each.id)
         return [readable(each) for each in found]
 
     def withholds(self, note: NoteId) -> bool:

@@ -44,7 +44,7 @@ class RequestedVault:
         answer: Any
         match question:
             case Read(notes):
-                answer = [readable(each) for each in vault.notes.read(notes, _LEAST)]
+                answer = [readable(each) for each in vault.notes.read_settled(notes, _LEAST)]
             case Names(notes):
                 answer = self._names(notes)
             case Resolve(reference):

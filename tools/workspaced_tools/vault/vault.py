@@ -224,7 +224,9 @@ class Vault:
 
     def due_s(self) -> float | None:
         """The time, by the monotonic clock, at which `settle` may find changes; None: nothing waits."""
-        due = [each for each in (self.policy.due_s(), self.levels.due_s()) if each is not None]
+        due = [
+            each for each in (self.policy.due_s(), self.levels.due_s(), self._indexer.due_s()) if each is not None
+        ]
         return min(due, default=None)
 
     @property
@@ -358,7 +360,7 @@ class Vault:
         answer: Any
         match question:
             case Read(notes):
-                answer = [readable(each) for each in self.notes.read(notes)]
+                answer = [readable(each) for each in self.notes.read_settled(notes)]
             case Resolve(reference):
                 answer = self.links.resolve(reference, state)
             case ResolveFrom(reference, source):
@@ -466,6 +468,7 @@ class Vault:
             (report.too_deep, "lie too deep or have too long paths"),
             (report.unreadable, "are folders that cannot be opened"),
             (report.same_name, "differ from another note's path only in Unicode normalisation"),
+            (report.links if named else (), "are symlinks, which are not followed"),
         ):
             if names:
                 shown = f": {', '.join(map(repr, names[:3]))}{', …' if len(names) > 3 else ''}" if named else ""

@@ -35,8 +35,9 @@ _VOLUNTEER: Final = Level.VOLUNTEER
 IGNORE_FILE: Final = ".workspacedignore"
 IGNORE_BYTES_MAX: Final = 64 * 1024
 RULES_MAX: Final = 2_000
-_LINE_END: Final = re.compile(r"\r\n|\r|\n")
-"""Git knows no line that ends in a lone CR; such a file would be one comment, and withhold nothing."""
+_LINE_END: Final = re.compile(r"\r\n|\r(?!\])|\n")
+"""Git knows no line that ends in a lone CR; such a file would be one comment, and withhold nothing. But the rule
+`Icon[\\r]`, which many copy, holds one."""
 _FORMER_MAX: Final = 6
 """The number of versions since the last settled one that stay in force if a file is saved many times."""
 _LOST: Final = (

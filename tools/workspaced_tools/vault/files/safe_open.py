@@ -12,6 +12,7 @@ normalisation.
 
 import errno
 import os
+import posixpath
 import stat
 import threading
 import unicodedata
@@ -23,7 +24,7 @@ from typing import Final, TypeVar
 from workspaced_events.ids import NoteId, is_markdown
 from workspaced_events.limits import NOTE_ID_CHARS_MAX
 
-from ...errors import NoteNotFound, ReadFailed, ReferenceOutsideVault, ToolError
+from ...errors import NoteNotFound, ReadFailed, ReferenceOutsideVault, SymlinkNotFollowed, ToolError
 from ...limits import DIRECTORY_DEPTH_MAX, ECHO_CHARS_MAX, FOLDERS_ENTERED_MAX
 from ...notes.images.types import is_image_name
 from ...notes.note import NoteFailure
@@ -87,7 +88,8 @@ class VaultRoot:
         `root` is a recent result of `directory()`, so that a call on many notes checks the root once.
 
         Raises:
-            ReferenceOutsideVault: absolute, `..` as a component, NUL, or through a symlink.
+            ReferenceOutsideVault: absolute, `..` as a component, or NUL.
+            SymlinkNotFollowed: the path is a symlink, or leads through one.
             NoteNotFound: no file, or one that is no note.
             ReadFailed: not a regular file, not permitted, or the vault's folder is gone.
         """
@@ -97,7 +99,7 @@ class VaultRoot:
         """As `open_note`, for an image's file: a regular file, opened for reading. Never blocks.
 
         Raises:
-            ReferenceOutsideVault, NoteNotFound, ReadFailed: as `open_note`.
+            ReferenceOutsideVault, SymlinkNotFollowed, NoteNotFound, ReadFailed: as `open_note`.
         """
         return self._open_regular(path, _image_parts(path))
 
@@ -113,7 +115,7 @@ class VaultRoot:
         status = self._act(note, self._note_parts(note), _stat_file, root)
         if stat.S_ISREG(status.st_mode):
             return status
-        raise _outside(note, "leads through a symlink") if stat.S_ISLNK(status.st_mode) else _not_regular(note)
+        raise _linked(note) if stat.S_ISLNK(status.st_mode) else _not_regular(note)
 
     def stat_notes(self, notes: Sequence[NoteId], root: RootDirectory) -> list[os.stat_result | None]:
         """As `stat_note` of each, but enters each folder once. None: only `stat_note` can tell, or says why not.
@@ -168,6 +170,16 @@ class VaultRoot:
                 raise _root_failed(reason) from None
             self._spellings = {}
             return fresh
+
+    def link_target(self, path: str) -> str | None:
+        """Where in the vault the symlink at `path` leads, as its text says; None: elsewhere. Follows nothing."""
+        try:
+            root = self.directory()  # Held: its descriptor is used below.
+            text = _walk(root.fd, _parts(NoteId(path)), lambda name, fd: os.readlink(name, dir_fd=fd))
+        except (OSError, ToolError, _ThroughSymlink):
+            return None
+        found = posixpath.normpath(posixpath.join(self._path, posixpath.dirname(path), text))
+        return found.removeprefix(f"{self._path}/") if found.startswith(f"{self._path}/") else None
 
     def is_folder(self, path: str) -> bool:
         """Whether a scan enters the directory `path`: reached without a symlink, in no dot folder."""
@@ -258,10 +270,10 @@ class VaultRoot:
                     if reason.errno not in _ABSENT:
                         raise
         except _ThroughSymlink:
-            raise _outside(note, "leads through a symlink") from None
+            raise _linked(note) from None
         except OSError as reason:
             if reason.errno in _REDIRECTED:
-                raise _outside(note, "leads through a symlink") from None
+                raise _linked(note) from None
             raise _failed(note, reason) from None
         raise _missing(note)
 
@@ -473,6 +485,13 @@ def _shown(note: str) -> str:
 def _outside(note: str, why: str) -> ToolError:
     return ReferenceOutsideVault(
         f"The path {_shown(note)} {why}.", hint="Give a path relative to the vault's root, such as 'work/plan.md'."
+    )
+
+
+def _linked(note: str) -> ToolError:
+    return SymlinkNotFollowed(
+        f"{_shown(note)} is a symlink or leads through one, and symlinks are not followed.",
+        hint="Name the note by the path of its own file, if that is in the vault.",
     )
 
 

@@ -51,6 +51,8 @@ class ScanReport(msgspec.Struct):
     """Directories that could not be opened."""
     same_name: list[str] = []
     """Files whose NFC name belongs to another file; they keep their raw path as id."""
+    links: list[str] = []
+    """Symlinks, which are not followed; of folders, as far as a name can tell, and of notes."""
     dropped: int = 0
     """The number of further paths."""
 
@@ -244,10 +246,13 @@ def _file(entry: os.DirEntry[str], level: _Level, walk: _Walk) -> os.stat_result
         return None
     if is_directory:
         level.directories.append(name)
+    if entry.is_symlink():
+        # What it leads to may lie outside the vault, so is not even stat'ed: a folder's name has no ending.
+        if is_note or "." not in name:
+            report.add(report.links, level.prefix + name)
+        return None
     if not is_note:
         return _selected_file(entry, level, walk) if not is_directory else None
-    if entry.is_symlink():
-        return None
     if entry.is_file(follow_symlinks=False):
         return _stat(entry, level, report)
     report.add(report.special, level.prefix + name)

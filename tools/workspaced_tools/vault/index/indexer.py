@@ -184,6 +184,10 @@ class Indexer:
         _log.warning("the index is damaged and is made anew")
         self.start()
 
+    def due_s(self) -> float | None:
+        """When, by our own clock, `refresh` may report more changes; None: nothing waits for a time."""
+        return self._unreported.due_s()
+
     def hinted(self, paths: Iterable[str]) -> tuple[set[NoteId], bool]:
         """The notes at changed paths (absolute, or relative to the vault), and whether to reconcile.
 
@@ -560,7 +564,7 @@ class Indexer:
 
     def _report(self) -> Changes:
         with self._writing:
-            changes, self._unreported = self._unreported.done()
+            changes, self._unreported = self._unreported.done(self._clock_s())
         for note in changes.withheld:
             self._levels.volunteered.follow(note)
         return changes

@@ -29,6 +29,12 @@ def renames(gone: Sequence[IndexEntry], new: Sequence[IndexEntry]) -> list[tuple
     return sorted(pairs.items())
 
 
+def may_be_copy(old: NoteId, new: NoteId) -> bool:
+    """Whether `new` is named as programs name a copy of `old`: `a (1).md`, `a copy.md`, `a.sync-conflict-1.md`."""
+    folder, _, name = new.rpartition("/")
+    return folder == old.rpartition("/")[0] and stem(name).startswith(stem(old))
+
+
 def _matched(
     gone: Iterable[IndexEntry], new: Iterable[IndexEntry], evidence: Callable[[IndexEntry], Hashable]
 ) -> list[tuple[IndexEntry, IndexEntry]]:

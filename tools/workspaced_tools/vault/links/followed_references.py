@@ -44,7 +44,8 @@ def resolve_from(reference: str, source: str, lookup: Lookup, state: VaultState)
         source: the note's path, with or without `.md`; a former path counts.
 
     Raises:
-        ReferenceOutsideVault, ArgumentInvalid: as `resolve`, of either; `..` may lead up within the vault.
+        ReferenceOutsideVault, SymlinkNotFollowed, ArgumentInvalid: as `resolve`, of either; `..` may lead up
+            within the vault.
         NoteNotFound: there is no note `source`.
     """
     origin = _origin(source, lookup, state)

@@ -42,7 +42,7 @@ class Lookup(Protocol):
         """The note at exactly this path.
 
         Raises:
-            ReferenceOutsideVault: the path leads through a symlink.
+            SymlinkNotFollowed: the path is a symlink, or leads through one.
         """
         ...
 
@@ -157,7 +157,8 @@ def resolve(reference: str, lookup: Lookup, state: VaultState) -> Resolution:
     """Resolves an agent's `reference`. `complete` says whether the result does not depend on the index.
 
     Raises:
-        ReferenceOutsideVault: absolute, with `..` as a component, with NUL, or through a symlink.
+        ReferenceOutsideVault: absolute, with `..` as a component, or with NUL.
+        SymlinkNotFollowed: it is the path of a symlink, or leads through one.
         ArgumentInvalid: empty after trimming, or not valid Unicode.
     """
     ways = readings(reference)

@@ -305,7 +305,12 @@ def _daemon(client: SyncClient) -> Iterator[Finding]:
         else:
             yield Finding("ok", about, says)
         for warning in vault["warnings"]:
-            yield Finding("warning", about, warning, "Rename these files if they should be notes.")
+            yield Finding(
+                "warning",
+                about,
+                warning,
+                "Give them other names, or put the files or folders themselves there, if they should be notes.",
+            )
         for idle in client.call("workspaced/share/rules", {"vault": vault["id"]})["idleRules"]:
             yield Finding("warning", about, idle_rule_text(idle), "Correct it, unless such files are yet to come.")
     if not status["vaults"]:
