@@ -29,8 +29,10 @@ def put(folder: Path, path: str, what: Any) -> None:
 
 
 def happens(vault: Vault, step: dict[str, Any], settle: Callable[[Vault], Changes]) -> Changes:
-    """Lets files be renamed (`rename`), removed (`remove`) and written (`write`, as `put` takes them), and the vault
-    notice it: by a watcher's hint, or as `look` says, by a `reconcile`, once all may `settle`, or not (`none`)."""
+    """Lets files be renamed (`rename`), removed (`remove`) and written (`write`, as `put` takes them), and the
+    vault notice it: by a watcher's hint, or as `look` says, by a `reconcile`, once all may `settle`, or not at all
+    (`none`).
+    """
     folder = vault.root.path
     for old, new in step.get("rename", {}).items():
         (folder / new).parent.mkdir(parents=True, exist_ok=True)

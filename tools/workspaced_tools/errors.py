@@ -12,6 +12,7 @@
         SymlinkNotFollowed         SYMLINK: the path is a symlink, or leads through one
         ArgumentInvalid            INVALID_ARGUMENT
         ReadFailed                 READ_ERROR
+        NotDownloaded              NOT_DOWNLOADED: a sync program keeps the file elsewhere
         BinaryFile                 BINARY_FILE: the file is no text, so only its name is known
         FileTooLarge               FILE_TOO_LARGE: the file is not read, only its name is known
         SharingOff                 SHARING_OFF
@@ -83,6 +84,11 @@ class ArgumentInvalid(ToolError):
 
 class ReadFailed(ToolError):
     code = "READ_ERROR"
+
+
+class NotDownloaded(ToolError):
+    code = "NOT_DOWNLOADED"
+    what_to_do = "Ask the user to download it: open it once, or keep the whole vault on this machine."
 
 
 class BinaryFile(ToolError):

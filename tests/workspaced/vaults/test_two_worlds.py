@@ -4,7 +4,7 @@ In one world the note is there, the editor shows it, and its front matter, a rul
 other there is no such file, and where the first editor shows it, the second shows nothing. Between the questions
 notes are edited, saved in parts, moved and deleted, daemons are killed, indexes are lost and folders unmounted.
 The secret's image, and one that a rule withholds, are only in the one world; a note that is shown embeds both.
-Symlinks to the secret and to its folder are in both.
+Symlinks to the secret and to its folder are in both. A sync program may keep the secret elsewhere.
 Every answer must be the same: of tools, at any moment, of resources, of a conversation's methods, and every error
 text. Left out of the comparison are times, sequences, and the one count that agents may read. That a vault
 withholds something is no secret either, therefore both worlds withhold another note.
@@ -158,6 +158,13 @@ class World:
         self.delete()
         self.place = "keep/Moved.md"
         self.save(end)
+
+    def evict(self) -> None:
+        """A sync program keeps the secret elsewhere."""
+        self.delete()
+        if self.has_secret:
+            folder, _, name = self.place.rpartition("/")
+            (self.root / folder / f".{name}.icloud").write_bytes(b"bplist00")
 
     def edit(self, number: int) -> None:
         (self.root / "home.md").write_text(f"{PUBLIC['home.md']}\nEdit {number}.\n")
@@ -377,6 +384,7 @@ STEPS: dict[str, Callable[[World, int], None]] = {
     "edit home": lambda world, n: world.edit(n),
     "save in parts": lambda world, n: world.save(PARTS[n % len(PARTS)]),
     "save": lambda world, _n: world.save(),
+    "evict": lambda world, _n: world.evict(),
     "appear": lambda world, n: world.appear(PARTS[n % len(PARTS)]),
     "delete": lambda world, _n: world.delete(),
     "move": lambda world, n: world.move(("keep/Moved.md", "vault-archive/Diary.md", SECRET)[n % 3]),
@@ -435,7 +443,7 @@ def tells_nothing(one: World, other: World) -> None:
     story = [
         *("show home", "show the secret", "remember the moment", "ask", "save in parts", "ask", "delete", "ask"),
         *("save", "show plan", "crash and lose the index", "ask", "delete", "crash and lose the index", "ask"),
-        *("appear", "ask"),
+        *("appear", "ask", "show the secret", "evict", "ask"),
     ]
     assert_same_throughout(((step, number) for number, step in enumerate(story)), one, other)
 

@@ -186,7 +186,8 @@ class PrivateNote(msgspec.Struct, frozen=True):
 class NoteFailure(msgspec.Struct, frozen=True, rename="camel"):
     """Why a note could not be read.
 
-    `code` is NOTE_NOT_FOUND, OUTSIDE_VAULT, SYMLINK, READ_ERROR, BINARY_FILE or FILE_TOO_LARGE.
+    `code` is NOTE_NOT_FOUND, OUTSIDE_VAULT, SYMLINK, READ_ERROR, NOT_DOWNLOADED, BINARY_FILE or
+    FILE_TOO_LARGE.
     """
 
     id: NoteId

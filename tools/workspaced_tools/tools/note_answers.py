@@ -21,6 +21,7 @@ from ..errors import (
     BinaryFile,
     FileTooLarge,
     NoActiveVault,
+    NotDownloaded,
     NoteNotFound,
     NotRecorded,
     ReadFailed,
@@ -177,6 +178,7 @@ _UNREADABLE: Final = (ReadFailed, "Check the file's permissions and kind, then t
 _FAILURES: Final[dict[str, tuple[type[ToolError], str]]] = {
     ReferenceOutsideVault.code: (ReferenceOutsideVault, "Name a note of the vault by its path."),
     SymlinkNotFollowed.code: (SymlinkNotFollowed, "Name the note by the path of its own file."),
+    NotDownloaded.code: (NotDownloaded, NotDownloaded.what_to_do),
     BinaryFile.code: (BinaryFile, "Only its name and path are known; ask for a text file."),
     FileTooLarge.code: (FileTooLarge, "Only its name and path are known; ask for a smaller file."),
     NotRecorded.code: (NotRecorded, SWITCHED_ON),

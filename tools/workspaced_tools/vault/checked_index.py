@@ -20,7 +20,7 @@ from .index.database import IndexLost
 from .index.entries import IndexEntry, NamedNote, Withheld, indexed
 from .index.index import Index
 from .index.indexer import Indexer
-from .links.resolver import IndexLookup, WithNote
+from .links.resolver import IndexLookup, WithNotes
 from .shared_notes import SharedNotes
 
 T = TypeVar("T")
@@ -80,9 +80,11 @@ class CheckedIndex:
         return ask()
 
     def lookup(self, own: NamedNote | None) -> IndexLookup:
-        """A look-up in the index that finds `own` whatever its level."""
+        """A look-up in the index that finds `own` whatever its level, and notes that are kept elsewhere."""
         lookup = IndexLookup(self.index, self.levels.is_withheld)
-        return lookup if own is None else WithNote(lookup, own)
+        elsewhere = [each for each in self.indexer.elsewhere if not self.levels.is_withheld(each.id)]
+        notes = [*elsewhere, *([own] if own is not None else [])]
+        return WithNotes(lookup, notes) if notes else lookup
 
     def is_fresh(self, entry: IndexEntry, least: Level = Level.VOLUNTEER) -> bool:
         """Whether the index has the file's present version, and the note may be shown."""

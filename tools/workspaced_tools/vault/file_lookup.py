@@ -6,7 +6,7 @@ from typing import Final
 
 from workspaced_events.ids import NoteId
 
-from ..errors import ReadFailed, SymlinkNotFollowed
+from ..errors import NotDownloaded, ReadFailed, SymlinkNotFollowed
 from ..limits import ECHO_CHARS_MAX, SETTLE_EMPTY_S
 from ..notes.name_keys import stem
 from ..notes.note import Level, Note
@@ -45,7 +45,8 @@ class FileLookup:
         if found.code == SymlinkNotFollowed.code:
             raise SymlinkNotFollowed(found.message, hint=self._hint_of_link(path))
         # The reference means a file that exists but cannot be read. Reading it later reports the reason.
-        return NoteRef(path, stem(path), path) if found.code == ReadFailed.code else None
+        is_there = found.code in (ReadFailed.code, NotDownloaded.code)
+        return NoteRef(path, stem(path), path) if is_there else None
 
     def _hint_of_link(self, path: NoteId) -> str:
         """Names where a symlink leads only if that is a note that may be shown."""

@@ -9,14 +9,16 @@ from collections.abc import Sequence
 from typing import Final
 
 from workspaced_events.ids import NoteId
+from workspaced_events.projections.note_visibility import Visibility
 
-from ..errors import NoteNotFound
+from ..errors import NotDownloaded, NoteNotFound
 from ..limits import SETTLE_S
 from ..notes.note import Level, Note, NoteFailure, PrivateNote
 from ..notes.privacy_flag import level_of
 from .files.content_cache import ContentCache, NoteRead
 from .files.note_levels import NoteLevels
-from .files.safe_open import missing_note
+from .files.placeholders import not_downloaded
+from .files.safe_open import VaultRoot, missing_note
 from .index.index import Index
 from .index.indexer import Indexer, was_requestable, was_shown
 
@@ -29,8 +31,15 @@ class SharedNotes:
     """One for each vault. Safe from any thread."""
 
     def __init__(
-        self, cache: ContentCache, levels: NoteLevels, index: Index, requested: Index, indexer: Indexer
+        self,
+        root: VaultRoot,
+        cache: ContentCache,
+        levels: NoteLevels,
+        index: Index,
+        requested: Index,
+        indexer: Indexer,
     ) -> None:
+        self._root: Final = root
         self._cache: Final = cache
         self._levels: Final = levels
         self._index: Final = index
@@ -113,8 +122,15 @@ class SharedNotes:
         if self._levels.policy.denies(note):
             return missing_note(note)
         is_missing = found.code == NoteNotFound.code and visibility.is_missing(note)
-        hidden = visibility.is_hidden(note) or visibility.was_withheld(note)
-        return missing_note(note) if is_missing or hidden else found
+        if is_missing or visibility.is_hidden(note) or visibility.was_withheld(note):
+            return missing_note(note)
+        # What is elsewhere cannot be read, so only what was found to be shown before is spoken of.
+        was_shown = visibility.finding(note) is Visibility.SHOWN
+        if found.code == NotDownloaded.code and not was_shown:
+            return missing_note(note)
+        if found.code == NoteNotFound.code and was_shown and (program := self._root.program_with(note)):
+            return NoteFailure(note, NotDownloaded.code, not_downloaded(note, program).message)
+        return found
 
     def was_indexed(self, note: NoteId) -> bool:
         return was_shown(self._index, note)

@@ -146,7 +146,9 @@ class Vault:
             inline=inline,
             on_compared=on_compared,
         )
-        self.notes: Final = SharedNotes(self._cache, self.levels, self.index, self.requested, self._indexer)
+        self.notes: Final = SharedNotes(
+            self.root, self._cache, self.levels, self.index, self.requested, self._indexer
+        )
         self.checked: Final = CheckedIndex(
             self.root, self.index, self.requested, self._indexer, self.levels, self.notes, index_wait_s
         )

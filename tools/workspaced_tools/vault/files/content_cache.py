@@ -39,7 +39,7 @@ from ...limits import (
 )
 from ...notes.note import Level, Note, NoteFailure, PrivateNote, StatKey
 from ...notes.privacy_flag import HEAD_BYTES, level_of_head
-from .safe_open import RootDirectory, VaultRoot
+from .safe_open import RootDirectory, VaultRoot, failed
 
 # Measured: note, stat, entry, ids and hash without text; and a link with its strings once parsed.
 _NOTE_OVERHEAD_BYTES: Final = 2_048
@@ -241,8 +241,8 @@ class ContentCache:
             return NoteFailure(note, failure.code, failure.message)
         except OSError as reason:
             self.evict(note)
-            text = f"The note cannot be read: {os.strerror(reason.errno or 0)}."
-            return NoteFailure(note, "READ_ERROR", text)
+            error = failed(note, reason)
+            return NoteFailure(note, error.code, error.message)
         key = stat_key(status)
         fresh: Note | PrivateNote
         if level is Level.NEVER and self._withhold_private:

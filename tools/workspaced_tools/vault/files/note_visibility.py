@@ -98,6 +98,11 @@ class NoteVisibility:
         return list(self._held)
 
     @property
+    def gone(self) -> list[NoteId]:
+        """The notes that could be shown when they were last there, and that a crawl did not find."""
+        return [note for note in self._gone if self._findings.get(note) is Visibility.SHOWN]
+
+    @property
     def wants_search(self) -> bool:
         """Whether notes are missing that only a crawl of the vault can find."""
         return bool(self._missing)

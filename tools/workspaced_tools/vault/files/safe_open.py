@@ -17,6 +17,7 @@ import stat
 import threading
 import unicodedata
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 from typing import Final, TypeVar
@@ -29,6 +30,7 @@ from ...limits import DIRECTORY_DEPTH_MAX, ECHO_CHARS_MAX, FOLDERS_ENTERED_MAX
 from ...notes.images.types import is_image_name
 from ...notes.note import NoteFailure
 from .gitignore import NOTHING, Ignored, is_ignored, with_folder
+from .placeholders import is_dataless, not_downloaded, placeholders_of
 from .selected_files import SelectedFiles
 
 _DIRECTORY: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
@@ -91,6 +93,7 @@ class VaultRoot:
             ReferenceOutsideVault: absolute, `..` as a component, or NUL.
             SymlinkNotFollowed: the path is a symlink, or leads through one.
             NoteNotFound: no file, or one that is no note.
+            NotDownloaded: the system says that the file's bytes are elsewhere. None are fetched.
             ReadFailed: not a regular file, not permitted, or the vault's folder is gone.
         """
         return self._open_regular(note, self._note_parts(note), root)
@@ -171,6 +174,19 @@ class VaultRoot:
             self._spellings = {}
             return fresh
 
+    def program_with(self, note: NoteId) -> str | None:
+        """The sync program that keeps the note elsewhere, by the placeholder beside its path; None: none does."""
+        try:
+            root = self.directory()  # Held: its descriptor is used below.
+            *folders, name = self._note_parts(note)
+            for beside, program in placeholders_of(name):
+                with suppress(FileNotFoundError):
+                    if stat.S_ISREG(_walk(root.fd, (*folders, beside), _stat_file).st_mode):
+                        return program
+        except (OSError, ToolError, _ThroughSymlink):
+            pass
+        return None
+
     def link_target(self, path: str) -> str | None:
         """Where in the vault the symlink at `path` leads, as its text says; None: elsewhere. Follows nothing."""
         try:
@@ -234,8 +250,11 @@ class VaultRoot:
     def _open_regular(self, path: str, parts: tuple[str, ...], root: RootDirectory | None = None) -> int:
         descriptor = self._act(path, parts, _open_file, root)
         try:
-            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            status = os.fstat(descriptor)
+            if not stat.S_ISREG(status.st_mode):
                 raise _not_regular(path)
+            if is_dataless(status):
+                raise not_downloaded(path)
         except BaseException:
             os.close(descriptor)
             raise
@@ -274,7 +293,7 @@ class VaultRoot:
         except OSError as reason:
             if reason.errno in _REDIRECTED:
                 raise _linked(note) from None
-            raise _failed(note, reason) from None
+            raise failed(note, reason) from None
         raise _missing(note)
 
     def _other_spellings(self, note: str, parts: tuple[str, ...], root: int) -> Iterator[tuple[str, ...]]:
@@ -508,9 +527,12 @@ def _not_regular(note: str) -> ToolError:
     return ReadFailed(f"{_shown(note)} is not a regular file.", hint="Only regular files are notes.")
 
 
-def _failed(note: str, reason: OSError) -> ToolError:
+def failed(note: str, reason: OSError) -> ToolError:
+    """The error of opening or reading a note, for what the system says."""
     if reason.errno == errno.ENXIO:  # A socket cannot be opened at all.
         return _not_regular(note)
+    if reason.errno == errno.EDEADLK:  # macOS, of a file that its provider cannot fetch now
+        return not_downloaded(note)
     return ReadFailed(f"{_shown(note)} cannot be read: {os.strerror(reason.errno or 0)}.", hint="Try again later.")
 
 

@@ -16,7 +16,7 @@ import msgspec
 
 from workspaced_events.ids import NoteId
 
-from ...errors import ReadFailed
+from ...errors import NotDownloaded, ReadFailed
 from ...limits import UNCERTAIN_NS
 from ...notes.note import Note, NoteFailure, PrivateNote, StatKey
 from ..files.content_cache import ContentCache
@@ -264,7 +264,7 @@ def read_note(reader: ContentCache, note: NoteId, clock_ns: Callable[[], int]) -
 
 def is_gone(root: VaultRoot, failure: NoteFailure) -> bool:
     """Whether the note no longer exists; a note that is temporarily unreadable is not gone."""
-    return failure.code != ReadFailed.code or root.is_folder(failure.id)
+    return failure.code not in (ReadFailed.code, NotDownloaded.code) or root.is_folder(failure.id)
 
 
 def indexed_or_none(note: Note, policy: Policy, *, certain: bool, with_text: bool = True) -> IndexedNote | None:

@@ -28,6 +28,7 @@ from workspaced_events.ids import NoteId, is_markdown, note_id
 
 from ...errors import ReadFailed
 from ...notes.images.types import is_image_name
+from ...notes.name_keys import stem
 from ...notes.note import Level, Note, NoteFailure, StatKey
 from ..files.content_cache import ContentCache
 from ..files.ignore_rules import Policy
@@ -38,7 +39,7 @@ from .changes import ChangeLog, Changes
 from .crawl import Batch, Bounds, Crawl, TooMuch, grouped, indexed_or_none, is_gone, read_note
 from .crawl_workers import CRAWL_WORKERS_MAX, CrawlWorkers, SurveyFailed
 from .database import IndexFull, IndexLost
-from .entries import IndexedNote, IndexEntry, LevelledNote, Withheld, bare, embedded_by, withheld_by
+from .entries import IndexedNote, IndexEntry, LevelledNote, NamedNote, Withheld, bare, embedded_by, withheld_by
 from .images import age_former, any_image_below, change_images, forget_former, replace_images
 from .index import Index
 
@@ -96,6 +97,8 @@ class Indexer:
         """Why the last reconcile failed."""
         self.begun_s = time.monotonic()
         """When the building of the index began."""
+        self.elsewhere: tuple[NamedNote, ...] = ()
+        """The notes that are gone and could be shown, and that a sync program keeps elsewhere."""
         self._root = root
         self._index = index
         self._requested = requested
@@ -316,6 +319,10 @@ class Indexer:
                     if self._stop.is_set():
                         return
                 self._levels.volunteered.searched(begun_s, lambda notes: self._index.entries(list(notes)))
+                gone = [
+                    note for note in self._levels.volunteered.gone if self._root.program_with(note) is not None
+                ]
+                self.elsewhere = tuple(NamedNote(note, stem(note)) for note in gone)
                 self._policy.counted(self._found, begun_s)
                 self.text_ready.set()
                 self._rest()

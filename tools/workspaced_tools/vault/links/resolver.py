@@ -85,20 +85,19 @@ class IndexLookup:
         return [entry for entry in self.index.near(name, limit) if not self.is_withheld(entry.id)]
 
 
-class WithNote(IndexLookup):
-    """As `lookup`, which may withhold `note`, with that note."""
+class WithNotes(IndexLookup):
+    """As `lookup`, with notes that it may withhold or does not know."""
 
-    def __init__(self, lookup: IndexLookup, note: NamedNote) -> None:
+    def __init__(self, lookup: IndexLookup, notes: Sequence[NamedNote]) -> None:
         super().__init__(lookup.index, lookup.is_withheld)
-        self._note = note
-        self._keys = note.name_keys()
+        self._notes = {note.id: note for note in notes}
 
     def at_path(self, path: NoteId) -> NoteRef | None:
-        return self._note.ref if path == self._note.id else super().at_path(path)
+        return self._notes[path].ref if path in self._notes else super().at_path(path)
 
     def named(self, name_key: str) -> list[NamedNote]:
-        found = super().named(name_key)
-        return [*found, self._note] if name_key in self._keys else found
+        found = [each for each in super().named(name_key) if each.id not in self._notes]
+        return [*found, *(each for each in self._notes.values() if name_key in each.name_keys())]
 
 
 class Reading(NamedTuple):
