@@ -115,12 +115,6 @@ START_LOG_BYTES_MAX: Final = 1024 * 1024
 BRIDGE_CHUNK_BYTES: Final = 64 * 1024
 BRIDGE_LINGER_S: Final = 10.0
 """How long the bridge waits for answers after the agent has closed its output."""
-HANDOVER_BYTES_MAX: Final = 4096
-"""The lines that a bridge sends with its agent's pipes."""
-PIPE_CHUNK_BYTES: Final = 64 * 1024
-"""Read from an agent's own pipe at once: what a pipe of Linux holds."""
-PIPE_ANSWERS_BYTES: Final = 256 * 1024
-"""What an agent's own pipe holds of unread answers, about as much as a socket: they outlive the daemon."""
 
 # Recording calls of tools: bounds of the queue, and how long calls are collected.
 CALL_RECORDER_DELAY_S: Final = 0.1

@@ -8,6 +8,7 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -16,24 +17,23 @@ from typing import Any
 import pytest
 from support.bridge import END_S, Agent
 
-from workspaced.ipc.handover import OFFER, REFUSED
-
+INITIALIZE = (
+    b'{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},'
+    b'"clientInfo":{"name":"test","version":"1"}}}\n'
+)
+PING = b'{"jsonrpc":"2.0","id":1,"method":"ping","params":{}}\n'
 HELD_BYTES_MAX = 4 * 1024 * 1024
 """More than pipe, socket and one chunk hold together."""
 
 
 @pytest.fixture
 def peer(daemon: Any, agent: Any) -> Iterator[tuple[Agent, socket.socket]]:
-    """A bridge that copies bytes: the test holds the other end of its socket, and refused the pipes."""
+    """A bridge: the test holds the other end of its socket."""
     running = daemon(start=False)
     with socket.socket(socket.AF_UNIX) as listening:
         listening.bind(str(running.socket))
         listening.listen()
         made = agent(running, "--socket", str(running.socket))
-        offered, _ = listening.accept()
-        with offered:
-            assert offered.recv(len(OFFER)) == OFFER
-            offered.sendall(REFUSED)
         connection, _ = listening.accept()
         with connection:
             connection.settimeout(END_S)
@@ -120,6 +120,70 @@ def test_a_big_answer_of_a_daemon_arrives_whole(shared: Any, agent: Any) -> None
     assert [event["seq"] for event in events] == list(range(1, len(events) + 1))
 
 
+def bridged(running: Any, stdin: Any, stdout: Any) -> "subprocess.Popen[bytes]":
+    command = [sys.executable, "-P", "-m", "workspaced", "mcp"]
+    return subprocess.Popen(command, stdin=stdin, stdout=stdout, stderr=subprocess.PIPE, env=running.env)
+
+
+def exit_of(process: "subprocess.Popen[bytes]") -> tuple[int, bytes]:
+    _, err = process.communicate(timeout=END_S)
+    return process.returncode, err
+
+
+def lines_of(connection: socket.socket, count: int) -> list[Any]:
+    connection.settimeout(END_S)
+    with connection.makefile("rb") as stream:
+        return [json.loads(stream.readline()) for _ in range(count)]
+
+
+@pytest.mark.parametrize("end", ["close", "half-close"])
+def test_pairs_of_sockets_serve_as_pipes_do_as_some_runtimes_give_them(shared: Any, end: str) -> None:
+    to, stdin = socket.socketpair()
+    of, stdout = socket.socketpair()
+    with to, of:
+        process = bridged(shared, stdin, stdout)
+        stdin.close()
+        stdout.close()
+        to.sendall(INITIALIZE + PING)
+        assert [each["id"] for each in lines_of(of, 2)] == [0, 1]
+        to.close() if end == "close" else to.shutdown(socket.SHUT_WR)
+        assert of.recv(100) == b""
+        assert exit_of(process) == (0, b"")
+
+
+def test_one_socket_serves_for_both(shared: Any) -> None:
+    ours, theirs = socket.socketpair()
+    with ours:
+        process = bridged(shared, theirs, theirs)
+        theirs.close()
+        ours.sendall(INITIALIZE + PING)
+        assert [each["id"] for each in lines_of(ours, 2)] == [0, 1]
+        ours.shutdown(socket.SHUT_WR)
+        assert exit_of(process) == (0, b"")
+
+
+def test_files_serve_too(shared: Any, tmp_path: Path) -> None:
+    asked, answered = tmp_path / "asked", tmp_path / "answered"
+    asked.write_bytes(INITIALIZE + PING)
+    with asked.open("rb") as stdin, answered.open("wb") as stdout:
+        assert exit_of(bridged(shared, stdin, stdout)) == (0, b"")
+    assert [json.loads(line)["id"] for line in answered.read_bytes().splitlines()] == [0, 1]
+
+
+def test_what_stands_before_the_agents_first_byte_comes_first(shared: Any, agent: Any) -> None:
+    made: Agent = agent(shared, "--tools", "core")
+    made.ask("workspaced/hello")
+    assert len(made.ask("tools/list")["tools"]) == 4
+
+
+def test_a_long_request_passes_whole(shared: Any, agent: Any) -> None:
+    made: Agent = agent(shared)
+    actions = [{"type": "active_note_set", "data": {"note": f"{'long' * 10}/{each}.md"}} for each in range(1_000)]
+    assert len(json.dumps(actions)) > 80_000, "more than a pipe holds"
+    receipts = made.ask("workspaced/publish", {"actions": actions})["events"]
+    assert len(receipts) == len(actions)
+
+
 # -- ends --
 
 
@@ -142,6 +206,32 @@ def test_a_daemon_that_ends_under_it_ends_it_with_a_word_and_code_three(daemon: 
     assert made.process.wait(END_S) == 3
     code, out, said = made.end()
     assert (code, out) == (3, b"") and said.count("[NO_DAEMON]") == 1
+
+
+@pytest.mark.thorough
+def test_a_daemon_that_hangs_keeps_no_bridge_whose_agent_has_gone(daemon: Any, agent: Any) -> None:
+    running = daemon()
+    made: Agent = agent(running)
+    made.ask("workspaced/hello")
+    running.send_signal(signal.SIGSTOP)
+    try:
+        made.to.close()
+        assert made.process.wait(END_S) == 0
+    finally:
+        running.send_signal(signal.SIGCONT)
+
+
+def test_a_bridge_that_is_killed_leaves_no_connection(daemon: Any, agent: Any) -> None:
+    running = daemon()
+    with running.connect() as client:
+        made: Agent = agent(running)
+        made.ask("workspaced/hello")
+        assert client.call("workspaced/status")["queues"]["connections"] == 2
+        made.process.kill()
+        assert made.of.read() == b""
+        deadline = time.monotonic() + END_S
+        while client.call("workspaced/status")["queues"]["connections"] > 1:
+            assert time.monotonic() < deadline
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, -signal.SIGTERM), (signal.SIGINT, 130)])

@@ -1,1 +1,1 @@
-"""`workspaced mcp`: hands an agent's standard input and output over to the daemon, or copies their bytes."""
+"""`workspaced mcp`: copies bytes between an agent's standard input and output and the daemon."""

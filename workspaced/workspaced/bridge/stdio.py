@@ -1,19 +1,16 @@
-"""`workspaced mcp`: connects an agent's standard input and output with the daemon. Only a choice of tools is sent
-before the agent's first byte.
+"""`workspaced mcp`: copies bytes between an agent's pipes and the daemon's socket, without looking at them. Only a
+choice of tools is sent before the agent's first byte.
 
-On Linux it hands the agent's pipes over to the daemon, and waits until either of them ends. Elsewhere, and where
-its input or output is a file or a terminal, it copies bytes without looking at them: two threads, one for each
-direction, block in system calls. A side that does not read is not read from, each direction holds at most one
-chunk, and neither waits for the other. Either way, requests sent before the agent closed its end are answered.
+Two threads, one for each direction, block in system calls: a side that does not read is not read from, each
+direction holds at most one chunk, and neither waits for the other. What was asked before the agent closed its end
+is answered.
 
 Imports only a small part of the standard library, because every agent has its own bridge process.
 """
 
 import _thread
 import os
-import select
 import socket
-import stat
 import sys
 import time
 from collections.abc import Sequence
@@ -24,7 +21,6 @@ from workspaced_events.errors import WorkspacedError
 
 from ..discovery.records import Record, is_listening, running, serving
 from ..errors import NoDaemon
-from ..ipc.handover import ENDED, OFFER, READY, REFUSED
 from ..ipc.peer import open_socket
 from ..ipc.tool_choice import CHOICES, chosen
 from ..limits import BRIDGE_CHUNK_BYTES, BRIDGE_LINGER_S
@@ -72,10 +68,6 @@ def run(target: Target) -> int:
         _say("workspaced mcp talks to an agent, not to a person; see `workspaced mcp --print-config CLIENT`.")
     first = chosen(target.tools) if target.tools is not None else b""
     try:
-        if _are_pipes():
-            code = _hand_over(connect(target), first)
-            if code is not None:
-                return code
         connection = connect(target)
         connection.sendall(first)
         return _Bridge(connection).run()
@@ -174,65 +166,6 @@ def _settings_name_vaults() -> bool:
     return False
 
 
-# -- handing over --
-
-
-def _are_pipes() -> bool:
-    """Whether the daemon can take standard input and output: two pipes, or sockets, as some runtimes give them."""
-    if sys.platform != "linux":
-        return False
-    kinds = [os.fstat(descriptor) for descriptor in (0, 1)]
-    return not os.path.samestat(*kinds) and all(
-        stat.S_ISFIFO(each.st_mode) or stat.S_ISSOCK(each.st_mode) for each in kinds
-    )
-
-
-def _hand_over(connection: socket.socket, first: bytes) -> int | None:
-    """Gives both pipes to the daemon and waits for an end; returns the exit code, None if the daemon refuses them.
-
-    They stay open here too: so the agent sees their end only when this process has ended, as it would expect, and
-    the daemon has let them go, which one that hangs does not.
-    """
-    waiting = _Waiting(connection)
-    try:
-        connection.sendall(OFFER)
-        if waiting.hear() != READY:
-            return None
-        socket.send_fds(connection, [first or b"\n"], [0, 1])
-        heard = waiting.hear()
-    except ConnectionError:
-        heard = b""
-    finally:
-        connection.close()
-    if heard == REFUSED:
-        return None
-    return 0 if heard == ENDED else _complain_of_end()
-
-
-class _Waiting:
-    """Waits for the daemon, but for an agent that has gone only BRIDGE_LINGER_S more."""
-
-    def __init__(self, connection: socket.socket) -> None:
-        self._connection = connection
-        self._timeout_ms: float | None = None
-        self._poll = select.poll()
-        self._poll.register(connection, select.POLLIN)
-        self._poll.register(0, select.POLLRDHUP)
-
-    def hear(self) -> bytes:
-        """The daemon's next word; ENDED if it has none for an agent that has gone; nothing at its end.
-
-        Raises:
-            ConnectionError: the daemon has gone.
-        """
-        while happened := self._poll.poll(self._timeout_ms):
-            if any(descriptor == self._connection.fileno() for descriptor, _ in happened):
-                return self._connection.recv(BRIDGE_CHUNK_BYTES)
-            self._poll.unregister(0)
-            self._timeout_ms = BRIDGE_LINGER_S * 1000
-        return ENDED
-
-
 # -- copying --
 
 
@@ -254,7 +187,7 @@ class _Bridge:
                     return 0  # the agent no longer reads: it is gone
         if self._agent_ended:
             return 0
-        return _complain_of_end()
+        return _complain("The daemon has ended the connection.", "See `workspaced status`, and reconnect.")
 
     def _agent_to_daemon(self) -> None:
         with suppress(OSError):  # of the socket: the other direction sees the end too, and reports it
@@ -278,10 +211,6 @@ def _write_all(data: bytes) -> None:
     left = memoryview(data)
     while left:
         left = left[os.write(1, left) :]
-
-
-def _complain_of_end() -> int:
-    return _complain("The daemon has ended the connection.", "See `workspaced status`, and reconnect.")
 
 
 def _complain(message: str, hint: str) -> int:

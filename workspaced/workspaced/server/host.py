@@ -15,11 +15,6 @@ class Accepted(Protocol):
         """The client's name."""
         ...
 
-    @property
-    def descriptors(self) -> int:
-        """How many the daemon holds for it."""
-        ...
-
     def __hash__(self) -> int:
         """Sets and keys hold connections."""
         ...
@@ -45,10 +40,6 @@ class Host(Protocol):
 
     def admits(self, uid: int) -> bool:
         """Whether a client of this user may connect."""
-        ...
-
-    def has_room_for_pipes(self) -> bool:
-        """Whether another agent may hand over its pipes."""
         ...
 
     def opened(self, connection: Accepted) -> None:

@@ -15,7 +15,6 @@ from ..service.service import Service
 from .host import Accepted
 from .http.sessions import Sessions
 from .opening import Opening
-from .pipes import PIPES_DESCRIPTORS
 
 
 class Server:
@@ -26,7 +25,7 @@ class Server:
         self.loop = asyncio.get_running_loop()
         self._tasks = tasks
         self._connections: set[Accepted] = set()
-        self._descriptors_max = _descriptors_max()
+        self._connections_max = _connections_max()
         self._listener: asyncio.Server | None = None
         self.idle_since: float | None = self.loop.time()
         """When the last client left; None while there is one."""
@@ -56,15 +55,7 @@ class Server:
 
     def admits(self, uid: int) -> bool:
         """Whether a client of this user may connect."""
-        has_room = len(self._connections) < CONNECTIONS_MAX and self._descriptors() < self._descriptors_max
-        return uid == os.getuid() and has_room
-
-    def has_room_for_pipes(self) -> bool:
-        """Whether another agent may hand over its pipes: with half of the descriptors left for other clients."""
-        return self._descriptors() + PIPES_DESCRIPTORS <= self._descriptors_max // 2
-
-    def _descriptors(self) -> int:
-        return sum(each.descriptors for each in self._connections)
+        return uid == os.getuid() and len(self._connections) < self._connections_max
 
     def client_names(self) -> list[str]:
         """The names that the connected clients reported."""
@@ -89,10 +80,10 @@ class Server:
             connection.tail_moved()
 
 
-def _descriptors_max() -> int:
-    """How many descriptors clients may have by the process's limit."""
+def _connections_max() -> int:
+    """How many clients the process's limit of descriptors allows."""
     descriptors, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     if descriptors == resource.RLIM_INFINITY:
-        return CONNECTIONS_MAX * PIPES_DESCRIPTORS
+        return CONNECTIONS_MAX
     # A refused connection keeps its descriptor for up to four turns of the loop.
-    return max(1, descriptors - DESCRIPTORS_RESERVED - 4 * ACCEPTS_PER_TURN)
+    return max(1, min(CONNECTIONS_MAX, descriptors - DESCRIPTORS_RESERVED - 4 * ACCEPTS_PER_TURN))

@@ -1,17 +1,12 @@
-"""The first bytes of a connection: they tell whether the client sends lines or HTTP, or is a bridge that offers
-its agent's pipes."""
+"""The first bytes of a connection: they tell whether the client sends lines or HTTP."""
 
-import os
-import socket
 from typing import Final
 
-from ..ipc.handover import OFFER
 from ..limits import PARTIAL_LINE_S
 from ..service.awake_timer import AwakeTimer
 from .connection import Connection
 from .host import Host
 from .http.sessions import Sessions
-from .pipes import PipesOffer
 from .socket_connection import SocketConnection
 
 _METHODS: Final = (
@@ -26,8 +21,6 @@ _METHODS: Final = (
     b"TRACE ",
 )
 """What a request of HTTP begins with. No message in JSON does."""
-_BEGINNINGS: Final = (*_METHODS, OFFER)
-"""What is not a line."""
 
 
 class Opening(SocketConnection):
@@ -46,9 +39,7 @@ class Opening(SocketConnection):
             from .http.connection import HttpConnection
 
             self._become(HttpConnection(self._host, self._sessions))
-        elif self._begun == OFFER:
-            self._take_offer()
-        elif not any(each.startswith(self._begun) for each in _BEGINNINGS):
+        elif not any(method.startswith(self._begun) for method in _METHODS):
             self._become(Connection(self._host))
         elif self._timer is None:
             self._timer = AwakeTimer(self._loop, PARTIAL_LINE_S, self.abort)
@@ -64,16 +55,6 @@ class Opening(SocketConnection):
         connection.connection_made(transport)
         if not transport.is_closing():
             connection.data_received(begun)
-
-    def _take_offer(self) -> None:
-        """Goes on with the same socket without asyncio's transport, which would drop the descriptors."""
-        transport = self._transport
-        if transport is None:
-            return
-        bridge = socket.socket(fileno=os.dup(transport.get_extra_info("socket").fileno()))
-        transport.abort()
-        self.connection_lost(None)
-        PipesOffer(self._host, bridge)
 
     def lost(self) -> None:
         if self._timer is not None:

@@ -22,8 +22,6 @@ class SocketConnection(asyncio.Protocol):
         self._transport: asyncio.Transport | None = None
         self._writable = True
         self._unread_timer: AwakeTimer | None = None
-        self.descriptors = 1
-        """How many the daemon holds for this client."""
 
     @property
     def client(self) -> str:
@@ -56,7 +54,6 @@ class SocketConnection(asyncio.Protocol):
             return
         transport.set_write_buffer_limits(high=UNREAD_BYTES_MAX)
         self._transport = transport
-        self.descriptors = transport.get_extra_info("descriptors", 1)
         self._host.opened(self)
 
     def connection_lost(self, _error: Exception | None) -> None:
