@@ -219,7 +219,10 @@ def _over_pipes(at: Place, running: Daemon, servers: dict[str, list[str]]) -> It
 def _on_pipes(at: Place, kind: str, taken: dict[str, list[list[float]]]) -> Iterator[Figure]:
     ours = taken["bridge"]
     fields: dict[str, Any] = {f"{name}_p50_ms": median(pooled(rounds)) for name, rounds in taken.items()}
+    over_ms = median([a - b for a, b in zip(p50s(ours), p50s(taken["socket"]), strict=True)])
     fields |= {"ratio_to_socket": _ratio(ours, taken["socket"]), **_counts(ours)}
+    goal = at.sizes.whole(at_most(0.2)) if kind == "call" else None
+    yield Figure(f"mcp.bridge.{kind}.over_socket", over_ms, "ms", goal, None, fields)
     yield Figure(f"mcp.pipe.{kind}.to_floor", _ratio(ours, taken["floor"]), FLOOR, fields=fields)
     if "sdk" in taken:
         goal = at.sizes.whole(at_least(4)) if kind == "call" else None

@@ -10,10 +10,12 @@ import sys
 def main() -> None:
     """Runs the bridge or a hook if the arguments ask for no more, else the command line."""
     if sys.argv[1:2] == ["mcp"]:
-        from .bridge import stdio
+        from .bridge.target import target_of as bridge_target_of
 
-        if (target := stdio.target_of(sys.argv[2:])) is not None:
-            sys.exit(stdio.run(target))
+        if (bridged := bridge_target_of(sys.argv[2:])) is not None:
+            from .bridge import stdio
+
+            sys.exit(stdio.run(bridged))
     if sys.argv[1:2] == ["hook"]:
         from .hooks import hook
 

@@ -2,6 +2,7 @@
 
 WorkspacedError            (workspaced_events.errors)
   NoDaemon                 NO_DAEMON: no daemon listens, or the connection was refused or lost
+  OutcomeUnknown           OUTCOME_UNKNOWN: the daemon ended while it wrote for an agent
   SocketUnusable           SOCKET_UNUSABLE: the path or its directory cannot be trusted or used
   WorkspaceNotNamed        WORKSPACE_NOT_NAMED: a write to a daemon that was neither named nor is the default one
   SettingsInvalid          INVALID_ARGUMENT: a setting, by name
@@ -21,9 +22,9 @@ WorkspacedError            (workspaced_events.errors)
   UnknownAgent             UNKNOWN_AGENT: no role has that name, as far as the client may see
   AgentInvalid             AGENT_INVALID: the note of a role cannot be used as one
   McpError                 an error of MCP with its own JSON-RPC number
+    UnsupportedVersion     UNSUPPORTED_VERSION, -32022: `supported` and `requested`, as the specification wants
 """
 
-import shlex
 from typing import Any, Final, NamedTuple
 
 from workspaced_events.errors import ActionError, WorkspacedError
@@ -101,6 +102,10 @@ class NoDaemon(WorkspacedError):
     code = "NO_DAEMON"
 
 
+class OutcomeUnknown(WorkspacedError):
+    code = "OUTCOME_UNKNOWN"
+
+
 class SocketUnusable(WorkspacedError):
     code = "SOCKET_UNUSABLE"
 
@@ -133,7 +138,8 @@ class PackageMissing(WorkspacedError):
     code = "PACKAGE_MISSING"
 
     def __init__(self, what: str, extra: str) -> None:
-        from importlib.metadata import requires  # slow, and seldom needed
+        import shlex  # these are slow, and seldom needed
+        from importlib.metadata import requires
 
         every = [each.partition(";") for each in requires("workspaced") or ()]
         wanted = [package for package, _, marker in every if marker.strip() == f"extra == '{extra}'"]
@@ -203,3 +209,8 @@ class McpError(WorkspacedError):
     """An error of MCP with its own JSON-RPC number."""
 
     jsonrpc: int = -32602
+
+
+class UnsupportedVersion(McpError):
+    code = "UNSUPPORTED_VERSION"
+    jsonrpc = -32022

@@ -115,6 +115,20 @@ START_LOG_BYTES_MAX: Final = 1024 * 1024
 BRIDGE_CHUNK_BYTES: Final = 64 * 1024
 BRIDGE_LINGER_S: Final = 10.0
 """How long the bridge waits for answers after the agent has closed its output."""
+BRIDGE_GREETING_S: Final = 10.0
+"""How long a daemon may take to take a session up."""
+BRIDGE_RESTART_S: Final = 10.0
+"""For so long after a daemon has ended requests wait for the next one; later they are answered at once."""
+BRIDGE_LOOK_S: Final = 0.05
+"""How often a bridge looks for the next daemon in that time, and while requests wait."""
+BRIDGE_IDLE_LOOK_S: Final = 1.0
+"""How often it looks at other times."""
+BRIDGE_HELD_BYTES_MAX: Final = REQUEST_BYTES_MAX
+"""Of requests that wait for the next daemon; more are refused."""
+BRIDGE_LINE_BYTES_MAX: Final = 2 * ANSWER_BYTES_MAX
+"""Of a line of the daemon's to an agent that speaks MCP; one that is longer will never end."""
+BRIDGE_ID_BYTES: Final = 1024
+"""Of the beginning and the end of a line that is too long, where its id is looked for."""
 
 # Recording calls of tools: bounds of the queue, and how long calls are collected.
 CALL_RECORDER_DELAY_S: Final = 0.1

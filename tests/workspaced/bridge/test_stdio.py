@@ -1,5 +1,6 @@
 """`workspaced mcp`: bytes between an agent's pipes and a daemon's socket, as an agent's runtime starts it."""
 
+import itertools
 import json
 import os
 import select
@@ -15,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.bridge import END_S, Agent
+from support.bridge import END_S, Agent, greet
 
 INITIALIZE = (
     b'{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},'
@@ -37,6 +38,7 @@ def peer(daemon: Any, agent: Any) -> Iterator[tuple[Agent, socket.socket]]:
         connection, _ = listening.accept()
         with connection:
             connection.settimeout(END_S)
+            greet(connection)
             yield made, connection
 
 
@@ -53,15 +55,21 @@ def test_requests_go_in_and_answers_come_out(shared: Any, agent: Any) -> None:
 def test_what_was_asked_before_the_agent_closed_its_end_is_answered(shared: Any, agent: Any) -> None:
     made = agent(shared)
     requests = [{"jsonrpc": "2.0", "id": each, "method": "workspaced/status", "params": {}} for each in range(20)]
-    made.to.write(b"".join(json.dumps(each).encode() + b"\n" for each in requests))
+    made.to.write(b"\n".join(json.dumps(each).encode() for each in requests))
     code, out, said = made.end()
     assert (code, said) == (0, "")
     assert [json.loads(line)["id"] for line in out.splitlines()] == list(range(20))
 
 
-def test_any_bytes_of_any_length_pass_unchanged_both_ways_at_once(peer: Any) -> None:
+def many_lines(count: int) -> bytes:
+    """Lines of any bytes and lengths that a daemon takes, empty ones left out."""
+    lengths = itertools.cycle([1, 100, 65_535, 65_536, 4_096, 1_000_000])
+    return b"".join(os.urandom(each).replace(b"\n", b"-") + b"\n" for each in itertools.islice(lengths, count))
+
+
+def test_any_lines_pass_unchanged_both_ways_at_once(peer: Any) -> None:
     made, connection = peer
-    there, back = os.urandom(9_000_001), os.urandom(11_000_003)
+    there, back = many_lines(48), many_lines(60)
     got: list[bytes] = []
 
     def far_end() -> None:
@@ -78,7 +86,7 @@ def test_any_bytes_of_any_length_pass_unchanged_both_ways_at_once(peer: Any) -> 
     for each in threads:
         each.join(END_S)
     assert got == [there]
-    connection.shutdown(socket.SHUT_WR)
+    connection.close()
     assert made.process.wait(END_S) == 0
 
 
@@ -87,7 +95,7 @@ def fill(write: Callable[[bytes], int], descriptor: int) -> int:
     taken = 0
     while select.select([], [descriptor], [], 0.3)[1] and taken < 4 * HELD_BYTES_MAX:
         with suppress(BlockingIOError):
-            taken += write(b"x" * 65_536)
+            taken += write(b"x" * 65_535 + b"\n")
     return taken
 
 
@@ -192,7 +200,7 @@ def test_an_agent_that_only_stops_reading_ends_it(peer: Any) -> None:
     made.of.close()
     with suppress(BrokenPipeError, ConnectionResetError):
         while True:
-            connection.sendall(b"x" * 65_536)
+            connection.sendall(b"x" * 65_535 + b"\n")
     assert made.process.wait(END_S) == 0
     assert made.err.read() == b""
 

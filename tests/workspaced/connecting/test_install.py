@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from support.profiles import examples
 from support.program_settings import PLACES, entry_of
 
-from workspaced.bridge.stdio import Target
+from workspaced.bridge.target import Target
 from workspaced.cli import run
 from workspaced.connecting import plans, settings_files
 from workspaced.connecting.runtimes import RUNTIMES

@@ -11,6 +11,7 @@ from workspaced_events.limits import BATCH_ACTIONS_MAX, BATCH_BYTES_MAX
 from workspaced_tools.tools.registry import ToolSet
 
 from ..__about__ import __version__
+from ..discovery.records import remember_stop
 from ..ipc.jsonrpc import RequestId
 from ..ipc.params import Params
 from ..limits import (
@@ -116,6 +117,7 @@ async def reconcile(session: Session, _id: RequestId | None, _params: Nothing) -
 
 
 def shutdown(session: Session, _id: RequestId | None, _params: Nothing) -> Any:
+    remember_stop(session.service.workspace)
     session.service.stop("workspaced/shutdown")
     return {}
 

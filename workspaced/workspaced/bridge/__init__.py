@@ -1,1 +1,1 @@
-"""`workspaced mcp`: copies bytes between an agent's standard input and output and the daemon."""
+"""`workspaced mcp`: copies lines between an agent's standard input and output and the daemon, and outlives it."""

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from workspaced_events.interpreter import installed_command
 
 from ..__about__ import __version__
-from ..bridge.stdio import Target, target_of
+from ..bridge.target import Target, target_of
 from ..hooks.hook import target_of as hook_target_of
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Final, Literal
 
-from ..bridge.stdio import Target
+from ..bridge.target import Target
 from ..errors import SettingsInvalid
 from . import hooks, json_text, servers, toml_text
 from .command_lines import bridge_line, hook_line

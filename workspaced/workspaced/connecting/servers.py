@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from ..bridge.stdio import Target
+from ..bridge.target import Target
 from ..errors import SettingsInvalid
 from . import json_text, toml_text
 from .command_lines import OwnCommand, absolute, bridge_line, own_bridge, own_program

@@ -166,6 +166,7 @@ async def _open(settings: Settings, data: Path, memory: Path | None, roles: Role
         memory=memory,
         roles=roles,
         publisher_grace_s=settings.publisher_grace_s,
+        is_on_demand=settings.idle_exit_minutes is not None,
         data=data,
         link=settings.link,
     )

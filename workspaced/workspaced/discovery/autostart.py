@@ -35,6 +35,7 @@ def reach_or_start(
     vaults: Sequence[str] = (),
     socket_path: str | None = None,
     workspace: str | None = None,
+    pause: Callable[[float], object] = time.sleep,
 ) -> T:
     """Returns the result of `reach` once it is not None; starts a daemon if it is None.
 
@@ -44,6 +45,7 @@ def reach_or_start(
         socket_path: where the daemon is to listen; default: the settings'.
         workspace: the daemon's workspace; default: the settings'; where the default one serves other folders, that
             of the first folder's own.
+        pause: waits for so many seconds at most; what it raises ends the wait, and a daemon that starts goes on.
 
     Raises:
         NoDaemon: no daemon could be started; the message holds its output.
@@ -77,7 +79,7 @@ def reach_or_start(
                     f"The daemon that was started does not listen after {START_S:g} s.",
                     hint=f"Its log is {_log_path()}.",
                 )
-            time.sleep(_PAUSE_S)
+            pause(_PAUSE_S)
     finally:
         os.close(lock)
         os.close(log)

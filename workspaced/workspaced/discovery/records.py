@@ -122,6 +122,27 @@ def _make_folder(path: str) -> None:
         os.chmod(path, 0o700)  # mkdir applies the umask, which may remove the owner's rights too
 
 
+def recorded() -> list[Record]:
+    """Every daemon that has left a record, whether or not it runs: asking that would keep idle ones alive."""
+    return [record for _, _, record in _read_all()]
+
+
+def was_stopped(workspace: str) -> bool:
+    """Whether the user has stopped the workspace's daemon, and none of it ran since."""
+    return os.path.exists(_stop_mark(workspace))
+
+
+def remember_stop(workspace: str) -> None:
+    """Lets nobody whose daemon has ended start the workspace's next one; the next daemon forgets it."""
+    with suppress(OSError):
+        make_state_directory()
+        os.close(os.open(_stop_mark(workspace), os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600))
+
+
+def _stop_mark(workspace: str) -> str:
+    return os.path.join(state_directory(), f"{workspace}.{os.uname().nodename}.stopped")
+
+
 # -- for the daemon --
 
 
@@ -135,6 +156,8 @@ def announced(record: Record) -> Iterator[None]:
     path = os.path.join(make_state_directory(), _file_name(record))
     _write(path, json.dumps(to_wire(record), indent=1).encode() + b"\n")
     written = os.lstat(path)
+    with suppress(FileNotFoundError):
+        os.unlink(_stop_mark(record.workspace))
     try:
         yield
     finally:

@@ -48,13 +48,17 @@ def check_daemon(connection: socket.socket, path: str | os.PathLike[str]) -> Non
         )
 
 
-def open_socket(path: str) -> socket.socket | None:
+def open_socket(path: str, timeout_s: float | None = None) -> socket.socket | None:
     """Connects to a daemon of this user; None if nobody listens there.
+
+    Args:
+        timeout_s: of the socket; None: it waits, also while the daemon accepts nobody.
 
     Raises:
         NoDaemon: it cannot be connected to, or is another user's. Nothing was sent.
     """
     connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    connection.settimeout(timeout_s)
     try:
         if os.stat(path).st_uid != os.getuid():  # the default socket may be in a directory that all can write to
             raise PermissionError(errno.EPERM, "it belongs to another user")

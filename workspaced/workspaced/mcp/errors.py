@@ -3,7 +3,6 @@ them.
 
 WorkspacedError
   McpError
-    UnsupportedVersion     UNSUPPORTED_VERSION, -32022: `supported` and `requested`, as the specification wants
     MetaMissing            META_MISSING, -32602: a request without what MCP 2026-07-28 needs in `_meta`
     HeaderMismatch         HEADER_MISMATCH, -32020: a header of HTTP does not say what the body says
     UnknownSession         UNKNOWN_SESSION, -32602: no session of HTTP has that id, or it has ended
@@ -20,11 +19,6 @@ from ..recording.tool_answer import ToolAnswer
 
 _TRANSIENT: Final = frozenset({"READ_ERROR", "INDEX_BUILDING", "INTERNAL"})
 """Errors on our side, not the caller's."""
-
-
-class UnsupportedVersion(McpError):
-    code = "UNSUPPORTED_VERSION"
-    jsonrpc = -32022
 
 
 class MetaMissing(McpError):

@@ -5,6 +5,7 @@ from typing import Any, Final
 import msgspec
 
 from ..__about__ import __version__
+from ..ipc.greeting import SERVES
 from ..ipc.jsonrpc import RequestId
 from ..limits import CLIENT_NAME_CHARS_MAX
 from ..service.session import Session
@@ -70,6 +71,26 @@ def discover(session: Session, _id: RequestId | None, _params: Anything) -> Any:
 
 def ping(_session: Session, _id: RequestId | None, _params: Anything) -> Any:
     return {}
+
+
+class FirstPing(msgspec.Struct, frozen=True):
+    meta: dict[str, msgspec.Raw] = msgspec.field(name="_meta", default_factory=dict)
+
+
+def greet(session: Session, _id: RequestId | None, params: FirstPing) -> Any:
+    """A `ping` before anything else: a bridge's asks what this daemon serves, and holds to that."""
+    if SERVES not in params.meta:
+        return {}
+    service = session.service
+    return {
+        "_meta": {
+            SERVES: {
+                "workspace": service.workspace,
+                "vaults": [str(vault.path) for vault in service.served.values()],
+                "onDemand": service.is_on_demand,
+            }
+        }
+    }
 
 
 def client_name(info: Implementation | None) -> str:

@@ -20,11 +20,11 @@ import msgspec
 
 from ..api.daemon import Hello, choose_tools, facts
 from ..api.routes import METHODS
-from ..errors import RequestError
+from ..errors import RequestError, UnsupportedVersion
 from ..ipc.jsonrpc import NO_ANSWER, Request, RequestId
 from ..ipc.tool_choice import TOOLS_CHOSEN
 from ..mcp import handshake, prompts, resource_subscriptions, resources, tools
-from ..mcp.errors import MetaMissing, UnsupportedVersion
+from ..mcp.errors import MetaMissing
 from ..mcp.handshake import MODERN, SERVER, SUPPORTED, Anything, Implementation, client_name
 from ..service.method import Method
 from ..service.session import Session
@@ -264,7 +264,7 @@ _HANDSHAKE_MCP: Final = _Mcp(_OF_HANDSHAKE)
 _MCP_WITH_BATCHES: Final = _McpWithBatches(_OF_HANDSHAKE)
 MODERN_MCP: Final = _Modern(_OF_MODERN)
 _DISCOVERING: Final = _Discovering(_OF_MODERN)
-_UNDECIDED: Final = _Undecided(_PING)
+_UNDECIDED: Final = _Undecided({"ping": Method(handshake.FirstPing, handshake.greet, works_paused=True)})
 
 
 def decide(request: Request, before: ProtocolVersion | None) -> ProtocolVersion:

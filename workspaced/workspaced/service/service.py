@@ -66,6 +66,7 @@ class Service:
         memory: Path | None = None,
         roles: Roles | None = None,
         publisher_grace_s: float = PUBLISHER_GRACE_S,
+        is_on_demand: bool = False,
         data: Path,
         link: LinkSettings,
     ) -> None:
@@ -76,6 +77,7 @@ class Service:
             memory: as `Places` takes it.
             roles: those that conversations may begin with; None: there are none.
             publisher_grace_s: as `OpenViews` takes it.
+            is_on_demand: whether the daemon ends without clients, so that who needs it may start it again.
             data: the data directory.
             link: how the server of a link is reached.
         """
@@ -84,6 +86,7 @@ class Service:
         self.blobs = journal.blobs
         self.warnings = list(journal.warnings)
         self.workspace = workspace
+        self.is_on_demand = is_on_demand
         self.templates = templates
         self.roles = roles if roles is not None else Roles()
         self.instance = os.urandom(8).hex()

@@ -2,7 +2,8 @@
 
 import click
 
-from ...bridge.stdio import Target, run
+from ...bridge.stdio import run
+from ...bridge.target import Target
 from ...connecting.command_lines import bridge_line
 from ...connecting.plans import entry_text, plan_entry
 from ...connecting.runtimes import RUNTIMES

@@ -6,8 +6,8 @@ from typing import Any, Final
 
 import click
 
-from ...discovery.records import running, to_wire
-from ...errors import TimedOut
+from ...discovery.records import remember_stop, running, to_wire
+from ...errors import NoDaemon, TimedOut
 from ..shared.connection import daemon
 from ..shared.options import daemon_options, escape_control, json_option
 from ..shared.output import print_json
@@ -112,11 +112,16 @@ def _duration(seconds: float) -> str:
 @daemon_options
 @json_option
 def stop_command(socket_path: str | None, workspace: str | None, as_json: bool) -> None:
-    """Stop the daemon in good order, and wait until it is gone."""
-    with daemon(socket_path, workspace, write=True) as client:
-        status = client.call("workspaced/status")
-        pid = int(status["pid"])
-        client.call("workspaced/shutdown")
+    """Stop the daemon in good order, and wait until it is gone. Agents' sessions that are open start none then."""
+    try:
+        with daemon(socket_path, workspace, write=True) as client:
+            status = client.call("workspaced/status")
+            pid = int(status["pid"])
+            client.call("workspaced/shutdown")
+    except NoDaemon:  # one that crashed may be about to be started again for an agent
+        if not socket_path:
+            remember_stop(workspace or os.environ.get("WORKSPACED_WORKSPACE") or "default")
+        raise
     deadline = time.monotonic() + GONE_S
     while _lives(pid):
         if time.monotonic() > deadline:

@@ -14,7 +14,7 @@ import msgspec
 from workspaced_events.errors import WorkspacedError
 from workspaced_tools.limits import ECHO_CHARS_MAX
 
-from ...errors import McpError, RequestError, wire
+from ...errors import McpError, RequestError, UnsupportedVersion, wire
 from ...ipc.jsonrpc import (
     Request,
     RequestId,
@@ -24,7 +24,7 @@ from ...ipc.jsonrpc import (
     parse_request,
     readable_ids,
 )
-from ...mcp.errors import UnknownSession, UnsupportedVersion
+from ...mcp.errors import UnknownSession
 from ...mcp.handshake import MODERN, SUPPORTED
 from ..dispatcher import Dispatcher
 from ..host import Host
