@@ -379,7 +379,7 @@ def test_row_37_front_matter_bombs_leave_the_note_served_in_bounded_memory(name:
             vault.reconcile()
         found = note.front_matter
         served = note.body.endswith("the body\\n")
-        print(served, note.title[:20], found.error is not None, len(str(found.fields)) < 200_000)
+        print(served, note.title[:20], found.problem is not None, len(str(found.fields)) < 200_000)
     vault.close()
     """
     closed, unclosed = within_memory(SPAWNING, script, str(folder)).splitlines()

@@ -42,6 +42,16 @@ def test_doctor_and_why_name_rules_that_match_nothing(daemon: Any) -> None:
     assert "withheld from every agent" in running.cli("why", "keep/k.md").stdout
 
 
+def test_doctor_names_notes_that_a_flag_withholds_which_is_not_understood(daemon: Any) -> None:
+    notes = {"a.md": "---\nworkspaced: privte\n---\n", "b.md": "---\nworkspaced: private\n---\n", "c.md": "# C\n"}
+    running = daemon(notes=notes)
+    with running.connect("person") as client:
+        client.call("workspaced/reconcile")
+    said = [each["says"] for each in json.loads(running.cli("doctor", "--json").stdout)]
+    unclear = [each for each in said if "is not understood" in each]
+    assert len(unclear) == 1 and unclear[0].startswith("a.md, line 2: ") and "privte" in unclear[0]
+
+
 def test_doctor_says_to_correct_the_rules_file(daemon: Any) -> None:
     running = daemon(notes={"a.md": "# A\n", ".workspacedignore": "ok/\n[z-a]\n"})
     problem = doctor(running)["problem"]

@@ -65,7 +65,7 @@ from .index.indexer import INLINE, Indexer, Progress
 from .link_answers import LinkAnswers
 from .search_answers import SearchAnswers
 from .shared_notes import SharedNotes
-from .withholding_reasons import Reason, reasons
+from .withholding_reasons import Reason, UnclearFlag, reasons, unclear_flags
 
 _BUSY_S: Final = 0.002
 """For this long after a read the index builder pauses, because more reads are likely."""
@@ -324,6 +324,10 @@ class Vault:
         """The ignore rules that match no file that the index knows, for the vault's owner. Takes a while."""
         known = [*self.index.known(), *all_images(self.index.file)]
         return idle_rules(self.policy.rules, known)
+
+    def unclear_flags(self) -> list[UnclearFlag]:
+        """As `withholding_reasons.unclear_flags`, for the vault's owner."""
+        return unclear_flags(self.root, self.levels)
 
     @property
     def withholds_some(self) -> bool:

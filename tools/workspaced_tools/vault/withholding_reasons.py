@@ -24,6 +24,24 @@ class Reason(msgspec.Struct, frozen=True):
     """How far the note may go by this reason alone."""
 
 
+class UnclearFlag(msgspec.Struct, frozen=True):
+    """A note that its front matter withholds by a property `workspaced` that nobody can understand."""
+
+    note: NoteId
+    line: int | None
+    says: str
+
+
+def unclear_flags(root: VaultRoot, levels: NoteLevels) -> list[UnclearFlag]:
+    """Those of the notes that front matter withholds, in order of path. Opens each of these files."""
+    found = []
+    for note in sorted(levels.volunteered.private | levels.requested.private):
+        line, says = _flag(root, note)
+        if says is not None:
+            found.append(UnclearFlag(note, line, says))
+    return found
+
+
 def rule_reasons(levels: NoteLevels, path: NoteId) -> list[Reason]:
     """The rule that denies a path, if there is one."""
     rule, level = levels.policy.why(path), levels.policy.level(path)
@@ -56,16 +74,21 @@ def _flagged(root: VaultRoot, levels: NoteLevels, note: NoteId) -> Reason | None
     """The reason in the note's front matter, as it was last read."""
     if not levels.volunteered.is_private(note) and not levels.requested.is_private(note):
         return None
-    line = unclear = None
-    with suppress(ToolError, OSError):
-        descriptor = root.open_note(note)
-        try:
-            head = os.read(descriptor, HEAD_BYTES)
-            line, unclear = flag_line(head), not_understood(head)
-        finally:
-            os.close(descriptor)
+    line, unclear = _flag(root, note)
     never = levels.requested.is_private(note)
     detail = f"its front matter{f', line {line},' if line else ''} withholds it, as it was last read"
     if unclear is not None:
         detail += f"; {unclear!r} is not understood, so it is private: write private, on-request or all"
     return Reason("frontMatter", detail, "never" if never else "on-request")
+
+
+def _flag(root: VaultRoot, note: NoteId) -> tuple[int | None, str | None]:
+    """The line of the property `workspaced` and, if it is not understood, what it says; None: there is none."""
+    with suppress(ToolError, OSError):
+        descriptor = root.open_note(note)
+        try:
+            head = os.read(descriptor, HEAD_BYTES)
+            return flag_line(head), not_understood(head)
+        finally:
+            os.close(descriptor)
+    return None, None

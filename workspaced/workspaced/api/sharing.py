@@ -1,5 +1,5 @@
 """`workspaced/share*`, `workspaced/withheld`: sharing levels of clients, which notes are withheld and why, rules
-that match nothing, and accepting a vault's rules."""
+and flags that do not say what they should, and accepting a vault's rules."""
 
 from collections.abc import Callable, Sequence
 from typing import Annotated, Any, Literal
@@ -147,10 +147,11 @@ async def accept(session: Session, _id: RequestId | None, params: Accept) -> Any
 
 
 async def rules(session: Session, _id: RequestId | None, params: IdleRules) -> Any:
-    """The ignore rules that match no file of the vault."""
-    served = session.service.served_vault(params.vault)
-    idle = await session.service.threads.run(served.vault.idle_rules)
-    return {"vault": served.id, "idleRules": idle, "clock": session.service.tail.clock()}
+    """The ignore rules that match no file of the vault, and the properties of notes that are no known flag."""
+    service, served = session.service, session.service.served_vault(params.vault)
+    idle = await service.threads.run(served.vault.idle_rules)
+    unclear = await service.threads.run(served.vault.unclear_flags)
+    return {"vault": served.id, "idleRules": idle, "unclearFlags": unclear, "clock": service.tail.clock()}
 
 
 async def withheld(session: Session, _id: RequestId | None, params: WithheldNotes) -> Any:

@@ -88,6 +88,11 @@ class NoteVisibility:
         return note in self._private
 
     @property
+    def private(self) -> frozenset[NoteId]:
+        """The notes that their front matter withheld when last read."""
+        return frozenset(self._private)
+
+    @property
     def hides_some(self) -> bool:
         """Whether any note is withheld, or was before it was deleted."""
         return bool(self._private or self._held or self._missing)

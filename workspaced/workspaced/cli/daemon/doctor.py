@@ -298,20 +298,29 @@ def _daemon(client: SyncClient) -> Iterator[Finding]:
     for problem in status.get("problems", [{"message": each, "fix": ""} for each in status["degraded"]]):
         yield Finding("problem", "daemon", problem["message"], problem["fix"])
     for vault in status["vaults"]:
-        about = f"vault {vault['id']}"
-        says = f"{vault['index']['notesFound']} notes, index {vault['index']['state']}, watcher {vault['watcher']}"
-        if vault["watcher"] == "reconciling only":
-            yield Finding("warning", about, says, "Changes are seen at the next reconcile; check the watch limit.")
-        else:
-            yield Finding("ok", about, says)
-        for warning in vault["warnings"]:
-            yield Finding(
-                "warning",
-                about,
-                warning,
-                "Give them other names, or put the files or folders themselves there, if they should be notes.",
-            )
-        for idle in client.call("workspaced/share/rules", {"vault": vault["id"]})["idleRules"]:
-            yield Finding("warning", about, idle_rule_text(idle), "Correct it, unless such files are yet to come.")
+        yield from _vault(client, vault)
     if not status["vaults"]:
         yield Finding("warning", "vault", "the daemon serves none", "Start it with --vault DIR.")
+
+
+def _vault(client: SyncClient, vault: dict[str, Any]) -> Iterator[Finding]:
+    about = f"vault {vault['id']}"
+    says = f"{vault['index']['notesFound']} notes, index {vault['index']['state']}, watcher {vault['watcher']}"
+    if vault["watcher"] == "reconciling only":
+        yield Finding("warning", about, says, "Changes are seen at the next reconcile; check the watch limit.")
+    else:
+        yield Finding("ok", about, says)
+    for warning in vault["warnings"]:
+        yield Finding(
+            "warning",
+            about,
+            warning,
+            "Give them other names, or put the files or folders themselves there, if they should be notes.",
+        )
+    rules = client.call("workspaced/share/rules", {"vault": vault["id"]})
+    for idle in rules["idleRules"]:
+        yield Finding("warning", about, idle_rule_text(idle), "Correct it, unless such files are yet to come.")
+    for flag in rules["unclearFlags"]:
+        where = f"{flag['note']}, line {flag['line']}" if flag["line"] else flag["note"]
+        says = f"{where}: {flag['says']!r} is not understood, so the note is private"
+        yield Finding("warning", about, escape_control(says), "Write private, on-request or all.")
