@@ -144,8 +144,6 @@ def _entry(text: str, before: dict[str, Any]) -> Properties | None:
     Raises:
         Unreadable: it is none.
     """
-    if text[:1] not in "#\r\n" and not _NAMED.match(text):
-        raise Unreadable("expected `name: value`", 0)
     found = read_properties(text)
     if found is None:
         return None

@@ -48,9 +48,14 @@ _LONE_CR = re.compile(r"\r(?!\n)")
 _COMMENT = re.compile(b"%%")
 _NO_LINE_END = re.compile(rb"[^\r\n]")
 _BRACKETED = re.compile(
-    r"\[\[((?:[^\[\]\r\n]*\[[^\[\]\r\n]*\](?!\())+[^\[\]\r\n]*|[^\[\]\r\n]+\][^\[\]\r\n(][^\[\]\r\n]*)\]\]"
+    r"(?<!\\)\[\[("
+    r"(?:[^\[\]\r\n]*\[[^\[\]\r\n]*\](?!\())+[^\[\]\r\n]*"
+    r"|[^\[\]\r\n]+\][^\[\]\r\n(][^\[\]\r\n]*"
+    r"|[^\[\]\r\n#|]+#(?:[^\[\]\r\n]*\[[^\[\]\r\n]*\])+[^\[\]\r\n]*"
+    r")\]\]"
 )
-"""A wikilink with brackets in its name, such as `[[draft [2]]]`, which the parser takes for none."""
+"""A wikilink with brackets in its name, such as `[[draft [2]]]`, which the parser takes for none.
+A heading may be a link."""
 _OPENED, _CLOSED = "\x02", "\x03"
 """What stands for such brackets while the parser reads."""
 _MARK = r"[ \t]*+(?:>|[-+*](?=[ \t])|\d{1,9}[.)](?=[ \t]))"
@@ -162,8 +167,10 @@ def parse_blocks(text: str) -> list[Block]:
         if "End" in event:
             around.pop()
             continue
-        last = max(start, start + len(source[start:stop].rstrip()) - 1)
-        blocks.append(Block(kind, around[-1], lines.number(start), lines.number(last)))
+        part = source[start:stop]  # Behind a tab the parser lets an item begin in the line before.
+        first = start + len(part) - len(part.lstrip()) if part.strip() else start
+        last = max(first, start + len(part.rstrip()) - 1)
+        blocks.append(Block(kind, around[-1], lines.number(first), lines.number(last)))
         around.append(len(blocks) - 1)
     return blocks
 
@@ -540,12 +547,12 @@ def _link_name(data: dict[str, Any], embed: bool) -> tuple[tuple[str, str | None
 
 def wiki_target(written: str) -> tuple[str, str | None, str | None] | None:
     """(target, heading, block) of `target#heading`, `target#^block` or `target^block`."""
-    if "\n" in written or "\r" in written or "://" in written:
+    if "\n" in written or "\r" in written:
         return None
     # In a table the bar before the alias is written `\|`; the parser leaves the backslash.
     written = written.removesuffix("\\")
     name, mark, rest = written.partition("#")
-    if _ATTACHMENT.search(name):
+    if "://" in name or _ATTACHMENT.search(name):
         return None
     heading = block = None
     if "^" in name:

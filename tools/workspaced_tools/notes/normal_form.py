@@ -13,20 +13,13 @@ from typing import Final, Literal
 import regex
 
 _SIGNS: Final = {
-    **dict.fromkeys("\u2018\u2019\u201a\u201b\u2032\u02bc\u02b9\u2039\u203a", "'"),
-    **dict.fromkeys("\u201c\u201d\u201e\u201f\u2033\u00ab\u00bb", '"'),
-    **dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2015\u2212\ufe58\ufe63\uff0d", "-"),
-    **dict.fromkeys(
-        "\u00a0\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f\u3000", " "
-    ),
+    **dict.fromkeys("\u2018\u2019\u201a\u201b\u2032\u02b9\u02bb\u02bc\u2039\u203a\u00b4\u1ffd\u05f3", "'"),
+    **dict.fromkeys("\u201c\u201d\u201e\u201f\u2033\u00ab\u00bb\u2e42\u301d\u301e\u301f\u05f4", '"'),
+    **dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2015\u2212\ufe58\ufe63\uff0d\u05be", "-"),
     "\u2026": "...",
-    "\ufb00": "ff",
-    "\ufb01": "fi",
-    "\ufb02": "fl",
-    "\ufb03": "ffi",
-    "\ufb04": "ffl",
+    "\u301c": "~",
 }
-"""Quotes, dashes and hyphens, spaces, ligatures: what typing programs put in place of ASCII."""
+"""Quotes, dashes and hyphens: what typing programs put in place of ASCII."""
 _SIGN: Final = re.compile(f"[{''.join(_SIGNS)}]")
 _MARKS_MIN: Final = 256
 """A run of fewer marks is left to the standard library."""

@@ -16,18 +16,14 @@ import regex
 from .normal_form import normalized, with_ascii_signs
 
 _DROPPED: Final = regex.compile(
-    r"[\u0300-\u036f"  # accents; so `й` equals `и`
-    r"\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7"  # Hebrew points
+    r"[\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f"  # so `й` equals `и`
+    r"\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\ufb1e"  # Hebrew points
     r"\u064b-\u0652\u0670\u0640"  # harakat, tatweel
     r"\p{Default_Ignorable_Code_Point}\ufdd0\ufdd1]+"
 )
 _LETTERS: Final = {
-    "ł": "l",
-    "đ": "d",
+    **dict(zip("ⱥƀȼđɇꞙǥħɨɉꝁłøᵽɍŧꞹɏƶ", "abcdefghijkloprtuyz", strict=True)),
     "ð": "d",
-    "ø": "o",
-    "ħ": "h",
-    "ŧ": "t",
     "ı": "i",
     "æ": "ae",
     "œ": "oe",
@@ -60,7 +56,8 @@ class Kind(IntEnum):
 def folded(text: str) -> str:
     """`text` for comparison in search; see the module's docstring."""
     if not text.isascii():
-        text = normalized("NFKC", with_ascii_signs(text)).casefold()
+        # Twice: `″` is two signs in NFKC, and a superscript minus is one of them only there.
+        text = with_ascii_signs(normalized("NFKC", with_ascii_signs(text))).casefold()
         text = _DROPPED.sub("", normalized("NFD", text))
         text = _LETTER.sub(lambda letter: _LETTERS[letter[0]], text)
         text = normalized("NFC", text)

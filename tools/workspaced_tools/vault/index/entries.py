@@ -20,7 +20,7 @@ from ...notes.markdown import link_contexts
 from ...notes.name_keys import key, stem, without_ending
 from ...notes.note import Level, Note, StatKey
 from ...notes.privacy_flag import level_of
-from ...notes.properties import aliases_of, scalar_text, tags_of
+from ...notes.properties import aliases_of, named, scalar_text, tags_of
 from ...notes.search_text import FIELD_END, NAME_END, folded
 from ...ports.vault import NoteRef
 from ..files.ignore_rules import Policy
@@ -184,10 +184,11 @@ def indexed(note: Note, policy: Policy, *, certain: bool, with_text: bool = True
         return bare(note.id, note.stat, note.sha256, withheld, certain=certain, images=images)
     found = note.markdown
     title = next((each.text for each in found.headings if each.level == 1 and each.text), None)
+    own_id = named(note.fields, "id")
     entry = IndexEntry(
         note.id,
         note.titled(lambda: title),
-        scalar_text(note.fields.get("id")),
+        scalar_text(own_id[1]) if own_id is not None else None,
         aliases_of(note.fields),
         stat=note.stat,
         sha256=note.sha256,
