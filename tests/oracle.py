@@ -20,11 +20,12 @@ from multiprocessing import Pool
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from support.oracle_reading import Heading, Link, Reading, read
+from support.oracle_reading import Heading, Link, Reading, anchors, read
 
 from workspaced_events.ids import NoteId
-from workspaced_tools.notes.markdown import parse_names
 from workspaced_tools.notes.note import Note, StatKey
+from workspaced_tools.notes.search_text import folded
+from workspaced_tools.notes.sections import heading_section
 
 STEM = "The file's name"
 PROGRESS_FILES = 1_000
@@ -89,15 +90,6 @@ def _asks(found: Disagreement) -> bool:
     return "?" in found.item.target if found.only == "ours" else not found.item.target.endswith(".md")
 
 
-def _refused(found: Disagreement) -> bool:
-    front = re.split(r"\n(?:---|\.\.\.)[ \t]*(?:\n|$)", found.text)[0]
-    return (
-        found.kind == "fields"
-        and found.item[0] is None
-        and re.search(r"(?m)^(?::(?:\s|$)|[\[{])", front) is not None
-    )
-
-
 EXPLAINED: list[Explained] = [
     Explained(
         "question mark",
@@ -155,11 +147,6 @@ EXPLAINED: list[Explained] = [
         "The plugin takes a `$` at a block's start as escaped where the block ends in a backslash.",
         _within(r"^[ >*+\-#\d.)]*\$[^\n]*(?:\n[^\n]+)*\\[ \t]*$", *SPANS),
     ),
-    Explained(
-        "key that is no name",
-        "Our YAML loader refuses a key that is not written, or a list, as in `: x` and `[a]: x`.",
-        _refused,
-    ),
 ]
 
 
@@ -170,19 +157,21 @@ def ours(text: str) -> Reading:
     """What the product reads, in the oracle's words."""
     note = Note(NoteId(f"{STEM}.md"), StatKey(0, 0, 0, 0, 0), None, "", text.encode())
     front, found = note.front_matter, note.markdown
-    names = parse_names(note.body)
-    assert names.links == tuple((link.target, link.wiki) for link in found.links), "parse_names reads other links"
+    headings = [Heading(each.level, each.text, each.line) for each in found.headings]
+    led = [(anchor, heading_section(note, anchor)) for anchor in anchors(headings)]
     return Reading(
-        None if front.error else front.fields,
+        front.fields,
         front.body_offset,
         front.body_line,
-        [Heading(each.level, each.text, each.line) for each in found.headings],
+        headings,
         [
-            Link(each.target, each.heading, each.block, each.alias, each.embed, each.wiki, each.line)
+            Link(*(each.target, each.heading, each.block, each.alias, each.embed, each.wiki, each.line, each.key))
             for each in found.links
         ],
         list(found.tags),
         None if note.title == STEM else note.title,
+        [(anchor, section.start_line if section is not None else 0) for anchor, section in led],
+        folded(text),
     )
 
 
@@ -202,9 +191,9 @@ def explanation(found: Disagreement) -> Explained | None:
 def _differences(text: str, mine: Reading, theirs: Reading) -> Iterator[Disagreement]:
     lines = re.split(r"\r\n?|\n", text)
     whole = "\n".join(lines)
-    told = ["fields", "body_offset", "body_line"]
+    told = ["fields", "body_offset", "body_line", "folded"]
     if _plain(mine.fields) == _plain(theirs.fields) and mine.headings == theirs.headings:
-        told.append("title")  # else it differs for that reason
+        told += ["title", "anchors"]  # else they differ for that reason
     for kind in told:
         both = getattr(mine, kind), getattr(theirs, kind)
         if _plain(both[0]) != _plain(both[1]):

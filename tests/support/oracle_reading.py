@@ -1,15 +1,21 @@
-"""A second reading of Markdown, by other libraries: what `make oracle` holds the product's against.
+"""A second reading of notes, by other libraries: what `make oracle` holds the product's against.
 
-markdown-it-py reads the blocks and spans, ruamel.yaml the front matter; wikilinks, tags and addresses are read
-here by the definitions alone, so that a mistake must be made twice to go unseen. Slow and plain on purpose.
+markdown-it-py reads the blocks and spans, ruamel.yaml the front matter, Unicode's names tell what people type for
+a sign; wikilinks, comments, tags, addresses and anchors are read here by the definitions alone
+(docs/reference/notes.md), so that a mistake must be made twice to go unseen. Slow and plain on purpose.
 """
 
+import json
 import re
+import unicodedata
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from functools import cache
 from typing import Any, NamedTuple
 from urllib.parse import unquote
 
+import regex
 from markdown_it import MarkdownIt
 from markdown_it.parser_inline import ParserInline
 from markdown_it.rules_block import StateBlock, table
@@ -18,13 +24,18 @@ from markdown_it.token import Token
 from mdit_py_plugins.dollarmath import dollarmath_plugin
 from mdit_py_plugins.footnote import footnote_plugin
 from ruamel.yaml import YAML
-from ruamel.yaml.constructor import SafeConstructor
+from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
-_WIKILINK = re.compile(r"\[\[([^\[\]|\n]+(?:\|(?:(?!\[\[|\]\])[^\n])*)?)\]\]")
+_LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+\Z")
+_NAME = r"(?:[^\[\]|\r\n]|\[[^\[\]\r\n]*\](?!\()|\](?![\](]))+"
+_WIKILINK = re.compile(rf"\[\[({_NAME}(?:\|(?:(?!\[\[|\]\])[^\r\n])*\]?)?)\]\]")
 _DASHES = re.compile(r"[ >\t]*-+\s*")
 _SITE = re.compile(r"(?:[A-Za-z][A-Za-z0-9+.\-]+:|//)")
 _EXTENSION = re.compile(r"\.([A-Za-z0-9]{1,8})$")
 _TAG_STOP = re.compile(r"[\s\u2000-\u206f\u2e00-\u2e7f]|[!-,.:-@\[-^`{-~]")  # all of ASCII's marks but - / _
+_ACCENT = re.compile(r"[\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]")
+_SHOWS_NOTHING = regex.compile(r"\p{Default_Ignorable_Code_Point}")
+_CODE = {"code_inline", "code_block", "fence", "math_inline", "math_inline_double", "math_block"}
 
 
 class Heading(NamedTuple):
@@ -41,39 +52,52 @@ class Link(NamedTuple):
     embed: bool
     wiki: bool
     line: int
+    key: str | None = None
 
 
 class Reading(NamedTuple):
-    """What one text holds; `fields` is None where the front matter cannot be read."""
+    """What one text holds."""
 
-    fields: dict[str, Any] | None
+    fields: dict[str, Any]
     body_offset: int
     body_line: int
     headings: list[Heading]
     links: list[Link]
     tags: list[str]
     title: str | None
+    anchors: list[tuple[str, int]]
+    """GitHub's anchors of the headings, and the lines where they lead."""
+    folded: str
+    """As search compares the text."""
 
 
 def read(text: str) -> Reading:
-    fields, offset, line = _front_matter(text)
-    headings, links, tags = read_body(text[offset:], line)
-    own = fields.get("title") if fields else None
+    front = _front_matter(text)
+    headings, links, tags = read_body(front.prose)
+    own = next((value for key, value in front.fields.items() if key.casefold() == "title"), None)
     first = next((heading.text for heading in headings if heading.level == 1 and heading.text), None)
-    named = " ".join(str(own).splitlines()).strip() if type(own) in {str, int, float} else ""
-    title = named or first
-    return Reading(fields, offset, line, headings, links, tags, title)
+    return Reading(
+        front.fields,
+        front.body_offset,
+        front.body_line,
+        headings,
+        front.links + links,
+        tags,
+        (" ".join(_written(own).splitlines()).strip() if type(own) in {str, int, float, bool} else "") or first,
+        list(_led(headings)),
+        fold(text),
+    )
 
 
-def read_body(body: str, first_line: int = 1) -> tuple[list[Heading], list[Link], list[str]]:
+def read_body(body: str) -> tuple[list[Heading], list[Link], list[str]]:
     headings: list[Heading] = []
     links: list[Link] = []
-    tags: dict[str, None] = {}
-    tokens = _MARKDOWN.parse(body)
+    tags: Counter[str] = Counter()
+    tokens = _MARKDOWN.parse(_without_comments(body))
     for before, token in zip([None, *tokens], tokens, strict=False):
         if token.type != "inline" or token.map is None:
             continue
-        first = token.map[0] + first_line
+        first = token.map[0] + 1
         if before is not None and before.type == "heading_open":
             headings.append(Heading(int(before.tag[1]), " ".join(_plain(token.children or []).split()), first))
         for place, child in enumerate(token.children or []):
@@ -82,49 +106,211 @@ def read_body(body: str, first_line: int = 1) -> tuple[list[Heading], list[Link]
                 above = token.content[: child.meta.get("at", 0)].count("\n")
                 alias = found.alias if found.wiki else _shown(token.children or [], place)
                 links.append(found._replace(line=first + above, alias=alias))
-        tags |= dict.fromkeys(_tags(token.children or []))
-    return sorted(headings, key=lambda heading: heading.line), links, list(tags)
+        tags.update(_tags(token.children or []))
+    spelled = {tag.casefold(): tag for tag, _ in reversed(tags.most_common())}
+    once = [spelled[each] for each in dict.fromkeys(map(str.casefold, tags))]
+    return sorted(headings, key=lambda heading: heading.line), links, once
+
+
+def _without_comments(text: str) -> str:
+    """The text with blanks from one `%%` to the next, those in code aside.
+
+    The parser tells no places, so each `%%` is another character while it looks for code.
+    """
+    parts = text.split("%%")
+    marks = [chr(0x100000 + number) for number in range(len(parts) - 1)]
+    marked = "".join(part + mark for part, mark in zip(parts, [*marks, ""], strict=True))
+    tokens = [each for token in _MARKDOWN.parse(marked) if marks for each in (token, *(token.children or []))]
+    code = "".join(token.content for token in tokens if token.type in _CODE)
+    edges = [mark for mark in marks if mark not in code]
+    for start, end in zip(edges[::2], edges[1::2], strict=False):
+        head, comment, tail = re.split(f"{start}|{end}", marked)
+        marked = head + re.sub(r"[^\r\n]", " ", comment) + "    " + tail
+    return re.sub("[\U00100000-\U0010fffd]", "%%", marked)
+
+
+def anchors(headings: Sequence[Heading]) -> list[str]:
+    """github-slugger: letters, marks, digits, connectors and hyphens stay."""
+    found: list[str] = []
+    for heading in headings:
+        kinds = [(each, unicodedata.category(each)) for each in heading.text.lower()]
+        letters = [each for each, kind in kinds if each in " -" or re.match("[LMN]|Pc", kind)]
+        anchor = plain = "".join(letters).replace(" ", "-")
+        number = found.count(plain)
+        while anchor in found:
+            anchor, number = f"{plain}-{number}", number + 1
+        found.append(anchor)
+    return found
+
+
+def _led(headings: Sequence[Heading]) -> Iterator[tuple[str, int]]:
+    """Each anchor and the line where it leads: a heading that reads so comes before the one whose anchor it is."""
+    for anchor, heading in zip(anchors(headings), headings, strict=True):
+        reads_so = (each for each in headings if _words(each.text) == _words(anchor))
+        yield anchor, next(reads_so, heading).line
+
+
+def _words(heading: str) -> list[str]:
+    """Obsidian takes the marks in a heading for blanks, but for `'`, `-` and `_`."""
+    return re.sub(r"[!-&(-,./:-@\[-^`{-~]", " ", heading.casefold()).split()
 
 
 # Front matter
 
 
-def _front_matter(text: str) -> tuple[dict[str, Any] | None, int, int]:
-    """(fields, where the body begins, its line)."""
-    lines = re.findall(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+\Z", text)
-    if not lines or lines[0].rstrip(" \t\r\n") != "---":
-        return {}, 0, 1
-    for number, line in enumerate(lines[1:], start=1):
-        if line.rstrip(" \t\r\n") in {"---", "..."}:
-            return _load("".join(lines[1:number])), len("".join(lines[: number + 1])), number + 2
-    return None, 0, 1
+class _Front(NamedTuple):
+    fields: dict[str, Any]
+    links: list[Link]
+    body_offset: int
+    body_line: int
+    prose: str
+    """The text with blank lines for what was read."""
 
 
-class _Core(SafeConstructor):
-    """Values of the core schema of YAML 1.2, which knows no dates."""
+class _Unreadable(Exception):
+    pass
 
 
-def _without_marks(made: Callable[..., Any]) -> Callable[..., Any]:
-    """The core schema's numbers hold no `_`."""
-    return lambda loader, node: node.value if "_" in node.value else made(loader, node)
+def _front_matter(text: str) -> _Front:
+    """Entry by entry where the whole cannot be read; what cannot be read is text."""
+    lines = _LINE.findall(text)
+    ends = [at for at, line in enumerate(lines) if line.rstrip(" \t\r\n") in {"---", "..."}]
+    none = _Front({}, [], 0, 1, text)
+    end = next((at for at in ends if at > 0), 0)
+    if end == 0 or lines[0].rstrip(" \t\r\n") != "---":
+        return none
+    block, behind = lines[1:end], "".join(lines[end + 1 :])
+    try:
+        fields, links = _load("".join(block), 2)
+        if not fields and not all(map(_is_switched_off, block)):
+            return none
+        return _Front(fields, links, len(text) - len(behind), end + 2, _blank(lines[: end + 1]) + behind)
+    except _Unreadable:
+        pass
+    fields, links, prose = dict[str, Any](), list[Link](), list[str]()
+    begins = [at for at, line in enumerate(block) if at == 0 or re.match(r"[^\s#\-\]}:]|-[^\s-]", line)]
+    for begin, stop in zip(begins, [*begins[1:], end - 1], strict=True):
+        entry = block[begin:stop]
+        try:
+            more, linked = _load("".join(entry), begin + 2)
+            if more.keys() & fields.keys():
+                raise _Unreadable
+            fields |= more
+            links += linked
+            prose.append(_blank(entry))
+        except _Unreadable:
+            prose += entry
+    if not fields:
+        return none
+    dashes = _blank(lines[:1]), _blank(lines[end : end + 1])
+    return none._replace(fields=fields, links=links, prose="".join([dashes[0], *prose, dashes[1], behind]))
 
 
-_Core.add_constructor("tag:yaml.org,2002:timestamp", SafeConstructor.construct_yaml_str)
-_Core.add_constructor("tag:yaml.org,2002:int", _without_marks(SafeConstructor.construct_yaml_int))
-_Core.add_constructor("tag:yaml.org,2002:float", _without_marks(SafeConstructor.construct_yaml_float))
+def _blank(lines: Sequence[str]) -> str:
+    return re.sub(r"[^\r\n]", " ", "".join(lines))
 
 
-def _load(source: str) -> dict[str, Any] | None:
-    yaml = YAML(typ="safe", pure=True)
-    yaml.Constructor = _Core
+def _is_switched_off(line: str) -> bool:
+    return re.fullmatch(r"\s*(?:#\s*(?:[\w-]+:.*|-.*)?)?\s*", line) is not None
+
+
+def _load(source: str, first: int) -> tuple[dict[str, Any], list[Link]]:
+    """The values and the links in them; `first` is the line of the file where `source` begins.
+
+    Raises:
+        _Unreadable: it is no mapping.
+    """
     try:
         with warnings.catch_warnings(action="ignore"):  # an anchor used twice
-            value = yaml.load(source)
+            root = YAML(typ="safe", pure=True).compose(source)
     except Exception:
+        raise _Unreadable from None
+    if root is None or (isinstance(root, ScalarNode) and not root.value and not root.style):
+        return {}, []
+    if not isinstance(root, MappingNode):
+        raise _Unreadable
+    links: list[Link] = []
+    return _value(root, source, [], links, first), links
+
+
+def _value(node: Node, source: str, path: list[str], links: list[Link], first: int) -> Any:
+    start, end = node.start_mark.index, node.end_mark.index
+    if isinstance(node, MappingNode):
+        found: dict[str, Any] = {}
+        for key, value in node.value:
+            if not isinstance(key, ScalarNode) or key.value in found or not (key.value or key.style):
+                raise _Unreadable
+            found[key.value] = _value(value, source, [*path, key.value], links, first)
+        return found
+    at = start
+    written = node.value if isinstance(node, ScalarNode) else source[start:end]
+    if isinstance(node, SequenceNode) and not (node.flow_style and _WIKILINK.fullmatch(written)):
+        return [_value(each, source, path, links, first) for each in node.value]
+    for link in _WIKILINK.finditer(written):
+        if source.find(link[0], at, end) >= 0:
+            at = source.find(link[0], at, end)
+        name, bar, alias = link[1].partition("|")
+        line = first + len(_LINE.findall(source[:at] + "x")) - 1
+        if target := _target(name, wiki=True):
+            links.append(
+                target._replace(
+                    alias=(alias.strip() or None) if bar else None, wiki=True, line=line, key=".".join(path)
+                )
+            )
+    if isinstance(node, SequenceNode):
+        return [_value(each, source, path, [], first) for each in node.value]
+    return _scalar(node.value) if node.style is None and node.tag.startswith("tag:yaml.org") else node.value
+
+
+def _scalar(text: str) -> Any:
+    """A number, if JSON writes it so; else what is written."""
+    if text in {"", "~", "null"}:
         return None
-    if value is None:
-        return {}
-    return value if isinstance(value, dict) else None
+    try:
+        value = json.loads(text)
+    except ValueError:
+        return text
+    is_one = isinstance(value, bool) or (isinstance(value, int | float) and abs(value) <= 2**53)
+    return value if is_one and _written(value) == text else text
+
+
+def _written(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+# Search
+
+_SIGNS = {  # by Unicode's names of the signs and letters
+    r".*SINGLE.*QUOTATION MARK|PRIME|MODIFIER LETTER (?:APOSTROPHE|PRIME|TURNED COMMA)": "'",
+    r"HEBREW PUNCTUATION GERESH|ACUTE ACCENT": "'",
+    r".*DOUBLE.*QUOTATION MARK|DOUBLE PRIME|HEBREW PUNCTUATION GERSHAYIM": '"',
+    r"HYPHEN|NON-BREAKING HYPHEN|(?:FIGURE|EN|EM) DASH|HORIZONTAL BAR|MINUS SIGN|.* MAQAF": "-",
+    r"WAVE DASH": "~",
+    r"LATIN SMALL (?:LETTER|LIGATURE) (AE|OE|[A-Z])(?: WITH STROKE)?|LATIN SMALL LETTER DOTLESS (I)": r"\1\2",
+    r"LATIN SMALL LETTER ETH": "d",
+    r"LATIN SMALL LETTER THORN": "th",
+    r"HEBREW (?:POINT|ACCENT|MARK) .*": "",
+    r"ARABIC (?:(?:FATHA|DAMMA|KASRA)(?:TAN)?|SHADDA|SUKUN|LETTER SUPERSCRIPT ALEF|TATWEEL)": "",
+}
+
+
+def fold(text: str) -> str:
+    for form in ("NFC", "NFKD", "NFKD"):
+        text = "".join(map(_typed, unicodedata.normalize(form, text).casefold()))
+    return " ".join(unicodedata.normalize("NFC", text).split())
+
+
+@cache
+def _typed(sign: str) -> str:
+    """What people type for one character."""
+    if sign == "\0":
+        return " "
+    if _ACCENT.match(sign) or _SHOWS_NOTHING.match(sign):
+        return ""
+    for names, typed in _SIGNS.items():
+        if found := re.fullmatch(names, unicodedata.name(sign, "")):
+            return found.expand(typed).lower()
+    return sign
 
 
 # Spans

@@ -34,11 +34,22 @@ def test_the_smallest_part_is_what_still_shows_a_difference() -> None:
     assert oracle.smallest(text, lambda less: "[[x]]" in less) == "c [[x]]\n"
 
 
-@pytest.mark.parametrize("broken", ["links", "headings", "tags", "title", "body_line", "fields"])
+@pytest.mark.parametrize(
+    "broken", ["links", "headings", "tags", "title", "body_line", "fields", "anchors", "folded"]
+)
 def test_a_reader_that_misses_something_is_caught(broken: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    text = "---\na: 1\n---\n# T\n\n[[l]] #g\n"
+    text = "---\na: 1\nup: '[[p]]'\n---\n# T\n\n[[l]] #g\n"
     read = oracle.ours
-    lost = {"links": [], "headings": [], "tags": [], "title": None, "body_line": 3, "fields": {"a": True}}
+    lost = {
+        "links": read(text).links[1:],
+        "headings": [],
+        "tags": [],
+        "title": None,
+        "body_line": 3,
+        "fields": {"a": True},
+        "anchors": [("t", 1)],
+        "folded": text,
+    }
     assert oracle.unexplained(text) == []
     monkeypatch.setattr(oracle, "ours", lambda text: read(text)._replace(**{broken: lost[broken]}))
     assert oracle.unexplained(text) != []
@@ -83,8 +94,9 @@ VALUES = [
     *["", "b", "1", "1.5", "true", "no", "~", "12:30", "2026-01-01", "0o17", "0x1F", "1e3", "[x, y]"],
     *["{k: v}", "'q'", '"\\u00e9"', "|\n  text", "\n  - x\n  - y", "#c", "é # c", "[", "a: b", "-"],
     *["&x b", "*x", ".inf", "'#t'", "1_000"],
+    *["[[B]]", "'[[B#C|d]]'", "[a, '[[B]]']", "|\n  [[B]]\n  [[C]]", "{k: '[[B]]'}", "Review: Dune", "3.10"],
 ]
-NAMES = ["title", "tags", "aliases", "a", "1", "é"]
+NAMES = ["title", "tags", "aliases", "a", "1", "é", "Title"]
 field = st.builds("{}: {}".format, st.sampled_from(NAMES), st.sampled_from(VALUES))
 front = st.one_of(
     st.just(""),
