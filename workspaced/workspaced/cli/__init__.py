@@ -1,7 +1,7 @@
 """The command line. Each command's module is imported when the command runs, so that all start fast."""
 
 import importlib
-import json
+import io
 import os
 import sys
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -12,7 +12,7 @@ from workspaced_events.errors import WorkspacedError
 
 from ..__about__ import __version__
 from ..errors import wire
-from .shared.terminal import has_no_colour
+from .shared.printing import print_json, say, say_text, styled
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -89,11 +89,8 @@ class LazyGroup(click.Group):
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="workspaced")
-@click.pass_context
-def cli(ctx: click.Context) -> None:
+def cli() -> None:
     """What an editor's user is looking at, recorded as events, served to AI agents, replayable to the byte."""
-    if has_no_colour():
-        ctx.color = False
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -171,8 +168,7 @@ def _report_json(error: Exception) -> int:
     code, message, hint, _exit_code = _failure(error)
     wrapped = {"error": {"code": code, "message": message, "hint": hint}}
     try:
-        text = json.dumps(wrapped, ensure_ascii=False, separators=(",", ":"))
-        click.echo(text.encode("utf-8", "backslashreplace").decode())  # an argument that is no UTF-8
+        print_json(wrapped)
     except BrokenPipeError:
         _reader_left()
     return _report(error)
@@ -181,12 +177,13 @@ def _report_json(error: Exception) -> int:
 def _report(error: Exception) -> int:
     """Prints the error on stderr; returns the exit code."""
     if isinstance(error, click.ClickException):
-        error.show()
+        error.show(shown := io.StringIO())
+        say_text(shown.getvalue(), err=True)
         return error.exit_code
     code, message, hint, exit_code = _failure(error)
-    colour = False if has_no_colour() else None
     bracketed = "" if isinstance(error, OSError) else f" [{code}]"
-    click.echo(f"{click.style('workspaced:', fg='red')} {message}{bracketed}", err=True, color=colour)
-    if hint:
-        click.echo(f"  {hint}", err=True)
+    first, *rest = f"{message}{bracketed}".split("\n")
+    say(styled("workspaced:", fg="red"), f" {first}", err=True)
+    for line in (*rest, *([f"  {hint}"] if hint else [])):
+        say_text(line, err=True)
     return exit_code

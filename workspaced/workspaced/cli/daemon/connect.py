@@ -13,7 +13,7 @@ from ...connecting.runtimes import RUNTIMES
 from ...connecting.settings_files import Change, write
 from ...errors import VaultUnusable
 from ..shared.options import json_option
-from ..shared.output import escape_control, print_json
+from ..shared.printing import print_json, say, say_text
 from ..shared.terminal import utc_option
 from .connections import list_connections
 
@@ -74,9 +74,9 @@ def connect_command(
     if as_json:
         print_json({"runtime": runtime, "files": results})
     elif any(each["written"] for each in results):
-        click.echo(f"Start {spec.title} anew to see it.", err=True)
+        say(f"Start {spec.title} anew to see it.", err=True)
         if spec.next_step and not remove and "hook" in parts:
-            click.echo(spec.next_step, err=True)
+            say(spec.next_step, err=True)
     return 0
 
 
@@ -94,12 +94,11 @@ def apply(
     needed = [change for change in changes if change.is_needed]
     if not is_quiet:
         for change in needed:
-            shown = "".join(f"{escape_control(line)}\n" for line in change.difference().splitlines())
-            click.echo(shown, nl=False, err=not dry_run)
+            say_text(change.difference(), err=not dry_run)
     backups = {} if dry_run else dict(zip([each.path for each in needed], write(needed), strict=True))
     if not is_quiet:
         for change in changes:
-            click.echo(_outcome(change, backups.get(change.path), dry_run=dry_run, unneeded=unneeded), err=True)
+            say(_outcome(change, backups.get(change.path), dry_run=dry_run, unneeded=unneeded), err=True)
     return [
         {
             "path": str(change.path),
@@ -113,14 +112,14 @@ def apply(
 
 
 def _outcome(change: Change, backup: Path | None, *, dry_run: bool, unneeded: str) -> str:
-    path = escape_control(str(change.path))
+    path = str(change.path)
     if not change.is_needed:
         return f"{path} {unneeded}"
     if dry_run:
         return f"{path} would {'go' if change.after is None else 'be changed like this'}; nothing was written"
     if change.after is None:
         return f"{path} removed: nothing else was in it"
-    return f"{path} changed" + (f"; as it was: {escape_control(str(backup))}" if backup else "")
+    return f"{path} changed" + (f"; as it was: {backup!s}" if backup else "")
 
 
 def _check_folder(vault: str) -> None:
@@ -128,7 +127,7 @@ def _check_folder(vault: str) -> None:
     Raises:
         VaultUnusable: there is no such folder, or we may not look into it.
     """
-    shown = escape_control(vault)
+    shown = vault
     if not is_folder(vault):
         raise VaultUnusable(f"{shown} is no folder.", hint="Give the folder of your notes: --vault DIR.")
     if not os.access(absolute(vault), os.R_OK | os.X_OK):

@@ -4,8 +4,6 @@ import os
 from collections.abc import Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
-import click
-
 from workspaced_events.errors import WorkspacedError
 
 from ...client.sync_client import connect
@@ -13,7 +11,8 @@ from ...connecting.listing import Connected, Connection, connected
 from ...connecting.plans import PARTS, Part
 from ...connecting.runtimes import RUNTIMES
 from ...discovery.records import running
-from ..shared.output import escape_control, print_json, print_table
+from ..shared.output import print_table
+from ..shared.printing import print_json, say
 from ..shared.terminal import local_time
 
 _ASK_S: Final = 5.0
@@ -53,7 +52,7 @@ def list_connections(*, as_json: bool) -> None:
         rows += _rows(program, arrivals)
     print_table(rows, set(), drop=[1, 6], wrap=2)
     for line in _remarks(programs, arrivals):
-        click.echo(escape_control(line), err=True)
+        say(line, err=True)
 
 
 def _arrivals() -> Arrivals | None:

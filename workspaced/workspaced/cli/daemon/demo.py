@@ -28,7 +28,7 @@ from ...demo.morning import INSTALLED, QUESTION, leave_log
 from ...discovery.bytecode import keep_bytecode
 from ...errors import NoDaemon
 from ..shared.options import json_option
-from ..shared.output import print_json
+from ..shared.printing import print_json
 
 EDITED = "move/Kitchen budget.md"
 

@@ -8,15 +8,12 @@ from importlib import resources
 from pathlib import Path
 from typing import Final
 
-import click
-
-from workspaced_events.escaping import escape_control
 from workspaced_events.interpreter import own_module
 
 from ...client.sync_client import SyncClient, connect
 from ...errors import NoDaemon
 from ...limits import ON_DEMAND_IDLE_MINUTES, START_S
-from ..shared.output import print_json
+from ..shared.printing import print_json, say
 
 WORKSPACE: Final = "demo"
 _PAUSE_S: Final = 0.02
@@ -38,13 +35,13 @@ def serve_demo(*, as_json: bool) -> None:
     if as_json:
         print_json({"workspace": WORKSPACE, "vault": vault, "socket": str(client.path)})
         return
-    click.echo(f"The sample vault is served as workspace {WORKSPACE}: {escape_control(vault)}")
-    click.echo(
+    say(f"The sample vault is served as workspace {WORKSPACE}: {vault}")
+    say(
         f"It ends with `workspaced stop --workspace {WORKSPACE}`, or {ON_DEMAND_IDLE_MINUTES} minutes after the "
         "last client."
     )
-    click.echo("Have the commands in this shell act on it:")
-    click.echo(f"  export WORKSPACED_WORKSPACE={WORKSPACE}")
+    say("Have the commands in this shell act on it:")
+    say(f"  export WORKSPACED_WORKSPACE={WORKSPACE}")
 
 
 def _start(root: Path) -> SyncClient:

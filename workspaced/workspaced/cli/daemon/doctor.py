@@ -28,8 +28,8 @@ from ...discovery.sandboxes import is_seen_by, sandboxes
 from ...editor_link.lock_files import is_gone, own_locks
 from ...errors import NoDaemon
 from ..shared.connection import daemon
-from ..shared.options import daemon_options, escape_control, json_option
-from ..shared.output import print_json
+from ..shared.options import daemon_options, json_option
+from ..shared.printing import print_json, say
 from ..shared.state_text import idle_rule_text, pause_text
 from ..shared.target import choose
 from ..shared.terminal import print_labelled
@@ -64,7 +64,7 @@ def doctor_command(socket_path: str | None, workspace: str | None, as_json: bool
         for each in findings:
             print_labelled(f"{each.level:<8}", f"{each.about}: {each.says}", colour=colours[each.level])
             if each.fix:
-                click.echo(f"         -> {each.fix}")  # in one line, since it is pasted
+                say(f"         -> {each.fix}")  # in one line, since it is pasted
     return 1 if any(each.level == "problem" for each in findings) else 0
 
 
@@ -194,7 +194,7 @@ def _log(directory: Path) -> Iterator[Finding]:
 
 def ask_to_forget(asked: AskedNote) -> Finding:
     """A note that was forgotten at another machine, and that this log names."""
-    says = f"{escape_control(asked.machine)} asks to forget {escape_control(asked.note)}, which the log names"
+    says = f"{asked.machine} asks to forget {asked.note}, which the log names"
     if asked.vault is None:
         return Finding("warning", "forgetting", says, "Map its vault first: workspaced link map FOLDER NAME.")
     command = f"workspaced forget --of-vault {shlex.quote(asked.vault)} -- {_shell_word(asked.note)}"
@@ -323,4 +323,4 @@ def _vault(client: SyncClient, vault: dict[str, Any]) -> Iterator[Finding]:
     for flag in rules["unclearFlags"]:
         where = f"{flag['note']}, line {flag['line']}" if flag["line"] else flag["note"]
         says = f"{where}: {flag['says']!r} is not understood, so the note is private"
-        yield Finding("warning", about, escape_control(says), "Write private, on-request or all.")
+        yield Finding("warning", about, says, "Write private, on-request or all.")

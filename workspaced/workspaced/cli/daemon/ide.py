@@ -1,22 +1,19 @@
 """`workspaced ide`."""
 
-import logging
 import os
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from workspaced_events.escaping import escape_control
-
 from ...editor_link.server import Options, Started, run_link
 from ...errors import RemoteError, SettingsInvalid
 from ...limits import CLIENT_NAME_CHARS_MAX, ON_DEMAND_IDLE_MINUTES
 from ..shared.connection import daemon
+from ..shared.logs import log_to_stderr
 from ..shared.options import daemon_options, json_option
-from ..shared.output import print_json
+from ..shared.printing import print_json, say
 
 if TYPE_CHECKING:
     from ...client.sync_client import SyncClient
@@ -77,10 +74,10 @@ def ide_command(
             lock = {"port": started.port, "lock": str(started.lock), "folders": list(every), "pid": os.getpid()}
             print_json(lock)
             return
-        click.echo(f"Claude Code finds this link in {', '.join(map(escape_control, every))}: type /ide there.")
-        click.echo(f"or start it with CLAUDE_CODE_SSE_PORT={started.port} ENABLE_IDE_INTEGRATION=true")
+        say(f"Claude Code finds this link in {', '.join(every)}: type /ide there.")
+        say(f"or start it with CLAUDE_CODE_SSE_PORT={started.port} ENABLE_IDE_INTEGRATION=true")
 
-    logging.basicConfig(stream=sys.stderr, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    log_to_stderr()
     return run_link(Options(socket, client, every), ready)
 
 

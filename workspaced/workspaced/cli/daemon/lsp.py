@@ -2,11 +2,11 @@
 
 import logging
 import os
-import sys
 
 import click
 
 from ...lsp.server import run_server
+from ..shared.logs import log_to_stderr
 from ..shared.options import daemon_options, json_option
 from ..shared.target import choose
 
@@ -22,7 +22,7 @@ def lsp_command(verbose: bool, socket_path: str | None, workspace: str | None, a
     an outline and renames. Finds the daemon that serves a document's folder.
     """
     del as_json  # the wrapper of all commands reads it: errors are JSON then
-    logging.basicConfig(stream=sys.stderr, level=logging.CRITICAL, format="%(asctime)s %(message)s")
+    log_to_stderr(logging.CRITICAL)
     if verbose:
         logging.getLogger("workspaced").setLevel(logging.INFO)
     named = socket_path or os.environ.get("WORKSPACED_SOCKET")

@@ -10,7 +10,7 @@ from ...connecting.runtimes import RUNTIMES
 from ...connecting.servers import NAME
 from ...limits import ON_DEMAND_IDLE_MINUTES
 from ..shared.options import daemon_options, json_option
-from ..shared.output import print_json
+from ..shared.printing import print_json, say, say_text
 from .connect import apply
 
 _CLIENT = click.Choice(list(RUNTIMES))
@@ -72,8 +72,8 @@ def mcp_command(
         if as_json:
             print_json({"client": printed, "path": str(path), "config": text})
             return 0
-        click.echo(text, nl=False)
-        click.echo(f"for {RUNTIMES[printed].title}: {path}", err=True)
+        say_text(text)
+        say(f"for {RUNTIMES[printed].title}: {path}", err=True)
         return 0
     if installed:
         return _install(installed, target, dry_run, as_json=as_json)
@@ -85,5 +85,5 @@ def _install(client: str, target: Target, dry_run: bool, *, as_json: bool) -> in
     if as_json:
         print_json({"client": client, **result})
     elif result["written"]:
-        click.echo(f"Start {RUNTIMES[client].title} anew to see it.", err=True)
+        say(f"Start {RUNTIMES[client].title} anew to see it.", err=True)
     return 0

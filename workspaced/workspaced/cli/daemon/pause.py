@@ -8,7 +8,7 @@ import click
 from ...limits import PAUSE_S_MAX
 from ..shared.connection import daemon
 from ..shared.options import daemon_options, json_option
-from ..shared.output import print_json
+from ..shared.printing import print_json, say
 from ..shared.state_text import pause_text
 
 _UNITS: Final = {"d": 86_400, "h": 3_600, "m": 60, "s": 1}
@@ -64,4 +64,4 @@ def _call(
     if as_json:
         print_json(answer)
     else:
-        click.echo(pause_text(answer["paused"]))
+        say(pause_text(answer["paused"]))

@@ -1,8 +1,6 @@
 """`workspaced proxy`."""
 
-import logging
 import os
-import sys
 from pathlib import Path
 
 import click
@@ -12,8 +10,9 @@ from ...limits import CLIENT_NAME_CHARS_MAX, CONTEXT_TOKENS_MAX, PROXY_PORT, UPS
 from ...proxy.access import token_from
 from ...proxy.context import Settings
 from ...proxy.server import Options, Started, run_proxy
+from ..shared.logs import log_to_stderr
 from ..shared.options import daemon_options, json_option
-from ..shared.output import print_json
+from ..shared.printing import print_json, say
 from ..shared.target import choose
 
 _OPENAI = "OPENAI_BASE_URL"
@@ -78,14 +77,14 @@ def proxy_command(
 
     def ready(started: Started) -> None:
         if started.without_context:
-            click.echo(f"requests pass unchanged for now: {started.without_context}", err=True)
+            say(f"requests pass unchanged for now: {started.without_context}", err=True)
         if as_json:
             print_json({"url": started.url, "upstream": started.upstream, "pid": os.getpid()})
             return
         name = next((name for word, name in _VARIABLES.items() if word in started.upstream), _OPENAI)
-        click.echo(f"use {started.url} instead of {started.upstream}, such as {name}={started.url}")
+        say(f"use {started.url} instead of {started.upstream}, such as {name}={started.url}")
 
-    logging.basicConfig(stream=sys.stderr, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    log_to_stderr()
     token = token_from(token_file or platformdirs.user_config_path("workspaced") / "proxy-token")
     socket = choose(socket_path, workspace).socket
     settings = Settings(context_window, output_reserve)

@@ -10,7 +10,7 @@ from ...api.json_schemas import all_schemas, definitions
 from ...errors import SettingsInvalid
 from ...inspector.answers import ANSWERS
 from ..shared.options import json_option
-from ..shared.output import print_json
+from ..shared.printing import print_json, say, say_text
 
 
 @click.command()
@@ -32,9 +32,9 @@ def schema_command(name: str | None, check: bool, write: bool, directory: Path, 
         print_json(list(schemas))
     elif name is None:
         for each in schemas:
-            click.echo(each)
+            say(each)
     elif name in schemas:
-        print_json(schemas[name]) if as_json else click.echo(_text(schemas[name]), nl=False)
+        print_json(schemas[name]) if as_json else say_text(_text(schemas[name]))
     else:
         raise SettingsInvalid(f"There is no schema {name[:100]!r}.", hint="`workspaced schema` lists them.")
     return 0
@@ -82,11 +82,11 @@ def _report(directory: Path, written: int | None, wrong: list[str], *, as_json: 
     if as_json:
         print_json({"ok": not wrong, "directory": str(directory), "written": written, "wrong": wrong})
     elif written is not None:
-        click.echo(f"{written} schemas written to {directory}", err=True)
+        say(f"{written} schemas written to {directory}", err=True)
     for line in [] if as_json else wrong:
-        click.echo(line, err=True)
+        say(line, err=True)
     if wrong and not as_json:
-        click.echo("Run `make schemas`, and read schemas/README.md on what may change.", err=True)
+        say("Run `make schemas`, and read schemas/README.md on what may change.", err=True)
     return 1 if wrong else 0
 
 

@@ -1,9 +1,7 @@
 """`workspaced serve`."""
 
-import logging
 import os
 import signal
-import sys
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,8 +10,9 @@ import click
 
 from ...__about__ import __version__
 from ...service.status import offline_vaults, status
+from ..shared.logs import log_to_stderr
 from ..shared.options import json_option
-from ..shared.output import print_json
+from ..shared.printing import print_json, say, styled
 
 if TYPE_CHECKING:
     from ...service.service import Service
@@ -71,11 +70,7 @@ def serve_command(
         socket=socket_path,
         **flags,
     )
-    logging.basicConfig(
-        stream=sys.stderr,
-        level=settings.log_level.upper(),
-        format="%(asctime)s %(levelname)s %(name)s: %(message)s",
-    )
+    log_to_stderr(settings.log_level.upper())
 
     def ready(service: "Service") -> None:
         with suppress(OSError):  # stderr may be on a full disk or unread; the daemon must serve nevertheless
@@ -84,14 +79,14 @@ def serve_command(
 
     def announce(service: "Service") -> None:
         served = ", ".join(str(vault.path) for vault in service.served.values()) or "no vault (give --vault DIR)"
-        click.echo(f"workspaced {__version__} serving {served}", err=True)
+        say(f"workspaced {__version__} serving {served}", err=True)
         for problem in status(service)["degraded"]:
-            click.echo(f"{click.style('degraded:', fg='yellow')} {problem}", err=True)
+            say(styled("degraded:", fg="yellow"), f" {problem}", err=True)
         for vault in offline_vaults(service):
-            click.echo(f"vault {vault} of the log is offline: its folder was not given", err=True)
+            say(f"vault {vault} of the log is offline: its folder was not given", err=True)
         if service.pausing.paused is not None:
-            click.echo("paused: nothing is recorded or answered until `workspaced resume`", err=True)
-        click.echo(f"listening on {settings.socket_path}", err=True)
+            say("paused: nothing is recorded or answered until `workspaced resume`", err=True)
+        say(f"listening on {settings.socket_path}", err=True)
         if as_json:
             paths = [str(vault.path) for vault in service.served.values()]
             report = {"workspace": service.workspace, "pid": os.getpid(), "vaults": paths}

@@ -9,8 +9,8 @@ import click
 from ...discovery.records import remember_stop, running, to_wire
 from ...errors import NoDaemon, TimedOut
 from ..shared.connection import daemon
-from ..shared.options import daemon_options, escape_control, json_option
-from ..shared.output import print_json
+from ..shared.options import daemon_options, json_option
+from ..shared.printing import print_json, say
 from ..shared.state_text import pause_text
 from ..shared.terminal import print_labelled
 
@@ -31,8 +31,8 @@ def status_command(every: bool, socket_path: str | None, workspace: str | None, 
     if as_json:
         print_json(status)
         return
-    click.echo(f"workspaced {status['version']}, pid {status['pid']}, up {_duration(status['uptimeS'])}")
-    print_labelled("socket    ", f"{escape_control(status['socket'])}")
+    say(f"workspaced {status['version']}, pid {status['pid']}, up {_duration(status['uptimeS'])}")
+    print_labelled("socket    ", f"{status['socket']}")
     log = status["log"]
     print_labelled("log       ", f"{log['id']} at event {status['seq']}, {log['durability']}")
     print_labelled(
@@ -50,7 +50,7 @@ def status_command(every: bool, socket_path: str | None, workspace: str | None, 
     _print_recording(status["recording"])
     _print_conversations(status["conversations"])
     for each in status["sharing"]["clients"]:
-        print_labelled("shared    ", f"{escape_control(each['client'])}: {each['level']}")
+        print_labelled("shared    ", f"{each['client']}: {each['level']}")
     if status["sharing"]["default"] != "all":
         print_labelled("shared    ", f"any other client: {status['sharing']['default']}")
     if (link := status.get("link")) is not None:
@@ -68,10 +68,10 @@ def _list(as_json: bool) -> None:
         if as_json:
             print_json(to_wire(each))
         else:
-            served = ", ".join(escape_control(vault) for vault in each.vaults) or "no vault"
+            served = ", ".join(vault for vault in each.vaults) or "no vault"
             print_labelled(
-                f"{escape_control(each.workspace):<10}",
-                f"pid {each.pid}, {escape_control(each.socket)}, serves {served}",
+                f"{each.workspace:<10}",
+                f"pid {each.pid}, {each.socket}, serves {served}",
             )
 
 
@@ -97,9 +97,7 @@ def _print_conversations(conversations: dict[str, Any]) -> None:
         if cache["prompts"]:
             counts = f"{cache['prompts']} prompts, {cache['hits']} cache hits, {cache['misses']} misses"
             causes = ", ".join(f"{count} {cause}" for cause, count in cache["causes"].items())
-            print_labelled(
-                "context   ", f"{escape_control(each['id'])}: {counts}{f' ({causes})' if causes else ''}"
-            )
+            print_labelled("context   ", f"{each['id']}: {counts}{f' ({causes})' if causes else ''}")
 
 
 def _duration(seconds: float) -> str:
@@ -130,7 +128,7 @@ def stop_command(socket_path: str | None, workspace: str | None, as_json: bool) 
     if as_json:
         print_json({"workspace": status["workspace"], "pid": pid, "stopped": True})
     else:
-        click.echo("stopped", err=True)
+        say("stopped", err=True)
 
 
 def _lives(pid: int) -> bool:

@@ -21,8 +21,9 @@ from ...__about__ import __version__
 from ...daemon.settings import Settings, load_settings
 from ...errors import SettingsInvalid
 from ..shared.call_source import call_source
-from ..shared.options import check_visibility, daemon_options, escape_control, json_option, visibility_option
-from ..shared.output import print_json, print_warnings, segment_progress, write_lines
+from ..shared.options import check_visibility, daemon_options, json_option, visibility_option
+from ..shared.output import print_warnings, segment_progress, write_lines
+from ..shared.printing import print_json, say
 
 _CHUNK_BYTES: Final = 1024 * 1024
 _SPOOLED_BYTES_MAX: Final = 16 * 1024 * 1024
@@ -120,7 +121,7 @@ def _settings(workspace: str | None) -> dict[str, Any]:
     try:
         return bundled_settings(load_settings(workspace=workspace))
     except SettingsInvalid as error:
-        click.echo(f"the bundle tells no settings: {error}", err=True)
+        say(f"the bundle tells no settings: {error}", err=True)
         return {}
 
 
@@ -139,17 +140,15 @@ def _facts(output: Path, size: int, part: Slice, manifest: Manifest, lost: int) 
 
 def _report(output: Path, size: int, part: Slice, manifest: Manifest, lost: int) -> None:
     calls = sum(isinstance(event.data, ToolCalled) for event in part.events)
-    say = partial(click.echo, err=True)
-    say(
-        f"{escape_control(str(output))}: events {manifest.first} to {manifest.last}, {calls} calls of tools, "
-        f"{max(1, size // 1024)} KiB"
-    )
+    events = f"events {manifest.first} to {manifest.last}"
+    say(f"{output}: {events}, {calls} calls of tools, {max(1, size // 1024)} KiB", err=True)
     print_warnings(list(part.warnings))
     if lost:
-        say(f"{lost} calls cannot be made again under pseudonyms; what they read was left out.")
+        say(f"{lost} calls cannot be made again under pseudonyms; what they read was left out.", err=True)
     elif manifest.missing:
-        say(f"{len(manifest.missing)} blobs that they name are not kept any more; those calls cannot be replayed.")
-    say(_REDACTED if manifest.redacted else _UNREDACTED)
+        gone = f"{len(manifest.missing)} blobs that they name are not kept any more"
+        say(f"{gone}; those calls cannot be replayed.", err=True)
+    say(_REDACTED if manifest.redacted else _UNREDACTED, err=True)
 
 
 PLAIN_SETTINGS: Final = (

@@ -23,7 +23,8 @@ from workspaced_events.replay.source import Source
 from workspaced_events.schema.codec import encode_event
 
 from ..shared.options import json_option
-from ..shared.output import print_json, segment_progress, write_lines
+from ..shared.output import segment_progress, write_lines
+from ..shared.printing import print_json, print_ndjson, say, say_text, warn
 from ..shared.terminal import utc_option
 
 F = TypeVar("F", bound=Callable[..., object])
@@ -88,13 +89,13 @@ def find_command(
                 found = find_first(source, predicate, progress=progress)
         else:
             after, upto = (parse_position(each) for each in between) if between is not None else (None, None)
-            with _status() as say:
+            with _status() as tell:
                 found = find_between(
                     source,
                     predicate,
                     after,
                     upto,
-                    report=lambda low, high: say(f"between events {low} and {high}"),
+                    report=lambda low, high: tell(f"between events {low} and {high}"),
                 )
     _print_found(found, predicate.vault, as_json=as_json)
 
@@ -104,7 +105,7 @@ def _print_found(found: Found, vault: VaultId | None, *, as_json: bool) -> None:
 
     event, difference = found.event, changes(to_json(found.before, vault), to_json(found.after, vault))
     if not as_json:
-        click.echo(step_block(event, difference))
+        say_text(step_block(event, difference))
         return
     report = {
         "seq": event.seq,
@@ -112,7 +113,7 @@ def _print_found(found: Found, vault: VaultId | None, *, as_json: bool) -> None:
         "event": msgspec.Raw(encode_event(event)),
         "changes": difference,
     }
-    sys.stdout.buffer.write(msgspec.json.encode(report) + b"\n")
+    print_ndjson([report])
 
 
 @click.command("shrink")
@@ -159,14 +160,16 @@ def _shrink(shrinking: Shrinking, output: Path | None, *, as_json: bool) -> int:
     """Shrinks, writes the result even after an interruption, and reports; returns the exit code."""
     stopped: KeyboardInterrupt | PredicateFailed | None = None
     try:
-        with _status() as say:
-            shrinking.run(lambda left, asked: say(f"{left} of {shrinking.given} events left, asked {asked} times"))
+        with _status() as tell:
+            shrinking.run(
+                lambda left, asked: tell(f"{left} of {shrinking.given} events left, asked {asked} times")
+            )
     except (KeyboardInterrupt, PredicateFailed) as error:
         stopped = error
     write_lines(export_lines("", shrinking.events), output)
-    click.echo(f"{shrinking.given} events -> {len(shrinking.events)}", err=True)
+    say(f"{shrinking.given} events -> {len(shrinking.events)}", err=True)
     if stopped is not None:
-        click.echo("stopped early: a smaller log may show it too", err=True)
+        say("stopped early: a smaller log may show it too", err=True)
     shows = stopped is None and shrinking.is_shown_when_read()
     if as_json:
         counts = {"from": shrinking.given, "to": len(shrinking.events), "asked": shrinking.asked}
@@ -174,7 +177,7 @@ def _shrink(shrinking: Shrinking, output: Path | None, *, as_json: bool) -> int:
     if stopped is not None:
         raise stopped
     if not shows:
-        _warn(
+        warn(
             "Asked about the result once more, the command said that it does not show it: it cannot be relied on."
         )
     return 0 if shows else 1
@@ -213,7 +216,3 @@ def _status() -> Iterator[Callable[[str], None]]:
 
     with Console(stderr=True).status("asking") as status:
         yield status.update
-
-
-def _warn(text: str) -> None:
-    click.echo(f"{click.style('warning:', fg='yellow')} {text}", err=True)

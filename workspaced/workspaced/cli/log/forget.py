@@ -27,8 +27,9 @@ from ...peers.link import FOLDER as LINK_FOLDER
 from ...peers.link import check_installed
 from ..shared.completion import notes
 from ..shared.log_target import announce_log, check_log
-from ..shared.options import escape_control, json_option
-from ..shared.output import print_json, print_warnings, segment_progress
+from ..shared.options import json_option
+from ..shared.output import print_warnings, segment_progress
+from ..shared.printing import confirm, print_json, say
 
 if TYPE_CHECKING:
     from ...peers.forgetting import Asked
@@ -80,7 +81,7 @@ def forget_command(
         except NotInLog as error:
             if not was_interrupted:
                 raise
-            click.echo(f"A forgetting that was interrupted is finished now. {error.message}", err=True)
+            say(f"A forgetting that was interrupted is finished now. {error.message}", err=True)
             return
         unrecorded = _remove_changed_recordings(data)
     finally:
@@ -90,12 +91,12 @@ def forget_command(
         told = {} if asked is None else {"asked": asked.machines, "notReached": asked.removed}
         print_json({"paths": done.paths, **counts, "vault": done.vault, **told})
     else:
-        click.echo(f"{done.events} events are forgotten, {done.calls} of them calls of tools.")
+        say(f"{done.events} events are forgotten, {done.calls} of them calls of tools.")
         if unrecorded:
-            click.echo(f"{unrecorded} other calls had counted it: they cannot be replayed any more.")
+            say(f"{unrecorded} other calls had counted it: they cannot be replayed any more.")
         if asked is not None:
             _print_asked(asked)
-        click.echo(
+        say(
             "The note's file is as it was: while it lies in the vault it can be shown and recorded again.",
             err=True,
         )
@@ -103,10 +104,10 @@ def forget_command(
 
 def _print_asked(asked: "Asked") -> None:
     if asked.machines:
-        machines = escape_control(", ".join(asked.machines))
-        click.echo(f"Once the daemon runs, it asks {machines} too: see `workspaced link status`.")
+        machines = ", ".join(asked.machines)
+        say(f"Once the daemon runs, it asks {machines} too: see `workspaced link status`.")
     for origin in asked.removed:
-        click.echo(f"The removed machine {origin} is not reached.", err=True)
+        say(f"The removed machine {origin} is not reached.", err=True)
 
 
 def _note(path: str, memory: Path | None) -> NoteId:
@@ -190,13 +191,9 @@ def _ask(prepared: Prepared) -> None:
     """
     if not sys.stdin.isatty():
         raise InvalidArgument("Forgetting cannot be undone, and nobody can be asked.", hint="Give --yes.")
-    click.echo(f"The note in vault {escape_control(prepared.vault)} was known as", err=True)
+    say(f"The note in vault {prepared.vault} was known as", err=True)
     for path in prepared.paths[:PATHS_SHOWN_MAX]:
-        click.echo(f"  {escape_control(path)}", err=True)
+        say(f"  {path}", err=True)
     if (more := len(prepared.paths) - PATHS_SHOWN_MAX) > 0:
-        click.echo(f"  and {more} more", err=True)
-    click.confirm(
-        f"Forget {prepared.events} events, {prepared.calls} of them calls of tools? It cannot be undone.",
-        abort=True,
-        err=True,
-    )
+        say(f"  and {more} more", err=True)
+    confirm(f"Forget {prepared.events} events, {prepared.calls} of them calls of tools? It cannot be undone.")

@@ -7,7 +7,6 @@ from pathlib import Path
 import click
 
 from workspaced_events.errors import InvalidArgument
-from workspaced_events.escaping import escape_control
 from workspaced_events.replay.bundle import BundleSource
 from workspaced_events.replay.open import open_source
 from workspaced_events.replay.source import DirectorySource
@@ -17,7 +16,7 @@ from ...inspector.server import Options, run_inspector
 from ...inspector.subject import Subject
 from ..shared.call_source import RunningDaemon, daemon_of_directory, daemon_that_runs, directory_of_workspace
 from ..shared.options import at_option, daemon_options, json_option
-from ..shared.output import print_json
+from ..shared.printing import print_json, say
 
 
 @click.command()
@@ -54,20 +53,20 @@ def inspect_command(
     """
     subject = _subject(log, socket_path, workspace)
     if reveal and subject.socket is None:
-        click.echo("--reveal changes nothing: no daemon writes this log, so all that it holds is shown", err=True)
+        say("--reveal changes nothing: no daemon writes this log, so all that it holds is shown", err=True)
 
     def ready(address: str, once: str) -> None:
         if as_json:
             found = {"url": address, "once": once, "log": str(subject.path)}
             print_json({**found, "kind": subject.kind, "pid": os.getpid()})
         else:
-            click.echo(f"inspecting {escape_control(subject.name)} at {address}")
+            say(f"inspecting {subject.name} at {address}")
         if not no_browser and not as_json:
             webbrowser.open(once)
 
     def forgotten() -> None:
         if not as_json:
-            click.echo("ended: nobody looked for 10 minutes", err=True)
+            say("ended: nobody looked for 10 minutes", err=True)
 
     give_back_freed_memory()
     return run_inspector(Options(subject, port, at, allow_changes, reveal), ready, forgotten)

@@ -29,7 +29,8 @@ from ...discovery.own_directories import own_folder
 from ..shared.call_source import directory_of_daemon
 from ..shared.connection import daemon
 from ..shared.options import check_visibility, complain_of_blobs, daemon_options, json_option, visibility_option
-from ..shared.output import print_json, segment_progress, write_lines
+from ..shared.output import segment_progress, write_lines
+from ..shared.printing import print_json, say, warn
 from .find_and_shrink import find_command, shrink_command
 from .search import search_command
 from .what_if import what_if_command
@@ -140,7 +141,7 @@ def import_command(file: Path, data_dir: Path, as_json: bool) -> None:
     if as_json:
         print_json({"events": last, "dataDir": str(data_dir)})
     else:
-        click.echo(f"{last} events imported into {data_dir}", err=True)
+        say(f"{last} events imported into {data_dir}", err=True)
 
 
 @log_command.command("verify")
@@ -182,24 +183,24 @@ def verify_command(data_dir: Path | None, socket_path: str | None, workspace: st
         )
         return 4 if damage or blobs.damaged else 0
     for warning in scan.warnings:
-        click.echo(f"{click.style('warning:', fg='yellow')} {warning}", err=True)
+        warn(warning)
     if scan.damage is not None:
         raise scan.damage
     for trouble in blobs.served_damaged:
-        click.echo(f"{click.style('warning:', fg='yellow')} {trouble}; the log does without it.", err=True)
+        warn(f"{trouble}; the log does without it.")
     complain_of_blobs(blobs.damaged)
     if torn:
-        click.echo("The last line was never completed, so never acknowledged; the next start puts it aside.")
-    click.echo(f"{count} events in {scan.segments} segments verify, up to sequence {scan.tail.seq}.")
+        say("The last line was never completed, so never acknowledged; the next start puts it aside.")
+    say(f"{count} events in {scan.segments} segments verify, up to sequence {scan.tail.seq}.")
     _print_blobs(blobs)
     return 0
 
 
 def _print_blobs(blobs: Examined) -> None:
     left = f" {blobs.not_exported} are not here: the log was made of an export." if blobs.not_exported else ""
-    click.echo(f"{blobs.whole} texts that it names are whole.{left}")
+    say(f"{blobs.whole} texts that it names are whole.{left}")
     if blobs.served or blobs.swept:
-        click.echo(f"Of what agents were shown {blobs.served} blobs are whole, {blobs.swept} were swept.")
+        say(f"Of what agents were shown {blobs.served} blobs are whole, {blobs.swept} were swept.")
 
 
 def _blobs_json(blobs: Examined) -> dict[str, Any]:
@@ -255,11 +256,11 @@ def salvage_command(data_dir: Path | None, workspace: str | None, to: Path, as_j
             }
         )
         return
-    click.echo(f"{result.last_seq} events before the damage are now the log in {to}.")
+    say(f"{result.last_seq} events before the damage are now the log in {to}.")
     if result.after:
-        click.echo(f"{result.after} events behind it verify; they are in {to / AFTER_DAMAGE}.")
+        say(f"{result.after} events behind it verify; they are in {to / AFTER_DAMAGE}.")
     for first, last in result.lost:
-        click.echo(f"Lost: sequences {first} to {last}.")
+        say(f"Lost: sequences {first} to {last}.")
 
 
 @log_command.command("show")

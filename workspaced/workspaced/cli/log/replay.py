@@ -2,12 +2,12 @@
 
 import sys
 from pathlib import Path
+from typing import Any
 
 import click
 import msgspec
 
 from workspaced_events.errors import InvalidArgument
-from workspaced_events.escaping import escape_control
 from workspaced_events.ids import VaultId
 from workspaced_events.log.disk import RealDisk
 from workspaced_events.projections.state_diff import changes
@@ -24,6 +24,7 @@ from workspaced_events.schema.codec import encode_event
 from ...errors import SettingsInvalid
 from ..shared.options import complain_of_blobs, json_option
 from ..shared.output import print_warnings, segment_progress
+from ..shared.printing import print_ndjson, say, say_text
 from ..shared.state_text import print_state
 from ..shared.terminal import utc_option
 from .verify import verify_log
@@ -90,9 +91,9 @@ def _print_end(source: Source, until: Position | None, vault: VaultId | None, *,
     print_warnings(replayed.warnings)
     state_json = _state_json(replayed.state, vault)
     if as_json:
-        sys.stdout.buffer.write(msgspec.json.encode(state_json) + b"\n")
+        print_ndjson([state_json])
         return
-    click.echo(f"{replayed.events} events folded")
+    say(f"{replayed.events} events folded")
     print_state(msgspec.to_builtins(state_json))
 
 
@@ -103,17 +104,16 @@ def _print_steps(source: Source, until: Position | None, vault: VaultId | None, 
 
     def print_each(events: list[Event]) -> None:
         nonlocal state, state_json
-        steps: list[bytes] = []
+        steps: list[dict[str, Any]] = []
         for event in events:
             state, before = apply(state, event), state_json
             state_json = to_json(state, vault)
             differences = changes(before, state_json)
             if as_json:
-                step = {"event": msgspec.Raw(encode_event(event)), "changes": differences}
-                steps.append(msgspec.json.encode(step) + b"\n")
+                steps.append({"event": msgspec.Raw(encode_event(event)), "changes": differences})
             else:
-                steps.append(step_block(event, differences).encode() + b"\n")
-        sys.stdout.buffer.writelines(steps)
+                say_text(f"{step_block(event, differences)}\n")
+        print_ndjson(steps)
 
     _read(source, until, print_each)
     _state_json(state, vault)
@@ -136,8 +136,8 @@ def _read(source: Source, until: Position | None, sink: Sink, progress: Progress
 
 def _state_json(state: WorkspaceState, vault: VaultId | None) -> StateJson:
     if vault is not None and vault not in state.vaults and vault not in state.by_vault:
-        known = ", ".join(escape_control(each) for each in state.vaults) or "none"
-        raise InvalidArgument(f"The log holds no vault {escape_control(vault)!r}.", hint=f"Its vaults: {known}.")
+        known = ", ".join(each for each in state.vaults) or "none"
+        raise InvalidArgument(f"The log holds no vault {vault!r}.", hint=f"Its vaults: {known}.")
     return to_json(state, vault)
 
 

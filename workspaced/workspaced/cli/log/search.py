@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from ...inspector.lanes import LANES
-from ..shared.options import daemon_options, escape_control, json_option
-from ..shared.output import print_ndjson
+from ..shared.options import daemon_options, json_option
+from ..shared.printing import print_ndjson, say, styled
 from ..shared.terminal import local_time, utc_option
 from ..shared.viewed_log import viewed_log
 
@@ -65,11 +65,11 @@ def search_command(
                     _print(hit)
             hits, not_kept, following = hits + len(found.hits), not_kept + found.not_kept, found.next
     if not_kept:
-        click.echo(f"{not_kept} recordings are not kept, so they were not searched", err=True)
+        say(f"{not_kept} recordings are not kept, so they were not searched", err=True)
     if following is not None:
-        click.echo(f"there may be more: add --from {following}", err=True)
+        say(f"there may be more: add --from {following}", err=True)
     elif not hits:
-        click.echo("it stands nowhere here", err=True)
+        say("it stands nowhere here", err=True)
     return 0 if hits else 1
 
 
@@ -89,10 +89,7 @@ def _read(inspected: "Inspected", text: str, lanes: str, since: int | None, limi
 def _print(hit: "TextHit") -> None:
     row, where = hit.row, _WORDS.get(hit.where, hit.where)
     times = f", {hit.times} times" if hit.times > 1 else ""
-    block = f" {escape_control(hit.block)}" if hit.block else ""
-    who = escape_control(row.who)
-    click.echo(
-        f"{click.style(str(row.seq), bold=True)} {row.type} {local_time(row.time)} {who}: {where}{block}{times}"
-    )
-    before, found, after = map(escape_control, (hit.before, hit.found, hit.after))
-    click.echo(f"    {before}{click.style(found, fg='yellow', bold=True)}{after}")
+    block = f" {hit.block}" if hit.block else ""
+    about = f" {row.type} {local_time(row.time)} {row.who}: {where}{block}{times}"
+    say(styled(str(row.seq), bold=True), about)
+    say(f"    {hit.before}", styled(hit.found, fg="yellow", bold=True), hit.after)

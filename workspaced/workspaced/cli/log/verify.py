@@ -4,16 +4,15 @@ import difflib
 from collections import Counter
 from typing import Any
 
-import click
 import msgspec
 
 from workspaced_events.errors import WorkspacedError
-from workspaced_events.escaping import escape_control
 from workspaced_events.replay.position import Position
 from workspaced_events.replay.source import ExportSource, Source
 from workspaced_events.schema.catalogue import UnknownEvent
 
-from ..shared.output import print_json, print_warnings, segment_progress
+from ..shared.output import print_warnings, segment_progress
+from ..shared.printing import print_json, say
 
 
 def verify_log(source: Source, until: Position | None, *, as_json: bool) -> int:
@@ -62,21 +61,21 @@ def verify_log(source: Source, until: Position | None, *, as_json: bool) -> int:
     if troubles and is_export:
         troubles.append(_VERIFY_INSTEAD)
     for trouble in troubles:
-        click.echo(trouble, err=True)
+        say(trouble, err=True)
     return 1 if differing else _NOT_VERIFIED if troubles else 0
 
 
 def _troubles_of(unknown: Counter[str]) -> list[str]:
     if not unknown:
         return []
-    types = ", ".join(f"{count} {escape_control(name)}" for name, count in sorted(unknown.items()))
+    types = ", ".join(f"{count} {name}" for name, count in sorted(unknown.items()))
     return [f"Events of types that this program does not know were not compared: {types}."]
 
 
 def _print_outcomes(calls: "_Tally", prompts: "_Tally", source: Source) -> None:
     calls.print("answer the same")
     if source.redacted and prompts.counts:
-        click.echo(f"{prompts.counts.total()} prompts: redaction removed what they were made from.")
+        say(f"{prompts.counts.total()} prompts: redaction removed what they were made from.")
     elif prompts.counts:
         prompts.print("are the same")
     for call in calls.first:
@@ -119,12 +118,12 @@ class _Tally:
             self.first.append(made)
 
     def print(self, same: str) -> None:
-        click.echo(
+        say(
             f"{self.counts.total()} {self._what}: {self.counts['same']} {same}, "
             f"{self.counts['different']} differ, {self.counts['notRecorded']} are not recorded{self._others()}."
         )
         for (outcome, why), count in self._reasons.most_common():
-            click.echo(f"  {_UNCOMPARED[outcome]} ({count}): {escape_control(why)}")
+            say(f"  {_UNCOMPARED[outcome]} ({count}): {why}")
 
     def troubles(self) -> list[str]:
         """The reasons why the outcomes prove nothing about some or all of them."""
@@ -154,13 +153,13 @@ class _Tally:
 def _print_call(call: Any) -> None:
     from workspaced_tools.recording.call_diff import readable_json
 
-    by = escape_control(call.called.caller)
-    click.echo(f"The first that differs is call {call.seq}, {call.called.tool} by {by}:")
+    by = call.called.caller
+    say(f"The first that differs is call {call.seq}, {call.called.tool} by {by}:")
     if call.differs != "answer":
-        click.echo(f"  the answer is the same, but `{call.differs}` of its event is another one.")
+        say(f"  the answer is the same, but `{call.differs}` of its event is another one.")
         return
     if call.served is None or call.answered is None:
-        click.echo("  what was served is not kept; its hash is another one.")
+        say("  what was served is not kept; its hash is another one.")
         return
     served, answered = readable_json(call.served), readable_json(call.answered)
     _print_diff(served, answered, "served", "answered now")
@@ -170,21 +169,21 @@ def _print_prompt(rebuilt: Any, source: Source) -> None:
     from workspaced_tools.prompts.model.stored_inputs import manifest_of_prompt, texts_in
 
     prompt, envelope = rebuilt.prompt, rebuilt.envelope
-    of = f"for message {escape_control(prompt.message)} of conversation {escape_control(prompt.conversation)}"
-    click.echo(f"The first that differs is prompt {rebuilt.seq}, {of}:")
+    of = f"for message {prompt.message} of conversation {prompt.conversation}"
+    say(f"The first that differs is prompt {rebuilt.seq}, {of}:")
     if envelope is None:
-        click.echo(f"  {escape_control(rebuilt.why)}")
+        say(f"  {rebuilt.why}")
         return
     from workspaced_tools.prompts.requests.rebuild import BODY
 
     if rebuilt.differs == BODY:
-        click.echo("  The prompt is the same; the body made of it is another one: `context show --body sent`.")
+        say("  The prompt is the same; the body made of it is another one: `context show --body sent`.")
         return
-    click.echo(f"  {rebuilt.differs} is another one. What the manifests say:")
+    say(f"  {rebuilt.differs} is another one. What the manifests say:")
     try:
         sent = manifest_of_prompt(prompt.manifest_sha256, texts_in(source.blob))
     except WorkspacedError as error:
-        click.echo(f"  {escape_control(error.message)}")
+        say(f"  {error.message}")
         return
     _print_diff(_manifest_lines(sent), _manifest_lines(envelope.manifest), "sent", "assembled now")
 
@@ -202,7 +201,7 @@ def _manifest_lines(manifest: Any) -> list[str]:
 
 def _print_diff(before: list[str], after: list[str], old: str, new: str) -> None:
     for line in difflib.unified_diff(before, after, old, new, lineterm=""):
-        click.echo(escape_control(line))
+        say(line)
 
 
 def _json(call: Any) -> dict[str, Any]:

@@ -8,8 +8,8 @@ import msgspec
 from workspaced_events.errors import InvalidArgument
 from workspaced_events.schema.decoding import decoded
 
-from ..shared.options import at_option, daemon_options, escape_control, json_option
-from ..shared.output import print_ndjson
+from ..shared.options import at_option, daemon_options, json_option
+from ..shared.printing import print_ndjson, say
 from ..shared.viewed_log import viewed_log
 
 if TYPE_CHECKING:
@@ -72,17 +72,17 @@ def _object(text: str, option: str) -> dict[str, Any]:
 
 
 def _print(found: "WhatIf") -> None:
-    click.echo(f"hypothetical, after event {found.seq}:")
+    say(f"hypothetical, after event {found.seq}:")
     for line in found.lines or ["nothing would differ"]:
-        click.echo(f"  {escape_control(line)}")
+        say(f"  {line}")
     for each in found.not_applied:
         event = each.event
-        click.echo(f"left out too: {event.seq} {escape_control(event.sentence)}: {escape_control(each.why)}")
+        say(f"left out too: {event.seq} {event.sentence}: {each.why}")
     if (more := found.not_applied_count - len(found.not_applied)) > 0:
-        click.echo(f"and {more} more")
+        say(f"and {more} more")
     if found.answers is not None:
         same = "the same" if found.answers.are_same else "something else"
-        click.echo(f"{found.answers.tool} would answer {same}:")
-        click.echo(escape_control(bytes(found.answers.hypothetical).decode()))
+        say(f"{found.answers.tool} would answer {same}:")
+        say(bytes(found.answers.hypothetical).decode())
     for limit in found.limits:
-        click.echo(limit, err=True)
+        say(limit, err=True)

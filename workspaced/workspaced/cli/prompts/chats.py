@@ -1,6 +1,5 @@
 """`workspaced context export` and `import`: conversations as Markdown files."""
 
-import sys
 from pathlib import Path
 from typing import Any, Final
 
@@ -11,8 +10,9 @@ from workspaced_events.errors import InvalidArgument
 from ...errors import RequestError
 from ...limits import IMPORT_CONTEXT_WINDOW, IMPORT_OUTPUT_RESERVE, REQUEST_BYTES_MAX
 from ..shared.connection import daemon
-from ..shared.options import daemon_options, escape_control, json_option
-from ..shared.output import print_bytes, print_json, print_warnings, write_lines
+from ..shared.options import daemon_options, json_option
+from ..shared.output import print_warnings, write_lines
+from ..shared.printing import print_bytes, print_json, say, warn
 from .chat_images import brought_back, set_apart, write_images
 
 _ENVELOPE_BYTES: Final = 16 * 1024
@@ -52,15 +52,15 @@ def export_command(
         exported = client.call("workspaced/context/export", {"conversation": conversation})
     _warn(exported["warnings"])
     if exported["withheld"]:
-        click.echo(f"left out, since their notes are withheld: {exported['withheld']}", err=True)
+        say(f"left out, since their notes are withheld: {exported['withheld']}", err=True)
     if output is not None:
         written = _write(exported, output, force=force, inline_images=inline_images)
         if not as_json:
-            click.echo(f"wrote {escape_control(str(written))}", err=True)
+            say(f"wrote {written!s}", err=True)
     if as_json:
         print_json(exported)
     elif output is None:
-        _print(exported["text"])
+        print_bytes(exported["text"].encode())
 
 
 def _write(exported: dict[str, Any], output: Path, *, force: bool, inline_images: bool) -> Path:
@@ -80,15 +80,6 @@ def _write(exported: dict[str, Any], output: Path, *, force: bool, inline_images
         write_images(images, force=force)
     write_lines(iter([text.encode()]), path)
     return path
-
-
-def _print(text: str) -> None:
-    """Escapes control characters for a terminal; otherwise writes the exact bytes."""
-    if not sys.stdout.isatty():
-        print_bytes(text.encode())
-        return
-    for line in text.removesuffix("\n").split("\n"):
-        click.echo("\t".join(map(escape_control, line.split("\t"))))
 
 
 @click.command("import")
@@ -116,7 +107,7 @@ def import_command(file: Any, socket_path: str | None, workspace: str | None, as
     params = {names.get(name, name): value for name, value in given.items() if value is not None}
     folder = Path(file.name).parent if isinstance(file.name, str) and file.name != "<stdin>" else None
     params["text"], missing = brought_back(_text(file.read()), folder, REQUEST_BYTES_MAX - _ENVELOPE_BYTES)
-    print_warnings(list(map(escape_control, missing)))
+    print_warnings(list(missing))
     with daemon(socket_path, workspace, timeout_s=_IMPORT_S, write=True) as client:
         try:
             imported = client.call("workspaced/context/import", params)
@@ -132,9 +123,7 @@ def import_command(file: Any, socket_path: str | None, workspace: str | None, as
     if as_json:
         print_json(imported)
     else:
-        click.echo(
-            f"conversation {escape_control(imported['conversation'])}: {len(imported['messages'])} messages"
-        )
+        say(f"conversation {imported['conversation']}: {len(imported['messages'])} messages")
 
 
 def _text(data: bytes) -> str:
@@ -150,6 +139,6 @@ def _text(data: bytes) -> str:
 def _warn(warnings: list[dict[str, Any]]) -> None:
     for each in warnings:
         text = f"line {each['line']}: {each['message']} [{each['code']}]"
-        click.echo(f"{click.style('warning:', fg='yellow')} {escape_control(text)}", err=True)
+        warn(text)
         for candidate in each["candidates"]:
-            click.echo(f"  {escape_control(candidate)}", err=True)
+            say(f"  {candidate}", err=True)

@@ -27,8 +27,9 @@ from workspaced_tools.prompts.audit.sent_prompts import (
 from workspaced_tools.prompts.model.types import Block, Envelope, Layer
 
 from ..shared.call_source import call_source
-from ..shared.options import daemon_options, escape_control, json_option
-from ..shared.output import print_ndjson, print_table, print_warnings, segment_progress
+from ..shared.options import daemon_options, json_option
+from ..shared.output import print_table, print_warnings, segment_progress
+from ..shared.printing import print_ndjson, say, say_difference, say_text, styled
 from ..shared.terminal import local_time, utc_option
 from .chats import export_command, import_command
 from .coverage import coverage_command
@@ -100,7 +101,7 @@ def list_command(log: str | None, socket_path: str | None, workspace: str | None
         head = ("CONVERSATION", "LAST", "MODEL", "MESSAGES", "PROMPTS", "~TOKENS", "HITS", "MISSES", "")
         print_table([head, *map(_row, listed)], right={3, 4, 5, 6, 7}, drop=(5, 3, 7, 6, 2, 1), wrap=0)
     else:
-        click.echo("no conversations", err=True)
+        say("no conversations", err=True)
 
 
 def _listed(conversation: Conversation, prompts: int) -> dict[str, Any]:
@@ -221,14 +222,12 @@ def _warn_of_difference(prompts: list[RebuiltPrompt]) -> int:
 
 def _print_head(sent: SentPrompt, manifest: Manifest) -> None:
     event = sent.event
-    of = f"for message {escape_control(manifest.message)} of conversation {escape_control(manifest.conversation)}"
+    of = f"for message {manifest.message} of conversation {manifest.conversation}"
     pipeline = sent.data.pipeline
     of += f", for {pipeline}" if pipeline != "chat" else ""
-    click.echo(f"prompt {event.seq} at {local_time(event.time)}, {of}")
+    say(f"prompt {event.seq} at {local_time(event.time)}, {of}")
     tools = f", {manifest.tool_tokens:,} of them tools" if manifest.tool_tokens else ""
-    click.echo(
-        f"about {manifest.estimate:,} of {manifest.limit:,} tokens{tools}, by {escape_control(manifest.estimator)}"
-    )
+    say(f"about {manifest.estimate:,} of {manifest.limit:,} tokens{tools}, by {manifest.estimator}")
     rows, colours = [], {}
     for number, layer in enumerate(manifest.layers):
         cached = sum(each.tokens for each in manifest.entries if each.layer == layer.id and each.cached)
@@ -238,42 +237,33 @@ def _print_head(sent: SentPrompt, manifest: Manifest) -> None:
         rows.append((layer.id, *size, stable, f"{cached:,} cached", layer.hash[:12]))
     print_table(rows, right={1, 2, 4}, colours=colours, drop=(5, 2, 4))
     for warning in manifest.warnings:
-        click.echo(f"{click.style('warning:', fg='yellow')} {escape_control(warning)}")
+        say(styled("warning:", fg="yellow"), f" {warning}")
 
 
 def _print_messages(envelope: Envelope) -> None:
     for message in envelope.messages:
-        name = f" {escape_control(message.id)}" if message.id else ""
-        click.echo(click.style(f"--- {message.role}{name}", bold=True))
+        name = f" {message.id}" if message.id else ""
+        say(styled(f"--- {message.role}{name}", bold=True))
         for number, block in enumerate(message.content):
             if number:
-                click.echo()
+                say()
             _print_block(block)
 
 
 def _print_block(block: Block) -> None:
     if block.type != "text":
         words = (block.type, block.name, block.id, block.media_type, block.blob, "error" if block.is_error else "")
-        click.echo(click.style(f"[{escape_control(' '.join(word for word in words if word))}]", fg="cyan"))
+        say(styled(f"[{' '.join(word for word in words if word)}]", fg="cyan"))
     if block.text:
-        _print_text(block.text)
-
-
-def _print_text(text: str) -> None:
-    for line in text.split("\n"):
-        click.echo(_line(line))
-
-
-def _line(line: str) -> str:
-    return "\t".join(map(escape_control, line.split("\t")))
+        say_text(block.text)
 
 
 def _print_layers(envelope: Envelope) -> None:
     for layer in envelope.layers:
         colour = "green" if layer.stable else "yellow"
-        click.echo(click.style(f"--- {layer.id}", bold=True, fg=colour))
+        say(styled(f"--- {layer.id}", bold=True, fg=colour))
         if layer.text:
-            _print_text(layer.text)
+            say_text(layer.text)
 
 
 def _print_entries(manifest: Manifest) -> None:
@@ -304,7 +294,7 @@ def _print_cache(prompts: tuple[Accounted, ...], *, as_json: bool) -> None:
         print_ndjson([{"prompts": prompts, "summary": summed(prompts)}])
         return
     if not prompts:
-        click.echo("no prompts", err=True)
+        say("no prompts", err=True)
         return
     rows = [("PROMPT", "MESSAGE", "~TOKENS", "~EXPECTED", "READ", "CACHED", "CACHE", "WHY")]
     colours = {}
@@ -317,12 +307,12 @@ def _print_cache(prompts: tuple[Accounted, ...], *, as_json: bool) -> None:
         rows.append((str(each.seq), message, *size, *counted, each.outcome, each.cause or ""))
     print_table(rows, right={0, 2, 3, 4, 5}, colours=colours, drop=(3, 4, 5, 2), wrap=7)
     summary = summed(prompts)
-    click.echo(
+    say(
         f"{summary.prompts} prompts: {summary.hits} hits, {summary.misses} misses, {summary.not_reported} not "
         f"reported; {summary.cached_tokens:,} of {summary.input_tokens:,} tokens came from the cache"
     )
     for cause, count in sorted(summary.causes.items(), key=lambda pair: -pair[1]):
-        click.echo(f"  missed ({count}): {cause}")
+        say(f"  missed ({count}): {cause}")
 
 
 def _count(tokens: int | None) -> str:
@@ -373,11 +363,11 @@ def diff_command(
         return 0 if changed is None else 1
     _print_tokens(one, two)
     if changed is None:
-        click.echo("Both are the same.")
+        say("Both are the same.")
         return 0
-    click.echo(f"first to change: {changed}: {', '.join(causes) or 'the conversation went on'}")
+    say(f"first to change: {changed}: {', '.join(causes) or 'the conversation went on'}")
     lost = max(0, one.estimate - cached)
-    click.echo(
+    say(
         f"Both begin with the same {cached:,} tokens, which a cache can serve; {lost:,} of the first prompt's are "
         f"lost to it, {max(0, two.estimate - cached):,} of the second's are read anew."
     )
@@ -419,7 +409,7 @@ def _print_changes(one: Envelope, two: Envelope) -> None:
     for sign, colour, facts, others in (("-", "red", old, set(new)), ("+", "green", new, set(old))):
         for fact in facts:
             if fact not in others:
-                click.echo(click.style(f"{sign} {escape_control(fact)}", fg=colour))
+                say(styled(f"{sign} {fact}", fg=colour))
 
 
 def _fact(entry: ManifestEntry) -> str:
@@ -431,4 +421,4 @@ def _print_text_changes(one: Envelope, two: Envelope) -> None:
     for old, new in zip(one.layers, two.layers, strict=True):
         before, after = old.text.split("\n"), new.text.split("\n")
         for line in difflib.unified_diff(before, after, f"{old.id} before", f"{new.id} after", lineterm=""):
-            click.echo(click.style(_line(line), fg={"+": "green", "-": "red", "@": "cyan"}.get(line[:1])))
+            say_difference(line)

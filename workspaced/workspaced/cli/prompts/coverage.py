@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from ..shared.options import daemon_options, json_option
-from ..shared.output import print_ndjson, print_table
+from ..shared.output import print_table
+from ..shared.printing import print_ndjson, say
 from ..shared.viewed_log import viewed_log
 
 if TYPE_CHECKING:
@@ -57,19 +58,19 @@ def coverage_command(
 
 def _print(shown: "CoverageShown") -> None:
     if not shown.notes:
-        click.echo("no notes", err=True)
+        say("no notes", err=True)
         return
     head = ("NOTE", "STATUS", "GIVEN", "~TOKENS", "BYTES", "USED BY")
     colours = {row: _COLOURS[each.status] for row, each in enumerate(shown.notes, 1) if each.status in _COLOURS}
     print_table([head, *map(_row, shown.notes)], right={2, 3, 4}, colours=colours, drop=(4, 5), wrap=0)
     for total in shown.totals:
-        click.echo(f"{total.status}: {total.notes} notes, about {total.tokens:,} tokens", err=True)
+        say(f"{total.status}: {total.notes} notes, about {total.tokens:,} tokens", err=True)
     if shown.notes_total > len(shown.notes):
-        click.echo(f"the first {len(shown.notes)} of {shown.notes_total} notes; see --limit, --status", err=True)
+        say(f"the first {len(shown.notes)} of {shown.notes_total} notes; see --limit, --status", err=True)
     if shown.is_cut:
-        click.echo(f"read from event {shown.first} on; earlier ones: --to {shown.first - 1}", err=True)
+        say(f"read from event {shown.first} on; earlier ones: --to {shown.first - 1}", err=True)
     if shown.not_kept:
-        click.echo(f"{shown.not_kept} are not kept: what they gave is not known", err=True)
+        say(f"{shown.not_kept} are not kept: what they gave is not known", err=True)
 
 
 def _row(each: "CoveredNote") -> tuple[str, ...]:

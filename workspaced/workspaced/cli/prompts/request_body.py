@@ -4,7 +4,6 @@ import json
 from pathlib import Path
 from typing import Final, NamedTuple
 
-import click
 import msgspec
 
 from workspaced_events.errors import InvalidArgument
@@ -16,8 +15,8 @@ from workspaced_tools.prompts.requests.rebuild import rebuild_request_body
 from workspaced_tools.prompts.requests.templates import RenderedBody, Template, body_hash, shape, template_named
 
 from ...daemon.settings import load_settings
-from ..shared.options import escape_control
-from ..shared.output import print_bytes, print_warnings
+from ..shared.output import print_warnings
+from ..shared.printing import print_bytes, print_json
 
 SENT: Final = "sent"
 """Names the body that the runtime got."""
@@ -72,14 +71,8 @@ def print_body(rebuilt: RebuiltPrompt, body: Body, *, as_json: bool) -> int:
     if as_json:
         print_bytes(content + b"\n")
     else:
-        click.echo(_readable(content))
-    print_warnings([escape_control(change) for change in body.shaped.changes])
+        print_json(json.loads(content), indent=2)
+    print_warnings(list(body.shaped.changes))
     if body.differs:
         print_warnings([f"the body of prompt {rebuilt.sent.event.seq} is not as it was sent."])
     return 1 if body.differs else 0
-
-
-def _readable(content: bytes) -> str:
-    """The same JSON on several lines, with control characters escaped."""
-    text = msgspec.json.format(content, indent=2).decode()
-    return "".join(each if each.isprintable() or each == "\n" else json.dumps(each)[1:-1] for each in text)

@@ -1,6 +1,5 @@
 """`workspaced calls`: the recorded calls of agents, with their exact answers."""
 
-import sys
 from typing import Any
 
 import click
@@ -15,8 +14,9 @@ from workspaced_tools.recording.recorded_calls import Listed, RecordedCall, Want
 from workspaced_tools.recording.usage import SESSION_PAUSE_MINUTES, Usage, UsageCounter
 
 from ..shared.call_source import call_reader, call_source
-from ..shared.options import daemon_options, escape_control, json_option
-from ..shared.output import print_bytes, print_ndjson, print_table, print_warnings, segment_progress
+from ..shared.options import daemon_options, json_option
+from ..shared.output import print_table, print_warnings, segment_progress
+from ..shared.printing import print_bytes, print_ndjson, say, say_difference, say_text, styled
 from ..shared.terminal import local_time, print_labelled, print_wrapped, utc_option
 
 LIMIT = 20
@@ -93,7 +93,7 @@ def list_command(
     elif calls:
         print_table([_HEAD, *map(_row, calls)], right={0, 5, 6, 7}, drop=_DROPPED, wrap=_ARGUMENTS)
     else:
-        click.echo("no calls", err=True)
+        say("no calls", err=True)
 
 
 _DROPPED = (7, 5, 6, 2, 1)
@@ -139,7 +139,7 @@ def show_command(
     with call_reader(log, socket_path, workspace) as reader:
         call = reader.call(seq)
     if only == "result":
-        print_bytes(call.answer() + (b"\n" if sys.stdout.isatty() else b""))
+        print_bytes(call.answer())
     elif only == "text":
         _print_text(call)
     elif as_json:
@@ -161,19 +161,19 @@ def _json_of(call: RecordedCall) -> dict[str, Any]:
 
 def _print_call(call: RecordedCall) -> None:
     event, called = call.event, call.event.data
-    say = _LabelledLines()
-    say("call", f"{event.seq} at {local_time(event.time)}, of {called.tool} by {called.caller}")
-    say("arguments", _json(call.arguments) if call.arguments is not None else "long, and not kept")
-    say("saw", f"the state as of event {called.as_of_seq}, the log up to {called.tail}")
+    labelled = _LabelledLines()
+    labelled("call", f"{event.seq} at {local_time(event.time)}, of {called.tool} by {called.caller}")
+    labelled("arguments", _json(call.arguments) if call.arguments is not None else "long, and not kept")
+    labelled("saw", f"the state as of event {called.as_of_seq}, the log up to {called.tail}")
     tokens = f", about {estimate_tokens(call.result.decode())} tokens" if call.result is not None else ""
     outcome = "ok" if called.ok else "failed"
-    say("answered", f"{called.bytes} bytes{tokens}, in {_took(called.duration_us)}, {outcome}")
+    labelled("answered", f"{called.bytes} bytes{tokens}, in {_took(called.duration_us)}, {outcome}")
     if call.recording is None:
-        say("made from", "not recorded")
+        labelled("made from", "not recorded")
     else:
         for line in made_from(call.recording) or ["the log alone"]:
-            say("made from", line)
-    say("answer", call.answer().decode())
+            labelled("made from", line)
+    labelled("answer", call.answer().decode())
 
 
 class _LabelledLines:
@@ -183,18 +183,17 @@ class _LabelledLines:
         self._last = ""
 
     def __call__(self, word: str, text: str) -> None:
-        click.echo(f"{'' if word == self._last else word:<10} {escape_control(text)}".rstrip())
+        say(f"{'' if word == self._last else word:<10} {text}".rstrip())
         self._last = word
 
 
 def _print_text(call: RecordedCall) -> None:
     texts = texts_of(call.answer())
     if not texts:
-        click.echo("The answer holds no note's text.", err=True)
+        say("The answer holds no note's text.", err=True)
     for text in texts:
-        click.echo(click.style(f"--- {escape_control(text.note)}", bold=True))
-        for line in text.content.splitlines():
-            click.echo("\t".join(map(escape_control, line.split("\t"))))
+        say(styled(f"--- {text.note}", bold=True))
+        say_text("\n".join(text.content.splitlines()))
 
 
 @calls_command.command("diff")
@@ -228,18 +227,14 @@ def diff_command(
         }
         print_ndjson([{"same": same, **parts}])
         return 0 if same else 1
-    say = _LabelledLines()
+    labelled = _LabelledLines()
     in_state = ["not in this log"] if unknown else lines(changed)
     for word, section in (("asked", difference.call), ("state", in_state), ("made from", difference.inputs)):
         for line in section:
-            say(word, line)
+            labelled(word, line)
     for line in difference.answer:
-        click.echo(_coloured(escape_control(line)))
+        say_difference(line)
     return 0 if same else 1
-
-
-def _coloured(line: str) -> str:
-    return click.style(line, fg={"+": "green", "-": "red", "@": "cyan"}.get(line[:1]))
 
 
 @calls_command.command("stats")
@@ -270,7 +265,7 @@ def stats_command(
     if as_json:
         print_ndjson([usage])
     elif not usage.calls:
-        click.echo("no calls", err=True)
+        say("no calls", err=True)
     else:
         _print_usage(usage)
 
@@ -311,7 +306,7 @@ def _print_usage(usage: Usage) -> None:
             f"{repeated} of {usage.calls} calls repeated an answer that the client had: about {again:,} tokens.",
         )
     for each in usage.advised:
-        who = f"{escape_control(each.caller)}, {escape_control(each.tool)}"
+        who = f"{each.caller}, {each.tool}"
         print_wrapped(f"{who}: {each.calls} calls, about {each.tokens:,} tokens, such as call {each.example}")
         print_labelled(" ", each.advice)
 

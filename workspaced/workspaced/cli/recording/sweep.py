@@ -12,7 +12,7 @@ from ...daemon.settings import load_settings
 from ...discovery.records import running
 from ..shared.log_target import announce_log, check_log
 from ..shared.options import json_option
-from ..shared.output import print_json
+from ..shared.printing import print_json, say
 
 
 @click.command()
@@ -41,5 +41,5 @@ def sweep_command(
         print_json({**msgspec.to_builtins(swept), "dryRun": dry_run})
         return
     would = "would be " if dry_run else ""
-    click.echo(f"{swept.removed} blobs {would}removed, {swept.removed_bytes} bytes.")
-    click.echo(f"{swept.kept} blobs {would}kept, {swept.kept_bytes} bytes.")
+    say(f"{swept.removed} blobs {would}removed, {swept.removed_bytes} bytes.")
+    say(f"{swept.kept} blobs {would}kept, {swept.kept_bytes} bytes.")

@@ -6,7 +6,7 @@ import click
 from click.shell_completion import get_completion_class
 
 from ..shared.options import json_option
-from ..shared.output import print_json
+from ..shared.printing import print_json, say_text
 
 VARIABLE = "_WORKSPACED_COMPLETE"
 """The variable by which a shell asks for completions, as click reads it."""
@@ -49,4 +49,4 @@ def completion_command(shell: str, as_json: bool) -> None:
     if as_json:
         print_json({"shell": shell, "script": script})
     else:
-        click.echo(script)
+        say_text(script)

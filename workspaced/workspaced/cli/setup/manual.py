@@ -10,7 +10,7 @@ import click
 from ...__about__ import __version__
 from ...errors import CODES
 from ..shared.options import json_option
-from ..shared.output import print_json
+from ..shared.printing import print_json, say_text
 
 
 @click.command()
@@ -26,7 +26,7 @@ def manual_command(as_json: bool) -> None:
     if as_json:
         print_json({"name": "workspaced", "section": 1, "page": page})
     else:
-        click.echo(page, nl=False)
+        say_text(page)
 
 
 def man_page(root: click.Command) -> str:

@@ -7,7 +7,7 @@ import click
 
 from ...errors import SettingsInvalid
 from ..shared.options import json_option
-from ..shared.output import print_json
+from ..shared.printing import print_json, say
 
 _PACKAGE: Final = Path(__file__).parents[2]
 _PLACES: Final = {"neovim": ("editors/neovim", "clients/neovim")}
@@ -30,7 +30,7 @@ def path_command(name: str, as_json: bool) -> None:
     if as_json:
         print_json({"name": name, "path": str(place)})
     else:
-        click.echo(str(place))
+        say(str(place))
 
 
 def installed_folder(name: str) -> Path:

@@ -9,14 +9,14 @@ from typing import Any, Final
 
 import click
 
-from workspaced_events.escaping import escape_control
 from workspaced_events.interpreter import installed_command
 
 from ...daemon.settings import load_settings
 from ...errors import ServiceFailed, SettingsInvalid
 from ...vaults.registration import usable_folder
 from ..shared.options import json_option, workspace_option
-from ..shared.output import print_json, write_lines
+from ..shared.output import write_lines
+from ..shared.printing import print_json, say, say_text
 from .service_units import MARK, UNITS, Unit
 
 _COMMAND_S: Final = 30.0
@@ -86,9 +86,7 @@ def _check_ours(path: Path) -> None:
         SettingsInvalid: there is a definition that `service install` has not written.
     """
     if path.exists() and MARK not in path.read_text(errors="replace"):
-        raise SettingsInvalid(
-            f"{escape_control(str(path))} is not ours.", hint="Remove it, or name another --workspace."
-        )
+        raise SettingsInvalid(f"{path!s} is not ours.", hint="Remove it, or name another --workspace.")
 
 
 def _installed(unit: Unit, *, start: bool) -> str:
@@ -118,7 +116,7 @@ def _run(commands: list[list[str]]) -> str:
         except subprocess.TimeoutExpired:
             return f"`{shlex.join(command)}` did not end within {_COMMAND_S:g} s."
         if done.returncode != 0:
-            why = escape_control(" ".join(done.stderr.split()))
+            why = " ".join(done.stderr.split())
             return f"`{shlex.join(command)}` failed: {why or done.returncode}."
     return ""
 
@@ -134,9 +132,9 @@ def _camel(flags: dict[str, bool]) -> dict[str, bool]:
 
 def _print(unit: Unit, commands: list[list[str]], *, remove: bool, dry_run: bool, start: bool) -> None:
     if dry_run and not remove:
-        click.echo(unit.text, nl=False)
+        say_text(unit.text)
     done = "would be " if dry_run else ""
-    click.echo(f"{escape_control(str(unit.path))} {done}{'removed' if remove else 'written'}", err=True)
+    say(f"{unit.path!s} {done}{'removed' if remove else 'written'}", err=True)
     if dry_run or not start:
         for command in commands:
-            click.echo(f"  {shlex.join(command)}", err=True)
+            say(f"  {shlex.join(command)}", err=True)

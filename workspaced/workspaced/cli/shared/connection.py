@@ -3,11 +3,10 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-import click
-
 from ...client.sync_client import SyncClient, connect
 from ...discovery.autostart import reach_or_start
 from ...errors import NoDaemon
+from .printing import say
 from .target import announce, choose
 
 _NAME = "workspaced-cli"
@@ -65,7 +64,7 @@ def _mention_unserved(client: SyncClient, vaults: Sequence[str]) -> None:
     served = {each["path"] for each in client.server["vaults"]}
     for vault in vaults:
         if str(Path(vault).expanduser().resolve()) not in served:
-            click.echo(
+            say(
                 f"the daemon that runs does not serve {vault}; it answers for its own vaults. To serve it: "
                 f"workspaced serve --workspace NAME --vault {vault}",
                 err=True,

@@ -11,6 +11,7 @@ from workspaced_events.escaping import escape_control as escape_control
 from ...errors import SettingsInvalid
 from ...limits import ON_DEMAND_IDLE_MINUTES
 from .completion import workspaces
+from .printing import say
 
 if TYPE_CHECKING:
     from workspaced_events.blobs.durable import BlobTrouble
@@ -111,7 +112,7 @@ def complain_of_blobs(damaged: "Sequence[BlobTrouble]") -> None:
         LogDamaged: there is a damaged text.
     """
     for trouble in damaged[1:]:
-        click.echo(f"{trouble}.", err=True)
+        say(f"{trouble}.", err=True)
     if damaged:
         raise LogDamaged(
             f"{damaged[0]}.",

@@ -1,20 +1,16 @@
 """Output of commands: JSON, tables, bytes, warnings, progress."""
 
-import json
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
-
-import click
-import msgspec
 
 from workspaced_events.errors import InvalidArgument
 from workspaced_events.escaping import escape_control as escape_control
 from workspaced_events.private_files import FILE_MODE
 
+from .printing import print_bytes, say, styled, warn
 from .terminal import columns, wrap_cell
 
 
@@ -30,22 +26,6 @@ def segment_progress(what: str) -> Iterator[Callable[[int, int], None] | None]:
     with Progress(console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(what, total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)
-
-
-def print_json(value: Any) -> None:
-    """Prints one JSON value on a line, for programs."""
-    click.echo(json.dumps(value, ensure_ascii=False, separators=(",", ":")))
-
-
-def print_ndjson(values: Iterable[Any]) -> None:
-    """Prints msgspec values as JSON, one a line, for programs."""
-    print_bytes(b"".join(msgspec.json.encode(value) + b"\n" for value in values))
-
-
-def print_bytes(data: bytes) -> None:
-    """Writes exact bytes to standard output."""
-    sys.stdout.buffer.write(data)
-    sys.stdout.buffer.flush()
 
 
 def print_table(
@@ -79,7 +59,7 @@ def print_table(
     for number, row in enumerate(cells):
         for line in _lines_of(row, widths, wrap):
             padded = (line[at].rjust(widths[at]) if at in right else line[at].ljust(widths[at]) for at in kept)
-            click.echo(click.style("  ".join(padded).rstrip(), fg=(colours or {}).get(number)))
+            say(styled("  ".join(padded).rstrip(), fg=(colours or {}).get(number)))
 
 
 _CELL_CHARS_MIN = 10
@@ -101,8 +81,7 @@ def write_lines(lines: Iterator[bytes], output: Path | None) -> None:
         InvalidArgument: the file cannot be written.
     """
     if output is None:
-        sys.stdout.buffer.writelines(lines)
-        sys.stdout.buffer.flush()
+        print_bytes(*lines)
         return
     if output.exists() and not output.is_file():  # a device or a pipe is written to, never replaced
         with _naming(output):
@@ -129,7 +108,7 @@ def write_lines(lines: Iterator[bytes], output: Path | None) -> None:
 def print_warnings(warnings: list[str]) -> None:
     """Prints the warnings of reading a log."""
     for warning in warnings:
-        click.echo(f"{click.style('warning:', fg='yellow')} {warning}", err=True)
+        warn(warning)
 
 
 @contextmanager
@@ -138,6 +117,6 @@ def _naming(output: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise InvalidArgument(
-            f"Cannot write {escape_control(str(output))}: {error.strerror or error}.",
+            f"Cannot write {output!s}: {error.strerror or error}.",
             hint="Name a file in a folder that is there and that you may write to.",
         ) from None

@@ -21,8 +21,7 @@ def pause_text(paused: dict[str, Any] | None) -> str:
 def idle_rule_text(idle: dict[str, Any]) -> str:
     """An ignore rule that matches nothing, for people."""
     meant = f"; meant as {' and '.join(map(repr, idle['instead']))}?" if idle["instead"] else ""
-    said = f"the rule {idle['rule']!r}, {idle['source']}, line {idle['line']}, matches no file{meant}"
-    return escape_control(said)
+    return f"the rule {idle['rule']!r}, {idle['source']}, line {idle['line']}, matches no file{meant}"
 
 
 def state_lines(state: dict[str, Any]) -> list[str]:

@@ -11,13 +11,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-import click
-
-from workspaced_events.escaping import escape_control
-
 from ...client.sync_client import socket_from_environment
 from ...discovery.records import Record, running, serving
 from ...errors import NoDaemon, WorkspaceNotNamed
+from .printing import confirm, say
 
 if TYPE_CHECKING:
     from ...client.sync_client import SyncClient
@@ -77,8 +74,8 @@ def _of(record: Record, why: str, *, is_default: bool) -> Target:
 
 def choices(records: Sequence[Record]) -> str:
     """The options that name each daemon, for a hint."""
-    served = [", ".join(map(escape_control, each.vaults)) or "no vault" for each in records]
-    names = [escape_control(each.workspace) for each in records]
+    served = [", ".join(each.vaults) or "no vault" for each in records]
+    names = [each.workspace for each in records]
     return "; ".join(f"--workspace {name} (serves {vaults})" for name, vaults in zip(names, served, strict=True))
 
 
@@ -95,9 +92,9 @@ def announce(target: Target, client: "SyncClient", *, always: bool, confirm: boo
     """
     if not target.why and not always:
         return
-    vaults = ", ".join(escape_control(each["path"]) for each in client.server["vaults"]) or "no vault"
-    name = escape_control(str(client.server["workspace"]))
-    click.echo(f"workspace {name}: {vaults}{f' ({target.why})' if target.why else ''}", err=True)
+    vaults = ", ".join(each["path"] for each in client.server["vaults"]) or "no vault"
+    name = str(client.server["workspace"])
+    say(f"workspace {name}: {vaults}{f' ({target.why})' if target.why else ''}", err=True)
     if confirm and target.why:
         _confirm(name)
 
@@ -109,7 +106,7 @@ def _confirm(name: str) -> None:
             hint=f"Add --workspace {name}, or set WORKSPACED_WORKSPACE={name}.",
             workspace=name,
         )
-    click.confirm(f"You did not name a workspace. Change {name}?", abort=True, err=True)
+    confirm(f"You did not name a workspace. Change {name}?")
 
 
 def _preferred() -> tuple[Path, str]:

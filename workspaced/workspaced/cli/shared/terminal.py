@@ -9,6 +9,10 @@ from typing import Any, Final, TypeVar
 
 import click
 
+from workspaced_events.escaping import escape_control
+
+from .printing import say, styled
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 _UTC: Final = "workspaced.utc"
@@ -24,11 +28,6 @@ def columns() -> int | None:
         return max(_COLUMNS_MIN, os.get_terminal_size(sys.stdout.fileno()).columns)
     except (OSError, ValueError):
         return None
-
-
-def has_no_colour() -> bool:
-    """Whether the environment asks for output without colour."""
-    return bool(os.environ.get("NO_COLOR")) or os.environ.get("TERM") == "dumb"
 
 
 def utc_option(function: F) -> F:
@@ -64,12 +63,12 @@ def print_labelled(label: str, text: str, *, colour: str | None = None) -> None:
     """Prints a label and a text; a text that is wider than the terminal goes on below itself, broken at spaces."""
     width = columns()
     head = f"{label} " if label else ""
-    lines = [text]
+    lines = [escape_control(text)]
     if width is not None:
-        lines = _wrapped(text, max(_COLUMNS_MIN, width - len(head)))
-    click.echo((click.style(label, fg=colour) + " " if label else "") + lines[0])
+        lines = _wrapped(lines[0], max(_COLUMNS_MIN, width - len(head)))
+    say(*((styled(label, fg=colour), " ") if label else ()), lines[0])
     for line in lines[1:]:
-        click.echo(" " * len(head) + line)
+        say(" " * len(head) + line)
 
 
 def print_wrapped(text: str) -> None:

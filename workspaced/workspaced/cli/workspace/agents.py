@@ -6,7 +6,8 @@ import click
 
 from ..shared.connection import daemon
 from ..shared.options import daemon_options, json_option
-from ..shared.output import print_ndjson, print_table
+from ..shared.output import print_table
+from ..shared.printing import print_ndjson, say
 
 
 @click.command()
@@ -28,9 +29,9 @@ def agents_command(socket_path: str | None, workspace: str | None, as_json: bool
             [("AGENT", "SOURCE", "TOOLS", "PINS", "PIPELINE", ""), *map(_row, agents)], set(), drop=(3, 4, 2)
         )
     else:
-        click.echo("no agents", err=True)
+        say("no agents", err=True)
     if listed["total"] > len(agents):
-        click.echo(f"and {listed['total'] - len(agents)} more notes", err=True)
+        say(f"and {listed['total'] - len(agents)} more notes", err=True)
 
 
 def _row(agent: dict[str, Any]) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ from ...hooks.hook import GIVE_UP_S, TIMEOUT_S_MAX, HookTarget, run
 from ...hooks.runtimes import RUNTIMES
 from ..shared.connection import daemon
 from ..shared.options import daemon_options, json_option
-from ..shared.output import print_json
+from ..shared.printing import print_json, say, say_text
 
 _WHY = {
     "nothingNew": "nothing changed since it was told",
@@ -63,7 +63,7 @@ def hook_command(
     if as_json:
         print_json(answer)
     elif answer["text"] is not None:
-        click.echo(answer["text"])
+        say_text(answer["text"])
     else:
-        click.echo(f"{known.client} would be told nothing: {_WHY[answer['reason']]}", err=True)
+        say(f"{known.client} would be told nothing: {_WHY[answer['reason']]}", err=True)
     return 0

@@ -10,8 +10,9 @@ import click
 from workspaced_events.errors import InvalidArgument
 
 from ..shared.connection import daemon
-from ..shared.options import daemon_options, escape_control, json_option
-from ..shared.output import print_json, print_table
+from ..shared.options import daemon_options, json_option
+from ..shared.output import print_table
+from ..shared.printing import print_json, say, say_text
 from ..shared.terminal import print_labelled
 
 _ORIGIN_CHARS = 8
@@ -70,10 +71,10 @@ def _print_code(answer: dict[str, Any], as_json: bool) -> None:
     if as_json:
         print_json(answer)
         return
-    click.echo(answer["code"])
-    person = escape_control(answer["person"])
-    click.echo(f"for {person}, once, until {answer['expires']}; on the other machine:", err=True)
-    click.echo("  workspaced link join CODE --servers URL", err=True)
+    say(answer["code"])
+    person = answer["person"]
+    say(f"for {person}, once, until {answer['expires']}; on the other machine:", err=True)
+    say("  workspaced link join CODE --servers URL", err=True)
 
 
 @link_command.command("join")
@@ -96,8 +97,8 @@ def join_command(
     if as_json:
         print_json(answer)
         return
-    click.echo(f"this machine is {answer['origin']}")
-    click.echo("once it is approved there, `workspaced link status` shows the others here", err=True)
+    say(f"this machine is {answer['origin']}")
+    say("once it is approved there, `workspaced link status` shows the others here", err=True)
 
 
 def _on_origin(name: str, does: str, done: str) -> None:
@@ -110,7 +111,7 @@ def _on_origin(name: str, does: str, done: str) -> None:
         if as_json:
             print_json(answer)
         else:
-            click.echo(f"{escape_control(answer['person'])} on {escape_control(answer['machine'])} {done}")
+            say(f"{answer['person']} on {answer['machine']} {done}")
 
 
 _on_origin(
@@ -141,7 +142,7 @@ def map_command(
     if as_json:
         print_json(answer)
     else:
-        click.echo(_vault(answer))
+        say(_vault(answer))
 
 
 def _without_arguments(name: str, does: str, done: str) -> None:
@@ -153,7 +154,7 @@ def _without_arguments(name: str, does: str, done: str) -> None:
         if as_json:
             print_json(answer)
         else:
-            click.echo(done)
+            say(done)
 
 
 _without_arguments("rotate", "Give all machines a new key for what is sent from now on.", "a new key is in use")
@@ -170,7 +171,7 @@ def renew_command(code: str, socket_path: str | None, workspace: str | None, as_
     if as_json:
         print_json(answer)
     else:
-        click.echo(f"this machine is now {answer['origin']}")
+        say(f"this machine is now {answer['origin']}")
 
 
 @link_command.command("server-config")
@@ -198,15 +199,15 @@ def server_config_command(
     if as_json:
         print_json({"stream": config, "permissions": allowed, "created": create is not None})
     elif create is not None:
-        click.echo(f"stream {stream} is on {escape_control(create.rpartition('@')[2])}")
+        say(f"stream {stream} is on {create.rpartition('@')[2]}")
     else:
-        click.echo(json.dumps(config, indent=2))
-        click.echo(
+        print_json(config, indent=2)
+        say_text(
             "\nMake the stream: workspaced link server-config --create URL\n"
             "or save it as stream.json: nats stream add --config stream.json",
             err=True,
         )
-        click.echo(f"\nA daemon's permissions on the server:\n{json.dumps(allowed, indent=2)}", err=True)
+        say_text(f"\nA daemon's permissions on the server:\n{json.dumps(allowed, indent=2)}", err=True)
 
 
 def _create(config: dict[str, Any], server: str, domain: str | None, credentials: Path | None) -> None:
@@ -235,45 +236,45 @@ def status_command(socket_path: str | None, workspace: str | None, as_json: bool
     if as_json:
         print_json(link)
     elif link is None:
-        click.echo("not linked")
+        say("not linked")
     else:
         print_link(link)
 
 
 def print_link(link: dict[str, Any]) -> None:
     """Prints the link's part of a status."""
-    print_labelled("link      ", f"{link['state']}; {escape_control(', '.join(link['servers']))}")
+    print_labelled("link      ", f"{link['state']}; {', '.join(link['servers'])}")
     print_labelled("sent      ", f"message {link['sent']['n']}, {link['sent']['unsent']} unsent")
     for vault in link["vaults"]:
         print_labelled("vault     ", _vault(vault))
     if link["members"]:
         head = ("ORIGIN", "PERSON", "MACHINE", "LAST HEARD", "BEHIND")
         print_table([head, *map(_member, link["members"])], right={4})
-    whose = [(f"messages of {escape_control(each['machine'])}", each["refused"]) for each in link["members"]]
+    whose = [(f"messages of {each['machine']}", each["refused"]) for each in link["members"]]
     for name, refused in (*whose, ("rosters and requests to join", link["refused"])):
         if refused:
             reasons = ", ".join(f"{count} {code}" for code, count in sorted(refused.items()))
             print_labelled("refused   ", f"{name}: {reasons}", colour="yellow")
     for each in link["requests"]:
-        who = escape_control(f"{each['person']} on {each['machine']}")
+        who = f"{each['person']} on {each['machine']}"
         step = f"workspaced link approve {each['origin'][:_ORIGIN_CHARS]}"
         print_labelled("request   ", f"{who} asks to join: {step}", colour="yellow")
     for each in link["forgetting"]:
-        waits = escape_control(", ".join(each["notReached"]))
-        print_labelled("forgetting", f"a note of {escape_control(each['vault'])}; not reached yet: {waits}")
+        waits = ", ".join(each["notReached"])
+        print_labelled("forgetting", f"a note of {each['vault']}; not reached yet: {waits}")
     if (problem := link["problem"]) is not None:
         print_labelled("problem   ", f"{problem['code']}: {problem['message']} {problem['fix']}", colour="yellow")
 
 
 def _vault(vault: dict[str, Any]) -> str:
-    return escape_control(f"{vault['vault']} is {vault['name']}, shared: {vault['replicate']}")
+    return f"{vault['vault']} is {vault['name']}, shared: {vault['replicate']}"
 
 
 def _member(each: dict[str, Any]) -> tuple[str, ...]:
     name = f"{each['machine']} (this one)" if each["here"] else each["machine"]
     heard = "" if each["here"] else each["appliedAt"][:19] + "Z" if each["appliedAt"] else "never"
     behind = "" if each["here"] else f"{each['behind']}, {each['behindS']:.0f} s" if each["behind"] else "0"
-    return each["origin"][:_ORIGIN_CHARS], escape_control(each["person"]), escape_control(name), heard, behind
+    return each["origin"][:_ORIGIN_CHARS], each["person"], name, heard, behind
 
 
 def _given(**values: Any) -> dict[str, Any]:

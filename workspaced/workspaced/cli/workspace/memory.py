@@ -5,8 +5,9 @@ from typing import Any
 import click
 
 from ..shared.connection import daemon
-from ..shared.options import daemon_options, escape_control, json_option
-from ..shared.output import print_json, print_ndjson, print_table
+from ..shared.options import daemon_options, json_option
+from ..shared.output import print_table
+from ..shared.printing import print_json, print_ndjson, say
 
 
 @click.group()
@@ -29,7 +30,7 @@ def list_command(
     if as_json:
         print_ndjson(writes)
     elif not writes:
-        click.echo("no writes", err=True)
+        say("no writes", err=True)
     else:
         print_table([("SEQ", "TIME", "CLIENT", "COMMAND", "PATH"), *map(_row, writes)], right={0}, wrap=4)
 
@@ -41,8 +42,8 @@ def _row(write: dict[str, Any]) -> tuple[str, ...]:
     source = f"{write['from']} -> " if write["from"] is not None else ""
     undoes = f" (undoes {write['undoes']})" if write["undoes"] is not None else ""
     state = "" if write["outcome"] == "done" else f" ({_OUTCOMES[write['outcome']]})"
-    path = escape_control(f"{source}{write['path']}")
-    client = escape_control(write["client"])
+    path = f"{source}{write['path']}"
+    client = write["client"]
     return str(write["seq"]), write["time"][:19] + "Z", client, write["command"], f"{path}{undoes}{state}"
 
 
@@ -61,4 +62,4 @@ def undo_command(seqs: tuple[int, ...], socket_path: str | None, workspace: str 
             if as_json:
                 print_json({"undone": seq, "seq": answer["seq"]})
             else:
-                click.echo(f"{seq} is undone by {answer['seq']}")
+                say(f"{seq} is undone by {answer['seq']}")

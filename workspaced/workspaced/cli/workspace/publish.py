@@ -16,8 +16,9 @@ from ...client.sync_client import SyncClient
 from ...errors import SettingsInvalid
 from ..shared import completion
 from ..shared.connection import daemon
-from ..shared.options import daemon_options, escape_control, json_option, pairs, vault_option
-from ..shared.output import print_json, print_warnings
+from ..shared.options import daemon_options, json_option, pairs, vault_option
+from ..shared.output import print_warnings
+from ..shared.printing import print_json, say
 
 
 @click.command()
@@ -73,7 +74,7 @@ def _publish(client: SyncClient, batch: list[Any], source: str, as_json: bool) -
             print_json({**receipt, **({"warnings": of_it} if of_it else {})})
         else:
             again = " (already there)" if receipt["duplicate"] else ""
-            click.echo(f"{receipt['seq']} {action.get('type', '')}{again}")
+            say(f"{receipt['seq']} {action.get('type', '')}{again}")
     for warning in warnings:
         _warn(warning)
 
@@ -84,13 +85,13 @@ def _print_held(batch: list[Any], as_json: bool) -> None:
         if as_json:
             print_json({"paused": True})
         else:
-            click.echo(f"paused {action.get('type', '')}")
+            say(f"paused {action.get('type', '')}")
 
 
 def _warn(warning: dict[str, Any]) -> None:
-    print_warnings([escape_control(warning["message"])])
+    print_warnings([warning["message"]])
     for note in warning["near"]:
-        click.echo(f"  near: {escape_control(note['path'])} ({escape_control(note['title'])})", err=True)
+        say(f"  near: {note['path']} ({note['title']})", err=True)
 
 
 def _typed(type_: str, texts: dict[str, str]) -> dict[str, Any]:

@@ -9,8 +9,8 @@ from workspaced_events.projections.workspace_state import ANY_CLIENT, client_key
 from ...client.sync_client import SyncClient
 from ...hooks.runtimes import RUNTIMES
 from ..shared.connection import daemon
-from ..shared.options import daemon_options, escape_control, json_option
-from ..shared.output import print_json
+from ..shared.options import daemon_options, json_option
+from ..shared.printing import print_json, say
 from .why import print_why
 
 LEVELS = ("all", "names", "none")
@@ -71,9 +71,9 @@ def share_command(
     elif method == "workspaced/share/why":
         print_why(answer)
     elif method == "workspaced/share/accept":
-        click.echo(f"{escape_control(answer['vault'])}: {answer['problem'] or 'the rules count as they are'}")
+        say(f"{answer['vault']}: {answer['problem'] or 'the rules count as they are'}")
     else:
-        click.echo(f"{escape_control(answer['client'])} {answer['level']}{_volunteering(answer)}")
+        say(f"{answer['client']} {answer['level']}{_volunteering(answer)}")
 
 
 def _request_of(words: tuple[str, ...], vault: str | None) -> tuple[str, dict[str, Any]]:
@@ -113,8 +113,8 @@ def _warn_of_unseen(client: str, connected: SyncClient) -> None:
     known = {client_key(each.client) for each in RUNTIMES.values()} | {ANY_CLIENT}
     seen = [each["client"] for each in connected.call("workspaced/clients")["clients"]]
     if client not in known | set(map(client_key, seen)):
-        names = ", ".join(map(escape_control, seen)) or "none"
-        click.echo(f"no client of this name was seen yet; seen: {names}", err=True)
+        names = ", ".join(seen) or "none"
+        say(f"no client of this name was seen yet; seen: {names}", err=True)
 
 
 def _is_write(method: str, params: dict[str, Any]) -> bool:
@@ -123,11 +123,11 @@ def _is_write(method: str, params: dict[str, Any]) -> bool:
 
 def print_sharing(sharing: dict[str, Any]) -> None:
     """Prints the levels for people."""
-    click.echo(f"*          {sharing['default']}{_volunteering(sharing)}")
+    say(f"*          {sharing['default']}{_volunteering(sharing)}")
     for each in sharing["clients"]:
         marks = [word for word in ("set", "connected") if each[word]]
-        line = f"{escape_control(each['client']):<10} {each['level']:<5}{_volunteering(each)} {', '.join(marks)}"
-        click.echo(line.rstrip())
+        line = f"{each['client']:<10} {each['level']:<5}{_volunteering(each)} {', '.join(marks)}"
+        say(line.rstrip())
 
 
 def _volunteering(of: dict[str, Any]) -> str:

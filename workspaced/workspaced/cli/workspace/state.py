@@ -5,8 +5,9 @@ from typing import Any, Final
 import click
 
 from ..shared.connection import daemon
-from ..shared.options import at_option, daemon_options, escape_control, json_option
-from ..shared.output import print_json, print_warnings
+from ..shared.options import at_option, daemon_options, json_option
+from ..shared.output import print_warnings
+from ..shared.printing import print_json, say
 from ..shared.reader import end_with_reader
 from ..shared.state_text import print_state
 from ..shared.terminal import columns, local_time, print_labelled, utc_option
@@ -71,7 +72,7 @@ def watch_command(
             machines = Machines(client.call("workspaced/link/status")["link"], of)
         for notice in client.events(since=start, types=types or None if of is None else None):
             if notice.method == "workspaced/gap":
-                click.echo(f"events {notice.params['from']} to {notice.params['to']} were skipped", err=True)
+                say(f"events {notice.params['from']} to {notice.params['to']} were skipped", err=True)
                 continue
             for event in notice.params["events"]:
                 for each in (event,) if of is None else machines.done(event):
@@ -92,10 +93,8 @@ def print_event(event: dict[str, Any], as_json: bool) -> None:
     about = data.get("note") or data.get("to") or data.get("tool") or ""
     time, width = local_time(event["time"]), columns()
     if width is None or width >= _WIDE_COLUMNS:
-        source, type_ = escape_control(event["source"]), escape_control(event["type"])
-        click.echo(f"{event['seq']:>8} {time} {source:<12} {type_:<24} {escape_control(about)}".rstrip())
+        source, type_ = event["source"], event["type"]
+        say(f"{event['seq']:>8} {time} {source:<12} {type_:<24} {about}".rstrip())
         return
     clock = time.partition(" ")[2]
-    print_labelled(
-        f"{event['seq']:>6} {clock}", f"{escape_control(event['type'])} {escape_control(about)}".rstrip()
-    )
+    print_labelled(f"{event['seq']:>6} {clock}", f"{event['type']} {about}".rstrip())

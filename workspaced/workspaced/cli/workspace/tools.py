@@ -10,7 +10,7 @@ from ...errors import SettingsInvalid
 from ..shared import completion
 from ..shared.connection import daemon
 from ..shared.options import at_option, daemon_options, json_option, pairs, vault_option
-from ..shared.output import print_json
+from ..shared.printing import print_json, say, styled
 from ..shared.terminal import print_labelled
 
 
@@ -27,7 +27,7 @@ def tools_command(socket_path: str | None, workspace: str | None, as_json: bool)
         print_json(tools)
         return
     for tool in tools:
-        click.echo(click.style(tool["name"], bold=True))
+        say(styled(tool["name"], bold=True))
         print_labelled(" ", tool["description"])
         known = TOOLS.get(tool["name"])  # the listed schema is shorter; a newer daemon may list another tool
         schema_shown = known.input_schema if known is not None else tool["inputSchema"]
@@ -81,7 +81,7 @@ def call_command(
     if as_json:
         print_json(result)
     else:
-        click.echo(json.dumps(result, ensure_ascii=False, indent=2))
+        print_json(result, indent=2)
     return 0 if result["success"] else _exit(result)
 
 

@@ -5,8 +5,8 @@ from typing import Any
 import click
 
 from ..shared.connection import daemon
-from ..shared.options import daemon_options, escape_control, json_option
-from ..shared.output import print_json
+from ..shared.options import daemon_options, json_option
+from ..shared.printing import print_json, say
 from ..shared.state_text import idle_rule_text
 
 _LEVELS = {
@@ -48,19 +48,19 @@ def why_command(
 
 def print_why(answer: dict[str, Any]) -> None:
     """Prints the answer of `workspaced/share/why` for people."""
-    moved = f", now {escape_control(answer['now'])}" if answer["now"] is not None else ""
-    click.echo(f"{escape_control(answer['path'])}{moved}: {_LEVELS[answer['level']]}")
+    moved = f", now {answer['now']}" if answer["now"] is not None else ""
+    say(f"{answer['path']}{moved}: {_LEVELS[answer['level']]}")
     for reason in answer["reasons"]:
-        click.echo(f"  {reason['level']}, {reason['kind']}: {escape_control(reason['detail'])}")
+        say(f"  {reason['level']}, {reason['kind']}: {reason['detail']}")
     for idle in answer["idleRules"]:
-        click.echo(f"  {idle_rule_text(idle)}")
+        say(f"  {idle_rule_text(idle)}")
     for each in answer["clients"]:
         asked = "" if each["unasked"] or each["shown"] == "nothing" else " when it asks for it"
-        click.echo(f"{escape_control(each['client'])} ({each['sharing']}) {_SHOWN[each['shown']]}{asked}")
+        say(f"{each['client']} ({each['sharing']}) {_SHOWN[each['shown']]}{asked}")
     for each in answer["lastShown"]:
-        by = escape_control(each["by"])
-        click.echo(f"last shown to {escape_control(each['client'])}: {each['time']}, seq {each['seq']}, {by}")
+        by = each["by"]
+        say(f"last shown to {each['client']}: {each['time']}, seq {each['seq']}, {by}")
     if answer["searchedFrom"] is not None:
-        click.echo(f"Events before seq {answer['searchedFrom']} were not searched.")
+        say(f"Events before seq {answer['searchedFrom']} were not searched.")
     elif not answer["lastShown"]:
-        click.echo("No call or prompt that is still recorded showed it.")
+        say("No call or prompt that is still recorded showed it.")

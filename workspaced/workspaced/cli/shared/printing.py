@@ -1,0 +1,106 @@
+"""What commands print: the one door to the terminal.
+
+Names, texts and errors come from notes, logs, servers and files, and a terminal obeys what it finds in them. So
+what goes out is escaped here, and no command prints by other means (tests/contracts/test_printing.py). Exact bytes
+go to files and pipes only.
+"""
+
+import json
+import os
+import sys
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+import click
+
+from workspaced_events.escaping import escape_control
+
+
+class Styled(NamedTuple):
+    """A part of a line with a style, as of `click.style`."""
+
+    text: str
+    style: dict[str, Any]
+
+
+def styled(text: str, **style: Any) -> Styled:
+    """A part of a line that is coloured, bold and so on."""
+    return Styled(text, style)
+
+
+def say(*parts: str | Styled, err: bool = False) -> None:
+    """Prints the parts as one line: what would end it is escaped too."""
+    _echo("".join(map(_shown, parts)), err=err)
+
+
+def _echo(line: str, *, err: bool = False) -> None:
+    click.echo(line, err=err, color=False if has_no_colour() else None)
+
+
+def has_no_colour() -> bool:
+    """Whether the environment asks for output without colour."""
+    return bool(os.environ.get("NO_COLOR")) or os.environ.get("TERM") == "dumb"
+
+
+def _shown(part: str | Styled) -> str:
+    if isinstance(part, Styled):
+        return click.style(escape_control(part.text), **part.style)
+    return escape_control(part)
+
+
+def say_text(text: str, *, err: bool = False, **style: Any) -> None:
+    """Prints a text with its lines and tabs."""
+    for line in text.removesuffix("\n").split("\n"):
+        shown = "\t".join(map(escape_control, line.split("\t")))
+        _echo(click.style(shown, **style) if style else shown, err=err)
+
+
+def say_difference(line: str) -> None:
+    """Prints a line of a unified diff."""
+    say_text(line, fg={"+": "green", "-": "red", "@": "cyan"}.get(line[:1]))
+
+
+def confirm(question: str) -> None:
+    """Asks on stderr.
+
+    Raises:
+        click.Abort: the user declined.
+    """
+    click.confirm(escape_control(question), abort=True, err=True)
+
+
+def warn(text: str) -> None:
+    """Prints a warning on stderr."""
+    say(styled("warning:", fg="yellow"), f" {text}", err=True)
+
+
+def print_json(value: Any, *, indent: int | None = None) -> None:
+    """Prints a JSON value for programs: on one line, or readable."""
+    separators = None if indent is not None else (",", ":")
+    for line in json.dumps(value, ensure_ascii=False, indent=indent, separators=separators).split("\n"):
+        click.echo(_escaped_json(line))
+
+
+def print_ndjson(values: Iterable[Any]) -> None:
+    """Prints msgspec values as JSON, one a line, for programs."""
+    import msgspec  # not above, for the sake of commands that need none of it
+
+    lines = [_escaped_json(msgspec.json.encode(value).decode()) for value in values]
+    if lines:
+        click.echo("\n".join(lines))
+
+
+def _escaped_json(text: str) -> str:
+    """The same JSON; what a terminal may obey stands in it as an escape of JSON."""
+    if text.isprintable():
+        return text
+    return "".join(sign if sign.isprintable() else json.dumps(sign)[1:-1] for sign in text)
+
+
+def print_bytes(*lines: bytes) -> None:
+    """Writes exact bytes to standard output; to a terminal the text that they are."""
+    if sys.stdout.isatty():
+        say_text(b"".join(lines).decode(errors="replace"))
+        return
+    sys.stdout.buffer.writelines(lines)
+    sys.stdout.buffer.flush()
