@@ -84,7 +84,9 @@ _DELIMITER: Final = regex.compile(
     regex.IGNORECASE,
 )
 _MARKS: Final = regex.compile(r"[\p{M}\W_]+")
-_LOOK_ALIKE: Final = str.maketrans("асеорхуіјѕԁтнкмвոαοεινρτυχκϲı", "aceopxyijsdthkmbnaoeivptuxkci")
+_CONNECTORS: Final = regex.compile(r"\p{Pc}")
+_LOOK_ALIKE: Final = str.maketrans("асеорхуіјѕԁтнкмвոαοεινρτυχκσı", "aceopxyijsdthkmbnaoeivptuxkci")
+"""Letters as NFKD and case folding leave them: of ϲ they make σ."""
 _XML: Final = {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;"}
 _XML_CHARS: Final = str.maketrans(_XML)
 
@@ -238,7 +240,7 @@ def _plain(name: str) -> str:
     """A delimiter's name as a model reads it: entities resolved, escapes removed, one width, lower case."""
     for _ in range(3):
         name = html.unescape(name)
-    return unicodedata.normalize("NFKD", _SHOWN.sub("", name)).casefold()
+    return str(_CONNECTORS.sub("_", unicodedata.normalize("NFKD", _SHOWN.sub("", name)).casefold()))
 
 
 def skeleton(name: str) -> str:
