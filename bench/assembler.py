@@ -65,9 +65,7 @@ class InProcess:
                 )
             )
         sent = self.keep(msgspec.json.encode(made.sent).decode()) if made.sent is not None else None
-        event = prompt_event(
-            CONVERSATION, before.seq, turn, made, inputs_sha256="", manifest_sha256="", turn_sha256=sent
-        )
+        event = prompt_event(before.seq, made, inputs_sha256="", manifest_sha256="", turn_sha256=sent)
         self.add(event)
         return made
 
