@@ -341,6 +341,10 @@ def test_a_note_moved_into_a_denied_folder_is_withheld_at_once(daemon: Any) -> N
         "\u2060\n---\nworkspaced: private\n---\nxyzzy",
         "--- # a comment\nworkspaced: private\n---\nxyzzy",
         "---\nworkspaced: !x private\n---\nxyzzy",
+        "---\nworkspaced: [private]\n---\nxyzzy",
+        "---\nworkspaced:\n  - all\n  - [Private]\n---\nxyzzy",
+        "---\nworkspaced: {private: yes}\n---\nxyzzy",
+        "---\nworkspaced: [{share: private}]\n---\nxyzzy",
         "--- !x\nworkspaced: private\n---\nxyzzy",
         "---\nbase: &b\n  workspaced: private\n<<: *b\n---\nxyzzy",
         "---\n<<: {workspaced: private}\n---\nxyzzy",
@@ -370,6 +374,8 @@ def test_front_matter_that_means_private_withholds(daemon: Any, text: str) -> No
         "---\ntitle: [\n---\nBody.",
         "Some words\n---\nworkspaced: private\n---\nnot at the beginning",
         "---\nworkspaced: all\n---\nBody",
+        "---\nworkspaced: [all]\n---\nBody",
+        "---\nworkspaced: {private: false}\n---\nBody",
     ],
 )
 def test_ordinary_notes_stay_readable(daemon: Any, text: str) -> None:
