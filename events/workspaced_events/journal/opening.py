@@ -138,9 +138,18 @@ def read_journal(directory: Path, sink: Sink, *, progress: Callable[[int, int], 
         LogReadOnly: an erasure was interrupted there, so the log is neither the old nor the new one.
         OSError: a file cannot be read.
     """
+    check_no_erasure(directory)
+    return scan_log(RealDisk(directory), sink, progress=progress)
+
+
+def check_no_erasure(directory: Path) -> None:
+    """Checks that the log in `directory` is one log.
+
+    Raises:
+        LogReadOnly: an erasure was interrupted there.
+    """
     if is_erasure_interrupted(directory):
         raise LogReadOnly(
             f"A note was being forgotten in {directory}, and that was interrupted.",
             hint="Start the daemon, or run `workspaced forget` again: either finishes it.",
         )
-    return scan_log(RealDisk(directory), sink, progress=progress)

@@ -72,7 +72,7 @@ def salvage(disk: Disk, to: Disk, *, version: str, now: str) -> Salvaged:
     """
     damage = scan_log(disk, lambda _events: None)
     if damage.damage is None:
-        raise InvalidArgument("The log is not damaged.", hint="Copy it whole, or use `workspaced log export`.")
+        raise InvalidArgument("The log is not damaged.", hint="Copy it with `workspaced log backup`.")
     if to.names(LOG) or AFTER_DAMAGE in to.names("."):
         raise InvalidArgument("The new directory already holds a log.", hint="Give one that does not exist yet.")
     blobs = _copy_blobs(disk, to)

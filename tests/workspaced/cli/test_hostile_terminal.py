@@ -128,6 +128,7 @@ def commands(running: Any) -> list[list[str]]:
         ["replay", data, "--watch"],
         ["replay", data, "--verify"],
         ["bundle", "-o", bundle],
+        ["log", "backup", f"{bundle}{EVIL}"],
         ["sweep", "--dry-run"],
     ]
 

@@ -23,6 +23,7 @@ _OURS = frozenset(
         "log",
         "blobs",
         "served",
+        "swept",
         "policy",
         "quarantine",
         "snapshots",

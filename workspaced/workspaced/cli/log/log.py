@@ -1,4 +1,4 @@
-"""`workspaced log`: export, import, verify, show."""
+"""`workspaced log`: backup, export, import, verify, show."""
 
 import secrets
 import sys
@@ -12,7 +12,8 @@ import msgspec
 
 from workspaced_events.clock import system_clock
 from workspaced_events.errors import InvalidArgument, LogLocked
-from workspaced_events.journal.opening import read_journal
+from workspaced_events.journal.opening import check_no_erasure, read_journal
+from workspaced_events.log.backup import back_up
 from workspaced_events.log.disk import RealDisk
 from workspaced_events.log.lock import LogLock
 from workspaced_events.log.salvage import AFTER_DAMAGE, salvage
@@ -54,6 +55,38 @@ def data_dir_option(function: click.decorators.FC) -> click.decorators.FC:
     return click.option(
         "--data-dir", type=click.Path(path_type=Path), metavar="D", help="Read this directory; no daemon needed."
     )(function)
+
+
+@log_command.command("backup")
+@click.argument("to", metavar="DIR", type=click.Path(path_type=Path))
+@click.option("--data-dir", type=click.Path(path_type=Path), metavar="D", help="Default: the daemon's.")
+@daemon_options
+@json_option
+def backup_command(
+    to: Path, data_dir: Path | None, socket_path: str | None, workspace: str | None, as_json: bool
+) -> None:
+    """Copy the data directory to DIR, a new folder, while the daemon goes on, and check the copy.
+
+    The copy is a data directory: the log up to a moment, all texts that it names, and what agents were shown.
+    Exit code 4 if it does not verify; so it is where the log itself is damaged.
+    """
+    directory = (data_dir or directory_of_daemon(socket_path, workspace) or _data_dir(workspace)).resolve()
+    to = to.resolve()
+    _check_log(directory)
+    if to.is_relative_to(directory) or (to.exists() and (not to.is_dir() or any(to.iterdir()))):
+        raise InvalidArgument(f"{to} is no new folder.", hint="Give one that does not exist, outside the log's.")
+    check_no_erasure(directory)
+    own_folder(to, "data")
+    size = back_up(directory, to)
+    named = NamedBlobs()
+    scan = _scan(to, named)
+    if scan.damage is not None:
+        raise scan.damage
+    complain_of_blobs(named.examine(RealDisk(to)).damaged)
+    if as_json:
+        print_json({"output": str(to), "log": scan.log_id, "lastSeq": scan.tail.seq, "bytes": size})
+    else:
+        say(f"{to}: the log up to event {scan.tail.seq}, {max(1, size // 1024)} KiB; it verifies", err=True)
 
 
 @log_command.command("export")
