@@ -49,12 +49,9 @@ def listing(folder: SharedFolder, path: Parts = ()) -> tuple[MemoryFile, ...]:
 
 
 def _view(path: Parts, folder: SharedFolder) -> Planned:
-    if not folder.folder.is_folder(path):
-        return Planned(MemoryAnswer(shown(path), folder.text(path)))
-    files = listing(folder, path)
-    if path and not files:  # A folder of withheld files alone does not exist either.
-        raise missing(path)
-    return Planned(MemoryAnswer(shown(path), files=files))
+    if folder.is_folder(path):
+        return Planned(MemoryAnswer(shown(path), files=listing(folder, path)))
+    return Planned(MemoryAnswer(shown(path), folder.text(path)))
 
 
 def _create(path: Parts, text: str, folder: SharedFolder) -> Planned:
@@ -97,8 +94,7 @@ def _files_at(path: Parts, folder: SharedFolder) -> list[tuple[Parts, bytes]]:
     Raises:
         MemoryNotFound: there is none.
     """
-    is_folder = folder.folder.is_folder(path)
-    paths = [each.path for each in folder.files(path)] if is_folder else [path]
+    paths = [each.path for each in folder.files(path)] if folder.is_folder(path) else [path]
     found = [(each, content) for each in paths if (content := folder.read(each)) is not None]
     if not found:
         raise missing(path)
@@ -112,8 +108,7 @@ def _check_free(path: Parts, folder: SharedFolder) -> None:
         MemoryExists: a file is, or a folder with files.
         MemoryPathUnusable: something is that is not the agent's.
     """
-    is_folder = folder.folder.is_folder(path)
-    if folder.files(path) if is_folder else folder.read(path) is not None:
+    if folder.is_folder(path) or folder.read(path) is not None:
         raise MemoryExists(
             f"The path {shown(path)} already exists.",
             hint="Edit it with str_replace or insert, or choose another path.",

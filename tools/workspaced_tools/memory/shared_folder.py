@@ -1,10 +1,11 @@
 """The memory folder as one client sees it: without what the share policy withholds.
 
-A withheld file does not exist here: it is neither listed nor read, moved or deleted. Only its name is taken, and
-the error for that is the one for a link or a device.
+A withheld file does not exist here: it is neither listed nor read, moved or deleted. Only its name is taken, for
+`create` and as the new name of `rename`, and the error for that is the one for a link or a device.
 """
 
 from collections import OrderedDict
+from contextlib import suppress
 from hashlib import sha256
 from typing import Final, Protocol
 
@@ -134,6 +135,12 @@ class SharedFolder:
         if self._withholding.denies(self.note(path)) or self.folder.head(path) is not None:
             raise unusable(path)
 
+    def is_folder(self, path: Parts) -> bool:
+        """Whether there is a folder with files to show; the memory folder itself always counts as one."""
+        with suppress(MemoryPathUnusable):
+            return not path or (self.folder.is_folder(path) and bool(self.files(path)))
+        return False
+
     def files(self, path: Parts = ()) -> list[Listed]:
         """The files below a folder, sorted by path; without those that cannot be opened."""
         return [each for each in self.folder.files(path) if self._is_shown(each.path)]
@@ -148,8 +155,19 @@ class SharedFolder:
         """As `MemoryFolder.head`, without what is withheld."""
         if self._withholding.denies(self.note(path)):
             return None
-        content = self.folder.head(path)
+        try:
+            content = self.folder.head(path)
+        except MemoryPathUnusable:
+            if self._is_below_withheld(path):
+                return None
+            raise
         return None if content is None or self._withholding.withholds(self.note(path), content) else content
+
+    def _is_below_withheld(self, path: Parts) -> bool:
+        """Whether a path is unusable only because of what is withheld: a file above it, or files below it."""
+        with suppress(MemoryPathUnusable):
+            return self.folder.is_folder(path) and not self.files(path)
+        return bool(path) and self._head(path[:-1]) is None
 
 
 def missing(path: Parts) -> MemoryNotFound:

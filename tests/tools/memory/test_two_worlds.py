@@ -1,0 +1,45 @@
+"""A memory folder with withheld files answers as one without them, save where a name must be free."""
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from workspaced_tools.errors import ToolError
+
+PRIVATE = "---\nworkspaced: private\n---\nxyzzy\n"
+WITHHELD = ("secret.md", "kept/key.md", "kept/deep/key.md", "mixed/key.md")
+SHOWN = ("plan.md", "mixed/plan.md")
+PATHS = (*WITHHELD, "kept", "kept/deep", "kept/free.md", "secret.md/x", "secret.md/x/y", "kept/key.md/x", "mixed")
+COMMANDS: list[tuple[str, dict[str, Any]]] = [
+    ("view", {}),
+    ("str_replace", {"old": "one", "text": "two"}),
+    ("insert", {"line": 0, "text": "two"}),
+    ("delete", {}),
+    ("rename", {"to": "/memories/new.md"}),
+]
+
+
+def written(vault: Path, names: tuple[str, ...], text: str) -> None:
+    for name in names:
+        path = vault / "Memory" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+
+@pytest.mark.parametrize(("command", "arguments"), COMMANDS, ids=[name for name, _ in COMMANDS])
+@pytest.mark.parametrize("path", PATHS)
+def test_an_answer_tells_nothing_of_what_is_withheld(
+    vault: Path, use: Any, path: str, command: str, arguments: dict[str, Any]
+) -> None:
+    answers = []
+    for withheld in ((), WITHHELD):
+        shutil.rmtree(vault / "Memory", ignore_errors=True)
+        written(vault, SHOWN, "one\n")
+        written(vault, withheld, PRIVATE)
+        try:
+            answers.append(use(command, f"/memories/{path}", **arguments))
+        except ToolError as error:
+            answers.append((error.code, str(error), error.hint))
+    assert answers[0] == answers[1]
