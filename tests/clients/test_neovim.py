@@ -15,10 +15,7 @@ from typing import Any
 
 import pytest
 from support import ROOT
-from support.globs import CHOSEN, FILES
 from support.neovim import ANSWER_S, NVIM, PLUGIN, Editor
-
-from workspaced_tools.vault.files.selected_files import FileChoice, SelectedFiles
 
 EVENT_COST_NS = 100_000_000
 """What one event may cost the editor here: far above what it takes (about 0.1 ms), far below any wait."""
@@ -138,17 +135,17 @@ def test_going_from_window_to_window_is_one_event_each(daemon: Any, editor: Any)
 @pytest.mark.parametrize(
     "away",
     [
-        "edit code.py",
+        "edit .code.py",
         "enew",
         "terminal",
         "help",
-        "vsplit code.py",
+        "vsplit .code.py",
         "edit scratch://x.md",
         "call nvim_open_win(bufadd('b.md'), 1, {'relative':'editor','width':9,'height':3,'row':0,'col':0})",
     ],
 )
 def test_what_is_no_note_keeps_the_last_one_until_it_is_closed(shared: Any, editor: Any, away: str) -> None:
-    (shared.vault / "code.py").write_text("pass\n")
+    (shared.vault / ".code.py").write_text("pass\n")
     client, nvim = shared.connect(), editor(shared)
     nvim.do("edit a.md")
     nvim.settled()
@@ -165,7 +162,7 @@ def test_what_is_no_note_keeps_the_last_one_until_it_is_closed(shared: Any, edit
 
 def test_closing_the_last_window_of_a_note_closes_it(shared: Any, editor: Any) -> None:
     client, nvim = shared.connect(), editor(shared)
-    nvim.do("edit code.py", "split a.md")
+    nvim.do("edit .code.py", "split a.md")
     nvim.settled()
     assert active(client.state()) == "a.md"
     nvim.do("close")
@@ -179,7 +176,7 @@ def test_only_notes_really_in_the_vault_are_ever_told(daemon: Any, editor: Any) 
     outside = root / "outside"
     (outside / "vault").mkdir(parents=True)
     (root / "vault2").mkdir()
-    for path in (outside / "x.md", outside / "vault" / "x.md", root / "vault2" / "x.md", vault / "x.txt"):
+    for path in (outside / "x.md", outside / "vault" / "x.md", root / "vault2" / "x.md"):
         path.write_text("# X\n")
     (vault / "leads-out.md").symlink_to(outside / "x.md")
     (vault / "folder").symlink_to(outside)
@@ -189,7 +186,7 @@ def test_only_notes_really_in_the_vault_are_ever_told(daemon: Any, editor: Any) 
     nvim = editor(running)
     nvim.do("edit a.md")
     nvim.settled()
-    hidden = ["leads-out.md", "folder/x.md", "nowhere.md", ".hidden/x.md", "x.txt", "../vault2/x.md"]
+    hidden = ["leads-out.md", "folder/x.md", "nowhere.md", ".hidden/x.md", "../vault2/x.md"]
     hidden += [str(outside / "x.md"), str(outside / "vault" / "x.md")]
     for name in hidden:
         nvim.do(f"tabedit {name}", "WorkspacedPin")
@@ -745,39 +742,25 @@ def test_what_is_no_duration_pauses_nothing(shared: Any, editor: Any, wrong: str
 # -- files that are no Markdown --
 
 
-def test_code_is_published_where_the_daemon_says_that_it_belongs(
+def test_any_file_of_the_vault_is_published_and_none_of_elsewhere_is_sought(
     daemon: Callable[..., Any], editor: Callable[..., Editor]
 ) -> None:
-    notes = {"a.md": "# A\n", "src/a.py": "a = 1\n", "src/gen/b.py": "b = 1\n", "other.py": "c = 1\n"}
-    running = daemon("--files", "src/**,!src/gen/**", notes=notes)
+    notes = {"a.md": "# A\n", "src/a.py": "a = 1\n", "Board.canvas": "{}", "data.csv": "a,b\n", ".env": "x"}
+    running = daemon(notes=notes)
+    (running.root / "other.py").write_text("c = 1\n")
     nvim = editor(running)
     with running.connect() as client:
-        nvim.do("edit src/a.py")
+        for name in ("src/a.py", "Board.canvas", "data.csv"):
+            nvim.do(f"edit {name}")
+            nvim.settled()
+            assert active(client.state()) == name
+        nvim.do("edit .env", "edit ../other.py")
         nvim.settled()
-        assert active(client.state()) == "src/a.py"
-        nvim.do("edit other.py", "edit src/gen/b.py")
-        nvim.settled()
-        assert active(client.state()) == "src/a.py", "what is no note leaves the last one"
+        assert active(client.state()) == "data.csv", "what is no file of the vault leaves the last one"
         nvim.do("edit src/a.py", "WorkspacedPin")
         until_type(client, "note_pinned")
         assert pins(client.state()) == ["src/a.py"]
-    assert not any("other.py" in path or "gen" in path for path in nvim.status()["unserved"])
-
-
-ASK_GLOBS = """
-local globs, files = ...
-return vim.tbl_map(function(path) return require("workspaced.globs").name(globs, path) end, files)
-"""
-
-
-def test_the_editor_takes_globs_as_the_daemon_does(
-    daemon: Callable[..., Any], editor: Callable[..., Editor]
-) -> None:
-    nvim = editor(daemon(start=False))
-    for globs in CHOSEN:
-        selected = SelectedFiles(FileChoice(tuple(globs)))
-        told = nvim.lua(ASK_GLOBS, globs, FILES)
-        assert dict(zip(FILES, told, strict=True)) == {path: selected.names(path) for path in FILES}, globs
+    assert not any("other.py" in path for path in nvim.status()["unserved"])
 
 
 # -- init.lua --

@@ -17,10 +17,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.globs import CHOSEN, FILES
 
 from workspaced import __version__
-from workspaced_tools.vault.files.selected_files import FileChoice, SelectedFiles
 
 PACKAGE = Path(__file__).resolve().parents[2] / "clients" / "typescript"
 MODEL_SERVER = Path(__file__).resolve().parents[1] / "support" / "model_server.py"
@@ -170,21 +168,6 @@ def test_its_own_tests_pass_on_a_real_daemon(
     tests = [str(path) for path in found if path.name.startswith("publisher.") is of_publisher]
     report = succeed(node, "--test", *tests, env=environment, timeout_s=OWN_TESTS_S)
     assert int(report.partition("\n# pass ")[2].split("\n")[0]) >= at_least, report[-500:]
-
-
-NAMED = """
-const { areNamed } = await import(process.argv[1]);
-const [chosen, files] = JSON.parse(process.argv[2]);
-process.stdout.write(JSON.stringify(chosen.map((globs) => files.filter((path) => areNamed(globs, path)))));
-"""
-
-
-def test_the_publisher_takes_globs_as_the_daemon_does(built: Path, node: str) -> None:
-    module = str(built / "dist" / "publisher" / "globs.js")
-    told = json.loads(succeed(node, "--input-type=module", "-e", NAMED, module, json.dumps([CHOSEN, FILES])))
-    for globs, named in zip(CHOSEN, told, strict=True):
-        selected = SelectedFiles(FileChoice(tuple(globs)))
-        assert named == [path for path in FILES if selected.names(path)], globs
 
 
 WITH_AN_OLDER_DAEMON = """

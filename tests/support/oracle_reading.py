@@ -26,6 +26,8 @@ from mdit_py_plugins.footnote import footnote_plugin
 from ruamel.yaml import YAML
 from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
+from workspaced_tools.notes.formats.kinds import kind_of
+
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+\Z")
 _NAME = r"(?:[^\[\]|\r\n]|\[[^\[\]\r\n]*\](?!\()|\](?![\](]))+"
 _WIKILINK = re.compile(rf"\[\[({_NAME}(?:\|(?:(?!\[\[|\]\])[^\r\n])*\]?)?)\]\]")
@@ -445,29 +447,6 @@ def _link(token: Token) -> Link | None:
     return None
 
 
-SHOWN_BESIDES_NOTES = {
-    *(
-        "avif",
-        "bmp",
-        "gif",
-        "jpeg",
-        "jpg",
-        "png",
-        "svg",
-        "webp",
-        "flac",
-        "m4a",
-        "mp3",
-        "ogg",
-        "wav",
-        "webm",
-        "3gp",
-    ),
-    *("mkv", "mov", "mp4", "ogv", "pdf", "canvas", "base"),
-}
-"""Obsidian's list of accepted formats."""
-
-
 def _target(written: str, *, wiki: bool) -> Link | None:
     name, _, fragment = written.partition("#")
     if wiki:
@@ -477,9 +456,9 @@ def _target(written: str, *, wiki: bool) -> Link | None:
         name, fragment = unquote(name.partition("?")[0]), unquote(fragment)
     name, fragment = name.strip(), fragment.strip()
     extension = _EXTENSION.search(name)
-    if not name or (not wiki and (name.endswith("/") or (extension and extension[1].lower() != "md"))):
-        return None  # a folder, an attachment
-    if wiki and extension and extension[1].lower() in SHOWN_BESIDES_NOTES:
-        return None  # titles may hold other dots
+    if not name or kind_of(name) == "image" or (not wiki and name.endswith("/")):
+        return None  # a folder, or what is read as an embedded image
+    if not wiki and extension and extension[1].lower() != "md" and kind_of(name) == "file":
+        return None  # of no known kind; a wikilink's title may hold dots
     block = fragment.rpartition("^")[2] if "^" in fragment else ""
     return Link(name, None if block else fragment or None, block or None, None, False, False, 0)

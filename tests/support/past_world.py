@@ -247,7 +247,7 @@ class World:
         vault = PastVault(
             past,
             withheld,
-            withheld_image=self.vault.withholds_image,
+            withheld_image=self.vault.files.withholds,
             some_withheld=self.vault.withholds_some,
         )
         return self._view(self.events.state(moment.seq), moment, vault, withheld)

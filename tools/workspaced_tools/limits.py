@@ -207,3 +207,15 @@ OUTLINE_MEMORY_BYTES: Final = 2 * 1024 * 1024 * 1024
 """The address space of a parser's process."""
 OUTLINE_SYMBOLS_MAX: Final = 5_000
 OUTLINE_NAME_CHARS_MAX: Final = 200
+
+# The text of PDFs.
+PDF_BYTES_MAX: Final = 200 * 1024 * 1024
+"""Of a larger file only name and size are known."""
+PDF_S: Final = 10
+"""How long an agent waits for the text, and how much of a processor it may take."""
+PDF_MEMORY_BYTES: Final = 2 * 1024 * 1024 * 1024
+"""The address space of a reader's process."""
+PDF_TEXT_CHARS_MAX: Final = 2_000_000
+"""Of one PDF; the pages after it are not read."""
+PDF_TEXTS_BYTES_MAX: Final = 16 * 1024 * 1024
+"""Of the texts that are kept."""

@@ -1,10 +1,13 @@
-/** What Obsidian shows of notes, as it is this very moment. Reads Obsidian, loads no leaf, touches no file. */
+/** What Obsidian shows of notes and other files, as it is this very moment. Reads Obsidian, loads no leaf, touches no file. */
 
-import { type App, type Editor, MarkdownView, type WorkspaceLeaf } from "obsidian";
+import { type App, type Editor, FileView, MarkdownView, type WorkspaceLeaf } from "obsidian";
 import type { EditorView } from "workspaced-client/publisher";
 
 /** Of longer selections only the lines are told: the text is not even made. */
 const SELECTION_CHARS_MAX = 65_536;
+
+/** Obsidian's own views that say something about the file which another one shows, and name it as theirs. */
+const ABOUT_A_FILE = new Set(["backlink", "file-properties", "footnotes", "localgraph", "outgoing-link", "outline"]);
 
 type Selection = EditorView["selection"];
 
@@ -12,7 +15,7 @@ export class Sight {
   readonly #app: App;
   readonly #absolute: (path: string) => string;
   readonly #sharesSelection: () => boolean;
-  /** The note that was active last, relative to the vault. */
+  /** The note, or other file, that was active last, relative to the vault. */
   #active: string | null = null;
 
   /** @param absolute the absolute path of one that is relative to the vault. */
@@ -29,17 +32,17 @@ export class Sight {
 
   /** Notes which note is in front; a look comes later, when it may be behind something else. */
   remember(): void {
-    const file = this.#app.workspace.getActiveViewOfType(MarkdownView)?.file;
-    if (file) this.#active = file.path;
+    const view = this.#app.workspace.getActiveViewOfType(FileView);
+    const file = view && fileIn(view.leaf);
+    if (file) this.#active = file;
   }
 
   look(): EditorView {
     this.remember();
     const leaves = this.leaves();
     const open = leaves.flatMap((leaf) => {
-      const { type, state, pinned = false } = leaf.getViewState();
-      const file = state?.["file"];
-      return type === "markdown" && typeof file === "string" ? [{ file, pinned }] : [];
+      const file = fileIn(leaf);
+      return file === null ? [] : [{ file, pinned: leaf.getViewState().pinned ?? false }];
     });
     const view = this.#app.workspace.getActiveViewOfType(MarkdownView);
     if (!open.some(({ file }) => file === this.#active)) this.#active = null;
@@ -78,6 +81,14 @@ export class Sight {
     const lines = selectedLines(view.editor);
     return lines === null ? null : { path: this.#absolute(path), ...lines };
   }
+}
+
+/** The file that a leaf shows, be it a note, a canvas, a PDF, a picture or a plugin's own; null: it shows none. */
+function fileIn(leaf: WorkspaceLeaf): string | null {
+  const { type, state } = leaf.getViewState();
+  const file = state?.["file"];
+  const isOfFile = !ABOUT_A_FILE.has(type) && (leaf.isDeferred || leaf.view.navigation);
+  return isOfFile && typeof file === "string" && file !== "" ? file : null;
 }
 
 /** The selected lines, from 1 on, and their text where it is not too long. */

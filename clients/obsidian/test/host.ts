@@ -11,7 +11,7 @@ import { Events, FileSystemAdapter, Vault, type View, Workspace, type WorkspaceL
 
 export { dialogues, Modal, Notice, notices, PluginSettingTab, Setting, settings } from "./controls.js";
 export { FakeWindow } from "./elements.js";
-export { FileSystemAdapter, ItemView, MarkdownView, OtherView, TFile, View, WorkspaceLeaf } from "./workspace.js";
+export { FileSystemAdapter, FileView, ItemView, MarkdownView, OtherView, TFile, View, WorkspaceLeaf } from "./workspace.js";
 
 interface Command {
   readonly id: string;

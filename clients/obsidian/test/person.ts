@@ -2,7 +2,7 @@
 
 import { relative } from "node:path";
 
-import { App, FakeWindow, MarkdownView, notices, OtherView, type WorkspaceLeaf } from "obsidian";
+import { App, FakeWindow, FileView, MarkdownView, notices, OtherView, type WorkspaceLeaf } from "obsidian";
 import type { Publisher, PublisherStatus } from "workspaced-client/publisher";
 
 /** The plugin as Obsidian and its tests see it. */
@@ -87,10 +87,19 @@ export class Person {
     return leaf;
   }
 
-  /** What is no note, in a tab of its own. */
+  /** What is no file, in a tab of its own. */
   openGraph(): void {
     const leaf = this.app.workspace.addLeaf();
     leaf.show(new OtherView(leaf));
+    this.app.workspace.setActiveLeaf(leaf);
+  }
+
+  /** A sidebar about a file, which the user clicks into. */
+  openAbout(path: string, type: string, navigation: boolean): void {
+    const leaf = this.app.workspace.addLeaf();
+    const view = new FileView(leaf, this.app.vault.file(this.#inVault(path)), type);
+    view.navigation = navigation;
+    leaf.show(view);
     this.app.workspace.setActiveLeaf(leaf);
   }
 

@@ -90,6 +90,25 @@ test("while a graph is in front the note stays active, until it is closed", asyn
   assert.equal((await agent.state()).activeNote, null);
 });
 
+test("a canvas, a base, a PDF and a picture are told as notes are; what Obsidian says about a file is not", async () => {
+  const { person, agent, at } = await scene();
+  writeFileSync(at("Board.canvas"), "{}");
+  for (const name of ["Paper.pdf", "Shot.png", "Tasks.base"]) writeFileSync(at(name), "");
+  for (const name of ["a.md", "Paper.pdf", "Shot.png", "Tasks.base", "Board.canvas"]) person.split(at(name));
+  person.openAbout(at("a.md"), "backlink", false);
+  person.openAbout(at("a.md"), "localgraph", true);
+  person.openAbout(at("a.md"), "somebodys-panel", false);
+  await person.publisher.settled();
+  const state = await agent.state();
+  assert.equal(state.activeNote?.id, "Board.canvas");
+  const tabs = state.temporaryTabs.map((tab) => tab.noteId);
+  assert.deepEqual(tabs, ["a.md", "Paper.pdf", "Shot.png", "Tasks.base", "Board.canvas"]);
+  person.close(at("Board.canvas"));
+  person.goTo(at("Paper.pdf"));
+  await person.publisher.settled();
+  assert.equal((await agent.state()).activeNote?.id, "Paper.pdf");
+});
+
 test("pinned leaves are pins, for as long as they are pinned", async () => {
   const { person, agent, at } = await scene();
   person.restored(at("c.md"), true);

@@ -138,20 +138,30 @@ export class View {
 
 export class ItemView extends View {}
 
-export class MarkdownView extends ItemView {
-  readonly editor: Editor;
-  mode: "source" | "preview" = "source";
-
+/** d.ts, class FileView; a view's type for files of an ending is not in the d.ts (community plugins compare it). */
+export class FileView extends ItemView {
   constructor(
     leaf: WorkspaceLeaf,
     readonly file: TFile,
-    text: string,
+    readonly type = "markdown",
   ) {
     super(leaf);
-    this.editor = new Editor(text);
   }
   override getViewType(): string {
-    return "markdown";
+    return this.type;
+  }
+  override getState(): Record<string, unknown> {
+    return { file: this.file.path };
+  }
+}
+
+export class MarkdownView extends FileView {
+  readonly editor: Editor;
+  mode: "source" | "preview" = "source";
+
+  constructor(leaf: WorkspaceLeaf, file: TFile, text: string) {
+    super(leaf, file);
+    this.editor = new Editor(text);
   }
   getMode(): string {
     return this.mode;
@@ -162,7 +172,7 @@ export class MarkdownView extends ItemView {
   }
 }
 
-/** A view of what is no note: a picture, a graph. */
+/** A view of what is no file: a graph. */
 export class OtherView extends ItemView {
   override getViewType(): string {
     return "graph";
@@ -220,6 +230,9 @@ export class WorkspaceLeaf extends Events {
   }
 }
 
+/** Obsidian's types of views by the endings of the files that they show. */
+const TYPES: Record<string, string> = { base: "bases", canvas: "canvas", pdf: "pdf", png: "image" };
+
 /** The user's view of the workspace is `person.ts`. */
 export class Workspace extends Events {
   readonly window = new FakeWindow();
@@ -271,7 +284,7 @@ export class Workspace extends Events {
   }
 
   get activeFile(): TFile | null {
-    return this.getActiveViewOfType(MarkdownView)?.file ?? null;
+    return this.getActiveViewOfType(FileView)?.file ?? null;
   }
 
   // -- for the host --
@@ -300,7 +313,9 @@ export class Workspace extends Events {
   /** A leaf shows a file; the text is read as Obsidian reads it. */
   showFile(leaf: WorkspaceLeaf, path: string): void {
     const before = this.activeFile;
-    leaf.show(new MarkdownView(leaf, this.vault.file(path), readFileSync(this.vault.absolute(path), "utf8")));
+    const file = this.vault.file(path);
+    const read = () => readFileSync(this.vault.absolute(path), "utf8");
+    leaf.show(file.extension === "md" ? new MarkdownView(leaf, file, read()) : new FileView(leaf, file, TYPES[file.extension]));
     this.trigger("layout-change");
     if (this.#active === leaf && this.activeFile !== before) this.trigger("file-open", this.activeFile);
   }

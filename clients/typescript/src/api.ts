@@ -99,8 +99,7 @@ export interface ServerInfo {
   readonly instance: string;
   readonly workspace: string;
   readonly capabilities: readonly string[];
-  /** `files`: globs in gitignore's syntax of the files that are notes beside Markdown; absent if there are none. */
-  readonly vaults: ReadonlyArray<{ readonly id: string; readonly path: string; readonly files?: readonly string[] }>;
+  readonly vaults: ReadonlyArray<{ readonly id: string; readonly path: string }>;
   readonly limits: Readonly<
     Record<"requestBytes" | "answerBytes" | "batchActions" | "batchBytes" | "inFlight", number>
   >;

@@ -2103,6 +2103,9 @@ export interface GetCurrentNoteOutput {
     readonly path: string;
     readonly type?: string;
     readonly language?: string;
+    readonly kind?: string;
+    readonly size?: number;
+    readonly pages?: number;
     readonly exists: boolean;
     readonly archived: boolean;
     readonly metadata?: {
@@ -2130,6 +2133,7 @@ export interface GetCurrentNoteOutput {
         readonly block?: string;
         readonly alias?: string;
         readonly embed: boolean;
+        readonly property?: string;
         readonly ambiguous?: boolean;
       }>;
       readonly outgoingTotal: number;
@@ -2240,6 +2244,9 @@ export interface GetNoteByReferenceOutput {
     readonly path: string;
     readonly type?: string;
     readonly language?: string;
+    readonly kind?: string;
+    readonly size?: number;
+    readonly pages?: number;
     readonly exists: boolean;
     readonly archived: boolean;
     readonly metadata?: {
@@ -2267,6 +2274,7 @@ export interface GetNoteByReferenceOutput {
         readonly block?: string;
         readonly alias?: string;
         readonly embed: boolean;
+        readonly property?: string;
         readonly ambiguous?: boolean;
       }>;
       readonly outgoingTotal: number;
@@ -2521,6 +2529,9 @@ export interface GetWorkspaceContextOutputContextNote {
   readonly path: string;
   readonly type?: string;
   readonly language?: string;
+  readonly kind?: string;
+  readonly size?: number;
+  readonly pages?: number;
   readonly exists: boolean;
   readonly archived: boolean;
   readonly metadata?: {
@@ -2656,6 +2667,9 @@ export interface LinkedGetCurrentNoteOutput {
     readonly path: string;
     readonly type?: string;
     readonly language?: string;
+    readonly kind?: string;
+    readonly size?: number;
+    readonly pages?: number;
     readonly exists: boolean;
     readonly archived: boolean;
     readonly metadata?: {
@@ -2683,6 +2697,7 @@ export interface LinkedGetCurrentNoteOutput {
         readonly block?: string;
         readonly alias?: string;
         readonly embed: boolean;
+        readonly property?: string;
         readonly ambiguous?: boolean;
       }>;
       readonly outgoingTotal: number;
@@ -2827,6 +2842,9 @@ export interface LinkedGetWorkspaceContextOutputContextNote {
   readonly path: string;
   readonly type?: string;
   readonly language?: string;
+  readonly kind?: string;
+  readonly size?: number;
+  readonly pages?: number;
   readonly exists: boolean;
   readonly archived: boolean;
   readonly metadata?: {

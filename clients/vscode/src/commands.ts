@@ -106,7 +106,7 @@ function say(outcomes: readonly Outcome[], done: string | ((note: string) => str
 }
 
 function sayNoNote(): void {
-  sayProblem("No note is open. Which files are notes is the setting workspaced.files.");
+  sayProblem("No file is open that may be told: the setting workspaced.files says which.");
 }
 
 /** Nobody waits for the user to read it. */

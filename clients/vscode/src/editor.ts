@@ -40,10 +40,11 @@ export function pathOf(uri: vscode.Uri | undefined, files: Files): string | null
   return uri?.scheme === "file" && files.has(uri.fsPath) ? uri.fsPath : null;
 }
 
-/** A text or an editor of somebody's own for Markdown is a note; diffs, notebooks, settings and previews are none. */
+/** A text, a notebook or an editor of somebody's own, such as for pictures; diffs, settings and previews show no file. */
 function tabOf({ input, isActive, isPinned, isPreview }: vscode.Tab, files: Files): Tab {
-  const isNote = input instanceof vscode.TabInputText || input instanceof vscode.TabInputCustom;
-  return { path: isNote ? pathOf(input.uri, files) : null, isActive, isPinned, isPreview };
+  const isFile = [vscode.TabInputText, vscode.TabInputCustom, vscode.TabInputNotebook].some((kind) => input instanceof kind);
+  const { uri } = isFile ? (input as { uri: vscode.Uri }) : {};
+  return { path: pathOf(uri, files), isActive, isPinned, isPreview };
 }
 
 /** The first selection, which is the one that the user made last; null of a mere cursor. */

@@ -1,7 +1,7 @@
 /**
- * From what the window shows to what the publisher tells. Pure, but for one memory: which note the user looked at last.
+ * From what the window shows to what the publisher tells. Pure, but for one memory: which file the user looked at last.
  *
- * - The note in front is the active one. While what is in front is no note (settings, a diff, a preview), the last one
+ * - The file in front is the active one. While what is in front is no file (settings, a diff, a preview), the last one
  *   stays active until its last tab is closed.
  * - What each group shows is a tab, group by group; so is a preview tab behind another one, since it was opened only to
  *   look. Other tabs behind are not: the user does not look at them.
@@ -12,7 +12,7 @@ import type { EditorView } from "workspaced-client/publisher";
 
 /** One tab of VS Code. */
 export interface Tab {
-  /** The absolute path of its note; null: it holds no note. */
+  /** The absolute path of its file; null: it shows none that may be told. */
   readonly path: string | null;
   /** In front in its group. */
   readonly isActive: boolean;

@@ -3,10 +3,15 @@ import { test } from "node:test";
 
 import { Files } from "../src/files.js";
 
-const MARKDOWN = ["**/*.md"];
+test("by default every file is one, in a workspace folder or not", () => {
+  const files = new Files(["**"], ["/home/ada/notes"]);
+  for (const path of ["/home/ada/notes/a.md", "/home/ada/notes/x/Board.canvas", "/elsewhere/c", "/home/me/.notes/d.pdf"]) {
+    assert.equal(files.has(path), true, path);
+  }
+});
 
-test("by default every Markdown file is one, whatever its case, in a workspace folder or not", () => {
-  const files = new Files(MARKDOWN, ["/home/ada/notes"]);
+test("a glob for Markdown means it whatever its case", () => {
+  const files = new Files(["**/*.md"], ["/home/ada/notes"]);
   for (const path of ["/home/ada/notes/a.md", "/home/ada/notes/x/y/B.MD", "/elsewhere/c.md", "/home/me/.notes/d.md"]) {
     assert.equal(files.has(path), true, path);
   }

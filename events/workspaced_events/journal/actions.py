@@ -4,14 +4,14 @@
 action against the state at the moment of its append.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Annotated, Any, Final
 
 import msgspec
 from msgspec import Meta
 
 from ..errors import ActionError, BatchTooLarge, InvalidArgument, NotAllowed, Paused, UnknownAction
-from ..ids import EventId, NoteId, VaultId, note_id
+from ..ids import EventId, VaultId, note_id
 from ..limits import BATCH_ACTIONS_MAX, ID_CHARS_MAX, SELECTION_INLINE_CHARS_MAX
 from ..projections.workspace_fold import is_permutation
 from ..projections.workspace_state import WorkspaceState
@@ -126,13 +126,6 @@ def _with_checked_paths(data: Data) -> Data:
         if checked != value:
             changed[name] = checked
     return msgspec.structs.replace(data, **changed) if changed else data
-
-
-def paths_in(data: Data) -> Iterator[NoteId]:
-    """The notes' paths in an action's data."""
-    for name in _PATH_FIELDS[type(data)]:
-        value = getattr(data, name)
-        yield from value if isinstance(value, tuple) else (value,) if value is not None else ()
 
 
 def text_as_blob(

@@ -32,7 +32,7 @@ from workspaced_tools.ports.questions import Images
 from workspaced_tools.vault.images import gate
 from workspaced_tools.vault.images.targets import image_target
 from workspaced_tools.vault.index.crawl import Bounds
-from workspaced_tools.vault.index.images import image_name
+from workspaced_tools.vault.index.files import file_name
 from workspaced_tools.vault.vault import Vault
 
 MakeVault = Callable[..., Vault]
@@ -93,7 +93,7 @@ def test_an_address_means_the_file_that_a_link_would_mean(address: str, meant: s
     files += ["k/alike.png", "l/alike.png", "my file.png", "café.png"]
 
     def named(path: str) -> list[str]:
-        return [each for each in files if image_name(each) == image_name(path)]
+        return [each for each in files if file_name(each) == file_name(path)]
 
     assert image_target(NoteId("x/note.md"), address, named) == meant
 
@@ -170,7 +170,7 @@ def test_images_are_known_after_a_restart(make_vault: MakeVault, tmp_path: Any) 
 def test_while_the_index_is_built_no_image_is_shown_and_the_code_says_so(make_vault: MakeVault) -> None:
     vault = make_vault({"n.md": "![[a.png]]", "a.png": PNG}, indexed=False, index_wait_s=0.01)
     assert seen(vault) == ["INDEX_BUILDING"]
-    assert vault.withholds_image("a.png")
+    assert vault.files.withholds("a.png")
     vault.reconcile()
     assert seen(vault) == ["a.png"]
 
@@ -224,7 +224,7 @@ def test_an_image_that_a_withheld_note_embeds_is_one_that_is_missing(
     rules = "/secret.md" if by == "rule" else "/nothing/"
     vault = make_vault({".workspacedignore": rules, "n.md": "![[a.png]]", "secret.md": secret, "p/a.png": PNG})
     assert failure(vault) == MISSING
-    assert vault.withholds_image("p/a.png") and vault.withholds_image("elsewhere/A.png")
+    assert vault.files.withholds("p/a.png") and vault.files.withholds("elsewhere/A.png")
 
 
 @pytest.mark.parametrize("value", ['"[[a.png]]"', "a.png", "'x/A.png'", "{src: x/a.png}", "{src: a.png, b: c}"])
@@ -419,7 +419,7 @@ def test_for_a_withheld_image_no_file_is_touched(make_vault: MakeVault, monkeypa
         }
     )
     monkeypatch.setattr(type(vault.root), "open_image", pytest.fail)
-    monkeypatch.setattr(type(vault.root), "has_image", pytest.fail)
+    monkeypatch.setattr(type(vault.root), "has_other", pytest.fail)
     found = ask(vault).images
     assert [(type(each), each.path) for each in found] == [(ImageFailure, None)] * 4
 
@@ -476,7 +476,7 @@ def test_odd_names_are_names(make_vault: MakeVault, name: str) -> None:
 def test_a_name_that_is_decomposed_on_disk_is_found_by_its_composed_form(make_vault: MakeVault) -> None:
     vault = make_vault({"n.md": "![[café.png]]", unicodedata.normalize("NFD", "x/café.png"): PNG})
     assert seen(vault) == ["x/café.png"]
-    assert vault.withholds_image("x/café.png") is False
+    assert vault.files.withholds("x/café.png") is False
 
 
 @pytest.mark.parametrize("inline", [HERE, BY_WORKERS])

@@ -1,4 +1,4 @@
-"""Which files that are no Markdown belong to a vault, in every way to ask: by path, by a walk, from the index."""
+"""Which files that are no Markdown are notes, in every way to ask: by path, by a walk, from the index."""
 
 import os
 import subprocess
@@ -16,12 +16,13 @@ from workspaced_events.ids import NoteId
 from workspaced_events.projections.workspace_state import VaultState
 from workspaced_tools.errors import BinaryFile, FileTooLarge, NoteNotFound, ToolError
 from workspaced_tools.limits import NOTE_BYTES_MAX
+from workspaced_tools.notes.formats.kinds import is_image_name
 from workspaced_tools.notes.note import Note, NoteFailure
 from workspaced_tools.ports.questions import Members, Names, Read, Resolve, ResolveFrom, Search
 from workspaced_tools.ports.vault import SearchQuery
 from workspaced_tools.vault.files.safe_open import VaultRoot
 from workspaced_tools.vault.files.selected_files import FileChoice, SelectedFiles
-from workspaced_tools.vault.files.walk import scan
+from workspaced_tools.vault.files.walk import ScannedFile, scan
 from workspaced_tools.vault.index.crawl import Bounds
 from workspaced_tools.vault.vault import Vault
 
@@ -38,11 +39,17 @@ def write(folder: Path, contents: dict[str, str | bytes]) -> Path:
 
 
 def walked(folder: Path, *globs: str, gitignore: bool = True) -> set[str]:
-    """The notes of a walk, which must be those that can be opened by path."""
+    """The notes of a walk. They and the other files that it finds must be those that can be opened by path."""
     root = VaultRoot(folder, SelectedFiles(FileChoice(globs, gitignore)))
-    found = {note.id for note in scan(root)}
+    others: list[ScannedFile] = []
+    found = {note.id for note in scan(root, others=others)}
     every = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
-    assert {path for path in every if opens(root, path)} == found
+    openable = {path for path in every if opens(root, path)}
+    assert openable >= found
+    listed = {path for path in openable - found if path.rpartition("/")[2].count(".")}
+    assert {path for path in listed if not is_image_name(path)} == {
+        each.path for each in others if not is_image_name(each.path)
+    }
     root.close()
     return {str(note) for note in found}
 
@@ -186,14 +193,15 @@ def test_code_is_found_by_name_by_path_and_by_word(make_vault: MakeVault) -> Non
     assert {hit.note.id: hit.line for hit in hits} == {"src/main.py": 1, "docs/Main.md": 3}
 
 
-def test_links_stay_markdowns(make_vault: MakeVault) -> None:
+def test_code_has_no_links_but_links_lead_to_it(make_vault: MakeVault) -> None:
     contents = {"a.lua": "x = [[b]] -- #tag ![[p.png]]\n", "b.md": "# B\n\n[[a.lua]] [[Makefile]] [x](a.lua)\n"}
     vault = make_vault({**contents, "Makefile": "all:\n"}, files=FileChoice(("*",)))
     code, note = (vault.notes.read([NoteId(name)])[0] for name in ("a.lua", "b.md"))
     assert isinstance(code, Note) and isinstance(note, Note)
     assert (code.markdown.links, code.markdown.headings, code.tags, code.images) == ((), (), (), ())
     assert vault.links.incoming(NoteId("b.md"), 9, STATE).total == 0
-    assert vault.links.incoming(NoteId("Makefile"), 9, STATE).total == 0
+    assert vault.links.incoming(NoteId("a.lua"), 9, STATE).total == 2
+    assert vault.links.incoming(NoteId("Makefile"), 9, STATE).total == 1
     followed = vault.ask(ResolveFrom("Makefile", "b.md"), STATE).note
     assert followed is not None and followed.id == "Makefile"
 

@@ -46,21 +46,19 @@ def test_what_looks_like_front_matter_in_a_file_that_is_no_markdown_is_text(runn
     assert found["content"] == NOTES["src/deep/config.yaml"]
 
 
-@pytest.mark.parametrize("note", ["other/apart.py", "src", "src/.hidden.py", "src/shot.png"])
-def test_a_file_that_the_globs_do_not_name_is_refused(running: Any, note: str) -> None:
+def test_a_file_that_the_globs_do_not_name_is_found_while_an_editor_shows_it(running: Any) -> None:
+    with running.connect("editor") as client:
+        asked = "get_note_by_reference", {"reference": "other/apart.py"}
+        assert client.tool(*asked)["code"] == "NOTE_NOT_FOUND"
+        client.publish([{"type": "active_note_set", "data": {"note": "other/apart.py"}}])
+        assert client.tool(*asked)["data"]["content"] == NOTES["other/apart.py"]
+
+
+def test_a_hidden_file_is_refused(running: Any) -> None:
     with running.connect("editor") as client:
         with pytest.raises(RemoteError) as refused:
-            client.publish([{"type": "active_note_set", "data": {"note": note}}])
+            client.publish([{"type": "active_note_set", "data": {"note": "src/.hidden.py"}}])
         assert refused.value.code == "INVALID_ARGUMENT"
-        assert client.tool("get_note_by_reference", {"reference": note})["code"] == "NOTE_NOT_FOUND"
-
-
-def test_a_daemon_says_in_its_greeting_which_files_belong(running: Any, daemon: Callable[..., Any]) -> None:
-    with running.connect("editor") as client:
-        assert client.call("workspaced/hello")["vaults"][0]["files"] == ["src/**", "docs/**"]
-    plain = daemon(notes=NOTES)
-    with plain.connect("editor") as client:
-        assert "files" not in client.call("workspaced/hello")["vaults"][0]
 
 
 # -- over time --
@@ -85,8 +83,8 @@ def test_a_start_with_other_globs_is_in_the_log_and_a_start_with_the_same_is_not
     running.restart()
     with running.connect("agent") as client:
         assert opened(client) == [["src/**"], ["src/**", "other/*.py"], []]
-        assert client.tool("get_current_note")["success"] is False
-        assert NOTES["other/apart.py"] not in str(client.tool("get_workspace_context", {"includeContent": True}))
+        assert client.tool("get_current_note")["data"]["content"] == NOTES["other/apart.py"]
+        assert "apart.py" not in str(client.tool("search_workspace", {"query": "apart"})["data"])
 
 
 def test_a_change_of_a_code_file_of_the_workspace_is_recorded(running: Any) -> None:

@@ -4,7 +4,9 @@ In one world the note is there, the editor shows it, and its front matter, a rul
 other there is no such file, and where the first editor shows it, the second shows nothing. Between the questions
 notes are edited, saved in parts, moved and deleted, daemons are killed, indexes are lost and folders unmounted.
 The secret's image, and one that a rule withholds, are only in the one world; a note that is shown embeds both.
-Symlinks to the secret and to its folder are in both. A sync program may keep the secret elsewhere.
+Symlinks to the secret and to its folder are in both. A sync program may keep the secret elsewhere. A canvas with
+a card of the secret is in both; the secret's PDF, files that a rule, `.gitignore` or their hidden name keeps out,
+and one that nobody shows or links are in the one world alone, and the user looks at some of them there.
 Every answer must be the same: of tools, at any moment, of resources, of a conversation's methods, and every error
 text. Left out of the comparison are times, sequences, and the one count that agents may read. That a vault
 withholds something is no secret either, therefore both worlds withhold another note.
@@ -32,9 +34,28 @@ LONG_AGO_NS = 1_700_000_000_000_000_000
 IGNORE = ".workspacedignore"
 SECRET = "keep/Diary.md"
 WORDS = ("xyzzy", "Dear diary")
+CARDS = [
+    {
+        "id": "a",
+        "type": "text",
+        "x": 0,
+        "y": 0,
+        "width": 9,
+        "height": 9,
+        "text": "zebra, see [[Diary]] and [[home]]",
+    },
+    {"id": "b", "type": "file", "x": 0, "y": 20, "width": 9, "height": 9, "file": "keep/Diary.md"},
+    {"id": "c", "type": "file", "x": 0, "y": 40, "width": 9, "height": 9, "file": "keep/secret.png"},
+    {"id": "d", "type": "file", "x": 0, "y": 60, "width": 9, "height": 9, "file": "work/plan.md"},
+    {"id": "e", "type": "file", "x": 0, "y": 80, "width": 9, "height": 9, "file": "keep/ruled.csv"},
+]
 PUBLIC = {
     "home.md": "# Home\n\nSee [[Diary]], [[Budget]] and [it](keep/Diary.md). zebra\n"
-    "![[shown.png]] ![[secret.png]] ![[keep/secret.png|100]] ![[ruled.png]]\n",
+    "![[shown.png]] ![[secret.png]] ![[keep/secret.png|100]] ![[ruled.png]]\n"
+    "[[secret.pdf]] ![[keep/secret.pdf#page=2]] [csv](keep/ruled.csv) [[ruled.canvas]] [[out.txt]] [[open.csv]]\n",
+    "Board.canvas": json.dumps({"nodes": CARDS, "edges": [{"id": "1", "fromNode": "a", "toNode": "b"}]}),
+    "work/open.csv": "zebra,1\n",
+    ".gitignore": "build/\n",
     "keep/Budget.md": "---\naliases: [Money]\ntags: [house]\n---\n# Budget\n\nTo [[home]], zebra.\n",
     "work/plan.md": "# Plan\n\nAfter [[Budget]] comes [[Diary|the diary]].\n",
     "work/other.md": "---\nworkspaced: private\n---\nWithheld in both worlds.\n",
@@ -42,7 +63,7 @@ PUBLIC = {
 FLAGS = {"never": "workspaced: private\n", "on-request": "workspaced: on-request\n"}
 TEXT = (
     "---\n{flag}id: d-17\naliases: [Journal]\ntags: [house]\n---\n"
-    "# Diary\n\nDear diary, xyzzy. [[home]] ![[secret.png]] zebra #hush ^b1\n"
+    "# Diary\n\nDear diary, xyzzy. [[home]] ![[secret.png]] [[secret.pdf]] zebra #hush ^b1\n"
 )
 GUESSES = (
     SECRET,
@@ -59,6 +80,16 @@ GUESSES = (
     '"[[Diary]]"',
     "[it](keep//Diary.md/)",
 )
+SECRET_PDF = "keep/secret.pdf"
+"""The secret links it, and so does a note that is shown; the user looks at it with the secret."""
+LOOSE = {"work/loose.csv": "xyzzy,2\n", "work/.hidden.csv": "xyzzy,3\n", "build/out.txt": "xyzzy\n"}
+"""In the one world; nothing withholds the first one, but nothing shows or links it either."""
+RULED = {
+    "keep/ruled.csv": "xyzzy,4\n",
+    "keep/ruled.canvas": json.dumps({"nodes": [{**CARDS[0], "text": "xyzzy"}]}),
+}
+"""In the one world, where a rule withholds them."""
+FILES = (SECRET_PDF, *LOOSE, *RULED)
 FOLLOWED: tuple[Json, ...] = (
     *({"reference": guess, "from": "home.md", "includeLinks": True, "includeOutline": True} for guess in GUESSES),
     *({"reference": "[[home]]", "from": source} for source in (SECRET, "keep/Diary", "keep/Moved.md", "Diary")),
@@ -72,6 +103,10 @@ FOLLOWED: tuple[Json, ...] = (
     {"reference": "home.md", "includeImages": True},
     {"reference": SECRET, "includeImages": True},
     {"reference": "keep/Budget", "includeLinks": True},
+    *({"reference": each} for each in FILES),
+    *({"reference": each.rpartition("/")[2], "from": "home.md"} for each in FILES),
+    {"reference": "Board.canvas", "includeLinks": True, "includeImages": True},
+    {"reference": "work/open.csv", "includeLinks": True},
     *({"reference": each} for each in ("alias.md", "[[alias]]", "linked/Diary.md", "linked/Budget.md")),
     {"reference": "alias", "from": "home.md"},
     {"reference": "home#Home"},
@@ -85,7 +120,7 @@ PINS: tuple[Json, ...] = (
     {"kind": "folder", "folder": ""},
     {"kind": "note", "path": SECRET},
 )
-RULE = "/keep/Diary.md\n/keep/Moved.md\n/vault-archive/\n/keep/ruled.png\n"
+RULE = "/keep/Diary.md\n/keep/Moved.md\n/vault-archive/\n/keep/ruled.*\n"
 SHOWN_IMAGE = "shown.png"
 SECRET_IMAGE = "keep/secret.png"
 """The secret embeds it, and so does a note that is shown; it is there while all of the secret is."""
@@ -113,6 +148,10 @@ class World:
         (self.root / "linked").symlink_to("keep")
         if has_secret and by != "flag":
             images.write(self.root, {RULED_IMAGE: images.png(4, 4)})
+        self.looked_at = ["build/out.txt", *(RULED if by != "flag" else ())]
+        if has_secret:
+            for name, text in {**LOOSE, **(RULED if by != "flag" else {})}.items():
+                self._write(name, text)
         self.place = SECRET
         self.save()
         self.running.start()
@@ -133,13 +172,23 @@ class World:
         """The secret is written, up to `end` characters of it; with its image, if whole."""
         if self.has_secret:
             if end is not None:
-                (self.root / SECRET_IMAGE).unlink(missing_ok=True)
+                self._delete_files()
             file = self.root / self.place
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(self.text[:end])
             self._age(self.place)
             if end is None:
                 images.write(self.root, {SECRET_IMAGE: images.png(5, 5)})
+                self._write(SECRET_PDF, "%PDF-1.4 xyzzy")
+
+    def _write(self, name: str, text: str) -> None:
+        (self.root / name).parent.mkdir(parents=True, exist_ok=True)
+        (self.root / name).write_text(text)
+        self._age(name)
+
+    def _delete_files(self) -> None:
+        for name in (SECRET_IMAGE, SECRET_PDF):
+            (self.root / name).unlink(missing_ok=True)
 
     def move(self, place: str) -> None:
         file = self.root / self.place
@@ -150,7 +199,7 @@ class World:
 
     def delete(self) -> None:
         if self.has_secret:
-            (self.root / SECRET_IMAGE).unlink(missing_ok=True)
+            self._delete_files()
             (self.root / self.place).unlink(missing_ok=True)
 
     def appear(self, end: int) -> None:
@@ -178,7 +227,11 @@ class World:
         elif self.has_secret:
             self.publish("active_note_set", note=self.place)
             self.publish("note_pinned", note=self.place)
-            self.publish("temporary_tab_opened", note=self.place, source="search")
+            for name in (self.place, SECRET_PDF, SECRET_IMAGE, *self.looked_at):
+                self.publish("temporary_tab_opened", note=name, source="search")
+                self.publish("note_pinned", note=name)
+            self.publish("active_note_set", note=SECRET_PDF)
+            self.publish("active_note_set", note=self.place)
             self.publish("selection_changed", note=self.place, startLine=1, endLine=2, text="Dear diary, xyzzy.")
         else:
             self.publish("active_note_cleared")

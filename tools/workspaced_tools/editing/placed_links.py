@@ -2,6 +2,8 @@
 
 import msgspec
 
+from workspaced_events.ids import is_markdown
+
 from ..notes.markdown import Link
 from ..notes.note import Note
 from .positions import Encoding, Positions, Range
@@ -15,8 +17,8 @@ class PlacedLink(msgspec.Struct, frozen=True):
 
 
 def placed_links(note: Note, encoding: Encoding = "utf-16") -> list[PlacedLink]:
-    """Every link of the note, in the order of the text."""
-    links = note.markdown.links
+    """Every link of the note, in the order of the text; those of a canvas's cards stand nowhere in its file."""
+    links = note.markdown.links if is_markdown(note.id) else ()
     if not links:
         return []
     positions = Positions(note.text, encoding)

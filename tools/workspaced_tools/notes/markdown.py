@@ -33,6 +33,7 @@ from ..limits import (
     TAG_CHARS_MAX,
     TAGS_PER_NOTE_MAX,
 )
+from .formats.kinds import IMAGE, is_image_name, kind_of
 
 _PARSER: Final = pyromark.Markdown(
     options=Options.ENABLE_TABLES
@@ -63,10 +64,6 @@ _MARK = r"[ \t]*+(?:>|[-+*](?=[ \t])|\d{1,9}[.)](?=[ \t]))"
 _TOO_MANY_MARKS = re.compile(rf"(?m)^(?:{_MARK}){{{CONTAINERS_PER_LINE_MAX}}}(?P<rest>(?:{_MARK})++)")
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 _SUFFIX = re.compile(r"\.[A-Za-z0-9]{1,8}\Z")
-# Files that Obsidian shows besides notes: a wikilink's name may have other dots (`[[Node.js]]`).
-_ATTACHMENT = re.compile(
-    r"(?i)\.(?:avif|bmp|gif|jpe?g|png|svg|webp|flac|m4a|mp3|ogg|wav|webm|3gp|mkv|mov|mp4|ogv|pdf|canvas|base)\s*\Z"
-)
 _IMAGE = re.compile(r"(?i)\.(?:avif|bmp|gif|jpe?g|png|svg|webp)\s*(?:#|\Z)")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 # Obsidian's tags: anything but blanks, ASCII punctuation (save _ - /) and general punctuation.
@@ -93,7 +90,7 @@ class Heading(msgspec.Struct, frozen=True):
 
 
 class Link(msgspec.Struct, frozen=True):
-    """One link, or embed, to a note; or a wikilink in a property.
+    """One link, or embed, to a note or another file; or a wikilink in a property.
 
     A wikilink's target is as written, without heading, block and alias. A Markdown link's target is its
     percent-decoded path, relative to the linking note's folder, or to the vault's root when it begins with `/`.
@@ -120,7 +117,7 @@ class Markdown(msgspec.Struct, frozen=True):
 
     headings: tuple[Heading, ...]
     links: tuple[Link, ...]
-    """Every occurrence. Links within the same note (`[[#heading]]`) and to sites or attachments are left out."""
+    """Every occurrence. Links within the same note (`[[#heading]]`) and to sites or images are left out."""
     tags: tuple[str, ...]
     """Inline tags without `#`; of several spellings of a tag the most frequent."""
     complete: bool = True
@@ -552,7 +549,7 @@ def wiki_target(written: str) -> tuple[str, str | None, str | None] | None:
     # In a table the bar before the alias is written `\|`; the parser leaves the backslash.
     written = written.removesuffix("\\")
     name, mark, rest = written.partition("#")
-    if "://" in name or _ATTACHMENT.search(name):
+    if "://" in name or is_image_name(name.strip()):
         return None
     heading = block = None
     if "^" in name:
@@ -565,7 +562,7 @@ def wiki_target(written: str) -> tuple[str, str | None, str | None] | None:
 
 
 def _path_target(url: str, embed: bool) -> tuple[str, str | None, str | None] | None:
-    """(target, heading, block) of a Markdown link's address; None for a site, an attachment or an empty one."""
+    """(target, heading, block) of a Markdown link's address; None for a site, an image or an empty one."""
     if _SCHEME.match(url) or url.startswith("//"):
         return None
     path, _, fragment = url.partition("#")
@@ -573,12 +570,18 @@ def _path_target(url: str, embed: bool) -> tuple[str, str | None, str | None] | 
     if mark and asked.lower().endswith(".md"):
         path = asked
     path = unquote(path)
-    if not path.lower().endswith(".md") and (embed or path.endswith("/") or _SUFFIX.search(path)):
+    is_file = path.lower().endswith(".md") or _is_attachment(path)
+    if not is_file and (embed or path.endswith("/") or _SUFFIX.search(path)):
         return None
     fragment = unquote(fragment)
     if fragment.startswith("^"):
         return _checked(path, None, fragment[1:])
     return _checked(path, fragment, None)
+
+
+def _is_attachment(path: str) -> bool:
+    """Whether a path's ending is that of a file which a user may look at; images are read by `embedded_images`."""
+    return kind_of(path) not in (IMAGE, "file")
 
 
 def _checked(name: str, heading: str | None, block: str | None) -> tuple[str, str | None, str | None] | None:

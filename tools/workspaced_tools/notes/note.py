@@ -5,8 +5,8 @@ Latin-1 takes two or four bytes for each character. Values parsed from the text 
 needed often (front matter, title, outline and links) are kept with the note, which the content cache keeps per
 file version.
 
-A note need not be Markdown (see vault/files/selected_files). In any other file everything is body, and nothing is
-a title, heading, link, tag or embedded image.
+A note need not be Markdown (see vault/files/selected_files). A canvas is read as the Markdown of its cards. In any
+other file everything is body, and nothing is a title, heading, link, tag or embedded image.
 """
 
 import hashlib
@@ -21,6 +21,7 @@ from workspaced_events.ids import NoteId, is_markdown
 
 from ..errors import BinaryFile, FileTooLarge
 from ..limits import ECHO_CHARS_MAX, NOTE_BYTES_MAX, NOTE_TITLE_CHARS_MAX
+from .formats.kinds import is_canvas
 from .frontmatter import NO_FRONT_MATTER, FrontMatter, split_front_matter
 from .markdown import (
     LINE_END,
@@ -81,11 +82,14 @@ class Note(msgspec.Struct, frozen=True, dict=True):
     warnings: tuple[str, ...] = ()
     """Repairs made while reading, such as for bytes that are not UTF-8 or a file cut at its limit."""
     unread: Literal["binary", "large"] | None = None
-    """Why the file's text is not read, so that `source` is empty: only its name is known."""
+    """Why the file's text is not read, so that `source` is empty: only its name, kind and size are known."""
+    pages: int | None = None
+    """Of a PDF, whose text is `source`."""
 
     @cached_property
     def is_markdown(self) -> bool:
-        return is_markdown(self.id)
+        """Whether its text is Markdown, as a note's or that of a canvas's cards."""
+        return is_markdown(self.id) or is_canvas(self.id)
 
     @cached_property
     def source_sha256(self) -> str:
@@ -100,7 +104,7 @@ class Note(msgspec.Struct, frozen=True, dict=True):
     @cached_property
     def front_matter(self) -> FrontMatter:
         """Front matter and where the body begins."""
-        return split_front_matter(self.text) if self.is_markdown else NO_FRONT_MATTER
+        return split_front_matter(self.text) if is_markdown(self.id) else NO_FRONT_MATTER
 
     @property
     def body(self) -> str:
@@ -156,7 +160,8 @@ class Note(msgspec.Struct, frozen=True, dict=True):
 
     @cached_property
     def title(self) -> str:
-        """Front-matter `title`, else the first level-one heading, else the file's stem. Never empty, one line."""
+        """Front-matter `title`, else the first level-one heading, else the file's stem; of a canvas always the
+        stem. Never empty, one line."""
         return self.titled(lambda: self._title_and_tags[0])
 
     def titled(self, heading: Callable[[], str | None]) -> str:
@@ -165,10 +170,12 @@ class Note(msgspec.Struct, frozen=True, dict=True):
         if given is not None and (text := " ".join((scalar_text(given[1]) or "").splitlines()).strip()):
             return text[:NOTE_TITLE_CHARS_MAX]
         # The headings of a drawing are the plugin's, the same in every file.
-        if "excalidraw-plugin" not in self.fields and (found := heading()) is not None:
+        is_drawn = "excalidraw-plugin" in self.fields or is_canvas(self.id)
+        if not is_drawn and (found := heading()) is not None:
             return found[:NOTE_TITLE_CHARS_MAX]
         name = self.id.rpartition("/")[2]
-        return name[:-3] if name[-3:].lower() == ".md" and len(name) > 3 else name
+        end = -3 if is_markdown(name) else -7 if is_canvas(name) else None
+        return name[:end] or name
 
     @property
     def fields(self) -> dict[str, Any]:
@@ -193,6 +200,8 @@ class NoteFailure(msgspec.Struct, frozen=True, rename="camel"):
     id: NoteId
     code: str
     message: str
+    size: int | None = None
+    """The bytes of a file that is there, and of which only name, kind and size are known."""
 
 
 def readable(found: Note | NoteFailure) -> Note | NoteFailure:
@@ -201,9 +210,9 @@ def readable(found: Note | NoteFailure) -> Note | NoteFailure:
         return found
     name = repr(found.id[:ECHO_CHARS_MAX])
     if found.unread == "binary":
-        return NoteFailure(found.id, BinaryFile.code, f"{name} is no text file.")
+        return NoteFailure(found.id, BinaryFile.code, f"{name} is no text file.", found.stat.size)
     message = f"{name} has {found.stat.size} bytes, more than the {NOTE_BYTES_MAX} that are read."
-    return NoteFailure(found.id, FileTooLarge.code, message)
+    return NoteFailure(found.id, FileTooLarge.code, message, found.stat.size)
 
 
 __all__ = ["Heading", "Link", "Note", "NoteFailure", "PrivateNote", "StatKey", "readable"]

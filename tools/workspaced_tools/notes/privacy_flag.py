@@ -20,6 +20,8 @@ from typing import Any, Final
 import msgspec
 import regex
 
+from workspaced_events.ids import is_markdown
+
 from ..limits import ECHO_CHARS_MAX
 from .frontmatter import split_front_matter
 from .normal_form import normalized
@@ -48,7 +50,7 @@ _OPENING: Final = regex.compile(
 
 def level_of(note: Note) -> Level:
     """The level that the note's front matter gives it; only Markdown has any."""
-    if not note.is_markdown:
+    if not is_markdown(note.id):
         return Level.VOLUNTEER
     known: Level | None = vars(note).get("level")
     if known is None:

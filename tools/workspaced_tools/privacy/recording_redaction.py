@@ -353,6 +353,7 @@ class _Redaction:
             sha256=self._pseudonyms.digest(kept.sha256),
             text=text,
             warnings=tuple(map(self._sentence, kept.warnings)),
+            pages=kept.pages,
         )
 
     def _sentence(self, text: str) -> str:

@@ -28,6 +28,7 @@ class RecordedNote(msgspec.Struct, frozen=True, rename="camel", omit_defaults=Tr
     text: str
     """The name of the blob: the sha256 of the text that the call read."""
     warnings: tuple[str, ...] = ()
+    pages: int | None = None
 
 
 class RecordedName(msgspec.Struct, frozen=True, tag="name", tag_field="is"):
@@ -37,12 +38,13 @@ class RecordedName(msgspec.Struct, frozen=True, tag="name", tag_field="is"):
     title: str
 
 
-class RecordedFailure(msgspec.Struct, frozen=True, tag="failure", tag_field="is"):
+class RecordedFailure(msgspec.Struct, frozen=True, omit_defaults=True, tag="failure", tag_field="is"):
     """A note that could not be read."""
 
     id: NoteId
     code: str
     message: str
+    size: int | None = None
 
 
 RecordedRead = RecordedNote | RecordedName | RecordedFailure

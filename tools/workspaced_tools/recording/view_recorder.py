@@ -232,13 +232,14 @@ def _recorded_read(found: Note | NoteFailure, keep: Keep) -> bytes:
     The JSON is cached in the note as `recorded`, which the content cache drops when the file's stat changes.
     """
     if isinstance(found, NoteFailure):
-        return msgspec.json.encode(RecordedFailure(found.id, found.code, found.message))
+        return msgspec.json.encode(RecordedFailure(found.id, found.code, found.message, found.size))
     if isinstance(found, NameOnly):
         return msgspec.json.encode(RecordedName(found.id, found.title))
     cached: tuple[str, bytes] | None = vars(found).get("recorded")
     if cached is None:
         text = found.source_sha256
-        note = RecordedNote(found.id, found.stat, found.birth_ns, found.sha256, text, found.warnings)
+        file = found.id, found.stat, found.birth_ns, found.sha256
+        note = RecordedNote(*file, text, found.warnings, found.pages)
         cached = vars(found)["recorded"] = (text, msgspec.json.encode(note))
     keep(found.source, cached[0])
     return cached[1]

@@ -121,7 +121,8 @@ class Notes:
         text = self._blob(kept.text)
         if text is None:
             raise NotKept(f"The text of {kept.id} as it was read is not kept", hint=SWEPT)
-        note = Note(kept.id, kept.stat, kept.birth_ns, kept.sha256, text, kept.warnings)
+        file = kept.id, kept.stat, kept.birth_ns, kept.sha256
+        note = Note(*file, text, kept.warnings, pages=kept.pages)
         with self._lock:
             if kept not in self._known:
                 self._known[kept] = note
@@ -325,7 +326,7 @@ def read_of(kept: RecordedRead, notes: Notes) -> Note | NoteFailure:
         return notes.note(kept)
     if isinstance(kept, RecordedName):
         return name_known(kept.id, kept.title)
-    return NoteFailure(kept.id, kept.code, kept.message)
+    return NoteFailure(kept.id, kept.code, kept.message, kept.size)
 
 
 def error_of(raised: Raised) -> WorkspacedError | Exception:

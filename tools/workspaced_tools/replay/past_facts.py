@@ -132,7 +132,7 @@ class Past:
         if isinstance(fact, RecordedNote):
             return self._recordings.notes.note(replace(fact, id=note))
         if isinstance(fact, RecordedFailure):
-            return NoteFailure(note, fact.code, fact.message)
+            return NoteFailure(note, fact.code, fact.message, fact.size)
         raise self._not_recorded(f"No version of {note} at that moment is recorded")
 
     def title(self, note: NoteId) -> str | None:

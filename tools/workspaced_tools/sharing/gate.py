@@ -24,8 +24,8 @@ from workspaced_events.schema.catalogue import Sharing
 from ..code.outline import CodeOutline
 from ..errors import NotRecorded, ReadFailed, SharingOff
 from ..notes.name_keys import fold, stem, without_ending
-from ..notes.name_only import name_only
-from ..notes.note import Note
+from ..notes.name_only import name_known, name_only
+from ..notes.note import Note, NoteFailure
 from ..ports.asking import MemoryPort, VaultSource
 from ..ports.history import SWITCHED_ON, ChangedLines, HistoryPort, PastPort, VersionAt
 from ..ports.images import NoteImages
@@ -453,7 +453,7 @@ def names_only(question: Question[Any], ask: _Ask) -> Any:
         return nothing
     match question:
         case Read():
-            return [name_only(each) if isinstance(each, Note) else each for each in ask(question)]
+            return [_name_only(each) for each in ask(question)]
         case Resolve() | ResolveFrom():
             return _resolved_by_name(question.reference, ask(question))
         case LinkTargets():
@@ -472,6 +472,12 @@ def names_only(question: Question[Any], ask: _Ask) -> Any:
         case Names() | NoteCount() | IndexState():
             return ask(question)
     raise AssertionError(f"No rule decides what a client with `names` gets for {question.name!r}.")
+
+
+def _name_only(found: Note | NoteFailure) -> Note | NoteFailure:
+    if isinstance(found, Note):
+        return name_only(found)
+    return name_known(found.id, stem(found.id)) if found.size is not None else found
 
 
 def _resolved_by_name(reference: str, found: Resolution) -> Resolution:

@@ -5,6 +5,7 @@ from typing import Any, Final
 
 from pydantic import Field
 
+from ..code.languages import language_of
 from ..errors import NoteNotFound, SectionNotFound
 from ..limits import ECHO_CHARS_MAX, REFERENCE_CHARS_MAX, RESULTS_CHARS_MAX
 from ..notes.name_only import NameOnly
@@ -134,7 +135,7 @@ def _section(found: Note | NoteFailure, resolution: Resolution, ref: NoteRef) ->
     Raises:
         SectionNotFound: the note has no such heading or block.
     """
-    if not isinstance(found, Note) or isinstance(found, NameOnly):
+    if not isinstance(found, Note) or isinstance(found, NameOnly) or _has_no_sections(found):
         return None
     if resolution.block is not None:
         section, kind, wanted = block_section(found, resolution.block), "block", resolution.block
@@ -152,6 +153,11 @@ def _section(found: Note | NoteFailure, resolution: Resolution, ref: NoteRef) ->
             outlineTotal=len(found.markdown.headings),
         )
     return section
+
+
+def _has_no_sections(note: Note) -> bool:
+    """Whether what stands behind a `#` means something of its own, such as a page of a PDF or a view of a base."""
+    return not note.is_markdown and language_of(note.id) is None
 
 
 def _place(section: Section, resolution: Resolution) -> Json:

@@ -248,7 +248,7 @@ class _Frame:
     def _warn(self, note: NoteId, found: Note | NoteFailure, shown: Facts | None) -> None:
         if shown is not None:
             self.warnings.extend(shown.warnings)
-        elif isinstance(found, NoteFailure):
+        elif isinstance(found, NoteFailure) and found.size is None:
             self.warnings.append(f"{note}: {found.message}")
 
     def _spend(self, chars: int) -> bool:

@@ -12,7 +12,7 @@ import msgspec
 from pydantic import Field
 from typing_extensions import TypeAliasType
 
-from workspaced_events.ids import NoteId
+from workspaced_events.ids import NoteId, is_markdown
 from workspaced_events.projections.workspace_state import VaultState
 
 from ..code.grammars import grammar_of
@@ -39,6 +39,7 @@ from ..limits import (
     TAGS_CHARS_MAX,
     TAGS_PER_NOTE_MAX,
 )
+from ..notes.formats.kinds import kind_of
 from ..notes.markdown import Link, word_count
 from ..notes.name_keys import stem
 from ..notes.name_only import NameOnly
@@ -103,6 +104,13 @@ class ShownNote(Model):
     type: str | None = None
     language: str | None = None
     """Of a file that is no Markdown, if its name tells it."""
+    kind: str | None = None
+    """Of a file that is no Markdown: `canvas`, `base`, `pdf`, `image`, `audio`, `video`, `document`, `text` or
+    `file`."""
+    size: int | None = None
+    """In bytes; of a file that is no Markdown."""
+    pages: int | None = None
+    """Of a PDF whose text is read."""
     exists: bool
     archived: bool
     metadata: Metadata | None = None
@@ -242,16 +250,29 @@ def note_entry(note: NoteId, found: Note | NoteFailure, *, archived: bool, metad
             "exists": True,
             "archived": archived,
         }
-        if not found.is_markdown and (language := language_of(note)) is not None:
-            entry["language"] = language
+        if not is_markdown(note):
+            entry |= _file_fields(found, note)
         if metadata:
             entry["metadata"] = shown.metadata
         return entry
     exists = found.code not in (NoteNotFound.code, ReferenceOutsideVault.code)
     entry = {"id": note, "title": stem(note), "path": note, "exists": exists, "archived": archived}
+    if found.size is not None:
+        return entry | {"kind": kind_of(note), "size": found.size}
     if found.code != NoteNotFound.code:
         entry["error"] = found.message
     return entry
+
+
+def _file_fields(found: Note, note: NoteId) -> Json:
+    """The fields of a file that is no Markdown and has text."""
+    kind, language = kind_of(note), language_of(note)
+    fields: Json = {"kind": "text" if kind == "file" else kind, "size": found.stat.size}
+    if language is not None and not found.is_markdown:
+        fields["language"] = language
+    if found.pages is not None:
+        fields["pages"] = found.pages
+    return fields
 
 
 def content_of(note: Note, limit: int, offset: int = 0) -> tuple[str, Json]:
@@ -326,11 +347,13 @@ def part_of(note: Note, part: Section, limit: int, offset: int) -> tuple[str, Js
     }
 
 
-def links_of(note: Note, vault: VaultPort, warnings: list[str]) -> tuple[Json, bool]:
+def links_of(note: Note | NoteFailure, vault: VaultPort, warnings: list[str]) -> tuple[Json, bool]:
     """Every link both ways, in the order of the text, and whether the index was ready for it."""
-    warnings.extend(_left_out(note))
     ready = vault.ask(IndexState()) == "ready"
-    links = [link for link in note.markdown.links if link.target]
+    links: list[Link] = []
+    if isinstance(note, Note):
+        warnings.extend(_left_out(note))
+        links = [link for link in note.markdown.links if link.target]
     targets = vault.ask(LinkTargets(note.id, [LinkName(link.target, link.wiki) for link in links]))
     pairs = list(zip(links, targets, strict=True))
     incoming = vault.ask(Incoming(note.id, INCOMING_LINKS_MAX))

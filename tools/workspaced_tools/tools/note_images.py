@@ -1,6 +1,7 @@
 """The images of a note in an answer: their names and sizes in the data, their bytes beside it."""
 
-from ..notes.note import Note
+from workspaced_events.ids import NoteId
+
 from ..ports.asking import VaultPort
 from ..ports.images import NoteImage
 from ..ports.questions import Images
@@ -27,12 +28,12 @@ class EmbeddedImage(Model):
     error: str | None = None
 
 
-def images_of(note: Note, vault: VaultPort, warnings: list[str]) -> tuple[list[Json], list[NoteImage]]:
+def images_of(note: NoteId, vault: VaultPort, warnings: list[str]) -> tuple[list[Json], list[NoteImage]]:
     """The entries for the images that a note embeds, and the images to send, in the same order.
 
     Adds a warning if the note embeds more images than are shown.
     """
-    found = vault.ask(Images(note.id))
+    found = vault.ask(Images(note))
     if (more := found.total - len(found.images)) > 0:
         warnings.append(f"The note embeds {found.total} images; the last {more} are not shown.")
     entries: list[Json] = []

@@ -75,6 +75,8 @@ def note_answer(
     Raises:
         ToolError: the error of `missing`, ReferenceOutsideVault or ReadFailed.
     """
+    if isinstance(found, NoteFailure) and found.size is not None:
+        return _file_answer(found, asked, vault, state)
     note = note_or_error(found, missing=missing)
     if isinstance(note, NameOnly):
         named = note_entry(note.id, note, archived=note.id in state.archived, metadata=False)
@@ -95,7 +97,21 @@ def note_answer(
         data["outline"] = outline_of(note, warnings) if is_text else outline_of_code(note, vault, warnings)
     answer = Answer(data, "", warnings, truncation)
     if asked.images:
-        data["images"], answer.images = images_of(note, vault, warnings)
+        data["images"], answer.images = images_of(note.id, vault, warnings)
+    return answer
+
+
+def _file_answer(found: NoteFailure, asked: Asked, vault: VaultPort, state: VaultState) -> Answer:
+    """The answer about a file without text for us: its name, kind and size, who links to it, an image itself."""
+    warnings = [found.message]
+    data = note_entry(found.id, found, archived=found.id in state.archived, metadata=False)
+    if asked.links:
+        data["links"], _ready = links_of(found, vault, warnings)
+    if asked.outline:
+        data["outline"] = []
+    answer = Answer(data, "", warnings)
+    if asked.images:
+        data["images"], answer.images = images_of(found.id, vault, warnings)
     return answer
 
 

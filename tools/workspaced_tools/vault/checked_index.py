@@ -79,9 +79,11 @@ class CheckedIndex:
             self.await_ready()
         return ask()
 
-    def lookup(self, own: NamedNote | None) -> IndexLookup:
-        """A look-up in the index that finds `own` whatever its level, and notes that are kept elsewhere."""
-        lookup = IndexLookup(self.index, self.levels.is_withheld)
+    def lookup(
+        self, own: NamedNote | None, files: Callable[[str], Sequence[NamedNote]] = lambda _name_key: ()
+    ) -> IndexLookup:
+        """A look-up in the index that finds `own` whatever its level, notes kept elsewhere, and `files`."""
+        lookup = IndexLookup(self.index, self.levels.is_withheld, files)
         elsewhere = [each for each in self.indexer.elsewhere if not self.levels.is_withheld(each.id)]
         notes = [*elsewhere, *([own] if own is not None else [])]
         return WithNotes(lookup, notes) if notes else lookup
@@ -96,24 +98,28 @@ class CheckedIndex:
             return False
 
     def is_current(self, notes: Iterable[NoteId], least: Level = Level.VOLUNTEER) -> bool:
-        """Whether the indexes have the present versions of these notes.
+        """Whether the indexes have the present versions of these notes, and other files are still there.
 
         If not, updates the index and returns False: the caller asks the index again. Returns True if the update
         changed nothing.
         """
-        wanted = list(notes)
+        every = list(notes)
+        wanted = list(filter(self.root.selected.holds, every))
+        gone = [each for each in every if not self.root.selected.holds(each) and not self.root.has_other(each)]
+        if gone:
+            self.indexer.file_others(gone)
         known = self.index.entries(wanted)
         stale = [note for note in wanted if note not in known or not self.is_fresh(known[note])]
         if stale and least is not Level.VOLUNTEER:
             known = self.requested.entries(stale)
             stale = [note for note in stale if note not in known or not self.is_fresh(known[note], least)]
-        return not stale or not self.indexer.file(stale)
+        return not gone and (not stale or not self.indexer.file(stale))
 
     def names(self, notes: Sequence[NoteId]) -> list[NoteRef | None]:
         """The present names of the notes; None for one that is missing or withheld."""
         known = self.asking(lambda: self.index.entries(list(notes)))
         fresh = {note: known[note].ref for note in known if self.is_fresh(known[note])}
-        others = [note for note in notes if note not in fresh]
+        others = [note for note in notes if note not in fresh and self.root.selected.holds(note)]
         read = {found.id: found for found in self._notes.read(others)}
         refs: list[NoteRef | None] = []
         for note in notes:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from workspaced_events.ids import NoteId
+from workspaced_events.projections.workspace_state import VaultState
 
 from ..errors import NotDownloaded, ReadFailed, SymlinkNotFollowed
 from ..limits import ECHO_CHARS_MAX, SETTLE_EMPTY_S
@@ -14,6 +15,7 @@ from ..ports.vault import NoteRef
 from .checked_index import CheckedIndex
 from .index.entries import NamedNote
 from .links.resolver import IndexLookup
+from .other_files import OtherFiles, file_at
 from .shared_notes import SharedNotes
 
 
@@ -22,18 +24,33 @@ class FileLookup:
 
     paths_by_name: Final = False
 
-    def __init__(self, checked: CheckedIndex, notes: SharedNotes, least: Level, own: NamedNote | None) -> None:
-        """`own`: a note that is found whatever its level."""
+    def __init__(
+        self,
+        checked: CheckedIndex,
+        notes: SharedNotes,
+        files: OtherFiles,
+        state: VaultState,
+        least: Level,
+        own: NamedNote | None,
+    ) -> None:
+        """
+        Args:
+            state: of files that are no notes, those that it shows are found, and those that a link leads to.
+            own: a note that is found whatever its level.
+        """
         self._checked = checked
         self._notes = notes
+        self._files = files
+        self._state = state
         self._least = least
         self._own = own
-        self._index = checked.lookup(own)
+        self._index = files.lookup(own, least)
         self._requested = IndexLookup(checked.requested, lambda note: checked.levels.is_withheld(note, least))
 
     def at_path(self, path: NoteId) -> NoteRef | None:
-        if not self._checked.root.selected.may_hold(path):
-            return None
+        if self._files.has(path):
+            is_found = self._checked.root.has_other(path) and self._files.opens(path, self._state, self._least)
+            return file_at(path).ref if is_found else None
         if not path.isascii() and not unicodedata.is_normalized("NFC", path):
             # A path that is not NFC names a note only if another note has the NFC form; the disk finds it always.
             return self._index.at_path(path)
@@ -57,8 +74,11 @@ class FileLookup:
 
     def named(self, name_key: str) -> Sequence[NamedNote]:
         self._checked.await_names()
-        found = self._index.named(name_key)
+        found = [each for each in self._index.named(name_key) if self._opens(each.id)]
         return found if self._least is Level.VOLUNTEER else [*found, *self._requested.named(name_key)]
+
+    def _opens(self, note: NoteId) -> bool:
+        return not self._files.has(note) or self._files.opens(note, self._state, self._least)
 
     def near(self, name: str, limit: int) -> Sequence[NamedNote]:
         return self._index.near(name, limit)

@@ -21,22 +21,24 @@ from .links.followed_references import resolve_from
 from .links.link_targets import LinkResolver
 from .links.name_completion import names_like
 from .links.resolver import Lookup, resolve
+from .other_files import OtherFiles, file_at
 from .shared_notes import SharedNotes
 
 
 class LinkAnswers:
     """One for each vault. Waits a limited time for the index where an answer depends on it."""
 
-    def __init__(self, checked: CheckedIndex, notes: SharedNotes) -> None:
+    def __init__(self, checked: CheckedIndex, notes: SharedNotes, files: OtherFiles) -> None:
         self._checked: Final = checked
         self._notes: Final = notes
+        self._files: Final = files
         self._is_withheld: Final = checked.levels.is_withheld
 
     def resolve(self, reference: str, state: VaultState, least: Level = Level.VOLUNTEER) -> Resolution:
         def look(lookup: Lookup) -> Resolution:
             return resolve(reference, lookup, state)
 
-        return self._checked.asking(lambda: self._resolved(look, least))
+        return self._checked.asking(lambda: self._resolved(look, state, least))
 
     def resolve_from(
         self,
@@ -51,24 +53,32 @@ class LinkAnswers:
         def look(lookup: Lookup) -> Resolution:
             return resolve_from(reference, source, lookup, state)
 
-        return self._checked.asking(lambda: self._resolved(look, least, own))
+        return self._checked.asking(lambda: self._resolved(look, state, least, own))
 
     def _resolved(
-        self, look: Callable[[Lookup], Resolution], least: Level, own: NamedNote | None = None
+        self,
+        look: Callable[[Lookup], Resolution],
+        state: VaultState,
+        least: Level,
+        own: NamedNote | None = None,
     ) -> Resolution:
         """The result of `look`, checked against the files. Waits for the index if the result depends on it."""
+
+        def lookup() -> Lookup:
+            return FileLookup(self._checked, self._notes, self._files, state, least, own)
+
         ready = self._checked.indexer.ready.is_set()
-        found = look(FileLookup(self._checked, self._notes, least, own))
+        found = look(lookup())
         if not ready and not found.complete:
             # The note may be newer than the stored index.
             ready = self._checked.await_ready()
-            found = look(FileLookup(self._checked, self._notes, least, own))
+            found = look(lookup())
         for _ in range(UPDATE_ATTEMPTS):
             refs = [found.note] if found.note is not None else [*found.candidates, *found.near]
             others = [ref.id for ref in refs if own is None or ref.id != own.id]
             if found.resolved_by == "path" or self._checked.is_current(others, least):
                 break
-            found = look(FileLookup(self._checked, self._notes, least, own))
+            found = look(lookup())
         return msgspec.structs.replace(found, complete=found.complete or ready)
 
     def link_targets(
@@ -80,7 +90,7 @@ class LinkAnswers:
             self._checked.await_names()
             own = self._checked.entry(source, least) if least is not Level.VOLUNTEER else None
             for _ in range(UPDATE_ATTEMPTS):
-                resolver = LinkResolver(self._checked.lookup(own), state)
+                resolver = LinkResolver(self._files.lookup(own), state)
                 targets = [resolver.target(source, link) for link in links]
                 others = {target.note.id for target in targets if target.note is not None} - {source}
                 if self._checked.is_current(others):
@@ -97,12 +107,12 @@ class LinkAnswers:
 
     def _incoming(self, note: NoteId, limit: int, state: VaultState, least: Level) -> IncomingLinks:
         self._checked.await_names()
-        entry = self._checked.entry(note, least)
+        entry: NamedNote | None = file_at(note) if self._files.has(note) else self._checked.entry(note, least)
         if entry is None:
             return IncomingLinks((), 0)
         own = entry if least is not Level.VOLUNTEER else None
         for _ in range(UPDATE_ATTEMPTS):
-            found = incoming(entry, limit, state, self._checked.index, self._checked.lookup(own))
+            found = incoming(entry, limit, state, self._checked.index, self._files.lookup(own))
             if self._checked.is_current({link.source.id for link in found.links}):
                 break
         return found

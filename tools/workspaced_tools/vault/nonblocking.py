@@ -22,8 +22,9 @@ from ..ports.questions import IndexState, Names, NoteCount, Question, R, Read, R
 from ..ports.vault import NoteRef, Resolution
 from .index.database import IndexLost
 from .index.entries import NamedNote
+from .index.files import files_named, is_file_known
 from .links.followed_references import resolve_from
-from .links.resolver import IndexLookup, resolve
+from .links.resolver import IndexLookup, members, resolve
 from .vault import Vault
 
 
@@ -51,7 +52,7 @@ class NonBlockingVault:
         answer: Any
         match question:
             case Read(notes):
-                answer = self._read(notes)
+                answer = self._read(notes, state)
             case Resolve(reference):
                 answer = self._resolved(lambda: resolve(reference, self, state))
             case ResolveFrom(reference, source):
@@ -67,7 +68,10 @@ class NonBlockingVault:
         found: R = answer
         return found
 
-    def _read(self, notes: Sequence[NoteId]) -> list[Note | NoteFailure]:
+    def _read(self, notes: Sequence[NoteId], state: VaultState) -> list[Note | NoteFailure]:
+        files = [note for note in notes if self._vault.files.has(note)]
+        if files and (any(map(self._vault.files.is_attachment, files)) or not members(state).keys() >= set(files)):
+            raise WouldBlock
         found = self._vault.notes.read_nonblocking(notes, self._least)
         if found is None:
             raise WouldBlock
@@ -78,6 +82,8 @@ class NonBlockingVault:
 
     def withholds(self, note: NoteId) -> bool:
         """As `Vault.withholds`."""
+        if self._vault.files.is_attachment(note):
+            raise WouldBlock
         known = self._vault.known_to_withhold(note, self._least)
         if known is not None:
             return known
@@ -118,7 +124,9 @@ class NonBlockingVault:
     # -- the resolver's look-up --
 
     def at_path(self, path: NoteId) -> NoteRef | None:
-        if not self._vault.root.selected.may_hold(path):
+        if self._vault.files.has(path):
+            if is_file_known(self._vault.index.file, path):
+                raise WouldBlock
             return None
         found = self._vault.notes.read_nonblocking([path])
         if found is not None and isinstance(found[0], Note):
@@ -133,7 +141,10 @@ class NonBlockingVault:
             raise WouldBlock
 
     def named(self, name_key: str) -> Sequence[NamedNote]:
-        return self._ready_index().named(name_key)
+        index = self._ready_index()
+        if files_named(index.index.file, name_key):
+            raise WouldBlock
+        return index.named(name_key)
 
     def near(self, name: str, limit: int) -> Sequence[NamedNote]:
         raise WouldBlock  # the search compares thousands of titles

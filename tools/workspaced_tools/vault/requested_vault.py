@@ -12,7 +12,7 @@ from workspaced_events.ids import NoteId
 from workspaced_events.projections.workspace_state import VaultState
 
 from ..errors import ToolError
-from ..notes.note import Level, Note, readable
+from ..notes.note import Level, Note
 from ..ports.questions import (
     Images,
     Incoming,
@@ -44,7 +44,7 @@ class RequestedVault:
         answer: Any
         match question:
             case Read(notes):
-                answer = [readable(each) for each in vault.notes.read_settled(notes, _LEAST)]
+                answer = vault.read(notes, state, _LEAST)
             case Names(notes):
                 answer = self._names(notes)
             case Resolve(reference):
@@ -56,9 +56,9 @@ class RequestedVault:
             case Incoming(note, limit):
                 answer = vault.links.incoming(note, limit, state, self._least_of(note))
             case Images(note):
-                answer = vault.images(note, self._least_of(note))
+                answer = vault.images(note, state, self._least_of(note))
             case Outline(note):
-                answer = vault.outline(note, self._least_of(note))
+                answer = vault.outline(note, state, self._least_of(note))
             case Search(query):
                 answer = self._search(query, state)
             case _:

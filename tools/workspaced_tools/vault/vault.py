@@ -23,7 +23,8 @@ from workspaced_events.projections.workspace_state import VaultState
 from ..code.outline import CodeOutline, outline_of_code
 from ..errors import ReadFailed, ToolError
 from ..limits import CACHE_BYTES_MAX, INDEX_WAIT_S, SETTLE_S
-from ..notes.note import Level, Note, readable
+from ..notes.formats.kinds import PDF, is_image_name, kind_of
+from ..notes.note import Level, Note, NoteFailure, readable
 from ..ports.images import NoteImages
 from ..ports.questions import (
     Images,
@@ -50,19 +51,22 @@ from .files.content_cache import CacheStatistics, ContentCache, stat_key
 from .files.idle_rules import IdleRule, idle_rules
 from .files.ignore_rules import Policy
 from .files.note_levels import NoteLevels
-from .files.safe_open import VaultRoot
-from .files.selected_files import MARKDOWN_ONLY, FileChoice, SelectedFiles
+from .files.pdf_texts import PdfTexts
+from .files.safe_open import VaultRoot, missing_note
+from .files.selected_files import ALL_DEFAULT, FileChoice, SelectedFiles
 from .files.stored_rules import RulesStore
 from .images.embedded import EmbeddedImages
-from .images.gate import ImageGate
+from .images.gate import AttachmentGate
+from .images.reading import read_image
 from .index.changes import Changes
 from .index.crawl import Bounds
 from .index.database import IndexLost, requested
 from .index.entries import IndexEntry
-from .index.images import all_images
+from .index.files import all_files
 from .index.index import Index
 from .index.indexer import INLINE, Indexer, Progress
 from .link_answers import LinkAnswers
+from .other_files import OtherFiles
 from .search_answers import SearchAnswers
 from .shared_notes import SharedNotes
 from .withholding_reasons import Reason, UnclearFlag, reasons, unclear_flags
@@ -89,7 +93,7 @@ class Vault:
         self,
         path: str | os.PathLike[str],
         *,
-        files: FileChoice = MARKDOWN_ONLY,
+        files: FileChoice = ALL_DEFAULT,
         cache_dir: Path | None = None,
         deny: Sequence[str] = (),
         on_request: Sequence[str] = (),
@@ -105,7 +109,7 @@ class Vault:
 
         Args:
             path: the vault's folder.
-            files: the files that are notes beside Markdown.
+            files: the text files that are notes beside Markdown and canvases.
             cache_dir: the directory that keeps the index between starts; None: the index is temporary.
             deny: rules of the share policy that come before the vault's own.
             on_request: rules for notes that are shown on explicit request only.
@@ -146,15 +150,17 @@ class Vault:
             inline=inline,
             on_compared=on_compared,
         )
+        self._pdfs: Final = PdfTexts(self.root)
         self.notes: Final = SharedNotes(
             self.root, self._cache, self.levels, self.index, self.requested, self._indexer
         )
         self.checked: Final = CheckedIndex(
             self.root, self.index, self.requested, self._indexer, self.levels, self.notes, index_wait_s
         )
-        self.links: Final = LinkAnswers(self.checked, self.notes)
+        self._gates = {least: self._gate(least) for least in (Level.ON_REQUEST, Level.VOLUNTEER)}
+        self.files: Final = OtherFiles(self.checked, self._gates)
+        self.links: Final = LinkAnswers(self.checked, self.notes, self.files)
         self.searches: Final = SearchAnswers(self.checked, self.notes)
-        self._image_gates = {least: self._image_gate(least) for least in (Level.ON_REQUEST, Level.VOLUNTEER)}
         self._closing = threading.Lock()
         self._closed = False
 
@@ -182,8 +188,11 @@ class Vault:
         """Waits at most `timeout_s` until the index has all text; returns whether it has."""
         return self._indexer.text_ready.wait(timeout_s)
 
-    def changed(self, paths: Iterable[str]) -> Changes:
+    def changed(self, paths: Iterable[str], others: Iterable[str] = ()) -> Changes:
         """Handles a watcher's hint that these paths (absolute, or relative to the vault) changed.
+
+        Args:
+            others: paths that are those of no notes and no folders.
 
         Returns:
             The actual changes.
@@ -195,7 +204,7 @@ class Vault:
         if not reconcile:
             self.checked.asking(lambda: self._indexer.file(sorted(notes)))
             # After the notes: one of them may withhold an image that came with it.
-            self.checked.asking(lambda: self._indexer.file_images(paths))
+            self.checked.asking(lambda: self._indexer.file_others([*paths, *others]))
             return self._indexer.refresh(())
         try:
             return self.reconcile()
@@ -254,7 +263,7 @@ class Vault:
         return self.levels.is_withheld(note, least)
 
     def withholds(self, note: NoteId, least: Level = Level.VOLUNTEER) -> bool:
-        """Whether a note that the log names is withheld. Reads a note that was never read.
+        """Whether a note or file that the log names is withheld. Reads a note that was never read.
 
         For a missing note the remembered finding counts. A missing note without a finding is withheld.
         """
@@ -272,6 +281,8 @@ class Vault:
             guessed: an agent may have invented the name. Then a finding that the note is withheld is not recorded,
                 because a missing note would leave no record either.
         """
+        if self.files.is_attachment(note) and self.files.withholds(note):
+            return True
         withheld = not isinstance(self.notes.read_settled([note])[0], Note)
         if not withheld or (self.visibility.is_private(note) and not guessed):
             self.visibility.looked_at(note)
@@ -279,6 +290,9 @@ class Vault:
 
     def known_to_withhold(self, note: NoteId, least: Level = Level.VOLUNTEER) -> bool | None:
         """As `withholds`, without reading; None: the note must be read."""
+        # Of an attachment that is gone, it may be forgotten that a withheld note named it.
+        if self.files.is_attachment(note) and (self.files.withholds(note, least) or not self.root.has_other(note)):
+            return True
         if self.is_withheld(note, least):
             settles_in_s = self.levels.settles_in_s(note, least)
             return True if settles_in_s is None or settles_in_s > SETTLE_S else None
@@ -318,11 +332,13 @@ class Vault:
 
         Empty if it is.
         """
+        if self.files.is_attachment(note) and self.files.withholds(note) and not self.policy.denies(note):
+            return [Reason("attachment", "a note that is withheld names a file of this name")]
         return reasons(self.root, self.levels, note, self.level(note))
 
     def idle_rules(self) -> list[IdleRule]:
         """The ignore rules that match no file that the index knows, for the vault's owner. Takes a while."""
-        known = [*self.index.known(), *all_images(self.index.file)]
+        known = [*self.index.known(), *all_files(self.index.file)]
         return idle_rules(self.policy.rules, known)
 
     def unclear_flags(self) -> list[UnclearFlag]:
@@ -366,7 +382,7 @@ class Vault:
         answer: Any
         match question:
             case Read(notes):
-                answer = [readable(each) for each in self.notes.read_settled(notes)]
+                answer = self.read(notes, state)
             case Resolve(reference):
                 answer = self.links.resolve(reference, state)
             case ResolveFrom(reference, source):
@@ -391,9 +407,9 @@ class Vault:
             case NamesLike(prefix, limit):
                 return self.links.names_like(prefix, limit, state)
             case Images(note):
-                return self.images(note)
+                return self.images(note, state)
             case Outline(note):
-                return self.outline(note)
+                return self.outline(note, state)
             case Search(query):
                 return self.searches.search(query, state.recents)
             case Members(folder, tag, limit):
@@ -408,6 +424,18 @@ class Vault:
 
     # -- reading --
 
+    def read(
+        self, notes: Sequence[NoteId], state: VaultState, least: Level = Level.VOLUNTEER
+    ) -> list[Note | NoteFailure]:
+        """As `Read` is answered: a file that may not be opened is missing."""
+        closed = self.files.closed(notes, state, least)
+        found = {each.id: each for each in self.notes.read_settled([n for n in notes if n not in closed], least)}
+        return [self._readable(found[note]) if note in found else missing_note(note) for note in notes]
+
+    def _readable(self, found: Note | NoteFailure) -> Note | NoteFailure:
+        is_pdf = isinstance(found, Note) and found.unread is not None and kind_of(found.id) == PDF
+        return self._pdfs.read(found) if isinstance(found, Note) and is_pdf else readable(found)
+
     def has(self, note: NoteId, least: Level = Level.VOLUNTEER) -> bool:
         """Whether a file, even an unreadable one, has exactly this path and is not known to be withheld.
 
@@ -415,12 +443,10 @@ class Vault:
         """
         return not self.is_withheld(note, least) and self.is_taken(note)
 
-    # -- names and links --
+    # -- images and other attachments --
 
-    # -- images --
-
-    def _image_gate(self, least: Level) -> ImageGate:
-        return ImageGate(
+    def _gate(self, least: Level) -> AttachmentGate:
+        return AttachmentGate(
             self.index,
             self.policy,
             lambda note: self.is_withheld(note, least),
@@ -428,18 +454,27 @@ class Vault:
             least,
         )
 
-    def images(self, note: NoteId, least: Level = Level.VOLUNTEER) -> NoteImages:
-        """The images that a note embeds. Waits for the index; while it is not complete, no image is shown."""
+    def images(self, note: NoteId, state: VaultState, least: Level = Level.VOLUNTEER) -> NoteImages:
+        """The images that a note embeds, or the one that the file is.
+
+        Waits for the index; while it is not complete, no image is shown.
+        """
+        if self.files.closed([note], state, least):
+            return NoteImages()
+        if is_image_name(note):
+            return NoteImages((read_image(self.root, note, note),), 1)
         [found] = self.notes.read([note], least)
         if not isinstance(found, Note):
             return NoteImages()
         self.checked.await_names()
         self.checked.await_ready()
-        images = EmbeddedImages(self.root, self._indexer, self._image_gates[least])
+        images = EmbeddedImages(self.root, self._indexer, self._gates[least])
         return self.checked.asking(lambda: images.of(found, complete=self._indexer.is_complete))
 
-    def outline(self, note: NoteId, least: Level = Level.VOLUNTEER) -> CodeOutline:
+    def outline(self, note: NoteId, state: VaultState, least: Level = Level.VOLUNTEER) -> CodeOutline:
         """The definitions in a note that is no Markdown; kept with the note's version."""
+        if self.files.closed([note], state, least):
+            return CodeOutline()
         [found] = self.notes.read([note], least)
         if not isinstance(found, Note) or found.is_markdown:
             return CodeOutline()
@@ -449,11 +484,6 @@ class Vault:
             if known.missing != "failed":
                 vars(found)["outline"] = known
         return known
-
-    def withholds_image(self, path: str, least: Level = Level.VOLUNTEER) -> bool:
-        """Whether the image at `path` is withheld, as far as known. Touches no file of the vault."""
-        gate = self._image_gates[least]
-        return self.checked.asking(lambda: not self._indexer.is_complete or gate.withholds(path))
 
     def note_count(self) -> int:
         return self._indexer.progress().notes_found

@@ -18,7 +18,7 @@ from .files.safe_open import VaultRoot
 class Reason(msgspec.Struct, frozen=True):
     """One reason why a note is not volunteered, for people."""
 
-    kind: Literal["rule", "frontMatter", "settling", "missing", "unknown"]
+    kind: Literal["rule", "frontMatter", "settling", "missing", "unknown", "attachment", "gitignore"]
     detail: str
     level: Literal["never", "on-request"] = "never"
     """How far the note may go by this reason alone."""
@@ -65,6 +65,8 @@ def reasons(root: VaultRoot, levels: NoteLevels, note: NoteId, level: Level) -> 
         found.append(Reason("frontMatter", "its front matter withheld it, as the log remembers"))
     elif not rules and visibility.is_hidden(note):
         found.append(Reason("missing", "its file is gone, and it may have moved to where it is withheld"))
+    elif root.is_left_out(note):
+        found.append(Reason("gitignore", "a .gitignore file of the vault leaves it out"))
     elif level is Level.NEVER and not any(each.level == "never" for each in rules):
         found.append(Reason("unknown", "there is no such file, and nothing is known of one"))
     return [*rules, *found]

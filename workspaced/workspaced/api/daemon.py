@@ -102,9 +102,7 @@ def facts(service: Service) -> dict[str, Any]:
 
 
 def _vault_facts(vault: ServedVault) -> dict[str, Any]:
-    """A vault; with `files` if it holds more than Markdown."""
-    files = vault.vault.root.selected.choice.globs
-    return {"id": vault.id, "path": str(vault.path)} | ({"files": files} if files else {})
+    return {"id": vault.id, "path": str(vault.path)}
 
 
 def status(session: Session, _id: RequestId | None, _params: Nothing) -> Any:

@@ -132,7 +132,7 @@ class PastCalls:
                 past,
                 withheld,
                 others=others,
-                withheld_image=lambda path: served.vault.withholds_image(path, least),
+                withheld_image=lambda path: served.vault.files.withholds(path, least),
                 some_withheld=served.vault.withholds_some,
             ),
             VaultHistory(self._visits, served.id, moment.seq),

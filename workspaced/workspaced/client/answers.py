@@ -131,6 +131,9 @@ class LinkedNote(msgspec.Struct, frozen=True, kw_only=True, rename=camel):
     path: str | None = None
     type: str | None = None
     language: str | None = None
+    kind: str | None = None
+    size: int | None = None
+    pages: int | None = None
     exists: bool | None = None
     archived: bool | None = None
     metadata: Metadata | None = None
@@ -206,6 +209,9 @@ class ReferencedNote(msgspec.Struct, frozen=True, kw_only=True, rename=camel):
     path: str | None = None
     type: str | None = None
     language: str | None = None
+    kind: str | None = None
+    size: int | None = None
+    pages: int | None = None
     exists: bool | None = None
     archived: bool | None = None
     metadata: Metadata | None = None
@@ -288,6 +294,9 @@ class ContextNote(msgspec.Struct, frozen=True, kw_only=True, rename=camel):
     path: str | None = None
     type: str | None = None
     language: str | None = None
+    kind: str | None = None
+    size: int | None = None
+    pages: int | None = None
     exists: bool | None = None
     archived: bool | None = None
     metadata: Metadata | None = None

@@ -17,8 +17,8 @@ import anyio
 from msgspec.structs import replace
 
 from workspaced_events.errors import Busy, DiskFull, InvalidArgument, WorkspacedError
-from workspaced_events.ids import NoteId, VaultId, is_markdown
-from workspaced_events.journal.actions import Action, parse_actions, paths_in
+from workspaced_events.ids import NoteId, VaultId
+from workspaced_events.journal.actions import Action, parse_actions
 from workspaced_events.journal.held_views import HeldViews
 from workspaced_events.journal.planned import Plan, Planned
 from workspaced_events.journal.shown_views import ShownViews
@@ -28,7 +28,6 @@ from workspaced_events.limits import ACTION_BYTES, SOURCE_CHARS_MAX
 from workspaced_events.log.segments import SegmentLog
 from workspaced_events.projections.workspace_state import WorkspaceState
 from workspaced_events.schema import catalogue as c
-from workspaced_tools.limits import ECHO_CHARS_MAX
 
 from ..limits import MIN_SEQ_WAIT_S, RECORD_WAIT_S, ROOM_CHECK_S, STEP_S
 
@@ -47,13 +46,11 @@ class Publishing:
         writer: LogWriter,
         log: SegmentLog,
         volunteers: Callable[[VaultId | None, NoteId], bool] = lambda _vault, _note: False,
-        may_hold: Callable[[VaultId | None, NoteId], bool] = lambda _vault, note: is_markdown(note),
     ) -> None:
         """
         Args:
             volunteers: whether a note of a vault (None: the current one) is known to be one that may be shown
                 unasked. Called on the writer's thread, which waits for the answer.
-            may_hold: whether a vault (None: the current one) holds files of such a name. Answers without I/O.
         """
         self.writer = writer
         self.held = HeldViews(writer.seen)
@@ -62,7 +59,6 @@ class Publishing:
         """For plans only."""
         self._log = log
         self._volunteers = volunteers
-        self._may_hold = may_hold
 
     # -- for clients --
 
@@ -85,7 +81,6 @@ class Publishing:
         if not 1 <= len(source) <= SOURCE_CHARS_MAX:
             raise InvalidArgument(f"Expected a source of 1 to {SOURCE_CHARS_MAX} characters, got {len(source)}.")
         actions = parse_actions(raw, keep_text=_sha256)
-        self._check_held(actions)
         size_bytes = line_bytes + ACTION_BYTES * len(actions)
 
         def plan(now: Planned) -> list[Action]:
@@ -93,27 +88,6 @@ class Publishing:
             return self._without_texts(actions, now.state.current)
 
         self._submit(plan, source, done, client=client, size_bytes=size_bytes)
-
-    def _check_held(self, actions: list[Action]) -> None:
-        """
-        Raises:
-            InvalidArgument: the vault of an action holds no file of the name of one of its notes.
-        """
-        current: VaultId | None = None
-        for index, action in enumerate(actions):
-            if isinstance(action.data, c.VaultSwitched):
-                current = action.data.vault_id
-            for note in paths_in(action.data):
-                if not self._may_hold(action.vault or current, note):
-                    raise not_held(note).at_index(index)
-
-    def _check_shown(self, view: Snapshot) -> None:
-        """As `_check_held`, of a view."""
-        vault = VaultId(view.vault) if view.vault is not None else None
-        active = [view.active] if view.active is not None else []
-        for note in (*active, *view.pins, *(tab.note for tab in view.tabs)):
-            if not self._may_hold(vault, note):
-                raise not_held(note)
 
     def _without_texts(self, actions: list[Action], current: VaultId | None) -> list[Action]:
         """The actions, without the text of each selection whose note is not known to be volunteered."""
@@ -158,11 +132,10 @@ class Publishing:
             inferred: the source does not know what the user looks at (`view_diff.differences`).
 
         Raises:
-            ActionError: a path cannot be a note's path, or the vault holds no file of such a name.
+            ActionError: a path cannot be that of a vault's file.
             Busy: the queue before the disk is full.
         """
         wanted = checked(snapshot)
-        self._check_shown(wanted)
 
         def plan(now: Planned) -> Sequence[Action]:
             return self._views.show(now, self._without_text(wanted, now.state), inferred=inferred)
@@ -376,12 +349,3 @@ class Publishing:
 
 def _sha256(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
-
-
-def not_held(note: NoteId) -> InvalidArgument:
-    """The error of an action about a file that its vault does not hold."""
-    return InvalidArgument(
-        f"Expected the path of a Markdown note (*.md), or of a file that the setting `files` names; "
-        f"got {note[:ECHO_CHARS_MAX]!r}.",
-        hint="Give a path such as 'work/plan.md'. `workspaced serve --files GLOBS` names other files.",
-    )

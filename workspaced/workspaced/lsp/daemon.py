@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any, Final
 
@@ -11,8 +11,6 @@ import anyio
 
 from workspaced_events.errors import WorkspacedError
 from workspaced_events.ids import uuid7
-from workspaced_tools.vault.files.glob_rules import RuleInvalid
-from workspaced_tools.vault.files.selected_files import FileChoice, SelectedFiles
 
 from ..client.async_client import Client
 from ..client.wire import hello_params
@@ -48,7 +46,6 @@ class Daemon:
         """The source of views."""
         self.client = client
         self.vaults: list[tuple[str, str]] = []
-        self._files: dict[str, SelectedFiles] = {}
         self.problem: str | None = None
         self._on_ready = on_ready
         self._server: Mapping[str, Any] | None = None
@@ -77,7 +74,7 @@ class Daemon:
 
     def note_at(self, vault: str, real: str) -> str | None:
         """The note of a vault that really lies there."""
-        return note_of(real, dict(self.vaults)[vault], self._files[vault])
+        return note_of(real, dict(self.vaults)[vault])
 
     def can(self, capability: str) -> bool:
         return capability in self.client.server.get("capabilities", ())
@@ -134,7 +131,6 @@ class Daemon:
                 await self.client.call("workspaced/hello", {**hello_params(NAME), "inferred": True})
         self._server = server = self.client.server
         self.vaults = [(each["id"], each["path"]) for each in server.get("vaults", ())]
-        self._files = {each["id"]: _files(each.get("files") or ()) for each in server.get("vaults", ())}
         self.told, self._current = {}, None
         self._on_ready()
 
@@ -176,15 +172,6 @@ class Daemon:
         if event["type"] == "view_opened":
             return bool(event["data"].get("confidence") != "inferred")
         return bool(event.get("source") != self._source)
-
-
-def _files(globs: Sequence[str]) -> SelectedFiles:
-    """What a vault holds; by globs that we do not understand, Markdown alone."""
-    try:
-        return SelectedFiles(FileChoice(tuple(globs)))
-    except RuleInvalid as error:
-        logger.warning("%s", error)
-        return SelectedFiles()
 
 
 def _replaced(task: asyncio.Task[None] | None, coroutine: Any) -> asyncio.Task[None] | None:

@@ -6,8 +6,6 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import quote, unquote_to_bytes, urlsplit
 
-from workspaced_tools.vault.files.selected_files import SelectedFiles
-
 from ..limits import LSP_WAITING_MAX
 
 _HOSTS: Final = ("", "localhost")
@@ -31,13 +29,12 @@ def uri_of(path: str) -> str:
     return f"file://{quote(path, safe=_SAFE)}"
 
 
-def note_of(path: str, root: str, files: SelectedFiles) -> str | None:
-    """The note that a path is in the vault at `root`, which holds `files`; None if it is none."""
+def note_of(path: str, root: str) -> str | None:
+    """The note or other file that a path is in the vault at `root`; None if it is none."""
     if not path.startswith(f"{root.rstrip('/')}/"):
         return None
     note = path[len(root.rstrip("/")) + 1 :]
-    is_hidden = any(part.startswith(".") for part in note.split("/"))
-    return None if is_hidden or not files.may_hold(note) else note
+    return None if any(part.startswith(".") for part in note.split("/")) else note
 
 
 def real_path(path: str) -> str | None:

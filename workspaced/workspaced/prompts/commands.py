@@ -11,7 +11,7 @@ import msgspec
 from msgspec.structs import replace
 
 from workspaced_events.errors import Conflict, InvalidArgument
-from workspaced_events.ids import ConversationId, MessageId, VaultId, is_markdown
+from workspaced_events.ids import ConversationId, MessageId, VaultId
 from workspaced_events.journal.actions import Action
 from workspaced_events.journal.planned import Plan, Planned
 from workspaced_events.limits import ID_CHARS_MAX
@@ -26,7 +26,6 @@ from workspaced_tools.prompts.requests.usage_report import family_of
 from workspaced_tools.prompts.sources.pinned import checked_parameters
 
 from ..errors import UnknownConversation, UnknownMessage
-from ..journal.publishing import not_held
 from ..limits import MESSAGES_PER_CONVERSATION_MAX, PINS_PER_CONVERSATION_MAX
 from ..roles.pins import pin_actions
 from ..roles.role import Role
@@ -372,8 +371,6 @@ def pin(params: p.Pin) -> Plan:
     def plan(now: Planned) -> list[Action]:
         state = now.state
         conversation = known(state, params.conversation)
-        if path is not None and not is_markdown(path) and not any(each.files for each in state.vaults.values()):
-            raise not_held(path)
         before = conversation.pins.get(params.id)
         if before is None and len(conversation.pins) >= PINS_PER_CONVERSATION_MAX:
             raise InvalidArgument(

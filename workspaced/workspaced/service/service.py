@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from workspaced_events.clock import system_clock
 from workspaced_events.errors import InvalidArgument
-from workspaced_events.ids import NoteId, VaultId, is_markdown
+from workspaced_events.ids import NoteId, VaultId
 from workspaced_events.journal.opening import Journal
 from workspaced_events.projections.visits import VisitLog
 from workspaced_events.projections.workspace_state import StateJson, WorkspaceState, to_json
@@ -109,7 +109,7 @@ class Service:
         self.sent_contexts = SentContextsByClient()
         self.levels = TimelyAnswers()
         """Whether notes may be shown unasked; for the writer's thread."""
-        self.publishing = Publishing(writer, self.log, self._volunteers, self._may_hold)
+        self.publishing = Publishing(writer, self.log, self._volunteers)
         self.pausing = Pausing(writer, self.publishing)
         self.views = OpenViews(self.publishing, loop, publisher_grace_s)
         self.memory = Memory(
@@ -155,13 +155,6 @@ class Service:
         """As `Publishing` takes it."""
         served = self.served.get(vault) if vault is not None else self.current_vault
         return served is not None and self.levels.ask(lambda: served.vault.volunteers(note))
-
-    def _may_hold(self, vault: VaultId | None, note: NoteId) -> bool:
-        """As `Publishing` takes it."""
-        if is_markdown(note):
-            return True
-        served = self.served.get(vault) if vault is not None else self.current_vault
-        return served is not None and served.vault.root.selected.names(note)
 
     async def state_json(self, *, at: int | str | None, vault: str | None, of: str | None = None) -> StateJson:
         """The present state, or the state at the sequence or time `at`.

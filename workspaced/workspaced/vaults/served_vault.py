@@ -11,7 +11,7 @@ restarts when a folder is added or removed.
 
 import logging
 import time
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Collection, Iterable
 from hashlib import sha256
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -28,7 +28,7 @@ from workspaced_events.schema import catalogue as c
 from workspaced_events.schema.catalogue import ENTRY_OF, Event
 from workspaced_tools.errors import ReadFailed
 from workspaced_tools.limits import SETTLE_EMPTY_S
-from workspaced_tools.notes.images.types import is_image_name
+from workspaced_tools.notes.formats.kinds import is_image_name
 from workspaced_tools.notes.note import Level
 from workspaced_tools.ports.asking import VaultSource
 from workspaced_tools.prompts.model.note_names import NOTE_KINDS, notes_of
@@ -56,6 +56,8 @@ RENAMES_RECORDED_MAX: Final = 200
 """Of notes renamed at once, all that the log names are recorded, and others up to this total: former paths serve
 references that an agent holds, they are not a history of the vault."""
 _FILE_NAME_BYTES_MAX: Final = 200
+OTHERS_HINTED_MAX: Final = 200
+"""More files that are no notes than this, made or deleted at once, wait for the next reconcile."""
 HINTS_MAX: Final = 1_000
 """More hints than this at once cause a reconcile of the whole vault."""
 
@@ -152,7 +154,7 @@ class ServedVault:
                     await self.reconcile(state, record)  # for changes made before the watch existed
                 if await to_thread.run_sync(self._is_other, identity, folders, found):
                     return
-                await self._hinted(state, record, [path for _kind, path in found if self._is_ours(path)])
+                await self._hinted(state, record, found)
         finally:
             hints.close()
 
@@ -176,29 +178,31 @@ class ServedVault:
             for kind, path in hints
         )
 
-    async def _hinted(self, state: Callable[[], WorkspaceState], record: Record, paths: list[str]) -> None:
+    async def _hinted(self, state: Callable[[], WorkspaceState], record: Record, hints: Collection[Hint]) -> None:
+        shown = [(kind, path) for kind, path in hints if "/." not in f"/{self._relative(path)}"]
+        paths = [path for _kind, path in shown if self._is_ours(path)]
+        paths += [path for _kind, path in hints if self._is_of_rules(self._relative(path))]
+        # Of other files only the names are known. Builds make and delete thousands, which the reconcile notices.
+        moved = [path for kind, path in shown if kind != watchfiles.Change.modified and not self._is_ours(path)]
+        others = moved if len(moved) <= OTHERS_HINTED_MAX else []
         if len(paths) > HINTS_MAX or any(self._is_of_rules(self._relative(path)) for path in paths):
             # The system's queue of events may have overflowed, which watchfiles does not report; or the rules
             # changed, so other notes may be withheld.
             await self.reconcile(state, record)
-        elif paths:
-            await self._note(state, record, await to_thread.run_sync(self.vault.changed, paths))
+        elif paths or others:
+            await self._note(state, record, await to_thread.run_sync(self.vault.changed, paths, others))
 
     def _relative(self, path: str) -> str:
         return path.removeprefix(f"{self.vault.root.path}/")
 
     def _is_ours(self, path: str) -> bool:
-        """Whether the path can be that of a note, of an image, or of rules."""
-        relative = self._relative(path)
-        if self._is_of_rules(relative):
-            return True
-        may_hold = self.vault.root.selected.may_hold(relative) or is_image_name(path)
-        return may_hold and "/." not in f"/{relative}"
+        """Whether the path can be that of a note or of an image."""
+        return self.vault.root.selected.holds(self._relative(path)) or is_image_name(path)
 
     def _is_of_rules(self, path: str) -> bool:
         """Whether a change of the file at `path` may change which notes there are, or are shown."""
-        heeds = not self.vault.root.selected.is_empty and self.vault.root.selected.choice.gitignore
-        return path == IGNORE_FILE or (heeds and path.rpartition("/")[2] == GITIGNORE)
+        heeds_gitignore = self.vault.root.selected.choice.gitignore
+        return path == IGNORE_FILE or (heeds_gitignore and path.rpartition("/")[2] == GITIGNORE)
 
     async def settle(self, state: Callable[[], WorkspaceState], record: Record) -> None:
         """Checks unsettled rules and notes again, until cancelled."""

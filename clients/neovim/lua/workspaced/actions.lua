@@ -23,7 +23,7 @@ local function hand_to(place, note, action, actions)
   end
   local data = ('{"note":%s}'):format(vim.json.encode(note))
   if action.to then
-    local to = action.to_path and paths.note(action.to_path, place.path, place.vault.files)
+    local to = action.to_path and paths.note(action.to_path, place.path)
     if not to then
       return finish() -- it left the vault
     end

@@ -1,6 +1,5 @@
 --- Where files really lie, found without waiting: a disk may hang, the editor may not.
 
-local globs = require("workspaced.globs")
 local limits = require("workspaced.limits")
 local uv = vim.uv or vim.loop
 
@@ -122,19 +121,15 @@ function M.above(places, path)
   return best
 end
 
---- The note a real path is in the vault at `root` (a real path too), or nil where it is none: the daemon's rules,
---- since one path it refuses would cost the whole view.
---- @param files the globs of the files that are notes beside Markdown, or nil.
-function M.note(path, root, files)
+--- The note, or other file, a real path is in the vault at `root` (a real path too), or nil where it is none: the
+--- daemon's rules, since one path it refuses would cost the whole view.
+function M.note(path, root)
   root = root:gsub("/+$", "") .. "/"
   if path:sub(1, #root) ~= root then
     return nil
   end
   local note = path:sub(#root + 1)
   if ("/" .. note):find("/[./]") or not M.is_utf8(note) then
-    return nil
-  end
-  if not M.is_markdown(note) and not globs.name(files, note) then
     return nil
   end
   for name in note:gmatch("[^/]+") do
@@ -150,7 +145,7 @@ end
 function M.nearest(places, path)
   local best, note
   for _, place in ipairs(places) do
-    local found = M.note(path, place.path, place.vault and place.vault.files)
+    local found = M.note(path, place.path)
     if found and (not best or #place.path > #best.path) then
       best, note = place, found
     end

@@ -346,9 +346,7 @@ local function connect_all(records)
   end
   for _, note in ipairs(state.wanted) do
     state.sought[note.path] = true
-    -- Only a daemon itself says which files beside Markdown are its notes.
-    local find_place = paths.is_markdown(note.path) and paths.nearest or paths.above
-    local place = find_place(places, note.path)
+    local place = paths.nearest(places, note.path)
     if place then
       connect(place.socket)
     end

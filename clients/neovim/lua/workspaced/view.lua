@@ -5,8 +5,7 @@ local paths = require("workspaced.paths")
 
 local M = {}
 
---- The absolute name of a buffer that may hold a note: of a file, open or listed. Else nil. Which files are notes, the
---- vaults say (paths.lua).
+--- The absolute name of a buffer that may hold a note: of a file, open or listed. Else nil.
 function M.name(buf)
   if not vim.api.nvim_buf_is_valid(buf) or vim.bo[buf].buftype ~= "" then
     return nil

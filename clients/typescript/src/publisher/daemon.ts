@@ -87,7 +87,7 @@ export class Daemon implements Taker {
   /** The folders that it serves. */
   get places(): Place<Daemon>[] {
     const vaults = this.isReady ? (this.client.server?.vaults ?? []) : [];
-    return vaults.map(({ id, path, files }) => ({ root: path, files, vaultId: id, of: this }));
+    return vaults.map(({ id, path }) => ({ root: path, vaultId: id, of: this }));
   }
 
   /** Shows a view from now on; vaults it does not name show nothing. */

@@ -4,7 +4,7 @@ import { homedir } from "node:os";
 
 import { recordedDaemons } from "../discovery.js";
 import { PATHS_MAX, RETRY_FIRST_MS, RETRY_MAX_MS } from "./limits.js";
-import { above, isMarkdown, nearest, type Served } from "./paths.js";
+import { nearest, type Served } from "./paths.js";
 
 export interface Seeker {
   /** Connects, if it is not connected. */
@@ -102,8 +102,7 @@ export class Finder {
    * is tried again all the same.
    */
   #above(places: readonly Recorded[], path: string): string[] {
-    // Only a daemon itself says which files beside Markdown are its notes.
-    const found = (isMarkdown(path) ? nearest(places, path)?.place : above(places, path))?.socket;
+    const found = nearest(places, path)?.place.socket;
     if (found === undefined) return [];
     if (!this.#seeker.isLost(found)) return [found];
     const others = places.filter(({ socket }) => socket !== found);

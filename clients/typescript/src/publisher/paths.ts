@@ -3,7 +3,6 @@
 import { lstat, readdir, realpath } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 
-import { areNamed } from "./globs.js";
 import { NAME_BYTES_MAX, NOTE_CHARS_MAX, PATHS_ASKED_MAX, PATHS_MAX, PATHS_WAIT_MS } from "./limits.js";
 
 export class RealPaths {
@@ -101,7 +100,7 @@ export function isAtOrBelow(path: string, folder: string): boolean {
   return path === folder || path.startsWith(`${folder.replace(/\/+$/, "")}/`);
 }
 
-/** Whether a file is Markdown, by its ending; which other files are notes, their vault says. */
+/** Whether a file is Markdown, by its ending. */
 export function isMarkdown(path: string): boolean {
   return /\.md$/i.test(path);
 }
@@ -109,19 +108,16 @@ export function isMarkdown(path: string): boolean {
 /** A folder that is served. */
 export interface Served {
   readonly root: string;
-  /** Globs of the files that are notes beside Markdown. */
-  readonly files?: readonly string[] | undefined;
 }
 
 /**
- * The note a real path is in the vault at `root` (a real path too); undefined where it is none: the daemon's rules,
- * since one path that it refuses would cost the whole view.
+ * The note, or other file, a real path is in the vault at `root` (a real path too); undefined where it is none: the
+ * daemon's rules, since one path that it refuses would cost the whole view.
  */
-export function noteIn(path: string, { root, files }: Served): string | undefined {
+export function noteIn(path: string, { root }: Served): string | undefined {
   if (path === root || !isAtOrBelow(path, root)) return undefined;
   const note = path.slice(root.replace(/\/+$/, "").length + 1);
-  const isNote = (isMarkdown(note) || areNamed(files, note)) && !HIDDEN.test(note) && !NO_TEXT.test(note) && isShort(note);
-  return isNote ? note : undefined;
+  return !HIDDEN.test(note) && !NO_TEXT.test(note) && isShort(note) ? note : undefined;
 }
 
 /** A name that is empty or begins with a dot. */

@@ -187,7 +187,7 @@ export class Publisher {
     const paths = [...view.tabs.map((tab) => tab.path), ...view.pins, ...this.#actions.wanted];
     const wanted = [...new Set(view.active === null ? paths : [view.active, ...paths])];
     this.#unserved = wanted.filter((path) => isMarkdown(path) && nearest(places, path) === undefined);
-    // Of another file only a daemon itself says whether it is a note: one above it is enough.
+    // Code lies in many folders that nobody serves: one daemon above it is enough.
     const isSeeking = this.#unserved.length > 0 || wanted.some((path) => !isMarkdown(path) && !above(places, path));
     const owed = [...this.#published].flatMap(([socket, vaults]) =>
       vaults.size > 0 && !this.#daemons.get(socket)?.isReady ? [socket] : [],

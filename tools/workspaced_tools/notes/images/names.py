@@ -12,14 +12,14 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 from urllib.parse import unquote
 
+from ..formats.kinds import ATTACHED, is_image_name
 from ..markdown import embedded_images
 from ..name_keys import fold
-from .types import ENDINGS, is_image_name
 
 HASH_BYTES: Final = 8
 _ELSEWHERE: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:|//")
 """A URL's scheme, such as that of a site or of a data URI."""
-_ENDING: Final = re.compile(rf"(?i)\.(?:{'|'.join(sorted(ENDINGS))})(?![0-9A-Za-z])")
+_ENDING: Final = re.compile(rf"(?i)\.(?:{'|'.join(sorted(ATTACHED))})(?![0-9A-Za-z])")
 _NAME_CHARS_MAX: Final = 255
 """No file system has longer names."""
 _ESCAPED: Final = re.compile(r"\\(?:u([0-9A-Fa-f]{4})|x([0-9A-Fa-f]{2}))")

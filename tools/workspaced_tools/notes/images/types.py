@@ -1,4 +1,4 @@
-"""What an image's bytes and its file's name say: media type, size in pixels, whether the end is missing.
+"""What an image's bytes say: media type, size in pixels, whether the end is missing.
 
 Pure, and without a decoder: only headers are read, in time that the image's content cannot raise. A type is
 detected from the bytes, because types declared from a file's name are often wrong.
@@ -7,8 +7,6 @@ detected from the bytes, because types declared from a file's name are often wro
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
-ENDINGS: Final = frozenset({"avif", "bmp", "gif", "heic", "jpeg", "jpg", "png", "svg", "webp"})
-"""What a file's name ends in that is an image for us, even if no agent is sent images of its type."""
 SENT: Final = frozenset({"image/gif", "image/jpeg", "image/png", "image/webp"})
 """The types that providers take."""
 _BEGINNINGS: Final = (
@@ -28,11 +26,6 @@ class Pixels(NamedTuple):
 
     width: int
     height: int
-
-
-def is_image_name(name: str) -> bool:
-    """Whether a file's name or path ends as an image's."""
-    return name.rpartition(".")[2].lower() in ENDINGS
 
 
 def media_type(content: bytes) -> str | None:

@@ -37,6 +37,8 @@ from ...limits import (
     UNCERTAIN_NS,
     YOUNG_BYTES_MAX,
 )
+from ...notes.formats.canvas import canvas_text
+from ...notes.formats.kinds import PDF, is_canvas, kind_of
 from ...notes.note import Level, Note, NoteFailure, PrivateNote, StatKey
 from ...notes.privacy_flag import HEAD_BYTES, level_of_head
 from .safe_open import RootDirectory, VaultRoot, failed
@@ -45,6 +47,7 @@ from .safe_open import RootDirectory, VaultRoot, failed
 _NOTE_OVERHEAD_BYTES: Final = 2_048
 _LINK_OVERHEAD_BYTES: Final = 400
 _PRIVATE_BYTES: Final = 512
+_NO_CANVAS: Final = "The file is no JSON Canvas; it is shown as it stands."
 _UNSTABLE: Final = "The file was being written while it was read; this may be a part of it."
 _OF_THE_FILE: Final = frozenset({"shown", "recorded"})
 """Values cached on a note that contain the file's times (note_answers.facts, recording)."""
@@ -273,7 +276,7 @@ class ContentCache:
                     level = min(level, level_of_head(data, whole=before.st_size <= HEAD_BYTES))
                     is_enough = level is Level.NEVER and self._withhold_private
                 else:
-                    is_enough = before.st_size > NOTE_BYTES_MAX or b"\0" in data[:BINARY_HEAD_BYTES]
+                    is_enough = before.st_size > NOTE_BYTES_MAX or _is_binary(note, data)
                 if not is_enough:
                     data = _read_rest(descriptor, data, before.st_size)
                 after = os.fstat(descriptor)
@@ -323,15 +326,23 @@ class ContentCache:
 
 
 def _file(note: NoteId, status: os.stat_result, data: bytes, stable: bool) -> Note:
-    """The bytes of a file that is no Markdown; without them if it is no text, or too large."""
+    """The text of a file that is no Markdown; none if it is no text, or too large."""
     read: dict[str, Any] = {"source": data.removeprefix(codecs.BOM_UTF8)}
+    unstable = (_UNSTABLE,) if not stable else ()
     if status.st_size > NOTE_BYTES_MAX:
         read = {"source": b"", "unread": "large"}
-    elif b"\0" in data[:BINARY_HEAD_BYTES] or not _is_utf8(data):
+    elif _is_binary(note, data) or not _is_utf8(data):
         read = {"source": b"", "unread": "binary"}
-    elif not stable:
-        read["warnings"] = (_UNSTABLE,)
+    elif is_canvas(note) and (text := canvas_text(read["source"])) is not None:
+        read = {"source": text.encode(errors="replace"), "warnings": unstable}
+    else:
+        read["warnings"] = (*unstable, _NO_CANVAS) if is_canvas(note) else unstable
     return Note(note, stat_key(status), _birth_ns(status), hashlib.sha256(data).hexdigest(), **read)
+
+
+def _is_binary(note: NoteId, data: bytes) -> bool:
+    """Whether a file that begins with `data` is no text; a PDF never is, though it may look like one."""
+    return b"\0" in data[:BINARY_HEAD_BYTES] or kind_of(note) == PDF
 
 
 def _is_utf8(data: bytes) -> bool:

@@ -27,7 +27,7 @@ from workspaced_events.limits import NOTE_ID_CHARS_MAX
 
 from ...errors import NoteNotFound, ReadFailed, ReferenceOutsideVault, SymlinkNotFollowed, ToolError
 from ...limits import DIRECTORY_DEPTH_MAX, ECHO_CHARS_MAX, FOLDERS_ENTERED_MAX
-from ...notes.images.types import is_image_name
+from ...notes.formats.kinds import is_image_name
 from ...notes.note import NoteFailure
 from .gitignore import NOTHING, Ignored, is_ignored, with_folder
 from .placeholders import is_dataless, not_downloaded, placeholders_of
@@ -74,7 +74,7 @@ class VaultRoot:
         """Does not fail if the folder is absent; calls raise READ_ERROR until it exists.
 
         Args:
-            selected: the files that are notes beside Markdown; None: there are none.
+            selected: the files that are notes; None: by default.
         """
         self.path: Final = Path(path).absolute()
         self.selected: Final = selected or SelectedFiles()
@@ -92,11 +92,11 @@ class VaultRoot:
         Raises:
             ReferenceOutsideVault: absolute, `..` as a component, or NUL.
             SymlinkNotFollowed: the path is a symlink, or leads through one.
-            NoteNotFound: no file, or one that is no note.
+            NoteNotFound: no file, or one that `.gitignore` leaves out.
             NotDownloaded: the system says that the file's bytes are elsewhere. None are fetched.
             ReadFailed: not a regular file, not permitted, or the vault's folder is gone.
         """
-        return self._open_regular(note, self._note_parts(note), root)
+        return self._open_regular(note, _parts(note), root)
 
     def open_image(self, path: str) -> int:
         """As `open_note`, for an image's file: a regular file, opened for reading. Never blocks.
@@ -104,18 +104,34 @@ class VaultRoot:
         Raises:
             ReferenceOutsideVault, SymlinkNotFollowed, NoteNotFound, ReadFailed: as `open_note`.
         """
-        return self._open_regular(path, _image_parts(path))
+        return self._open_regular(path, _image_parts(path), heeds_gitignore=False)
 
-    def has_image(self, path: str) -> bool:
-        """Whether a scan would find an image's file at exactly this path. Opens no file."""
+    def has_other(self, path: str) -> bool:
+        """Whether a file that is no note has exactly this path. Opens no file but `.gitignore`."""
         try:
-            return stat.S_ISREG(self._act(path, _image_parts(path), _stat_file).st_mode)
+            parts = _parts(NoteId(path))
+            is_file = stat.S_ISREG(self._act(path, parts, _stat_file, heeds_gitignore=False).st_mode)
+            if is_file and not is_image_name(path):
+                self._act(path, parts, _stat_file)  # raises if `.gitignore` leaves it out
+            return is_file and not self.selected.holds(path)
         except ToolError:
             return False
 
+    def is_left_out(self, path: NoteId) -> bool:
+        """Whether there is a file at `path` that `.gitignore` leaves out."""
+        try:
+            self._act(path, _parts(path), _stat_file, heeds_gitignore=False)
+        except ToolError:
+            return False
+        try:
+            self._act(path, _parts(path), _stat_file)
+        except ToolError:
+            return True
+        return False
+
     def stat_note(self, note: NoteId, root: RootDirectory | None = None) -> os.stat_result:
         """The stat of the file that `open_note` would open now, without opening it. Raises the same."""
-        status = self._act(note, self._note_parts(note), _stat_file, root)
+        status = self._act(note, _parts(note), _stat_file, root)
         if stat.S_ISREG(status.st_mode):
             return status
         raise _linked(note) if stat.S_ISLNK(status.st_mode) else _not_regular(note)
@@ -178,7 +194,7 @@ class VaultRoot:
         """The sync program that keeps the note elsewhere, by the placeholder beside its path; None: none does."""
         try:
             root = self.directory()  # Held: its descriptor is used below.
-            *folders, name = self._note_parts(note)
+            *folders, name = _parts(note)
             for beside, program in placeholders_of(name):
                 with suppress(FileNotFoundError):
                     if stat.S_ISREG(_walk(root.fd, (*folders, beside), _stat_file).st_mode):
@@ -229,17 +245,8 @@ class VaultRoot:
             self._closed = True
             self._directory = None
 
-    def _note_parts(self, note: NoteId) -> tuple[str, ...]:
-        """The components of a note's path. Raises as `open_note`; whether `.gitignore` names it, `_act` checks."""
-        parts = _parts(note)
-        if not self.selected.may_hold(note):
-            raise _missing(note)
-        return parts
-
     def ignored_in(self, folder: str, root: RootDirectory) -> Ignored | None:
-        """The rules of `.gitignore` files that count in a folder; None if no file below it is selected."""
-        if self.selected.is_empty:
-            return None
+        """The rules of `.gitignore` files that count in a folder; None if it is ignored itself."""
         if not self.selected.choice.gitignore:
             return NOTHING
         try:
@@ -247,8 +254,15 @@ class VaultRoot:
         except (OSError, _ThroughSymlink):
             return None
 
-    def _open_regular(self, path: str, parts: tuple[str, ...], root: RootDirectory | None = None) -> int:
-        descriptor = self._act(path, parts, _open_file, root)
+    def _open_regular(
+        self,
+        path: str,
+        parts: tuple[str, ...],
+        root: RootDirectory | None = None,
+        *,
+        heeds_gitignore: bool = True,
+    ) -> int:
+        descriptor = self._act(path, parts, _open_file, root, heeds_gitignore=heeds_gitignore)
         try:
             status = os.fstat(descriptor)
             if not stat.S_ISREG(status.st_mode):
@@ -266,10 +280,12 @@ class VaultRoot:
         parts: tuple[str, ...],
         act: Callable[[str, int], _Result],
         root: RootDirectory | None = None,
+        *,
+        heeds_gitignore: bool = True,
     ) -> _Result:
         """Walks to the note's directory and calls `act(name, directory)` with the last component."""
         root = self.directory() if root is None else root
-        heeds_gitignore = self.selected.choice.gitignore and self.selected.names(note)
+        heeds_gitignore = heeds_gitignore and self.selected.choice.gitignore and not is_markdown(note)
 
         def reach(spelling: tuple[str, ...]) -> _Result:
             if heeds_gitignore and _is_ignored(root.fd, spelling):

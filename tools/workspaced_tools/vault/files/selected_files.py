@@ -1,8 +1,8 @@
-"""Which files that are no Markdown belong to a vault: globs name them, and `.gitignore` leaves some out.
+"""Which files of a vault are notes, and which are other files that may be shown.
 
-Markdown always belongs, as if there were neither. Images are not selected: they are shown with the notes that
-embed them. What is withheld is decided elsewhere (`ignore_rules`): `.gitignore` says what is worth reading, not
-what is secret.
+Notes are indexed: Markdown, canvases, and text files that globs name. Any other file is known by its name, and
+opened only where an editor shows it or a link names it (see other_files). `.gitignore` leaves out all but
+Markdown. It says what is worth reading, not what is secret: that is decided elsewhere (`ignore_rules`).
 """
 
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ from pathspec import GitIgnoreSpec
 
 from workspaced_events.ids import is_markdown
 
-from ...notes.images.types import is_image_name
+from ...notes.formats.kinds import is_canvas, is_image_name
 from .glob_rules import compile_rules, digest_of
 
 
@@ -25,37 +25,28 @@ class FileChoice(NamedTuple):
     """Whether `.gitignore` files in the vault count."""
 
 
-MARKDOWN_ONLY: Final = FileChoice()
+ALL_DEFAULT: Final = FileChoice()
 
 
 class SelectedFiles:
-    """The files that globs name. Safe from any thread."""
+    """The files that are notes. Safe from any thread."""
 
-    def __init__(self, choice: FileChoice = MARKDOWN_ONLY) -> None:
+    def __init__(self, choice: FileChoice = ALL_DEFAULT) -> None:
         """
         Raises:
             RuleInvalid: one of the globs is invalid; `details["line"]` is its 1-based number.
         """
         self.choice: Final = choice
-        self.digest: Final = digest_of(choice.gitignore, *choice.globs) if choice.globs else ""
-        """Differs between choices that select other files; empty if none are selected."""
+        self.digest: Final = digest_of(choice.gitignore, *choice.globs) if choice != ALL_DEFAULT else ""
+        """Differs between choices that select other files."""
         check_globs(choice.globs)
         self._spec = GitIgnoreSpec.from_lines(choice.globs) if choice.globs else None
 
-    def names(self, path: str) -> bool:
-        """Whether the globs name the file at `path`, which is no Markdown. No I/O; `.gitignore` does not count."""
-        if self._spec is None or is_markdown(path) or is_image_name(path):
-            return False
-        return self._spec.match_file(path)
-
-    def may_hold(self, path: str) -> bool:
-        """Whether a file at `path` is Markdown, or one that the globs name. No I/O."""
-        return is_markdown(path) or self.names(path)
-
-    @property
-    def is_empty(self) -> bool:
-        """Whether only Markdown belongs."""
-        return self._spec is None
+    def holds(self, path: str) -> bool:
+        """Whether a file at `path` is a note. No I/O; `.gitignore` does not count."""
+        if is_markdown(path) or is_canvas(path):
+            return True
+        return self._spec is not None and not is_image_name(path) and self._spec.match_file(path)
 
 
 def check_globs(globs: Sequence[str]) -> None:

@@ -17,7 +17,7 @@ from workspaced_events.ids import NoteId, is_markdown
 from workspaced_events.limits import NOTE_ID_CHARS_MAX
 
 from ...limits import DIRECTORY_DEPTH_MAX, SCAN_REPORT_NAMES_MAX
-from ...notes.images.types import is_image_name
+from ...notes.formats.kinds import is_image_name
 from ...notes.note import StatKey
 from .gitignore import Ignored, is_ignored, with_folder
 from .safe_open import VaultRoot, is_utf8
@@ -63,11 +63,11 @@ class ScanReport(msgspec.Struct):
             self.dropped += 1
 
 
-class ScannedImage(NamedTuple):
-    """An image's file found by a scan."""
+class ScannedFile(NamedTuple):
+    """A file found by a scan that is no note."""
 
     path: str
-    """NFC. Files whose paths differ only in normalisation are one image."""
+    """NFC. Files whose paths differ only in normalisation are one."""
     raw_path: str
 
 
@@ -76,7 +76,7 @@ class _Walk(NamedTuple):
 
     selected: SelectedFiles
     report: ScanReport
-    images: list[ScannedImage] | None
+    others: list[ScannedFile] | None
 
 
 class _Level(NamedTuple):
@@ -86,17 +86,18 @@ class _Level(NamedTuple):
     directories: list[str]
     """Names of directories not entered yet."""
     ignored: Ignored | None
-    """The rules of `.gitignore` files that count here; None: no file that is no Markdown is selected below."""
+    """The rules of `.gitignore` files that count here; None: the folder is ignored."""
 
 
 def scan(
-    root: VaultRoot, report: ScanReport | None = None, images: list[ScannedImage] | None = None
+    root: VaultRoot, report: ScanReport | None = None, others: list[ScannedFile] | None = None
 ) -> Iterator[ScannedNote]:
     """The notes of a vault, in no particular order; exhaust or close the iterator to free its descriptors.
 
-    Adds the regular files with an image's name to `images`, by the rules that hold for notes, without a stat.
+    Adds the other regular files to `others`, without a stat: those that no `.gitignore` file ignores, and all
+    images, which are shown with the notes that embed them. A name without an ending is no link's target.
 
-    A note is a regular `*.md` file (any case of the ending), or another one that `root.selected` names and no
+    A note is a regular `*.md` file (any case of the ending), or another one that `root.selected` holds and no
     `.gitignore` file ignores, outside dot folders, itself without a leading dot;
     symlinks are not followed. If the paths of files differ only in normalisation, the file with the NFC name owns
     the id (without one: the first by code points); the others keep their raw path. `root` learns every spelling
@@ -107,15 +108,15 @@ def scan(
     """
     report = ScanReport() if report is None else report
     owned: set[str] = set()
-    others: list[ScannedNote] = []
-    for path, status in _files(root, report, images=images):
+    spelled: list[ScannedNote] = []
+    for path, status in _files(root, report, others=others):
         key = StatKey(status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
         if path.isascii() or unicodedata.is_normalized("NFC", path):
             owned.add(path)
             yield ScannedNote(NoteId(path), path, key)
         else:
-            others.append(ScannedNote(NoteId(path), path, key))
-    for found in sorted(others, key=lambda note: note.raw_path):
+            spelled.append(ScannedNote(NoteId(path), path, key))
+    for found in sorted(spelled, key=lambda note: note.raw_path):
         name = NoteId(unicodedata.normalize("NFC", found.raw_path))
         if name in owned:
             report.add(report.same_name, found.raw_path)
@@ -162,12 +163,12 @@ def _files(
     entered: Callable[[str], object] = str,
     *,
     folder: str = "",
-    images: list[ScannedImage] | None = None,
+    others: list[ScannedFile] | None = None,
 ) -> Generator[tuple[str, os.stat_result]]:
     """Raw path and stat of every note's file, of the vault or of one folder; calls `entered` with each
     directory."""
     directory = root.directory()  # Held to the end: its descriptor is used below.
-    walk = _Walk(root.selected, report, images)
+    walk = _Walk(root.selected, report, others)
     levels: list[_Level] = []
     try:
         entered("")
@@ -200,7 +201,7 @@ def _below(level: _Level, path: str) -> Ignored | None:
 
 
 def _enter(walk: _Walk, name: str, at: _Level, levels: list[_Level]) -> Iterator[tuple[str, os.stat_result]]:
-    """Opens a directory, puts it on `levels`, and yields its notes; adds its images to those of the walk.
+    """Opens a directory, puts it on `levels`, and yields its notes; adds its other files to those of the walk.
 
     Args:
         at: the level to come, with the descriptor of the directory above it.
@@ -223,9 +224,6 @@ def _enter(walk: _Walk, name: str, at: _Level, levels: list[_Level]) -> Iterator
                 status = _file(entry, level, walk)
                 if status is not None:
                     yield prefix + entry.name, status
-                elif walk.images is not None and _is_image(entry, level):
-                    path = prefix + entry.name
-                    walk.images.append(ScannedImage(unicodedata.normalize("NFC", path), path))
     except OSError:
         report.add(report.unreadable, prefix)
 
@@ -252,26 +250,25 @@ def _file(entry: os.DirEntry[str], level: _Level, walk: _Walk) -> os.stat_result
             report.add(report.links, level.prefix + name)
         return None
     if not is_note:
-        return _selected_file(entry, level, walk) if not is_directory else None
+        return _other_file(entry, level, walk) if not is_directory else None
     if entry.is_file(follow_symlinks=False):
         return _stat(entry, level, report)
     report.add(report.special, level.prefix + name)
     return None
 
 
-def _selected_file(entry: os.DirEntry[str], level: _Level, walk: _Walk) -> os.stat_result | None:
-    """The stat of a regular file that is no Markdown and belongs; None for any other."""
+def _other_file(entry: os.DirEntry[str], level: _Level, walk: _Walk) -> os.stat_result | None:
+    """The stat of a regular file that is no Markdown, but a note; any other is added to those of the walk."""
     path = level.prefix + entry.name
-    if level.ignored is None or not walk.selected.names(path) or is_ignored(path, level.ignored):
+    if not entry.is_file(follow_symlinks=False):
         return None
-    return _stat(entry, level, walk.report) if entry.is_file(follow_symlinks=False) else None
-
-
-def _is_image(entry: os.DirEntry[str], level: _Level) -> bool:
-    name = entry.name
-    if name[0] == "." or not is_image_name(name) or not is_utf8(name):
-        return False
-    return len(level.prefix) + len(name) <= NOTE_ID_CHARS_MAX and entry.is_file(follow_symlinks=False)
+    is_left_out = level.ignored is None or is_ignored(path, level.ignored)
+    if walk.selected.holds(path):
+        return _stat(entry, level, walk.report) if not is_left_out else None
+    is_shown = len(path) <= NOTE_ID_CHARS_MAX and (not is_left_out or is_image_name(path))
+    if walk.others is not None and is_shown and "." in entry.name:
+        walk.others.append(ScannedFile(unicodedata.normalize("NFC", path), path))
+    return None
 
 
 def _stat(entry: os.DirEntry[str], level: _Level, report: ScanReport) -> os.stat_result | None:

@@ -9,7 +9,7 @@ from ...notes.note import Note
 from ...ports.images import ImageFailure, NoteImage, NoteImages
 from ..files.safe_open import VaultRoot
 from ..index.indexer import Indexer
-from .gate import ImageGate
+from .gate import AttachmentGate
 from .reading import missing, read_image
 from .targets import image_target
 
@@ -20,7 +20,7 @@ _ATTEMPTS: Final = 3
 class EmbeddedImages:
     """One for each vault. Safe from any thread; blocks."""
 
-    def __init__(self, root: VaultRoot, indexer: Indexer, gate: ImageGate) -> None:
+    def __init__(self, root: VaultRoot, indexer: Indexer, gate: AttachmentGate) -> None:
         self._root: Final = root
         self._indexer: Final = indexer
         self._gate: Final = gate
@@ -54,7 +54,7 @@ class EmbeddedImages:
                 break
             if isinstance(found, NoteImage) or found.path is not None:
                 return found
-            self._indexer.file_images([path])
+            self._indexer.file_others([path])
         return missing(address)
 
 

@@ -1,9 +1,9 @@
-"""Decides which images of a vault an audience is not shown.
+"""Decides which attachments of a vault an audience is not shown: images, PDFs, audio, video, office documents.
 
-An image is withheld if a rule withholds its own path, or if a withheld note embeds an image of that name: one that
-its front matter or a rule withholds, or that may still be being written. Notes are compared by the file name
-alone, in which case does not count: an image of the same name in another folder is withheld too. That is more than
-needed, and needs no path of a withheld note's image.
+One is withheld if a rule withholds its own path, or if a withheld note names a file of that name: one that its
+front matter or a rule withholds, or that may still be being written. Notes are compared by the file name alone, in
+which case does not count: a file of the same name in another folder is withheld too. That is more than needed, and
+needs no path of what a withheld note names.
 """
 
 from collections.abc import Callable, Iterable
@@ -15,11 +15,11 @@ from ...limits import EMBEDDERS_COMPARED_MAX
 from ...notes.images.names import ANY_NAME, name_hash
 from ...notes.note import Level
 from ..files.ignore_rules import Policy
-from ..index.images import Embedder, embedders, image_name, images_named
+from ..index.files import Embedder, embedders, file_name, files_named
 from ..index.index import Index
 
 
-class ImageGate:
+class AttachmentGate:
     """One for each audience of a vault. Safe from any thread. Its methods raise IndexLost."""
 
     def __init__(
@@ -43,14 +43,14 @@ class ImageGate:
         self._least: Final = least
 
     def withholds(self, path: str) -> bool:
-        """Whether the image at `path` is withheld, as far as the index knows. Touches no file."""
+        """Whether the attachment at `path` is withheld, as far as the index knows. Touches no file."""
         return self._denies(path) or self._withholds_name(path)
 
     def named(self, path: str) -> list[str]:
-        """The images with the file name of `path` that may be shown.
+        """The attachments with the file name of `path` that may be shown.
 
-        If there are any, compares the notes that embed them with their files: one may have become private since.
-        There are none if more than EMBEDDERS_COMPARED_MAX notes embed them.
+        If there are any, compares the notes that name them with their files: one may have become private since.
+        There are none if more than EMBEDDERS_COMPARED_MAX notes name them.
         """
         found = self._allowed(path)
         if not found:
@@ -61,9 +61,9 @@ class ImageGate:
         return found if self._is_indexed(notes) else self._allowed(path)
 
     def _allowed(self, path: str) -> list[str]:
-        # Both are looked up in any case: a withheld image takes as long as one that does not exist.
+        # Both are looked up in any case: a withheld file takes as long as one that does not exist.
         is_withheld = self._withholds_name(path)
-        known = images_named(self._index.file, image_name(path))
+        known = files_named(self._index.file, file_name(path))
         return [] if is_withheld else [each for each in known if not self._denies(each)]
 
     def _withholds_name(self, path: str) -> bool:

@@ -16,8 +16,8 @@ from typing import Final
 
 from workspaced_events.ids import NoteId
 
+from ...notes.formats.kinds import is_image_name
 from ...notes.images.names import readings
-from ...notes.images.types import is_image_name
 from ...notes.name_keys import fold
 
 _EXACT_ONLY: Final = ("./", "../", "/")

@@ -22,7 +22,7 @@ from ...notes.note import Note, NoteFailure, PrivateNote, StatKey
 from ..files.content_cache import ContentCache
 from ..files.ignore_rules import Policy
 from ..files.safe_open import VaultRoot
-from ..files.walk import ScannedImage, ScannedNote, ScanReport, scan
+from ..files.walk import ScannedFile, ScannedNote, ScanReport, scan
 from .entries import IndexedNote, TextFields, folded_fields, indexed, text_fields
 from .index import Known
 
@@ -69,9 +69,9 @@ class Batch(msgspec.Struct, frozen=True, array_like=True):
     gone: tuple[NoteId, ...] = ()
     texts: tuple[TextOf, ...] = ()
     spellings: dict[str, str] = {}
-    """The raw paths of notes and images whose file's name is not NFC."""
-    images: tuple[str, ...] | None = None
-    """The paths of all images of the vault; set in one batch of one of the crawls that share a vault."""
+    """The raw paths of notes and files whose name is not NFC."""
+    others: tuple[str, ...] | None = None
+    """The paths of all files that are no notes; set in one batch of one of the crawls that share a vault."""
     report: ScanReport | None = None
     """Set in the last batch with names and links; only texts follow."""
 
@@ -104,7 +104,7 @@ def _merged(group: list[Batch]) -> Batch:
         tuple(note for each in group for note in each.gone),
         tuple(text for each in group for text in each.texts),
         {note: spelled for each in group for note, spelled in each.spellings.items()},
-        next((each.images for each in group if each.images is not None), None),
+        next((each.others for each in group if each.others is not None), None),
         last.report,
     )
 
@@ -143,8 +143,8 @@ class Crawl:
         self._reader = ContentCache(root, bytes_max=0, threads=1)
         self._found = 0
         self._spellings: dict[str, str] = {}
-        self._images: list[ScannedImage] | None = [] if self._part == 0 else None
-        """The first part finds the images of all."""
+        self._others: list[ScannedFile] | None = [] if self._part == 0 else None
+        """The first part finds those of all."""
 
     def batches(self, spool: IO[bytes] | None = None) -> Iterator[Batch]:
         """The differences, batch by batch.
@@ -160,8 +160,8 @@ class Crawl:
         stale, gone, textless = self._compared(report)
         yield Batch(self._found, gone=tuple(gone), spellings=self._spellings)
         yield from self._read(stale, spool)
-        images = tuple({each.path for each in self._images}) if self._images is not None else None
-        yield Batch(self._found, images=images, report=report)
+        others = tuple({each.path for each in self._others}) if self._others is not None else None
+        yield Batch(self._found, others=others, report=report)
         if spool is not None:
             spool.seek(0)
             yield from self._texts(_unspooled(spool))
@@ -172,7 +172,7 @@ class Crawl:
         stale: list[NoteId] = []
         textless: list[NoteId] = []
         seen: set[NoteId] = set()
-        for found in scan(self._root, report, self._images):
+        for found in scan(self._root, report, self._others):
             if found.id in seen or not self._is_ours(found.id):
                 continue  # A folder that changes while it is listed may yield a name twice.
             if found.raw_path != found.id:
@@ -186,7 +186,7 @@ class Crawl:
             self._found += 1
             if self._bounds is not None and (self._found > self._bounds.notes or len(stale) > self._bounds.stale):
                 raise TooMuch
-        self._spellings |= {each.path: each.raw_path for each in self._images or () if each.path != each.raw_path}
+        self._spellings |= {each.path: each.raw_path for each in self._others or () if each.path != each.raw_path}
         gone = []
         for note in self._known:
             if note in seen or not self._is_ours(note):

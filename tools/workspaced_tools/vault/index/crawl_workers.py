@@ -24,7 +24,7 @@ from workspaced_events.interpreter import own_module
 from ...errors import ReadFailed
 from ..files.ignore_rules import Globs, Policy
 from ..files.safe_open import VaultRoot
-from ..files.selected_files import MARKDOWN_ONLY, FileChoice, SelectedFiles
+from ..files.selected_files import ALL_DEFAULT, FileChoice, SelectedFiles
 from .crawl import Batch, Crawl
 from .index import known_in
 
@@ -45,7 +45,7 @@ class Job(msgspec.Struct, frozen=True):
     index: str
     """The path of the index's file."""
     part: tuple[int, int]
-    files: FileChoice = MARKDOWN_ONLY
+    files: FileChoice = ALL_DEFAULT
 
 
 _JOB: Final = msgspec.msgpack.Decoder(Job)

@@ -27,7 +27,7 @@ from workspaced_events.schema.decoding import decoded
 
 from .full_text import FULL_TEXT_SCHEMA
 
-INDEX_VERSION: Final = 7
+INDEX_VERSION: Final = 8
 """Raised with every change of the schema or of parsing: files of other versions are rebuilt."""
 
 _BUILDING_CACHE_KIB: Final = 32_768
@@ -52,8 +52,8 @@ CREATE TABLE tags(
 CREATE INDEX tags_of ON tags(note);
 CREATE TABLE tag_counts(tag TEXT PRIMARY KEY, notes INTEGER NOT NULL) WITHOUT ROWID;
 CREATE TABLE private(path TEXT PRIMARY KEY, withheld INTEGER NOT NULL) WITHOUT ROWID;
-CREATE TABLE images(path TEXT PRIMARY KEY, name TEXT NOT NULL) WITHOUT ROWID;
-CREATE INDEX images_by_name ON images(name);
+CREATE TABLE files(path TEXT PRIMARY KEY, name TEXT NOT NULL) WITHOUT ROWID;
+CREATE INDEX files_by_name ON files(name);
 CREATE TABLE embedded(
   name BLOB NOT NULL, note INTEGER NOT NULL, former INTEGER NOT NULL, PRIMARY KEY(name, note)) WITHOUT ROWID;
 CREATE INDEX embedded_by ON embedded(note);

@@ -23,8 +23,8 @@ from ...notes.note import StatKey
 from ...notes.search_text import folded
 from .database import IndexFile, read_in
 from .entries import IndexedNote, IndexEntry, NamedNote, Withheld, bare, target_keys
+from .files import drop_embedded, keep_embedded, put_embedded
 from .full_text import delete_text, insert_texts
-from .images import drop_embedded, keep_embedded, put_embedded
 
 NEAR_SCORE_MIN: Final = 50.0
 """Of 100; a title with a lower score is not similar."""

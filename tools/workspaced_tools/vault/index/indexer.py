@@ -27,7 +27,6 @@ from workspaced_events.errors import ActionError
 from workspaced_events.ids import NoteId, is_markdown, note_id
 
 from ...errors import ReadFailed
-from ...notes.images.types import is_image_name
 from ...notes.name_keys import stem
 from ...notes.note import Level, Note, NoteFailure, StatKey
 from ..files.content_cache import ContentCache
@@ -40,7 +39,7 @@ from .crawl import Batch, Bounds, Crawl, TooMuch, grouped, indexed_or_none, is_g
 from .crawl_workers import CRAWL_WORKERS_MAX, CrawlWorkers, SurveyFailed
 from .database import IndexFull, IndexLost
 from .entries import IndexedNote, IndexEntry, LevelledNote, NamedNote, Withheld, bare, embedded_by, withheld_by
-from .images import age_former, any_image_below, change_images, forget_former, replace_images
+from .files import age_former, any_file_below, change_files, forget_former, replace_files
 from .index import Index
 
 _log = logging.getLogger(__name__)
@@ -115,8 +114,8 @@ class Indexer:
         self._stop = threading.Event()
         self._touched: set[NoteId] = set()
         """Notes refreshed since the present crawl began, which may have read older versions of them."""
-        self._touched_images: set[str] = set()
-        """As `_touched`, for images."""
+        self._touched_others: set[str] = set()
+        """As `_touched`, for files that are no notes."""
         self._found = 0
         self._unreported = ChangeLog()
         self._enforced: str | None = None
@@ -194,7 +193,7 @@ class Indexer:
     def hinted(self, paths: Iterable[str]) -> tuple[set[NoteId], bool]:
         """The notes at changed paths (absolute, or relative to the vault), and whether to reconcile.
 
-        A path that is no note's counts as a folder if it has no suffix, or if the index has notes or images below
+        A path that is no note's counts as a folder if it has no suffix, or if the index has notes or files below
         it. A file that is no Markdown may have the name of a folder that is gone.
         """
         notes: set[NoteId] = set()
@@ -212,7 +211,7 @@ class Indexer:
 
     def _notes_at(self, path: str) -> set[NoteId]:
         """The notes that a file at this path would be."""
-        if not self._root.selected.may_hold(path):
+        if not self._root.selected.holds(path):
             return set()
         try:
             note = note_id(path)
@@ -225,7 +224,7 @@ class Indexer:
         return self._root.is_folder(path) or self._any_below(f"{path}/")
 
     def _any_below(self, folder: str) -> bool:
-        return self._index.any_below(folder) or any_image_below(self._index.file, folder)
+        return self._index.any_below(folder) or any_file_below(self._index.file, folder)
 
     def refresh(self, notes: Iterable[NoteId]) -> Changes:
         """Reads these notes now and writes their entries; returns all changes not reported yet."""
@@ -239,20 +238,21 @@ class Indexer:
         """
         return self._refresh(notes)
 
-    def file_images(self, paths: Iterable[str]) -> None:
-        """Writes whether there are images at these paths (as in `hinted`) now. Of notes nothing is written."""
+    def file_others(self, paths: Iterable[str]) -> None:
+        """Writes whether there are files that are no notes at these paths (as in `hinted`) now."""
         root = os.fspath(self._root.path) + "/"
         relative = (path.removeprefix(root) for path in paths)
-        wanted = {unicodedata.normalize("NFC", path) for path in relative if is_image_name(path) and is_utf8(path)}
+        is_note = self._root.selected.holds
+        wanted = {unicodedata.normalize("NFC", path) for path in relative if is_utf8(path) and not is_note(path)}
         if not wanted:
             return
         with self._writing:
             if self._stop.is_set() or not self._index.file.is_open:
                 return
-            found = {path for path in wanted if self._root.has_image(path)}
-            self._touched_images |= wanted
+            found = {path for path in wanted if self._root.has_other(path)}
+            self._touched_others |= wanted
             with suppress(IndexFull):  # The next crawl adds them.
-                change_images(self._index.file, found, wanted - found)
+                change_files(self._index.file, found, wanted - found)
 
     def hide(self, note: NoteId) -> None:
         """Removes a note that was just found to be withheld, since counts and scores must not reveal it."""
@@ -359,7 +359,7 @@ class Indexer:
                 if self._index.is_complete:
                     self.usable.set()
         self._touched.clear()
-        self._touched_images.clear()
+        self._touched_others.clear()
         age_former(self._index.file)
         self._index.file.expect_writes()
         self._requested.file.expect_writes()
@@ -464,8 +464,8 @@ class Indexer:
                 self._index.put_texts(texts)
                 if self._requested.file.is_open:
                     self._requested.put_texts(texts)
-            if batch.images is not None:
-                replace_images(self._index.file, batch.images)
+            if batch.others is not None:
+                replace_files(self._index.file, batch.others)
             if batch.report is not None:
                 forget_former(self._index.file)
                 self._index.set_complete()
@@ -473,14 +473,14 @@ class Indexer:
                 self.usable.set()
                 self.ready.set()
         self._refresh(again)
-        if batch.images is not None:
-            self.file_images(list(self._touched_images))
+        if batch.others is not None:
+            self.file_others(list(self._touched_others))
 
     # -- single notes --
 
     def _refresh(self, notes: Iterable[NoteId]) -> bool:
-        """Writes the present entries of these notes; returns whether one was out of date."""
-        wanted = list(dict.fromkeys(notes))
+        """Writes the present entries of those that are notes; returns whether one was out of date."""
+        wanted = list(filter(self._root.selected.holds, dict.fromkeys(notes)))
         if not wanted:
             return False
         # One lock around read and write, so that versions are written in the order in which they were read.

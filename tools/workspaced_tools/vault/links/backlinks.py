@@ -3,13 +3,13 @@
 from workspaced_events.projections.workspace_state import VaultState
 
 from ...ports.vault import IncomingLink, IncomingLinks, LinkName, NoteRef
-from ..index.entries import IndexEntry, target_keys
+from ..index.entries import NamedNote, target_keys
 from ..index.index import Index
 from .link_targets import LinkResolver
 from .resolver import IndexLookup
 
 
-def incoming(note: IndexEntry, limit: int, state: VaultState, index: Index, lookup: IndexLookup) -> IncomingLinks:
+def incoming(note: NamedNote, limit: int, state: VaultState, index: Index, lookup: IndexLookup) -> IncomingLinks:
     """The first `limit` links to `note` by source and place, and the number of all."""
     keys = note.name_keys()
     for former, now in state.former.items():

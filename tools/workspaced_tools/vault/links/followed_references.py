@@ -11,7 +11,6 @@ from urllib.parse import unquote
 
 from msgspec.structs import replace
 
-from workspaced_events.ids import is_markdown
 from workspaced_events.projections.workspace_state import VaultState
 
 from ...errors import NoteNotFound
@@ -65,10 +64,6 @@ def resolve_from(reference: str, source: str, lookup: Lookup, state: VaultState)
         found = resolve_reading(way, lookup, state)
         if found is not None:
             return replace(found, complete=False)
-    # Nor does a link lead to code, which a reference may name.
-    found = resolve_reading(ways[-1], lookup, state)
-    if found is not None and found.note is not None and not is_markdown(found.note.id):
-        return replace(found, complete=False)
     return without_hit(ways, lookup)
 
 

@@ -1,6 +1,6 @@
 """Resolves the targets of links in notes: a click in Obsidian, as far as we know its rule.
 
-The rule knows file names of Markdown only, without regard to case:
+The rule knows file names, without regard to case; of a note without its `.md`, of any other file whole:
 
 1. the note at exactly this path in the vault, so that a note in the root wins for its bare name;
 2. of the notes with this name, or whose path ends with it: those below the source's folder, the shortest path
@@ -37,7 +37,7 @@ class LinkResolver:
     """
 
     def __init__(self, lookup: Lookup, state: VaultState) -> None:
-        self._lookup = _MarkdownLookup(lookup)
+        self._lookup = lookup
         self._state = state
         self._exact: dict[str, Resolution | None] = {}
         self._ranked: dict[str, _Ranked | None] = {}
@@ -82,14 +82,15 @@ class LinkResolver:
         """The note at this path, with or without `.md`: in this case, else in any."""
         if path not in self._exact:
             if self._lookup.paths_by_name and path[-3:].lower() != ".md":
-                found = next((entry.ref for entry in self._alike(path) if entry.id == f"{path}.md"), None)
+                named = {entry.id: entry.ref for entry in self._alike(path)}
+                found = named.get(NoteId(f"{path}.md")) or named.get(NoteId(path))
             else:
                 found = first_at(note_paths(path), self._lookup)
             stage = "path"
             if found is None:
-                whole, stage = _lower(without_ending(path)), _stage(path)
-                hits = [entry.ref for entry in self._alike(path) if _lower(entry.id[:-3]) == whole]
-                found = min(hits, key=lambda ref: ref.id, default=None)
+                whole, stage = {f"{_lower(without_ending(path))}.md", _lower(path)}, _stage(path)
+                hits = [entry.ref for entry in self._alike(path) if _lower(entry.id) in whole]
+                found = min(hits, key=lambda ref: (not is_markdown(ref.id), ref.id), default=None)
             self._exact[path] = Resolution(found, stage) if found is not None else None
         return self._exact[path]
 
@@ -108,33 +109,17 @@ class LinkResolver:
         return known
 
 
-class _MarkdownLookup:
-    """Implements `Lookup` with the notes of another one that are Markdown: a link leads to no other."""
-
-    def __init__(self, lookup: Lookup) -> None:
-        self._lookup = lookup
-        self.paths_by_name: Final = lookup.paths_by_name
-
-    def at_path(self, path: NoteId) -> NoteRef | None:
-        return self._lookup.at_path(path) if is_markdown(path) else None
-
-    def named(self, name_key: str) -> Sequence[NamedNote]:
-        return [entry for entry in self._lookup.named(name_key) if is_markdown(entry.id)]
-
-    def near(self, name: str, limit: int) -> Sequence[NamedNote]:
-        return self._lookup.near(name, limit)
-
-
 class _Ranked:
     """The notes that a name may mean, ranked for every folder that a link may stand in."""
 
     def __init__(self, notes: Sequence[NamedNote], name: str) -> None:
         """`notes` are not empty."""
-        self._first: Final[dict[str, tuple[tuple[int, str, bool, str], NoteRef]]] = {}
+        self._first: Final[dict[str, tuple[tuple[bool, int, str, bool, str], NoteRef]]] = {}
         """For each folder above a note, the first of the notes below that folder, with its rank."""
         suffix = without_ending(name)
         for note in notes:
-            rank = (len(note.id), _lower(note.id), not note.id[:-3].endswith(suffix), note.id)
+            is_cased = without_ending(note.id).endswith(suffix)
+            rank = (not is_markdown(note.id), len(note.id), _lower(note.id), not is_cased, note.id)
             for above in _upwards(note.id.rpartition("/")[0]):
                 best = self._first.get(above)
                 if best is None or rank < best[0]:
@@ -159,7 +144,8 @@ def _is_inside(path: str) -> bool:
 
 
 def _ends_with(note: NoteId, name: str) -> bool:
-    return f"/{_lower(note[:-3])}".endswith(f"/{_lower(without_ending(name))}")
+    path = f"/{_lower(note)}"
+    return path.endswith((f"/{_lower(without_ending(name))}.md", f"/{_lower(name)}"))
 
 
 def _lower(path: str) -> str:

@@ -22,7 +22,7 @@ from workspaced_events.projections.workspace_state import VaultState
 
 from ...errors import ArgumentInvalid, ReferenceOutsideVault
 from ...limits import CANDIDATES_MAX, ECHO_CHARS_MAX, NEAR_TITLES_MAX, SEPARATORS_MAX
-from ...notes.name_keys import fold, stem, without_ending
+from ...notes.name_keys import fold, key, stem, without_ending
 from ...ports.vault import NoteRef, Resolution
 from ..index.entries import NamedNote, target_keys
 from ..index.index import Index
@@ -60,10 +60,20 @@ class IndexLookup:
 
     paths_by_name: Final = True
 
-    def __init__(self, index: Index, is_withheld: Callable[[NoteId], bool] = lambda _note: False) -> None:
-        """`is_withheld` hides notes that the index may not know as withheld yet."""
+    def __init__(
+        self,
+        index: Index,
+        is_withheld: Callable[[NoteId], bool] = lambda _note: False,
+        files: Callable[[str], Sequence[NamedNote]] = lambda _name_key: (),
+    ) -> None:
+        """
+        Args:
+            is_withheld: hides notes that the index may not know as withheld yet.
+            files: gives the files with a name that are no notes.
+        """
         self.index: Final = index
         self.is_withheld: Final = is_withheld
+        self.files: Final = files
         self._named: dict[str, list[NamedNote]] = {}
         self._at: dict[NoteId, NoteRef | None] = {}
 
@@ -71,14 +81,16 @@ class IndexLookup:
         if path not in self._at:
             entry = self.index.entry(path)
             shown = entry is not None and not entry.withheld and not self.is_withheld(path)
-            self._at[path] = entry.ref if entry is not None and shown else None
+            files = self.files(key(stem(path))) if entry is None else ()
+            file = next((each.ref for each in files if each.id == path), None)
+            self._at[path] = entry.ref if entry is not None and shown else file
         return self._at[path]
 
     def named(self, name_key: str) -> list[NamedNote]:
         found = self._named.get(name_key)
         if found is None:
-            found = [entry for entry in self.index.named(name_key) if not self.is_withheld(entry.id)]
-            self._named[name_key] = found
+            notes = [entry for entry in self.index.named(name_key) if not self.is_withheld(entry.id)]
+            found = self._named[name_key] = [*notes, *self.files(name_key)]
         return found
 
     def near(self, name: str, limit: int) -> list[NamedNote]:
@@ -89,7 +101,7 @@ class WithNotes(IndexLookup):
     """As `lookup`, with notes that it may withhold or does not know."""
 
     def __init__(self, lookup: IndexLookup, notes: Sequence[NamedNote]) -> None:
-        super().__init__(lookup.index, lookup.is_withheld)
+        super().__init__(lookup.index, lookup.is_withheld, lookup.files)
         self._notes = {note.id: note for note in notes}
 
     def at_path(self, path: NoteId) -> NoteRef | None:
@@ -294,7 +306,7 @@ def not_archived(hits: Sequence[NoteRef], state: VaultState) -> Sequence[NoteRef
     return [ref for ref in hits if ref.id not in state.archived] or hits
 
 
-def members(state: VaultState) -> Iterable[NoteId]:
+def members(state: VaultState) -> dict[NoteId, None]:
     """The workspace's notes: active, pins, tabs, recents (newest first)."""
     active = [state.active.id] if state.active is not None else []
     return dict.fromkeys([*active, *state.pins, *state.tabs, *reversed(state.recents)])

@@ -1,7 +1,7 @@
-"""The index's tables of images: the paths of image files, and which notes embed an image of which name.
+"""The index's tables of files that are no notes: their paths, and which notes name an attachment of which name.
 
-Of an embedded image only a short hash of its file name is stored, so that the index tells nothing about withheld
-notes but how many images they embed. What a withheld note embedded before its last change stays until a crawl that
+Of such a name only a short hash is stored, so that the index tells nothing about withheld notes but how many
+attachments they name. What a withheld note embedded before its last change stays until a crawl that
 began afterwards has ended: the note may have moved, or may be being saved in parts.
 """
 
@@ -16,36 +16,41 @@ from .entries import Withheld
 
 
 class Embedder(NamedTuple):
-    """A note that embeds an image of some name."""
+    """A note that names an attachment of some name."""
 
     note: NoteId | None
     """None: the note is gone, and may have moved; it was withheld."""
     withheld: Withheld
 
 
-def image_name(path: str) -> str:
-    """The name under which `images_named` finds the image at `path`."""
+def file_name(path: str) -> str:
+    """The name under which `files_named` finds the file at `path`; the `key` of a link's target that means it."""
     return fold(path.rpartition("/")[2])
 
 
-def images_named(file: IndexFile, name: str) -> list[str]:
-    """The paths of the image files with this `image_name`, in no particular order."""
-    return [row[0] for row in file.read("SELECT path FROM images WHERE name = ?", (name,))]
+def files_named(file: IndexFile, name: str) -> list[str]:
+    """The paths of the files with this `file_name`, in no particular order."""
+    return [row[0] for row in file.read("SELECT path FROM files WHERE name = ?", (name,))]
 
 
-def all_images(file: IndexFile) -> list[str]:
-    """The paths of all image files."""
-    return [row[0] for row in file.read("SELECT path FROM images")]
+def is_file_known(file: IndexFile, path: str) -> bool:
+    """Whether a file that is no note has exactly this path."""
+    return bool(file.read("SELECT 1 FROM files WHERE path = ?", (path,)))
 
 
-def any_image_below(file: IndexFile, folder: str) -> bool:
-    """Whether any image is below `folder`, a path that ends in a slash."""
+def all_files(file: IndexFile) -> list[str]:
+    """The paths of all files that are no notes."""
+    return [row[0] for row in file.read("SELECT path FROM files")]
+
+
+def any_file_below(file: IndexFile, folder: str) -> bool:
+    """Whether any such file is below `folder`, a path that ends in a slash."""
     below = (folder, f"{folder[:-1]}0")  # `0` follows the slash
-    return bool(file.read("SELECT 1 FROM images WHERE path > ? AND path < ? LIMIT 1", below))
+    return bool(file.read("SELECT 1 FROM files WHERE path > ? AND path < ? LIMIT 1", below))
 
 
 def embedders(file: IndexFile, names: tuple[bytes, bytes]) -> list[Embedder]:
-    """The notes that may embed an image with one of these `name_hash`es."""
+    """The notes that may name an attachment with one of these `name_hash`es."""
     rows = file.read(
         "SELECT n.path, n.withheld FROM embedded e LEFT JOIN notes n ON n.note = e.note WHERE e.name IN (?, ?)",
         names,
@@ -53,20 +58,20 @@ def embedders(file: IndexFile, names: tuple[bytes, bytes]) -> list[Embedder]:
     return [Embedder(path, Withheld(withheld or 0)) for path, withheld in rows]
 
 
-def replace_images(file: IndexFile, paths: Sequence[str]) -> None:
-    """Makes these the only images. Raises as `IndexFile.writing`."""
-    known = set(all_images(file))
+def replace_files(file: IndexFile, paths: Sequence[str]) -> None:
+    """Makes these the only files. Raises as `IndexFile.writing`."""
+    known = set(all_files(file))
     present = set(paths)
-    change_images(file, present - known, known - present)
+    change_files(file, present - known, known - present)
 
 
-def change_images(file: IndexFile, found: Iterable[str], gone: Iterable[str]) -> None:
-    """Adds and removes images. Raises as `IndexFile.writing`."""
-    added, removed = [(path, image_name(path)) for path in found], [(path,) for path in gone]
+def change_files(file: IndexFile, found: Iterable[str], gone: Iterable[str]) -> None:
+    """Adds and removes files. Raises as `IndexFile.writing`."""
+    added, removed = [(path, file_name(path)) for path in found], [(path,) for path in gone]
     if added or removed:
         with file.writing() as db:
-            db.executemany("INSERT OR IGNORE INTO images VALUES (?, ?)", sorted(added))
-            db.executemany("DELETE FROM images WHERE path = ?", removed)
+            db.executemany("INSERT OR IGNORE INTO files VALUES (?, ?)", sorted(added))
+            db.executemany("DELETE FROM files WHERE path = ?", removed)
 
 
 # -- the names that notes embed; `former` is 0, or 1 for a former version, or 2 once a crawl began since --
