@@ -1,1 +1,1 @@
-"""The storage engine: segments on a disk, with durable appends, scanning, recovery and salvage."""
+"""The storage engine: segments on a disk, with durable appends, scanning, recovery, backup and salvage."""

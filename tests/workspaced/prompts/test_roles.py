@@ -274,7 +274,7 @@ def test_a_note_that_is_no_role_says_which_part_is_wrong(shared: Any, client: An
         "wide": (f"---\npins: [{{kind: workspace, {'k' * 1_000}: 1}}]\n---\nYou.\n", "`pins.0.kkk"),
         "outside": ("---\npins: [{kind: note, path: ../x.md}]\n---\nYou.\n", "`pins.0`"),
         "pipeline": ("---\npipeline: oil\n---\nYou.\n", "`pipeline`"),
-        "cycle": ("---\nx: &a\n  b: *a\ntools: []\n---\nYou.\n", "recursion limit"),
+        "cycle": ("---\nx: &a\n  b: *a\ntools: []\n---\nYou.\n", "no complete value &a"),
         "many": (f"---\npins: [{', '.join(['workspace'] * 101)}]\n---\nYou.\n", "`pins`"),
         "long": ("x" * (ROLE_SYSTEM_CHARS_MAX + 1), f"{ROLE_SYSTEM_CHARS_MAX + 1} characters"),
         "huge": ("x" * 10_000_000, "10000000 characters"),
