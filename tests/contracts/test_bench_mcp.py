@@ -68,6 +68,8 @@ def test_without_a_registry_all_is_measured_that_needs_no_client_of_others(tmp_p
         "mcp.pipe.ping.to_floor",
         "mcp.bridge.resident",
         "mcp.bridge.first_answer",
+        "mcp.bridge.call.over_socket",
+        "mcp.bridge.ping.over_socket",
     }
     assert all(figure["value"] > 0 for figure in figures.values())
     assert list(tmp_path.iterdir()) == []
