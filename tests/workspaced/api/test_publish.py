@@ -57,7 +57,7 @@ def test_without_a_source_the_clients_name_is_taken(shared: Any) -> None:
         (pin("/etc/passwd.md"), "OUTSIDE_VAULT"),
         (pin("a\0b.md"), "OUTSIDE_VAULT"),
         (pin("a/../../b.md"), "OUTSIDE_VAULT"),
-        (pin("a.txt"), "INVALID_ARGUMENT"),
+        (pin(".a.md"), "INVALID_ARGUMENT"),
         (pin(""), "INVALID_ARGUMENT"),
         (pin("a//b.md"), "INVALID_ARGUMENT"),
         (pin(".git/a.md"), "INVALID_ARGUMENT"),

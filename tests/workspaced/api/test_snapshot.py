@@ -434,7 +434,7 @@ def test_a_wrong_snapshot_is_refused_whole(shared: Any, client: Any) -> None:
     good = {"source": "editor", "active": None, "pins": [], "tabs": []}
     for wrong, code in (
         ({"pins": ["../x.md"]}, "OUTSIDE_VAULT"),
-        ({"active": "x.txt"}, "INVALID_ARGUMENT"),
+        ({"active": ".x/a.md"}, "INVALID_ARGUMENT"),
         ({"tabs": ["a.md"]}, "INVALID_ARGUMENT"),
         ({"tabs": [{"note": "a.md", "source": "magic"}]}, "INVALID_ARGUMENT"),
         ({"source": ""}, "INVALID_ARGUMENT"),

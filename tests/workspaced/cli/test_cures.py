@@ -113,7 +113,7 @@ def test_before_the_first_start_the_step_is_to_start_the_daemon(daemon: Any, com
         (["note_pinned"], "note_pinned takes note: a note's path; "),
         (["note_pinned", "nte=a.md"], "note_pinned takes note: a note's path; "),
         (["note_pinned", "note=a.md", "index=-1"], "index: a whole number of at least 0"),
-        (["note_pinned", "note=a"], "such as 'work/plan.md'"),
+        (["note_pinned", "note=../a.md"], "such as 'work/plan.md'"),
         (
             ["temporary_tab_opened", "note=a.md", "source=x"],
             "source: one of history, navigation, search",

@@ -26,7 +26,7 @@ from workspaced.inspector.views.asked.call import CallParameters
 from workspaced_events.errors import NotAllowed
 from workspaced_events.ids import NoteId
 
-BUNDLE = TESTS / "data" / "answers" / "v3.wsb"
+BUNDLE = TESTS / "data" / "answers" / "v4.wsb"
 MORNING = Path(morning.__file__).with_name("morning.wsb")
 READ = 31
 """A call of `get_workspace_context` that read notes."""

@@ -304,7 +304,7 @@ def test_a_prompt_given_as_messages_shows_these(prompts_of: Callable[[Path], Pro
 @pytest.fixture(scope="module")
 def recorded_log() -> Path:
     """Of a conversation whose provider reported nothing, and whose model nobody sells."""
-    return ROOT / "tests" / "data" / "answers" / "v3.wsb"
+    return ROOT / "tests" / "data" / "answers" / "v4.wsb"
 
 
 def test_a_difference_is_that_of_the_command_line(morning: Prompts) -> None:
@@ -402,7 +402,7 @@ def test_a_log_without_texts_says_which_part_is_not_kept(fresh: Callable[[Path],
     prompts = fresh(export)
     row = prompts.column(LETTER)[-1]
     assert row["layers"] == [] and "manifest is not kept" in row["notKept"]
-    assert (row["words"], row["cause"], row["inputTokens"]) == ("", None, 2469)
+    assert (row["words"], row["cause"], row["inputTokens"]) == ("", None, 2466)
     shown = prompts.get(f"prompts/{row['seq']}")
     assert (shown["rebuilt"]["outcome"], shown["blocks"], shown["marks"]) == ("notRecorded", [], [])
     assert shown["rebuilt"]["why"]

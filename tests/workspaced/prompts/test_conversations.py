@@ -656,7 +656,7 @@ BAD: list[tuple[str, dict[str, Any], str]] = [
     ("pin", {"id": "p", "kind": "text"}, "INVALID_ARGUMENT"),
     ("pin", {"id": "p", "kind": "workspace", "path": "a.md"}, "INVALID_ARGUMENT"),
     ("pin", {"id": "p", "kind": "note", "path": "../a.md"}, "OUTSIDE_VAULT"),
-    ("pin", {"id": "p", "kind": "note", "path": "a.txt"}, "INVALID_ARGUMENT"),
+    ("pin", {"id": "p", "kind": "note", "path": ".a.md"}, "INVALID_ARGUMENT"),
     ("pin", {"id": "p", "kind": "folder", "folder": "/etc"}, "OUTSIDE_VAULT"),
     ("pin", {"id": "p", "kind": "folder", "folder": "a//b"}, "INVALID_ARGUMENT"),
     ("assemble", {"conversation": "nobody"}, "UNKNOWN_CONVERSATION"),
