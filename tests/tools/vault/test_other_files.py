@@ -9,9 +9,11 @@ from support import images
 
 from workspaced_events.ids import NoteId
 from workspaced_tools.notes.note import Level, Note, NoteFailure
-from workspaced_tools.ports.questions import Images, Incoming, Read, Resolve
+from workspaced_tools.ports.questions import Images, Incoming, Names, Read, Resolve
 from workspaced_tools.vault.files import pdf_texts
+from workspaced_tools.vault.requested_vault import RequestedVault
 from workspaced_tools.vault.vault import Vault
+from workspaced_tools.vault.withheld_names import WithheldNames
 
 MakeVault = Callable[..., Vault]
 PRIVATE = "---\nworkspaced: private\n---\n"
@@ -126,6 +128,45 @@ def test_a_file_has_backlinks_and_an_image_in_front_is_sent(
     assert [each.source.id for each in vault.ask(Incoming(NoteId("b.canvas"), 9), make_state()).links] == ["n.md"]
     assert len(vault.ask(Images(NoteId("p.png")), make_state(active="p.png")).images) == 1
     assert not vault.ask(Images(NoteId("p.png")), make_state()).images
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.pdf", "a.png", "a.base"])
+def test_a_file_that_may_be_opened_has_a_name_and_no_other(
+    name: str, make_vault: MakeVault, make_state: Callable[..., Any]
+) -> None:
+    vault = make_vault({"n.md": "# N\n", name: images.png() if name == "a.png" else CSV})
+    requested = RequestedVault(vault)
+    for source in (vault, requested):
+        [found] = source.ask(Names([NoteId(name)]), make_state(active=name))
+        assert found is not None and (found.id, found.title) == (name, name)
+        assert source.ask(Names([NoteId(name)]), make_state()) == [None], "a guess"
+    (vault.root.path / name).unlink()
+    for source in (vault, requested):
+        assert source.ask(Names([NoteId(name)]), make_state(active=name)) == [None]
+
+
+def test_a_file_of_a_withheld_note_has_no_name(make_vault: MakeVault, make_state: Callable[..., Any]) -> None:
+    vault = make_vault({"secret.md": f"{PRIVATE}[[a.pdf]]", "a.pdf": "bytes \0"})
+    for source in (vault, RequestedVault(vault)):
+        assert source.ask(Names([NoteId("a.pdf")]), make_state(active="a.pdf")) == [None]
+
+
+def test_a_file_that_a_note_on_request_names_is_on_request_and_not_counted(
+    make_vault: MakeVault, make_state: Callable[..., Any]
+) -> None:
+    vault = make_vault({"n.md": "---\nworkspaced: on-request\n---\n[[a.pdf]]", "a.pdf": "bytes \0"})
+    state = make_state(active="a.pdf")
+    assert vault.ask(Names([NoteId("a.pdf")]), state) == [None]
+    assert RequestedVault(vault).ask(Names([NoteId("a.pdf")]), state) != [None]
+    assert [each.level for each in vault.why(NoteId("a.pdf"))] == ["on-request"]
+    assert WithheldNames(vault, {}).uncounted(NoteId("a.pdf"))
+
+
+def test_a_folder_called_as_a_note_hides_no_note(make_vault: MakeVault, make_state: Callable[..., Any]) -> None:
+    vault = make_vault({"plan.md/inner.md": "# I\n", "sub/plan.md": "# P\n"})
+    for reference in ("plan", "plan.md", "[[plan]]"):
+        found = vault.ask(Resolve(reference), make_state()).note
+        assert found is not None and found.id == "sub/plan.md"
 
 
 def test_a_canvas_that_is_none_is_shown_as_it_stands(

@@ -78,6 +78,13 @@ def test_whatever_the_id_a_request_is_in_flight_until_its_answer(request_id: flo
     assert session.lost() == (b"", [])
 
 
+def test_an_id_with_half_an_emoji_is_that_of_the_daemons_answer() -> None:
+    session = Session()
+    session.forward(b'{"jsonrpc":"2.0","id":"\\ud83d","method":"m"}\n')
+    session.answer(response("\ufffd", {}))
+    assert session.lost() == (b"", [])
+
+
 @given(IDS, IDS)
 @settings(max_examples=examples(100))
 def test_an_answer_to_another_request_ends_none(one: float | str, other: float | str) -> None:

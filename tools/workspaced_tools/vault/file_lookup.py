@@ -62,7 +62,7 @@ class FileLookup:
         if found.code == SymlinkNotFollowed.code:
             raise SymlinkNotFollowed(found.message, hint=self._hint_of_link(path))
         # The reference means a file that exists but cannot be read. Reading it later reports the reason.
-        is_there = found.code in (ReadFailed.code, NotDownloaded.code)
+        is_there = found.code in (ReadFailed.code, NotDownloaded.code) and not self._checked.root.is_folder(path)
         return NoteRef(path, stem(path), path) if is_there else None
 
     def _hint_of_link(self, path: NoteId) -> str:

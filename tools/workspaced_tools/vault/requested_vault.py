@@ -46,7 +46,7 @@ class RequestedVault:
             case Read(notes):
                 answer = vault.read(notes, state, _LEAST)
             case Names(notes):
-                answer = self._names(notes)
+                answer = self._names(notes, state)
             case Resolve(reference):
                 answer = self._resolve(reference, state)
             case ResolveFrom(reference, source):
@@ -70,9 +70,11 @@ class RequestedVault:
         """VOLUNTEER for a note that is shown unasked, so that the answers about it are those that all get."""
         return _LEAST if self._vault.is_withheld(note) else Level.VOLUNTEER
 
-    def _names(self, notes: Sequence[NoteId]) -> list[NoteRef | None]:
-        refs = self._vault.checked.names(notes)
-        unnamed = [note for note, ref in zip(notes, refs, strict=True) if ref is None]
+    def _names(self, notes: Sequence[NoteId], state: VaultState) -> list[NoteRef | None]:
+        refs = self._vault.names(notes, state, _LEAST)
+        unnamed = [
+            note for note, ref in zip(notes, refs, strict=True) if ref is None and not self._vault.files.has(note)
+        ]
         read = {each.id: each for each in self._vault.notes.read(unnamed, _LEAST) if isinstance(each, Note)}
         return [
             NoteRef(note, read[note].title, note) if note in read else ref

@@ -46,6 +46,7 @@ from ..ports.questions import (
     SharingTags,
     Similar,
 )
+from ..ports.vault import NoteRef
 from .checked_index import CheckedIndex
 from .files.content_cache import CacheStatistics, ContentCache, stat_key
 from .files.idle_rules import IdleRule, idle_rules
@@ -66,7 +67,7 @@ from .index.files import all_files
 from .index.index import Index
 from .index.indexer import INLINE, Indexer, Progress
 from .link_answers import LinkAnswers
-from .other_files import OtherFiles
+from .other_files import OtherFiles, file_at
 from .search_answers import SearchAnswers
 from .shared_notes import SharedNotes
 from .withholding_reasons import Reason, UnclearFlag, reasons, unclear_flags
@@ -262,6 +263,12 @@ class Vault:
         """Whether a note that the index or the folder names is known to be withheld. Touches no file."""
         return self.levels.is_withheld(note, least)
 
+    def is_on_request(self, note: NoteId) -> bool:
+        """Whether a note, or a file that is named by such notes, is known to be shown on request only."""
+        if self.files.is_attachment(note):
+            return self.files.withholds(note) and not self.files.withholds(note, Level.ON_REQUEST)
+        return self.levels.is_on_request(note)
+
     def withholds(self, note: NoteId, least: Level = Level.VOLUNTEER) -> bool:
         """Whether a note or file that the log names is withheld. Reads a note that was never read.
 
@@ -333,7 +340,9 @@ class Vault:
         Empty if it is.
         """
         if self.files.is_attachment(note) and self.files.withholds(note) and not self.policy.denies(note):
-            return [Reason("attachment", "a note that is withheld names a file of this name")]
+            never = self.files.withholds(note, Level.ON_REQUEST)
+            detail = "a note that is withheld names a file of this name"
+            return [Reason("attachment", detail, "never" if never else "on-request")]
         return reasons(self.root, self.levels, note, self.level(note))
 
     def idle_rules(self) -> list[IdleRule]:
@@ -388,7 +397,7 @@ class Vault:
             case ResolveFrom(reference, source):
                 answer = self.links.resolve_from(reference, source, state)
             case Names(notes):
-                answer = self.checked.names(notes)
+                answer = self.names(notes, state)
             case NoteCount():
                 answer = self.note_count()
             case IndexState():
@@ -431,6 +440,14 @@ class Vault:
         closed = self.files.closed(notes, state, least)
         found = {each.id: each for each in self.notes.read_settled([n for n in notes if n not in closed], least)}
         return [self._readable(found[note]) if note in found else missing_note(note) for note in notes]
+
+    def names(
+        self, notes: Sequence[NoteId], state: VaultState, least: Level = Level.VOLUNTEER
+    ) -> list[NoteRef | None]:
+        """As `Names` is answered: of files that are no notes, those are named that may be opened."""
+        files = [note for note in dict.fromkeys(notes) if self.files.has(note) and self.root.has_other(note)]
+        named = {note: file_at(note).ref for note in files if self.files.opens(note, state, least)}
+        return [named.get(note, ref) for note, ref in zip(notes, self.checked.names(notes), strict=True)]
 
     def _readable(self, found: Note | NoteFailure) -> Note | NoteFailure:
         is_pdf = isinstance(found, Note) and found.unread is not None and kind_of(found.id) == PDF

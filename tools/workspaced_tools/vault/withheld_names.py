@@ -45,7 +45,7 @@ class WithheldNames:
 
     def uncounted(self, name: NoteId) -> bool:
         """Whether the note is for explicit requests only, so that to others not even a count may tell of it."""
-        return any(map(self._vault.levels.is_on_request, (name, self._former.get(name, name))))
+        return any(map(self._vault.is_on_request, (name, self._former.get(name, name))))
 
     def withdrew(self, name: NoteId) -> bool:
         """Whether the note is withheld and saying so does not reveal that the note exists.

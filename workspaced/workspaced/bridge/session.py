@@ -239,7 +239,9 @@ def id_of(message: dict[str, Any]) -> Id | None:
 
 
 def _id_in(value: Any) -> Id | None:
-    is_id = math.isfinite(value) if isinstance(value, float) else isinstance(value, int | str)
+    if isinstance(value, str):  # as the daemon reads it: U+FFFD for halves of surrogate pairs
+        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    is_id = math.isfinite(value) if isinstance(value, float) else isinstance(value, int)
     return value if is_id and not isinstance(value, bool) else None
 
 
