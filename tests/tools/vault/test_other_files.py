@@ -98,6 +98,23 @@ def test_an_attachment_is_withheld_with_the_note_that_names_it(
     assert code(vault, f"x/{name}", state) == "BINARY_FILE"
 
 
+@pytest.mark.parametrize("least", [Level.VOLUNTEER, Level.ON_REQUEST])
+@pytest.mark.parametrize("name", ["a.pdf", "a.png"])
+def test_an_attachment_is_withheld_from_the_edit_on_that_withholds_its_note(
+    name: str, least: Level, make_vault: MakeVault, make_state: Callable[..., Any]
+) -> None:
+    content = images.png() if name == "a.png" else "bytes \0"
+    vault = make_vault({"n.md": f"[[{name}]]", name: content})
+    state = make_state(active=name)
+    source = vault if least is Level.VOLUNTEER else RequestedVault(vault)
+    assert source.ask(Names([NoteId(name)]), state) != [None]
+    (vault.root.path / "n.md").write_text(f"{PRIVATE}[[{name}]]")
+    [found] = source.ask(Read([NoteId(name)]), state)
+    assert isinstance(found, NoteFailure) and found.code == "NOTE_NOT_FOUND", "noticed without a hint"
+    assert not source.ask(Images(NoteId(name)), state).images
+    assert source.ask(Names([NoteId(name)]), state) == [None]
+
+
 @pytest.mark.parametrize("path", ["build/a.csv", ".a.csv", ".b/a.csv", "ruled.csv", "alias.csv"])
 def test_what_is_hidden_ignored_ruled_or_linked_is_opened_for_nobody(
     path: str, make_vault: MakeVault, make_state: Callable[..., Any]

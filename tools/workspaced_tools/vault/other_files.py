@@ -55,7 +55,7 @@ class OtherFiles:
 
     def opens(self, path: NoteId, state: VaultState, least: Level = Level.VOLUNTEER) -> bool:
         """Whether the file at `path` may be opened for an audience that sees `state`."""
-        if self.withholds(path, least):
+        if self.withholds(path, least) or self._withholds_now(path, least):
             return False
         if path in members(state):
             return True
@@ -64,6 +64,10 @@ class OtherFiles:
     def closed(self, notes: Iterable[NoteId], state: VaultState, least: Level = Level.VOLUNTEER) -> set[NoteId]:
         """Those of the notes that are files which may not be opened."""
         return {note for note in notes if self.has(note) and not self.opens(note, state, least)}
+
+    def _withholds_now(self, path: NoteId, least: Level) -> bool:
+        gate = self._gates[least]
+        return self.is_attachment(path) and self._checked.asking(lambda: gate.withholds_now(path))
 
     def _is_linked(self, file: NamedNote, state: VaultState, least: Level) -> bool:
         self._checked.await_names()

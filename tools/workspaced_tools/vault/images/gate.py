@@ -46,6 +46,16 @@ class AttachmentGate:
         """Whether the attachment at `path` is withheld, as far as the index knows. Touches no file."""
         return self._denies(path) or self._withholds_name(path)
 
+    def withholds_now(self, path: str) -> bool:
+        """As `withholds`, once the notes that name the attachment are compared with their files: one may have become
+        private since. True if more than EMBEDDERS_COMPARED_MAX notes name it."""
+        if self.withholds(path):
+            return True
+        notes = [each.note for each in self._embedders(path) if each.note is not None]
+        if len(notes) > EMBEDDERS_COMPARED_MAX:
+            return True
+        return not self._is_indexed(notes) and self.withholds(path)
+
     def named(self, path: str) -> list[str]:
         """The attachments with the file name of `path` that may be shown.
 
