@@ -47,8 +47,10 @@ class AttachmentGate:
         return self._denies(path) or self._withholds_name(path)
 
     def withholds_now(self, path: str) -> bool:
-        """As `withholds`, once the notes that name the attachment are compared with their files: one may have become
-        private since. True if more than EMBEDDERS_COMPARED_MAX notes name it."""
+        """As `withholds`, once the notes that name the attachment are compared with their files.
+
+        One may have become private since. True if more than EMBEDDERS_COMPARED_MAX notes name it.
+        """
         if self.withholds(path):
             return True
         notes = [each.note for each in self._embedders(path) if each.note is not None]
