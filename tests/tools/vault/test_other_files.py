@@ -234,3 +234,12 @@ def test_a_pdf_whose_reading_takes_too_long_is_given_up(
     monkeypatch.setattr(pdf_texts, "PDF_S", 0.001)
     found = read(make_vault({"a.pdf": pdf("Oak")}), "a.pdf", make_state(active="a.pdf"))
     assert isinstance(found, NoteFailure) and "takes too long" in found.message
+
+
+def test_the_picture_behind_a_group_of_a_withheld_canvas_is_withheld(
+    make_vault: MakeVault, make_state: Callable[..., Any]
+) -> None:
+    canvas = '{"nodes": [{"id": "1", "type": "group", "label": "Oak", "background": "x/a.png"}]}'
+    contents = {"secret/b.canvas": canvas, ".workspacedignore": "secret/\n", "x/a.png": images.png()}
+    vault = make_vault(contents)
+    assert code(vault, "x/a.png", make_state(active="x/a.png")) == "NOTE_NOT_FOUND"

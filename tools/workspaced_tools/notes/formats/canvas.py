@@ -97,7 +97,8 @@ def _parts(card: _Card, within: dict[str, list[_Card]], level: int) -> list[str]
         return [_shown(card)]
     label = " ".join(card.text("label").split())
     inner = within.pop(card.id, [])  # once, also if ids are not
-    parts = [part for each in inner for part in _parts(each, within, min(level + 1, _LEVELS))]
+    behind = [f"!{_link(card.text('background'), '')}"] if card.text("background") else []
+    parts = behind + [part for each in inner for part in _parts(each, within, min(level + 1, _LEVELS))]
     return [f"{'#' * level} {label}", *parts] if label else parts
 
 
