@@ -43,6 +43,7 @@ def test_a_group_is_a_heading_above_its_cards_and_within_a_larger_one() -> None:
         ({"type": "link", "url": "https://example.org/x y"}, "<https://example.org/xy>"),
         ({"type": "of a plugin", "text": "words"}, "words"),
         ({"text": "```py\nx = 1"}, "```py\nx = 1\n```"),
+        ({"text": "<!-- todo\nmore"}, "<!-- todo\nmore\n-->"),
         ({"text": 7}, ""),
     ],
 )

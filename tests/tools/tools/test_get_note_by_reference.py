@@ -1,5 +1,6 @@
 """get_note_by_reference over real vaults."""
 
+import os
 from collections.abc import Callable
 from typing import Any
 
@@ -152,8 +153,11 @@ def test_what_names_nothing_is_an_invalid_argument(ask: Call, reference: str) ->
 
 def test_a_file_that_cannot_be_read_says_so(make_vault: MakeVault, make_view: MakeView, call: Call) -> None:
     vault = make_vault(FILES)
+    os.mkfifo(vault.root.path / "pipe.md")
     (vault.root.path / "dir.md").mkdir()
-    assert call(TOOL, make_view(vault, EMPTY_VAULT), reference="dir.md")["code"] == "READ_ERROR"
+    view = make_view(vault, EMPTY_VAULT)
+    assert call(TOOL, view, reference="pipe.md")["code"] == "READ_ERROR"
+    assert call(TOOL, view, reference="dir.md")["code"] == "NOTE_NOT_FOUND", "a folder is no note"
 
 
 def test_while_the_index_is_built_a_path_is_sure_and_a_miss_says_so(

@@ -9,7 +9,7 @@ from workspaced_events.projections.workspace_state import VaultState
 
 from ..errors import NotDownloaded, ReadFailed, SymlinkNotFollowed
 from ..limits import ECHO_CHARS_MAX, SETTLE_EMPTY_S
-from ..notes.name_keys import stem
+from ..notes.name_keys import key, stem
 from ..notes.note import Level, Note
 from ..ports.vault import NoteRef
 from .checked_index import CheckedIndex
@@ -60,6 +60,8 @@ class FileLookup:
         if isinstance(found, Note):
             return NoteRef(path, found.title, path)
         if found.code == SymlinkNotFollowed.code:
+            if "/" not in path and self.named(key(stem(path))):
+                return None  # a note elsewhere has the name, as links find it
             raise SymlinkNotFollowed(found.message, hint=self._hint_of_link(path))
         # The reference means a file that exists but cannot be read. Reading it later reports the reason.
         is_there = found.code in (ReadFailed.code, NotDownloaded.code) and not self._checked.root.is_folder(path)

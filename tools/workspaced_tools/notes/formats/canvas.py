@@ -109,8 +109,11 @@ def _shown(card: _Card) -> str:
         return f"<{''.join(card.text('url').split())}>"
     text = card.text("text").strip("\n")  # also of kinds that other programs have added
     fences = find_fences(text, 0, len(text))
-    # A fence that one card leaves open must not take in the next ones.
-    return f"{text}\n{fences[-1].line}" if fences and fences[-1].end < 0 else text
+    # A fence or a comment that one card leaves open must not take in the next ones.
+    if fences and fences[-1].end < 0:
+        return f"{text}\n{fences[-1].line}"
+    comment = text.rfind("<!--")
+    return f"{text}\n-->" if comment >= 0 and "-->" not in text[comment:] else text
 
 
 def _link(path: str, subpath: str) -> str:
