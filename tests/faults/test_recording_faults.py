@@ -207,7 +207,7 @@ HOSTILE: list[str] = [
     '{"' + "k" * 100_000 + '": ["' + "\\u0001" * 50_000 + '"]}',
     '{"query": {"' + '": 1, "'.join(str(at) for at in range(60_000)) + '": 1}}',
 ]
-REFUSED: list[str] = ['{"limit": 1e400}', '{"limit": NaN}', '{"x": "\\ud800"}', '{"x": ' + "9" * 5_000 + "}"]
+REFUSED: list[str] = ['{"limit": 1e400}', '{"limit": NaN}', '{"x": ' + "9" * 5_000 + "}"]
 
 
 def ask(wire: Any, arguments: str, tool: str = "get_navigation_history") -> dict[str, Any]:

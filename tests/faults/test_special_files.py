@@ -125,7 +125,7 @@ def test_row_33_whoever_asks_for_a_special_file_is_answered_at_once(
     [found] = [
         over_mcp(running, "tools/call", name="get_note_by_reference", arguments={"reference": note})["result"]
     ]
-    assert found["structuredContent"]["code"] == "READ_ERROR"
+    assert found["structuredContent"]["code"] == ("NOTE_NOT_FOUND" if note.startswith("folder") else "READ_ERROR")
     assert over_mcp(running, "tools/call", name="get_note_by_reference", arguments={"reference": "a.md"})["result"]
 
 

@@ -76,7 +76,8 @@ class Reading(NamedTuple):
 def read(text: str) -> Reading:
     front = _front_matter(text)
     headings, links, tags = read_body(front.prose)
-    own = next((value for key, value in front.fields.items() if key.casefold() == "title"), None)
+    titles = {key: value for key, value in front.fields.items() if key.casefold() == "title"}
+    own = titles.get("title", next(iter(titles.values()), None))
     first = next((heading.text for heading in headings if heading.level == 1 and heading.text), None)
     return Reading(
         front.fields,

@@ -246,7 +246,8 @@ def assert_inside(trace: str, root: Path) -> None:
     _, begin, rest = trace.partition("begin-of-trace.md")
     calls, end, _ = rest.partition("end-of-trace.md")
     assert begin and end
-    lines = [line for line in calls.splitlines() if "(" in line]
+    # `readlinkat` tells where a link leads, and does not go there.
+    lines = [line for line in calls.splitlines() if "(" in line and "readlinkat(" not in line]
     assert len(lines) > 10 * len(paths.BAD)
     outside = [str(root / each) for each in paths.OUTSIDE] + ["/etc/passwd", "/proc/self/root"]
     for line in lines:

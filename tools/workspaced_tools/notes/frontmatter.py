@@ -29,6 +29,10 @@ _NAMED = re.compile(r"""["'?]|[^\r\n]*?:(?:\s|\Z)""")
 """How an entry begins that may be `name: value`."""
 
 
+_PARTS_NAMED: Final = 3
+"""So many of the parts that cannot be read are named by their lines."""
+
+
 class FrontMatter(msgspec.Struct, frozen=True):
     """The front matter of a note, and what of its text is body and Markdown. Offsets are code points."""
 
@@ -164,8 +168,9 @@ def _between(unread: list[tuple[int, int]], start: int, end: int) -> tuple[tuple
 
 def _problem(raw: str, reason: Unreadable, unread: list[tuple[int, int]]) -> str:
     before = _LINE_END.split(raw[: reason.offset])
-    lines = [_lines(raw, *span) for span in unread]
-    shown = ", ".join(lines[:3]) + (f" and {len(lines) - 3} more parts" if len(lines) > 3 else "")
+    more = len(unread) - _PARTS_NAMED
+    shown = ", ".join(_lines(raw, *span) for span in unread[:_PARTS_NAMED])
+    shown += f" and {more} more parts" if more > 0 else ""
     return (
         f"Front matter cannot be read at line {len(before) + 1}, column {len(before[-1]) + 1}: {reason.what}. "
         f"It is read as text of the note: {shown}."

@@ -29,6 +29,7 @@ from ..limits import (
     LINK_CONTEXT_CHARS_MAX,
     LINK_TARGET_CHARS_MAX,
     LINKS_PER_NOTE_MAX,
+    MARKDOWN_BLOCK_BYTES_MAX,
     MARKDOWN_WINDOW_BYTES,
     TAG_CHARS_MAX,
     TAGS_PER_NOTE_MAX,
@@ -292,12 +293,15 @@ def _events(source: bytes) -> Iterator[tuple[Any, int, int]]:
 def _windows(fed: bytes) -> Iterator[tuple[Any, int, int]]:
     begin, size = 0, MARKDOWN_WINDOW_BYTES
     while begin < len(fed):
-        end = fed.find(b"\n", begin + size) + 1 or len(fed)
+        end = min(fed.find(b"\n", begin + size) + 1 or len(fed), begin + MARKDOWN_BLOCK_BYTES_MAX)
+        while end < len(fed) and fed[end] & 0xC0 == 0x80:  # within a character
+            end -= 1
         text = fed[begin:end].decode()
         stop = end - begin if end == len(fed) else _last_block(text)
-        if stop == 0:  # one block: a longer window
+        if stop == 0 and size < MARKDOWN_BLOCK_BYTES_MAX:  # one block: a longer window
             size *= 2
             continue
+        stop = stop or end - begin
         for event, place in _PARSER.events_with_range(text, merge_text=True):
             if place["start"] >= stop:
                 break
