@@ -236,19 +236,17 @@ test("names that are no UTF-8, too long or hidden are told to nobody, and cost n
   ]);
 });
 
-test("a file that is no Markdown is told where the daemon says that it is a note", async () => {
-  const daemon = await Daemon.start({ home, flags: ["--files", "src/**,!src/gen/**"] });
-  mkdirSync(join(daemon.vault, "src", "gen"), { recursive: true });
-  for (const name of ["src/a.py", "src/gen/b.py", "c.py"]) writeFileSync(join(daemon.vault, name), "x = 1\n");
+test("any file of the vault is told", async () => {
+  const daemon = await Daemon.start({ home });
+  mkdirSync(join(daemon.vault, "src"), { recursive: true });
+  for (const name of ["src/a.py", "c.png"]) writeFileSync(join(daemon.vault, name), "x = 1\n");
   const editor = new Editor();
   const at = (name: string): string => join(daemon.vault, name);
-  await editor.showing({ active: at("src/a.py"), tabs: tabs(at("src/a.py"), at("src/gen/b.py"), at("c.py")) });
+  await editor.showing({ active: at("c.png"), tabs: tabs(at("src/a.py"), at("c.png")) });
   await editor.until(isConnected);
   await editor.publisher.settled();
-  await editor.showing({ active: at("c.py") });
-  const [shown] = editor.publisher.status().daemons[0]?.vaults ?? [];
-  assert.deepEqual([shown?.active, shown?.tabs, editor.publisher.status().unserved], ["src/a.py", [], []]);
-  assert.deepEqual(await told(daemon, ["active_note_set"]), [["test-1-1", "active_note_set", { note: "src/a.py" }]]);
+  assert.deepEqual(editor.publisher.status().unserved, []);
+  assert.deepEqual(await told(daemon, ["active_note_set"]), [["test-1-1", "active_note_set", { note: "c.png" }]]);
 });
 
 test("of thousands of tabs the last ten are told", async () => {
