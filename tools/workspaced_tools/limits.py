@@ -40,7 +40,7 @@ FRONT_MATTER_EXPANDED_MAX: Final = 262_144
 MARKDOWN_WINDOW_BYTES: Final = 1_048_576
 """So much of a text is parsed at once, or more where one block is longer."""
 MARKDOWN_BLOCK_BYTES_MAX: Final = 4_194_304
-"""A longer block is parsed in parts. The parser takes 48 times a block's bytes."""
+"""A longer block is parsed in parts, a longer line in windows. The parser takes at least 48 times their bytes."""
 CONTAINERS_PER_LINE_MAX: Final = 100
 """Quotes and lists that begin in one line. The parser visits each of them for every following line."""
 LINK_BYTES_MAX: Final = 4_096

@@ -218,6 +218,14 @@ def test_a_text_longer_than_a_window_is_read_whole(filler: str) -> None:
     assert title_and_tags(body) == ("One", ("end",))
 
 
+def test_a_line_longer_than_a_window_is_read_in_parts_that_end_between_characters() -> None:
+    body = "x" + "é" * MARKDOWN_WINDOW_BYTES + " [[b]]\n\n# Two\n"
+    found = parse_markdown(body)
+    [link], [heading] = found.links, found.headings
+    assert body.encode()[link.start :].startswith(b"[[b]]\n")
+    assert (link.target, heading.text, heading.line) == ("b", "Two", 3)
+
+
 def test_windows_end_where_a_block_does(monkeypatch: pytest.MonkeyPatch) -> None:
     body = "".join(
         f"# H{n}\n\n- a\n  - b [[x{n}]]\n\n  c #t{n}\n\n```\n# no\n\n[[y]]\n```\n> q\n" for n in range(40)

@@ -5,16 +5,13 @@ import os
 import pty
 import subprocess
 import sys
-from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any
 
-import click
 import pytest
 from support import process
+from support.commands import COMMANDS
 from support.daemon import STOP_S
-
-from workspaced.cli import cli
 
 EVIL = "x\x9b31m\u202e\u200b\x1b[2Jy"
 """A control sequence in one byte and in two, a bidi control, a zero-width space."""
@@ -33,17 +30,6 @@ NOT_RUN = {
     "server-config": "needs a link",
 }
 """Commands that are not run here, by their name or the last word of it."""
-
-
-def leaves(command: click.Command, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
-    if isinstance(command, click.Group):
-        context = click.Context(command)
-        for name in command.list_commands(context):
-            part = command.get_command(context, name)
-            assert part is not None
-            yield from leaves(part, (*path, name))
-    else:
-        yield path
 
 
 @pytest.fixture(scope="module")
@@ -151,7 +137,7 @@ def test_no_command_says_what_a_terminal_obeys(used: Any) -> None:
 
 
 def test_each_command_is_run_or_named_with_a_reason(used: Any) -> None:
-    names = {" ".join(path) for path in leaves(cli)}
+    names = {" ".join(path) for path in COMMANDS}
     run = {" ".join(words[:length]) for words in commands(used) for length in (1, 2)}
     assert {name for name in names - run if not {name, name.split()[-1]} & NOT_RUN.keys()} == set()
 

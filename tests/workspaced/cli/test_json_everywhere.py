@@ -1,28 +1,12 @@
 """`--json`: every command has it, and errors come on standard output with the documented exit code."""
 
 import json
-from collections.abc import Iterator
 from typing import Any
 
-import click
 import pytest
+from support.commands import COMMANDS
 
-from workspaced.cli import cli
 from workspaced.errors import CODES
-
-
-def leaves(command: click.Command, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], click.Command]]:
-    if isinstance(command, click.Group):
-        context = click.Context(command)
-        for name in command.list_commands(context):
-            part = command.get_command(context, name)
-            assert part is not None
-            yield from leaves(part, (*path, name))
-    else:
-        yield path, command
-
-
-COMMANDS = dict(leaves(cli))
 
 
 def failed(done: Any) -> dict[str, str]:

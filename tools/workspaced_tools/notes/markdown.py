@@ -293,12 +293,13 @@ def _events(source: bytes) -> Iterator[tuple[Any, int, int]]:
 def _windows(fed: bytes) -> Iterator[tuple[Any, int, int]]:
     begin, size = 0, MARKDOWN_WINDOW_BYTES
     while begin < len(fed):
-        longest = MARKDOWN_BLOCK_BYTES_MAX if b"\n" in fed[begin : begin + size] else size  # else it is one line
+        is_one_line = fed.find(b"\n", begin, begin + size) < 0
+        longest = size if is_one_line else MARKDOWN_BLOCK_BYTES_MAX
         end = min(fed.find(b"\n", begin + size) + 1 or len(fed), begin + longest)
         while end < len(fed) and fed[end] & 0xC0 == 0x80:  # within a character
             end -= 1
         text = fed[begin:end].decode()
-        stop = end - begin if end == len(fed) or longest == size else _last_block(text)
+        stop = end - begin if end == len(fed) or is_one_line else _last_block(text)
         if stop == 0 and size < MARKDOWN_BLOCK_BYTES_MAX:  # one block: a longer window
             size *= 2
             continue

@@ -36,7 +36,7 @@ def kind_of(path: str) -> str:
 
 def is_image_name(name: str) -> bool:
     """Whether a file's name or path ends as an image's."""
-    return name.rpartition(".")[2].lower() in _IMAGES
+    return ending_of(name) in _IMAGES
 
 
 def is_canvas(path: str) -> bool:

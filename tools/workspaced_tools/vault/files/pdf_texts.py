@@ -89,4 +89,4 @@ def _failure(found: Note, why: str) -> NoteFailure:
 
 
 def _size(known: Note | NoteFailure) -> int:
-    return len(known.source) if isinstance(known, Note) else 0
+    return len(known.source) if isinstance(known, Note) else len(known.message)

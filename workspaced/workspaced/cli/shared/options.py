@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from workspaced_events.errors import LogDamaged
-from workspaced_events.escaping import escape_control as escape_control
 
 from ...errors import SettingsInvalid
 from ...limits import ON_DEMAND_IDLE_MINUTES

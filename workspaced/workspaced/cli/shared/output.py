@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from workspaced_events.errors import InvalidArgument
-from workspaced_events.escaping import escape_control as escape_control
+from workspaced_events.escaping import escape_control
 from workspaced_events.private_files import FILE_MODE
 
 from .printing import print_bytes, say, styled, warn
