@@ -158,7 +158,7 @@ def ours(text: str) -> Reading:
     note = Note(NoteId(f"{STEM}.md"), StatKey(0, 0, 0, 0, 0), None, "", text.encode())
     front, found = note.front_matter, note.markdown
     headings = [Heading(each.level, each.text, each.line) for each in found.headings]
-    led = [(anchor, heading_section(note, anchor)) for anchor in anchors(headings)]
+    led = [(anchor, heading_section(note, anchor)) for anchor in anchors(headings) if anchor]
     return Reading(
         front.fields,
         front.body_offset,

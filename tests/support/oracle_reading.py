@@ -149,6 +149,8 @@ def anchors(headings: Sequence[Heading]) -> list[str]:
 def _led(headings: Sequence[Heading]) -> Iterator[tuple[str, int]]:
     """Each anchor and the line where it leads: a heading that reads so comes before the one whose anchor it is."""
     for anchor, heading in zip(anchors(headings), headings, strict=True):
+        if not anchor:  # an empty fragment leads to the page
+            continue
         reads_so = (each for each in headings if _words(each.text) == _words(anchor))
         yield anchor, next(reads_so, heading).line
 

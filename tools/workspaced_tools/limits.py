@@ -39,7 +39,7 @@ FRONT_MATTER_EXPANDED_MAX: Final = 262_144
 """Values, and characters in them, that aliases may expand to. Without aliases there are fewer."""
 MARKDOWN_WINDOW_BYTES: Final = 1_048_576
 """So much of a text is parsed at once, or more where one block is longer."""
-MARKDOWN_BLOCK_BYTES_MAX: Final = 4_194_304
+MARKDOWN_BLOCK_BYTES_MAX: Final = 2_097_152
 """A longer block is parsed in parts, a longer line in windows. The parser takes at least 48 times their bytes."""
 CONTAINERS_PER_LINE_MAX: Final = 100
 """Quotes and lists that begin in one line. The parser visits each of them for every following line."""

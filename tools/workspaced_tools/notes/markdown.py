@@ -467,9 +467,10 @@ class _Reader:
         if kind == "Link" or kind == "Image":
             self.fresh = False
             slot = -1
-            if end - start <= LINK_BYTES_MAX:
+            is_full = len(self.links) >= LINKS_PER_NOTE_MAX
+            if end - start <= LINK_BYTES_MAX and not (is_full and not self.complete):  # else nothing new is learnt
                 link = self.link(data, kind == "Image", start, end)
-                if link is not None and len(self.links) < LINKS_PER_NOTE_MAX:
+                if link is not None and not is_full:
                     slot = len(self.links)
                     self.links.append(link)
                 elif link is not None:
