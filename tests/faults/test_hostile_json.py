@@ -52,7 +52,7 @@ VALUES: dict[str, tuple[str, set[Any]]] = {
 """What stands for `minSeq`, and the codes of JSON-RPC or of the tool that may refuse it."""
 
 LINES: dict[str, tuple[bytes, int]] = {
-    "invalid UTF-8": (b'{"jsonrpc":"2.0","id":7,"method":"tools/\xff"}', INVALID),
+    "invalid UTF-8": (b'{"jsonrpc":"2.0","id":7,"method":"tools/\xff","params":{%META%"a":1}}', METHOD),
     "a byte order mark": (b'\xef\xbb\xbf{"jsonrpc":"2.0","id":7,"method":"tools/list"}', PARSE),
     "NUL": (b'\x00{"jsonrpc":"2.0","id":7,"method":"tools/list"}', PARSE),
     "a batch": (b'[{"jsonrpc":"2.0","id":7,"method":"tools/list"}]', INVALID),
