@@ -53,7 +53,10 @@ VALUES: dict[str, tuple[str, set[Any]]] = {
 
 LINES: dict[str, tuple[bytes, int]] = {
     "invalid UTF-8": (b'{"jsonrpc":"2.0","id":7,"method":"tools/\xff","params":{%META%"a":1}}', METHOD),
-    "a byte order mark": (b'\xef\xbb\xbf{"jsonrpc":"2.0","id":7,"method":"tools/list"}', PARSE),
+    "a byte order mark": (
+        b'\xef\xbb\xbf{"jsonrpc":"2.0","id":7,"method":"tools/lost","params":{%META%"a":1}}',
+        METHOD,
+    ),
     "NUL": (b'\x00{"jsonrpc":"2.0","id":7,"method":"tools/list"}', PARSE),
     "a batch": (b'[{"jsonrpc":"2.0","id":7,"method":"tools/list"}]', INVALID),
     "id null": (b'{"jsonrpc":"2.0","id":null,"method":"tools/list"}', INVALID),
