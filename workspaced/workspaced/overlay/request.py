@@ -29,6 +29,8 @@ _CHAT_NAMES: Final = ("prompt_cache_key", "session_id", "metadata")
 """Where clients name their chat."""
 _PROGRAMS_WORDS: Final = ("<system-reminder>", "<task-notification>")
 _TRIMMED: Final = " \t\r\n"
+_NOTHING: Final = Raw()
+_NONE: Final = (b"", b"null")
 TAG: Final = "<workspace as-of="
 """How a text of ours begins, whoever put it there."""
 
@@ -37,12 +39,12 @@ class _Part(msgspec.Struct):
     type: str | None = None
     text: str | None = None
     thought: bool | None = None
-    functionResponse: Raw | None = None  # noqa: N815
-    function_response: Raw | None = None
+    functionResponse: Raw = _NOTHING  # noqa: N815
+    function_response: Raw = _NOTHING
 
     @property
     def is_result(self) -> bool:
-        return self.type == "tool_result" or (self.functionResponse or self.function_response) is not None
+        return self.type == "tool_result" or bytes(self.functionResponse or self.function_response) not in _NONE
 
     @property
     def words(self) -> str | None:
