@@ -216,6 +216,7 @@ INSPECTOR_SHRINK_EVENTS_MAX: Final = 200_000
 """They are all in memory while they are shrunk."""
 
 # The proxy.
+TURNS_PER_REQUEST_MAX: Final = 10_000
 PROXY_PORT: Final = 7410
 """Unless another one is asked for, so that the URL stays the same."""
 PROXY_BODY_BYTES_MAX: Final = ANSWER_BYTES_MAX

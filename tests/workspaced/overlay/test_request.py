@@ -20,10 +20,17 @@ Said = tuple[str, str, bool]
 """What stands there (`user`, `answer`, `tools`), its words, and whether a list of blocks holds them."""
 
 chats = st.lists(
-    st.tuples(st.sampled_from(("user", "user", "answer", "tools")), st.sampled_from(WORDS), st.booleans()), max_size=9
+    st.tuples(st.sampled_from(("user", "user", "answer", "tools")), st.sampled_from(WORDS), st.booleans()),
+    max_size=9,
 ).map(lambda said: [*said, ("user", "and now?", False)])
 styles = st.sampled_from(
-    ({}, {"ensure_ascii": False}, {"indent": 2}, {"separators": (",", ":")}, {"indent": "\t", "ensure_ascii": False})
+    (
+        {},
+        {"ensure_ascii": False},
+        {"indent": 2},
+        {"separators": (",", ":")},
+        {"indent": "\t", "ensure_ascii": False},
+    )
 )
 
 

@@ -4,6 +4,7 @@ No list shows it and no client may call it; the daemon calls it for a runtime's 
 workspace through a `View`, so the share policy holds, and its answer is recorded and replayed as any other.
 """
 
+from collections.abc import Container
 from typing import Any, Final
 
 import msgspec
@@ -20,7 +21,7 @@ from ..tools.line_changes import lines_of
 from ..tools.linked_workspace import of_person
 from ..tools.note_answers import served_vault
 from ..tools.tool import Answer, Model, PresentArguments, Tool
-from .difference import Difference, difference
+from .difference import Difference, difference, notes_of
 from .sight import Seen, Sight
 from .wording import Form, SelectedText, block, changed_lines_of, whole_lines
 
@@ -40,6 +41,8 @@ class Volunteered(Model):
     """Null: nothing changed."""
     sight: Sight
     """What the session has been told once it got the text."""
+    notes: list[str]
+    """Those that the text names."""
 
 
 class _Answer(msgspec.Struct, frozen=True):
@@ -72,6 +75,7 @@ def volunteer_context(view: View, arguments: VolunteerContext) -> Answer:
         assert current is not None, "A served vault is current."
         folder = current.path if view.sharing == "all" else None
         lines = whole_lines(sight, selected, vault=current.name, folder=folder)
+        notes = notes_of(sight)
     else:
         pins = {pin.id: pin.pinned_at for pin in state.pins.values()}
         changed = difference(told, sight, pins=pins, moved_to=lambda old: state.current_path(NoteId(old)))
@@ -81,9 +85,18 @@ def volunteer_context(view: View, arguments: VolunteerContext) -> Answer:
             return vault.ask(LinesChanged(NoteId(note), before))
 
         lines = changed_lines_of(changed, sight, selected, may_name=lambda note: note in nameable, edit_of=edit_of)
+        notes = _named(changed, sight, nameable)
     text = block(lines, as_of_seq=view.as_of_seq, form=arguments.form) if lines else None
-    data = {"text": text, "sight": sight.model_dump(by_alias=True)}
+    data = {"text": text, "sight": sight.model_dump(by_alias=True), "notes": notes}
     return Answer(data, "Nothing changed." if text is None else f"{len(text)} characters.")
+
+
+def _named(changed: Difference, sight: Sight, nameable: Container[str]) -> list[str]:
+    looked_at = [sight.active] if changed.looks_elsewhere and sight.active is not None else []
+    gone = [note for note in (*changed.unpinned, *changed.closed) if note in nameable]
+    moved = [name for names in changed.renamed for name in names]
+    edited = [note for note, _ in changed.edited]
+    return list(dict.fromkeys((*looked_at, *changed.pinned, *gone, *changed.opened, *moved, *edited)))
 
 
 def _nameable(view: View, changed: Difference) -> set[str]:

@@ -10,7 +10,7 @@ from workspaced_events.journal.view_diff import Snapshot
 from ..mcp.tools import CallTool, Page, call_tool, list_tools
 from ..prompts import params as p
 from ..service.method import Method
-from . import calls, conversations, editing, link, memory, sharing, volunteering
+from . import calls, conversations, editing, link, memory, overlay, sharing, volunteering
 from .daemon import Hello, Nothing, Pause, Resume, hello, pause, reconcile, resume, shutdown, status
 from .publish import Publish, publish, snapshot
 from .state_and_log import Log, State, log, state
@@ -35,6 +35,9 @@ METHODS: Final[dict[str, Method]] = {
     "workspaced/context/unpin": Method(p.Unpin, conversations.unpin),
     "workspaced/context/assemble": Method(p.Assemble, conversations.assemble),
     "workspaced/context/transform": Method(p.Transform, conversations.transform, is_cancellable=True),
+    "workspaced/context/overlay": Method(overlay.Overlay, overlay.overlay),
+    "workspaced/context/overlay/confirm": Method(overlay.Confirm, overlay.confirm, works_paused=True),
+    "workspaced/context/overlay/finished": Method(overlay.Finished, overlay.finished, works_paused=True),
     "workspaced/context/cite": Method(p.Cite, conversations.cite),
     "workspaced/context/plan": Method(p.Plan, conversations.plan),
     "workspaced/context/usage": Method(p.Usage, conversations.usage, works_paused=True),

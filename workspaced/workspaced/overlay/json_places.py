@@ -117,5 +117,3 @@ def _behind(text: bytes, place: Place) -> int:
     comma = _COMMA.match(text, place.end) or _BLANKS.match(text, place.end)
     assert comma is not None, "it matches nothing, too"
     return comma.end()
-
-

@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from http import HTTPStatus
 from typing import Final, NamedTuple
 
 import anyio
@@ -10,13 +11,12 @@ import httpx2
 
 from ..limits import PROXY_BODY_BYTES_MAX
 from .access import Access
-from .context import OFF, Outcome, Settings, unchanged, with_context
+from .context import OFF, NoPrompt, Outcome, form_of_prompt, unchanged, with_context
 from .daemon_link import DaemonLink
-from .prompt_body import NoPrompt, form_of
 from .refusal import Refusal
 from .request_body import ClientLeft, Message, Receive, RequestBody
 from .upstream import Content, Headers, Upstream, end_to_end
-from .usage import Report, UsageReader
+from .usage import UsageReader
 
 logger = logging.getLogger(__name__)
 
@@ -46,19 +46,21 @@ class _Passage:
         self.outcome: Outcome | None = None
         self.usage: UsageReader | None = None
 
-    def report(self) -> Report | None:
-        """What the provider said of its usage, so far."""
-        return self.usage.report() if self.usage is not None else None
+    async def finish(self, daemon: DaemonLink) -> None:
+        """Tells the daemon what the provider said of its usage, so far."""
+        report = self.usage.report() if self.usage is not None else None
+        if self.outcome is not None and report is not None:
+            params = {"token": self.outcome.token, "form": self.outcome.form, "usage": report}
+            await daemon.tell("finished", params)
 
 
 class Application:
     """The proxy as an ASGI application."""
 
-    def __init__(self, access: Access, upstream: Upstream, daemon: DaemonLink, settings: Settings) -> None:
+    def __init__(self, access: Access, upstream: Upstream, daemon: DaemonLink) -> None:
         self._access = access
         self._upstream = upstream
         self._daemon = daemon
-        self._settings = settings
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answers one request. If the provider's answer breaks off, ours does too: nothing says that it ended."""
@@ -79,8 +81,7 @@ class Application:
         except Exception:
             logger.exception("a request could not be passed on")
             raise
-        if passage.outcome is not None and (report := passage.report()) is not None:
-            await self._daemon.report_usage(passage.outcome.session, report, passage.outcome.message)
+        await passage.finish(self._daemon)
 
     async def _pass_on(self, scope: Scope, path: bytes, body: RequestBody, send: Send, passage: _Passage) -> None:
         out = await self._outgoing(scope, path, body)
@@ -92,6 +93,9 @@ class Application:
                 headers = [*end_to_end(response.headers.raw), *own]
                 await send({"type": "http.response.start", "status": response.status_code, "headers": headers})
                 passage.usage = usage = _usage_reader(response, out.outcome)
+                if out.outcome.token and response.status_code < HTTPStatus.BAD_REQUEST:
+                    params = {"token": out.outcome.token, "bodySha256": out.outcome.body_sha256}
+                    await self._daemon.tell("confirm", params)
                 async for data in response.aiter_raw():
                     if usage is not None:
                         usage.feed(data)
@@ -110,15 +114,13 @@ class Application:
         if given.get(b"x-workspaced", b"").strip().lower() == OFF.encode():
             return _Outgoing(headers, as_it_came, Outcome(OFF))
         try:
-            form = form_of(scope["method"], path)
+            form = form_of_prompt(scope["method"], path, given)
             whole = await _whole(given, body)
         except NoPrompt as error:
             return _Outgoing(headers, as_it_came, unchanged(error.code, error.message))
-        session = given.get(b"x-workspaced-session")
-        named = session.decode("latin-1") if session else None
-        content, outcome = await with_context(self._daemon, self._settings, form, path, whole, named)
+        content, outcome = await with_context(self._daemon, form, path, whole)
         headers = [each for each in headers if each[0] not in {b"content-length", b"transfer-encoding"}]
-        if outcome.session:  # its usage is to be read
+        if outcome.token:  # its usage is to be read
             headers = [
                 *(each for each in headers if each[0] != b"accept-encoding"),
                 (b"accept-encoding", b"identity"),
@@ -149,7 +151,7 @@ async def _whole(headers: dict[bytes, bytes], body: RequestBody) -> bytes:
 def _usage_reader(response: httpx2.Response, outcome: Outcome) -> UsageReader | None:
     """None: there is no prompt of the daemon's, or no usage that could be read."""
     encoding = response.headers.get("content-encoding", "identity")
-    if not outcome.session or response.status_code != 200 or encoding != "identity":
+    if not outcome.token or response.status_code != HTTPStatus.OK or encoding != "identity":
         return None
     raw = (value for name, value in response.headers.raw if name.lower() == b"content-type")
     return UsageReader(next(raw, b""))

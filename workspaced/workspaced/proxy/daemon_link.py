@@ -11,17 +11,16 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import anyio
-import msgspec
 
 from workspaced_events.errors import WorkspacedError
 
 from ..client.async_client import Client
-from ..errors import NoDaemon, RequestError, TimedOut
-from ..limits import DAEMON_ANSWER_S, DAEMON_MARGIN_S, DAEMON_PAUSE_S, DAEMON_RETRY_S
+from ..errors import NoDaemon, TimedOut
+from ..limits import DAEMON_ANSWER_S, DAEMON_PAUSE_S, DAEMON_RETRY_S
+from ..overlay.asking import METHOD
 
 logger = logging.getLogger(__name__)
 Result = TypeVar("Result")
-_TRANSFORM = "workspaced/context/transform"
 
 
 class DaemonLink:
@@ -60,35 +59,21 @@ class DaemonLink:
             return TimedOut("The daemon did not answer a moment ago.")
         return None
 
-    async def transform(self, messages: bytes, params: dict[str, Any]) -> dict[str, Any]:
-        """The answer of `workspaced/context/transform`. `messages` is their list as JSON; one that is too long for
-        a line is uploaded. If this is cancelled, the daemon is told so, and records nothing more of it.
+    async def overlay(self, params: dict[str, Any]) -> dict[str, Any]:
+        """The answer of `workspaced/context/overlay`.
 
         Raises:
             WorkspacedError: the daemon is gone, refused, or did not answer within DAEMON_ANSWER_S.
         """
+        answer: dict[str, Any] = await self._in_time(lambda client: client.call(METHOD, params))
+        return answer
 
-        params = {**params, "deadline": round(1_000 * (time.time() + DAEMON_ANSWER_S - DAEMON_MARGIN_S))}
-
-        async def transformed(client: Client) -> dict[str, Any]:
-            try:
-                made = await client.call(_TRANSFORM, {**params, "messages": msgspec.Raw(messages)})
-            except RequestError as error:
-                if error.code != "LINE_TOO_LARGE":
-                    raise
-                sha256 = await client.upload(messages.decode())
-                made = await client.call(_TRANSFORM, {**params, "messagesSha256": sha256})
-            answer: dict[str, Any] = made
-            return answer
-
-        return await self._in_time(transformed)
-
-    async def report_usage(self, session: str, report: dict[str, Any], message: str | None) -> None:
-        """Tells the daemon what the provider counted of a prompt. A failure is logged: nobody waits for it."""
+    async def tell(self, method: str, params: dict[str, Any]) -> None:
+        """Tells the daemon what became of a request. A failure is logged: nobody waits for it."""
         try:
-            await self._in_time(lambda client: client.context.usage(session, report=report, message=message))
+            await self._in_time(lambda client: client.call(f"{METHOD}/{method}", params))
         except WorkspacedError as error:
-            logger.warning("the usage of a prompt was not recorded: %s [%s]", error.message, error.code)
+            logger.warning("what became of a prompt was not recorded: %s [%s]", error.message, error.code)
 
     async def _in_time(self, call: Callable[[Client], Awaitable[Result]]) -> Result:
         if (failure := self.failure) is not None:

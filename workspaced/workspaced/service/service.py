@@ -34,6 +34,9 @@ from ..journal.publishing import Publishing
 from ..limits import CONTEXT_TEXTS_CHARS_MAX, PUBLISHER_GRACE_S
 from ..memory.places import Places
 from ..memory.writing import Memory
+from ..overlay.overlays import Log as OverlayLog
+from ..overlay.overlays import Overlays
+from ..overlay.secret import secret_in
 from ..peers.link import Link
 from ..peers.link_settings import LinkSettings
 from ..recording.call_recorder import CallRecorder
@@ -136,6 +139,19 @@ class Service:
             self.tail, self.served, answers, past, checks, threads, self.call_recorder, self._reconcile
         )
         self.volunteering = Volunteering(self.calls, lambda: self.tail.state, self.call_recorder.record)
+        self.overlays = Overlays(
+            self.volunteering,
+            self.calls,
+            OverlayLog(
+                lambda: self.tail.state,
+                self.publishing.record,
+                self.call_recorder.record,
+                self.wait_until_recorded,
+                sweeper.blobs.get,
+            ),
+            threads,
+            secret_in(data),
+        )
 
     # -- the log --
 

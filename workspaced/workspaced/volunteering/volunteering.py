@@ -13,6 +13,7 @@ from typing import Any, Final, Literal, NamedTuple
 import msgspec
 from msgspec.structs import replace
 
+from workspaced_events.ids import VaultId
 from workspaced_events.projections.workspace_state import WorkspaceState
 from workspaced_tools.recording.view_recorder import ViewRecorder
 from workspaced_tools.tools.tool import Tool
@@ -67,13 +68,13 @@ class OfferedEditor(NamedTuple):
     reason: Reason | None = None
 
 
-class _Data(msgspec.Struct, frozen=True):
+class Answered(msgspec.Struct, frozen=True):
     text: str | None
     sight: dict[str, Any]
 
 
 class _Answer(msgspec.Struct, frozen=True):
-    data: _Data
+    data: Answered
 
 
 _ANSWER: Final = msgspec.json.Decoder(_Answer)
@@ -116,7 +117,7 @@ class Volunteering:
         self._begin(key)
         told = self.sessions.told(key)
         try:
-            call, data, reason = await self._ask(key, client, told, form)
+            call, data, reason = await self.ask(key.vault, client, told.sight if told is not None else None, form)
         except BaseException:
             self._begun.pop(key, None)
             raise
@@ -143,7 +144,7 @@ class Volunteering:
         Raises:
             WorkspacedError: as a call of a tool.
         """
-        call, reason = await self._call(SHOW_EDITOR, {"part": part}, key, client)
+        call, reason = await self._call(SHOW_EDITOR, {"part": part}, key.vault, client)
         if call is None:
             return OfferedEditor(None, reason=reason)
         for token in [token for token, offer in self._offers.items() if offer.is_for(key, event)]:
@@ -154,7 +155,8 @@ class Volunteering:
 
     async def preview(self, key: SessionKey, client: str, *, form: Form) -> Offered:
         """What the session would be told now. Nobody is told, so the session stays as it is."""
-        _call, data, reason = await self._ask(key, client, self.sessions.told(key), form)
+        told = self.sessions.told(key)
+        _call, data, reason = await self.ask(key.vault, client, told.sight if told is not None else None, form)
         return Offered(data.text if data is not None else None, reason=reason)
 
     def confirm(self, token: str) -> bool:
@@ -196,30 +198,34 @@ class Volunteering:
         if len(self._begun) > OFFERS_MAX:
             self._begun.popitem(last=False)
 
-    async def _ask(
-        self, key: SessionKey, client: str, told: Told | None, form: Form
-    ) -> tuple[Call | None, _Data | None, Reason | None]:
-        """The call that answers, what it answered, and why there is no text."""
+    async def ask(
+        self, vault: VaultId, client: str, told: dict[str, Any] | None, form: Form
+    ) -> tuple[Call | None, Answered | None, Reason | None]:
+        """The call that answers, what it answered, and why there is no text. Nobody is told by it.
+
+        Args:
+            told: the sight that the agent was told last; None: it is told everything.
+        """
         arguments: dict[str, Any] = {"form": form}
         if told is not None:
-            arguments["told"] = told.sight
+            arguments["told"] = told
         if self._state().peers.own is not None:
             arguments["ofPerson"] = True
-        call, reason = await self._call(VOLUNTEER, arguments, key, client)
+        call, reason = await self._call(VOLUNTEER, arguments, vault, client)
         if call is None:
             return None, None, reason
         data = _ANSWER.decode(call.answer.payload).data
         return call, data, "nothingNew" if data.text is None else None
 
     async def _call(
-        self, tool: Tool[Any], arguments: dict[str, Any], key: SessionKey, client: str
+        self, tool: Tool[Any], arguments: dict[str, Any], vault: VaultId, client: str
     ) -> tuple[Call | None, Reason | None]:
         """The call of a hidden tool with what the user lets the client be told, or why there is none."""
         state = self._state()
         setting = state.volunteering_of(client)
         if setting == "off":
             return None, "off"
-        if state.current != key.vault:
+        if state.current != vault:
             return None, "otherVault"
         arguments = {**arguments, "selection": setting == "on"}
         started = time.perf_counter_ns()
@@ -227,7 +233,7 @@ class Volunteering:
         made_from = answer.made_from
         if not answer.ok or not isinstance(made_from, ViewRecorder):
             return None, "refused"
-        if made_from.full.current != key.vault:
+        if made_from.full.current != vault:
             return None, "otherVault"  # the user went there meanwhile
         duration_us = (time.perf_counter_ns() - started) // 1000
         return Call(tool.name, client, arguments, answer, duration_us), None

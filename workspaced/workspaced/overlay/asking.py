@@ -1,0 +1,42 @@
+"""What a client tells the daemon of a request, and what it makes of the answer. Pure."""
+
+from typing import Any
+
+from .insertion import inserted, insertions
+from .request import ChatRequest, Form
+
+METHOD = "workspaced/context/overlay"
+
+
+def params_of(request: ChatRequest) -> dict[str, Any]:
+    """The parameters of METHOD: hashes alone. Where a text of ours stands already, nothing new is asked for."""
+    return {
+        "form": request.form,
+        "turns": [turn.key for turn in request.turns],
+        "open": request.is_open and not request.is_told,
+        "chat": request.chat or request.first_words,
+    }
+
+
+def overlaid(request: ChatRequest, body: bytes, answer: dict[str, Any]) -> bytes:
+    """The body with the insertions of an answer.
+
+    Raises:
+        Unreadable: a field of a message that takes one stands twice.
+    """
+    texts = {each["turn"]: each["text"] for each in answer["insertions"]}
+    return inserted(body, insertions(request, texts)) if texts else body
+
+
+FORMS: dict[Form, tuple[bytes, ...]] = {
+    "openai": (b"/chat/completions",),
+    "responses": (b"/responses",),
+    "anthropic": (b"/messages", b"/messages/count_tokens"),
+    "gemini": (b":generateContent", b":streamGenerateContent"),
+}
+"""The ends of the paths where such requests are sent."""
+
+
+def form_of(path: bytes) -> Form | None:
+    """The form of the requests that are sent to that path; None: they hold no chat."""
+    return next((form for form, ends in FORMS.items() if path.endswith(ends)), None)
