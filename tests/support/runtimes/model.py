@@ -38,11 +38,11 @@ class ScriptedModel(ModelServer):
         """Of all requests but side requests, in their order."""
         return [each.body for each in self.exchanges if not SIDE_REQUEST.fullmatch(each.path)]
 
-    def answered(self, path: str, body: Json) -> Exchange:
+    def answered(self, path: str, body: Json, raw: bytes = b"") -> Exchange:
         words = "\n".join(text for role, text in messages(body) if role == "user")
         with self._came:
             call = self.calls.pop(next((key for key in self.calls if key in words), ""), None)
-            made = Exchange(path, body, 200, _answer(path, body, len(self.exchanges) + 1, call))
+            made = Exchange(path, body, 200, _answer(path, body, len(self.exchanges) + 1, call), raw)
             self.exchanges.append(made)
             if self.awaited in words:
                 self.awaited = ""

@@ -4,7 +4,6 @@ import json
 import re
 from typing import Any
 
-
 BLOCK = re.compile(rb'\{"type":"text","text":"<workspace[^}]*</workspace>"\},')
 
 

@@ -14,10 +14,17 @@ from ..service.session import Session
 Hash = Annotated[str, Meta(pattern="^[0-9a-f]{64}$")]
 
 
+class Turn(Params, frozen=True):
+    key: Hash
+    """Of the chat up to a message of the user."""
+    near: Hash
+    """Of that message and the answer before it alone."""
+
+
 class Overlay(Params, frozen=True):
     form: Form
-    turns: Annotated[list[Hash], Meta(min_length=1, max_length=TURNS_PER_REQUEST_MAX)]
-    """A hash of the chat up to each message of the user, the oldest first."""
+    turns: Annotated[list[Turn], Meta(min_length=1, max_length=TURNS_PER_REQUEST_MAX)]
+    """One for each message of the user, the oldest first."""
     open: bool
     """Whether nothing answers the last of them yet, so that something may be put before it."""
     chat: Hash
@@ -39,7 +46,8 @@ class Finished(Params, frozen=True):
 
 async def overlay(session: Session, _id: RequestId | None, params: Overlay) -> Any:
     service = session.service
-    asked = Asked(params.form, params.turns, params.open, params.chat)
+    turns = [(each.key, each.near) for each in params.turns]
+    asked = Asked(params.form, turns, params.open, params.chat)
     made = await service.overlays.overlay(session.client, asked)
     return {
         "insertions": [{"turn": turn, "text": text} for turn, text in made.texts.items()],

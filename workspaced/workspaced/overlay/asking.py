@@ -12,7 +12,7 @@ def params_of(request: ChatRequest) -> dict[str, Any]:
     """The parameters of METHOD: hashes alone. Where a text of ours stands already, nothing new is asked for."""
     return {
         "form": request.form,
-        "turns": [turn.key for turn in request.turns],
+        "turns": [{"key": turn.key, "near": turn.near_key} for turn in request.turns],
         "open": request.is_open and not request.is_told,
         "chat": request.chat or request.first_words,
     }

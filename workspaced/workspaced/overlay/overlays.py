@@ -43,8 +43,8 @@ class Asked(NamedTuple):
     """A request as its client tells of it: hashes, and nothing that could be read."""
 
     form: str
-    turns: Sequence[str]
-    """Of the chat up to each message of the user."""
+    turns: Sequence[tuple[str, str]]
+    """Of the chat up to each message of the user, and of that message and the answer before it alone."""
     is_open: bool
     """Whether something may be put before the last of them."""
     chat: str
@@ -128,7 +128,7 @@ class Overlays:
             return await self._overlay(client, asked)
 
     async def _overlay(self, client: str, asked: Asked) -> Overlaid:
-        turns = {self._keyed(client, each): each for each in asked.turns}
+        turns = {self._keyed(client, key): key for key, _near in asked.turns}
         session = self._keyed(client, asked.chat)
         known = await self._given([*self._standing(list(turns), session)])
         try:
@@ -146,7 +146,7 @@ class Overlays:
                 offered, reason = await self._new(client, asked, key, session, chain_of)
             if offered is not None:
                 last, call = offered
-                texts[asked.turns[-1]] = self._texts[last.result_sha256].text
+                texts[asked.turns[-1][0]] = self._texts[last.result_sha256].text
         if not texts or last is None:
             return Overlaid({}, reason=reason)
         token = secrets.token_hex(8)
