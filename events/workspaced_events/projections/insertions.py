@@ -16,6 +16,7 @@ class Insertion(msgspec.Struct, frozen=True, omit_defaults=True):
 
     id: str
     session: str
+    near: str
     after: str | None
     """The insertion before it in its chat."""
     vault: VaultId | None
@@ -51,7 +52,9 @@ def apply_insertion(insertions: Insertions, event: Event) -> Insertions:
     """The insertions after `event`; the same object if it changes none."""
     data = event.data
     if isinstance(data, ContextInserted):
-        new = Insertion(data.insertion, data.session, data.after, event.vault, data.as_of_seq, data.result_sha256)
+        new = Insertion(
+            data.insertion, data.session, data.near, data.after, event.vault, data.as_of_seq, data.result_sha256
+        )
         here = (*insertions.get(new.key, ()), new)[-INSERTIONS_PER_TURN_MAX:]
         return _used({**insertions, new.key: here}, new.id)
     if isinstance(data, PromptOverlaid):

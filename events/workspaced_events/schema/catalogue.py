@@ -441,6 +441,8 @@ class ContextInserted(ContextVolunteered, frozen=True, kw_only=True):
     words; the event is the request's form, such as `anthropic`.
     """
 
+    near: Annotated[str, Redact.PUBLIC]
+    """A keyed hash of the turn's words and of the answer before it: they find a chat whose older words changed."""
     insertion: Insertion
     after: Insertion | None = None
     """The one before it in its chat."""

@@ -1,4 +1,4 @@
-"""Requests to a provider, read and given context: every byte of the client's stays, and a chat has the same keys again."""
+"""The overlay's reader: what a request holds, whatever its form, its style of JSON, and what stands around it."""
 
 import json
 from collections.abc import Iterator

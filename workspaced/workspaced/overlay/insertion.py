@@ -1,7 +1,7 @@
 """Inserts texts into a request: the client's bytes stay as they came, in their order.
 
-A text goes before the user's own words and behind results of tools, so that a mark of the client's on its last block
-covers it.
+A text goes before the user's own words and behind results of tools, so that a mark of the client's on its last
+block covers it.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,7 @@
 """Where the values of a JSON text stand, in bytes, without decoding them.
 
-Decoding and encoding again changes a text (`1.10`, `-0`, `\\u00e9`, a name that stands twice), so a change is made in
-the text itself, at these places.
+Decoding and encoding again changes a text (`1.10`, `-0`, `\\u00e9`, a name that stands twice), so a change is made
+in the text itself, at these places.
 """
 
 import re

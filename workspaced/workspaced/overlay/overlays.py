@@ -8,9 +8,11 @@ the chat is offered the same text again.
 """
 
 import hashlib
+import itertools
 import secrets
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Iterable, Sequence
+from functools import partial
 from typing import Any, Final, NamedTuple
 
 import anyio
@@ -31,9 +33,9 @@ from workspaced_tools.sharing.gate import Withheld
 from ..calls.calls import Calls
 from ..calls.threads import Threads
 from ..recording.call_recorder import Call, Inserted
+from ..volunteering.offers import OFFERS_MAX, Offers
 from ..volunteering.volunteering import Volunteering
 
-OFFERS_MAX: Final = 256
 TEXTS_MAX: Final = 1_024
 """Texts of insertions held in memory; others are read from their blobs."""
 _KEY_BYTES: Final = 16
@@ -82,6 +84,19 @@ class _Offer(NamedTuple):
     """Of the last insertion, if it is new."""
 
 
+class _Known(NamedTuple):
+    """An insertion of a chat."""
+
+    insertion: Insertion
+    given: _Given
+    turn: str | None
+    """The client's key of the turn where it stands; None: that is not in the request any more."""
+
+    @property
+    def stands(self) -> bool:
+        return self.turn is not None and not self.insertion.is_withdrawn
+
+
 class Log(NamedTuple):
     """The log and its blobs, as far as insertions need them."""
 
@@ -110,7 +125,7 @@ class Overlays:
         self._log = log
         self._threads = threads
         self._secret = secret
-        self._offers: OrderedDict[str, _Offer] = OrderedDict()
+        self._offers: Offers[_Offer] = Offers()
         self._left: OrderedDict[str, PromptOverlaid] = OrderedDict()
         self._leaving: dict[str, Insertion] = {}
         """Those that left and that the log does not hold yet."""
@@ -128,36 +143,35 @@ class Overlays:
             return await self._overlay(client, asked)
 
     async def _overlay(self, client: str, asked: Asked) -> Overlaid:
-        turns = {self._keyed(client, key): key for key, _near in asked.turns}
         session = self._keyed(client, asked.chat)
-        known = await self._given([*self._standing(list(turns), session)])
+        key, near = (self._keyed(client, each) for each in asked.turns[-1])
+        chat = await self._chat(client, asked, session)
+        offered = self._offered(client, key, session)
         try:
-            chain_of = await self._without_withheld(client, known)
+            chat, offered = await self._without_withheld(client, chat, offered)
         except SharingOff:
             return Overlaid({}, reason="refused")
-        texts = {turns[each.key]: given.text for each, given in chain_of if not each.is_withdrawn}
-        without = tuple(each.id for each, _ in chain_of if each.is_withdrawn)
-        last = chain_of[0][0] if chain_of else None
-        call, reason = None, None
+        texts = {each.turn: each.given.text for each in chat if each.turn is not None and each.stands}
+        without = tuple(each.insertion.id for each in chat if not each.stands)
+        last, call, reason = chat[0].insertion if chat else None, None, None
         if asked.is_open:
-            key = [*turns][-1]
-            offered = self._offered(client, key, session, last)
             if offered is None:
-                offered, reason = await self._new(client, asked, key, session, chain_of)
+                new, reason = await self._new(client, chat, key)
+                if new is not None:
+                    to = Inserted(
+                        session, asked.form, new.from_seq, near, f"{key}-{secrets.token_hex(4)}", new.after
+                    )
+                    offered = _inserted(new, to)
             if offered is not None:
                 last, call = offered
                 texts[asked.turns[-1][0]] = self._texts[last.result_sha256].text
         if not texts or last is None:
             return Overlaid({}, reason=reason)
-        token = secrets.token_hex(8)
-        self._offers[token] = _Offer(client, last, without, call)
-        while len(self._offers) > OFFERS_MAX:
-            self._offers.popitem(last=False)
-        return Overlaid(texts, token, reason)
+        return Overlaid(texts, self._offers.put(_Offer(client, last, without, call), call), reason)
 
     async def confirm(self, token: str, body_sha256: str) -> bool:
         """Records that a request left with what was offered; False: the offer is not known any more."""
-        offer = self._offers.pop(token, None)
+        offer = self._offers.pop(token)
         if offer is None:
             return False
         last = offer.last
@@ -203,29 +217,29 @@ class Overlays:
                 known = {**known, each.key: (*here, each)}
         return known
 
-    def _standing(self, keys: Sequence[str], session: str) -> Iterable[Insertion]:
-        """The insertions of this chat, the newest first: from the newest turn that has one. Where several chats
-        were the same up to there, its own, else the newest."""
+    async def _chat(self, client: str, asked: Asked, session: str) -> list[_Known]:
+        """The insertions of this chat, the newest first, up to the first one whose answer is not kept any more."""
+        turns = {self._keyed(client, key): key for key, _near in asked.turns}
+        nears = {self._keyed(client, near): key for key, near in asked.turns}
         known = self._known()
-        for key in reversed(keys):
-            if here := known.get(key):
-                newest = next((each for each in reversed(here) if each.session == session), here[-1])
-                return chain(known, newest.id)
-        return ()
+        newest = _newest(known, [*turns], session) or _newest_near(known, [*nears], session)
+        found = [*chain(known, newest.id)] if newest is not None else []
+        await self._read_texts([each.result_sha256 for each in found])
+        read = itertools.takewhile(lambda each: each.result_sha256 in self._texts, found)
+        return [
+            _Known(each, self._texts[each.result_sha256], turns.get(each.key) or nears.get(each.near))
+            for each in read
+        ]
 
-    async def _given(self, standing: Sequence[Insertion]) -> list[tuple[Insertion, _Given]]:
-        """The insertions with what they gave, up to the first one whose answer is not kept any more."""
-        missing = [each.result_sha256 for each in standing if each.result_sha256 not in self._texts]
+    async def _read_texts(self, hashes: Sequence[str]) -> None:
+        """Reads those that are not in memory, and makes all of them the last used ones."""
+        missing = [each for each in hashes if each not in self._texts]
         if missing:
             for sha256, answer in (await self._threads.run(self._read, missing)).items():
                 self._remember(sha256, answer)
-        found = []
-        for each in standing:
-            if (given := self._texts.get(each.result_sha256)) is None:
-                break
-            self._texts.move_to_end(each.result_sha256)
-            found.append((each, given))
-        return found
+        for each in hashes:
+            if each in self._texts:
+                self._texts.move_to_end(each)
 
     def _read(self, hashes: Iterable[str]) -> dict[str, bytes]:
         return {sha256: answer for sha256 in hashes if (answer := self._log.blob(sha256)) is not None}
@@ -238,102 +252,132 @@ class Overlays:
     # -- what is withheld by now --
 
     async def _without_withheld(
-        self, client: str, known: list[tuple[Insertion, _Given]]
-    ) -> list[tuple[Insertion, _Given]]:
-        """The same insertions; those that name a note which is withheld by now are withdrawn, for good.
+        self, client: str, chat: list[_Known], offered: tuple[Insertion, Call] | None
+    ) -> tuple[list[_Known], tuple[Insertion, Call] | None]:
+        """The same; those that name a note which is withheld by now are withdrawn for good.
 
         Raises:
             SharingOff: the client is shown nothing.
         """
-        withdrawn: set[str] = set()
-        for vault in {each.vault for each, _ in known}:
-            here = [(each, given) for each, given in known if each.vault == vault and not each.is_withdrawn]
-            withdrawn |= await self._calls.with_view(_withheld_of(here), client, vault)
-        if not withdrawn:
-            return known
-        await self._log.record([Action(ContextWithdrawn(tuple(sorted(withdrawn))))])
-        return [
-            (replace(each, is_withdrawn=each.is_withdrawn or each.id in withdrawn), given) for each, given in known
-        ]
+        told = {
+            each.insertion.id: (each.insertion, each.given) for each in chat if not each.insertion.is_withdrawn
+        }
+        if offered is not None:
+            told[offered[0].id] = offered[0], self._texts[offered[0].result_sha256]
+        gone: set[str] = set()
+        for vault in {each.vault for each, _ in told.values()}:
+            here = [(each.id, given) for each, given in told.values() if each.vault == vault]
+            gone |= await self._calls.with_view(partial(_withheld, here), client, vault)
+        if offered is not None and offered[0].id in gone:
+            self._give_up(offered[0].id)
+            offered = None
+        if withdrawn := tuple(each.insertion.id for each in chat if each.insertion.id in gone):
+            await self._log.record([Action(ContextWithdrawn(withdrawn))])
+            chat = [
+                each._replace(insertion=replace(each.insertion, is_withdrawn=True))
+                if each.insertion.id in gone
+                else each
+                for each in chat
+            ]
+        return chat, offered
 
     # -- what is new --
 
-    def _offered(
-        self, client: str, key: str, session: str, last: Insertion | None
-    ) -> tuple[Insertion, Call | None] | None:
+    def _offered(self, client: str, key: str, session: str) -> tuple[Insertion, Call] | None:
         """The insertion that was offered to this turn and is not confirmed yet."""
-        after = last.id if last is not None else None
-        for offer in self._offers.values():
+        for _token, offer in self._offers:
             new = offer.last
-            if offer.call is not None and (offer.client, new.key, new.session, new.after) == (
-                client,
-                key,
-                session,
-                after,
-            ):
+            is_its = (offer.client, new.key, new.session) == (client, key, session)
+            if is_its and offer.call is not None and new.result_sha256 in self._texts:
                 return new, offer.call
         return None
 
-    async def _new(
-        self, client: str, asked: Asked, key: str, session: str, known: Sequence[tuple[Insertion, _Given]]
-    ) -> tuple[tuple[Insertion, Call] | None, str | None]:
+    def _give_up(self, insertion: str) -> None:
+        for token, offer in self._offers:
+            if offer.last.id == insertion:
+                self._offers.pop(token)
+
+    async def _new(self, client: str, chat: list[_Known], key: str) -> tuple["_New | None", str | None]:
+        """What is new to a chat, or why there is nothing."""
         vault = self._log.state().current
         if vault is None:
             return None, "otherVault"
-        call, reason = await self._ask(client, known, vault)
-        if call is not None and known and known[0][0].key == key:  # answered anew: it goes on from the turn before
-            known = known[1:]
-            call, reason = await self._ask(client, known, vault)
+        call, reason = await self._ask(client, chat, vault)
+        if (
+            call is not None and chat and chat[0].insertion.key == key
+        ):  # answered anew: it goes on from the turn before
+            chat = chat[1:]
+            call, reason = await self._ask(client, chat, vault)
         if call is None:
             return None, reason
-        told = next((each for each, _ in known if each.vault == vault), None)
-        payload = call.answer.payload
-        new = Insertion(
-            id=f"{key}-{secrets.token_hex(4)}",
-            session=session,
-            after=known[0][0].id if known else None,
-            vault=vault,
-            as_of_seq=call.answer.as_of_seq,
-            result_sha256=hashlib.sha256(payload).hexdigest(),
-        )
-        self._remember(new.result_sha256, payload)
-        to = Inserted(session, asked.form, told.as_of_seq if told is not None else None, new.id, new.after)
-        return (new, replace(call, volunteered=to)), None
+        told = next((each.insertion for each in chat if each.insertion.vault == vault), None)
+        after = chat[0].insertion.id if chat else None
+        return _New(call, vault, told.as_of_seq if told is not None else None, after), None
 
-    async def _ask(
-        self, client: str, known: Sequence[tuple[Insertion, _Given]], vault: VaultId
-    ) -> tuple[Call | None, str | None]:
+    async def _ask(self, client: str, chat: Sequence[_Known], vault: VaultId) -> tuple[Call | None, str | None]:
         """The call whose answer tells what is new beside these insertions, or why nothing is."""
-        call, data, reason = await self._volunteering.ask(vault, client, _told(known, vault), "tagged")
-        return call if data is not None and data.text is not None else None, reason
+        call, data, reason = await self._volunteering.ask(vault, client, _told(chat, vault), "tagged")
+        if call is None or data is None or data.text is None:
+            return None, reason
+        self._remember(hashlib.sha256(call.answer.payload).hexdigest(), call.answer.payload)
+        return call, None
 
 
-def _withheld_of(known: Sequence[tuple[Insertion, _Given]]) -> Callable[[View, Withheld], set[str]]:
-    """Says which of these insertions show what is withheld."""
-
-    def found(view: View, withheld: Withheld) -> set[str]:
-        if view.served:
-            view.vault.ask(Read(sorted({note for _, given in known for note in given.notes})))  # their flags
-        is_short = view.sharing != "all"
-        return {
-            each.id
-            for each, given in known
-            if (is_short and given.sight["versions"]) or any(map(withheld, given.notes))
-        }
-
-    return found
+class _New(NamedTuple):
+    call: Call
+    vault: VaultId
+    from_seq: int | None
+    after: str | None
 
 
-def _told(known: Sequence[tuple[Insertion, _Given]], vault: VaultId) -> dict[str, Any] | None:
+def _inserted(new: _New, to: Inserted) -> tuple[Insertion, Call]:
+    """The insertion as the log will have it, and the call that the log will have."""
+    answer = new.call.answer
+    made = Insertion(
+        id=to.insertion,
+        session=to.session,
+        near=to.near,
+        after=to.after,
+        vault=new.vault,
+        as_of_seq=answer.as_of_seq,
+        result_sha256=hashlib.sha256(answer.payload).hexdigest(),
+    )
+    return made, replace(new.call, volunteered=to)
+
+
+def _newest(known: Insertions, keys: Sequence[str], session: str) -> Insertion | None:
+    """The chat's own of its newest turn that has one; else another's, whose chat was the same up to there."""
+    there = [each for key in reversed(keys) for each in reversed(known.get(key, ()))]
+    return next((each for each in there if each.session == session), there[0] if there else None)
+
+
+def _newest_near(known: Insertions, nears: Sequence[str], session: str) -> Insertion | None:
+    """As `_newest`, where the older words of the chat changed."""
+    found = {each.near: each for here in known.values() for each in here if each.session == session}
+    return next((found[near] for near in reversed(nears) if near in found), None)
+
+
+def _withheld(told: Sequence[tuple[str, _Given]], view: View, withheld: Withheld) -> set[str]:
+    """Which insertions show what is withheld by now."""
+    if view.served:
+        view.vault.ask(Read(sorted({note for _, given in told for note in given.notes})))  # for their flags
+    is_short = view.sharing != "all"
+    return {
+        name for name, given in told if (is_short and given.sight["versions"]) or any(map(withheld, given.notes))
+    }
+
+
+def _told(chat: Sequence[_Known], vault: VaultId) -> dict[str, Any] | None:
     """What the insertions of a vault tell together; None: nothing.
 
-    Each tells what was new to the ones before it, so the newest sight has it all, but for what was withdrawn.
+    Each tells what was new to the ones before it, so the newest sight has all that they told; but what a text told
+    that does not stand there any more is not told.
     """
-    here = [(each, given) for each, given in known if each.vault == vault]
-    if all(each.is_withdrawn for each, _ in here):
+    here = [each for each in chat if each.insertion.vault == vault]
+    if not any(each.stands for each in here):
         return None
-    gone = {note for each, given in here if each.is_withdrawn for note in given.notes}
-    sight = here[0][1].sight
+    gone = {note for each in here if not each.stands for note in each.given.notes}
+    sight = here[0].given.sight
     return {
         **sight,
         "active": None if sight["active"] in gone else sight["active"],

@@ -1,9 +1,9 @@
 """Reads a request to a provider: which messages the user wrote, and how the chat before each of them is called.
 
-A turn is a message of the user with something besides results of tools. Its key is a hash of all visible words of user
-and assistant up to it, so the same chat has the same keys in each later request, whatever the client changes beside
-the words: ids, marks, thinking, a string that becomes a list of blocks. What a program says in the user's name comes
-and goes, so it does not count.
+A turn is a message of the user with something besides results of tools. Its key is a hash of all visible words of
+user and assistant up to it, so the same chat has the same keys in each later request, whatever the client changes
+beside the words: ids, marks, thinking, a string that becomes a list of blocks. What a program says in the user's
+name comes and goes, so it does not count.
 """
 
 from collections.abc import Sequence

@@ -57,6 +57,7 @@ class VolunteeredTo(msgspec.Struct, frozen=True):
 class Inserted(VolunteeredTo, frozen=True):
     """What `context_inserted` says beside the call."""
 
+    near: str
     insertion: str
     after: str | None
 

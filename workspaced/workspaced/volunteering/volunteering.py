@@ -4,7 +4,6 @@ A hook may die between the offer and the runtime. So a session counts as told, a
 hook confirms; until then the next offer tells the same again.
 """
 
-import secrets
 import time
 from collections import OrderedDict
 from collections.abc import Callable
@@ -23,11 +22,9 @@ from workspaced_tools.volunteering.wording import Form
 
 from ..calls.calls import Calls
 from ..recording.call_recorder import Call, VolunteeredTo
+from .offers import OFFERS_MAX, Offers
 from .sessions import SessionKey, Sessions, Told
 
-OFFERS_MAX: Final = 256
-OFFERS_BYTES_MAX: Final = 16 * 1024 * 1024
-"""Of offers that are not confirmed yet, and of the texts behind them; beyond that the oldest are given up."""
 ON_ITS_WAY_S: Final = 1.0
 """For this long an offer may be on its way to its session, which is offered nothing else meanwhile."""
 
@@ -43,8 +40,6 @@ class Offer(NamedTuple):
     call: Call
     told: Told | None
     """What the session was told once it has the text; None: no difference will begin there."""
-    size_bytes: int
-    """Of the texts that it was made from."""
 
     def is_for(self, key: SessionKey, event: str) -> bool:
         """Whether it is on its way to that session for that event."""
@@ -95,7 +90,7 @@ class Volunteering:
         self._state = state
         self._record = record
         self._clock = clock
-        self._offers: OrderedDict[str, Offer] = OrderedDict()
+        self._offers: Offers[Offer] = Offers()
         self._begun: OrderedDict[SessionKey, float] = OrderedDict()
         """When an offer for a session began that is not confirmed yet."""
 
@@ -147,8 +142,9 @@ class Volunteering:
         call, reason = await self._call(SHOW_EDITOR, {"part": part}, key.vault, client)
         if call is None:
             return OfferedEditor(None, reason=reason)
-        for token in [token for token, offer in self._offers.items() if offer.is_for(key, event)]:
-            del self._offers[token]
+        for token, offer in self._offers:
+            if offer.is_for(key, event):
+                self._offers.pop(token)
         view = text_told(call.tool, call.answer.payload)
         to = VolunteeredTo(session=key.session, event=event, from_seq=None)
         return OfferedEditor(view, self._keep(key, call, to, None))
@@ -161,7 +157,7 @@ class Volunteering:
 
     def confirm(self, token: str) -> bool:
         """Records that the runtime has taken the text; False: the offer is not known any more."""
-        offer = self._offers.pop(token, None)
+        offer = self._offers.pop(token)
         if offer is None:
             return False
         self._begun.pop(offer.key, None)
@@ -174,23 +170,13 @@ class Volunteering:
         """The agent has lost what it was told, or will, and what is on its way too: it is told everything next."""
         self.sessions.forget(key)
         self._begun.pop(key, None)
-        for token in [token for token, offer in self._offers.items() if offer.key == key]:
-            del self._offers[token]
+        for token, offer in self._offers:
+            if offer.key == key:
+                self._offers.pop(token)
 
     def _keep(self, key: SessionKey, call: Call, to: VolunteeredTo, told: Told | None) -> str:
         """The token of an offer that waits to be confirmed."""
-        token = secrets.token_hex(8)
-        made_from = call.answer.made_from
-        size_bytes = made_from.texts_bytes() if isinstance(made_from, ViewRecorder) else 0
-        self._offers[token] = Offer(key, replace(call, volunteered=to), told, size_bytes)
-        self._bound_offers()
-        return token
-
-    def _bound_offers(self) -> None:
-        sizes = [offer.size_bytes for offer in self._offers.values()]
-        while len(self._offers) > 1 and (len(sizes) > OFFERS_MAX or sum(sizes) > OFFERS_BYTES_MAX):
-            self._offers.popitem(last=False)
-            del sizes[0]
+        return self._offers.put(Offer(key, replace(call, volunteered=to), told), call)
 
     def _begin(self, key: SessionKey) -> None:
         self._begun[key] = self._clock()

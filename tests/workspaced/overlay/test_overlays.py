@@ -1,0 +1,171 @@
+"""What the daemon says to put into requests, as a client asks for it."""
+
+import json
+from typing import Any
+
+import pytest
+from support.insertions import told
+
+from workspaced.overlay.asking import METHOD, overlaid, params_of
+from workspaced.overlay.request import read_request
+
+NOTES = {"a.md": "# A\n\nAlpha.\n", "b.md": "# B\n\nBeta.\n", "c.md": "# C\n\nGamma.\n"}
+
+
+class Chat:
+    """A client that sends the whole chat each time, as clients do."""
+
+    def __init__(self, daemon: Any, client: str = "agent", name: str | None = None) -> None:
+        self.daemon, self.client, self.name = daemon, client, name
+        self.messages: list[dict[str, Any]] = []
+
+    def copy(self) -> "Chat":
+        made = Chat(self.daemon, self.client, self.name)
+        made.messages = [*self.messages]
+        return made
+
+    def body(self) -> bytes:
+        named = {"metadata": {"user_id": self.name}} if self.name is not None else {}
+        return json.dumps({**named, "messages": self.messages}).encode()
+
+    def asks(self, words: str, *, confirms: bool = True) -> list[str]:
+        """What stands in the request, for these words of the user."""
+        self.messages.append({"role": "user", "content": words})
+        return self.sends(confirms=confirms)
+
+    def sends(self, *, confirms: bool = True) -> list[str]:
+        request = read_request("anthropic", body := self.body())
+        with self.daemon.connect(name=self.client) as client:
+            answer = client.call(METHOD, params_of(request))
+            sent = overlaid(request, body, answer)
+            if confirms and answer["token"] is not None:
+                params = {"token": answer["token"], "bodySha256": "0" * 64}
+                assert client.call(f"{METHOD}/confirm", params) == {"recorded": True}
+        return told(sent)
+
+    def hears(self, words: str) -> None:
+        self.messages.append({"role": "assistant", "content": words})
+
+
+@pytest.fixture
+def running(daemon: Any) -> Any:
+    return daemon(notes=NOTES)
+
+
+def recorded(running: Any) -> list[str]:
+    """The types of all events."""
+    with running.connect() as client:
+        return [each["type"] for each in client.call("workspaced/log", {})["events"]]
+
+
+def looks_at(running: Any, note: str) -> None:
+    with running.connect(name="editor") as client:
+        client.publish([{"type": "active_note_set", "data": {"note": note}}])
+
+
+def looking_at(texts: list[str]) -> list[str]:
+    return [
+        line.removeprefix("looking at: ") for text in texts for line in text.split("\n") if "looking at" in line
+    ]
+
+
+def test_where_nothing_changed_nothing_is_said_again(running: Any) -> None:
+    looks_at(running, "a.md")
+    chat = Chat(running)
+    first = chat.asks("One?")
+    chat.hears("1.")
+    assert chat.asks("Two?") == first
+    chat.hears("2.")
+    looks_at(running, "b.md")
+    third = chat.asks("Three?")
+    assert third[:1] == first and looking_at(third) == ["a.md", "b.md"]
+
+
+def test_what_was_never_sent_is_offered_again(running: Any) -> None:
+    looks_at(running, "a.md")
+    chat = Chat(running)
+    first = chat.asks("One?", confirms=False)
+    assert looking_at(first) == ["a.md"]
+    assert chat.sends(confirms=False) == first
+    chat.messages[-1] = {"role": "user", "content": "Or one else?"}
+    assert looking_at(chat.sends()) == ["a.md"]
+
+
+def test_a_turn_answered_anew_has_the_same_text_or_what_is_new_beside_the_turn_before(running: Any) -> None:
+    looks_at(running, "a.md")
+    chat = Chat(running)
+    chat.asks("One?")
+    chat.hears("1.")
+    looks_at(running, "b.md")
+    second = chat.asks("Two?")
+    assert chat.sends() == second
+    looks_at(running, "c.md")
+    assert looking_at(chat.sends()) == ["a.md", "c.md"]
+    chat.hears("2.")
+    assert looking_at(chat.asks("Three?")) == ["a.md", "c.md"]
+
+
+def test_named_chats_that_begin_alike_stay_apart(running: Any) -> None:
+    looks_at(running, "a.md")
+    one, other = Chat(running, name="one"), Chat(running, name="other")
+    first = one.asks("Hello?")
+    looks_at(running, "b.md")
+    second = other.asks("Hello?")
+    assert (looking_at(first), looking_at(second)) == (["a.md"], ["b.md"])
+    for chat in (one, other):
+        chat.hears("Hi.")
+    assert one.asks("And?")[:1] == first
+    assert other.asks("And?")[:1] == second
+
+
+def test_a_note_that_is_withheld_leaves_once_and_never_returns(running: Any) -> None:
+    looks_at(running, "a.md")
+    chat = Chat(running)
+    chat.asks("One?")
+    chat.hears("1.")
+    looks_at(running, "b.md")
+    assert looking_at(chat.asks("Two?")) == ["a.md", "b.md"]
+    chat.hears("2.")
+    note = running.vault / "a.md"
+    note.write_text("---\nworkspaced: false\n---\n" + NOTES["a.md"])
+    assert looking_at(chat.asks("Three?")) == ["b.md"]
+    chat.hears("3.")
+    note.write_text(NOTES["a.md"])
+    assert looking_at(chat.asks("Four?")) == ["b.md"]
+    assert recorded(running).count("context_withdrawn") == 1
+
+
+def test_after_a_restart_the_same_bytes_stand(running: Any) -> None:
+    looks_at(running, "a.md")
+    chat = Chat(running)
+    first = chat.asks("One?")
+    chat.hears("1.")
+    running.restart()
+    assert chat.asks("Two?") == first
+
+
+def test_a_chat_whose_older_words_change_is_told_what_is_new(running: Any) -> None:
+    looks_at(running, "a.md")
+    chat = Chat(running, name="one")
+    chat.asks("One?")
+    chat.hears("1.")
+    looks_at(running, "b.md")
+    chat.asks("Two?")
+    chat.hears("2.")
+    chat.messages = chat.messages[2:]  # a window that slides
+    assert looking_at(chat.asks("Three?")) == ["b.md"]
+
+
+def test_within_a_tool_loop_and_where_a_hook_told_nothing_is_said(running: Any) -> None:
+    looks_at(running, "a.md")
+    chat = Chat(running)
+    chat.messages = [
+        {"role": "user", "content": "Look."},
+        {"role": "assistant", "content": [{"type": "tool_use", "id": "t", "name": "look", "input": {}}]},
+        {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t", "content": "seen"}]},
+    ]
+    assert chat.sends() == []
+    hooked = Chat(running)
+    hooked.messages = [{"role": "user", "content": 'One?\n<workspace as-of="1" note="x">\n</workspace>'}]
+    request = read_request("anthropic", hooked.body())
+    assert params_of(request)["open"] is False
