@@ -8,6 +8,7 @@ from collections.abc import Container
 from typing import Any, Final
 
 import msgspec
+from pydantic import Field
 
 from workspaced_events.ids import NoteId
 from workspaced_events.projections.workspace_state import Selection
@@ -15,7 +16,7 @@ from workspaced_events.schema.decoding import decoded
 
 from ..notes.note import Note
 from ..ports.history import ChangedLines
-from ..ports.questions import LinesChanged, Names
+from ..ports.questions import LinesChanged, Names, Read
 from ..ports.view import View
 from ..tools.line_changes import lines_of
 from ..tools.linked_workspace import of_person
@@ -23,7 +24,7 @@ from ..tools.note_answers import served_vault
 from ..tools.tool import Answer, Model, PresentArguments, Tool
 from .difference import Difference, difference, notes_of
 from .sight import Seen, Sight
-from .wording import Form, SelectedText, block, changed_lines_of, whole_lines
+from .wording import Form, SelectedText, block, changed_lines_of, texts_of, whole_lines
 
 
 class VolunteerContext(PresentArguments):
@@ -32,6 +33,10 @@ class VolunteerContext(PresentArguments):
     form: Form = "tagged"
     selection: bool = True
     """Whether what is selected may be told."""
+    active_text: bool = False
+    """Whether the active note's text is told, too."""
+    attached: list[str] = Field(default_factory=list)
+    """Paths of other notes whose texts are told."""
     of_person: bool = False
     """Whether the user is followed to the machine of a link that they touched last, as tools do."""
 
@@ -86,9 +91,33 @@ def volunteer_context(view: View, arguments: VolunteerContext) -> Answer:
 
         lines = changed_lines_of(changed, sight, selected, may_name=lambda note: note in nameable, edit_of=edit_of)
         notes = _named(changed, sight, nameable)
+    texts = _texts(view, seen, arguments)
+    lines += texts_of({note: found.body for note, found in texts.items()})
+    notes += texts
+    sight = sight.model_copy(
+        update={
+            "texts": {
+                **(told.texts if told is not None else {}),
+                **{note: found.source_sha256 for note, found in texts.items()},
+            }
+        }
+    )
     text = block(lines, as_of_seq=view.as_of_seq, form=arguments.form) if lines else None
     data = {"text": text, "sight": sight.model_dump(by_alias=True), "notes": notes}
     return Answer(data, "Nothing changed." if text is None else f"{len(text)} characters.")
+
+
+def _texts(view: View, seen: Seen, arguments: VolunteerContext) -> dict[str, Note]:
+    """The notes whose texts are asked for and were not told as they are now."""
+    active = [seen.sight.active] if arguments.active_text and seen.sight.active is not None else []
+    wanted = list(dict.fromkeys(map(NoteId, (*active, *arguments.attached))))
+    found: list[Any] = view.vault.ask(Read(wanted)) if wanted else []
+    told = arguments.told.texts if arguments.told is not None else {}
+    return {
+        str(name): note
+        for name, note in zip(wanted, found, strict=True)
+        if type(note) is Note and told.get(name) != note.source_sha256
+    }
 
 
 def _named(changed: Difference, sight: Sight, nameable: Container[str]) -> list[str]:

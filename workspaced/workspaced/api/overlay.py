@@ -4,13 +4,16 @@ from typing import Annotated, Any
 
 from msgspec import Meta
 
+from workspaced_events.limits import NOTE_ID_CHARS_MAX
+
 from ..ipc.jsonrpc import RequestId
 from ..ipc.params import Params
-from ..limits import TURNS_PER_REQUEST_MAX
+from ..limits import ATTACHMENTS_PER_MESSAGE_MAX, TURNS_PER_REQUEST_MAX
 from ..overlay.overlays import Asked
 from ..overlay.request import Form
 from ..service.session import Session
 
+NotePath = Annotated[str, Meta(min_length=1, max_length=NOTE_ID_CHARS_MAX)]
 Hash = Annotated[str, Meta(pattern="^[0-9a-f]{64}$")]
 
 
@@ -29,6 +32,10 @@ class Overlay(Params, frozen=True):
     """Whether nothing answers the last of them yet, so that something may be put before it."""
     chat: Hash
     """Of the chat's name, or of its first words."""
+    active_text: bool = False
+    """Whether the text of the active note is told, too, for a model that cannot ask for it."""
+    attachments: Annotated[tuple[NotePath, ...], Meta(max_length=ATTACHMENTS_PER_MESSAGE_MAX)] = ()
+    """Paths of other notes whose texts are told."""
 
 
 class Confirm(Params, frozen=True):
@@ -47,7 +54,12 @@ class Finished(Params, frozen=True):
 async def overlay(session: Session, _id: RequestId | None, params: Overlay) -> Any:
     service = session.service
     turns = [(each.key, each.near) for each in params.turns]
-    asked = Asked(params.form, turns, params.open, params.chat)
+    texts: dict[str, Any] = {}
+    if params.active_text:
+        texts["activeText"] = True
+    if params.attachments:
+        texts["attached"] = list(params.attachments)
+    asked = Asked(params.form, turns, params.open, params.chat, texts)
     made = await service.overlays.overlay(session.client, asked)
     return {
         "insertions": [{"turn": turn, "text": text} for turn, text in made.texts.items()],

@@ -9,12 +9,17 @@ METHOD = "workspaced/context/overlay"
 
 
 def params_of(request: ChatRequest) -> dict[str, Any]:
-    """The parameters of METHOD: hashes alone. Where a text of ours stands already, nothing new is asked for."""
+    """The parameters of METHOD: of what was said hashes alone.
+
+    Where a text of ours stands already, nothing new is asked for. A model without tools is told the active note's
+    text, because it can ask for none.
+    """
     return {
         "form": request.form,
         "turns": [{"key": turn.key, "near": turn.near_key} for turn in request.turns],
         "open": request.is_open and not request.is_told,
         "chat": request.chat or request.first_words,
+        "activeText": not request.has_tools,
     }
 
 

@@ -43,16 +43,15 @@ def readable(text: bytes) -> bytes:
     Raises:
         Unreadable: it is no JSON.
     """
-    try:
-        _ANY.decode(text)
-        return text
-    except msgspec.MsgspecError:
-        copy = _SURROGATE.sub(lambda found: found[1] or found[2] or rb"\ufffd", text)
-    try:
-        _ANY.decode(copy)
-    except (msgspec.MsgspecError, RecursionError) as error:
-        raise Unreadable(str(error)) from None
-    return copy
+    for copy in (text, _SURROGATE.sub(lambda found: found[1] or found[2] or rb"\ufffd", text)):
+        try:
+            copy.decode()  # Raw does not look into texts
+            _ANY.decode(copy)
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+            failure = error
+        else:
+            return copy
+    raise Unreadable(str(failure))
 
 
 def fields_of(text: bytes, at: Place) -> dict[str, Place]:

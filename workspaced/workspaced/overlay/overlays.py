@@ -51,6 +51,8 @@ class Asked(NamedTuple):
     """Whether something may be put before the last of them."""
     chat: str
     """Of the chat's name, or of its first words."""
+    texts: dict[str, Any]
+    """The notes whose texts are told, as arguments of `volunteer_context`."""
 
 
 class Overlaid(NamedTuple):
@@ -156,7 +158,7 @@ class Overlays:
         last, call, reason = chat[0].insertion if chat else None, None, None
         if asked.is_open:
             if offered is None:
-                new, reason = await self._new(client, chat, key)
+                new, reason = await self._new(client, asked, chat, key)
                 if new is not None:
                     to = Inserted(
                         session, asked.form, new.from_seq, near, f"{key}-{secrets.token_hex(4)}", new.after
@@ -297,26 +299,32 @@ class Overlays:
             if offer.last.id == insertion:
                 self._offers.pop(token)
 
-    async def _new(self, client: str, chat: list[_Known], key: str) -> tuple["_New | None", str | None]:
+    async def _new(
+        self, client: str, asked: Asked, chat: list[_Known], key: str
+    ) -> tuple["_New | None", str | None]:
         """What is new to a chat, or why there is nothing."""
         vault = self._log.state().current
         if vault is None:
             return None, "otherVault"
-        call, reason = await self._ask(client, chat, vault)
+        call, reason = await self._ask(client, asked, chat, vault)
         if (
             call is not None and chat and chat[0].insertion.key == key
         ):  # answered anew: it goes on from the turn before
             chat = chat[1:]
-            call, reason = await self._ask(client, chat, vault)
+            call, reason = await self._ask(client, asked, chat, vault)
         if call is None:
             return None, reason
         told = next((each.insertion for each in chat if each.insertion.vault == vault), None)
         after = chat[0].insertion.id if chat else None
         return _New(call, vault, told.as_of_seq if told is not None else None, after), None
 
-    async def _ask(self, client: str, chat: Sequence[_Known], vault: VaultId) -> tuple[Call | None, str | None]:
+    async def _ask(
+        self, client: str, asked: Asked, chat: Sequence[_Known], vault: VaultId
+    ) -> tuple[Call | None, str | None]:
         """The call whose answer tells what is new beside these insertions, or why nothing is."""
-        call, data, reason = await self._volunteering.ask(vault, client, _told(chat, vault), "tagged")
+        call, data, reason = await self._volunteering.ask(
+            vault, client, _told(chat, vault), "tagged", **asked.texts
+        )
         if call is None or data is None or data.text is None:
             return None, reason
         self._remember(hashlib.sha256(call.answer.payload).hexdigest(), call.answer.payload)
@@ -384,4 +392,5 @@ def _told(chat: Sequence[_Known], vault: VaultId) -> dict[str, Any] | None:
         "pins": [note for note in sight["pins"] if note not in gone],
         "tabs": [note for note in sight["tabs"] if note not in gone],
         "versions": {note: sha256 for note, sha256 in sight["versions"].items() if note not in gone},
+        "texts": {note: sha256 for note, sha256 in sight["texts"].items() if note not in gone},
     }

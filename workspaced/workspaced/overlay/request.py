@@ -90,6 +90,8 @@ class ChatRequest(NamedTuple):
     """A hash of the chat's first words."""
     is_told: bool
     """Whether a text of ours stands there already, such as a hook's."""
+    has_tools: bool
+    """Whether the model is offered any tool, so that it may ask for a note's text."""
 
 
 def read_request(form: Form, body: bytes) -> ChatRequest:
@@ -117,9 +119,11 @@ def read_request(form: Form, body: bytes) -> ChatRequest:
         chat=sha256(names[0]).hexdigest() if names else "",
         first_words=chat.first_words,
         is_told=chat.is_told,
+        has_tools="tools" in fields and fields["tools"].of(text) not in _NO_TOOLS,
     )
 
 
+_NO_TOOLS: Final = (b"null", b"[]")
 _NO_NAMES: Final = (b"null", b"{}", b'""')
 
 

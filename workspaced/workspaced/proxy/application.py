@@ -45,6 +45,16 @@ class _Passage:
     def __init__(self) -> None:
         self.outcome: Outcome | None = None
         self.usage: UsageReader | None = None
+        self.has_left = anyio.Event()
+        """Set once the provider has taken the prompt."""
+
+    async def confirm(self, daemon: DaemonLink) -> None:
+        """Tells the daemon that the prompt has left, while its answer passes."""
+        await self.has_left.wait()
+        assert self.outcome is not None, "it has left"
+        with anyio.CancelScope(shield=True):
+            params = {"token": self.outcome.token, "bodySha256": self.outcome.body_sha256}
+            await daemon.tell("confirm", params)
 
     async def finish(self, daemon: DaemonLink) -> None:
         """Tells the daemon what the provider said of its usage, so far."""
@@ -75,6 +85,7 @@ class Application:
         try:
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(_cancel_when_left, body, tasks.cancel_scope)
+                tasks.start_soon(passage.confirm, self._daemon)
                 with suppress(ClientLeft, httpx2.HTTPError):  # closes the connection: the answer has no end
                     await self._pass_on(scope, path, body, send, passage)
                 tasks.cancel_scope.cancel()
@@ -94,8 +105,7 @@ class Application:
                 await send({"type": "http.response.start", "status": response.status_code, "headers": headers})
                 passage.usage = usage = _usage_reader(response, out.outcome)
                 if out.outcome.token and response.status_code < HTTPStatus.BAD_REQUEST:
-                    params = {"token": out.outcome.token, "bodySha256": out.outcome.body_sha256}
-                    await self._daemon.tell("confirm", params)
+                    passage.has_left.set()
                 async for data in response.aiter_raw():
                     if usage is not None:
                         usage.feed(data)

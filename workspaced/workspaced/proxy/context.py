@@ -81,7 +81,7 @@ async def with_context(daemon: DaemonLink, form: Form, path: bytes, body: bytes)
         answer = await daemon.overlay(params)
         made = overlaid(request, body, answer)
     except Unreadable as error:
-        return body, unchanged("NOT_A_PROMPT", str(error))
+        return body, unchanged("UNREADABLE", str(error))
     except WorkspacedError as error:
         return body, unchanged(error.code, error.message)
     except Exception as error:  # a defect of ours: the runtime is not to suffer from it

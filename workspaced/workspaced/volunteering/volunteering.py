@@ -185,14 +185,15 @@ class Volunteering:
             self._begun.popitem(last=False)
 
     async def ask(
-        self, vault: VaultId, client: str, told: dict[str, Any] | None, form: Form
+        self, vault: VaultId, client: str, told: dict[str, Any] | None, form: Form, **more: Any
     ) -> tuple[Call | None, Answered | None, Reason | None]:
         """The call that answers, what it answered, and why there is no text. Nobody is told by it.
 
         Args:
             told: the sight that the agent was told last; None: it is told everything.
+            more: further arguments of the tool.
         """
-        arguments: dict[str, Any] = {"form": form}
+        arguments: dict[str, Any] = {"form": form, **more}
         if told is not None:
             arguments["told"] = told
         if self._state().peers.own is not None:
