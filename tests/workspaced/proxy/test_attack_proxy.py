@@ -12,7 +12,7 @@ from support.proxy import Proxy
 from support.raw_upstream import OK, Connection, RawUpstream, Recorder
 
 from workspaced.limits import PROXY_BODY_BYTES_MAX
-from workspaced.proxy.usage import UsageReader
+from workspaced.overlay.usage import UsageReader
 
 pytestmark = pytest.mark.thorough
 
