@@ -8,7 +8,6 @@ import signal
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import httpx2
 import pytest
 from support.daemon import Daemon
 from support.frameworks import FOUND, FRAMEWORKS, WITH_TOOLS, Chat
@@ -211,67 +210,3 @@ async def test_the_providers_usage_is_recorded_when_its_answer_ended(
     assert len(recorded(running, "prompt_answered")) == 1
     await made.stream("And now?")
     assert len(recorded(running, "prompt_answered")) == 2
-
-
-def test_a_synchronous_client_gets_the_same(server: Any, running: Daemon) -> None:
-    from openai import OpenAI
-
-    from workspaced.adapters.httpx import ContextTransport
-
-    http = httpx2.Client(transport=ContextTransport(socket=running.socket))
-    with OpenAI(base_url=f"{server.url}/v1", api_key="none", http_client=http) as client:
-        given: list[Any] = [{"role": "user", "content": QUESTION}]
-        done = client.chat.completions.create(model="any", messages=given)
-        given += [
-            {"role": "assistant", "content": done.choices[0].message.content},
-            {"role": "user", "content": "And now?"},
-        ]
-        pieces = list(client.chat.completions.create(model="any", messages=given, stream=True))
-    assert len(pieces) > 1
-    assert [len(told(each.raw)) for each in server.exchanges] == [1, 1]
-    assert messages(server, 1)[:1] == messages(server, 0)
-    assert len(recorded(running, "prompt_overlaid")) == 2 and len(recorded(running, "prompt_answered")) == 1
-
-
-def test_a_refused_request_does_not_count(running: Daemon) -> None:
-    from workspaced.adapters.httpx import ContextTransport
-
-    came: list[bytes] = []
-
-    def refuse(request: httpx2.Request) -> httpx2.Response:
-        came.append(request.read())
-        return httpx2.Response(429 if len(came) == 1 else 200, json={})
-
-    transport = ContextTransport(transport=httpx2.MockTransport(refuse), socket=running.socket)
-    body = {"messages": [{"role": "user", "content": QUESTION}]}
-    with httpx2.Client(transport=transport) as client:
-        client.post("http://provider/v1/messages", json=body)
-        assert recorded(running, "prompt_overlaid") == []
-        client.post("http://provider/v1/messages", json=body)
-    assert came[0] == came[1] and len(recorded(running, "prompt_overlaid")) == 1
-
-
-@pytest.mark.parametrize(
-    ("method", "path", "headers"),
-    [
-        ("POST", "/v1/embeddings", {}),
-        ("PUT", "/v1/messages", {}),
-        ("POST", "/v1/messages", {"content-encoding": "gzip"}),
-    ],
-)
-def test_what_holds_no_chat_that_can_be_read_passes(
-    running: Daemon, method: str, path: str, headers: dict[str, str]
-) -> None:
-    from workspaced.adapters.httpx import ContextTransport
-
-    came: list[httpx2.Request] = []
-
-    def answer(request: httpx2.Request) -> httpx2.Response:
-        came.append(request)
-        return httpx2.Response(200, json={})
-
-    body = json.dumps({"messages": [{"role": "user", "content": QUESTION}]}).encode()
-    transport = ContextTransport(transport=httpx2.MockTransport(answer), socket=running.socket)
-    with httpx2.Client(transport=transport) as client:
-        client.request(method, f"http://provider{path}", content=body, headers=headers)
-    assert came[0].read() == body and came[0].headers["accept-encoding"] != "identity"
