@@ -210,3 +210,21 @@ async def test_the_providers_usage_is_recorded_when_its_answer_ended(
     assert len(recorded(running, "prompt_answered")) == 1
     await made.stream("And now?")
     assert len(recorded(running, "prompt_answered")) == 2
+
+
+@pytest.mark.parametrize(
+    ("call", "field"), [("acompletion", "messages"), ("anthropic_messages", "messages"), ("aresponses", "input")]
+)
+async def test_litellms_hook_keeps_each_value_of_a_call(running: Daemon, call: str, field: str) -> None:
+    pytest.importorskip("litellm", reason="the extra litellm is not installed")
+    from workspaced.adapters.litellm import WorkspacedHandler
+
+    handler = WorkspacedHandler(socket=running.socket)
+    sent: list[Any] = [{"role": "user", "content": QUESTION, "weight": 1.50, "own": ["é", None]}]
+    data = {"model": "any", field: sent, "metadata": {"call": object()}}
+    made = await handler.async_pre_call_hook(None, None, data, call)
+    put = json.dumps(made[field], ensure_ascii=False, separators=(",", ":")).encode()
+    assert len(told(put)) == 1 and json.loads(without(put)) == sent
+    assert {**made, field: sent} == data and data[field] is sent
+    assert await handler.async_pre_call_hook(None, None, data, "aembedding") is data
+    assert len(recorded(running, "prompt_overlaid")) == 1

@@ -1,6 +1,10 @@
-"""What the transport does with requests that a synchronous client sends."""
+"""What the transports do with single requests; test_adapters.py has the frameworks' chats."""
 
+import asyncio
 import json
+import os
+import signal
+from collections.abc import AsyncIterator
 from typing import Any
 
 import httpx2
@@ -10,7 +14,7 @@ from support.daemon import Daemon
 from support.insertions import told
 from support.model_server import ModelServer
 
-from workspaced.adapters.httpx import ContextTransport
+from workspaced.adapters.httpx import AsyncContextTransport, ContextTransport
 
 QUESTION = "What is the first note?"
 
@@ -71,6 +75,7 @@ def test_a_refused_request_does_not_count(running: Daemon) -> None:
         ("POST", "/v1/embeddings", {}),
         ("PUT", "/v1/messages", {}),
         ("POST", "/v1/messages", {"content-encoding": "gzip"}),
+        ("POST", "/v1/messages", {"authorization": "AWS4-HMAC-SHA256 Credential=..."}),
     ],
 )
 def test_what_holds_no_chat_that_can_be_read_passes(
@@ -87,3 +92,32 @@ def test_what_holds_no_chat_that_can_be_read_passes(
     with httpx2.Client(transport=transport) as client:
         client.request(method, f"http://provider{path}", content=body, headers=headers)
     assert came[0].read() == body and came[0].headers["accept-encoding"] != "identity"
+
+
+async def test_an_answer_is_closed_if_nobody_waits_for_it_any_more(running: Daemon) -> None:
+    came, closed = asyncio.Event(), asyncio.Event()
+
+    class Answer(httpx2.AsyncByteStream):
+        async def __aiter__(self) -> AsyncIterator[bytes]:
+            yield b"{}"
+
+        async def aclose(self) -> None:
+            closed.set()
+
+    async def answer(_request: httpx2.Request) -> httpx2.Response:
+        os.kill(running.pid, signal.SIGSTOP)  # so that it cannot take the confirmation
+        came.set()
+        return httpx2.Response(200, stream=Answer())
+
+    transport = AsyncContextTransport(transport=httpx2.MockTransport(answer), socket=running.socket, timeout_s=1)
+    body = {"messages": [{"role": "user", "content": QUESTION}]}
+    try:
+        async with httpx2.AsyncClient(transport=transport) as client:
+            asked = asyncio.create_task(client.post("http://provider/v1/messages", json=body))
+            await came.wait()
+            asked.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await asked
+    finally:
+        os.kill(running.pid, signal.SIGCONT)
+    assert closed.is_set()

@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Iterator
 from typing import Any, Final
 
 import httpx2
-from anyio import to_thread
+from anyio import CancelScope, to_thread
 
 from ..overlay.asking import form_of
 from ..overlay.request import Form
@@ -62,12 +62,18 @@ class AsyncContextTransport(httpx2.AsyncBaseTransport):
         form, path = _asked(request)
         overlay = None
         if form is not None:
-            overlay = await to_thread.run_sync(self._overlaying.overlay, form, path, await request.aread())
+            body = await request.aread()
+            overlay = await to_thread.run_sync(self._overlaying.overlay, form, path, body, abandon_on_cancel=True)
         if overlay is None:
             return await self._transport.handle_async_request(request)
         response = await self._transport.handle_async_request(_with_body(request, overlay.body))
-        await to_thread.run_sync(overlay.answered, response.status_code, response.headers)
         assert isinstance(response.stream, httpx2.AsyncByteStream)
+        try:
+            await to_thread.run_sync(overlay.answered, response.status_code, response.headers)
+        except BaseException:  # cancelled: nobody else knows of the answer
+            with CancelScope(shield=True):
+                await response.stream.aclose()
+            raise
         response.stream = _AsyncStream(response.stream, overlay)
         return response
 
@@ -78,7 +84,8 @@ class AsyncContextTransport(httpx2.AsyncBaseTransport):
 def _asked(request: httpx2.Request) -> tuple[Form | None, bytes]:
     """The form of a request, None if it takes no context, and its path."""
     path = request.url.raw_path.partition(b"?")[0]
-    takes = request.method == "POST" and "content-encoding" not in request.headers
+    is_signed = request.headers.get("authorization", "").startswith("AWS4-")
+    takes = request.method == "POST" and "content-encoding" not in request.headers and not is_signed
     return form_of(path) if takes else None, path
 
 

@@ -9,7 +9,8 @@ daemon that was started again is found at once.
 
 import logging
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from functools import partial
 from hashlib import sha256
 from http import HTTPStatus
@@ -59,27 +60,18 @@ class Overlaying:
 
     def overlay(self, form: Form, path: bytes, body: bytes) -> "Overlay | None":
         """The request with its context; None: it goes on as it was."""
-        try:
+        with self._logged_once("A request goes on without context"):
             request = read_request(form, body)
             answer = self._call(METHOD, params_of(request, path))
             made = overlaid(request, body, answer)
-        except Unreadable as error:
-            self._log("NOT_A_PROMPT", str(error))
-        except WorkspacedError as error:
-            self._log(error.code, str(error))
-        except Exception as error:  # a defect of ours: the agent goes on
-            self._log("INTERNAL", f"{type(error).__name__}: {error}")
-        else:
             self._logged = ""
             return Overlay(self, form, made, answer["token"]) if answer["token"] is not None else None
         return None
 
     def tell(self, moment: str, params: Mapping[str, Any]) -> None:
         """Tells what became of a request: that it left (`confirm`), or its usage (`finished`)."""
-        try:
+        with self._logged_once("What became of a request is not recorded"):
             self._call(f"{METHOD}/{moment}", params)
-        except WorkspacedError as error:
-            self._log(error.code, str(error))
 
     def _call(self, method: str, params: Mapping[str, Any]) -> Any:
         if self._paused_by is not None and time.monotonic() < self._paused_until:
@@ -92,10 +84,22 @@ class Overlaying:
             self._paused_by = TimedOut(f"{error} It is asked again after {self._pause_s:g} s.")
             raise self._paused_by from None
 
-    def _log(self, code: str, reason: str) -> None:
+    @contextmanager
+    def _logged_once(self, effect: str) -> Iterator[None]:
+        """Lets nothing out."""
+        try:
+            yield
+        except Unreadable as error:
+            self._log(effect, "NOT_A_PROMPT", str(error))
+        except WorkspacedError as error:
+            self._log(effect, error.code, str(error))
+        except Exception as error:  # a defect of ours: the agent goes on
+            self._log(effect, "INTERNAL", f"{type(error).__name__}: {error}")
+
+    def _log(self, effect: str, code: str, reason: str) -> None:
         if reason != self._logged:
             self._logged = reason
-            logger.warning("A request goes on without context: %s: %s", code, reason.strip())
+            logger.warning("%s: %s: %s", effect, code, reason.strip())
 
 
 class Overlay:
