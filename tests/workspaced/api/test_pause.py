@@ -12,7 +12,7 @@ from support.proxy import Proxy
 from support.raw_upstream import RawUpstream, Recorder
 
 from workspaced import SyncClient
-from workspaced.adapters.placing import Placing, Transform
+from workspaced.adapters.overlaying import Overlaying
 from workspaced.api.routes import METHODS
 from workspaced.cli.shared.terminal import local_time
 
@@ -454,12 +454,8 @@ class TestAgents:
     ) -> None:
         running = daemon()
         running.connect().pause()
-        given = [{"role": "user", "content": "What is it?"}]
-
-        def work(transform: Transform, messages: list[Any]) -> list[Any]:
-            return list(transform("openai", messages)["messages"])
-
-        assert Placing("test", socket=running.socket).place(work, given) is given
+        body = b'{"messages":[{"role":"user","content":"What is it?"}]}'
+        assert Overlaying("test", socket=running.socket).overlay("openai", b"", body) is None
         assert "PAUSED" in caplog.text
 
 

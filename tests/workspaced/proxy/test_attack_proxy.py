@@ -11,7 +11,7 @@ from support.daemon import ANSWER_S
 from support.proxy import Proxy
 from support.raw_upstream import OK, Connection, RawUpstream, Recorder
 
-from workspaced.proxy.usage import UsageReader
+from workspaced.overlay.usage import UsageReader
 
 pytestmark = pytest.mark.thorough
 

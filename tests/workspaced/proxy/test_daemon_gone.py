@@ -75,8 +75,12 @@ def test_a_daemon_that_hangs_delays_one_request_and_not_the_next(looking: Any, u
         Proxy(looking, upstream, program=short(0)) as eager,
         Proxy(looking, upstream, program=short(600)) as patient,
     ):
-        asked_until_added(eager)
-        asked_until_added(patient)
+        wire = looking.wire()
+        wire.ask("workspaced/hello", {"client": {"name": "watcher", "version": "1"}})
+        wire.ask("workspaced/subscribe", {"types": ["prompt_overlaid"]})
+        for proxy in (eager, patient):
+            asked_until_added(proxy)
+            assert wire.line() is not None  # the daemon was told of it
         looking.send_signal(signal.SIGSTOP)
         try:
             assert asked(eager).reason == "TIMEOUT: The daemon did not answer within 1 s."

@@ -8,16 +8,16 @@ from .request import ChatRequest, Form
 METHOD = "workspaced/context/overlay"
 
 
-def params_of(request: ChatRequest) -> dict[str, Any]:
+def params_of(request: ChatRequest, path: bytes = b"") -> dict[str, Any]:
     """The parameters of METHOD: of what was said hashes alone.
 
-    Where a text of ours stands already, nothing new is asked for. A model without tools is told the active note's
-    text, because it can ask for none.
+    Nothing new is asked for where a text of ours stands already, or for a request that only counts what stands. A
+    model without tools is told the active note's text, because it can ask for none.
     """
     return {
         "form": request.form,
         "turns": [{"key": turn.key, "near": turn.near_key} for turn in request.turns],
-        "open": request.is_open and not request.is_told,
+        "open": request.is_open and not request.is_told and not path.endswith(b"/count_tokens"),
         "chat": request.chat or request.first_words,
         "activeText": not request.has_tools,
     }

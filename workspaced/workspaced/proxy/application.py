@@ -10,13 +10,13 @@ import anyio
 import httpx2
 
 from ..limits import PROXY_BODY_BYTES_MAX
+from ..overlay.usage import UsageReader, usage_reader
 from .access import Access
 from .context import OFF, NoPrompt, Outcome, form_of_prompt, unchanged, with_context
 from .daemon_link import DaemonLink
 from .refusal import Refusal
 from .request_body import ClientLeft, Message, Receive, RequestBody
 from .upstream import Content, Headers, Upstream, end_to_end
-from .usage import UsageReader
 
 logger = logging.getLogger(__name__)
 
@@ -103,7 +103,8 @@ class Application:
             async with self._upstream.answer(method, path, query, out.headers, out.content) as response:
                 headers = [*end_to_end(response.headers.raw), *own]
                 await send({"type": "http.response.start", "status": response.status_code, "headers": headers})
-                passage.usage = usage = _usage_reader(response, out.outcome)
+                usage = usage_reader(response.status_code, response.headers) if out.outcome.token else None
+                passage.usage = usage
                 if out.outcome.token and response.status_code < HTTPStatus.BAD_REQUEST:
                     passage.has_left.set()
                 async for data in response.aiter_raw():
@@ -156,15 +157,6 @@ async def _whole(headers: dict[bytes, bytes], body: RequestBody) -> bytes:
     if whole is None:
         raise NoPrompt("BODY_TOO_LARGE", f"the body is longer than {PROXY_BODY_BYTES_MAX} bytes")
     return whole
-
-
-def _usage_reader(response: httpx2.Response, outcome: Outcome) -> UsageReader | None:
-    """None: there is no prompt of the daemon's, or no usage that could be read."""
-    encoding = response.headers.get("content-encoding", "identity")
-    if not outcome.token or response.status_code != HTTPStatus.OK or encoding != "identity":
-        return None
-    raw = (value for name, value in response.headers.raw if name.lower() == b"content-type")
-    return UsageReader(next(raw, b""))
 
 
 async def _refuse(send: Send, refusal: Refusal, headers: Headers) -> None:

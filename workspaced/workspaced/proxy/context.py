@@ -75,10 +75,7 @@ async def with_context(daemon: DaemonLink, form: Form, path: bytes, body: bytes)
     """The body to send, which is the client's own bytes and what is inserted, and what became of it."""
     try:
         request = read_request(form, body)
-        params = params_of(request)
-        if path.endswith(b"/count_tokens"):
-            params["open"] = False  # it counts what stands
-        answer = await daemon.overlay(params)
+        answer = await daemon.overlay(params_of(request, path))
         made = overlaid(request, body, answer)
     except Unreadable as error:
         return body, unchanged("UNREADABLE", str(error))

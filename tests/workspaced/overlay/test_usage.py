@@ -3,7 +3,7 @@
 import pytest
 
 from workspaced.limits import PROXY_USAGE_BYTES_MAX
-from workspaced.proxy.usage import UsageReader
+from workspaced.overlay.usage import UsageReader
 
 STREAM = b"text/event-stream; charset=utf-8"
 CHAT = (

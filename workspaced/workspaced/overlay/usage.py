@@ -6,6 +6,8 @@ event that ends them; Anthropic begins it in the first event and completes it in
 """
 
 import re
+from collections.abc import Mapping
+from http import HTTPStatus
 from typing import Any, Final
 
 import msgspec
@@ -84,3 +86,10 @@ class UsageReader:
             inner = [each.usage for each in (outer.message, outer.response) if each is not None]
             for usage in (*inner, outer.usage, outer.gemini):
                 self._report |= {name: value for name, value in (usage or {}).items() if value is not None}
+
+
+def usage_reader(status: int, headers: Mapping[str, str]) -> UsageReader | None:
+    """None: it is no answer whose usage could be read."""
+    if status != HTTPStatus.OK or headers.get("content-encoding", "identity") != "identity":
+        return None
+    return UsageReader(headers.get("content-type", "").encode())
