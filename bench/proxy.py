@@ -17,10 +17,8 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from workspaced.client.sync_client import SyncClient
-
 from .daemon import Daemon, Place, daemon
-from .measure import Figure, at_most, cpu_seconds, interleaved, median, p50s, percentile, pooled, seconds
+from .measure import Figure, at_most, cpu_seconds, interleaved, median, p50s, percentile, pooled
 
 HISTORIES: Final = (3, 40, 200)
 CHUNKS: Final = 2_000
@@ -32,7 +30,6 @@ STREAM_RATIO_MAX: Final = 1.01
 GROWTH_MB_MAX: Final = 4
 _ANSWER: Final = "The oven is fired in the morning, and the loaves go in when the stones are white. " * 7
 _NOTE: Final = "# Oven\n\n" + "Rye needs a falling heat, and the door stays shut for half an hour.\n" * 45
-WINDOW: Final = 400_000
 _PATH: Final = "/v1/chat/completions"
 
 
@@ -50,7 +47,7 @@ def figures(at: Place) -> Iterator[Figure]:
         with running.client() as client:
             client.publish([{"type": "active_note_set", "data": {"note": "oven.md"}}])
             for turns in HISTORIES:
-                yield from _first_bytes(at, client, direct, url, turns)
+                yield from _first_bytes(at, direct, url, turns)
         yield from _chunks(at, direct, url, pid)
         yield _memory(at, url, pid)
 
@@ -58,13 +55,12 @@ def figures(at: Place) -> Iterator[Figure]:
 # -- until the first byte --
 
 
-def _first_bytes(at: Place, client: SyncClient, direct: str, url: str, turns: int) -> Iterator[Figure]:
+def _first_bytes(at: Place, direct: str, url: str, turns: int) -> Iterator[Figure]:
     calls = max(3, turns // 4) if at.sizes.quick else 40
     chats = {
         "direct": _Chat(direct, turns, {}),
         "off": _Chat(url, turns, {"x-workspaced": "off"}),
         "context": _Chat(url, turns, {}),
-        "transform": _TransformedChat(client, turns),
     }
     taken = interleaved(at.sizes.rounds, *(partial(_asked, chat, calls) for chat in chats.values()))
     by_name = dict(zip(chats, taken, strict=True))
@@ -77,7 +73,6 @@ def _first_bytes(at: Place, client: SyncClient, direct: str, url: str, turns: in
             "p99": percentile(pooled(samples), 0.99),
             "direct_p50": base,
             "direct_p99": percentile(pooled(by_name["direct"]), 0.99),
-            **({"transform_p50": median(p50s(by_name["transform"]))} if name == "context" else {}),
             "turns": turns,
             "body_bytes": chats[name].body_bytes,
         }
@@ -94,9 +89,6 @@ class _Chat:
 
     def __init__(self, url: str, turns: int, headers: dict[str, str]) -> None:
         self._connection = _Connection(url, headers)
-        self._start(turns)
-
-    def _start(self, turns: int) -> None:
         self._turns = turns
         self._number = 0
         self._messages: list[dict[str, str]] = []
@@ -142,18 +134,6 @@ class _Chat:
         taken = (time.perf_counter() - started) * 1e3
         self._connection.finish(first)
         return taken
-
-
-class _TransformedChat(_Chat):
-    """The same runtime, which asks the daemon itself: the share of the daemon."""
-
-    def __init__(self, client: SyncClient, turns: int) -> None:
-        self._client = client
-        self._start(turns)
-
-    def _send(self) -> float:
-        transform = self._client.context.transform
-        return seconds(lambda: transform("openai", self._messages, model="any", context_window=WINDOW)) * 1e3
 
 
 class _Connection:
@@ -266,7 +246,7 @@ def _provider() -> Iterator[str]:
 def _proxy(at: Place, running: Daemon, upstream: str) -> Iterator[tuple[str, int]]:
     command = [sys.executable, "-m", "workspaced", "proxy", "--upstream", upstream, "--port", "0", "--json"]
     command += ["--socket", str(running.socket), "--token-file", str(at.new("token"))]
-    with _first_line([*command, "--context-window", str(WINDOW)], at.root) as (line, pid):
+    with _first_line(command, at.root) as (line, pid):
         started: dict[str, Any] = json.loads(line)
         yield started["url"], pid
 

@@ -181,10 +181,6 @@ SIGNATURE_CHARS_MAX: Final = 100_000
 IMPORT_CONTEXT_WINDOW: Final = 128_000
 """Of an imported chat, where neither the file nor the request says it; its output reserve likewise."""
 IMPORT_OUTPUT_RESERVE: Final = 8_000
-UPLOADED_MESSAGES_BYTES_MAX: Final = ANSWER_BYTES_MAX - 512 * 1024
-"""Of `transform`: its answer has the messages and their context."""
-TRANSFORM_SESSIONS_MAX: Final = 100
-"""Conversations of `transform`; beyond that the longest unused is dropped, so that other runtimes' ones stay."""
 ASSEMBLE_ATTEMPTS_MAX: Final = 4
 """Attempts at a prompt while its conversation changes each time; then the request fails."""
 CONTEXT_TEXTS_CHARS_MAX: Final = 16 * 1024 * 1024
@@ -228,8 +224,6 @@ UPSTREAM_TIMEOUT_S: Final = 600.0
 """The longest silence of a provider; the SDKs of OpenAI and Anthropic wait as long."""
 DAEMON_ANSWER_S: Final = 5.0
 """How long a prompt waits for its context."""
-DAEMON_MARGIN_S: Final = 0.5
-"""How much earlier the daemon gives up: what it records then still reaches the prompt that waits."""
 DAEMON_PAUSE_S: Final = 10.0
 """How long prompts go on without context after the daemon left one waiting."""
 DAEMON_RETRY_S: Final = 1.0

@@ -79,7 +79,12 @@ PAUSED: dict[str, dict[str, Any]] = {
     "workspaced/context/pin": {"conversation": "chat", "id": "p", "kind": "note", "path": "a.md"},
     "workspaced/context/unpin": {"conversation": "chat", "id": "p"},
     "workspaced/context/assemble": {"conversation": "chat"},
-    "workspaced/context/transform": {"form": "openai", "messages": [{"role": "user", "content": "Why?"}]},
+    "workspaced/context/overlay": {
+        "form": "openai",
+        "turns": [{"key": "0" * 64, "near": "0" * 64}],
+        "open": True,
+        "chat": "0" * 64,
+    },
     "workspaced/context/cite": {"conversation": "chat", "text": "So [1]."},
     "workspaced/context/plan": {"conversation": "chat"},
     "workspaced/context/rebase": {"conversation": "chat"},

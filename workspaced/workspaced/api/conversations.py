@@ -17,7 +17,6 @@ from ..prompts import commands, transfer
 from ..prompts import params as p
 from ..prompts import plan as planning
 from ..prompts import start as starting
-from ..prompts.transforming import transform as transforming
 from ..service.session import Session
 
 
@@ -76,10 +75,6 @@ async def unpin(session: Session, _id: RequestId | None, params: p.Unpin) -> Any
 
 async def assemble(session: Session, _id: RequestId | None, params: p.Assemble) -> Any:
     return await assembling.assemble(session.service, params, session.client)
-
-
-async def transform(session: Session, _id: RequestId | None, params: p.Transform) -> Any:
-    return await transforming.transform(session.service, params, session.client)
 
 
 async def cite(session: Session, _id: RequestId | None, params: p.Cite) -> Any:

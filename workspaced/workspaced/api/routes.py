@@ -34,7 +34,6 @@ METHODS: Final[dict[str, Method]] = {
     "workspaced/context/pin": Method(p.Pin, conversations.pin),
     "workspaced/context/unpin": Method(p.Unpin, conversations.unpin),
     "workspaced/context/assemble": Method(p.Assemble, conversations.assemble),
-    "workspaced/context/transform": Method(p.Transform, conversations.transform, is_cancellable=True),
     "workspaced/context/overlay": Method(overlay.Overlay, overlay.overlay),
     "workspaced/context/overlay/confirm": Method(overlay.Confirm, overlay.confirm, works_paused=True),
     "workspaced/context/overlay/finished": Method(overlay.Finished, overlay.finished, works_paused=True),

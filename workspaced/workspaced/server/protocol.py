@@ -89,9 +89,6 @@ class ProtocolVersion:
         Raises:
             RequestError: UNKNOWN_METHOD.
         """
-        if request.id is msgspec.UNSET and request.method == _CANCEL:
-            _cancel(session, request)
-            return None
         method = self.methods.get(request.method)
         if method is None:
             raise RequestError(

@@ -47,7 +47,6 @@ from ..vaults.served_vault import ServedVault, notes_attached_in, notes_publishe
 from ..vaults.timely_answers import TimelyAnswers
 from ..volunteering.volunteering import Volunteering
 from .open_views import OpenViews
-from .sent_contexts import SentContextsByClient
 from .uploads import Uploads
 
 if TYPE_CHECKING:
@@ -109,7 +108,6 @@ class Service:
         self.texts = texts = TextCache(texts_in(journal.blobs.get), chars_max=CONTEXT_TEXTS_CHARS_MAX)
         """The texts that the log names by their hashes."""
         self.uploads = Uploads()
-        self.sent_contexts = SentContextsByClient()
         self.levels = TimelyAnswers()
         """Whether notes may be shown unasked; for the writer's thread."""
         self.publishing = Publishing(writer, self.log, self._volunteers)
