@@ -51,7 +51,7 @@ def test_a_reason_that_is_cut_at_a_blank_is_still_a_header(looking: Any) -> None
     with RawUpstream(Recorder()) as url, Proxy(looking, url) as proxy:
         body = json.dumps({"messages": [{"role": role, "content": "Hm?"}]})
         raw = sent_raw(proxy, f"POST /t/{proxy.token}{CHAT}", f"Content-Length: {len(body)}\r\n", body)
-    assert raw.startswith(b"HTTP/1.1 200") and b"x-workspaced-reason: INVALID_ARGUMENT" in raw
+    assert raw.startswith(b"HTTP/1.1 200") and b"x-workspaced-reason: UNREADABLE" in raw
 
 
 def test_a_body_in_chunks_passes_also_beside_a_length_that_does_not_count(looking: Any) -> None:

@@ -83,7 +83,7 @@ class ProtocolVersion:
     def __init__(self, methods: Mapping[str, Method]) -> None:
         self.methods = methods
 
-    def begin(self, session: Session, request: Request) -> Method | None:
+    def begin(self, session: Session, request: Request) -> Method | None:  # noqa: ARG002
         """The requested method; None for a notification that needs no more handling.
 
         Raises:
