@@ -28,6 +28,12 @@ ADMINISTRATIVE: dict[str, dict[str, Any]] = {
     "workspaced/unsubscribe": {"subscription": "{subscription}"},
     "workspaced/log": {},
     "workspaced/clients": {},
+    "workspaced/context/overlay/confirm": {"token": "none", "bodySha256": "0" * 64},
+    "workspaced/context/overlay/finished": {
+        "token": "none",
+        "form": "openai",
+        "usage": {"prompt_tokens": 1, "completion_tokens": 1},
+    },
     "workspaced/volunteer/confirm": {"token": "unknown"},
     "workspaced/calls": {},
     "workspaced/call": {"seq": "{call}"},

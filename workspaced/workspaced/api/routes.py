@@ -10,7 +10,7 @@ from workspaced_events.journal.view_diff import Snapshot
 from ..mcp.tools import CallTool, Page, call_tool, list_tools
 from ..prompts import params as p
 from ..service.method import Method
-from . import calls, conversations, editing, link, memory, overlay, sharing, volunteering
+from . import calls, conversations, editing, link, memory, sharing, volunteering
 from .daemon import Hello, Nothing, Pause, Resume, hello, pause, reconcile, resume, shutdown, status
 from .publish import Publish, publish, snapshot
 from .state_and_log import Log, State, log, state
@@ -34,9 +34,13 @@ METHODS: Final[dict[str, Method]] = {
     "workspaced/context/pin": Method(p.Pin, conversations.pin),
     "workspaced/context/unpin": Method(p.Unpin, conversations.unpin),
     "workspaced/context/assemble": Method(p.Assemble, conversations.assemble),
-    "workspaced/context/overlay": Method(overlay.Overlay, overlay.overlay),
-    "workspaced/context/overlay/confirm": Method(overlay.Confirm, overlay.confirm, works_paused=True),
-    "workspaced/context/overlay/finished": Method(overlay.Finished, overlay.finished, works_paused=True),
+    "workspaced/context/overlay": Method(conversations.Overlay, conversations.overlay),
+    "workspaced/context/overlay/confirm": Method(
+        conversations.OverlayConfirm, conversations.overlay_confirm, works_paused=True
+    ),
+    "workspaced/context/overlay/finished": Method(
+        conversations.OverlayFinished, conversations.overlay_finished, works_paused=True
+    ),
     "workspaced/context/cite": Method(p.Cite, conversations.cite),
     "workspaced/context/plan": Method(p.Plan, conversations.plan),
     "workspaced/context/usage": Method(p.Usage, conversations.usage, works_paused=True),

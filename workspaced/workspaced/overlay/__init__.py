@@ -1,1 +1,1 @@
-"""Reads where a request to a provider takes context, and inserts it: every byte of the client's stays. No I/O."""
+"""Puts context into requests to providers: what stands, what is new, inserted between the client's bytes."""
