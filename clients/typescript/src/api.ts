@@ -259,28 +259,6 @@ export interface MethodResults {
   "workspaced/status": Readonly<Record<string, unknown>>;
 }
 
-declare module "./types.generated.js" {
-  /** Until schemas/ has them. */
-  interface MethodParams {
-    "workspaced/context/overlay": {
-      readonly form: "openai" | "responses" | "anthropic" | "gemini";
-      readonly turns: ReadonlyArray<{ readonly key: string; readonly near: string }>;
-      readonly open: boolean;
-      readonly chat: string;
-      /** Whether the text of the active note is told, too. */
-      readonly activeText?: boolean;
-      /** Paths of other notes whose texts are told. */
-      readonly attachments?: readonly string[];
-    };
-    "workspaced/context/overlay/confirm": { readonly token: string; readonly bodySha256: string };
-    "workspaced/context/overlay/finished": {
-      readonly token: string;
-      readonly form: "openai" | "responses" | "anthropic" | "gemini";
-      readonly usage: Readonly<Record<string, unknown>>;
-    };
-  }
-}
-
 /** Methods for `request`; a subscription belongs to `subscribe`, which keeps it up. */
 export type MethodName = keyof MethodParams & keyof MethodResults;
 
