@@ -9,9 +9,9 @@ A fault is a file `NAME.toml` beside this one:
     new = "what stands there instead"
     killed_by = ["tests/faults/test_disk_faults.py::test_name"]
 
-The faults are planted in copies of the tree, two copies a processor, one fault at a time in each. Each must make one
-of its tests fail; one that no test notices, or that cannot be planted, makes this program end with 1. With names
-(`run.py row-04 row-17`) only those are planted.
+The faults are planted in copies of the tree, two copies a processor, one fault at a time in each. Each must make
+one of its tests fail; one that no test notices, or that cannot be planted, makes this program end with 1. With
+names (`run.py row-04 row-17`) only those are planted.
 """
 
 import json
