@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 MIB = 1024 * 1024
-MANY = 20_000
+MANY = 10_000
 PER_FOLDER = 200
 DEEP = 1_000
 ROUNDS = 6
 GIANT_ROUNDS = 2
-MANY_BYTES_MAX = 64 * MIB
+MANY_BYTES_MAX = 48 * MIB
 """What a daemon of MANY notes may take beyond one of four: their names and stats, and the index's caches."""
 AGAIN_BYTES_MAX = 8 * MIB
 """What comparing and changing all of them again may add."""

@@ -9,9 +9,9 @@ A fault is a file `NAME.toml` beside this one:
     new = "what stands there instead"
     killed_by = ["tests/faults/test_disk_faults.py::test_name"]
 
-The faults are planted in copies of the tree, one copy a processor, one fault at a time. Each must make one of its
-tests fail; one that no test notices, or that cannot be planted, makes this program end with 1. With names
-(`run.py row-04 row-17`) only those are planted.
+The faults are planted in copies of the tree, two copies a processor, one fault at a time in each. Each must make
+one of its tests fail; one that no test notices, or that cannot be planted, makes this program end with 1. With
+names (`run.py row-04 row-17`) only those are planted.
 """
 
 import json
@@ -135,7 +135,7 @@ def main(names: list[str]) -> int:
     if missing := set(names) - {each.name for each in wanted}:
         sys.stderr.write(f"There is no mutant {', '.join(sorted(missing))}.\n")
         return 2
-    count = min(os.cpu_count() or 1, len(wanted))
+    count = min(2 * (os.cpu_count() or 1), len(wanted))  # half of their time they wait for a daemon
     with tempfile.TemporaryDirectory(prefix="mutants-") as directory, ThreadPoolExecutor(count) as workers:
         trees: SimpleQueue[Path] = SimpleQueue()
         for number in range(count):
