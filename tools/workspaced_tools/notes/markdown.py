@@ -468,7 +468,7 @@ class _Reader:
             self.fresh = False
             slot = -1
             is_full = len(self.links) >= LINKS_PER_NOTE_MAX
-            if end - start <= LINK_BYTES_MAX and not (is_full and not self.complete):  # else nothing new is learnt
+            if end - start <= LINK_BYTES_MAX and (self.complete or not is_full):  # else nothing new is learnt
                 link = self.link(data, kind == "Image", start, end)
                 if link is not None and not is_full:
                     slot = len(self.links)

@@ -15,7 +15,7 @@ from .search_text import Kind, folded, kind_of
 
 SNIPPET_CHARS_MAX: Final = LINK_CONTEXT_CHARS_MAX
 _LINE_END: Final = re.compile(r"\r\n?|\n")
-_STRIDE_CHARS: Final = 256
+_STRIDE_CHARS: Final = 64
 _LINES_TOGETHER: Final = 64
 
 
@@ -114,19 +114,12 @@ def _around(line: str, terms: Sequence[Term]) -> str:
 
 def _unfolded(line: str, place: int) -> int:
     """The place in `line` for a place in `folded(line)`, which may be shorter or longer; a few characters off
-    where a stretch folds otherwise than within its line."""
+    where a stretch grows or shrinks."""
     passed = 0
     for start in range(0, len(line), _STRIDE_CHARS):
-        size = _folded_size(line[start : start + _STRIDE_CHARS])
+        part = line[start : start + _STRIDE_CHARS]
+        size = len(folded(f"x{part}x")) - 2  # with the blanks at its ends
         if passed + size > place:
-            for at in range(start, len(line)):
-                passed += _folded_size(line[at])
-                if passed > place:
-                    return at
+            return start + (place - passed) * len(part) // size
         passed += size
     return len(line)
-
-
-def _folded_size(part: str) -> int:
-    """How long a part of a line is when folded, with the blanks at its ends."""
-    return len(folded(f"x{part}x")) - 2
