@@ -137,7 +137,7 @@ $(VENV)/.frameworks: pyproject.toml | $(VENV)/bin/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev,frameworks]'
 	@touch $(VENV)/.runtime $(VENV)/.dev $@
 
-# How agents' programs treat what a hook says: to be run where tests/runtimes/package.json names other versions of them.
+# How agents' programs treat what a hook says, and nothing of ours: to be run before a release.
 runtimes: $(VENV)/.runtimes
 	$(BIN)/python -m pytest -q $(SIDE_BY_SIDE) tests/runtimes
 
