@@ -95,6 +95,15 @@ def asked(vault: Vault) -> dict[str, Any]:
     }
 
 
+def assert_none_is_wrong(vault: Vault, right: dict[str, Any]) -> dict[str, Any]:
+    """One round of answers, each right or from an index that is being built; waits until it is built."""
+    found = asked(vault)
+    assert vault.wait_until_searchable(WAIT_S)
+    for name, answer in found.items():
+        assert answer == right[name] or answer is None or name in ("state", "similar"), name
+    return found
+
+
 def unlinked(file: Path) -> None:
     file.unlink()
 
@@ -142,15 +151,11 @@ def test_a_file_that_fails_is_made_anew_and_no_answer_is_wrong(
     for file in {"file": [path], "log": [Path(f"{path}-wal")], "both": [path, Path(f"{path}-wal")]}[part]:
         fault(file)
     for _ in range(3):
-        found = asked(vault)
-        assert vault.wait_until_searchable(WAIT_S)
-        for name, answer in found.items():
-            assert answer == right[name] or answer is None or name in ("state", "similar"), name
-    # A write meets what no reader did.
+        assert_none_is_wrong(vault, right)
+    # A write meets what no reader did; and a new reader what no kept one did.
     vault.changed(["d1/n1.md", "d2/n2.md"])
     vault.reconcile()
-    assert vault.wait_until_searchable(WAIT_S)
-    assert asked(vault) == right
+    assert any(assert_none_is_wrong(vault, right) == right for _ in range(5))
     assert vault.statistics().warnings == ()
 
 

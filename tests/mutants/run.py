@@ -11,7 +11,7 @@ A fault is a file `NAME.toml` beside this one:
 
 The faults are planted in copies of the tree, two copies a processor, one fault at a time in each. Each must make
 one of its tests fail; one that no test notices, or that cannot be planted, makes this program end with 1. With
-names (`run.py row-04 row-17`) only those are planted.
+names, or how names begin (`run.py row-04 finding`), only those are planted.
 """
 
 import json
@@ -131,10 +131,11 @@ def copied_to(tree: Path) -> Path:
 
 
 def main(names: list[str]) -> int:
-    wanted = [each for each in mutants() if not names or each.name in names]
-    if missing := set(names) - {each.name for each in wanted}:
-        sys.stderr.write(f"There is no mutant {', '.join(sorted(missing))}.\n")
+    known = mutants()
+    if missing := [name for name in names if not any(each.name.startswith(name) for each in known)]:
+        sys.stderr.write(f"There is no mutant {', '.join(missing)}.\n")
         return 2
+    wanted = [each for each in known if not names or each.name.startswith(tuple(names))]
     count = min(2 * (os.cpu_count() or 1), len(wanted))  # half of their time they wait for a daemon
     with tempfile.TemporaryDirectory(prefix="mutants-") as directory, ThreadPoolExecutor(count) as workers:
         trees: SimpleQueue[Path] = SimpleQueue()

@@ -7,7 +7,7 @@ from support.runtimes.bed import Bed
 from support.runtimes.hook import Answer
 from support.runtimes.programs import PROGRAMS, ClaudeCode, Codex, Copilot, Gemini
 
-pytestmark = pytest.mark.thorough
+pytestmark = pytest.mark.by_hand
 Start = Callable[..., Bed]
 
 

@@ -10,7 +10,7 @@ from support.runtimes.model import messages
 from support.runtimes.programs import ClaudeCode, Codex, Gemini
 from support.runtimes.recordings import TASK
 
-pytestmark = pytest.mark.thorough
+pytestmark = pytest.mark.by_hand
 Start = Callable[..., Bed]
 
 

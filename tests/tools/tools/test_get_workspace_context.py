@@ -266,8 +266,8 @@ def test_equal_questions_give_equal_bytes(
 
 @pytest.mark.thorough
 def test_no_answer_without_content_is_larger_than_50000_characters(ask: Call, make_state: MakeState) -> None:
-    wide = "---\n" + "".join(f"field{n}: {'v' * 50}\n" for n in range(500)) + "---\n" + "#tag" + "x" * 150 + "\n"
-    many = " ".join(f"#tag{n}{'y' * 50}" for n in range(1_500))
+    wide = "---\n" + "".join(f"field{n}: {'v' * 50}\n" for n in range(60)) + "---\n" + "#tag" + "x" * 150 + "\n"
+    many = " ".join(f"#tag{n}{'y' * 50}" for n in range(300))
     files = {f"{'long name ' * 15}/{n}.md": wide + f"# {'Title ' * 60}\n{many}" for n in range(120)}
     state = make_state(active=next(iter(files)), pins=tuple(files), recents=tuple(files))
     for content in (False, True):

@@ -117,7 +117,7 @@ def write(root: Path, files: dict[str, str]) -> None:
         (root / path).write_text(text)
 
 
-@settings(max_examples=examples(200))
+@settings(max_examples=examples(100))
 @given(st.data())
 def test_search_agrees_with_a_scan_after_building_edits_renames_and_a_crash(data: st.DataObject) -> None:
     files = data.draw(VAULTS)

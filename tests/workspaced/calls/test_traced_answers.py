@@ -233,7 +233,7 @@ def shows_on_request(world: World) -> None:
 @example([shows_on_request, lambda world: world.write(B, TEXTS[2]), World.settle])
 @example([lambda world: world.publish(c.VaultSwitched(W)), lambda world: world.publish(c.VaultSwitched(V))])
 @example([lambda world: world.write(NEW, TEXTS[1]), lambda world: world.served.vault.reconcile()])
-@settings(max_examples=examples(100))
+@settings(max_examples=examples(40))
 @given(st.lists(STEPS, max_size=8))
 def test_after_any_change_every_answer_is_the_one_made_anew(steps: list[Step]) -> None:
     with world() as it:

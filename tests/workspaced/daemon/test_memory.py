@@ -170,12 +170,13 @@ def test_an_edited_note_leaves_nothing_that_only_the_collector_removes(uncollect
     assert sum(left.values()) <= LEFT_MAX, left
 
 
-HALF_A_LINE = b'{"jsonrpc":"2.0","id"'
+LAST_BYTES = {"leaves amid a line": b'{"jsonrpc":"2.0","id"', "leaves amid a method of HTTP": b"PO"}
 CONNECTIONS: dict[str, list[tuple[str, dict[str, Any]]]] = {
     "says nothing": [],
     "says hello": [("workspaced/hello", {"client": {"name": "agent"}})],
     "subscribes": [("workspaced/subscribe", {})],
     "leaves amid a line": [("workspaced/hello", {"client": {"name": "agent"}})],
+    "leaves amid a method of HTTP": [],
     "asks": [("workspaced/hello", {"client": {"name": "agent"}}), tool("get_current_note")],
 }
 
@@ -240,7 +241,7 @@ def test_a_connection_that_ends_leaves_nothing_that_only_the_collector_removes(
             with uncollected.running.wire() as wire:
                 for method, params in CONNECTIONS[kind]:
                     wire.ask(method, params)
-                wire.send(HALF_A_LINE if kind == "leaves amid a line" else b"")
+                wire.send(LAST_BYTES.get(kind, b""))
         while uncollected.connections() > open_before:
             pass
     left = uncollected.objects()["left"]
