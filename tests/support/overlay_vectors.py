@@ -124,6 +124,10 @@ _CHATS: Final[tuple[Case, ...]] = (
     ("responses", '{"input":" all of it "}'),
     ("responses", '{"input":"","previous_response_id":"resp_1"}'),
     ("responses", '{"input":[{"role":"user","content":"hi"}],"previous_response_id":null}'),
+    ("responses", '{"input":"","conversation":{"id":"conv_1"},"previous_response_id":""}'),
+    ("anthropic", _messages("anthropic", _HI, rest=',"thread":{"type":"create"}')),
+    ("anthropic", _messages("anthropic", _HI, rest=',"thread":{"type":"continue","previous_message_id":"msg_1"}')),
+    ("anthropic", _messages("anthropic", _HI, rest=',"thread":null')),
     ("responses", _messages("responses", _HI, *_CUSTOM_CALL)),
     *(
         ("responses", _messages("responses", _HI, each))

@@ -111,7 +111,7 @@ def read_request(form: Form, body: bytes) -> ChatRequest:
     if MESSAGES[form] not in fields:
         raise Unreadable(f"there is no field {MESSAGES[form]!r}")
     at = fields[MESSAGES[form]]
-    chat = _Chat(form, text, fields.get("previous_response_id"))
+    chat = _Chat(form, _held(text, fields))
     if form == "responses" and (whole := text_at(text, at)) is not None:
         chat.take(_Message(role="user", content=whole), at, is_last=True)
     else:
@@ -129,6 +129,14 @@ def read_request(form: Form, body: bytes) -> ChatRequest:
         is_told=chat.is_told,
         has_tools="tools" in fields and _EMPTY.fullmatch(fields["tools"].of(text)) is None,
     )
+
+
+def _held(text: bytes, fields: dict[str, Place]) -> bytes:
+    """What names the part of the chat that the provider holds, so that it is not in the request."""
+    names = [fields[name] for name in ("previous_response_id", "conversation") if name in fields]
+    if (thread := fields.get("thread")) is not None and text[thread.start : thread.start + 1] == b"{":
+        names += [value for name, value in fields_of(text, thread).items() if name == "previous_message_id"]
+    return b"".join(each for place in names if _EMPTY.fullmatch(each := place.of(text)) is None)
 
 
 _EMPTY: Final = re.compile(rb'null|""|\[[ \t\r\n]*\]|\{[ \t\r\n]*\}')
@@ -174,14 +182,14 @@ def _string(text: bytes, at: Place | None) -> str | None:
 class _Chat:
     """Takes the messages of a request, one by one."""
 
-    def __init__(self, form: Form, text: bytes, held: Place | None) -> None:
+    def __init__(self, form: Form, held: bytes) -> None:
         """`held`: names what the provider holds of the chat already."""
         self.turns: list[Turn] = []
         self.is_open = False
         self.first_words = ""
         self.is_told = False
         self._form: Form = form
-        self._words = sha256(held.of(text) if held is not None else b"")
+        self._words = sha256(held)
         self._answer: list[str] = []
         """The words of the assistant since the last turn."""
 

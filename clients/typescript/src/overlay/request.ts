@@ -73,7 +73,7 @@ export function readRequest(form: Form, body: string): ChatRequest {
   const at = fields.get(MESSAGES[form]);
   if (at === undefined) throw new Unreadable(`there is no field '${MESSAGES[form]}'`);
   const said = value[MESSAGES[form]];
-  const chat = new Chat(form, slice(text, fields.get("previous_response_id")));
+  const chat = new Chat(form, heldOf(text, fields));
   if (form === "responses" && typeof said === "string") {
     chat.take({ role: "user", type: "", parts: [{ text: said }] }, at, true);
   } else {
@@ -92,6 +92,14 @@ export function readRequest(form: Form, body: string): ChatRequest {
 
 export function sha256(data: string | Uint8Array): string {
   return createHash("sha256").update(data).digest("hex");
+}
+
+/** What names the part of the chat that the provider holds, so that it is not in the request. */
+function heldOf(text: string, fields: ReadonlyMap<string, Place>): string {
+  const names = [fields.get("previous_response_id"), fields.get("conversation")];
+  const thread = fields.get("thread");
+  if (thread !== undefined && text[thread.start] === "{") names.push(fieldsOf(text, thread).get("previous_message_id"));
+  return names.map((place) => slice(text, place)).filter((value) => !EMPTY.test(value)).join("");
 }
 
 function parsed(body: string): Record<string, unknown> {
