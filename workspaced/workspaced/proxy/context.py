@@ -16,7 +16,8 @@ from .upstream import Headers
 logger = logging.getLogger(__name__)
 
 OFF: Final = "off"
-_SUBAGENT: Final = b"x-claude-code-agent-id"
+_SUBAGENTS: Final = (b"x-claude-code-agent-id", b"x-codex-parent-thread-id")
+"""Which headers Claude Code and Codex send for a helper of theirs."""
 
 
 class NoPrompt(Exception):
@@ -66,7 +67,7 @@ def form_of_prompt(method: str, path: bytes, headers: dict[bytes, bytes]) -> For
     form = form_of(path)
     if form is None or method != "POST":
         raise NoPrompt("NOT_A_PROMPT", "requests to this path hold no prompt")
-    if _SUBAGENT in headers:
+    if any(each in headers for each in _SUBAGENTS):
         raise NoPrompt("SUBAGENT", "it is of an agent's helper")
     return form
 
