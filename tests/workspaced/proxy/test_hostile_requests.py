@@ -75,6 +75,16 @@ def test_it_goes_on_as_it_came_or_with_its_text_and_the_next_is_served(
     assert proxy.request("POST", CHAT, chat()).context == "added"
 
 
+def test_the_log_counts_them_by_their_reasons(looking: Any) -> None:
+    with RawUpstream(Recorder()) as url, Proxy(looking, url) as proxy:
+        for _ in range(11):
+            proxy.request("POST", CHAT, b"no JSON")
+        proxy.request("GET", "/v1/models")
+        proxy.request("POST", CHAT, gzip.compress(chat()), {"Content-Encoding": "gzip"})
+    counted = [line.partition("so far: ")[2].split(":")[0] for line in proxy.stderr]
+    assert counted == ["1, the last for UNREADABLE", "10, the last for UNREADABLE", "1, the last for COMPRESSED"]
+
+
 @pytest.mark.parametrize("encoding", ["gzip", "zstd", "gzip, identity"])
 def test_a_compressed_body_goes_on_as_it_came(before: tuple[Proxy, Recorder], encoding: str) -> None:
     proxy, seen = before
@@ -112,8 +122,8 @@ def test_two_requests_of_one_turn_at_once_are_told_the_same(looking: Any) -> Non
             each.start()
         for each in threads:
             each.join()
-        with looking.connect() as client:
-            found = client.call("workspaced/log", {"types": ["context_inserted"]})["events"]
+    with looking.connect() as client:  # once the proxy has ended, and so has told all
+        found = client.call("workspaced/log", {"types": ["context_inserted"]})["events"]
     assert len({each.body for each in seen.requests}) == 1 and len(found) == 1
 
 
