@@ -5,10 +5,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.images import png
 from support.insertions import told, without
 from support.proxy import Proxy
 from support.runtimes.model import ScriptedModel
-from support.runtimes.programs import PROGRAMS, Program
+from support.runtimes.programs import PROGRAMS, ClaudeCode, Codex, Program
 from support.tap import Tap
 
 pytestmark = pytest.mark.thorough
@@ -28,6 +29,12 @@ class Bed:
     @property
     def arrived(self) -> list[bytes]:
         return [each.raw for each in self.model.exchanges]
+
+    def told_in(self, words: str) -> list[list[str]]:
+        """What was told in each request with these words, whose bytes are else the program's own."""
+        # A helper of the agent asks beside it.
+        assert sorted(without(each) for each in self.arrived) == sorted(self.tap.bodies)
+        return [told(each) for each in self.arrived if words.encode() in each]
 
 
 @pytest.fixture(params=PROGRAMS, ids=lambda program: program.name)
@@ -62,7 +69,52 @@ def test_within_a_tool_loop_nothing_new_is_said(bed: Bed) -> None:
     bed.program.ask_for_tool(bed.model)
     bed.looks_at("Budget.md")
     bed.program.ask("What next?")
-    # A helper of the agent asks beside it, and is told nothing.
-    assert sorted(without(each) for each in bed.arrived) == sorted(bed.tap.bodies)
+    chats = bed.told_in("What next?")
     assert all("Budget" not in "".join(told(each)) for each in bed.arrived if b"What next?" not in each)
-    assert "looking at: Budget.md" in told(bed.arrived[-1])[-1]
+    assert "looking at: Budget.md" in chats[-1][-1]
+    helpers = [each for each in bed.arrived if b"Look around." in each and b"Delegate this." not in each]
+    assert [told(each) for each in helpers] == [[]] * len(helpers)
+
+
+def test_a_compacted_chat_is_told_what_its_summary_lost_and_nothing_twice(bed: Bed) -> None:
+    if not isinstance(bed.program, ClaudeCode | Codex):
+        pytest.skip(f"{bed.program.name} compacts only where a person types")
+    bed.looks_at("Plan.md")
+    bed.program.ask("What next?")
+    bed.looks_at("Budget.md")
+    bed.program.ask("And then?")
+    bed.program.compact()
+    bed.program.ask("At last?")
+    bed.program.ask("Really?")
+    before, after = bed.told_in("At last?")
+    assert before == after != []
+    assert sum("looking at: Budget.md" in each for each in before) == 1 and len(set(before)) == len(before)
+
+
+def test_thoughts_and_pictures_are_in_nobodys_way(bed: Bed) -> None:
+    bed.model.thinks = True
+    picture = bed.program.vault / "picture.png"
+    picture.write_bytes(png())
+    bed.looks_at("Plan.md")
+    bed.program.ask_about_picture(bed.model, picture)
+    bed.looks_at("Budget.md")
+    bed.program.ask("And then?")
+    # Gemini CLI does not send back what was thought, and Copilot sends no picture that it has seen.
+    assert any(b"c2ln" in each for each in bed.arrived) or bed.program.name == "gemini"
+    assert any(b"iVBORw0KGgo" in each for each in bed.arrived) or bed.program.name == "copilot"
+    chats = bed.told_in("Look at ")
+    assert [each.count("looking at: ") for each in chats[-1]] == [1, 1]
+    assert "looking at: Plan.md" in chats[-1][0] and "looking at: Budget.md" in chats[-1][1]
+    # What is counted before the first request holds nothing of ours.
+    assert all(each == chats[-1][: len(each)] for each in chats) and chats.count([]) <= 1
+
+
+def test_a_request_that_is_sent_again_is_told_the_same(bed: Bed) -> None:
+    bed.looks_at("Plan.md")
+    bed.program.ask("What next?")
+    bed.looks_at("Budget.md")
+    bed.model.breaks = 1
+    bed.program.ask("And then?")
+    chats = bed.told_in("And then?")
+    assert len(chats) > 1 and all(each == chats[0] for each in chats)
+    assert [each.count("looking at: ") for each in chats[0]] == [1, 1]

@@ -642,6 +642,11 @@ class ModelServer:
                 return made
         return Exchange(path, body, 404, {"error": {"message": f"no such path: {path}"}})
 
+    def events(self, path: str, body: Json, answer: Json) -> Iterator[bytes] | None:
+        """The answer as a stream, if the request asks for one."""
+        stream = stream_of(path, body)
+        return stream(answer, body) if stream is not None else None
+
     def __enter__(self) -> str:
         server = self
 
@@ -651,9 +656,9 @@ class ModelServer:
                 body = json.loads(raw)
                 path = urlsplit(self.path).path
                 made = server.answered(path, body, raw)
-                stream = stream_of(path, body)
-                if stream is not None and made.status == 200:
-                    self._stream(stream(made.answer, body))
+                events = server.events(path, body, made.answer) if made.status == 200 else None
+                if events is not None:
+                    self._stream(events)
                     return
                 data = json.dumps(made.answer).encode()
                 self.send_response(made.status)

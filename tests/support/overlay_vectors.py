@@ -65,6 +65,8 @@ _CONTENTS: Final = (
     '[{"functionResponse":{"name":"f","response":{}}},{"text":"hi"}]',
     '[{"functionResponse":null,"function_response":{"name":"f"}},{"text":"hi"}]',
     '[{"function_response":{"name":"f"}}]',
+    '[{"toolResponse":{"id":"c"}},{"tool_response":null,"text":"hi"}]',
+    '[{"type":"web_search_tool_result","tool_use_id":"c","content":[]},{"type":"text","text":"hi"}]',
     '[{"inlineData":{"mimeType":"image/png","data":""}}]',
 )
 """Of one message, in each of the forms, whether it is theirs or not."""
@@ -81,7 +83,6 @@ _CUSTOM_CALL: Final = (
     '{"type":"custom_tool_call","input":"x"}',
     '{"type":"custom_tool_call_output","output":"y"}',
 )
-_TOOLS: Final = ("[]", "[ ]", "null", "{}", "[1]")
 _GEMINI: Final = (
     '{"parts":[{"text":"hi"}]}',
     '{"role":"model","parts":[{"text":"th","thought":true},{"text":"yo"}]}',
@@ -123,8 +124,22 @@ _CHATS: Final[tuple[Case, ...]] = (
     ("responses", '{"input":" all of it "}'),
     ("responses", '{"input":"","previous_response_id":"resp_1"}'),
     ("responses", '{"input":[{"role":"user","content":"hi"}],"previous_response_id":null}'),
+    ("responses", '{"input":"","conversation":{"id":"conv_1"},"previous_response_id":""}'),
+    ("anthropic", _messages("anthropic", _HI, rest=',"thread":{"type":"create"}')),
+    ("anthropic", _messages("anthropic", _HI, rest=',"thread":{"type":"continue","previous_message_id":"msg_1"}')),
+    ("anthropic", _messages("anthropic", _HI, rest=',"thread":null')),
     ("responses", _messages("responses", _HI, *_CUSTOM_CALL)),
-    ("responses", _messages("responses", _HI, '{"type":"item_reference","id":"i"}')),
+    *(
+        ("responses", _messages("responses", _HI, each))
+        for each in (
+            '{"type":"item_reference","id":"i"}',
+            '{"id":"i"}',
+            '{"type":"mcp_approval_response","approve":true}',
+            '{"type":"compaction","encrypted_content":"e"}',
+            '{"type":"configuration_update","reasoning":{}}',
+            '{"type":"additional_tools","role":"developer","tools":[]}',
+        )
+    ),
     ("responses", _messages("responses", _ITEM, _ANSWER, _HI)),
     ("gemini", _messages("gemini", *_GEMINI)),
     ("gemini", '{"contents":[{"role":"model","parts":[{"text":"yo"}]}]}'),
@@ -145,7 +160,7 @@ _CHATS: Final[tuple[Case, ...]] = (
 )
 CASES: Final[tuple[Case, ...]] = (
     *((form, _user(form, content, '"later"')) for form in FORMS for content in _CONTENTS),
-    *((form, _user(form, content)) for form in FORMS for content in _CONTENTS[-12:]),
+    *((form, _user(form, content)) for form in FORMS for content in _CONTENTS[-14:]),
     *_CHATS,
 )
 

@@ -215,6 +215,8 @@ INSPECTOR_SHRINK_EVENTS_MAX: Final = 200_000
 TURNS_PER_REQUEST_MAX: Final = 10_000
 PROXY_PORT: Final = 7410
 """Unless another one is asked for, so that the URL stays the same."""
+PROXY_READ_AT_ONCE_BYTES: Final = 262_144
+"""Longer bodies are read on a thread of their own."""
 PROXY_BODY_BYTES_MAX: Final = ANSWER_BYTES_MAX
 """Of a request that gets context. The daemon's answer holds its messages, so a longer one could not come back."""
 PROXY_USAGE_BYTES_MAX: Final = 4 * 1024 * 1024

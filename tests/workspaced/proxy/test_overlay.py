@@ -4,6 +4,10 @@ import json
 import re
 from typing import Any
 
+import pytest
+from support.proxy import Proxy
+from support.raw_upstream import RawUpstream, Recorder
+
 BLOCK = re.compile(rb'\{"type":"text","text":"<workspace[^}]*</workspace>"\},')
 
 
@@ -32,3 +36,31 @@ def test_the_clients_bytes_arrive_with_what_is_new_before_the_words_of_the_user(
     assert [len(each) for each in told] == [1, 2]
     assert told[0] == told[1][:1]
     assert "looking at: a.md" in told[0][0] and "looking at: b.md" in told[1][1]
+
+
+PART = {"role": "user", "parts": [{"text": "What is red?"}]}
+ITEM = {"role": "user", "content": "What is red?"}
+
+
+@pytest.mark.parametrize(
+    ("path", "counting", "given"),
+    [
+        ("/v1/messages", "/v1/messages/count_tokens", {"max_tokens": 100, "messages": [user("What is red?")]}),
+        ("/v1/responses", "/v1/responses/input_tokens", {"input": [ITEM]}),
+        ("/v1beta/models/m:generateContent", "/v1beta/models/m:countTokens", {"contents": [PART]}),
+    ],
+)
+def test_what_is_counted_is_what_stands(looking: Any, path: str, counting: str, given: dict[str, Any]) -> None:
+    seen = Recorder()
+    with RawUpstream(seen) as url, Proxy(looking, url) as proxy:
+        said = [proxy.request("POST", each, given).context for each in (counting, path, counting)]
+    assert said == ["unchanged", "added", "added"]
+    before, sent, after = (each.body for each in seen.requests)
+    assert before == json.dumps(given).encode() and after == sent != before
+
+
+@pytest.mark.parametrize("header", ["x-claude-code-agent-id", "x-codex-parent-thread-id"])
+def test_a_helper_of_an_agent_is_told_nothing(world: Any, header: str) -> None:
+    answer = world.proxy.request("POST", "/v1/messages", body(user("What is red?")), {header: "1"})
+    assert answer.reason.startswith("SUBAGENT")
+    assert [each.raw for each in world.model.exchanges] == [body(user("What is red?"))]

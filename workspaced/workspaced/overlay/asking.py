@@ -1,6 +1,6 @@
 """What a client tells the daemon of a request, and what it makes of the answer. Pure."""
 
-from typing import Any
+from typing import Any, Final
 
 from .insertion import inserted, insertions
 from .request import ChatRequest, Form
@@ -17,7 +17,7 @@ def params_of(request: ChatRequest, path: bytes = b"") -> dict[str, Any]:
     return {
         "form": request.form,
         "turns": [{"key": turn.key, "near": turn.near_key} for turn in request.turns],
-        "open": request.is_open and not request.is_told and not path.endswith(b"/count_tokens"),
+        "open": request.is_open and not request.is_told and not path.endswith(_COUNTING),
         "chat": request.chat or request.first_words,
         "activeText": not request.has_tools,
     }
@@ -33,11 +33,13 @@ def overlaid(request: ChatRequest, body: bytes, answer: dict[str, Any]) -> bytes
     return inserted(body, insertions(request, texts)) if texts else body
 
 
-FORMS: dict[Form, tuple[bytes, ...]] = {
+_COUNTING: Final = (b"/messages/count_tokens", b"/responses/input_tokens", b":countTokens")
+"""The ends of the paths where providers count what a request holds."""
+FORMS: Final[dict[Form, tuple[bytes, ...]]] = {
     "openai": (b"/chat/completions",),
-    "responses": (b"/responses",),
-    "anthropic": (b"/messages", b"/messages/count_tokens"),
-    "gemini": (b":generateContent", b":streamGenerateContent"),
+    "responses": (b"/responses", _COUNTING[1]),
+    "anthropic": (b"/messages", _COUNTING[0]),
+    "gemini": (b":generateContent", b":streamGenerateContent", _COUNTING[2]),
 }
 """The ends of the paths where such requests are sent."""
 

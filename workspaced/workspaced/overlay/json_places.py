@@ -43,15 +43,19 @@ def readable(text: bytes) -> bytes:
     Raises:
         Unreadable: it is no JSON.
     """
-    for copy in (text, _SURROGATE.sub(lambda found: found[1] or found[2] or rb"\ufffd", text)):
-        try:
-            copy.decode()  # Raw does not look into texts
-            _ANY.decode(copy)
-        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-            failure = error
-        else:
-            return copy
-    raise Unreadable(str(failure))
+    try:
+        return _checked(text)
+    except Unreadable:
+        return _checked(_SURROGATE.sub(lambda found: found[1] or found[2] or rb"\ufffd", text))
+
+
+def _checked(text: bytes) -> bytes:
+    try:
+        text.decode()  # Raw does not look into texts
+        _ANY.decode(text)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        raise Unreadable(str(error)) from None
+    return text
 
 
 def fields_of(text: bytes, at: Place) -> dict[str, Place]:

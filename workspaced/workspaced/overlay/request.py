@@ -6,6 +6,7 @@ beside the words: ids, marks, thinking, a string that becomes a list of blocks. 
 name comes and goes, so it does not count.
 """
 
+import re
 from collections.abc import Sequence
 from hashlib import sha256
 from typing import Any, Final, Literal, NamedTuple
@@ -27,6 +28,8 @@ MESSAGES: Final[dict[str, str]] = {
 """The field that holds the messages."""
 _CHAT_NAMES: Final = ("prompt_cache_key", "session_id", "metadata")
 """Where clients name their chat."""
+_SETTINGS: Final = ("additional_tools", "configuration_update")
+"""Items of responses that the client writes beside the words; after all others a turn is not open any more."""
 _PROGRAMS_WORDS: Final = ("<system-reminder>", "<task-notification>")
 _TRIMMED: Final = " \t\r\n"
 _NOTHING: Final = Raw()
@@ -41,10 +44,14 @@ class _Part(msgspec.Struct):
     thought: bool | None = None
     functionResponse: Raw = _NOTHING  # noqa: N815
     function_response: Raw = _NOTHING
+    toolResponse: Raw = _NOTHING  # noqa: N815
+    tool_response: Raw = _NOTHING
 
     @property
     def is_result(self) -> bool:
-        return self.type == "tool_result" or bytes(self.functionResponse or self.function_response) not in _NONE
+        """Of a tool of the client's, or of one that the provider runs (`web_search_tool_result`)."""
+        named = (self.functionResponse, self.function_response, self.toolResponse, self.tool_response)
+        return (self.type or "").endswith("tool_result") or any(bytes(each) not in _NONE for each in named)
 
     @property
     def words(self) -> str | None:
@@ -104,7 +111,7 @@ def read_request(form: Form, body: bytes) -> ChatRequest:
     if MESSAGES[form] not in fields:
         raise Unreadable(f"there is no field {MESSAGES[form]!r}")
     at = fields[MESSAGES[form]]
-    chat = _Chat(form, text, fields.get("previous_response_id"))
+    chat = _Chat(form, _held(text, fields))
     if form == "responses" and (whole := text_at(text, at)) is not None:
         chat.take(_Message(role="user", content=whole), at, is_last=True)
     else:
@@ -113,18 +120,26 @@ def read_request(form: Form, body: bytes) -> ChatRequest:
             chat.take(message, place, is_last=number == len(places))
     if not chat.turns:
         raise Unreadable("there is no message of the user")
-    names = [value for name in _CHAT_NAMES if name in fields and (value := fields[name].of(text)) not in _NO_NAMES]
+    named = [fields[name].of(text) for name in _CHAT_NAMES if name in fields]
+    names = [each for each in named if _EMPTY.fullmatch(each) is None]
     return ChatRequest(
         *(form, text, chat.turns, chat.is_open),
         chat=sha256(names[0]).hexdigest() if names else "",
         first_words=chat.first_words,
         is_told=chat.is_told,
-        has_tools="tools" in fields and fields["tools"].of(text) not in _NO_TOOLS,
+        has_tools="tools" in fields and _EMPTY.fullmatch(fields["tools"].of(text)) is None,
     )
 
 
-_NO_TOOLS: Final = (b"null", b"[]")
-_NO_NAMES: Final = (b"null", b"{}", b'""')
+def _held(text: bytes, fields: dict[str, Place]) -> bytes:
+    """What names the part of the chat that the provider holds, so that it is not in the request."""
+    names = [fields[name] for name in ("previous_response_id", "conversation") if name in fields]
+    if (thread := fields.get("thread")) is not None and text[thread.start : thread.start + 1] == b"{":
+        names += [value for name, value in fields_of(text, thread).items() if name == "previous_message_id"]
+    return b"".join(each for place in names if _EMPTY.fullmatch(each := place.of(text)) is None)
+
+
+_EMPTY: Final = re.compile(rb'null|""|\[[ \t\r\n]*\]|\{[ \t\r\n]*\}')
 
 
 def _decoded(text: bytes, at: Place, places: Sequence[Place]) -> list[_Message]:
@@ -167,14 +182,14 @@ def _string(text: bytes, at: Place | None) -> str | None:
 class _Chat:
     """Takes the messages of a request, one by one."""
 
-    def __init__(self, form: Form, text: bytes, held: Place | None) -> None:
+    def __init__(self, form: Form, held: bytes) -> None:
         """`held`: names what the provider holds of the chat already."""
         self.turns: list[Turn] = []
         self.is_open = False
         self.first_words = ""
         self.is_told = False
         self._form: Form = form
-        self._words = sha256(held.of(text) if held is not None else b"")
+        self._words = sha256(held)
         self._answer: list[str] = []
         """The words of the assistant since the last turn."""
 
@@ -213,8 +228,8 @@ class _Chat:
 
 def _side_of(form: Form, message: _Message) -> Side:
     role, kind = message.role or "", message.type or ""
-    if form == "responses" and kind not in ("", "message"):
-        return "tool" if kind == "reasoning" or kind.endswith(("_call", "_output")) else ""
+    if form == "responses" and (kind or (role and "message")) != "message":  # a reference may have no type
+        return "" if kind in _SETTINGS else "tool"
     if form == "gemini":
         role = {"model": "assistant", "": "user"}.get(role, role)
     if role in ("tool", "function"):

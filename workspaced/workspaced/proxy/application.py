@@ -1,6 +1,7 @@
 """One request through the proxy: checked, given its context, sent on, and its answer passed back as it comes."""
 
 import logging
+from collections import Counter
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from http import HTTPStatus
@@ -23,6 +24,8 @@ logger = logging.getLogger(__name__)
 Send = Callable[[Message], Awaitable[None]]
 Scope = Message
 _ANY_ENCODING: Final = (b"", b"identity")
+_EXPECTED: Final = ("NOT_A_PROMPT", "NOTHING_NEW", "SUBAGENT")
+"""Reasons for which a request has no context that nobody needs to be told of."""
 _NO_TUNNEL: Final = Refusal(
     405,
     "NO_TUNNEL",
@@ -71,6 +74,8 @@ class Application:
         self._access = access
         self._upstream = upstream
         self._daemon = daemon
+        self._without_context: Counter[str] = Counter()
+        """How many requests went on without context, by the code of the reason."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answers one request. If the provider's answer breaks off, ours does too: nothing says that it ended."""
@@ -97,6 +102,7 @@ class Application:
     async def _pass_on(self, scope: Scope, path: bytes, body: RequestBody, send: Send, passage: _Passage) -> None:
         out = await self._outgoing(scope, path, body)
         passage.outcome = out.outcome
+        self._count(out.outcome)
         method, query = scope["method"], scope["query_string"]
         own = out.outcome.headers()
         try:
@@ -114,6 +120,15 @@ class Application:
                 await send({"type": "http.response.body", "body": b""})
         except Refusal as refusal:
             await _refuse(send, refusal, own)
+
+    def _count(self, outcome: Outcome) -> None:
+        code = outcome.reason.partition(":")[0]
+        if not code or code in _EXPECTED:
+            return
+        self._without_context[code] += 1
+        count = self._without_context[code]
+        if count == 10 ** (len(str(count)) - 1):
+            logger.warning("requests without context so far: %d, the last for %s", count, outcome.reason)
 
     async def _outgoing(self, scope: Scope, path: bytes, body: RequestBody) -> _Outgoing:
         headers: Headers = scope["headers"]

@@ -4,19 +4,22 @@ import logging
 from hashlib import sha256
 from typing import Final, NamedTuple
 
+from anyio import to_thread
+
 from workspaced_events.errors import WorkspacedError
 
-from ..limits import PROXY_REASON_CHARS_MAX
+from ..limits import PROXY_READ_AT_ONCE_BYTES, PROXY_REASON_CHARS_MAX
 from ..overlay.asking import form_of, overlaid, params_of
 from ..overlay.json_places import Unreadable
-from ..overlay.request import Form, read_request
+from ..overlay.request import ChatRequest, Form, read_request
 from .daemon_link import DaemonLink
 from .upstream import Headers
 
 logger = logging.getLogger(__name__)
 
 OFF: Final = "off"
-_SUBAGENT: Final = b"x-claude-code-agent-id"
+_SUBAGENTS: Final = (b"x-claude-code-agent-id", b"x-codex-parent-thread-id")
+"""Which headers Claude Code and Codex send for a helper of theirs."""
 
 
 class NoPrompt(Exception):
@@ -66,15 +69,26 @@ def form_of_prompt(method: str, path: bytes, headers: dict[bytes, bytes]) -> For
     form = form_of(path)
     if form is None or method != "POST":
         raise NoPrompt("NOT_A_PROMPT", "requests to this path hold no prompt")
-    if _SUBAGENT in headers:
+    if any(each in headers for each in _SUBAGENTS):
         raise NoPrompt("SUBAGENT", "it is of an agent's helper")
     return form
+
+
+async def _read(form: Form, body: bytes) -> ChatRequest:
+    """Long bodies are read on a thread: other requests would wait, and think that the daemon does not answer.
+
+    Raises:
+        Unreadable: as `read_request`.
+    """
+    if len(body) <= PROXY_READ_AT_ONCE_BYTES:
+        return read_request(form, body)
+    return await to_thread.run_sync(read_request, form, body)
 
 
 async def with_context(daemon: DaemonLink, form: Form, path: bytes, body: bytes) -> tuple[bytes, Outcome]:
     """The body to send, which is the client's own bytes and what is inserted, and what became of it."""
     try:
-        request = read_request(form, body)
+        request = await _read(form, body)
         answer = await daemon.overlay(params_of(request, path))
         made = overlaid(request, body, answer)
     except Unreadable as error:

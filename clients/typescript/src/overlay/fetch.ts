@@ -33,12 +33,13 @@ interface Overlaid {
   readonly token: string;
 }
 
-const COUNTING = "/messages/count_tokens";
+/** Where providers count what a request holds. */
+const COUNTING = ["/messages/count_tokens", "/responses/input_tokens", ":countTokens"];
 const ENDS: Readonly<Record<Form, readonly string[]>> = {
   openai: ["/chat/completions"],
-  responses: ["/responses"],
-  anthropic: ["/messages", COUNTING],
-  gemini: [":generateContent", ":streamGenerateContent"],
+  responses: ["/responses", ...COUNTING.slice(1, 2)],
+  anthropic: ["/messages", ...COUNTING.slice(0, 1)],
+  gemini: [":generateContent", ":streamGenerateContent", ...COUNTING.slice(2)],
 };
 
 const UNCHANGED = "A prompt goes on without context";
@@ -81,7 +82,7 @@ class Overlays {
     if (form === undefined || performance.now() < this.#pausedUntil) return undefined;
     const signal = init?.signal ?? undefined;
     try {
-      const made = await this.#asked(form, body as Body, path.endsWith(COUNTING), signal);
+      const made = await this.#asked(form, body as Body, COUNTING.some((end) => path.endsWith(end)), signal);
       this.#told = undefined;
       return made;
     } catch (error) {

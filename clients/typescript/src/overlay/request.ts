@@ -19,8 +19,7 @@ interface Part {
   readonly type?: unknown;
   readonly text?: string | null;
   readonly thought?: boolean | null;
-  readonly functionResponse?: unknown;
-  readonly function_response?: unknown;
+  readonly [other: string]: unknown;
 }
 
 interface Message {
@@ -56,7 +55,10 @@ export interface ChatRequest {
 const MESSAGES = { openai: "messages", responses: "input", anthropic: "messages", gemini: "contents" } as const;
 /** Where clients name their chat. */
 const CHAT_NAMES = ["prompt_cache_key", "session_id", "metadata"];
-const NO_NAMES = ["null", "{}", '""'];
+const EMPTY = /^(?:null|""|\[[ \t\r\n]*\]|\{[ \t\r\n]*\}|)$/;
+/** Items of responses that the client writes beside the words; after all others a turn is not open any more. */
+const SETTINGS = ["additional_tools", "configuration_update"];
+const RESULTS = ["functionResponse", "function_response", "toolResponse", "tool_response"];
 const PROGRAMS_WORDS = ["<system-reminder>", "<task-notification>"];
 /** How a text of ours begins, whoever put it there. */
 const TAG = "<workspace as-of=";
@@ -71,7 +73,7 @@ export function readRequest(form: Form, body: string): ChatRequest {
   const at = fields.get(MESSAGES[form]);
   if (at === undefined) throw new Unreadable(`there is no field '${MESSAGES[form]}'`);
   const said = value[MESSAGES[form]];
-  const chat = new Chat(form, slice(text, fields.get("previous_response_id")));
+  const chat = new Chat(form, heldOf(text, fields));
   if (form === "responses" && typeof said === "string") {
     chat.take({ role: "user", type: "", parts: [{ text: said }] }, at, true);
   } else {
@@ -82,14 +84,22 @@ export function readRequest(form: Form, body: string): ChatRequest {
   }
   if (chat.turns.length === 0) throw new Unreadable("there is no message of the user");
   const names = CHAT_NAMES.map((name) => slice(text, fields.get(name)));
-  const name = names.find((each) => each !== "" && !NO_NAMES.includes(each));
+  const name = names.find((each) => !EMPTY.test(each));
   const { turns, isOpen, firstWords, isTold } = chat;
-  const hasTools = !["", "null", "[]"].includes(slice(text, fields.get("tools")));
+  const hasTools = !EMPTY.test(slice(text, fields.get("tools")));
   return { hasTools, form, text, turns, isOpen, chat: name === undefined ? "" : sha256(name), firstWords, isTold };
 }
 
 export function sha256(data: string | Uint8Array): string {
   return createHash("sha256").update(data).digest("hex");
+}
+
+/** What names the part of the chat that the provider holds, so that it is not in the request. */
+function heldOf(text: string, fields: ReadonlyMap<string, Place>): string {
+  const names = [fields.get("previous_response_id"), fields.get("conversation")];
+  const thread = fields.get("thread");
+  if (thread !== undefined && text[thread.start] === "{") names.push(fieldsOf(text, thread).get("previous_message_id"));
+  return names.map((place) => slice(text, place)).filter((value) => !EMPTY.test(value)).join("");
 }
 
 function parsed(body: string): Record<string, unknown> {
@@ -126,8 +136,9 @@ function partOf(value: unknown): Part {
   return fits("type", "string") && fits("text", "string") && fits("thought", "boolean") ? part : {};
 }
 
-function isResult({ type, functionResponse, function_response }: Part): boolean {
-  return type === "tool_result" || (functionResponse === undefined ? function_response : functionResponse) != null;
+/** Whether it is the result of a tool of the client's, or of one that the provider runs (`web_search_tool_result`). */
+function isResult(part: Part): boolean {
+  return stringOf(part.type).endsWith("tool_result") || RESULTS.some((name) => part[name] != null);
 }
 
 function trimmed(text: string): string {
@@ -194,7 +205,8 @@ function wellFormed(text: string): Uint8Array {
 }
 
 function sideOf(form: Form, { role, type }: Message): Side {
-  if (form === "responses" && type !== "" && type !== "message") return /^reasoning$|_(call|output)$/.test(type) ? "tool" : "";
+  const kind = type || (role && "message"); // a reference may have no type
+  if (form === "responses" && kind !== "message") return SETTINGS.includes(kind) ? "" : "tool";
   const known = form === "gemini" ? (role === "model" ? "assistant" : role || "user") : role;
   if (known === "tool" || known === "function") return "tool";
   return known === "user" || known === "assistant" ? known : "";
