@@ -5,42 +5,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.insertions import told
+from support.overlaid_runtime import Runtime, looks_at
 from support.stored_texts import unpacked
 
 from workspaced import replay
-from workspaced.overlay.asking import METHOD, overlaid, params_of
-from workspaced.overlay.request import read_request
 
 SECRET = "private/Geheimplan Falke.md"
 NOTES = {SECRET: "# Zugvogel\n\nDie Flugroute.\n", "other.md": "# Alltag\n\nNichts weiter.\n"}
 CANARIES = ("geheimplan", "zugvogel", "flugroute")
-
-
-class Runtime:
-    """An agent's program without tools: it is told the active note's text, and notes that it attaches."""
-
-    def __init__(self, daemon: Any) -> None:
-        self.daemon = daemon
-        self.messages: list[dict[str, Any]] = []
-
-    def asks(self, words: str, *attachments: str, answer: str = "So.") -> list[str]:
-        """What stands in the request, which leaves and is answered."""
-        self.messages.append({"role": "user", "content": words})
-        request = read_request("anthropic", body := json.dumps({"messages": self.messages}).encode())
-        with self.daemon.connect(name="agent") as client:
-            given = client.call(METHOD, {**params_of(request), "attachments": list(attachments)})
-            if (token := given["token"]) is not None:
-                client.call(f"{METHOD}/confirm", {"token": token, "bodySha256": "0" * 64})
-                usage = {"input_tokens": 4321, "output_tokens": 7}
-                client.call(f"{METHOD}/finished", {"token": token, "form": "anthropic", "usage": usage})
-        self.messages.append({"role": "assistant", "content": answer})
-        return told(overlaid(request, body, given))
-
-
-def looks_at(running: Any, note: str) -> None:
-    with running.connect(name="editor") as client:
-        client.publish([{"type": "active_note_set", "data": {"note": note}}])
 
 
 @pytest.fixture

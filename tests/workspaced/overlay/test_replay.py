@@ -3,41 +3,7 @@
 import json
 from typing import Any
 
-import pytest
-from support.insertions import told
-
 from workspaced import replay
-from workspaced.overlay.asking import METHOD, overlaid, params_of
-from workspaced.overlay.request import read_request
-
-NOTES = {"a.md": "# A\n\nAlpha \u00e9.\n", "b.md": "# B\n\nBeta.\n", "c.md": "# C\n\nGamma.\n"}
-
-
-def asks(running: Any, messages: list[dict[str, Any]]) -> list[str]:
-    """What stands in a request of a model without tools, which leaves."""
-    request = read_request("openai", body := json.dumps({"messages": messages}).encode())
-    with running.connect(name="agent") as client:
-        answer = client.call(METHOD, params_of(request))
-        client.call(f"{METHOD}/confirm", {"token": answer["token"], "bodySha256": "0" * 64})
-    return told(overlaid(request, body, answer))
-
-
-@pytest.fixture
-def asked(daemon: Any) -> tuple[Any, list[list[str]]]:
-    """A stopped daemon, and what stood in its agent's requests; before the last a note was withheld."""
-    running = daemon(notes=NOTES)
-    messages: list[dict[str, Any]] = []
-    stood = []
-    for note, words in (("a.md", "One?"), ("b.md", "Two?"), ("b.md", "Three?"), ("c.md", "Four?")):
-        with running.connect(name="editor") as editor:
-            editor.publish([{"type": "active_note_set", "data": {"note": note}}])
-        if note == "c.md":
-            (running.vault / "a.md").write_text("---\nworkspaced: private\n---\n" + NOTES["a.md"])
-        messages.append({"role": "user", "content": words})
-        stood.append(asks(running, messages))
-        messages.append({"role": "assistant", "content": "So."})
-    assert running.stop() == 0
-    return running, stood
 
 
 def test_every_insertion_is_made_again_to_the_byte(asked: Any) -> None:
