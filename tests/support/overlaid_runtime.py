@@ -17,17 +17,18 @@ class Runtime:
         self.messages: list[dict[str, Any]] = []
 
     def asks(self, words: str, *attachments: str, answer: str = "So.") -> list[str]:
-        """What stands in the request, which leaves and is answered."""
+        """What stands in the request, which leaves and is answered; each byte of it is a token."""
         self.messages.append({"role": "user", "content": words})
         request = read_request("anthropic", body := json.dumps({"messages": self.messages}).encode())
         with self.daemon.connect(name="agent") as client:
             given = client.call(METHOD, {**params_of(request), "attachments": list(attachments)})
+            sent = overlaid(request, body, given)
             if (token := given["token"]) is not None:
                 client.call(f"{METHOD}/confirm", {"token": token, "bodySha256": "0" * 64})
-                usage = {"input_tokens": 4321, "output_tokens": 7}
+                usage = {"input_tokens": len(sent), "output_tokens": 7}
                 client.call(f"{METHOD}/finished", {"token": token, "form": "anthropic", "usage": usage})
         self.messages.append({"role": "assistant", "content": answer})
-        return told(overlaid(request, body, given))
+        return told(sent)
 
 
 def looks_at(running: Any, note: str) -> None:

@@ -78,12 +78,15 @@ NAMELESS = {
     *("temporary_tabs_reordered", "temporary_tabs_cleared", "temporary_tabs_expired", "clock_stepped"),
     *("log_recovered", "daemon_started", "daemon_stopped", "memory_write_ended"),
     *("conversation_started", "conversation_branched", "conversation_ended", "message_removed", "summary_set"),
-    "usage_reported",
+    *("usage_reported", "context_withdrawn", "prompt_overlaid", "prompt_answered"),
 }
 """Types of which no field names a note. A new type is either here, or masked."""
 
 
-NAMED_IN_TEXTS = {"tool_called", "context_volunteered", "prompt_assembled", "message_added", "message_replaced"}
+NAMED_IN_TEXTS = {
+    *("tool_called", "context_volunteered", "context_inserted"),
+    *("prompt_assembled", "message_added", "message_replaced"),
+}
 """Types that name notes in texts beside the log."""
 
 

@@ -28,7 +28,8 @@ def test_a_chat_shows_what_was_put_into_it_and_which_requests_had_it(asked: Aske
     assert third["seq"] > first["withdrawnAt"] > chat["requests"][2]["seq"]
     seqs = [each["seq"] for each in chat["insertions"]]
     assert [each["insertions"] for each in chat["requests"]] == [seqs[:1], seqs[:2], seqs[:2], seqs[1:]]
-    assert {each["inputTokens"] for each in chat["requests"]} == {4321}
+    sizes = [sum(map(len, texts)) for texts in stood]
+    assert all(each["inputTokens"] > size for each, size in zip(chat["requests"], sizes, strict=True))
 
 
 def test_people_read_the_same(asked: Asked) -> None:
@@ -36,7 +37,7 @@ def test_people_read_the_same(asked: Asked) -> None:
     assert "OVERLAID CHAT" in running.cli("context", "list", str(running.data)).stdout
     chat = json.loads(running.cli("context", "list", str(running.data), "--json").stdout)["chat"]
     shown = running.cli("context", "show", chat, str(running.data)).stdout
-    for text in (*stood[1], stood[3][1], "withdrawn at event ", "note b.md, ", "4,321"):
+    for text in (*stood[1], stood[3][1], "withdrawn at event ", "note b.md, "):
         assert text in shown
     assert running.cli("context", "show", chat, str(running.data), "--manifest").returncode == 2
 

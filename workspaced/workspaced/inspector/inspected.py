@@ -5,11 +5,12 @@ from typing import Final, NamedTuple
 
 from workspaced_events.errors import InvalidArgument
 from workspaced_events.projections.conversations import Message
-from workspaced_events.schema.catalogue import Event
+from workspaced_events.schema.catalogue import Event, PromptAnswered
 
 from .. import replay
 from .masking.mask import Mask
 from .masking.withheld_notes import Ask
+from .overlaid import overlaid_chats
 from .searching.search import Searches
 from .subject import Subject
 
@@ -47,6 +48,9 @@ class _Conversations:
 
     def prompts_before(self, seq: int) -> Iterator[Event]:
         return reversed(self._log.events_of(("prompt_assembled",), before=seq, limit=_PROMPTS_SEARCHED))
+
+    def stood_in(self, answered: PromptAnswered) -> Iterable[Event] | None:
+        return overlaid_chats(self._log).stood_in(answered)
 
     def messages_of(self, prompt: Event) -> Iterable[Message] | None:
         try:

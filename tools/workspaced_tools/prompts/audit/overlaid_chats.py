@@ -6,11 +6,13 @@ began alike share the insertions of their beginning.
 
 import itertools
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Final
 
 import msgspec
 
+from workspaced_events.errors import LogDamaged
 from workspaced_events.ids import NoteId
 from workspaced_events.projections.insertions import key_of
 from workspaced_events.schema.catalogue import (
@@ -22,10 +24,9 @@ from workspaced_events.schema.catalogue import (
 )
 from workspaced_events.schema.decoding import decoded
 
-from ...recording.reading import Blob
-from ...recording.recorded_calls import result_of
-
 OVERLAY_TYPES: Final = ("context_inserted", "context_withdrawn", "prompt_overlaid", "prompt_answered")
+Blob = Callable[[str], bytes | None]
+"""A blob by its hash; None: it is not kept. Raises LogDamaged."""
 
 
 class ToldNote(msgspec.Struct, frozen=True, rename="camel"):
@@ -123,10 +124,18 @@ class OverlaidChats:
             if sent:
                 self._answered[sent[-1].seq] = data
 
-    def stood_in(self, request: PromptOverlaid | PromptAnswered) -> list[Event] | None:
+    def chat_of(self, name: str) -> str | None:
+        """The chat of that hash, or the one that an insertion was put into; None: there is none."""
+        inserted = self._inserted.get(name)
+        chat = inserted.data.session if inserted is not None else name
+        return chat if chat in self.by_chat else None
+
+    def stood_in(
+        self, request: PromptOverlaid | PromptAnswered, *, all_of_them: bool = False
+    ) -> list[Event] | None:
         """What stood in a request, the oldest first; None: the log does not have all of it.
 
-        Of an answer: what stood in its request, or had been withdrawn from it.
+        `all_of_them`: also what had been withdrawn by then, which an answer does not tell.
         """
         found: list[Event] = []
         after: str | None = request.insertion
@@ -136,7 +145,7 @@ class OverlaidChats:
                 return None
             found.append(inserted)
             after = inserted.data.after
-        gone = request.without if isinstance(request, PromptOverlaid) else ()
+        gone = request.without if isinstance(request, PromptOverlaid) and not all_of_them else ()
         return [each for each in reversed(found) if each.data.insertion not in gone]
 
     def requests_of(self, chat: str) -> list[Event]:
@@ -169,7 +178,9 @@ class OverlaidChats:
 
     def _insertion(self, event: Event, requests: int, blob: Blob) -> InsertionShown:
         data: ContextInserted = event.data
-        result = result_of(data, blob)
+        result = None
+        with suppress(LogDamaged):
+            result = blob(data.result_sha256)
         answer = decoded(result, _Answer).data if result is not None else _Data()
         revisions: Mapping[str, str] = {**answer.sight.versions, **answer.sight.texts}
         return InsertionShown(
