@@ -2,20 +2,22 @@
 
 from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
+from weakref import WeakKeyDictionary
 
 from workspaced_events.errors import InvalidArgument
 from workspaced_events.projections.conversations import Message
 from workspaced_events.schema.catalogue import Event, PromptAnswered
+from workspaced_tools.prompts.audit.overlaid_chats import OVERLAY_TYPES, OverlaidChats
 
 from .. import replay
 from .masking.mask import Mask
 from .masking.withheld_notes import Ask
-from .overlaid import overlaid_chats
 from .searching.search import Searches
 from .subject import Subject
 
 _PROMPTS_SEARCHED: Final = 500
 """How many prompts are searched for the one that reported usage is of."""
+_PAGE_EVENTS: Final = 1_000
 
 
 class Download(NamedTuple):
@@ -38,6 +40,27 @@ class Inspected(NamedTuple):
     """They read the log by a source of their own."""
     may_change: bool = False
     """Whether the page may change the workspace."""
+
+
+class _Overlaid:
+    """The chats of a log whose requests were overlaid, as far as they are read."""
+
+    def __init__(self) -> None:
+        self.chats = OverlaidChats()
+        self.seq = 0
+
+
+_OVERLAID: Final[WeakKeyDictionary[replay.Log, _Overlaid]] = WeakKeyDictionary()
+
+
+def overlaid_chats(log: replay.Log) -> OverlaidChats:
+    """The chats whose requests were overlaid, up to the log's present end: read once, and as it grows."""
+    read = _OVERLAID.setdefault(log, _Overlaid())
+    while page := log.events_of(OVERLAY_TYPES, after=read.seq, limit=_PAGE_EVENTS):
+        for event in page:
+            read.chats.take(event)
+        read.seq = page[-1].seq
+    return read.chats
 
 
 class _Conversations:

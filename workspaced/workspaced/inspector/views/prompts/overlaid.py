@@ -6,8 +6,7 @@ from workspaced_events.errors import InvalidArgument
 from workspaced_events.schema.catalogue import Event
 from workspaced_tools.prompts.audit.overlaid_chats import InsertionShown, OverlaidChats, RequestShown
 
-from ...inspected import Inspected
-from ...overlaid import overlaid_chats
+from ...inspected import Inspected, overlaid_chats
 from ..asked.call import TEXT_CHARS_MAX, why_masked
 
 
