@@ -93,7 +93,7 @@ def volunteer_context(view: View, arguments: VolunteerContext) -> Answer:
         notes = _named(changed, sight, nameable)
     texts = _texts(view, seen, arguments)
     lines += texts_of({note: found.body for note, found in texts.items()})
-    notes += texts
+    notes += [note for note in texts if note not in notes]
     sight = sight.model_copy(
         update={
             "texts": {

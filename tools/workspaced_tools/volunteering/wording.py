@@ -5,6 +5,7 @@ broken, invisible characters become visible, each selected line begins with a ba
 separators stands in quotes.
 """
 
+import itertools
 import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final, Literal, NamedTuple
@@ -114,6 +115,14 @@ def texts_of(notes: Mapping[str, str]) -> Lines:
             Quoted(text, ATTACHED_TEXT_CHARS_MAX, "; get_note_by_reference reads on"),
         ]
     return lines
+
+
+def text_of(note: str, text: str) -> str | None:
+    """What a whole text quotes of the note's own text; None: it does not tell that."""
+    _, heading, rest = text.partition(f"\ntext of {_name(note)}:\n")
+    if not heading:
+        return None
+    return "\n".join(itertools.takewhile(lambda line: line.startswith(_BAR), rest.split("\n")))
 
 
 def block(lines: Lines, *, as_of_seq: int, form: Form) -> str:

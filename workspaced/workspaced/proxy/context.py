@@ -94,7 +94,7 @@ async def with_context(daemon: DaemonLink, form: Form, path: bytes, body: bytes)
     except Unreadable as error:
         return body, unchanged("UNREADABLE", str(error))
     except WorkspacedError as error:
-        return body, unchanged(error.code, error.message)
+        return body, unchanged(error.code, str(error))
     except Exception as error:  # a defect of ours: the runtime is not to suffer from it
         logger.exception("a request could not be given its context")
         return body, unchanged("INTERNAL", f"{type(error).__name__}, see the proxy's log")
