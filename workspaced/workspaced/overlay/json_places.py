@@ -11,8 +11,8 @@ import msgspec
 from msgspec import Raw
 
 _NAME: Final = re.compile(rb'[ \t\r\n]*("(?:[^"\\]|\\.)*")[ \t\r\n]*:[ \t\r\n]*', re.DOTALL)
-_COMMA: Final = re.compile(rb"[ \t\r\n]*,[ \t\r\n]*")
-_BLANKS: Final = re.compile(rb"[ \t\r\n]*")
+_BEGIN: Final = re.compile(rb"[ \t\r\n]*[\[{][ \t\r\n]*")
+_NEXT: Final = re.compile(rb"[ \t\r\n]*,?[ \t\r\n]*")
 _OBJECT: Final = msgspec.json.Decoder(dict[str, Raw])
 _LIST: Final = msgspec.json.Decoder(list[Raw])
 _ANY: Final = msgspec.json.Decoder(Raw)
@@ -74,7 +74,7 @@ def fields_of(text: bytes, at: Place) -> dict[str, Place]:
         found[name] = place = Place(named.end(), named.end() + len(value))
         if place.of(text) != bytes(value):
             raise Unreadable(f"the field {name!r} stands twice")
-        end = _behind(text, place)
+        end = _behind(text, place.end)
     if text[end : end + 1] != b"}":
         raise Unreadable("a field stands twice")
     return found
@@ -94,7 +94,7 @@ def items_of(text: bytes, at: Place) -> list[Place]:
     end = _begin(text, at)
     for value in values:
         found.append(place := Place(end, end + len(value)))
-        end = _behind(text, place)
+        end = _behind(text, place.end)
     return found
 
 
@@ -105,15 +105,11 @@ def text_at(text: bytes, at: Place) -> str | None:
 
 def _begin(text: bytes, at: Place) -> int:
     """Where the first value of an object or a list stands, or its end."""
-    begun = _BLANKS.match(text, at.start)
-    assert begun is not None, "it matches nothing, too"
-    inner = _BLANKS.match(text, begun.end() + 1)
-    assert inner is not None, "it matches nothing, too"
-    return inner.end()
+    begun = _BEGIN.match(text, at.start)
+    assert begun is not None, "it was decoded"
+    return begun.end()
 
 
-def _behind(text: bytes, place: Place) -> int:
-    """Where the next value stands, or the end of what holds both."""
-    comma = _COMMA.match(text, place.end) or _BLANKS.match(text, place.end)
-    assert comma is not None, "it matches nothing, too"
-    return comma.end()
+def _behind(text: bytes, end: int) -> int:
+    """Where the next value stands, behind one that ends there, or the end of what holds both."""
+    return _NEXT.match(text, end).end()  # type: ignore[union-attr]  # it matches nothing, too
