@@ -396,11 +396,17 @@ def _told(chat: Sequence[_Known], vault: VaultId) -> dict[str, Any] | None:
     here = [each for each in chat if each.insertion.vault == vault]
     if not any(each.stands for each in here):
         return None
-    gone = {note for each in here if not each.stands for note in each.given.notes}
+    gone, told_since = set[NoteId](), set[NoteId]()
+    for each in here:
+        if each.stands:
+            told_since.update(each.given.notes)
+        else:
+            gone.update(note for note in each.given.notes if note not in told_since)
+    looked = next((each for each in here if "\nlooking at: " in each.given.text), None)
     sight = here[0].given.sight
     return {
         **sight,
-        "active": None if sight["active"] in gone else sight["active"],
+        "active": sight["active"] if looked is not None and looked.stands else "",  # neither a note nor none
         "pins": [note for note in sight["pins"] if note not in gone],
         "tabs": [note for note in sight["tabs"] if note not in gone],
         "versions": {note: sha256 for note, sha256 in sight["versions"].items() if note not in gone},
