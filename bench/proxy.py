@@ -1,4 +1,4 @@
-"""What the proxy costs a runtime: time until the first byte of an answer, time of each chunk, memory.
+"""What the proxy costs a runtime: time until the first byte of an answer, CPU, time of each chunk, memory.
 
 Beside each request through the proxy, with context and without, stands the same one to the provider itself. The
 provider answers at once, so all of the difference is ours.
@@ -20,12 +20,17 @@ from urllib.parse import urlsplit
 from .daemon import Daemon, Place, daemon
 from .measure import Figure, at_most, cpu_seconds, interleaved, median, p50s, percentile, pooled
 
-HISTORIES: Final = (3, 40, 200)
+CPU_MS_MAX: Final = {3: 0.5, 40: 1.0, 200: 4.0, 1_000: 20.0}
+"""By the turns of a chat: what context may add to the CPU of a request, in the proxy and the daemon."""
 CHUNKS: Final = 2_000
 REQUESTS: Final = 10_000
 WITH_CONTEXT: Final = 10
 """Of so many requests of the memory's figure one has context: the others are the proxy's own matter."""
-OVERHEAD_MS_MAX: Final = 10.0
+OVERHEAD_MS_MAX: Final = 3.0
+OVERHEAD_TURNS_MAX: Final = 200
+"""In longer chats the time until the first byte has no goal beside that of CPU."""
+LONG_BODY_BYTES: Final = 10_000_000
+LONG_BODY_MS_MAX: Final = 40.0
 STREAM_RATIO_MAX: Final = 1.01
 GROWTH_MB_MAX: Final = 4
 _ANSWER: Final = "The oven is fired in the morning, and the loaves go in when the stones are white. " * 7
@@ -46,8 +51,10 @@ def figures(at: Place) -> Iterator[Figure]:
         running.wait_for_index()
         with running.client() as client:
             client.publish([{"type": "active_note_set", "data": {"note": "oven.md"}}])
-            for turns in HISTORIES:
+            for turns in CPU_MS_MAX:
                 yield from _first_bytes(at, direct, url, turns)
+                yield _cpu(at, url, (pid, running.pid), turns)
+            yield _long_body(at, url, (pid, running.pid))
         yield from _chunks(at, direct, url, pid)
         yield _memory(at, url, pid)
 
@@ -56,7 +63,7 @@ def figures(at: Place) -> Iterator[Figure]:
 
 
 def _first_bytes(at: Place, direct: str, url: str, turns: int) -> Iterator[Figure]:
-    calls = max(3, turns // 4) if at.sizes.quick else 40
+    calls = 3 if at.sizes.quick else max(20, min(40, 8_000 // turns))
     chats = {
         "direct": _Chat(direct, turns, {}),
         "off": _Chat(url, turns, {"x-workspaced": "off"}),
@@ -76,12 +83,50 @@ def _first_bytes(at: Place, direct: str, url: str, turns: int) -> Iterator[Figur
             "turns": turns,
             "body_bytes": chats[name].body_bytes,
         }
-        goal = at.sizes.whole(at_most(OVERHEAD_MS_MAX))
+        goal = at.sizes.whole(at_most(OVERHEAD_MS_MAX)) if turns <= OVERHEAD_TURNS_MAX else None
         yield Figure(f"proxy.first_byte.{name}.{turns}_turns", p50 - base, "ms", goal, None, fields)
 
 
 def _asked(chat: "_Chat", calls: int) -> list[float]:
     return [chat.ask() for _ in range(calls)]
+
+
+def _cpu(at: Place, url: str, pids: tuple[int, int], turns: int) -> Figure:
+    calls = 3 if at.sizes.quick else max(20, min(200, 8_000 // turns))
+    off, context = _Chat(url, turns, {"x-workspaced": "off"}), _Chat(url, turns, {})
+    sides = (partial(_cpu_of, each, calls, pids) for each in (off, context))
+    return _cpu_figure(at, f"proxy.cpu.{turns}_turns", CPU_MS_MAX[turns], *interleaved(at.sizes.rounds, *sides))
+
+
+def _long_body(at: Place, url: str, pids: tuple[int, int]) -> Figure:
+    calls = 2 if at.sizes.quick else 10
+    off, context = _LongChat(url, {"x-workspaced": "off"}), _LongChat(url, {})
+    sides = (partial(_cpu_of, each, calls, pids) for each in (off, context))
+    return _cpu_figure(at, "proxy.cpu.10_mb", LONG_BODY_MS_MAX, *interleaved(min(3, at.sizes.rounds), *sides))
+
+
+def _cpu_figure(
+    at: Place, name: str, goal_ms: float, off: list[list[float]], context: list[list[float]]
+) -> Figure:
+    """What context adds to the CPU of a request, each side given as the proxy's and the daemon's milliseconds."""
+    medians = [[median([each[which] for each in taken]) for which in (0, 1)] for taken in (off, context)]
+    fields = {"proxy_off_ms": medians[0][0], "proxy_ms": medians[1][0], "daemon_ms": medians[1][1]}
+    return Figure(name, sum(medians[1]) - sum(medians[0]), "ms", at.sizes.whole(at_most(goal_ms)), None, fields)
+
+
+def _cpu_of(chat: "_Chat", calls: int, pids: tuple[int, int]) -> list[float]:
+    """Milliseconds that a request takes of each process."""
+    chat.ask()  # a new chat may begin
+    used, asked = [0.0, 0.0], 0
+    while asked < calls:
+        if chat.is_over:
+            chat.ask()
+        before = [cpu_seconds(pid) for pid in pids]
+        while asked < calls and not chat.is_over:
+            chat.ask()
+            asked += 1
+        used = [one + cpu_seconds(pid) - each for one, each, pid in zip(used, before, pids, strict=True)]
+    return [each / calls * 1e3 for each in used]
 
 
 class _Chat:
@@ -94,6 +139,11 @@ class _Chat:
         self._messages: list[dict[str, str]] = []
         self._left = 0
         self.body_bytes = 0
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the next question begins another chat."""
+        return self._left == 0
 
     def ask(self) -> float:
         """Milliseconds until the first byte of the answer to the next question."""
@@ -134,6 +184,17 @@ class _Chat:
         taken = (time.perf_counter() - started) * 1e3
         self._connection.finish(first)
         return taken
+
+
+class _LongChat(_Chat):
+    """One whose first question is very long."""
+
+    def __init__(self, url: str, headers: dict[str, str]) -> None:
+        super().__init__(url, 3, headers)
+
+    def _begin(self) -> None:
+        super()._begin()
+        self._messages[1]["content"] = f"{id(self)} {self._number}. " + "x" * LONG_BODY_BYTES
 
 
 class _Connection:

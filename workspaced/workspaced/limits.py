@@ -217,8 +217,8 @@ PROXY_PORT: Final = 7410
 """Unless another one is asked for, so that the URL stays the same."""
 PROXY_READ_AT_ONCE_BYTES: Final = 262_144
 """Longer bodies are read on a thread of their own."""
-PROXY_BODY_BYTES_MAX: Final = ANSWER_BYTES_MAX
-"""Of a request that gets context. The daemon's answer holds its messages, so a longer one could not come back."""
+PROXY_BODY_BYTES_MAX: Final = 32 * 1024 * 1024
+"""Of a request that gets context: as long as the longest that Anthropic takes."""
 PROXY_USAGE_BYTES_MAX: Final = 4 * 1024 * 1024
 """Of an answer, or of one event of a streamed one, in which the provider's usage is looked for."""
 PROXY_REASON_CHARS_MAX: Final = 300

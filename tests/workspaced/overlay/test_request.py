@@ -7,6 +7,7 @@ from typing import Any, get_args
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.written_chats import REMINDER, WRITERS, Said, text
 
 from workspaced.overlay.insertion import inserted, insertions
 from workspaced.overlay.json_places import Unreadable
@@ -15,10 +16,6 @@ from workspaced.overlay.request import MESSAGES, TAG, Form, read_request
 FORMS: tuple[Form, ...] = get_args(Form)
 OURS = f'{TAG}"9">the note says "hi" \\ \U0001f525\n</workspace>'
 WORDS = ("hi", " why? \n", "é \U0001f525", 'quote " back\\slash \u2028', '{"messages":[1]}', "\\n", "x" * 300)
-REMINDER = "<system-reminder>todo</system-reminder>"
-Said = tuple[str, str, bool]
-"""What stands there (`user`, `answer`, `tools`), its words, and whether a list of blocks holds them."""
-
 chats = st.lists(
     st.tuples(st.sampled_from(("user", "user", "answer", "tools")), st.sampled_from(WORDS), st.booleans()),
     max_size=9,
@@ -32,65 +29,6 @@ styles = st.sampled_from(
         {"indent": "\t", "ensure_ascii": False},
     )
 )
-
-
-def text(words: str, kind: str = "text") -> dict[str, Any]:
-    return {"type": kind, "text": words}
-
-
-def openai(said: Said) -> list[dict[str, Any]]:
-    what, words, in_blocks = said
-    content: Any = [{"type": "image_url", "image_url": {"url": "data:,"}}, text(words)] if in_blocks else words
-    if what == "user":
-        return [{"role": "user", "content": content}]
-    if what == "answer":
-        return [{"role": "assistant", "content": words, "reasoning_content": "hm", "audio": {"id": "x"}}]
-    call = {"id": "c", "type": "function", "function": {"name": "f", "arguments": '{"a":1.0}'}}
-    return [
-        {"role": "assistant", "content": None, "tool_calls": [call]},
-        {"role": "tool", "tool_call_id": "c", "content": words},
-    ]
-
-
-def responses(said: Said) -> list[dict[str, Any]]:
-    what, words, in_blocks = said
-    if what == "user":
-        return [{"role": "user", "content": [text(words, "input_text")] if in_blocks else words}]
-    if what == "answer":
-        return [{"type": "message", "role": "assistant", "content": [text(words, "output_text")]}]
-    return [
-        {"type": "reasoning", "id": "r", "summary": [], "encrypted_content": "e"},
-        {"type": "custom_tool_call", "call_id": "c", "name": "apply_patch", "input": words},
-        {"type": "custom_tool_call_output", "call_id": "c", "output": words},
-    ]
-
-
-def anthropic(said: Said) -> list[dict[str, Any]]:
-    what, words, in_blocks = said
-    if what == "user":
-        blocks = [text(REMINDER), {**text(words), "cache_control": {"type": "ephemeral"}}]
-        return [{"role": "user", "content": blocks if in_blocks else words}]
-    if what == "answer":
-        thinking = {"type": "thinking", "thinking": "t", "signature": "s"}
-        return [{"role": "assistant", "content": [thinking, text(words)]}]
-    use = {"type": "tool_use", "id": "c", "name": "f", "input": {"b": 1.0}, "caller": {"type": "direct"}}
-    result = {"type": "tool_result", "tool_use_id": "c", "content": words}
-    return [{"role": "assistant", "content": [use]}, {"role": "user", "content": [result, text(REMINDER)]}]
-
-
-def gemini(said: Said) -> list[dict[str, Any]]:
-    what, words, in_blocks = said
-    if what == "user":
-        return [{"parts": [{"text": words}], **({"role": "user"} if in_blocks else {})}]
-    if what == "answer":
-        return [{"role": "model", "parts": [{"text": "th", "thought": True}, {"text": words}]}]
-    return [
-        {"role": "model", "parts": [{"functionCall": {"name": "f", "args": {}}, "thoughtSignature": "z"}]},
-        {"role": "user", "parts": [{"functionResponse": {"name": "f", "response": {"r": words}}}]},
-    ]
-
-
-WRITERS = {"openai": openai, "responses": responses, "anthropic": anthropic, "gemini": gemini}
 
 
 def body(form: Form, said: list[Said], style: dict[str, Any]) -> bytes:

@@ -145,8 +145,9 @@ class Overlays:
             return await self._overlay(client, asked)
 
     async def _overlay(self, client: str, asked: Asked) -> Overlaid:
-        session = self._keyed(client, asked.chat)
-        key, near = (self._keyed(client, each) for each in asked.turns[-1])
+        keyed = self._keys(client)
+        session = keyed(asked.chat)
+        key, near = map(keyed, asked.turns[-1])
         chat = await self._chat(client, asked, session)
         offered = self._offered(client, key, session)
         try:
@@ -181,7 +182,7 @@ class Overlays:
             self._leaving[last.id] = last
             self._log.record_call(offer.call)
             await self._threads.run(self._log.wait_until_recorded)
-        body_hash = self._keyed(offer.client, body_sha256)
+        body_hash = self._keys(offer.client)(body_sha256)
         overlaid = PromptOverlaid(offer.client, last.id, body_hash, offer.without)
         await self._log.record([Action(overlaid)])
         self._leaving.pop(last.id, None)
@@ -206,10 +207,16 @@ class Overlays:
 
     # -- what stands --
 
-    def _keyed(self, client: str, told: str) -> str:
-        """A hash that nobody without the log's secret can tell from a guess."""
-        data = f"{client_key(client)}\0{told}".encode()
-        return hashlib.blake2b(data, key=self._secret, digest_size=_KEY_BYTES).hexdigest()
+    def _keys(self, client: str) -> Callable[[str], str]:
+        """Makes a hash that nobody without the log's secret can tell from a guess."""
+        begun = hashlib.blake2b(f"{client_key(client)}\0".encode(), key=self._secret, digest_size=_KEY_BYTES)
+
+        def keyed(told: str) -> str:
+            made = begun.copy()
+            made.update(told.encode())
+            return made.hexdigest()
+
+        return keyed
 
     def _known(self) -> Insertions:
         known = self._log.state().insertions
@@ -221,11 +228,16 @@ class Overlays:
 
     async def _chat(self, client: str, asked: Asked, session: str) -> list[_Known]:
         """The insertions of this chat, the newest first, up to the first one whose answer is not kept any more."""
-        turns = {self._keyed(client, key): key for key, _near in asked.turns}
-        nears = {self._keyed(client, near): key for key, near in asked.turns}
+        keyed = self._keys(client)
+        turns = {keyed(key): key for key, _near in asked.turns}
+        nears: dict[str, str] = {}
         known = self._known()
-        newest = _newest(known, [*turns], session) or _newest_near(known, [*nears], session)
+        newest = _newest(known, [*turns], session)
         found = [*chain(known, newest.id)] if newest is not None else []
+        if not found or any(each.key not in turns for each in found):  # older words changed
+            nears = {keyed(near): key for key, near in asked.turns}
+        if newest is None and (newest := _newest_near(known, [*nears], session)) is not None:
+            found = [*chain(known, newest.id)]
         await self._read_texts([each.result_sha256 for each in found])
         read = itertools.takewhile(lambda each: each.result_sha256 in self._texts, found)
         return [
@@ -384,11 +396,17 @@ def _told(chat: Sequence[_Known], vault: VaultId) -> dict[str, Any] | None:
     here = [each for each in chat if each.insertion.vault == vault]
     if not any(each.stands for each in here):
         return None
-    gone = {note for each in here if not each.stands for note in each.given.notes}
+    gone, told_since = set[NoteId](), set[NoteId]()
+    for each in here:
+        if each.stands:
+            told_since.update(each.given.notes)
+        else:
+            gone.update(note for note in each.given.notes if note not in told_since)
+    looked = next((each for each in here if "\nlooking at: " in each.given.text), None)
     sight = here[0].given.sight
     return {
         **sight,
-        "active": None if sight["active"] in gone else sight["active"],
+        "active": sight["active"] if looked is not None and looked.stands else "",  # neither a note nor none
         "pins": [note for note in sight["pins"] if note not in gone],
         "tabs": [note for note in sight["tabs"] if note not in gone],
         "versions": {note: sha256 for note, sha256 in sight["versions"].items() if note not in gone},

@@ -131,15 +131,22 @@ def read_request(form: Form, body: bytes) -> ChatRequest:
     )
 
 
+_EMPTY: Final = re.compile(rb'null|""|\[[ \t\r\n]*\]|\{[ \t\r\n]*\}')
+_SIDES: Final[dict[str, Side]] = {
+    "user": "user",
+    "assistant": "assistant",
+    "tool": "tool",
+    "function": "tool",
+}
+_GEMINIS_SIDES: Final[dict[str, Side]] = {**_SIDES, "model": "assistant", "": "user"}
+
+
 def _held(text: bytes, fields: dict[str, Place]) -> bytes:
     """What names the part of the chat that the provider holds, so that it is not in the request."""
     names = [fields[name] for name in ("previous_response_id", "conversation") if name in fields]
     if (thread := fields.get("thread")) is not None and text[thread.start : thread.start + 1] == b"{":
         names += [value for name, value in fields_of(text, thread).items() if name == "previous_message_id"]
     return b"".join(each for place in names if _EMPTY.fullmatch(each := place.of(text)) is None)
-
-
-_EMPTY: Final = re.compile(rb'null|""|\[[ \t\r\n]*\]|\{[ \t\r\n]*\}')
 
 
 def _decoded(text: bytes, at: Place, places: Sequence[Place]) -> list[_Message]:
@@ -195,32 +202,35 @@ class _Chat:
 
     def take(self, message: _Message, place: Place, *, is_last: bool) -> None:
         side = _side_of(self._form, message)
-        parts = _parts_of(self._form, message)
-        texts = [each.words for each in parts if each.words]
         if side == "user":
-            own = [each for each in texts if not each.startswith(_PROGRAMS_WORDS)]
-            is_turn = own or any(each.text is None and not each.is_result for each in parts)
-            self.is_told = self.is_told or any(TAG in each for each in texts)
-            side = "user" if is_turn else "tool" if any(each.is_result for each in parts) else ""
-            texts = own
-        if side in ("user", "assistant"):
-            self._hash(side, texts)
-        if side == "user":
-            self._turn(place, texts)
-        elif side == "tool" or (side == "assistant" and not is_last):  # a last answer is the beginning of one
+            self._take_users(message, place)
+        elif side == "assistant":
+            _parts, texts = _said(self._form, message)
+            self._hash(b"assistant", texts)
+            self._answer += texts
+            self.is_open = self.is_open and is_last  # a last answer is the beginning of one
+        elif side == "tool":
             self.is_open = False
 
-    def _hash(self, side: Side, texts: Sequence[str]) -> None:
+    def _take_users(self, message: _Message, place: Place) -> None:
+        parts, texts = _said(self._form, message)
+        own = [each for each in texts if not each.startswith(_PROGRAMS_WORDS)]
+        self.is_told = self.is_told or TAG in "".join(texts)
+        if own or any(each.text is None and not each.is_result for each in parts):
+            self._hash(b"user", own)
+            self._turn(place, own)
+        elif any(each.is_result for each in parts):
+            self.is_open = False
+
+    def _hash(self, side: bytes, texts: Sequence[str]) -> None:
         for each in texts:
-            data = each.encode(errors="replace")
-            self._words.update(b"%s %d " % (side.encode(), len(data)) + data)
-        if side == "assistant":
-            self._answer += texts
+            data = each.encode()
+            self._words.update(b"%s %d %s" % (side, len(data), data))
 
     def _turn(self, place: Place, texts: Sequence[str]) -> None:
-        near = sha256("\0".join([*self._answer, "", *texts]).encode(errors="replace")).hexdigest()
+        near = sha256("\0".join((*self._answer, "", *texts)).encode()).hexdigest()
         self._words.update(b"turn")
-        self.first_words = self.first_words or sha256("\n".join(texts).encode(errors="replace")).hexdigest()
+        self.first_words = self.first_words or sha256("\n".join(texts).encode()).hexdigest()
         self.turns.append(Turn(self._words.hexdigest(), near, place))
         self.is_open = True
         self._answer = []
@@ -230,17 +240,15 @@ def _side_of(form: Form, message: _Message) -> Side:
     role, kind = message.role or "", message.type or ""
     if form == "responses" and (kind or (role and "message")) != "message":  # a reference may have no type
         return "" if kind in _SETTINGS else "tool"
-    if form == "gemini":
-        role = {"model": "assistant", "": "user"}.get(role, role)
-    if role in ("tool", "function"):
-        return "tool"
-    sides: dict[str, Side] = {"user": "user", "assistant": "assistant"}
-    return sides.get(role, "")
+    return (_GEMINIS_SIDES if form == "gemini" else _SIDES).get(role, "")
 
 
-def _parts_of(form: Form, message: _Message) -> list[_Part]:
+def _said(form: Form, message: _Message) -> tuple[Sequence[_Part], list[str]]:
+    """The parts of a message, none of a string, and its visible words."""
     content: Any = message.parts if form == "gemini" else message.content
-    return [_Part(text=content)] if isinstance(content, str) else content or []
+    if isinstance(content, str):
+        return (), [words] if (words := content.strip(_TRIMMED)) else []
+    return content or (), [words for each in content or () if (words := each.words)]
 
 
 # -- where a message takes an insertion --

@@ -63,12 +63,13 @@ const PROGRAMS_WORDS = ["<system-reminder>", "<task-notification>"];
 /** How a text of ours begins, whoever put it there. */
 const TAG = "<workspace as-of=";
 const TRIMMED = new Set(" \t\r\n");
+const HALF = /\\u[dD][89a-fA-F]/;
 const LONE_SURROGATE = /(\\\\|\\u[dD][89abAB][\da-fA-F]{2}\\u[dD][c-fC-F][\da-fA-F]{2})|\\u[dD][89a-fA-F][\da-fA-F]{2}/g;
 
 /** @throws Unreadable: it is no request of that form, or holds no message of the user. */
 export function readRequest(form: Form, body: string): ChatRequest {
   const value = parsed(body);
-  const text = body.replace(LONE_SURROGATE, (_, kept?: string) => kept ?? "\\ufffd");
+  const text = HALF.test(body) ? body.replace(LONE_SURROGATE, (_, kept?: string) => kept ?? "\\ufffd") : body;
   const fields = fieldsOf(text, { start: 0, end: text.length });
   const at = fields.get(MESSAGES[form]);
   if (at === undefined) throw new Unreadable(`there is no field '${MESSAGES[form]}'`);
