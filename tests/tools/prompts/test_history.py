@@ -283,7 +283,7 @@ def test_what_was_left_out_once_stays_out(talk: NamedTalk) -> None:
     talk.sent(MessageId("t7"), 4, MessageId("t1.answer"))
     past = history_of(talk.now, MessageId("t7"), talk.texts)
     assert ids(past.messages)[0] == "t2"
-    assert whys(past.dropped)[0] == ("t0", "dropped", "fold")
+    assert whys(past.dropped)[0] == ("t0", "dropped", "budget")
 
 
 # -- shortened --
