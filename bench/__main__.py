@@ -47,6 +47,7 @@ from . import (
     vault,
     visits,
     vscode,
+    walk,
 )
 from . import next as next_notes
 from .compare import CannotCompare, compare
@@ -68,6 +69,7 @@ GROUPS: Final[dict[str, Callable[[Place], Iterator[Figure]]]] = {
     "stall": stall.after,
     "start": start.again,
     "visible": tools.visible,
+    "walk": walk.walks,
     "privacy": privacy.probes,
     "recording.overhead": recording.overhead,
     "recording.hour": recording.hour,

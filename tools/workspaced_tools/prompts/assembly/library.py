@@ -1,11 +1,7 @@
-"""The context library: how a turn's artifacts relate to it, and how it grows and is rebased.
-
-An artifact joins the library with the turn after its first one, in the order first seen, and keeps its bytes
-there. So a provider's cache keeps it, and attaching it again costs one line. If the artifact changes, its new
-version is in each turn that it is attached to, in full, until the library is rebased.
+"""A turn's artifacts, each once, and the entries of the context library that are made of artifacts.
 
 The library holds the active note as a note; only its turn's block says that the note is active. It never holds
-artifacts of one turn (selected text, results of tools, skills), images, or notes that embed images.
+artifacts of one turn (selected text, results of tools, skills) or images.
 """
 
 from collections.abc import Sequence
@@ -20,7 +16,7 @@ from workspaced_events.schema.catalogue import ArtifactKind, LibraryEntry
 
 from ..model.blocks import artifact_block
 from ..model.token_estimator import seed_tokens
-from ..model.types import Artifact, Texts, Turn
+from ..model.types import Artifact, Texts
 from .layers import sha256_hex
 
 LIBRARY_KINDS: Final = frozenset[ArtifactKind]({"note", "url", "pdf", "file", "dataview"})
@@ -79,12 +75,6 @@ def _how(artifact: Artifact, entry: LibraryEntry | None) -> How:
     return "reference" if entry.revision == artifact.revision else "changed"
 
 
-def may_be_kept(artifact: Artifact) -> bool:
-    """Whether the library may hold this version."""
-    kept = library_kind(artifact.kind) in LIBRARY_KINDS
-    return kept and artifact.failed is None and not artifact.has_images
-
-
 class LibraryIndex:
     """Renders artifacts, each once, and makes library entries for them.
 
@@ -124,50 +114,6 @@ class LibraryIndex:
         return LibraryEntry(artifact.id, kind, artifact.revision, sha256, tokens, message)
 
 
-def rebase_reason(
-    turn: Turn, items: Sequence[Item], library: Sequence[LibraryEntry]
-) -> Literal["asked", "replaced"] | None:
-    """Why to rebase the library to this turn's versions of changed artifacts; None: keep its bytes."""
-    changed = {item.artifact.id for item in items if item.how == "changed"}
-    if not changed:
-        return None
-    if turn.rebase:
-        return "asked"
-    replaced = sum(entry.tokens for entry in library if entry.id in changed)
-    share_max = turn.policy.replaced_share_max * sum(entry.tokens for entry in library)
-    return "replaced" if replaced > share_max else None
-
-
-def refreshed(
-    library: Sequence[LibraryEntry],
-    items: Sequence[Item],
-    library_index: LibraryIndex,
-) -> tuple[LibraryEntry, ...]:
-    """The library with this turn's versions of changed artifacts in place, without those it may no longer hold."""
-    changed = {item.artifact.id: item.artifact for item in items if item.how == "changed"}
-    kept = []
-    for entry in library:
-        artifact = changed.get(entry.id)
-        if artifact is None:
-            kept.append(entry)
-        elif may_be_kept(artifact):
-            kept.append(library_index.entry(artifact, entry.message))
-    return tuple(kept)
-
-
-def promoted(
-    items: Sequence[Item], library: Sequence[LibraryEntry], library_index: LibraryIndex, message: MessageId
-) -> tuple[LibraryEntry, ...]:
-    """The entries that join the library with the next turn."""
-    known = {entry.id for entry in library}
-    found: dict[str, LibraryEntry] = {}
-    for item in items:
-        artifact = item.artifact
-        if artifact.id not in known and artifact.id not in found and may_be_kept(artifact):
-            found[artifact.id] = library_index.entry(artifact, message)
-    return tuple(found.values())
-
-
 def imported(
     artifacts: Sequence[Artifact], conversation: Conversation, library_index: LibraryIndex, tokens_max: float
 ) -> tuple[LibraryEntry, ...]:
@@ -188,19 +134,3 @@ def imported(
                 break
             found.append(entry)
     return tuple(reversed(found))
-
-
-def latest_first(
-    conversation: Conversation, items: Sequence[Item], library: Sequence[LibraryEntry]
-) -> tuple[str, ...]:
-    """The library's ids, most recently referred to first: by this turn, then by each message before it."""
-    known = {entry.id for entry in library}
-    shown_in: dict[MessageId, list[str]] = {}
-    for entry in library:
-        shown_in.setdefault(entry.message, []).append(entry.id)
-    ids = [item.artifact.id for item in items]
-    for message in reversed(conversation.messages.values()):
-        ids += [attachment.id for attachment in message.attachments]
-        ids += shown_in.get(message.id, ())
-    ids += [entry.id for entry in reversed(library)]
-    return tuple(each for each in dict.fromkeys(ids) if each in known)
