@@ -156,6 +156,53 @@ def test_a_chat_whose_older_words_change_is_told_what_is_new(running: Any) -> No
     assert looking_at(chat.asks("Three?")) == ["b.md"]
 
 
+@pytest.fixture
+def slid(running: Any) -> Chat:
+    """A chat without its first words, whose next turns have the same words and the same answer before."""
+    chat = Chat(running, name="one")
+    for note, words in (("a.md", "Begin."), ("b.md", "Go on."), ("c.md", "Go on.")):
+        looks_at(running, note)
+        chat.asks(words)
+        chat.hears("Ok.")
+    chat.messages = chat.messages[1:]
+    return chat
+
+
+def test_turns_that_are_alike_keep_their_own_texts_in_a_window(running: Any, slid: Chat) -> None:
+    assert looking_at(slid.asks("And?")) == ["b.md", "c.md"]
+
+
+def test_a_new_turn_like_older_ones_leaves_their_texts_where_they_stand(running: Any, slid: Chat) -> None:
+    looks_at(running, "a.md")
+    assert looking_at(slid.asks("Go on.")) == ["b.md", "c.md", "a.md"]
+
+
+def test_an_older_text_never_stands_behind_a_newer_one(running: Any) -> None:
+    chat = Chat(running, name="one")
+    for note, words in (("a.md", "Begin."), ("b.md", "Go on."), ("c.md", "Next?")):
+        looks_at(running, note)
+        chat.asks(words)
+        chat.hears("Ok.")
+    chat.messages = chat.messages[3:]  # the turn of b.md left; later one like it comes
+    looks_at(running, "a.md")
+    assert looking_at(chat.asks("More?")) == ["c.md", "a.md"]
+    chat.hears("Ok.")
+    assert looking_at(chat.asks("Go on.")) == ["c.md", "a.md"]
+
+
+def test_a_chat_with_the_name_of_another_is_told_all_where_a_turn_is_like_one_there(running: Any) -> None:
+    one, other = Chat(running, name="person"), Chat(running, name="person")
+    for note, words in (("a.md", "Begin."), ("b.md", "Go on.")):
+        looks_at(running, note)
+        first = one.asks(words)
+        one.hears("Ok.")
+    looks_at(running, "c.md")
+    other.messages = [{"role": "user", "content": "Else."}, {"role": "assistant", "content": "Ok."}]
+    (told_other,) = other.asks("Go on.")
+    assert "\nvault: " in told_other and looking_at([told_other]) == ["c.md"]
+    assert one.asks("And?")[:2] == first
+
+
 def test_within_a_tool_loop_and_where_a_hook_told_nothing_is_said(running: Any) -> None:
     looks_at(running, "a.md")
     chat = Chat(running)
