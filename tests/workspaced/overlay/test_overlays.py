@@ -18,6 +18,7 @@ class Chat:
     def __init__(self, daemon: Any, client: str = "agent", name: str | None = None) -> None:
         self.daemon, self.client, self.name = daemon, client, name
         self.messages: list[dict[str, Any]] = []
+        self.attachments: tuple[str, ...] = ()
 
     def copy(self) -> "Chat":
         made = Chat(self.daemon, self.client, self.name)
@@ -36,7 +37,7 @@ class Chat:
     def sends(self, *, confirms: bool = True) -> list[str]:
         request = read_request("anthropic", body := self.body())
         with self.daemon.connect(name=self.client) as client:
-            answer = client.call(METHOD, params_of(request))
+            answer = client.call(METHOD, {**params_of(request), "attachments": list(self.attachments)})
             sent = overlaid(request, body, answer)
             if confirms and answer["token"] is not None:
                 params = {"token": answer["token"], "bodySha256": "0" * 64}
@@ -89,6 +90,16 @@ def test_what_was_never_sent_is_offered_again(running: Any) -> None:
     assert chat.sends(confirms=False) == first
     chat.messages[-1] = {"role": "user", "content": "Or one else?"}
     assert looking_at(chat.sends()) == ["a.md"]
+
+
+def test_what_was_never_sent_is_not_offered_any_more_once_it_is_not_so(running: Any) -> None:
+    looks_at(running, "a.md")
+    chat = Chat(running)
+    chat.asks("One?", confirms=False)
+    looks_at(running, "b.md")
+    assert looking_at(chat.sends(confirms=False)) == ["b.md"]
+    chat.attachments = ("c.md",)
+    assert "\ntext of c.md:" in chat.sends()[0]
 
 
 def test_a_turn_answered_anew_has_the_same_text_or_what_is_new_beside_the_turn_before(running: Any) -> None:

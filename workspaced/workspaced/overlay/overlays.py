@@ -158,13 +158,12 @@ class Overlays:
         without = tuple(each.insertion.id for each in chat if not each.stands)
         last, call, reason = chat[0].insertion if chat else None, None, None
         if asked.is_open:
-            if offered is None:
-                new, reason = await self._new(client, asked, chat)
-                if new is not None:
-                    to = Inserted(
-                        session, asked.form, new.from_seq, near, f"{key}-{secrets.token_hex(4)}", new.after
-                    )
-                    offered = _inserted(new, to)
+            new, reason = await self._new(client, asked, chat)
+            if new is None:
+                offered = None
+            elif offered is None or not self._says_the_same(offered[0], new):
+                to = Inserted(session, asked.form, new.from_seq, near, f"{key}-{secrets.token_hex(4)}", new.after)
+                offered = _inserted(new, to)
             if offered is not None:
                 last, call = offered
                 texts[asked.turns[-1][0]] = self._texts[last.result_sha256].text
@@ -315,6 +314,15 @@ class Overlays:
             if is_its and offer.call is not None and new.result_sha256 in self._texts:
                 return new, offer.call
         return None
+
+    def _says_the_same(self, offered: Insertion, new: "_New") -> bool:
+        """Whether what was offered is still new: the user may have gone elsewhere, or attach other notes."""
+        before = self._texts[offered.result_sha256]
+        now = _ANSWER.decode(new.call.answer.payload).data
+        return (offered.after, before.notes) == (new.after, now.notes) and {**before.sight, "at": ""} == {
+            **now.sight,
+            "at": "",
+        }
 
     def _give_up(self, insertion: str) -> None:
         for token, offer in self._offers:
