@@ -19,6 +19,7 @@ class Chat:
         self.daemon, self.client, self.name = daemon, client, name
         self.messages: list[dict[str, Any]] = []
         self.attachments: tuple[str, ...] = ()
+        self.sent: dict[str, Any] = {}
 
     def copy(self) -> "Chat":
         made = Chat(self.daemon, self.client, self.name)
@@ -39,6 +40,7 @@ class Chat:
         with self.daemon.connect(name=self.client) as client:
             answer = client.call(METHOD, {**params_of(request), "attachments": list(self.attachments)})
             sent = overlaid(request, body, answer)
+            self.sent = json.loads(sent)
             if confirms and answer["token"] is not None:
                 params = {"token": answer["token"], "bodySha256": "0" * 64}
                 assert client.call(f"{METHOD}/confirm", params) == {"recorded": True}
@@ -181,6 +183,19 @@ def slid(running: Any) -> Chat:
 
 def test_turns_that_are_alike_keep_their_own_texts_in_a_window(running: Any, slid: Chat) -> None:
     assert looking_at(slid.asks("And?")) == ["b.md", "c.md"]
+
+
+def test_a_text_stands_at_its_own_turn_as_long_as_a_window_has_it(running: Any) -> None:
+    chat = Chat(running, name="one")
+    stood: list[Any] = []
+    for number in range(9):
+        looks_at(running, "abc"[number % 3] + ".md")
+        chat.asks("Go on." if number % 2 else f"And {number}?")
+        chat.messages = chat.messages[-7:]
+        *older, newest = [each["content"] for each in chat.sent["messages"] if each["role"] == "user"]
+        assert older[1:] == stood[len(stood) - len(older) :][1:]  # of the first the answer before it is gone
+        stood.append(newest)
+        chat.hears("Ok.")
 
 
 def test_a_new_turn_like_older_ones_leaves_their_texts_where_they_stand(running: Any, slid: Chat) -> None:

@@ -387,9 +387,17 @@ def _newest(known: Insertions, keys: Sequence[str], session: str) -> Insertion |
 
 
 def _newest_near(known: Insertions, nears: Sequence[str], session: str) -> Insertion | None:
-    """As `_newest`, where the older words of the chat changed."""
-    found = {each.near: each for here in known.values() for each in here if each.session == session}
-    return next((found[near] for near in reversed(nears) if near in found), None)
+    """As `_newest`, where the chat's older words changed: the last of the chat that has most of its turns."""
+    said, seen = {*nears}, set[str]()
+    best, most = None, 0
+    alike = [each for here in known.values() for each in here if each.session == session and each.near in said]
+    for each in reversed(alike):  # of equal ones the last used
+        if each.id not in seen:
+            found = [*chain(known, each.id)]
+            seen.update(one.id for one in found)
+            if (count := sum(one.near in said for one in found)) > most:
+                best, most = each, count
+    return best
 
 
 def _places(found: Sequence[Insertion], keys: Sequence[str], nears: Sequence[str]) -> list[int | None]:
