@@ -10,16 +10,19 @@ from .insertions import told
 
 
 class Runtime:
-    """An agent's program without tools: it is told the active note's text, and notes that it attaches."""
+    """An agent's program; without tools it is told the active note's text. It attaches notes."""
 
-    def __init__(self, daemon: Any) -> None:
+    def __init__(self, daemon: Any, *, has_tools: bool = False) -> None:
         self.daemon = daemon
+        self.settings = {"tools": [{"name": "look"}]} if has_tools else {}
         self.messages: list[dict[str, Any]] = []
 
     def asks(self, words: str, *attachments: str, answer: str = "So.") -> list[str]:
         """What stands in the request, which leaves and is answered; each byte of it is a token."""
         self.messages.append({"role": "user", "content": words})
-        request = read_request("anthropic", body := json.dumps({"messages": self.messages}).encode())
+        request = read_request(
+            "anthropic", body := json.dumps({**self.settings, "messages": self.messages}).encode()
+        )
         with self.daemon.connect(name="agent") as client:
             given = client.call(METHOD, {**params_of(request), "attachments": list(attachments)})
             sent = overlaid(request, body, given)

@@ -212,7 +212,8 @@ INSPECTOR_SHRINK_EVENTS_MAX: Final = 200_000
 """They are all in memory while they are shrunk."""
 
 # The proxy.
-TURNS_PER_REQUEST_MAX: Final = 10_000
+TURNS_PER_REQUEST_MAX: Final = 7_000
+"""Of a chat; as many as a line of the socket holds."""
 PROXY_PORT: Final = 7410
 """Unless another one is asked for, so that the URL stays the same."""
 PROXY_READ_AT_ONCE_BYTES: Final = 262_144

@@ -18,6 +18,8 @@ class Chat:
     def __init__(self, daemon: Any, client: str = "agent", name: str | None = None) -> None:
         self.daemon, self.client, self.name = daemon, client, name
         self.messages: list[dict[str, Any]] = []
+        self.attachments: tuple[str, ...] = ()
+        self.sent: dict[str, Any] = {}
 
     def copy(self) -> "Chat":
         made = Chat(self.daemon, self.client, self.name)
@@ -36,8 +38,9 @@ class Chat:
     def sends(self, *, confirms: bool = True) -> list[str]:
         request = read_request("anthropic", body := self.body())
         with self.daemon.connect(name=self.client) as client:
-            answer = client.call(METHOD, params_of(request))
+            answer = client.call(METHOD, {**params_of(request), "attachments": list(self.attachments)})
             sent = overlaid(request, body, answer)
+            self.sent = json.loads(sent)
             if confirms and answer["token"] is not None:
                 params = {"token": answer["token"], "bodySha256": "0" * 64}
                 assert client.call(f"{METHOD}/confirm", params) == {"recorded": True}
@@ -89,6 +92,16 @@ def test_what_was_never_sent_is_offered_again(running: Any) -> None:
     assert chat.sends(confirms=False) == first
     chat.messages[-1] = {"role": "user", "content": "Or one else?"}
     assert looking_at(chat.sends()) == ["a.md"]
+
+
+def test_what_was_never_sent_is_not_offered_any_more_once_it_is_not_so(running: Any) -> None:
+    looks_at(running, "a.md")
+    chat = Chat(running)
+    chat.asks("One?", confirms=False)
+    looks_at(running, "b.md")
+    assert looking_at(chat.sends(confirms=False)) == ["b.md"]
+    chat.attachments = ("c.md",)
+    assert "\ntext of c.md:" in chat.sends()[0]
 
 
 def test_a_turn_answered_anew_has_the_same_text_or_what_is_new_beside_the_turn_before(running: Any) -> None:
@@ -154,6 +167,66 @@ def test_a_chat_whose_older_words_change_is_told_what_is_new(running: Any) -> No
     chat.hears("2.")
     chat.messages = chat.messages[2:]  # a window that slides
     assert looking_at(chat.asks("Three?")) == ["b.md"]
+
+
+@pytest.fixture
+def slid(running: Any) -> Chat:
+    """A chat without its first words, whose next turns have the same words and the same answer before."""
+    chat = Chat(running, name="one")
+    for note, words in (("a.md", "Begin."), ("b.md", "Go on."), ("c.md", "Go on.")):
+        looks_at(running, note)
+        chat.asks(words)
+        chat.hears("Ok.")
+    chat.messages = chat.messages[1:]
+    return chat
+
+
+def test_turns_that_are_alike_keep_their_own_texts_in_a_window(running: Any, slid: Chat) -> None:
+    assert looking_at(slid.asks("And?")) == ["b.md", "c.md"]
+
+
+def test_a_text_stands_at_its_own_turn_as_long_as_a_window_has_it(running: Any) -> None:
+    chat = Chat(running, name="one")
+    stood: list[Any] = []
+    for number in range(9):
+        looks_at(running, "abc"[number % 3] + ".md")
+        chat.asks("Go on." if number % 2 else f"And {number}?")
+        chat.messages = chat.messages[-7:]
+        *older, newest = [each["content"] for each in chat.sent["messages"] if each["role"] == "user"]
+        assert older[1:] == stood[len(stood) - len(older) :][1:]  # of the first the answer before it is gone
+        stood.append(newest)
+        chat.hears("Ok.")
+
+
+def test_a_new_turn_like_older_ones_leaves_their_texts_where_they_stand(running: Any, slid: Chat) -> None:
+    looks_at(running, "a.md")
+    assert looking_at(slid.asks("Go on.")) == ["b.md", "c.md", "a.md"]
+
+
+def test_an_older_text_never_stands_behind_a_newer_one(running: Any) -> None:
+    chat = Chat(running, name="one")
+    for note, words in (("a.md", "Begin."), ("b.md", "Go on."), ("c.md", "Next?")):
+        looks_at(running, note)
+        chat.asks(words)
+        chat.hears("Ok.")
+    chat.messages = chat.messages[3:]  # the turn of b.md left; later one like it comes
+    looks_at(running, "a.md")
+    assert looking_at(chat.asks("More?")) == ["c.md", "a.md"]
+    chat.hears("Ok.")
+    assert looking_at(chat.asks("Go on.")) == ["c.md", "a.md"]
+
+
+def test_a_chat_with_the_name_of_another_is_told_all_where_a_turn_is_like_one_there(running: Any) -> None:
+    one, other = Chat(running, name="person"), Chat(running, name="person")
+    for note, words in (("a.md", "Begin."), ("b.md", "Go on.")):
+        looks_at(running, note)
+        first = one.asks(words)
+        one.hears("Ok.")
+    looks_at(running, "c.md")
+    other.messages = [{"role": "user", "content": "Else."}, {"role": "assistant", "content": "Ok."}]
+    (told_other,) = other.asks("Go on.")
+    assert "\nvault: " in told_other and looking_at([told_other]) == ["c.md"]
+    assert one.asks("And?")[:2] == first
 
 
 def test_within_a_tool_loop_and_where_a_hook_told_nothing_is_said(running: Any) -> None:

@@ -69,6 +69,27 @@ def test_a_note_whose_text_was_inserted_is_forgotten(told_of_both: Any) -> None:
     assert "Nichts weiter" in runtime.asks("One?")[0]
 
 
+def test_a_chat_that_lost_a_text_is_told_everything_anew(told_of_both: Any) -> None:
+    """What is left of it was the difference from what is forgotten."""
+    running = told_of_both
+    running.start()
+    runtime = Runtime(running, has_tools=True)
+    for note, words in ((SECRET, "About what?"), ("other.md", "And that?")):
+        looks_at(running, note)
+        runtime.asks(words)
+    with running.connect(name="editor") as client:
+        client.publish([{"type": "note_pinned", "data": {"note": "other.md"}}])
+    assert len(runtime.asks("And now?")) == 3
+    assert running.stop() == 0
+    assert running.cli("forget", SECRET, "--data-dir", str(running.data), "--yes").returncode == 0
+    running.start()
+    (anew,) = runtime.asks("What else?")
+    assert "\nvault: " in anew and "\npinned: other.md" in anew
+    assert runtime.asks("Nothing?") == [anew]
+    assert running.stop() == 0
+    assert outcomes(running, running.data)[1][-2:] == [("prompt", "same")] * 2
+
+
 def test_a_redacted_bundle_of_insertions_holds_no_word_of_a_note_and_verifies(told_of_both: Any) -> None:
     running = told_of_both
     bundle = running.root / "b.wsb"

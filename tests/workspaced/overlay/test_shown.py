@@ -57,4 +57,5 @@ def test_what_the_log_does_not_have_is_not_made_up(asked: Asked) -> None:
     chat = without_first.shown(first.data.session, lambda _name: None)
     assert [each.insertions for each in chat.requests] == [[], [], []]
     assert [each.text for each in chat.insertions] == [None, None]
+    assert [each.requests for each in chat.insertions] == [3, 1]  # that left with them all the same
     assert [each.requests for each in unconfirmed.shown(chat.chat, source.blob).insertions] == [0, 0, 0]

@@ -123,8 +123,9 @@ def test_two_requests_of_one_turn_at_once_are_told_the_same(looking: Any) -> Non
         for each in threads:
             each.join()
     with looking.connect() as client:  # once the proxy has ended, and so has told all
-        found = client.call("workspaced/log", {"types": ["context_inserted"]})["events"]
-    assert len({each.body for each in seen.requests}) == 1 and len(found) == 1
+        found = client.call("workspaced/log", {"types": ["context_inserted", "prompt_overlaid"]})["events"]
+    assert len({each.body for each in seen.requests}) == 1
+    assert [each["type"] for each in found] == ["context_inserted", *["prompt_overlaid"] * 4]
 
 
 def test_a_note_that_was_withheld_between_two_requests_is_told_anew_and_its_old_text_never(looking: Any) -> None:

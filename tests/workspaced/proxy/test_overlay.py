@@ -59,6 +59,11 @@ def test_what_is_counted_is_what_stands(looking: Any, path: str, counting: str, 
     assert before == json.dumps(given).encode() and after == sent != before
 
 
+def test_a_chat_that_a_hook_told_says_so(world: Any) -> None:
+    told = body(user('What is red?\n<workspace as-of="1">\n</workspace>'))
+    assert world.proxy.request("POST", "/v1/messages", told).reason.startswith("TOLD: ")
+
+
 @pytest.mark.parametrize("header", ["x-claude-code-agent-id", "x-codex-parent-thread-id"])
 def test_a_helper_of_an_agent_is_told_nothing(world: Any, header: str) -> None:
     answer = world.proxy.request("POST", "/v1/messages", body(user("What is red?")), {header: "1"})

@@ -8,9 +8,9 @@ the chat is offered the same text again.
 """
 
 import hashlib
-import itertools
 import secrets
-from collections import OrderedDict
+from bisect import bisect_left
+from collections import Counter, OrderedDict
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from functools import partial
 from typing import Any, Final, NamedTuple
@@ -158,13 +158,12 @@ class Overlays:
         without = tuple(each.insertion.id for each in chat if not each.stands)
         last, call, reason = chat[0].insertion if chat else None, None, None
         if asked.is_open:
-            if offered is None:
-                new, reason = await self._new(client, asked, chat, key)
-                if new is not None:
-                    to = Inserted(
-                        session, asked.form, new.from_seq, near, f"{key}-{secrets.token_hex(4)}", new.after
-                    )
-                    offered = _inserted(new, to)
+            new, reason = await self._new(client, asked, chat)
+            if new is None:
+                offered = None
+            elif offered is None or not self._says_the_same(offered[0], new):
+                to = Inserted(session, asked.form, new.from_seq, near, f"{key}-{secrets.token_hex(4)}", new.after)
+                offered = _inserted(new, to)
             if offered is not None:
                 last, call = offered
                 texts[asked.turns[-1][0]] = self._texts[last.result_sha256].text
@@ -178,9 +177,11 @@ class Overlays:
         if offer is None:
             return False
         last = offer.last
-        if offer.call is not None and not any(each.id == last.id for each in self._known().get(last.key, ())):
-            self._leaving[last.id] = last
-            self._log.record_call(offer.call)
+        recorded = self._log.state().insertions.get(last.key, ())
+        if offer.call is not None and not any(each.id == last.id for each in recorded):
+            if last.id not in self._leaving:  # another request that left with it may have it recorded right now
+                self._leaving[last.id] = last
+                self._log.record_call(offer.call)
             await self._threads.run(self._log.wait_until_recorded)
         body_hash = self._keys(offer.client)(body_sha256)
         overlaid = PromptOverlaid(offer.client, last.id, body_hash, offer.without)
@@ -227,22 +228,30 @@ class Overlays:
         return known
 
     async def _chat(self, client: str, asked: Asked, session: str) -> list[_Known]:
-        """The insertions of this chat, the newest first, up to the first one whose answer is not kept any more."""
+        """The insertions of this chat, the newest first; none if one of them is not kept any more.
+
+        What the others tell is a difference from it, so the chat is told everything anew.
+        """
         keyed = self._keys(client)
-        turns = {keyed(key): key for key, _near in asked.turns}
-        nears: dict[str, str] = {}
+        keys = [keyed(key) for key, _near in asked.turns]
+        nears: list[str] = []
         known = self._known()
-        newest = _newest(known, [*turns], session)
+        newest = _newest(known, keys, session)
         found = [*chain(known, newest.id)] if newest is not None else []
-        if not found or any(each.key not in turns for each in found):  # older words changed
-            nears = {keyed(near): key for key, near in asked.turns}
-        if newest is None and (newest := _newest_near(known, [*nears], session)) is not None:
+        if not found or not {each.key for each in found} <= {*keys}:  # older words changed
+            nears = [keyed(near) for _key, near in asked.turns]
+        if newest is None and (newest := _newest_near(known, nears, session)) is not None:
             found = [*chain(known, newest.id)]
         await self._read_texts([each.result_sha256 for each in found])
-        read = itertools.takewhile(lambda each: each.result_sha256 in self._texts, found)
+        if (
+            not found
+            or found[-1].after is not None
+            or any(each.result_sha256 not in self._texts for each in found)
+        ):
+            return []
         return [
-            _Known(each, self._texts[each.result_sha256], turns.get(each.key) or nears.get(each.near))
-            for each in read
+            _Known(each, self._texts[each.result_sha256], asked.turns[place][0] if place is not None else None)
+            for each, place in zip(found, _places(found, keys, nears), strict=True)
         ]
 
     async def _read_texts(self, hashes: Sequence[str]) -> None:
@@ -306,23 +315,29 @@ class Overlays:
                 return new, offer.call
         return None
 
+    def _says_the_same(self, offered: Insertion, new: "_New") -> bool:
+        """Whether what was offered is still new: the user may have gone elsewhere, or attach other notes."""
+        before = self._texts[offered.result_sha256]
+        now = _ANSWER.decode(new.call.answer.payload).data
+        return (offered.after, before.notes) == (new.after, now.notes) and {**before.sight, "at": ""} == {
+            **now.sight,
+            "at": "",
+        }
+
     def _give_up(self, insertion: str) -> None:
         for token, offer in self._offers:
             if offer.last.id == insertion:
                 self._offers.pop(token)
 
-    async def _new(
-        self, client: str, asked: Asked, chat: list[_Known], key: str
-    ) -> tuple["_New | None", str | None]:
+    async def _new(self, client: str, asked: Asked, chat: list[_Known]) -> tuple["_New | None", str | None]:
         """What is new to a chat, or why there is nothing."""
         vault = self._log.state().current
         if vault is None:
             return None, "otherVault"
         call, reason = await self._ask(client, asked, chat, vault)
-        if (
-            call is not None and chat and chat[0].insertion.key == key
-        ):  # answered anew: it goes on from the turn before
-            chat = chat[1:]
+        here = next((at for at, each in enumerate(chat) if each.turn == asked.turns[-1][0]), None)
+        if call is not None and here is not None:  # answered anew: it goes on from the turn before
+            chat = chat[here + 1 :]
             call, reason = await self._ask(client, asked, chat, vault)
         if call is None:
             return None, reason
@@ -372,9 +387,44 @@ def _newest(known: Insertions, keys: Sequence[str], session: str) -> Insertion |
 
 
 def _newest_near(known: Insertions, nears: Sequence[str], session: str) -> Insertion | None:
-    """As `_newest`, where the older words of the chat changed."""
-    found = {each.near: each for here in known.values() for each in here if each.session == session}
-    return next((found[near] for near in reversed(nears) if near in found), None)
+    """As `_newest`, where the chat's older words changed: the last of the chat that has most of its turns."""
+    said, seen = {*nears}, set[str]()
+    best, most = None, 0
+    alike = [each for here in known.values() for each in here if each.session == session and each.near in said]
+    for each in reversed(alike):  # of equal ones the last used
+        if each.id not in seen:
+            found = [*chain(known, each.id)]
+            seen.update(one.id for one in found)
+            if (count := sum(one.near in said for one in found)) > most:
+                best, most = each, count
+    return best
+
+
+def _places(found: Sequence[Insertion], keys: Sequence[str], nears: Sequence[str]) -> list[int | None]:
+    """The turns where a chat's insertions stand, the newest first; None: that is not in the request any more.
+
+    No two stand at one turn, and they stand in their order, so that the newest words of ours are the last ones.
+    Where several turns have the near of an insertion, the oldest take it: so it stays while the chat goes on.
+    """
+    by_key = {key: place for place, key in enumerate(keys)}
+    by_near: dict[str, list[int]] = {}
+    for place, near in enumerate(nears):
+        by_near.setdefault(near, []).append(place)
+    alike = Counter(each.near for each in found if each.key not in by_key)
+    places, before = list[int | None](), len(keys)
+    for each in found:
+        place_of = by_key.get(each.key)
+        if place_of is None:
+            free = by_near.get(each.near, [])
+            free = free[: bisect_left(free, before)]
+            place_of = free[min(alike[each.near], len(free)) - 1] if free else None
+            alike[each.near] -= 1
+        if place_of is not None and place_of < before:
+            before = place_of
+        else:
+            place_of = None
+        places.append(place_of)
+    return places
 
 
 def _withheld(told: Sequence[tuple[str, _Given]], view: View, withheld: Withheld) -> set[str]:

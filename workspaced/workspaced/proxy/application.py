@@ -24,7 +24,7 @@ logger = logging.getLogger(__name__)
 Send = Callable[[Message], Awaitable[None]]
 Scope = Message
 _ANY_ENCODING: Final = (b"", b"identity")
-_EXPECTED: Final = ("NOT_A_PROMPT", "NOTHING_NEW", "SUBAGENT")
+_EXPECTED: Final = ("NOT_A_PROMPT", "NOTHING_NEW", "SUBAGENT", "TOLD")
 """Reasons for which a request has no context that nobody needs to be told of."""
 _NO_TUNNEL: Final = Refusal(
     405,

@@ -98,6 +98,8 @@ async def with_context(daemon: DaemonLink, form: Form, path: bytes, body: bytes)
     except Exception as error:  # a defect of ours: the runtime is not to suffer from it
         logger.exception("a request could not be given its context")
         return body, unchanged("INTERNAL", f"{type(error).__name__}, see the proxy's log")
+    if answer["token"] is None and request.is_told:
+        return body, unchanged("TOLD", "a text of workspaced stands in the user's words already, such as a hook's")
     if answer["token"] is None:
         return body, Outcome("unchanged", f"NOTHING_NEW: {answer['reason'] or 'nothingNew'}")
     return made, Outcome("added", "", form, answer["token"], sha256(made).hexdigest())

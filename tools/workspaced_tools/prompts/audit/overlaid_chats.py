@@ -4,7 +4,6 @@ A chat is known by a keyed hash of its name, or of its first words: nothing else
 began alike share the insertions of their beginning.
 """
 
-import itertools
 from collections import Counter
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -137,16 +136,20 @@ class OverlaidChats:
 
         `all_of_them`: also what had been withdrawn by then, which an answer does not tell.
         """
-        found: list[Event] = []
-        after: str | None = request.insertion
-        while after is not None:
-            inserted = self._inserted.get(after)
-            if inserted is None:
-                return None
-            found.append(inserted)
-            after = inserted.data.after
+        found = self._chain(request.insertion)
+        if not found or found[-1].data.after is not None:
+            return None
         gone = request.without if isinstance(request, PromptOverlaid) and not all_of_them else ()
         return [each for each in reversed(found) if each.data.insertion not in gone]
+
+    def _chain(self, last: str) -> list[Event]:
+        """What was put into a chat up to its insertion `last`, the newest first, as far back as the log has it."""
+        found: list[Event] = []
+        after: str | None = last
+        while after is not None and (inserted := self._inserted.get(after)) is not None:
+            found.append(inserted)
+            after = inserted.data.after
+        return found
 
     def requests_of(self, chat: str) -> list[Event]:
         """The requests whose last insertion is one of the chat itself."""
@@ -168,7 +171,12 @@ class OverlaidChats:
         """What is known of a chat; `blob`: the texts of the log."""
         insertions, requests = self.insertions_of(chat), self.requests_of(chat)
         stood = {sent.seq: [each.seq for each in self.stood_in(sent.data) or ()] for sent in requests}
-        counts = Counter(itertools.chain.from_iterable(stood.values()))
+        counts = Counter(
+            each.seq
+            for sent in requests
+            for each in self._chain(sent.data.insertion)
+            if each.data.insertion not in sent.data.without
+        )
         return OverlaidChat(
             chat,
             insertions[-1].data.caller,
