@@ -1582,6 +1582,16 @@ export interface ContextOverlayFinishedParams {
   readonly usage: Readonly<Record<string, unknown>>;
 }
 
+export interface ContextOverlayUnchangedParams {
+  /** (maxItems 64) */
+  readonly reasons: ReadonlyArray<{
+    /** (pattern ^[A-Z0-9_]{1,64}$) */
+    readonly code: string;
+    /** (minimum 1) */
+    readonly count: number;
+  }>;
+}
+
 export interface ContextPinParams {
   /** (minLength 1, maxLength 128) */
   readonly conversation: string;
@@ -3112,6 +3122,7 @@ export interface MethodParams {
   "workspaced/context/overlay": ContextOverlayParams;
   "workspaced/context/overlay/confirm": ContextOverlayConfirmParams;
   "workspaced/context/overlay/finished": ContextOverlayFinishedParams;
+  "workspaced/context/overlay/unchanged": ContextOverlayUnchangedParams;
   "workspaced/context/pin": ContextPinParams;
   "workspaced/context/plan": ContextPlanParams;
   "workspaced/context/rebase": ContextRebaseParams;

@@ -11,7 +11,7 @@ from workspaced_events.journal.planned import Plan
 from workspaced_events.limits import ID_CHARS_MAX
 
 from ..ipc.jsonrpc import RequestId
-from ..limits import ATTACHMENTS_PER_MESSAGE_MAX, TURNS_PER_REQUEST_MAX
+from ..limits import ATTACHMENTS_PER_MESSAGE_MAX, TURNS_PER_REQUEST_MAX, UNCHANGED_REASONS_MAX
 from ..overlay.overlays import Asked
 from ..overlay.request import Form
 from ..prompts import assemble as assembling
@@ -151,6 +151,16 @@ class OverlayFinished(p.Params, frozen=True):
     """The provider's usage object, as it came."""
 
 
+class OverlayReason(p.Params, frozen=True):
+    code: Annotated[str, Meta(pattern="^[A-Z0-9_]{1,64}$")]
+    count: Annotated[int, Meta(ge=1)]
+
+
+class OverlayUnchanged(p.Params, frozen=True):
+    reasons: Annotated[list[OverlayReason], Meta(max_length=UNCHANGED_REASONS_MAX)]
+    """How many requests went on without context, by the reason; each is told once."""
+
+
 async def overlay(session: Session, _id: RequestId | None, params: Overlay) -> Any:
     service = session.service
     turns = [(each.key, each.near) for each in params.turns]
@@ -175,3 +185,8 @@ async def overlay_confirm(session: Session, _id: RequestId | None, params: Overl
 
 async def overlay_finished(session: Session, _id: RequestId | None, params: OverlayFinished) -> Any:
     return {"recorded": await session.service.overlays.finished(params.token, params.form, params.usage)}
+
+
+def overlay_unchanged(session: Session, _id: RequestId | None, params: OverlayUnchanged) -> Any:
+    session.service.overlays.count_unchanged((each.code, each.count) for each in params.reasons)
+    return {}

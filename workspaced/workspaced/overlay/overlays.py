@@ -32,6 +32,7 @@ from workspaced_tools.sharing.gate import Withheld
 
 from ..calls.calls import Calls
 from ..calls.threads import Threads
+from ..limits import UNCHANGED_REASONS_MAX
 from ..recording.call_recorder import Call, Inserted
 from ..volunteering.offers import OFFERS_MAX, Offers
 from ..volunteering.volunteering import Volunteering
@@ -134,6 +135,8 @@ class Overlays:
         self._texts: OrderedDict[str, _Given] = OrderedDict()
         """By the hashes of their answers."""
         self._one_by_one = anyio.Lock()
+        self.unchanged: Counter[str] = Counter()
+        """Requests that a proxy passed on without context since the daemon started, by the reasons' codes."""
 
     async def overlay(self, client: str, asked: Asked) -> Overlaid:
         """What stands in a request, and what is new in it.
@@ -205,6 +208,12 @@ class Overlays:
         answered = PromptAnswered(sent.caller, sent.insertion, sent.body_hash, read, cached, output)
         await self._log.record([Action(answered)])
         return True
+
+    def count_unchanged(self, reasons: Iterable[tuple[str, int]]) -> None:
+        """Counts requests that a proxy passed on without context."""
+        for code, count in reasons:
+            is_counted = code in self.unchanged or len(self.unchanged) < UNCHANGED_REASONS_MAX
+            self.unchanged[code if is_counted else "OTHER"] += count
 
     # -- what stands --
 

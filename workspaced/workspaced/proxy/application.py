@@ -10,6 +10,8 @@ from typing import Final, NamedTuple
 import anyio
 import httpx2
 
+from workspaced_events.errors import WorkspacedError
+
 from ..limits import PROXY_BODY_BYTES_MAX
 from ..overlay.usage import UsageReader, usage_reader
 from .access import Access
@@ -76,6 +78,8 @@ class Application:
         self._daemon = daemon
         self._without_context: Counter[str] = Counter()
         """How many requests went on without context, by the code of the reason."""
+        self._untold: Counter[str] = Counter()
+        """Those of them that the daemon does not know of yet."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answers one request. If the provider's answer breaks off, ours does too: nothing says that it ended."""
@@ -98,6 +102,18 @@ class Application:
             logger.exception("a request could not be passed on")
             raise
         await passage.finish(self._daemon)
+        await self._tell_unchanged()
+
+    async def _tell_unchanged(self) -> None:
+        """Tells the daemon how many requests went on without context; if it is not there, after a later one."""
+        if not (told := self._untold):
+            return
+        self._untold = Counter()
+        try:
+            reasons = [{"code": code, "count": count} for code, count in told.items()]
+            await self._daemon.call({"reasons": reasons}, "/unchanged")
+        except WorkspacedError:
+            self._untold.update(told)
 
     async def _pass_on(self, scope: Scope, path: bytes, body: RequestBody, send: Send, passage: _Passage) -> None:
         out = await self._outgoing(scope, path, body)
@@ -126,6 +142,7 @@ class Application:
         if not code or code in _EXPECTED:
             return
         self._without_context[code] += 1
+        self._untold[code] += 1
         count = self._without_context[code]
         if count == 10 ** (len(str(count)) - 1):
             logger.warning("requests without context so far: %d, the last for %s", count, outcome.reason)

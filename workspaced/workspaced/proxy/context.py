@@ -89,7 +89,7 @@ async def with_context(daemon: DaemonLink, form: Form, path: bytes, body: bytes)
     """The body to send, which is the client's own bytes and what is inserted, and what became of it."""
     try:
         request = await _read(form, body)
-        answer = await daemon.overlay(params_of(request, path))
+        answer = await daemon.call(params_of(request, path))
         made = overlaid(request, body, answer)
     except Unreadable as error:
         return body, unchanged("UNREADABLE", str(error))

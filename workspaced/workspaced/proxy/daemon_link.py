@@ -59,19 +59,19 @@ class DaemonLink:
             return TimedOut("The daemon did not answer a moment ago.")
         return None
 
-    async def overlay(self, params: dict[str, Any]) -> dict[str, Any]:
-        """The answer of `workspaced/context/overlay`.
+    async def call(self, params: dict[str, Any], below: str = "") -> dict[str, Any]:
+        """The answer of `workspaced/context/overlay`, or of a method below it.
 
         Raises:
             WorkspacedError: the daemon is gone, refused, or did not answer within DAEMON_ANSWER_S.
         """
-        answer: dict[str, Any] = await self._in_time(lambda client: client.call(METHOD, params))
+        answer: dict[str, Any] = await self._in_time(lambda client: client.call(METHOD + below, params))
         return answer
 
     async def tell(self, method: str, params: dict[str, Any]) -> None:
         """Tells the daemon what became of a request. A failure is logged: nobody waits for it."""
         try:
-            await self._in_time(lambda client: client.call(f"{METHOD}/{method}", params))
+            await self.call(params, f"/{method}")
         except WorkspacedError as error:
             logger.warning("what became of a prompt was not recorded: %s [%s]", error.message, error.code)
 
