@@ -62,10 +62,10 @@ class _Passage:
             await daemon.tell("confirm", params)
 
     async def finish(self, daemon: DaemonLink) -> None:
-        """Tells the daemon what the provider said of its usage, so far."""
-        report = self.usage.report() if self.usage is not None else None
-        if self.outcome is not None and report is not None:
-            params = {"token": self.outcome.token, "form": self.outcome.form, "usage": report}
+        """Tells the daemon what the provider said of its usage, so far, and by which name it holds the chat."""
+        told = self.usage.told() if self.usage is not None else None
+        if self.outcome is not None and told is not None:
+            params = {"token": self.outcome.token, "form": self.outcome.form, **told}
             await daemon.tell("finished", params)
 
 
@@ -101,7 +101,8 @@ class Application:
         except Exception:
             logger.exception("a request could not be passed on")
             raise
-        await passage.finish(self._daemon)
+        finally:
+            await passage.finish(self._daemon)
         await self._tell_unchanged()
 
     async def _tell_unchanged(self) -> None:
@@ -132,7 +133,11 @@ class Application:
                 async for data in response.aiter_raw():
                     if usage is not None:
                         usage.feed(data)
+                        self._daemon.will_tell(usage.response_id)
                     await send({"type": "http.response.body", "body": data, "more_body": True})
+                if usage is not None:
+                    usage.told()  # reads an answer that is no stream
+                    self._daemon.will_tell(usage.response_id)
                 await send({"type": "http.response.body", "body": b""})
         except Refusal as refusal:
             await _refuse(send, refusal, own)
