@@ -53,6 +53,22 @@ def test_a_chat_grows_and_its_usage_is_recorded(running: Daemon, monkeypatch: py
     assert len(recorded(running, "prompt_overlaid")) == 2 and len(recorded(running, "prompt_answered")) == 1
 
 
+def test_a_chat_that_the_provider_holds_goes_on(running: Daemon) -> None:
+    came: list[bytes] = []
+
+    def answer(request: httpx2.Request) -> httpx2.Response:
+        came.append(request.read())
+        body = json.dumps({"id": f"resp_{len(came)}", "object": "response", "usage": None}).encode()
+        return httpx2.Response(200, stream=httpx2.ByteStream(body))  # not read yet, as a provider's
+
+    transport = ContextTransport(transport=httpx2.MockTransport(answer), socket=running.socket)
+    with httpx2.Client(transport=transport) as client:
+        for named in ({}, {"previous_response_id": "resp_1"}, {"previous_response_id": "resp_2"}):
+            client.post("http://provider/v1/responses", json={"input": QUESTION, **named})
+    assert [b"<workspace" in each for each in came] == [True, False, False]
+    assert len(recorded(running, "prompt_answered")) == 3
+
+
 def test_a_refused_request_does_not_count(running: Daemon) -> None:
     came: list[bytes] = []
 

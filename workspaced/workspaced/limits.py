@@ -223,6 +223,8 @@ PROXY_BODY_BYTES_MAX: Final = 32 * 1024 * 1024
 PROXY_USAGE_BYTES_MAX: Final = 4 * 1024 * 1024
 """Of an answer, or of one event of a streamed one, in which the provider's usage is looked for."""
 PROXY_REASON_CHARS_MAX: Final = 300
+UNCHANGED_REASONS_MAX: Final = 64
+"""Codes for which requests went on without context, in the daemon's memory; others are counted as `OTHER`."""
 UPSTREAM_TIMEOUT_S: Final = 600.0
 """The longest silence of a provider; the SDKs of OpenAI and Anthropic wait as long."""
 DAEMON_ANSWER_S: Final = 5.0

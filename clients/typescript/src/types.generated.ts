@@ -933,11 +933,13 @@ export interface PromptAnsweredEvent {
     readonly caller: string;
     readonly insertion: string;
     readonly bodyHash: string;
-    readonly inputTokens: number;
+    readonly inputTokens?: number | null;
     /** (default 0) */
     readonly cachedTokens?: number;
     /** (default 0) */
     readonly outputTokens?: number;
+    readonly response?: string | null;
+    readonly without?: readonly string[];
   };
 }
 
@@ -1554,7 +1556,7 @@ export interface ContextMessageParamsSearch {
 
 export interface ContextOverlayParams {
   readonly form: "anthropic" | "gemini" | "openai" | "responses";
-  /** (minItems 1, maxItems 10000) */
+  /** (maxItems 7000) */
   readonly turns: ReadonlyArray<{
     /** (pattern ^[0-9a-f]{64}$) */
     readonly key: string;
@@ -1568,6 +1570,8 @@ export interface ContextOverlayParams {
   readonly activeText?: boolean;
   /** (maxItems 200) */
   readonly attachments?: readonly string[];
+  /** (pattern ^[0-9a-f]{64}$) */
+  readonly previousResponseId?: string | null;
 }
 
 export interface ContextOverlayConfirmParams {
@@ -1579,7 +1583,19 @@ export interface ContextOverlayConfirmParams {
 export interface ContextOverlayFinishedParams {
   readonly token: string;
   readonly form: "anthropic" | "gemini" | "openai" | "responses";
-  readonly usage: Readonly<Record<string, unknown>>;
+  readonly usage?: Readonly<Record<string, unknown>> | null;
+  /** (pattern ^[0-9a-f]{64}$) */
+  readonly responseId?: string | null;
+}
+
+export interface ContextOverlayUnchangedParams {
+  /** (maxItems 64) */
+  readonly reasons: ReadonlyArray<{
+    /** (pattern ^[A-Z0-9_]{1,64}$) */
+    readonly code: string;
+    /** (minimum 1) */
+    readonly count: number;
+  }>;
 }
 
 export interface ContextPinParams {
@@ -3112,6 +3128,7 @@ export interface MethodParams {
   "workspaced/context/overlay": ContextOverlayParams;
   "workspaced/context/overlay/confirm": ContextOverlayConfirmParams;
   "workspaced/context/overlay/finished": ContextOverlayFinishedParams;
+  "workspaced/context/overlay/unchanged": ContextOverlayUnchangedParams;
   "workspaced/context/pin": ContextPinParams;
   "workspaced/context/plan": ContextPlanParams;
   "workspaced/context/rebase": ContextRebaseParams;

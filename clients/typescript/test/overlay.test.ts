@@ -158,6 +158,18 @@ test("the daemon is told what left and what the provider counted", async () => {
   assert.deepEqual(await told(fake, FINISHED), { token: "t", form: "openai", usage });
 });
 
+test("the daemon is told by which name the provider holds the chat, and asked for it before the next request", async () => {
+  const answer = { id: "resp_1", object: "response", conversation: null, usage: null };
+  const { fake, post } = await world({ [OVERLAY]: () => ({ insertions: [], token: "t", reason: "nothingNew" }) }, {}, () =>
+    Response.json(answer),
+  );
+  await (await post("responses", `{"input":"hi"}`)).json();
+  await (await post("responses", `{"input":"so?","previous_response_id":"resp_1"}`)).json();
+  const responseId = createHash("sha256").update("resp_1").digest("hex");
+  assert.deepEqual(fake.params(FINISHED)[0], { token: "t", form: "responses", responseId });
+  assert.deepEqual(fake.params(OVERLAY).map(({ previousResponseId }) => previousResponseId), [undefined, responseId]);
+});
+
 test("what cannot be told fails nothing, and is said once", async () => {
   const { sent, post, warned } = await world({ [CONFIRM]: () => { throw wireError("BUSY"); } });
   assert.deepEqual(await (await post("chat/completions", HI)).json(), {});

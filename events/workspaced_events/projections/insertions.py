@@ -1,14 +1,15 @@
 """What was put into requests to providers: insertions by the keys of their turns, the longest unused first."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Final
 
 import msgspec
 from msgspec.structs import replace
 
 from ..ids import VaultId
-from ..limits import INSERTIONS_PER_TURN_MAX, TURNS_MAX
-from ..schema.catalogue import ContextInserted, ContextWithdrawn, Event, PromptOverlaid
+from ..limits import INSERTIONS_PER_TURN_MAX, RESPONSES_PER_INSERTION_MAX, TURNS_MAX
+from ..schema.catalogue import ContextInserted, ContextWithdrawn, Event, PromptAnswered, PromptOverlaid
 
 
 class Insertion(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -23,6 +24,8 @@ class Insertion(msgspec.Struct, frozen=True, omit_defaults=True):
     as_of_seq: int
     result_sha256: str
     is_withdrawn: bool = False
+    responses: dict[str, tuple[str, ...]] = {}
+    """What the provider holds with this as the last insertion: of those before it the ones that it lacks."""
 
     @property
     def key(self) -> str:
@@ -62,14 +65,24 @@ def apply_insertion(insertions: Insertions, event: Event) -> Insertions:
     if isinstance(data, ContextWithdrawn):
         changed = dict(insertions)
         for name in data.insertions:
-            key = key_of(name)
-            if key in changed:
-                known = changed[key]
-                changed[key] = tuple(
-                    replace(each, is_withdrawn=True) if each.id == name else each for each in known
-                )
+            _change(changed, name, partial(replace, is_withdrawn=True))
+        return changed
+    if isinstance(data, PromptAnswered) and data.response is not None:
+        changed = dict(insertions)
+        _change(changed, data.insertion, partial(_answered, response=data.response, without=data.without))
         return changed
     return insertions
+
+
+def _change(insertions: Insertions, name: str, change: Callable[[Insertion], Insertion]) -> None:
+    """Changes an insertion, if it is known."""
+    if (here := insertions.get(key_of(name))) is not None:
+        insertions[key_of(name)] = tuple(change(each) if each.id == name else each for each in here)
+
+
+def _answered(insertion: Insertion, *, response: str, without: tuple[str, ...]) -> Insertion:
+    others = [each for each in insertion.responses.items() if each[0] != response]
+    return replace(insertion, responses=dict([*others, (response, without)][-RESPONSES_PER_INSERTION_MAX:]))
 
 
 def _used(insertions: Insertions, last: str) -> Insertions:
@@ -81,4 +94,4 @@ def _used(insertions: Insertions, last: str) -> Insertions:
     return insertions
 
 
-INSERTION_TYPES: Final = frozenset((ContextInserted, ContextWithdrawn, PromptOverlaid))
+INSERTION_TYPES: Final = frozenset((ContextInserted, ContextWithdrawn, PromptOverlaid, PromptAnswered))

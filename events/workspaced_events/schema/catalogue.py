@@ -469,16 +469,20 @@ class PromptOverlaid(Data, frozen=True, gc=False):
 
 @entry("prompt_answered", Publisher.DAEMON, changes_state=False)
 class PromptAnswered(Data, frozen=True, gc=False):
-    """What a provider counted of a request with insertions."""
+    """A provider answered a request with insertions."""
 
     caller: Annotated[str, Redact.CLIENT]
     insertion: Insertion
     body_hash: Annotated[str, Redact.HASH]
     """As in its `prompt_overlaid`."""
-    input_tokens: Number
-    """All that were read, those from the cache among them."""
+    input_tokens: Number | None = None
+    """All that were read, those from the cache among them; absent: it reported no count."""
     cached_tokens: Number = 0
     output_tokens: Number = 0
+    response: Annotated[str, Redact.PUBLIC] | None = None
+    """A keyed hash of the name by which a later request continues the chat without sending it again."""
+    without: tuple[Insertion, ...] = ()
+    """As in its `prompt_overlaid`."""
 
 
 @entry("clock_stepped", Publisher.DAEMON)

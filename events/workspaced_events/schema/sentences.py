@@ -175,7 +175,9 @@ _TOLD: Final[dict[type, Callable[[Any], str]]] = {
         f"takes {len(data.insertions)} texts out of later requests: their notes are withheld"
     ),
     PromptAnswered: lambda data: (
-        f"cost {data.input_tokens} tokens in, {data.cached_tokens} of them cached, and {data.output_tokens} out"
+        "was answered"
+        if data.input_tokens is None
+        else f"cost {data.input_tokens} tokens in, {data.cached_tokens} of them cached, {data.output_tokens} out"
     ),
     PromptOverlaid: lambda data: f"sent a request with what was put into it up to {data.insertion}",
     MemoryWritten: _memory,

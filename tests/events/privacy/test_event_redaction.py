@@ -222,6 +222,8 @@ class TestTheTags:
             "prompt_overlaid.insertion",
             "prompt_overlaid.without",
             "prompt_answered.insertion",
+            "prompt_answered.response",
+            "prompt_answered.without",
             "clock_stepped.before",
             "clock_stepped.after",
             "pause_started.until",

@@ -295,6 +295,8 @@ ROWS: dict[str, tuple[Publisher, bool, dict[str, Any]]] = {
             "inputTokens": 120,
             "cachedTokens": 100,
             "outputTokens": 7,
+            "response": "0" * 32,
+            "without": ["aaaa-1"],
         },
     ),
     "clock_stepped": (

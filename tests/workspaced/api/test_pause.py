@@ -34,6 +34,7 @@ ADMINISTRATIVE: dict[str, dict[str, Any]] = {
         "form": "openai",
         "usage": {"prompt_tokens": 1, "completion_tokens": 1},
     },
+    "workspaced/context/overlay/unchanged": {"reasons": [{"code": "UNREADABLE", "count": 1}]},
     "workspaced/volunteer/confirm": {"token": "unknown"},
     "workspaced/calls": {},
     "workspaced/call": {"seq": "{call}"},

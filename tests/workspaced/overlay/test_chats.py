@@ -37,7 +37,7 @@ class Link:
     def __init__(self, session: Session, client: str) -> None:
         self._session, self._client = session, client
 
-    async def overlay(self, params: dict[str, Any]) -> Any:
+    async def call(self, params: dict[str, Any]) -> Any:
         return await self._call(METHOD, params)
 
     async def confirm(self, outcome: Outcome) -> None:

@@ -155,7 +155,7 @@ def test_the_usage_that_passed_is_recorded_if_the_client_leaves_after_the_last_e
 def test_usage_is_found_in_every_stream_that_the_standard_allows(media_type: bytes, end: bytes) -> None:
     reader = UsageReader(media_type)
     reader.feed(end.join([b'data: {"choices": []}', b"", b'data: {"usage": {"prompt_tokens": 9}}', b"", b""]))
-    assert reader.report() == {"prompt_tokens": 9}
+    assert reader.told() == {"usage": {"prompt_tokens": 9}}
 
 
 def inserted(looking: Any) -> list[Json]:

@@ -85,6 +85,21 @@ def test_the_log_counts_them_by_their_reasons(looking: Any) -> None:
     assert counted == ["1, the last for UNREADABLE", "10, the last for UNREADABLE", "1, the last for COMPRESSED"]
 
 
+def test_status_and_doctor_count_them_too(looking: Any) -> None:
+    with RawUpstream(Recorder()) as url, Proxy(looking, url) as proxy:
+        for _ in range(11):
+            proxy.request("POST", CHAT, b"no JSON")
+        proxy.request("POST", CHAT, gzip.compress(chat()), {"Content-Encoding": "gzip"})
+        proxy.request("GET", "/v1/models")
+        proxy.request("POST", CHAT, chat())
+    with looking.connect() as client:  # once the proxy has ended, and so has told all
+        assert client.call("workspaced/status")["unchanged"] == {"UNREADABLE": 11, "COMPRESSED": 1}
+    assert "requests to a provider: 11 UNREADABLE, 1 COMPRESSED" in looking.cli("status").stdout
+    found = json.loads(looking.cli("doctor", "--json").stdout)
+    (told_of,) = [each for each in found if each["about"] == "requests"]
+    assert told_of["level"] == "warning" and "11 UNREADABLE, 1 COMPRESSED" in told_of["says"]
+
+
 @pytest.mark.parametrize("encoding", ["gzip", "zstd", "gzip, identity"])
 def test_a_compressed_body_goes_on_as_it_came(before: tuple[Proxy, Recorder], encoding: str) -> None:
     proxy, seen = before

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from support.proxy import Proxy
-from support.raw_upstream import RawUpstream, Recorder
+from support.raw_upstream import Connection, RawUpstream, Recorder
 
 BLOCK = re.compile(rb'\{"type":"text","text":"<workspace[^}]*</workspace>"\},')
 
@@ -62,6 +62,39 @@ def test_what_is_counted_is_what_stands(looking: Any, path: str, counting: str, 
 def test_a_chat_that_a_hook_told_says_so(world: Any) -> None:
     told = body(user('What is red?\n<workspace as-of="1">\n</workspace>'))
     assert world.proxy.request("POST", "/v1/messages", told).reason.startswith("TOLD: ")
+
+
+@pytest.mark.parametrize("is_streamed", [False, True])
+def test_a_chat_that_the_provider_holds_is_told_what_is_new_alone(looking: Any, is_streamed: bool) -> None:
+    came: list[bytes] = []
+
+    def serve(connection: Connection) -> None:
+        while (request := connection.request()) is not None:
+            came.append(request.body)
+            usage = {"input_tokens": 9, "output_tokens": 2}
+            answer = json.dumps({"id": f"resp_{len(came)}", "object": "response", "usage": usage}).encode()
+            if is_streamed:
+                connection.answer(b'data: {"response":' + answer + b"}\n\n", "text/event-stream")
+            else:
+                connection.answer(answer)
+
+    bodies = [
+        {"input": "What is red?"},
+        *({"input": "So?", "previous_response_id": f"resp_{n}"} for n in (1, 2, 3)),
+    ]
+    bodies.insert(2, {"input": [{"type": "function_call_output"}], "previous_response_id": "resp_2"})
+    bodies[-2:] = [{"input": "And now?", "previous_response_id": "resp_3"}]
+    with RawUpstream(serve) as url, Proxy(looking, url) as proxy:
+        said = []
+        for number, given in enumerate(bodies):
+            if number == 3:
+                with looking.connect() as client:
+                    client.publish([{"type": "active_note_set", "data": {"note": "b.md"}}])
+            answer = proxy.request("POST", "/v1/responses", given)
+            said.append((answer.context, answer.reason.partition(":")[0]))
+    assert said == [("added", ""), ("unchanged", "NOTHING_NEW"), ("unchanged", "NOTHING_NEW"), ("added", "")]
+    assert came[1:3] == [json.dumps(each).encode() for each in bodies[1:3]]
+    assert b"Alpha" in came[0] and b"looking at: b.md" in came[3] and b"Alpha" not in came[3]
 
 
 @pytest.mark.parametrize("header", ["x-claude-code-agent-id", "x-codex-parent-thread-id"])

@@ -131,5 +131,5 @@ class Overlay:
 
     def finish(self) -> None:
         """The answer ended, or nobody reads it any more."""
-        if self._usage is not None and (report := self._usage.report()) is not None:
-            self._daemon.tell("finished", {"token": self._token, "form": self._form, "usage": report})
+        if self._usage is not None and (told := self._usage.told()) is not None:
+            self._daemon.tell("finished", {"token": self._token, "form": self._form, **told})

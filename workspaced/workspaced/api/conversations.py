@@ -11,7 +11,7 @@ from workspaced_events.journal.planned import Plan
 from workspaced_events.limits import ID_CHARS_MAX
 
 from ..ipc.jsonrpc import RequestId
-from ..limits import ATTACHMENTS_PER_MESSAGE_MAX, TURNS_PER_REQUEST_MAX
+from ..limits import ATTACHMENTS_PER_MESSAGE_MAX, TURNS_PER_REQUEST_MAX, UNCHANGED_REASONS_MAX
 from ..overlay.overlays import Asked
 from ..overlay.request import Form
 from ..prompts import assemble as assembling
@@ -126,7 +126,7 @@ class OverlayTurn(p.Params, frozen=True):
 
 class Overlay(p.Params, frozen=True):
     form: Form
-    turns: Annotated[list[OverlayTurn], Meta(min_length=1, max_length=TURNS_PER_REQUEST_MAX)]
+    turns: Annotated[list[OverlayTurn], Meta(max_length=TURNS_PER_REQUEST_MAX)]
     """One for each message of the user, the oldest first."""
     open: bool
     """Whether nothing answers the last of them yet, so that something may be put before it."""
@@ -136,6 +136,8 @@ class Overlay(p.Params, frozen=True):
     """Whether the text of the active note is told, too, for a model that cannot ask for it."""
     attachments: Annotated[tuple[p.Path, ...], Meta(max_length=ATTACHMENTS_PER_MESSAGE_MAX)] = ()
     """Paths of other notes whose texts are told."""
+    previous_response_id: p.Sha256 | None = None
+    """Of the name of what the provider holds of the chat; None: all of it is in the request."""
 
 
 class OverlayConfirm(p.Params, frozen=True):
@@ -147,8 +149,20 @@ class OverlayConfirm(p.Params, frozen=True):
 class OverlayFinished(p.Params, frozen=True):
     token: str
     form: Form
-    usage: dict[str, Any]
+    usage: dict[str, Any] | None = None
     """The provider's usage object, as it came."""
+    response_id: p.Sha256 | None = None
+    """Of the name by which a later request may continue the chat."""
+
+
+class OverlayReason(p.Params, frozen=True):
+    code: Annotated[str, Meta(pattern="^[A-Z0-9_]{1,64}$")]
+    count: Annotated[int, Meta(ge=1)]
+
+
+class OverlayUnchanged(p.Params, frozen=True):
+    reasons: Annotated[list[OverlayReason], Meta(max_length=UNCHANGED_REASONS_MAX)]
+    """How many requests went on without context, by the reason; each is told once."""
 
 
 async def overlay(session: Session, _id: RequestId | None, params: Overlay) -> Any:
@@ -159,7 +173,7 @@ async def overlay(session: Session, _id: RequestId | None, params: Overlay) -> A
         texts["activeText"] = True
     if params.attachments:
         texts["attached"] = list(params.attachments)
-    asked = Asked(params.form, turns, params.open, params.chat, texts)
+    asked = Asked(params.form, turns, params.open, params.chat, texts, params.previous_response_id)
     made = await service.overlays.overlay(session.client, asked)
     return {
         "insertions": [{"turn": turn, "text": text} for turn, text in made.texts.items()],
@@ -174,4 +188,10 @@ async def overlay_confirm(session: Session, _id: RequestId | None, params: Overl
 
 
 async def overlay_finished(session: Session, _id: RequestId | None, params: OverlayFinished) -> Any:
-    return {"recorded": await session.service.overlays.finished(params.token, params.form, params.usage)}
+    overlays = session.service.overlays
+    return {"recorded": await overlays.finished(params.token, params.form, params.usage, params.response_id)}
+
+
+def overlay_unchanged(session: Session, _id: RequestId | None, params: OverlayUnchanged) -> Any:
+    session.service.overlays.count_unchanged((each.code, each.count) for each in params.reasons)
+    return {}

@@ -41,6 +41,9 @@ METHODS: Final[dict[str, Method]] = {
     "workspaced/context/overlay/finished": Method(
         conversations.OverlayFinished, conversations.overlay_finished, works_paused=True
     ),
+    "workspaced/context/overlay/unchanged": Method(
+        conversations.OverlayUnchanged, conversations.overlay_unchanged, works_paused=True
+    ),
     "workspaced/context/cite": Method(p.Cite, conversations.cite),
     "workspaced/context/plan": Method(p.Plan, conversations.plan),
     "workspaced/context/usage": Method(p.Usage, conversations.usage, works_paused=True),

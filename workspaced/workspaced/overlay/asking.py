@@ -18,8 +18,9 @@ def params_of(request: ChatRequest, path: bytes = b"") -> dict[str, Any]:
         "form": request.form,
         "turns": [{"key": turn.key, "near": turn.near_key} for turn in request.turns],
         "open": request.is_open and not request.is_told and not path.endswith(_COUNTING),
-        "chat": request.chat or request.first_words,
+        "chat": request.chat or request.first_words or request.held,
         "activeText": not request.has_tools,
+        **({"previousResponseId": request.held} if request.held else {}),
     }
 
 

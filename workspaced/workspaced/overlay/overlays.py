@@ -32,6 +32,7 @@ from workspaced_tools.sharing.gate import Withheld
 
 from ..calls.calls import Calls
 from ..calls.threads import Threads
+from ..limits import UNCHANGED_REASONS_MAX
 from ..recording.call_recorder import Call, Inserted
 from ..volunteering.offers import OFFERS_MAX, Offers
 from ..volunteering.volunteering import Volunteering
@@ -53,6 +54,8 @@ class Asked(NamedTuple):
     """Of the chat's name, or of its first words."""
     texts: dict[str, Any]
     """The notes whose texts are told, as arguments of `volunteer_context`."""
+    held: str | None
+    """Of the name of what the provider holds of the chat; None: all of it is in the request."""
 
 
 class Overlaid(NamedTuple):
@@ -92,11 +95,22 @@ class _Known(NamedTuple):
     insertion: Insertion
     given: _Given
     turn: str | None
-    """The client's key of the turn where it stands; None: that is not in the request any more."""
+    """The client's key of the turn where it stands; None: that is not in the request."""
+    is_held: bool
+    """Whether the provider holds the turn where it stands, so that it cannot be taken out any more."""
 
     @property
     def stands(self) -> bool:
-        return self.turn is not None and not self.insertion.is_withdrawn
+        return (self.is_held or self.turn is not None) and not self.insertion.is_withdrawn
+
+
+class _Held(NamedTuple):
+    """The part of a chat that a provider holds."""
+
+    chain: list[Insertion]
+    """The insertions in it, the newest first."""
+    without: tuple[str, ...]
+    """Those of them that the provider does not have."""
 
 
 class Log(NamedTuple):
@@ -134,6 +148,8 @@ class Overlays:
         self._texts: OrderedDict[str, _Given] = OrderedDict()
         """By the hashes of their answers."""
         self._one_by_one = anyio.Lock()
+        self.unchanged: Counter[str] = Counter()
+        """Requests that a proxy passed on without context since the daemon started, by the reasons' codes."""
 
     async def overlay(self, client: str, asked: Asked) -> Overlaid:
         """What stands in a request, and what is new in it.
@@ -146,18 +162,19 @@ class Overlays:
 
     async def _overlay(self, client: str, asked: Asked) -> Overlaid:
         keyed = self._keys(client)
-        session = keyed(asked.chat)
-        key, near = map(keyed, asked.turns[-1])
-        chat = await self._chat(client, asked, session)
+        held = self._held(keyed(asked.held)) if asked.held is not None else None
+        session = held.chain[0].session if held is not None else keyed(asked.chat)
+        key, near = map(keyed, asked.turns[-1]) if asked.turns else ("", "")
+        chat = await self._chat(client, asked, session, held)
         offered = self._offered(client, key, session)
         try:
             chat, offered = await self._without_withheld(client, chat, offered)
         except SharingOff:
             return Overlaid({}, reason="refused")
         texts = {each.turn: each.given.text for each in chat if each.turn is not None and each.stands}
-        without = tuple(each.insertion.id for each in chat if not each.stands)
+        without = tuple(each.insertion.id for each in chat if not each.stands and not each.is_held)
         last, call, reason = chat[0].insertion if chat else None, None, None
-        if asked.is_open:
+        if asked.is_open and asked.turns:
             new, reason = await self._new(client, asked, chat)
             if new is None:
                 offered = None
@@ -167,7 +184,7 @@ class Overlays:
             if offered is not None:
                 last, call = offered
                 texts[asked.turns[-1][0]] = self._texts[last.result_sha256].text
-        if not texts or last is None:
+        if last is None or not (texts or held is not None):
             return Overlaid({}, reason=reason)
         return Overlaid(texts, self._offers.put(_Offer(client, last, without, call), call), reason)
 
@@ -192,19 +209,33 @@ class Overlays:
             self._left.popitem(last=False)
         return True
 
-    async def finished(self, token: str, form: str, report: dict[str, Any]) -> bool:
-        """Records what the provider counted of a request; False: that it left is not known any more.
+    async def finished(self, token: str, form: str, report: dict[str, Any] | None, response: str | None) -> bool:
+        """Records how a request was answered; False: that it left is not known any more.
+
+        Args:
+            report: what the provider counted.
+            response: of the name by which a later request may continue the chat.
 
         Raises:
             ArgumentInvalid: the report is none of a provider with that form.
         """
-        read, cached, output = counted(report, FAMILY_OF_SHAPE[form])
+        read, cached, output = counted(report, FAMILY_OF_SHAPE[form]) if report is not None else (None, 0, 0)
         sent = self._left.pop(token, None)
         if sent is None:
             return False
-        answered = PromptAnswered(sent.caller, sent.insertion, sent.body_hash, read, cached, output)
-        await self._log.record([Action(answered)])
+        held_as = self._keys(sent.caller)(response) if response is not None else None
+        answered = PromptAnswered(
+            *(sent.caller, sent.insertion, sent.body_hash, read, cached, output, held_as, sent.without)
+        )
+        async with self._one_by_one:  # the request that continues the chat may come at once
+            await self._log.record([Action(answered)])
         return True
+
+    def count_unchanged(self, reasons: Iterable[tuple[str, int]]) -> None:
+        """Counts requests that a proxy passed on without context."""
+        for code, count in reasons:
+            is_counted = code in self.unchanged or len(self.unchanged) < UNCHANGED_REASONS_MAX
+            self.unchanged[code if is_counted else "OTHER"] += count
 
     # -- what stands --
 
@@ -227,7 +258,15 @@ class Overlays:
                 known = {**known, each.key: (*here, each)}
         return known
 
-    async def _chat(self, client: str, asked: Asked, session: str) -> list[_Known]:
+    def _held(self, response: str) -> "_Held | None":
+        """What the provider holds by that name; None: that is not known."""
+        known = self._log.state().insertions
+        for last in (each for here in reversed(known.values()) for each in reversed(here)):
+            if response in last.responses:
+                return _Held([*chain(known, last.id)], last.responses[response])
+        return None
+
+    async def _chat(self, client: str, asked: Asked, session: str, held: "_Held | None") -> list[_Known]:
         """The insertions of this chat, the newest first; none if one of them is not kept any more.
 
         What the others tell is a difference from it, so the chat is told everything anew.
@@ -238,10 +277,14 @@ class Overlays:
         known = self._known()
         newest = _newest(known, keys, session)
         found = [*chain(known, newest.id)] if newest is not None else []
-        if not found or not {each.key for each in found} <= {*keys}:  # older words changed
+        own = found
+        if held is not None:
+            own = found[: found.index(held.chain[0])] if held.chain[0] in found else []
+            found = [*own, *held.chain]
+        elif not found or not {each.key for each in found} <= {*keys}:  # older words changed
             nears = [keyed(near) for _key, near in asked.turns]
-        if newest is None and (newest := _newest_near(known, nears, session)) is not None:
-            found = [*chain(known, newest.id)]
+            if newest is None and (newest := _newest_near(known, nears, session)) is not None:
+                own = found = [*chain(known, newest.id)]
         await self._read_texts([each.result_sha256 for each in found])
         if (
             not found
@@ -249,9 +292,12 @@ class Overlays:
             or any(each.result_sha256 not in self._texts for each in found)
         ):
             return []
+        turns = [asked.turns[place][0] if place is not None else None for place in _places(own, keys, nears)]
+        turns += [None] * (len(found) - len(own))
+        lacks = held.without if held is not None else ()
         return [
-            _Known(each, self._texts[each.result_sha256], asked.turns[place][0] if place is not None else None)
-            for each, place in zip(found, _places(found, keys, nears), strict=True)
+            _Known(each, self._texts[each.result_sha256], turn, at >= len(own) and each.id not in lacks)
+            for at, (each, turn) in enumerate(zip(found, turns, strict=True))
         ]
 
     async def _read_texts(self, hashes: Sequence[str]) -> None:

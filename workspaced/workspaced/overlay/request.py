@@ -95,6 +95,8 @@ class ChatRequest(NamedTuple):
     """A hash of what the client calls the chat; empty if it does not."""
     first_words: str
     """A hash of the chat's first words."""
+    held: str
+    """A hash of the name of what the provider holds of the chat, so that it is not there; empty: nothing."""
     is_told: bool
     """Whether a text of ours stands there already, such as a hook's."""
     has_tools: bool
@@ -104,21 +106,22 @@ class ChatRequest(NamedTuple):
 def read_request(form: Form, body: bytes) -> ChatRequest:
     """
     Raises:
-        Unreadable: it is no request of that form, or holds no message of the user.
+        Unreadable: it is no request of that form, or neither holds a message of the user nor continues a chat.
     """
     text = readable(body)
     fields = fields_of(text, Place(0, len(text)))
     if MESSAGES[form] not in fields:
         raise Unreadable(f"there is no field {MESSAGES[form]!r}")
     at = fields[MESSAGES[form]]
-    chat = _Chat(form, _held(text, fields))
+    held = _held(text, fields)
+    chat = _Chat(form, held)
     if form == "responses" and (whole := text_at(text, at)) is not None:
         chat.take(_Message(role="user", content=whole), at, is_last=True)
     else:
         places = items_of(text, at)
         for number, (message, place) in enumerate(zip(_decoded(text, at, places), places, strict=True), start=1):
             chat.take(message, place, is_last=number == len(places))
-    if not chat.turns:
+    if not chat.turns and not held:
         raise Unreadable("there is no message of the user")
     named = [fields[name].of(text) for name in _CHAT_NAMES if name in fields]
     names = [each for each in named if _EMPTY.fullmatch(each) is None]
@@ -126,6 +129,7 @@ def read_request(form: Form, body: bytes) -> ChatRequest:
         *(form, text, chat.turns, chat.is_open),
         chat=sha256(names[0]).hexdigest() if names else "",
         first_words=chat.first_words,
+        held=sha256(held).hexdigest() if held else "",
         is_told=chat.is_told,
         has_tools="tools" in fields and _EMPTY.fullmatch(fields["tools"].of(text)) is None,
     )
@@ -141,12 +145,19 @@ _SIDES: Final[dict[str, Side]] = {
 _GEMINIS_SIDES: Final[dict[str, Side]] = {**_SIDES, "model": "assistant", "": "user"}
 
 
+_HELD: Final = (("previous_response_id", ""), ("conversation", "id"), ("thread", "previous_message_id"))
+"""Where requests name what the provider holds of their chat: fields, and fields of these if they are objects."""
+
+
 def _held(text: bytes, fields: dict[str, Place]) -> bytes:
-    """What names the part of the chat that the provider holds, so that it is not in the request."""
-    names = [fields[name] for name in ("previous_response_id", "conversation") if name in fields]
-    if (thread := fields.get("thread")) is not None and text[thread.start : thread.start + 1] == b"{":
-        names += [value for name, value in fields_of(text, thread).items() if name == "previous_message_id"]
-    return b"".join(each for place in names if _EMPTY.fullmatch(each := place.of(text)) is None)
+    """The name of the part of the chat that the provider holds, so that it is not in the request."""
+    for field, inner in _HELD:
+        at = fields.get(field)
+        if at is not None and text[at.start : at.start + 1] == b"{":
+            at = fields_of(text, at).get(inner)
+        if at is not None and (name := text_at(text, at)):
+            return name.encode()
+    return b""
 
 
 def _decoded(text: bytes, at: Place, places: Sequence[Place]) -> list[_Message]:

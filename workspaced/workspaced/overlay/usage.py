@@ -1,4 +1,4 @@
-"""Reads the provider's usage out of an answer while it passes. Pure.
+"""Reads out of an answer while it passes what the provider counted, and by which name it holds the chat. Pure.
 
 One reader serves all providers: chat completions have `usage` in an answer and in the last event, responses in the
 event that ends them; Anthropic begins it in the first event and completes it in the last but one; Gemini has
@@ -7,6 +7,7 @@ event that ends them; Anthropic begins it in the first event and completes it in
 
 import re
 from collections.abc import Mapping
+from hashlib import sha256
 from http import HTTPStatus
 from typing import Any, Final
 
@@ -22,10 +23,13 @@ _LINE_END: Final = re.compile(rb"[\r\n]")
 
 class _Inner(msgspec.Struct, frozen=True):
     usage: Report | None = None
+    id: Any = None
+    object: Any = None
+    """`response` says that a later request may continue the chat by `id`, or by its conversation's."""
+    conversation: Any = None
 
 
-class _Outer(msgspec.Struct, frozen=True, rename={"gemini": "usageMetadata"}):
-    usage: Report | None = None
+class _Outer(_Inner, frozen=True, rename={"gemini": "usageMetadata"}):
     gemini: Report | None = None
     message: _Inner | None = None
     """Of the event that begins Anthropic's answers."""
@@ -46,6 +50,8 @@ class UsageReader:
         self._is_too_long = False
         """The rest of this line, or of the answer if it is no stream, is not looked into."""
         self._report: Report = {}
+        self.response_id = ""
+        """A hash of the name by which a later request may continue the chat; empty: none has passed."""
 
     def feed(self, data: bytes) -> None:
         """Takes the next bytes."""
@@ -58,11 +64,13 @@ class UsageReader:
             self._take_line()
         self._hold(rest)
 
-    def report(self) -> Report | None:
-        """The usage that has passed; None: there was none so far."""
+    def told(self) -> Report | None:
+        """What has passed, as `finished` tells it; None: there was nothing so far."""
         if not self._is_stream and not self._is_too_long and _NAME in self._held:
             self._take(bytes(self._held))
-        return self._report or None
+            self._held.clear()
+        told = {"usage": self._report, "responseId": self.response_id}
+        return {name: value for name, value in told.items() if value} or None
 
     def _hold(self, data: bytes) -> None:
         if len(self._held) + len(data) > PROXY_USAGE_BYTES_MAX:
@@ -83,9 +91,22 @@ class UsageReader:
         except (msgspec.MsgspecError, UnicodeDecodeError):
             return  # the answer goes to the runtime as it is; here it only has no usage
         for outer in found:
-            inner = [each.usage for each in (outer.message, outer.response) if each is not None]
-            for usage in (*inner, outer.usage, outer.gemini):
-                self._report |= {name: value for name, value in (usage or {}).items() if value is not None}
+            for inner in (outer.message, outer.response, outer):
+                self._take_inner(inner)
+            self._count(outer.gemini)
+
+    def _take_inner(self, inner: _Inner | None) -> None:
+        if inner is None:
+            return
+        self._count(inner.usage)
+        if inner.object == "response":
+            conversation = inner.conversation if isinstance(inner.conversation, dict) else {}
+            names = (name for name in (conversation.get("id"), inner.id) if name and isinstance(name, str))
+            name = next(names, "")
+            self.response_id = sha256(name.encode()).hexdigest() if name else ""
+
+    def _count(self, usage: Report | None) -> None:
+        self._report |= {name: value for name, value in (usage or {}).items() if value is not None}
 
 
 def usage_reader(status: int, headers: Mapping[str, str]) -> UsageReader | None:

@@ -10,6 +10,8 @@ from typing import Final, NamedTuple
 import anyio
 import httpx2
 
+from workspaced_events.errors import WorkspacedError
+
 from ..limits import PROXY_BODY_BYTES_MAX
 from ..overlay.usage import UsageReader, usage_reader
 from .access import Access
@@ -60,10 +62,10 @@ class _Passage:
             await daemon.tell("confirm", params)
 
     async def finish(self, daemon: DaemonLink) -> None:
-        """Tells the daemon what the provider said of its usage, so far."""
-        report = self.usage.report() if self.usage is not None else None
-        if self.outcome is not None and report is not None:
-            params = {"token": self.outcome.token, "form": self.outcome.form, "usage": report}
+        """Tells the daemon what the provider said of its usage, so far, and by which name it holds the chat."""
+        told = self.usage.told() if self.usage is not None else None
+        if self.outcome is not None and told is not None:
+            params = {"token": self.outcome.token, "form": self.outcome.form, **told}
             await daemon.tell("finished", params)
 
 
@@ -76,6 +78,8 @@ class Application:
         self._daemon = daemon
         self._without_context: Counter[str] = Counter()
         """How many requests went on without context, by the code of the reason."""
+        self._untold: Counter[str] = Counter()
+        """Those of them that the daemon does not know of yet."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answers one request. If the provider's answer breaks off, ours does too: nothing says that it ended."""
@@ -97,7 +101,20 @@ class Application:
         except Exception:
             logger.exception("a request could not be passed on")
             raise
-        await passage.finish(self._daemon)
+        finally:
+            await passage.finish(self._daemon)
+        await self._tell_unchanged()
+
+    async def _tell_unchanged(self) -> None:
+        """Tells the daemon how many requests went on without context; if it is not there, after a later one."""
+        if not (told := self._untold):
+            return
+        self._untold = Counter()
+        try:
+            reasons = [{"code": code, "count": count} for code, count in told.items()]
+            await self._daemon.call({"reasons": reasons}, "/unchanged")
+        except WorkspacedError:
+            self._untold.update(told)
 
     async def _pass_on(self, scope: Scope, path: bytes, body: RequestBody, send: Send, passage: _Passage) -> None:
         out = await self._outgoing(scope, path, body)
@@ -116,7 +133,11 @@ class Application:
                 async for data in response.aiter_raw():
                     if usage is not None:
                         usage.feed(data)
+                        self._daemon.will_tell(usage.response_id)
                     await send({"type": "http.response.body", "body": data, "more_body": True})
+                if usage is not None:
+                    usage.told()  # reads an answer that is no stream
+                    self._daemon.will_tell(usage.response_id)
                 await send({"type": "http.response.body", "body": b""})
         except Refusal as refusal:
             await _refuse(send, refusal, own)
@@ -126,6 +147,7 @@ class Application:
         if not code or code in _EXPECTED:
             return
         self._without_context[code] += 1
+        self._untold[code] += 1
         count = self._without_context[code]
         if count == 10 ** (len(str(count)) - 1):
             logger.warning("requests without context so far: %d, the last for %s", count, outcome.reason)

@@ -40,7 +40,7 @@ class Outcome(NamedTuple):
     """A code and why, if it is unchanged."""
     form: Form = "openai"
     token: str = ""
-    """Names the insertions to the daemon; empty: there are none."""
+    """Names the insertions to the daemon, also those that the provider holds; empty: there are none."""
     body_sha256: str = ""
     """Of the body with them."""
 
@@ -89,7 +89,7 @@ async def with_context(daemon: DaemonLink, form: Form, path: bytes, body: bytes)
     """The body to send, which is the client's own bytes and what is inserted, and what became of it."""
     try:
         request = await _read(form, body)
-        answer = await daemon.overlay(params_of(request, path))
+        answer = await daemon.call(params_of(request, path))
         made = overlaid(request, body, answer)
     except Unreadable as error:
         return body, unchanged("UNREADABLE", str(error))
@@ -100,6 +100,7 @@ async def with_context(daemon: DaemonLink, form: Form, path: bytes, body: bytes)
         return body, unchanged("INTERNAL", f"{type(error).__name__}, see the proxy's log")
     if answer["token"] is None and request.is_told:
         return body, unchanged("TOLD", "a text of workspaced stands in the user's words already, such as a hook's")
+    told = Outcome("added") if answer["insertions"] else unchanged("NOTHING_NEW", answer["reason"] or "nothingNew")
     if answer["token"] is None:
-        return body, Outcome("unchanged", f"NOTHING_NEW: {answer['reason'] or 'nothingNew'}")
-    return made, Outcome("added", "", form, answer["token"], sha256(made).hexdigest())
+        return body, told
+    return made, told._replace(form=form, token=answer["token"], body_sha256=sha256(made).hexdigest())

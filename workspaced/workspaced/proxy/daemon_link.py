@@ -32,6 +32,8 @@ class DaemonLink:
         self._client: Client | None = None
         self._failure = NoDaemon(f"No daemon listens on {path} yet.", hint="Start one with `workspaced serve`.")
         self._paused_until = 0.0
+        self._untold: dict[str, anyio.Event] = {}
+        """Answers that pass, by the hashes of their names; set once the daemon was told of them."""
         self.tried = anyio.Event()
         """Set after the first try to connect."""
 
@@ -59,21 +61,32 @@ class DaemonLink:
             return TimedOut("The daemon did not answer a moment ago.")
         return None
 
-    async def overlay(self, params: dict[str, Any]) -> dict[str, Any]:
-        """The answer of `workspaced/context/overlay`.
+    async def call(self, params: dict[str, Any], below: str = "") -> dict[str, Any]:
+        """The answer of `workspaced/context/overlay`, or of a method below it.
 
         Raises:
             WorkspacedError: the daemon is gone, refused, or did not answer within DAEMON_ANSWER_S.
         """
-        answer: dict[str, Any] = await self._in_time(lambda client: client.call(METHOD, params))
+        if (told := self._untold.get(params.get("previousResponseId", ""))) is not None:
+            with anyio.move_on_after(DAEMON_ANSWER_S):
+                await told.wait()
+        answer: dict[str, Any] = await self._in_time(lambda client: client.call(METHOD + below, params))
         return answer
+
+    def will_tell(self, response_id: str) -> None:
+        """The daemon will be told that an answer of that name `finished`; who continues its chat waits for it."""
+        if response_id:
+            self._untold.setdefault(response_id, anyio.Event())
 
     async def tell(self, method: str, params: dict[str, Any]) -> None:
         """Tells the daemon what became of a request. A failure is logged: nobody waits for it."""
         try:
-            await self._in_time(lambda client: client.call(f"{METHOD}/{method}", params))
+            await self.call(params, f"/{method}")
         except WorkspacedError as error:
             logger.warning("what became of a prompt was not recorded: %s [%s]", error.message, error.code)
+        finally:
+            if (told := self._untold.pop(params.get("responseId", ""), None)) is not None:
+                told.set()
 
     async def _in_time(self, call: Callable[[Client], Awaitable[Result]]) -> Result:
         if (failure := self.failure) is not None:

@@ -10,7 +10,7 @@ import { ClientClosed, NoDaemon, TimedOut, WorkspacedError } from "../errors.js"
 import { CONTEXT_PAUSE_MS, CONTEXT_TIMEOUT_MS } from "../limits.js";
 import { Unreadable } from "./places.js";
 import { type Form, inserted, readRequest, sha256 } from "./request.js";
-import { type Usage, UsageReader } from "./usage.js";
+import { type Answered, UsageReader } from "./usage.js";
 
 export interface OverlayOptions {
   /** Stays the caller's, who closes it. With `waitForDaemon` it may be made before the daemon runs. */
@@ -66,7 +66,7 @@ class Overlays {
   #pausedUntil = 0;
   /** The reason that was told last. */
   #told: string | undefined;
-  /** What left so far: the next request of a chat builds on it. */
+  /** What left and was answered so far: the next request of a chat builds on it. */
   #confirmed: Promise<unknown> = Promise.resolve();
 
   constructor(options: OverlayOptions) {
@@ -103,8 +103,9 @@ class Overlays {
         form,
         turns: request.turns.map(({ key, near }) => ({ key, near })),
         open: request.isOpen && !request.isTold && !isCounting,
-        chat: request.chat || request.firstWords,
+        chat: request.chat || request.firstWords || request.held,
         activeText: !request.hasTools, // such a model cannot ask for it
+        ...(request.held && { previousResponseId: request.held }),
       }),
     );
     const { insertions, token } = await this.#inTime(asking, signal);
@@ -113,15 +114,17 @@ class Overlays {
     return { form, token, body: typeof body === "string" ? made : new TextEncoder().encode(made) };
   }
 
-  /** The answer as it came, which is read for its usage while it passes. */
+  /** The answer as it came, which is read while it passes. */
   passed(response: Response, { form, token, body }: Overlaid): Response {
     if (response.status >= 400) return response;
     const confirmed = this.#tell("workspaced/context/overlay/confirm", { token, bodySha256: sha256(body) });
     this.#confirmed = Promise.all([this.#confirmed, confirmed]);
     if (response.status !== 200 || response.body === null) return response;
-    const ended = (usage: Usage | undefined): void => {
-      if (usage === undefined) return;
-      void confirmed.then(() => this.#tell("workspaced/context/overlay/finished", { token, form, usage }));
+    const ended = (answered: Answered | undefined): void => {
+      if (answered === undefined) return;
+      const params = { token, form, ...answered };
+      const finished = confirmed.then(() => this.#tell("workspaced/context/overlay/finished", params));
+      this.#confirmed = Promise.all([this.#confirmed, finished]);
     };
     const passing = watched(response.body, new UsageReader(response.headers.get("content-type") ?? ""), ended);
     const made = new Response(passing, response);
@@ -132,7 +135,7 @@ class Overlays {
   async #tell(
     ...[method, params]:
       | ["workspaced/context/overlay/confirm", { token: string; bodySha256: string }]
-      | ["workspaced/context/overlay/finished", { token: string; form: Form; usage: Usage }]
+      | ["workspaced/context/overlay/finished", { token: string; form: Form } & Answered]
   ): Promise<void> {
     try {
       await this.#options.client.request(method, params);
@@ -193,7 +196,7 @@ function decoded(body: Uint8Array): string {
 function watched(
   stream: ReadableStream<Uint8Array>,
   reader: UsageReader,
-  ended: (usage: Usage | undefined) => void,
+  ended: (answered: Answered | undefined) => void,
 ): ReadableStream<Uint8Array> {
   const source = stream.getReader();
   return new ReadableStream<Uint8Array>(
@@ -202,13 +205,13 @@ function watched(
         const { done, value } = await source.read();
         if (done) {
           controller.close();
-          return ended(reader.usage());
+          return ended(reader.answered());
         }
         reader.feed(value);
         controller.enqueue(value);
       },
       async cancel(reason) {
-        ended(reader.usage());
+        ended(reader.answered());
         await source.cancel(reason);
       },
     },

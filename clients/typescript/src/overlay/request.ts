@@ -47,6 +47,8 @@ export interface ChatRequest {
   /** A hash of what the client calls the chat; empty if it does not. */
   readonly chat: string;
   readonly firstWords: string;
+  /** A hash of the name of what the provider holds of the chat, so that it is not there; empty: nothing. */
+  readonly held: string;
   /** Whether a text of ours stands there already, such as a hook's. */
   readonly isTold: boolean;
   readonly hasTools: boolean;
@@ -55,6 +57,8 @@ export interface ChatRequest {
 const MESSAGES = { openai: "messages", responses: "input", anthropic: "messages", gemini: "contents" } as const;
 /** Where clients name their chat. */
 const CHAT_NAMES = ["prompt_cache_key", "session_id", "metadata"];
+/** Where requests name what the provider holds of their chat: fields, and fields of these if they are objects. */
+const HELD = [["previous_response_id", ""], ["conversation", "id"], ["thread", "previous_message_id"]] as const;
 const EMPTY = /^(?:null|""|\[[ \t\r\n]*\]|\{[ \t\r\n]*\}|)$/;
 /** Items of responses that the client writes beside the words; after all others a turn is not open any more. */
 const SETTINGS = ["additional_tools", "configuration_update"];
@@ -66,7 +70,7 @@ const TRIMMED = new Set(" \t\r\n");
 const HALF = /\\u[dD][89a-fA-F]/;
 const LONE_SURROGATE = /(\\\\|\\u[dD][89abAB][\da-fA-F]{2}\\u[dD][c-fC-F][\da-fA-F]{2})|\\u[dD][89a-fA-F][\da-fA-F]{2}/g;
 
-/** @throws Unreadable: it is no request of that form, or holds no message of the user. */
+/** @throws Unreadable: it is no request of that form, or neither holds a message of the user nor continues a chat. */
 export function readRequest(form: Form, body: string): ChatRequest {
   const value = parsed(body);
   const text = HALF.test(body) ? body.replace(LONE_SURROGATE, (_, kept?: string) => kept ?? "\\ufffd") : body;
@@ -74,7 +78,8 @@ export function readRequest(form: Form, body: string): ChatRequest {
   const at = fields.get(MESSAGES[form]);
   if (at === undefined) throw new Unreadable(`there is no field '${MESSAGES[form]}'`);
   const said = value[MESSAGES[form]];
-  const chat = new Chat(form, heldOf(text, fields));
+  const name = heldOf(text, fields);
+  const chat = new Chat(form, name);
   if (form === "responses" && typeof said === "string") {
     chat.take({ role: "user", type: "", parts: [{ text: said }] }, at, true);
   } else {
@@ -83,24 +88,28 @@ export function readRequest(form: Form, body: string): ChatRequest {
       chat.take(messageOf(form, (said as unknown[])[number]), place, number === places.length - 1);
     }
   }
-  if (chat.turns.length === 0) throw new Unreadable("there is no message of the user");
+  if (chat.turns.length === 0 && name === "") throw new Unreadable("there is no message of the user");
   const names = CHAT_NAMES.map((name) => slice(text, fields.get(name)));
-  const name = names.find((each) => !EMPTY.test(each));
+  const chatName = names.find((each) => !EMPTY.test(each));
   const { turns, isOpen, firstWords, isTold } = chat;
   const hasTools = !EMPTY.test(slice(text, fields.get("tools")));
-  return { hasTools, form, text, turns, isOpen, chat: name === undefined ? "" : sha256(name), firstWords, isTold };
+  const hashed = { chat: chatName === undefined ? "" : sha256(chatName), held: name === "" ? "" : sha256(name) };
+  return { hasTools, form, text, turns, isOpen, ...hashed, firstWords, isTold };
 }
 
 export function sha256(data: string | Uint8Array): string {
   return createHash("sha256").update(data).digest("hex");
 }
 
-/** What names the part of the chat that the provider holds, so that it is not in the request. */
+/** The name of the part of the chat that the provider holds, so that it is not in the request; empty: there is none. */
 function heldOf(text: string, fields: ReadonlyMap<string, Place>): string {
-  const names = [fields.get("previous_response_id"), fields.get("conversation")];
-  const thread = fields.get("thread");
-  if (thread !== undefined && text[thread.start] === "{") names.push(fieldsOf(text, thread).get("previous_message_id"));
-  return names.map((place) => slice(text, place)).filter((value) => !EMPTY.test(value)).join("");
+  for (const [field, inner] of HELD) {
+    let at = fields.get(field);
+    if (at !== undefined && text[at.start] === "{") at = fieldsOf(text, at).get(inner);
+    const name: unknown = at !== undefined && text[at.start] === '"' ? JSON.parse(slice(text, at)) : "";
+    if (name !== "") return name as string;
+  }
+  return "";
 }
 
 function parsed(body: string): Record<string, unknown> {

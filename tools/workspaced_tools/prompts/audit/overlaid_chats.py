@@ -134,12 +134,12 @@ class OverlaidChats:
     ) -> list[Event] | None:
         """What stood in a request, the oldest first; None: the log does not have all of it.
 
-        `all_of_them`: also what had been withdrawn by then, which an answer does not tell.
+        `all_of_them`: also what had been withdrawn by then.
         """
         found = self._chain(request.insertion)
         if not found or found[-1].data.after is not None:
             return None
-        gone = request.without if isinstance(request, PromptOverlaid) and not all_of_them else ()
+        gone = () if all_of_them else request.without
         return [each for each in reversed(found) if each.data.insertion not in gone]
 
     def _chain(self, last: str) -> list[Event]:
@@ -207,6 +207,8 @@ class OverlaidChats:
 
     def _request(self, event: Event, insertions: list[int]) -> RequestShown:
         answered = self._answered.get(event.seq)
+        if answered is not None and answered.input_tokens is None:
+            answered = None
         return RequestShown(
             event.seq,
             event.time,
