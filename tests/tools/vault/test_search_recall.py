@@ -106,7 +106,7 @@ def queries(draw: st.DrawFn, files: dict[str, str]) -> list[str]:
         words = [word.strip(",.-") for word in text.split()]
         word = draw(st.sampled_from([word for word in words if len(slow_fold(word)) > 1] or ["none"]))
         start = draw(st.integers(0, len(word) - 1))
-        pieces.append(word[start : start + draw(st.integers(2, 6))].strip(",.-"))
+        pieces.append(word[start : start + draw(st.integers(2, 6))].strip(",.-'"))  # signs at ends are no words
     wanted = [piece for piece in pieces if len(slow_fold(piece)) > 1]
     return [*chosen, *wanted, " ".join(chosen[:2] or ["note"])]
 
