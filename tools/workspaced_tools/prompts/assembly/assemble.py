@@ -99,7 +99,7 @@ class _Prompt:
 
     def assembled(self) -> Assembled:
         system, query = self._system(), self._query()
-        payload = self._payload(attached_to(self.artifacts, ()), query)
+        payload = self._payload(attached_to(self.artifacts), query)
         fitted = self._fitted(system, payload, query)
         builders: dict[LayerId, LayerBuilder] = {
             "L1_SYSTEM": system,

@@ -5,7 +5,7 @@ artifacts of one turn (selected text, results of tools, skills) or images.
 """
 
 from collections.abc import Sequence
-from typing import Final, Literal
+from typing import Final
 
 import msgspec
 from msgspec.structs import replace
@@ -21,15 +21,11 @@ from .layers import sha256_hex
 
 LIBRARY_KINDS: Final = frozenset[ArtifactKind]({"note", "url", "pdf", "file", "dataview"})
 
-How = Literal["reference", "changed", "new"]
-
 
 class Item(msgspec.Struct, frozen=True):
     """An artifact of a turn; each artifact has one item."""
 
     artifact: Artifact
-    how: How
-    """`reference`: the library holds this version; `changed`: another version; `new`: none."""
     active: bool = False
 
 
@@ -46,9 +42,8 @@ def library_kind(kind: ArtifactKind) -> ArtifactKind:
     return "note" if kind == "active_note" else kind
 
 
-def attached_to(artifacts: Sequence[Artifact], library: Sequence[LibraryEntry]) -> Attached:
-    """Compares the artifacts with the library; of repeated artifacts the first one that could be read counts."""
-    entries = {(entry.id, entry.kind): entry for entry in library}
+def attached_to(artifacts: Sequence[Artifact]) -> Attached:
+    """The artifacts, each once; of repeated ones the first one that could be read counts."""
     groups: dict[tuple[str, ...], list[int]] = {}
     for at, artifact in enumerate(artifacts):
         groups.setdefault(_identity(artifact), []).append(at)
@@ -56,10 +51,8 @@ def attached_to(artifacts: Sequence[Artifact], library: Sequence[LibraryEntry]) 
     for group in groups.values():
         best = min(group, key=lambda at: (artifacts[at].failed is not None, at))
         duplicates.discard(best)
-        artifact = artifacts[best]
-        entry = entries.get((artifact.id, library_kind(artifact.kind)))
         active = any(artifacts[at].kind == "active_note" for at in group)
-        items.append(Item(artifact, _how(artifact, entry), active))
+        items.append(Item(artifacts[best], active))
     return Attached(tuple(items), tuple(artifacts[at] for at in sorted(duplicates)))
 
 
@@ -67,12 +60,6 @@ def _identity(artifact: Artifact) -> tuple[str, ...]:
     """The key by which artifacts are equal; it includes the revision for kinds that the library never holds."""
     kind = library_kind(artifact.kind)
     return (kind, artifact.id) if kind in LIBRARY_KINDS else (kind, artifact.id, artifact.revision)
-
-
-def _how(artifact: Artifact, entry: LibraryEntry | None) -> How:
-    if entry is None or artifact.failed is not None:
-        return "new"
-    return "reference" if entry.revision == artifact.revision else "changed"
 
 
 class LibraryIndex:
@@ -87,17 +74,17 @@ class LibraryIndex:
         self.blocks: dict[str, str] = {}
         self._texts = texts
         self._fence = fence
-        self._rendered: dict[tuple[ArtifactKind, str, str, bool], tuple[str, int]] = {}
+        self._rendered: dict[tuple[ArtifactKind, str, str], tuple[str, int]] = {}
 
-    def block(self, artifact: Artifact, *, replaces: bool = False) -> tuple[str, int]:
+    def block(self, artifact: Artifact) -> tuple[str, int]:
         """The artifact with its whole text, and the block's seed tokens.
 
         Raises:
             NotRecorded: the artifact's text is not kept.
         """
-        key = (artifact.kind, artifact.id, artifact.revision, replaces)
+        key = (artifact.kind, artifact.id, artifact.revision)
         if key not in self._rendered:
-            block = artifact_block(artifact, self._texts(artifact.revision), replaces=replaces, fence=self._fence)
+            block = artifact_block(artifact, self._texts(artifact.revision), fence=self._fence)
             self._rendered[key] = (block, seed_tokens(block))
         return self._rendered[key]
 

@@ -68,7 +68,7 @@ class TurnContext:
             LogDamaged: a text of the form `search` is no search.
         """
         self._add_pins(provided)
-        attached = attached_to(artifacts, ())
+        attached = attached_to(artifacts)
         items = attached.items
         self._add_tool_results([item for item in items if _is_result(item)])
         self._add_artifacts([item for item in items if not _is_result(item) and item.artifact.failed is None])
