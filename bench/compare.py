@@ -45,9 +45,7 @@ def compare(tree: Path, commit: str, arguments: Sequence[str], rounds: int = ROU
         raise CannotCompare(f"{tree} has changes that no commit has; commit or stash them:\n{changed}")
     with _worktree(tree, name) as other:
         taken: dict[Path, list[Figures]] = {tree: [], other: []}
-        for (
-            root
-        ) in taken:  # where Python may keep nothing beside the sources, the one compiled by chance starts faster
+        for root in taken:  # else one that was compiled by chance would start faster
             folders = [str(root / each) for each in SOURCE_ROOTS]
             subprocess.run([sys.executable, "-m", "compileall", "-q", *folders], check=False)
         for number in range(rounds):

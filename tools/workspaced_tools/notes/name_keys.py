@@ -31,7 +31,7 @@ def key(name: str) -> str:
     return fold(name).replace("\0", "")
 
 
-@lru_cache(maxsize=4_096)
+@lru_cache(maxsize=8_192)
 def slug(name: str) -> str:
     """Words in lower case without accents, joined by hyphens; empty when `name` holds no letter or digit."""
     if name.isascii():

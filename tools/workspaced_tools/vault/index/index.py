@@ -219,7 +219,8 @@ class Index:
         from rapidfuzz import fuzz, process
 
         found = process.extract(wanted, titles, scorer=fuzz.ratio, limit=limit, score_cutoff=NEAR_SCORE_MIN)
-        same = sorted(_of_words(slug(wanted), titles))
+        words = slug(wanted)
+        same = sorted(path for path, title in titles.items() if words and slug(title) == words)
         ordered = dict.fromkeys([*same, *(hit[2] for hit in sorted(found, key=lambda hit: (-hit[1], hit[2])))])
         entries = [self.entry(path) for path in list(ordered)[:limit]]
         return [entry for entry in entries if entry is not None and not entry.withheld]
@@ -287,14 +288,6 @@ class Index:
 def known_in(path: Path) -> dict[NoteId, Known]:
     """As `Index.known`, for an index's file that another process has open."""
     return _known(read_in(path, _KNOWN))
-
-
-def _of_words(words: str, titles: dict[NoteId, str]) -> Iterator[NoteId]:
-    """The notes whose titles have these words, as `slug` joins them."""
-    longest = max(words.split("-"), key=len)
-    for note, title in titles.items():
-        if longest and (longest in title or not title.isascii()) and slug(title) == words:
-            yield note
 
 
 def _known(rows: Iterable[Any]) -> dict[NoteId, Known]:
