@@ -2024,6 +2024,7 @@ export interface Prompt {
       /** (default false) */
       readonly cached?: boolean;
       readonly detail?: string | null;
+      readonly notes?: readonly string[];
     }>;
     readonly estimate: number;
     readonly limit: number;

@@ -205,7 +205,8 @@ class _Prompt:
         payload = payload_of(builder, self.turn.provided, attached, rendering, query=has_words)
         if not self.parts.turn:
             for pin in self.conversation.pins.values():
-                builder.record(LayerEntry(pin.id, pin.kind, "pipeline", "dropped"))
+                notes = () if pin.path is None else (pin.path,)
+                builder.record(LayerEntry(pin.id, pin.kind, "pipeline", "dropped", notes=notes))
             return payload
         for message in self.rest.messages:
             builder.add_message(message, "tool")

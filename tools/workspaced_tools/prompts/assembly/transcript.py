@@ -177,7 +177,9 @@ class _Transcript:
             if name not in standing.turns:
                 for part in parts:
                     if part.revision and part.base != part.revision and part.kind != PIN:
-                        builder.record(LayerEntry(part.id, part.kind, "fold", "dropped", part.revision))
+                        builder.record(
+                            LayerEntry(part.id, part.kind, "fold", "dropped", part.revision, notes=part.notes)
+                        )
         return builder
 
     def _dropped(self, past: Past) -> Iterator[ManifestEntry]:
@@ -200,12 +202,13 @@ class _Transcript:
         name, tokens, rest = message.id or "", 0, 0
         for part in parts:
             if part.form == LEFT_OUT:
-                entry = LayerEntry(part.id, part.kind, "fold" if part.id else "withheld", "elided")
+                why = "fold" if part.id else "withheld"
+                entry = LayerEntry(part.id, part.kind, why, "elided", notes=part.notes)
                 tokens += builder.record(entry, part.tokens, len(part.text.encode()))
             elif part.revision and part.base != part.revision:
                 is_stale = self._is_stale(part.key[0], part.id, part.revision)
                 state: State = "stale" if is_stale else "changes" if part.base else "full"
-                entry = LayerEntry(part.id, part.kind, "sent", state, part.revision)
+                entry = LayerEntry(part.id, part.kind, "sent", state, part.revision, notes=part.notes)
                 tokens += builder.record(entry, part.tokens, len(part.text.encode()))
             else:
                 rest += part.tokens

@@ -73,7 +73,13 @@ def payload_of(
     images = tuple(_images(builder, attached.items))
     for artifact in attached.duplicates:
         entry = LayerEntry(
-            artifact.id, artifact.kind, "duplicate", "dropped", artifact.revision or None, artifact.failed
+            artifact.id,
+            artifact.kind,
+            "duplicate",
+            "dropped",
+            artifact.revision or None,
+            artifact.failed,
+            artifact.notes,
         )
         builder.record(entry)
     return Payload(builder, providers, context, images, is_labelled)
@@ -81,13 +87,16 @@ def payload_of(
 
 def _add_provided(builder: LayerBuilder, provided: Provided, rendering: Rendering) -> None:
     if provided.failed is not None:
-        entry = LayerEntry(provided.id, provided.kind, "pinned", "failed", detail=provided.failed)
+        entry = LayerEntry(
+            provided.id, provided.kind, "pinned", "failed", detail=provided.failed, notes=provided.notes
+        )
         builder.add(entry, b.provider_unavailable(provided), segment="provider")
         return
     sha256 = provided.text_sha256
     text = rendering.texts(sha256) if sha256 is not None else ""
     block = b.provider_block(provided, text, fence=rendering.fence) if b.trimmed(text) else ""
-    builder.add(LayerEntry(provided.id, provided.kind, "pinned", revision=sha256), block, segment="provider")
+    entry = LayerEntry(provided.id, provided.kind, "pinned", revision=sha256, notes=provided.notes)
+    builder.add(entry, block, segment="provider")
 
 
 def _add_tool_results(builder: LayerBuilder, items: Iterable[Item], rendering: Rendering) -> None:
@@ -159,4 +168,6 @@ def _as_shown(item: Item) -> Artifact:
 def _entry(item: Item, state: State = "full") -> LayerEntry:
     artifact = item.artifact
     why = "active" if item.active else "attached"
-    return LayerEntry(artifact.id, artifact.kind, why, state, artifact.revision or None, artifact.failed)
+    return LayerEntry(
+        artifact.id, artifact.kind, why, state, artifact.revision or None, artifact.failed, artifact.notes
+    )

@@ -60,6 +60,11 @@ class Artifact(Wire, frozen=True):
     block: str = ""
     """For a tool's result: the name of its block, as the tool was called; empty for older prompts."""
 
+    @property
+    def notes(self) -> tuple[NoteId, ...]:
+        """`note`, if there is one."""
+        return () if self.note is None else (self.note,)
+
 
 class Provided(Wire, frozen=True):
     """The text of a pinned provider. Empty text is not shown."""
