@@ -115,7 +115,7 @@ def test_row_09_before_a_snapshot_it_is_noticed_when_read_and_by_verify_and_neve
     assert client.call("workspaced/status")["log"]["durability"] == "synced", "the start does not look there"
     live = client.state(vault="past")
     assert {name: live[name] for name in KEPT} == {name: folded[name] for name in KEPT}
-    first = decode_batch(lines[which][9:], c.CATALOGUE_VERSION)[0].seq
+    first = decode_batch(lines[which][9:])[0].seq
     error = refusal(client.call, "workspaced/log", {"from": first, "limit": 1})
     assert (error.code, error.details["file"], error.details["offset"]) == (
         "LOG_DAMAGED",

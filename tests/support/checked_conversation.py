@@ -19,7 +19,6 @@ from support import provider_bodies as bodies
 LAYERS = ("L1_SYSTEM", "L2_PREVIOUS", "L3_TURN", "L4_STRIP", "L5_USER")
 BREAKS = (
     "context_folded",
-    "library_rebased",
     "message_replaced",
     "message_removed",
     "conversation_started",
@@ -225,7 +224,6 @@ class Talk:
             self._seq = event["seq"]
             if event["data"]["conversation"] == self.id:
                 self._breaks = True
-                assert event["type"] != "library_rebased", "only older logs have it"
                 if event["type"] == "context_folded":
                     self._is_folded = True
                     self.folds.append(event["data"]["reason"])

@@ -70,7 +70,7 @@ class NamedTalk(ConversationLog):
             )
         )
 
-    def sent(self, message: MessageId, elided: int = 0, until: MessageId | None = None) -> None:
+    def sent(self, message: MessageId, elided: int = 0) -> None:
         """A prompt was made for the message."""
         name = "0" * 64
         self.tell(
@@ -87,7 +87,6 @@ class NamedTalk(ConversationLog):
                 seed_estimate=0,
                 limit=0,
                 elided=elided,
-                elided_until=until,
             )
         )
 
@@ -147,8 +146,7 @@ def talks(draw: st.DrawFn, most: int = 24) -> NamedTalk:
         elif what == "sum up":
             talk.summarise("So far: words.", one)
         elif what == "sent":
-            until = draw(st.sampled_from([None, None, *ids]))
-            talk.sent(MessageId(one), draw(st.integers(0, 2)), MessageId(until) if until else None)
+            talk.sent(MessageId(one), draw(st.integers(0, 2)))
         elif len(ids) > 1 and one != ids[0]:
             talk.remove(one, following=what == "cut")
     return talk

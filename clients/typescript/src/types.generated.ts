@@ -462,7 +462,8 @@ export interface ConversationStartedEvent {
     /** (pattern ^[0-9a-f]{64}$) */
     readonly adapterSha256?: string | null;
     readonly historyTurns?: number | null;
-    readonly promotion?: "at_fold" | "each_turn" | null;
+    /** (default "at_fold") */
+    readonly promotion?: "at_fold" | "each_turn";
     readonly conversation: string;
   };
 }
@@ -503,29 +504,6 @@ export interface EventForgottenEvent {
   readonly data: {
     /** (default "none") */
     readonly effect?: "left" | "none" | "updated";
-  };
-}
-
-export interface LibraryRebasedEvent {
-  readonly type: "library_rebased";
-  readonly seq: number;
-  readonly id: string;
-  readonly time: string;
-  readonly source: string;
-  readonly vault: string | null;
-  readonly data: {
-    readonly reason: "asked" | "budget" | "replaced" | "withheld";
-    readonly library: ReadonlyArray<{
-      readonly id: string;
-      readonly kind: "active_note" | "dataview" | "file" | "image" | "note" | "pdf" | "selected_text" | "skill" | "tool_result" | "url";
-      /** (pattern ^[0-9a-f]{64}$) */
-      readonly revision: string;
-      /** (pattern ^[0-9a-f]{64}$) */
-      readonly blockSha256: string;
-      readonly tokens: number;
-      readonly message: string;
-    }>;
-    readonly conversation: string;
   };
 }
 
@@ -672,8 +650,6 @@ export interface MessageRemovedEvent {
     readonly message: string;
     /** (default false) */
     readonly following?: boolean;
-    /** (default false) */
-    readonly summaryStays?: boolean;
     readonly conversation: string;
   };
 }
@@ -977,16 +953,6 @@ export interface PromptAssembledEvent {
     readonly limit: number;
     /** (default 0) */
     readonly elided?: number;
-    readonly promoted?: ReadonlyArray<{
-      readonly id: string;
-      readonly kind: "active_note" | "dataview" | "file" | "image" | "note" | "pdf" | "selected_text" | "skill" | "tool_result" | "url";
-      /** (pattern ^[0-9a-f]{64}$) */
-      readonly revision: string;
-      /** (pattern ^[0-9a-f]{64}$) */
-      readonly blockSha256: string;
-      readonly tokens: number;
-      readonly message: string;
-    }>;
     readonly elidedUntil?: string | null;
     /** (default "chat") */
     readonly pipeline?: "chat" | "completion" | "compression" | "refactor";
@@ -1382,7 +1348,7 @@ export interface ExportHeader {
   readonly version: number;
   /** (default "") */
   readonly log?: string;
-  /** (default 13) */
+  /** (default 1) */
   readonly catalogue?: number;
   readonly redacted?: boolean;
 }
@@ -1662,7 +1628,8 @@ export interface ContextStartParams {
   readonly adapter?: string;
   /** (minimum 1, maximum 5000) */
   readonly historyTurns?: number | null;
-  readonly promotion?: "at_fold" | "each_turn" | null;
+  /** (default "at_fold") */
+  readonly promotion?: "at_fold" | "each_turn";
 }
 
 export interface ContextSummaryParams {
@@ -3070,7 +3037,6 @@ export type WorkspaceEvent =
   | DaemonStartedEvent
   | DaemonStoppedEvent
   | EventForgottenEvent
-  | LibraryRebasedEvent
   | LinkChangedEvent
   | LogRecoveredEvent
   | MemoryWriteEndedEvent

@@ -4,7 +4,7 @@ A line is `cccccccc SP json LF`, where c is zlib.crc32(json, previous c) in lowe
 newline, so reading can resume after the next LF. The chain runs through header, batches and seal, and from segment
 to segment: a lost, duplicated, swapped or foreign line breaks it.
 
-A batch's JSON is an array of events; a header's or seal's is an object with the key `wlog`. An append writes one
+A batch's JSON is an array of events; a header's or seal's is an object with a `segment`. An append writes one
 batch as one line and syncs it before the next, so a valid line after a bad one proves that the bad one was once
 synced: the log is damaged, not torn.
 """
@@ -24,7 +24,7 @@ _NAME: Final = re.compile(r"^([0-9]{20})\.wlog\Z", re.ASCII)
 _HEX: Final = re.compile(rb"^[0-9a-f]{8}$")
 
 
-class Header(msgspec.Struct, frozen=True, tag_field="wlog", tag="header"):
+class Header(msgspec.Struct, frozen=True, tag_field="segment", tag="header"):
     """A segment's first line."""
 
     format: int
@@ -38,7 +38,7 @@ class Header(msgspec.Struct, frozen=True, tag_field="wlog", tag="header"):
     created: str
 
 
-class Seal(msgspec.Struct, frozen=True, tag_field="wlog", tag="seal"):
+class Seal(msgspec.Struct, frozen=True, tag_field="segment", tag="seal"):
     """The last line of a full segment."""
 
     count: int
@@ -63,7 +63,8 @@ class BadLine(NamedTuple):
     """The first line that does not verify: its offset and the reason."""
 
     offset: int
-    reason: Literal["checksum", "incomplete", "framing"]
+    reason: Literal["checksum", "incomplete", "framing", "unknown"]
+    """`unknown`: it verifies, but is not what stands there in this format."""
 
 
 _HEADER_DECODER: Final = msgspec.json.Decoder(Header)

@@ -18,7 +18,7 @@ from ..schema.catalogue import CATALOGUE_VERSION, Event
 from ..schema.codec import decode_batch, encode_batch, encode_event
 from .data_directory import LOG
 from .disk import Disk, write_whole
-from .line_format import PREFIX_BYTES, parse_header, segment_first
+from .line_format import PREFIX_BYTES, segment_first
 from .recovery import open_log
 from .scan import read_segment, scan_log
 from .segments import Batch
@@ -97,16 +97,12 @@ def salvage(disk: Disk, to: Disk, *, version: str, now: str) -> Salvaged:
 def _behind(disk: Disk, last: int) -> dict[int, Event]:
     """The valid events after sequence `last`, whatever lies between them."""
     events_by_seq: dict[int, Event] = {}
-    catalogue = CATALOGUE_VERSION
     for name in disk.names(LOG):
         if segment_first(name) is None:
             continue
         for payload in _valid_lines(read_segment(disk, name)):
-            if (header := parse_header(payload)) is not None:
-                catalogue = header.catalogue  # also the best guess for a following segment without a header
-                continue
             try:
-                events = decode_batch(payload, catalogue) if payload.startswith(b"[") else []
+                events = decode_batch(payload) if payload.startswith(b"[") else []
             except msgspec.MsgspecError:
                 continue
             for event in events:

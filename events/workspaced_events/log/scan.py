@@ -48,8 +48,6 @@ class LogOffset(msgspec.Struct, frozen=True):
     segment: str
     offset: int
     chain: int
-    catalogue: int
-    """The segment's catalogue version."""
 
 
 class Tail(msgspec.Struct, frozen=True):
@@ -192,7 +190,7 @@ def _skip_segment(disk: Disk, name: str, following: str, scan: Scan) -> bool:
     if header is None or header.format > FORMAT_VERSION:
         return False
     offset, chain = start.index(b"\n") + 1, int(start[:8], 16)
-    scan.positions.append(LogOffset(header.first, name, offset, chain, header.catalogue))
+    scan.positions.append(LogOffset(header.first, name, offset, chain))
     end = read_segment(disk, name, max(0, disk.size(f"{LOG}/{name}") - _ENDS_BYTES))
     last = end[end.rfind(b"\n", 0, -1) + 1 : -1]
     seal = parse_seal(last[PREFIX_BYTES:])
@@ -241,7 +239,8 @@ def _scan_segment(disk: Disk, name: str, following: str | None, scan: Scan, sink
         if following is None and not valid_line_after(data, bad, scan.tail.chain):
             scan.torn = Torn(name, 0, len(data))
         else:
-            _damaged(scan, name, bad.offset, following, f"the header does not verify ({bad.reason})")
+            problem, hint = _no_header(bad)
+            _damaged(scan, name, bad.offset, following, problem, hint=hint)
         return
     if header.format > FORMAT_VERSION:
         problem = f"it has format {header.format}; this version reads {FORMAT_VERSION}"
@@ -252,6 +251,16 @@ def _scan_segment(disk: Disk, name: str, following: str | None, scan: Scan, sink
     start = data.index(b"\n") + 1
     scan.tail = Tail(scan.tail.seq, name, start, int(data[:8], 16), 0, scan.tail.chain, header.catalogue)
     _scan_rest(data, following, scan, sink)
+
+
+def _no_header(bad: BadLine) -> tuple[str, str]:
+    """What is wrong with a segment's first line, and what to do."""
+    if bad.reason == "unknown":
+        return (
+            "another version of workspaced wrote it",
+            "Read it with the version that wrote it; nothing was changed.",
+        )
+    return f"the header does not verify ({bad.reason})", _SALVAGE
 
 
 def _scan_rest(data: bytes, following: str | None, scan: Scan, sink: Sink) -> None:
@@ -285,12 +294,12 @@ def _scan_lines(data: bytes, following: str | None, scan: Scan, sink: Sink) -> s
             problem = "there is a line behind the seal"
             break
         if line.is_batch:
-            batch = _consecutive(line.payload, seq + 1, tail.catalogue)
+            batch = _consecutive(line.payload, seq + 1)
             if not batch:
                 problem = f"expected an array of events from sequence {seq + 1} on"
                 break
             if offset - indexed >= INDEX_STRIDE_BYTES:
-                scan.positions.append(LogOffset(seq + 1, tail.segment, offset, chain, tail.catalogue))
+                scan.positions.append(LogOffset(seq + 1, tail.segment, offset, chain))
                 indexed = offset
             sink(batch)
             seq, events = seq + len(batch), events + len(batch)
@@ -305,9 +314,9 @@ def _scan_lines(data: bytes, following: str | None, scan: Scan, sink: Sink) -> s
     return problem
 
 
-def _consecutive(payload: bytes, first: int, catalogue: int) -> list[Event] | None:
+def _consecutive(payload: bytes, first: int) -> list[Event] | None:
     try:
-        batch = decode_batch(payload, catalogue)
+        batch = decode_batch(payload)
     except msgspec.MsgspecError:
         return None
     return batch if [event.seq for event in batch] == list(range(first, first + len(batch))) else None
@@ -318,9 +327,10 @@ def _read_header(data: bytes, name: str, scan: Scan) -> tuple[Header | None, Bad
     if isinstance(line, BadLine):
         return None, line
     header = parse_header(line.payload)
+    if header is None:
+        return None, BadLine(0, "unknown")
     fits = (
-        header is not None
-        and header.first == segment_first(name) == scan.tail.seq + 1
+        header.first == segment_first(name) == scan.tail.seq + 1
         and header.chain == chain_text(scan.tail.chain)
         and header.log == (scan.log_id or header.log)
     )

@@ -171,7 +171,7 @@ class SegmentLog:
         self._write_synced(writable, tail.offset, line)
         writable.hasher.update(line)
         if not self._positions or self._is_stride(tail):
-            self._positions.append(LogOffset(batch.first, tail.segment, tail.offset, tail.chain, tail.catalogue))
+            self._positions.append(LogOffset(batch.first, tail.segment, tail.offset, tail.chain))
         self.tail = msgspec.structs.replace(
             tail,
             seq=batch.last,
@@ -375,9 +375,9 @@ class SegmentLog:
             at_tail = position.segment == tail.segment
             for offset, chain, line in self._lines(position, tail.offset if at_tail else None):
                 if line.is_batch:
-                    batch = decode_batch(line.payload, position.catalogue)
+                    batch = decode_batch(line.payload)
                     if offset - position.offset >= INDEX_STRIDE_BYTES:
-                        position = LogOffset(batch[0].seq, position.segment, offset, chain, position.catalogue)
+                        position = LogOffset(batch[0].seq, position.segment, offset, chain)
                         self._pass(position)
                     if batch[-1].seq >= first:
                         yield batch, len(line.payload)

@@ -48,7 +48,7 @@ class Settings(msgspec.Struct, frozen=True, omit_defaults=True):
     composer_sha256: str | None = None
     adapter_sha256: str | None = None
     history_turns: int | None = None
-    promotion: Promotion | None = None
+    promotion: Promotion = "at_fold"
 
 
 class Message(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -117,12 +117,9 @@ class Prompt(msgspec.Struct, frozen=True, omit_defaults=True):
     """Whether later prompts repeat the turn as it was sent."""
 
 
-class Rebase(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A rebase or a fold."""
-
+class Fold(msgspec.Struct, frozen=True):
     seq: int
     reason: str
-    is_fold: bool = False
 
 
 class Sent(msgspec.Struct, frozen=True):
@@ -143,9 +140,9 @@ class Conversation(msgspec.Struct, frozen=True, omit_defaults=True):
     library: tuple[LibraryEntry, ...] = ()
     summary: Summary | None = None
     prompts: tuple[Prompt, ...] = ()
-    rebases: tuple[Rebase, ...] = ()
+    folds: tuple[Fold, ...] = ()
     elided_until: MessageId | None = None
-    """The last message of the turns that prompts omit."""
+    """The last message of the turns that prompts omit since a fold."""
     turns: dict[MessageId, Sent] = {}
     """The turns that prompts repeat as they were sent, by their first message."""
     left_out: tuple[LeftOut, ...] = ()
@@ -229,11 +226,9 @@ def _started(before: Conversation | None, event: Event, data: c.ConversationStar
 def _branched(origin: Conversation, event: Event, data: c.ConversationBranched) -> Conversation:
     """The copy; its prompts are its own, and it stands in the vault of its origin."""
     behind = [*dropwhile(lambda name: name != data.up_to, origin.messages)][1:]
-    rest = c.MessageRemoved(
-        conversation=origin.id, message=behind[0] if behind else MessageId(""), following=True, summary_stays=True
-    )
+    rest = c.MessageRemoved(conversation=origin.id, message=behind[0] if behind else MessageId(""), following=True)
     copied = _removed(origin, event, rest)
-    return replace(copied, id=data.conversation, seq=event.seq, prompts=(), rebases=(), ended=False)
+    return replace(copied, id=data.conversation, seq=event.seq, prompts=(), folds=(), ended=False)
 
 
 def _message(event: Event, data: c.MessageData) -> Message:
@@ -276,7 +271,7 @@ def _removed(before: Conversation, _event: Event, data: c.MessageRemoved) -> Con
 
     summary = before.summary
     if summary is not None and summary.up_to in gone:
-        up_to = remaining(summary.up_to) if data.summary_stays else None
+        up_to = remaining(summary.up_to)
         summary = replace(summary, up_to=up_to) if up_to is not None else None
     return replace(
         before,
@@ -326,7 +321,7 @@ def library_of(conversation: Conversation, message: MessageId) -> tuple[LibraryE
 
 
 def _assembled(before: Conversation, event: Event, data: c.PromptAssembled) -> Conversation:
-    """Adds a prompt. Only chat prompts use the library and add to it."""
+    """Adds a prompt. Only chat prompts use the library."""
     if data.message not in before.messages:
         return before
     is_chat = data.pipeline == "chat"
@@ -360,14 +355,7 @@ def _assembled(before: Conversation, event: Event, data: c.PromptAssembled) -> C
     if not is_chat:
         return replace(before, prompts=(*earlier, prompt))
     earlier = tuple(replace(each, library=()) if each.library else each for each in earlier)
-    known = {entry.id for entry in before.library}
-    library = before.library + tuple(entry for entry in data.promoted if entry.id not in known)
-    until = data.elided_until if data.elided_until in before.messages else before.elided_until
-    return _sent(
-        replace(before, library=library, prompts=(*earlier, prompt), elided_until=until),
-        data.message,
-        data.turn_sha256,
-    )
+    return _sent(replace(before, prompts=(*earlier, prompt)), data.message, data.turn_sha256)
 
 
 def _sent(before: Conversation, message: MessageId, turn_sha256: str | None) -> Conversation:
@@ -407,10 +395,6 @@ def turn_of(conversation: Conversation, message: MessageId) -> MessageId:
     return next(iter(messages), message)
 
 
-def _rebased(before: Conversation, event: Event, data: c.LibraryRebased) -> Conversation:
-    return replace(before, library=data.library, rebases=_with_rebase(before, Rebase(event.seq, data.reason)))
-
-
 def folded(before: Conversation, data: c.ContextFolded) -> Conversation:
     """The conversation after a fold, except for the record of its cause."""
     ids = list(before.messages)
@@ -433,13 +417,7 @@ def _later(ids: list[MessageId], one: MessageId | None, two: MessageId | None) -
 
 
 def _folded(before: Conversation, event: Event, data: c.ContextFolded) -> Conversation:
-    return replace(
-        folded(before, data), rebases=_with_rebase(before, Rebase(event.seq, data.reason, is_fold=True))
-    )
-
-
-def _with_rebase(before: Conversation, rebase: Rebase) -> tuple[Rebase, ...]:
-    return (*before.rebases, rebase)[-PROMPTS_MAX:]
+    return replace(folded(before, data), folds=(*before.folds, Fold(event.seq, data.reason))[-PROMPTS_MAX:])
 
 
 def _usage(before: Conversation, _event: Event, data: c.UsageReported) -> Conversation:
@@ -499,7 +477,6 @@ _FOLDS: Final[dict[type, Callable[[Conversation, Event, Any], Conversation]]] = 
     c.ContextPinned: _pinned,
     c.ContextUnpinned: _unpinned,
     c.PromptAssembled: _assembled,
-    c.LibraryRebased: _rebased,
     c.ContextFolded: _folded,
     c.UsageReported: _usage,
     c.ConversationEnded: _ended,

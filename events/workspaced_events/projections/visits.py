@@ -109,12 +109,7 @@ class _Stays(msgspec.Struct, omit_defaults=True):
     renames: list[tuple[NoteId, NoteId]]
     """Renames not yet applied, oldest first."""
     renamed_before: list[int] = []
-    """For each of `renames`: it is about the visits before this index. Older bundles lack the list."""
-
-    def __post_init__(self) -> None:
-        if len(self.renamed_before) < len(self.renames):  # then they are about all visits
-            self.renamed_before = [len(self.stays)] * len(self.renames)
-            self.apply_renames()
+    """For each of `renames`: it is about the visits before this index."""
 
     def enter(self, event: Event, note: NoteId) -> None:
         """Begins or continues a visit to the note."""

@@ -47,7 +47,7 @@ from .workspace_state import (
 V = TypeVar("V")
 _NEVER_US: Final = 2**63 - 1
 
-FOLD_VERSION: Final = 9
+FOLD_VERSION: Final = 1
 """Raised whenever a log folds to another state than before; snapshots of other versions are ignored."""
 
 

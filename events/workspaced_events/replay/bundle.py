@@ -215,7 +215,7 @@ class BundleSource:
 
         name = f"{self._name}, {LOG}"
         tracked = TrackedLines(copied())
-        pages = LinePages(unpacked, name, self._catalogue)
+        pages = LinePages(unpacked, name)
         columns, damage = index_lines(tracked, self._promised(read_export(tracked, name)), pages, report)
         return Index(columns, pages, self._warnings(), damage)
 
@@ -266,7 +266,6 @@ class BundleSource:
         if self.start.seq >= manifest.first or self.start_visits().seq != manifest.first - 1:
             raise self._damaged(f"its start is not that of event {manifest.first}")
         header = read_header(next(self._lines(), b""), f"{self._name}, {LOG}")
-        self._catalogue = header.catalogue
         if header.log != manifest.log:
             raise self._damaged(f"{LOG} is of another log than {MANIFEST}")
 

@@ -67,7 +67,7 @@ class SegmentPages:
             if not isinstance(line, Line):
                 break  # what is missing is noticed below
             if line.is_batch:
-                events += decode_batch(line.payload, position.catalogue)
+                events += decode_batch(line.payload)
         if len(events) != last - position.seq + 1:
             where = f"log/{position.segment}, from offset {position.offset} on,"
             raise _changed(where, file=f"log/{position.segment}", offset=position.offset)
@@ -77,16 +77,14 @@ class SegmentPages:
 class LinePages:
     """Implements `Pages` over JSON Lines in a seekable file."""
 
-    def __init__(self, file: IO[bytes], name: str, catalogue: int) -> None:
+    def __init__(self, file: IO[bytes], name: str) -> None:
         """
         Args:
             file: stays open as long as pages are read.
             name: the file's name in errors.
-            catalogue: the version of the catalogue that the events are of.
         """
         self._file = file
         self._name = name
-        self._catalogue = catalogue
         self.firsts = array("q")
         self._begins = array("q")
         self._checksums = array("L")
@@ -111,7 +109,7 @@ class LinePages:
             checksum = zlib.crc32(line, checksum)
         if checksum != self._checksums[page]:
             raise _changed(f"{self._name}, from offset {begin} on,", offset=begin)
-        return [decode_event(line, self._catalogue) for line in lines]
+        return [decode_event(line) for line in lines]
 
 
 class KeptPages:

@@ -1,7 +1,7 @@
 """Exports: a log as JSON Lines for grep, jq and other programs.
 
 The first line is a header, `{"workspaced": "log", "version": 1, ...}` without a `type`; then one event a line, in
-order, batches flattened. Events of older segments are upcast, so all are of the catalogue version in the header.
+order, batches flattened.
 """
 
 from collections.abc import Iterable, Iterator
@@ -65,17 +65,17 @@ def read_export(lines: Iterable[bytes], name: str) -> Iterator[Event]:
         LogDamaged: a line is no event, or a sequence is missing; names the line.
     """
     expected: int | None = None
-    number, catalogue = 0, CATALOGUE_VERSION
+    number = 0
     for number, line in enumerate(lines, start=1):
         if number == 1:
-            catalogue = read_header(line, name).catalogue
+            read_header(line, name)
             continue
         if not line.strip():
             continue
         if is_deeper(line, EVENT_DEPTH_MAX):
             raise _damaged(name, number, f"no event: it is nested deeper than {EVENT_DEPTH_MAX}")
         try:
-            event = decode_event(line, catalogue)
+            event = decode_event(line)
         except (msgspec.MsgspecError, UnicodeDecodeError) as error:
             raise _damaged(name, number, f"no event: {error}") from None
         if expected is None and event.seq < 1:

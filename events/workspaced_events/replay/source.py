@@ -172,7 +172,6 @@ class ExportSource:
         self.log_id = header.log
         self.redacted = header.redacted is True
         self.swept_until = ""
-        self._catalogue = header.catalogue
 
     def __enter__(self) -> Self:
         return self
@@ -204,7 +203,7 @@ class ExportSource:
                 progress(tracked.begin, size)
 
         tracked = TrackedLines(self._file)
-        pages = LinePages(self._file, self._name, self._catalogue)
+        pages = LinePages(self._file, self._name)
         columns, damage = index_lines(tracked, read_export(tracked, self._name), pages, report)
         return Index(columns, pages, [], damage)
 

@@ -1,1 +1,1 @@
-"""Event types: the catalogue, the codec, and the upcasters that convert older versions."""
+"""Event types: the catalogue and the codec."""

@@ -5,9 +5,10 @@ An action is `{"type", "data", "id"?, "vault"?}`. Once appended it is an event, 
 with who may publish them. The event structs are tagged unions made from the registry, so that one decoder reads
 a line of the log at once.
 
-Evolution: every addition raises CATALOGUE_VERSION, which starts a new segment. A new type or a new optional field
-needs nothing more; any other change needs an upcaster (upcasters.py). Every version needs a golden log
-(tests/data/logs). Readers keep unknown events as `UnknownEvent`.
+Evolution, from the first release on: every addition raises CATALOGUE_VERSION, which starts a new segment, and gets
+a golden log of its own (tests/data/logs). A new type or a new optional field needs nothing more; any other change
+needs a function that makes the present form of a former event while the log is read. Readers keep unknown events
+as `UnknownEvent`.
 """
 
 from typing import Annotated, Any, Final, Literal
@@ -33,7 +34,6 @@ from .conversation_events import Form as Form
 from .conversation_events import LayerHashes as LayerHashes
 from .conversation_events import LeftOut as LeftOut
 from .conversation_events import LibraryEntry as LibraryEntry
-from .conversation_events import LibraryRebased as LibraryRebased
 from .conversation_events import MessageAdded as MessageAdded
 from .conversation_events import MessageData as MessageData
 from .conversation_events import MessageRemoved as MessageRemoved
@@ -91,7 +91,7 @@ from .registry import (
     entry as entry,
 )
 
-CATALOGUE_VERSION: Final = 13
+CATALOGUE_VERSION: Final = 1
 
 TabSource = Literal["search", "wikilink", "navigation", "history"]
 Sharing = Literal["all", "names", "none"]

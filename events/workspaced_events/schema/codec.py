@@ -1,8 +1,7 @@
 """The codec between events and the JSON of a log line or an export.
 
 A line's JSON is an array of events. Decoding is typed and strict; an event with an unknown type or data is kept
-whole as an `UnknownEvent` and encodes to the same bytes. Events of an older catalogue are upcast first
-(upcasters.py); the caller passes the catalogue version.
+whole as an `UnknownEvent` and encodes to the same bytes.
 """
 
 from collections.abc import Iterable
@@ -10,8 +9,7 @@ from typing import Any, Final, Union
 
 import msgspec
 
-from .catalogue import CATALOGUE, CATALOGUE_VERSION, Event, UnknownEvent
-from .upcasters import upcast_batch, upcast_event
+from .catalogue import CATALOGUE, Event, UnknownEvent
 
 _ENCODER: Final = msgspec.json.Encoder()
 _KNOWN: Final[Any] = Union[tuple(entry.event for entry in CATALOGUE.values())]  # noqa: UP007
@@ -31,21 +29,19 @@ def encode_batch(events: Iterable[Event]) -> bytes:
     return _ENCODER.encode(list(events))
 
 
-def decode_event(payload: bytes | msgspec.Raw, catalogue: int = CATALOGUE_VERSION) -> Event:
-    """Decodes one JSON object, written under that version of the catalogue.
+def decode_event(payload: bytes | msgspec.Raw) -> Event:
+    """Decodes one JSON object.
 
     Raises:
         msgspec.MsgspecError: invalid JSON, or no envelope of an event.
     """
     try:
-        return _event(payload, catalogue)
+        return _event(payload)
     except RecursionError:
         raise _too_deep() from None
 
 
-def _event(payload: bytes | msgspec.Raw, catalogue: int) -> Event:
-    if catalogue < CATALOGUE_VERSION:
-        payload = upcast_event(payload, catalogue)
+def _event(payload: bytes | msgspec.Raw) -> Event:
     try:
         event: Event = _EVENT.decode(payload)
     except msgspec.ValidationError:
@@ -55,25 +51,23 @@ def _event(payload: bytes | msgspec.Raw, catalogue: int) -> Event:
     return event
 
 
-def decode_batch(payload: bytes | memoryview, catalogue: int = CATALOGUE_VERSION) -> list[Event]:
-    """Decodes the JSON array of one line, from a segment of that version of the catalogue; keeps the order.
+def decode_batch(payload: bytes | memoryview) -> list[Event]:
+    """Decodes the JSON array of one line; keeps the order.
 
     Raises:
         msgspec.MsgspecError: the payload is no array of events.
     """
     try:
-        return _batch(payload, catalogue)
+        return _batch(payload)
     except RecursionError:
         raise _too_deep() from None
 
 
-def _batch(payload: bytes | memoryview, catalogue: int) -> list[Event]:
-    if catalogue < CATALOGUE_VERSION:
-        payload = upcast_batch(payload, catalogue)
+def _batch(payload: bytes | memoryview) -> list[Event]:
     try:
         batch: list[Event] = _BATCH.decode(payload)
     except msgspec.ValidationError:
-        return [_event(raw, CATALOGUE_VERSION) for raw in _RAW_BATCH.decode(payload)]
+        return [_event(raw) for raw in _RAW_BATCH.decode(payload)]
     return batch
 
 

@@ -138,8 +138,7 @@ class ConversationStarted(ConversationData, frozen=True):
     """Names the text after the composer's: instructions for this model."""
     history_turns: Number | None = None
     """A prompt holds at least this many of the last turns verbatim, fewer than twice as many; None: all."""
-    promotion: Annotated[Promotion, Redact.PUBLIC] | None = None
-    """None, in older logs: the library takes over at once, and later prompts repeat the words of turns alone."""
+    promotion: Annotated[Promotion, Redact.PUBLIC] = "at_fold"
 
 
 @entry("conversation_branched", Publisher.DAEMON, changes_state=False)
@@ -171,12 +170,10 @@ class MessageReplaced(MessageData, frozen=True):
 
 @entry("message_removed", Publisher.DAEMON, changes_state=False)
 class MessageRemoved(ConversationData, frozen=True):
-    """The message goes, and with `following` all after it."""
+    """The message goes, and with `following` all after it. A summary up to it stands for those before it."""
 
     message: Annotated[MessageId, Redact.ID]
     following: bool = False
-    summary_stays: bool = False
-    """Whether a summary up to this message stands for those before it from now on. In older logs it goes."""
 
 
 @entry("summary_set", Publisher.DAEMON, changes_state=False)
@@ -217,7 +214,7 @@ class ArtifactRecorded(Data, frozen=True):
 
 
 class LibraryEntry(msgspec.Struct, frozen=True, rename="camel"):
-    """What the context library holds of one artifact: for ever the same bytes, until the library is rebased."""
+    """What the context library holds of one artifact: the same bytes until a fold makes another library."""
 
     id: Text
     kind: ArtifactKind
@@ -274,12 +271,8 @@ class PromptAssembled(ConversationData, frozen=True):
     limit: Number
     elided: Number = 0
     """Parts omitted or shortened to fit the limit."""
-    promoted: tuple[LibraryEntry, ...] = ()
-    """Entries first shown in this turn; the library holds them from the next turn on."""
-    elided_until: Annotated[MessageId, Redact.ID] | None = None
-    """The last message of the omitted turns; later prompts omit these turns too."""
     pipeline: Annotated[Pipeline, Redact.PUBLIC] = "chat"
-    """Only chat prompts use and fill the library, and only their omissions persist."""
+    """Only chat prompts use the library."""
     shape: Shape | None = None
     turn_sha256: Sha256 | None = None
     """Names the JSON of the `SentTurn` (workspaced_tools.prompts.model.sent_turn): what this turn's user message
@@ -312,14 +305,6 @@ class ContextFolded(ConversationData, frozen=True):
     """Results of tools up to this message are replaced by a note of their size; None: no further ones."""
     saved: Number = 0
     """Tokens that the fold took from the prompt, as estimated."""
-
-
-@entry("library_rebased", Publisher.DAEMON, changes_state=False)
-class LibraryRebased(ConversationData, frozen=True):
-    """The context library is this one from now on."""
-
-    reason: Literal["replaced", "budget", "asked", "withheld"]
-    library: tuple[LibraryEntry, ...]
 
 
 @entry("usage_reported", Publisher.DAEMON, changes_state=False)

@@ -26,7 +26,6 @@ from .catalogue import (
     DaemonStopped,
     Event,
     EventForgotten,
-    LibraryRebased,
     LinkChanged,
     LogRecovered,
     MemoryWriteEnded,
@@ -197,7 +196,6 @@ _TOLD: Final[dict[type, Callable[[Any], str]]] = {
     ArtifactRecorded: lambda data: f"kept the text of {data.kind} {data.id}: {data.bytes} bytes",
     PromptAssembled: lambda data: f"assembled a prompt of {data.conversation}: about {data.estimate} tokens",
     ContextFolded: lambda data: f"shortened {data.conversation}: {data.reason}",
-    LibraryRebased: lambda data: f"renewed the texts at the front of {data.conversation}: {data.reason}",
     LinkChanged: lambda data: (
         "left the link" if data.origin is None else f"is linked with {len(data.members) - 1} other machines"
     ),

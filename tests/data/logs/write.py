@@ -2,12 +2,8 @@
 
     PYTHONPATH=events python tests/data/logs/write.py tests/data/logs
 
-makes `v<version of the catalogue>/`, `v<version>.jsonl` and `v<version>.state.json`. Those of older versions were
-written by this very script on the code of their time (`git archive COMMIT | tar -x -C DIR`, then
-PYTHONPATH=DIR/events) and are never written again: they are what users have. Version 1 is of commit 7414d5b,
-version 2 of 273e9a6, version 3 of ebda4f1, version 4 of 337f8dc, version 5 of 9b4ba7e, version 6 of e41a920,
-version 7 of 451c334, version 8 of 4ea7765, version 9 of 0ccbf55, version 10 of 052ff82.
-Run it anew only for a version that was never released.
+makes `v<version of the catalogue>/`, `v<version>.jsonl` and `v<version>.state.json`. Until the first release the
+one version is written anew when it changes; from then on a version's files are what users have, and stay.
 """
 
 import itertools
@@ -111,7 +107,7 @@ TALK = [
         },
     ),
     ("artifact_recorded", {"id": "plan.md", "kind": "note", "revision": TEXTS["found"], "bytes": 10}),
-    ("prompt_assembled", {**PROMPT, "message": "m1", "asOfSeq": 47, "promoted": [ENTRY]}),
+    ("prompt_assembled", {**PROMPT, "message": "m1", "asOfSeq": 47}),
     (
         "usage_reported",
         {**C, "message": "m1", "provider": "p", "model": "m/1", "inputTokens": 900, "cachedTokens": 300},
@@ -156,7 +152,6 @@ TALK = [
     ("message_added", {**C, "message": "m5", "role": "user", "textSha256": TEXTS["ask"]}),
     ("message_removed", {**C, "message": "m5", "following": True, "summaryStays": True}),
     ("summary_set", {**C, "textSha256": TEXTS["summary"], "upTo": "m3"}),
-    ("library_rebased", {**C, "reason": "asked", "library": [ENTRY]}),
     (
         "prompt_assembled",
         {**PROMPT, "message": "m4", "asOfSeq": 61, "turnSha256": TEXTS["turn"]},

@@ -119,7 +119,6 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "context_unpinned": {},
     "artifact_recorded": {},
     "prompt_assembled": {},
-    "library_rebased": {},
     "context_folded": {},
     "usage_reported": {},
     "link_changed": {},

@@ -196,9 +196,9 @@ def test_an_old_segment_is_read_on_from_near_where_a_read_ended(
     decoded: list[int] = []
     decode = segments.decode_batch
 
-    def counted(payload: bytes, catalogue: int) -> list[Event]:
+    def counted(payload: bytes) -> list[Event]:
         decoded.append(1)
-        return decode(payload, catalogue)
+        return decode(payload)
 
     monkeypatch.setattr(segments, "decode_batch", counted)
     for first in range(1, 1_000, 10):

@@ -98,7 +98,6 @@ def said(chance: random.Random, number: int) -> c.Data:
         estimate=900,
         seed_estimate=900,
         limit=9_000,
-        promoted=(entry,),
     )
     used = {"provider": "p", "model": "m", "input_tokens": 700 + number}
     said = c.MessageAdded(talk, message, "user", HASH, (c.Attachment("note", "a.md"),))
@@ -110,7 +109,7 @@ def said(chance: random.Random, number: int) -> c.Data:
             c.UsageReported(conversation=talk, message=message, **used),
             c.ContextPinned(conversation=talk, id="p", kind="workspace"),
             c.SummarySet(conversation=talk, text_sha256=HASH, up_to=message),
-            c.LibraryRebased(conversation=talk, reason="asked", library=(entry,)),
+            c.ContextFolded(conversation=talk, reason="asked", library=(entry,)),
             c.MessageRemoved(conversation=talk, message=message, following=number % 2 == 0),
         ]
     )

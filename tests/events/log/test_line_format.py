@@ -190,7 +190,7 @@ class TestASegment:
                 ["cut", "-d ", "-f2-", tmp_path / name], stdout=subprocess.PIPE, check=True, timeout=10
             ).stdout
             parsed = [json.loads(line) for line in out.splitlines()]
-            assert parsed[0]["wlog"] == "header"
+            assert parsed[0]["segment"] == "header"
             events += [event for line in parsed if isinstance(line, list) for event in line]
         assert [event["seq"] for event in events] == list(range(1, len(events) + 1))
         assert set(events[0]) == {"seq", "id", "time", "source", "vault", "type", "data"}

@@ -162,7 +162,7 @@ class TestATornTail:
         assert journal.recovered.quarantined == f"quarantine/{name}.{offset}.1.torn"
         assert [disk.read(f"quarantine/{each}") for each in disk.names("quarantine")] == [line[:20], line[:30]]
 
-    @pytest.mark.parametrize("header", [b"", b"0", b'1234abcd {"wlog":"head'])
+    @pytest.mark.parametrize("header", [b"", b"0", b'1234abcd {"segment":"head'])
     def test_of_a_segment_that_has_no_header_yet_goes_whole(self, before: SimDisk, header: bytes) -> None:
         disk = copy_of(before)
         journal = opened(disk, segment_bytes_max=1)

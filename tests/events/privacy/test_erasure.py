@@ -559,6 +559,7 @@ class Talk:
     def __init__(self, desk: Desk, talk: ConversationId = TALK) -> None:
         self.desk = desk
         self.talk = talk
+        self.library: tuple[c.LibraryEntry, ...] = ()
         self.journal = desk.journal = desk.open()
 
     def say(self, data: Data, *texts: str) -> None:
@@ -584,14 +585,14 @@ class Talk:
         self.say(data, *([text] if text is not None else []))
 
     def assembled(self, message: str, **read: str) -> None:
-        """A prompt for which these artifacts were read; all are promoted."""
+        """A prompt for which these artifacts were read; a fold brings all into the library."""
         artifacts = [{"kind": "note", "id": each, "revision": named(text)} for each, text in read.items()]
         inputs = json.dumps({"version": 1, "conversation": self.talk, "message": message, "artifacts": artifacts})
         manifest = json.dumps({"entries": [{"id": each} for each in read]})
         blocks = {each: f"<note_context>{text}</note_context>" for each, text in read.items()}
         for each, text in read.items():
             self.say(c.ArtifactRecorded(each, "note", named(text), len(text)), text)
-        promoted = tuple(
+        self.library += tuple(
             c.LibraryEntry(each, "note", named(text), named(blocks[each]), 9, MessageId(message))
             for each, text in read.items()
         )
@@ -607,9 +608,10 @@ class Talk:
             prefix_tokens=5,
             seed_estimate=900,
             limit=9_000,
-            promoted=promoted,
         )
-        self.say(data, inputs, manifest, *blocks.values())
+        self.say(data, inputs, manifest)
+        held = c.ContextFolded(conversation=self.talk, reason="each_turn", library=self.library)
+        self.say(held, *blocks.values())
 
     def after(self, note: NoteId = MOVED) -> list[Event]:
         """The events of this conversation once the note is forgotten."""
@@ -659,8 +661,8 @@ class TestAConversation:
         told, again = "On Falkennest-77", "Flugroute neu"
         talk.say(c.SummarySet(conversation=TALK, text_sha256=named(told), up_to=MessageId("m1")), told)
         entry = c.LibraryEntry(MOVED, "note", named(again), named(f"<{again}>"), 9, MessageId("m1"))
-        rebased = c.LibraryRebased(conversation=TALK, reason="asked", library=(entry,))
-        talk.say(rebased, again, f"<{again}>")
+        folded = c.ContextFolded(conversation=TALK, reason="asked", library=(entry,))
+        talk.say(folded, again, f"<{again}>")
 
     def test_holds_no_trace_of_the_note_afterwards(self, talk: Talk) -> None:
         before = len(telling(talk.desk.files()))
@@ -684,7 +686,7 @@ class TestAConversation:
         assert left.settings.tools_sha256 is None
         assert list(left.pins) == ["lunch"]
         assert left.summary is None
-        assert left.library == ()  # as it was rebased, without the note
+        assert left.library == ()  # as the last fold made it, without the note
 
     def test_keeps_the_texts_that_are_still_named(self, talk: Talk) -> None:
         self.fill(talk)

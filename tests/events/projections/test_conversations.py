@@ -1,6 +1,5 @@
 """Conversations: what the fold remembers of what runtimes said, and what it does not let itself be told."""
 
-from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -75,13 +74,7 @@ def entry(artifact: str, message: MessageId, revision: str = SHA[3]) -> LibraryE
 
 
 def prompt(
-    message: MessageId,
-    *promoted: str,
-    talk: ConversationId = TALK,
-    seed: int = 1_000,
-    until: MessageId | None = None,
-    entries: Sequence[LibraryEntry] = (),
-    pipeline: c.Pipeline = "chat",
+    message: MessageId, *, talk: ConversationId = TALK, seed: int = 1_000, pipeline: c.Pipeline = "chat"
 ) -> c.PromptAssembled:
     return c.PromptAssembled(
         conversation=talk,
@@ -95,10 +88,12 @@ def prompt(
         estimate=seed,
         seed_estimate=seed,
         limit=9_000,
-        promoted=(*(entry(each, message) for each in promoted), *entries),
-        elided_until=until,
         pipeline=pipeline,
     )
+
+
+def fold(*entries: LibraryEntry, until: MessageId | None = None) -> c.ContextFolded:
+    return c.ContextFolded(conversation=TALK, reason="asked", library=entries, up_to=until)
 
 
 def usage(message: MessageId, tokens: int, cached: int = 0, model: str = "m") -> c.UsageReported:
@@ -133,35 +128,28 @@ class TestMessages:
 class TestAPrompt:
     def test_up_to_a_message_that_is_not_there_is_no_news(self) -> None:
         before = folded(started(), said(M1))
-        assert folded(prompt(M2, "a"), removed(M2), usage(M2, 900), state=before) is before
+        assert folded(prompt(M2), removed(M2), usage(M2, 900), state=before) is before
 
     def test_that_left_out_turns_up_to_such_a_message_leaves_it_at_what_was_left_out(self) -> None:
-        talk = talk_of(said(M1), said(M2), prompt(M2, until=M1), prompt(M2, until=M4))
+        talk = talk_of(said(M1), said(M2), fold(until=M1), fold(until=M4))
         assert talk.elided_until == M1
 
 
 class TestTheLibrary:
     def test_of_a_turn_is_what_earlier_turns_had_attached(self) -> None:
-        talk = talk_of(
-            *(said(M1, "a"), prompt(M1, "a"), said(M2, "a", "b"), prompt(M2, "b"), said(M3, "a"), prompt(M3))
-        )
+        messages = (said(M1, "a"), said(M2, "a", "b"), said(M3, "a"))
+        talk = talk_of(*messages, fold(entry("a", M1), entry("b", M2)))
         by_turn = [[each.id for each in library_of(talk, turn)] for turn in (M1, M2, M3)]
         assert by_turn == [[], ["a"], ["a", "b"]]
 
-    def test_keeps_the_bytes_it_has_whatever_is_promoted_later(self) -> None:
-        changed = entry("a", M2, revision=SHA[9])
-        talk = talk_of(said(M1), prompt(M1, "b", "a"), said(M2), prompt(M2, "c", entries=[changed]))
-        assert library(talk) == ["b", "a", "c"]
-        assert talk.library[1].revision == SHA[3]
-
-    def test_is_another_one_once_it_is_rebased(self) -> None:
-        rebased = c.LibraryRebased(conversation=TALK, reason="budget", library=(entry("b", M1),))
-        talk = talk_of(said(M1), prompt(M1, "a", "b"), rebased)
+    def test_is_what_the_last_fold_made_it(self) -> None:
+        talk = talk_of(said(M1), fold(entry("a", M1), entry("b", M1)), fold(entry("b", M1)))
         assert library(talk) == ["b"]
-        assert [(each.seq, each.reason) for each in talk.rebases] == [(4, "budget")]
+        assert [(each.seq, each.reason) for each in talk.folds] == [(3, "asked"), (4, "asked")]
 
     def test_loses_what_only_removed_turns_had_attached(self) -> None:
-        turns = [said(M1, "a", "b"), prompt(M1, "a", "b"), said(M2, "b", "c"), prompt(M2, "c")]
+        held = fold(entry("a", M1), entry("b", M1), entry("c", M2))
+        turns = [said(M1, "a", "b"), said(M2, "b", "c"), held]
         assert library(talk_of(*turns, removed(M2, following=True))) == ["a", "b"]
         talk = talk_of(*turns, removed(M1), said(M3))
         assert library(talk) == ["b", "c"]
@@ -169,22 +157,19 @@ class TestTheLibrary:
         assert [each.id for each in library_of(talk, M3)] == ["b", "c"]
 
     def test_is_remembered_of_the_last_prompt_alone(self) -> None:
-        talk = talk_of(said(M1), prompt(M1, "a"), said(M2), prompt(M2, "b"), said(M3), prompt(M3))
-        assert [len(each.library) for each in talk.prompts] == [0, 0, 2]
+        talk = talk_of(said(M1), fold(entry("a", M1)), said(M2), prompt(M2), said(M3), prompt(M3))
+        assert [len(each.library) for each in talk.prompts] == [0, 1]
 
 
 @pytest.mark.parametrize("other", ["completion", "refactor", "compression"])
 class TestOtherPipelines:
-    def test_neither_use_nor_fill_the_library_nor_hide_messages(self, other: c.Pipeline) -> None:
-        chats = [said(M1), prompt(M1, "a"), said(M2), prompt(M2, "b", until=M1)]
-        before = talk_of(*chats)
-        talk = talk_of(*chats, prompt(M2, "c", until=M2, pipeline=other))
-        assert (talk.library, talk.elided_until) == (before.library, before.elided_until)
+    def test_do_not_use_the_library(self, other: c.Pipeline) -> None:
+        talk = talk_of(said(M1), fold(entry("a", M1)), said(M2), prompt(M2), prompt(M2, pipeline=other))
         made = talk.prompts[-1]
         assert (made.pipeline, made.library, made.blocks, made.blocks_kept) == (other, (), 0, 0)
 
     def test_leave_what_a_chat_goes_on_from(self, other: c.Pipeline) -> None:
-        chats = [said(M1), prompt(M1, "a", "b"), said(M2), prompt(M2), said(M3)]
+        chats = [said(M1), fold(entry("a", M1), entry("b", M1)), said(M2), prompt(M2), said(M3)]
         alone = talk_of(*chats, prompt(M3)).prompts[-1]
         talk = talk_of(*chats, prompt(M3, pipeline=other), prompt(M3))
         assert msgspec.structs.replace(talk.prompts[-1], seq=alone.seq) == alone
@@ -195,7 +180,7 @@ class TestOtherPipelines:
 
     def test_push_out_only_their_own(self, other: c.Pipeline) -> None:
         several = [prompt(M1, pipeline=other)] * (PROMPTS_MAX + 2)
-        talk = talk_of(said(M1), prompt(M1, "a"), *several, prompt(M1))
+        talk = talk_of(said(M1), prompt(M1), *several, prompt(M1))
         assert [each.pipeline for each in talk.prompts] == ["chat", *[other] * PROMPTS_MAX, "chat"]
         assert talk.prompts[1].seq == 6, "the oldest ones went"
         more = talk_of(said(M1), prompt(M1, pipeline=other), *[prompt(M1)] * (PROMPTS_MAX + 2))
@@ -210,16 +195,16 @@ class TestWhatIsLeftOut:
     turns = (said(M1), said(M2), said(M3), said(M4))
 
     def test_stays_left_out_until_more_is(self) -> None:
-        assert talk_of(*self.turns, prompt(M3, until=M1), prompt(M4)).elided_until == M1
-        assert talk_of(*self.turns, prompt(M3, until=M1), prompt(M4, until=M2)).elided_until == M2
+        assert talk_of(*self.turns, fold(until=M1), prompt(M4), fold()).elided_until == M1
+        assert talk_of(*self.turns, fold(until=M2), fold(until=M1)).elided_until == M2
 
     def test_stays_so_when_its_last_message_is_removed(self) -> None:
-        left_out = [*self.turns, prompt(M4, until=M2)]
+        left_out = [*self.turns, fold(until=M2)]
         assert talk_of(*left_out, removed(M2)).elided_until == M1
         assert talk_of(*left_out, removed(M1), removed(M2)).elided_until is None
 
     def test_comes_back_when_the_conversation_is_taken_up_within_it(self) -> None:
-        talk = talk_of(*self.turns, prompt(M4, until=M3), removed(M2, following=True))
+        talk = talk_of(*self.turns, fold(until=M3), removed(M2, following=True))
         assert talk.elided_until is None
 
     def test_a_summary_stands_for_is_that_up_to_a_message_that_is_there(self) -> None:
@@ -228,7 +213,9 @@ class TestWhatIsLeftOut:
         kept = talk_of(*self.turns, summary).summary
         assert kept is not None
         assert (kept.text_sha256, kept.up_to) == (SHA[1], M2)
-        assert talk_of(*self.turns, summary, removed(M2)).summary is None
+        before = talk_of(*self.turns, summary, removed(M2)).summary
+        assert before is not None and (before.text_sha256, before.up_to) == (SHA[1], M1)
+        assert talk_of(*self.turns, summary, removed(M1, following=True)).summary is None
 
 
 class TestPins:
@@ -314,10 +301,9 @@ class TestBounds:
         assert talks[0] in state.by_id
         assert talks[1] not in state.by_id
 
-    def test_the_last_prompts_and_rebases_are_remembered(self) -> None:
-        rebased = c.LibraryRebased(conversation=TALK, reason="asked", library=())
-        talk = talk_of(said(M1), *[prompt(M1), rebased] * (PROMPTS_MAX + 3))
-        assert len(talk.prompts) == len(talk.rebases) == PROMPTS_MAX
+    def test_the_last_prompts_and_folds_are_remembered(self) -> None:
+        talk = talk_of(said(M1), *[prompt(M1), fold()] * (PROMPTS_MAX + 3))
+        assert len(talk.prompts) == len(talk.folds) == PROMPTS_MAX
         assert talk.prompts[-1].seq == talk.seq - 1
 
     def test_so_many_models_are_known(self) -> None:
@@ -352,9 +338,15 @@ anything = st.one_of(
     st.builds(c.SummarySet, conversation=talks, text_sha256=st.just(SHA[1]), up_to=messages),
     st.builds(c.ContextPinned, conversation=talks, id=st.sampled_from("xy"), kind=st.just("workspace")),
     st.builds(c.ContextUnpinned, conversation=talks, id=st.sampled_from("xyz")),
-    st.builds(prompt, messages, talk=talks, until=st.none() | messages, entries=some, seed=st.integers(0, 9_000)),
-    st.builds(prompt, messages, talk=talks, entries=some),
-    st.builds(c.LibraryRebased, conversation=talks, reason=st.just("asked"), library=some.map(tuple)),
+    st.builds(prompt, messages, talk=talks, seed=st.integers(0, 9_000)),
+    st.builds(prompt, messages, talk=talks),
+    st.builds(
+        c.ContextFolded,
+        conversation=talks,
+        reason=st.just("asked"),
+        library=some.map(tuple),
+        up_to=st.none() | messages,
+    ),
     st.builds(usage, messages, st.integers(0, 90_000), st.integers(0, 90_000)),
     st.builds(c.ConversationEnded, conversation=talks, dropped=st.booleans()),
     st.builds(c.ConversationBranched, conversation=talks, origin=talks, up_to=messages),
@@ -384,9 +376,9 @@ def test_whatever_is_said_the_fold_takes_it_and_makes_sense(datas: list[Data]) -
 
 
 def test_a_branch_is_a_copy_up_to_a_message_and_leaves_its_origin_alone() -> None:
-    one = msgspec.structs.replace(prompt(M1, entries=[entry("a", M1)]), turn_sha256=SHA[7])
+    one = msgspec.structs.replace(prompt(M1), turn_sha256=SHA[7])
     two = msgspec.structs.replace(prompt(M3), turn_sha256=SHA[8])
-    talk = talk_of(started(), said(M1, "a"), one, said(M2, role="assistant"), said(M3), two)
+    talk = talk_of(started(), said(M1, "a"), one, fold(entry("a", M1)), said(M2, role="assistant"), said(M3), two)
     branch = ConversationId("branch")
     data = c.ConversationBranched(conversation=branch, origin=TALK, up_to=M2)
     state = apply_conversation(Conversations({TALK: talk}), event_of(99, data))
@@ -422,7 +414,7 @@ def check_step(before: Conversations, after: Conversations, seq: int, data: Any)
         return
     assert new.seq == seq
     assert list(after.by_id)[-1] == new.id
-    if old is not None and not isinstance(data, c.MessageRemoved | c.LibraryRebased):
+    if old is not None and not isinstance(data, c.MessageRemoved | c.ContextFolded):
         assert new.library[: len(old.library)] == old.library
         assert [each for each in new.messages if each in old.messages] == list(old.messages)
     assert new.elided_until is None or new.elided_until in new.messages
@@ -463,7 +455,8 @@ def test_the_blobs_that_a_struct_names_are_found_at_any_depth() -> None:
     assert list(blobs_named(selection)) == [SHA[2], SHA[3]]
     instructions = started(composer_sha256=SHA[2], adapter_sha256=SHA[3])
     assert list(blobs_named(instructions)) == [SHA[2], SHA[3]]
-    assert set(blobs_named(prompt(M1, "a"))) == {SHA[5], SHA[6], SHA[3], SHA[4]}
+    assert set(blobs_named(prompt(M1))) == {SHA[5], SHA[6]}
+    assert set(blobs_named(fold(entry("a", M1)))) == {SHA[3], SHA[4]}
     section = (c.Section("system", SHA[8]),)
     assert set(blobs_named(folded(started(sections=section, tools_sha256=SHA[9]), message))) == {
         *SHA[1:6],

@@ -212,7 +212,7 @@ def test_a_call_about_a_far_past_makes_a_part_only_so_much_longer(monkeypatch: p
 def test_a_part_begins_earlier_where_a_prompt_rests_on_a_conversation_that_was_over() -> None:
     said, rebased = (
         c.MessageAdded(TALK, MessageId("m"), "user"),
-        c.LibraryRebased(conversation=TALK, reason="asked", library=()),
+        c.ContextFolded(conversation=TALK, reason="asked", library=()),
     )
     read, other = (
         c.ArtifactRecorded("a.md", "note", NAME, 9),

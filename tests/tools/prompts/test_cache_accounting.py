@@ -41,20 +41,20 @@ class Story(ConversationLog):
     def cut(self, name: str) -> None:
         self.remove(name, following=True)
 
-    def rebase(self, reason: Any, *blocks: str) -> None:
-        library = tuple(entry(block, "m1") for block in blocks)
-        self.tell(c.LibraryRebased(conversation=ID, reason=reason, library=library))
+    def fold(self, reason: Any, *blocks: str) -> None:
+        """The library has these blocks, of the first turn, from now on."""
+        library = tuple(entry(block, "m0") for block in blocks)
+        self.tell(c.ContextFolded(conversation=ID, reason=reason, library=library))
 
     def prompt(
         self,
         message: str,
-        *promoted: str,
+        *,
         query: str = "",
         elided: int = 0,
         pipeline: c.Pipeline = "chat",
         system: str | None = None,
     ) -> None:
-        """The prompt for a message; `promoted` are the blocks that the turns from the next one on have."""
         blocks = [each for each in self.now.library if each.message != message]
         prefix = SYSTEM + BLOCK * len(blocks)
         self.tell(
@@ -71,7 +71,6 @@ class Story(ConversationLog):
                 seed_estimate=prefix + TURN,
                 limit=100_000,
                 elided=elided,
-                promoted=tuple(entry(block, message) for block in promoted),
                 pipeline=pipeline,
             )
         )
@@ -88,10 +87,10 @@ class Story(ConversationLog):
             )
         )
 
-    def ask(self, message: str, *promoted: str, cached: int | None = None, **more: Any) -> None:
+    def ask(self, message: str, *, cached: int | None = None, **more: Any) -> None:
         """Said, sent and reported."""
         self.say(message)
-        self.prompt(message, *promoted, **more)
+        self.prompt(message, **more)
         if cached is not None:
             self.report(message, cached)
 
@@ -106,9 +105,11 @@ def entry(block: str, message: str) -> c.LibraryEntry:
 
 @pytest.fixture
 def story() -> Story:
-    """A first prompt was sent, with one note; nothing was cached of it."""
+    """Of an imported chat a first prompt was sent, with one note; nothing was cached of it."""
     made = Story()
-    made.ask("m1", "a", cached=0)
+    made.say("m0")
+    made.fold("imported", "a")
+    made.ask("m1", cached=0)
     return made
 
 
@@ -122,11 +123,17 @@ def test_what_another_conversation_left_in_the_cache_makes_the_first_prompt_a_hi
     assert (story.last.outcome, story.last.cause) == ("hit", cache_accounting.FIRST)
 
 
-def test_a_library_that_only_grew_keeps_the_prefix(story: Story) -> None:
-    story.ask("m2", cached=SYSTEM)
-    assert (story.last.outcome, story.last.cause, story.last.expected) == ("hit", cache_accounting.GREW, SYSTEM)
-    story.ask("m3", cached=SYSTEM + BLOCK)
-    assert (story.last.outcome, story.last.cause, story.last.expected) == ("hit", None, SYSTEM + BLOCK)
+def test_a_prompt_for_an_earlier_turn_has_less_of_the_library_and_keeps_the_prefix(story: Story) -> None:
+    story.say("m2")
+    library = (entry("a", "m0"), entry("b", "m1"))
+    story.tell(c.ContextFolded(conversation=ID, reason="asked", library=library))
+    story.prompt("m1")
+    story.prompt("m2")
+    story.report("m2", SYSTEM + BLOCK)
+    expected = ("hit", cache_accounting.GREW, SYSTEM + BLOCK)
+    assert (story.last.outcome, story.last.cause, story.last.expected) == expected
+    story.ask("m3", cached=SYSTEM + 2 * BLOCK)
+    assert (story.last.outcome, story.last.cause, story.last.expected) == ("hit", None, SYSTEM + 2 * BLOCK)
 
 
 def test_other_settings_cost_the_whole_cache(story: Story) -> None:
@@ -147,27 +154,29 @@ def test_another_model_is_to_blame_though_every_layer_stayed(story: Story) -> No
     assert (story.last.outcome, story.last.cause) == ("miss", cache_accounting.MODEL_OR_TOOLS)
 
 
-@pytest.mark.parametrize("reason", ["asked", "replaced", "budget", "withheld"])
-def test_a_rebased_library_says_why_and_what_is_left_of_the_prefix(story: Story, reason: str) -> None:
-    story.ask("m2", "b")
-    story.ask("m3", "c")
-    story.rebase(reason, "a", "x", "y", "z")
+@pytest.mark.parametrize("reason", ["asked", "pays", "budget", "withheld"])
+def test_a_fold_says_why_and_what_is_left_of_the_prefix(story: Story, reason: str) -> None:
+    story.fold("asked", "a", "b", "c")
+    story.ask("m2")
+    story.fold(reason, "a", "x", "y", "z")
     story.ask("m4", cached=0)
-    assert (story.last.outcome, story.last.cause) == ("miss", f"library rebased: {reason}")
+    assert (story.last.outcome, story.last.cause) == ("miss", f"folded: {reason}")
     assert story.last.expected == SYSTEM + BLOCK  # the system and `a`
 
 
-def test_where_most_of_a_rebased_prompt_was_served_it_is_a_hit_that_says_why_not_all(story: Story) -> None:
-    story.ask("m2", "b")
-    story.ask("m3", "c")
-    story.rebase("asked", "a", "x", "c")
+def test_where_most_of_a_folded_prompt_was_served_it_is_a_hit_that_says_why_not_all(story: Story) -> None:
+    story.fold("asked", "a", "b", "c")
+    story.ask("m2")
+    story.fold("asked", "a", "x", "c")
     story.ask("m4", cached=SYSTEM + BLOCK)
-    assert (story.last.outcome, story.last.cause) == ("hit", "library rebased: asked")
+    assert (story.last.outcome, story.last.cause) == ("hit", "folded: asked")
 
 
 def test_a_removed_turn_takes_its_notes_out_of_the_prefix(story: Story) -> None:
-    story.ask("m2", "b")
-    story.ask("m3", "c")
+    story.ask("m2")
+    library = (entry("a", "m0"), entry("b", "m2"))
+    story.tell(c.ContextFolded(conversation=ID, reason="asked", library=library))
+    story.ask("m3")
     story.cut("m2")
     story.ask("m4", cached=0)
     assert (story.last.outcome, story.last.cause, story.last.expected) == (
@@ -332,7 +341,7 @@ def test_status_tells_of_the_latest_conversations_the_last_one_first() -> None:
 STEPS = st.lists(
     st.sampled_from(
         [
-            *("ask", "note", "begin", "system", "rebase", "remove", "replace", "elide", "report", "go on"),
+            *("ask", "note", "begin", "system", "fold", "remove", "replace", "elide", "report", "go on"),
             "otherwise",
         ]
     ),
@@ -348,8 +357,9 @@ def test_whatever_happens_each_prompt_has_one_outcome_and_each_miss_a_cause(step
         match step:
             case "begin" | "system":
                 story.start(f"{number}" if step == "system" else story.system, f"{number}")
-            case "rebase":
-                story.rebase("asked", *(each.block_sha256 for each in story.now.library[1:]))
+            case "fold" | "note":
+                blocks = [each.block_sha256 for each in story.now.library]
+                story.fold("asked", *(blocks[1:] if step == "fold" else [*blocks, f"note{number}"]))
             case "remove" if len(messages) > 1:
                 story.cut(random.choice(messages[1:]))
             case "replace":
@@ -362,8 +372,7 @@ def test_whatever_happens_each_prompt_has_one_outcome_and_each_miss_a_cause(step
             case "otherwise":
                 story.prompt(random.choice(messages), pipeline=random.choice(["completion", "compression"]))
             case _:
-                note = [f"note{number}"] if step == "note" else []
-                story.ask(f"m{number}", *note, elided=number if step == "elide" else 0)
+                story.ask(f"m{number}", elided=number if step == "elide" else 0)
     told = account(story.now)
     sums = summed(told)
     assert sums.prompts == sums.hits + sums.misses + sums.not_reported == len(told)

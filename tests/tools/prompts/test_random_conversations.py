@@ -308,7 +308,7 @@ class Talk:
         is_valid_for_providers(made)
         tells_everything(before, turn, made)
         numbers_its_sources(before, turn, made, self.chat.texts)
-        assert (made.blocks, made.folded, made.elided_until) == ((), None, None)
+        assert (made.blocks, made.folded) == ((), None)
         assert made.envelope.manifest.warnings == () and w.layer_text(made, "L2_PREVIOUS") == ""
         after = self.chat.now
         assert (after.library, after.elided_until, after.last_prompt()) == (

@@ -222,9 +222,10 @@ def say(data: Path) -> None:
         seed_estimate=9,
         limit=99,
         as_of_seq=journal.log.tail.seq,
-        promoted=(entry,),
     )
-    append(journal, prompt, inputs, "manifest", "a note", "the tabs", "a block")
+    append(journal, prompt, inputs, "manifest", "a note", "the tabs")
+    held = c.ContextFolded(conversation=ConversationId("talk"), reason="asked", library=(entry,))
+    append(journal, held, "a block")
     journal.writer.close()
 
 

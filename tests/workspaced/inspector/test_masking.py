@@ -185,7 +185,7 @@ def test_of_several_notes_only_the_withheld_ones_have_pseudonyms() -> None:
 
 def test_of_several_blocks_only_those_of_withheld_notes_lose_their_sizes() -> None:
     blocks = tuple(c.LibraryEntry(each, "note", "0" * 64, "1" * 64, 12, "m") for each in ("a.md", "secret.md"))  # type: ignore[arg-type]
-    rebased = c.LibraryRebased(conversation="talk", reason="asked", library=blocks)  # type: ignore[arg-type]
+    rebased = c.ContextFolded(conversation="talk", reason="asked", library=blocks)  # type: ignore[arg-type]
     shown = Mask(hiding("secret"), nothing_kept).event(event_of(rebased))["data"]["library"]
     assert shown[0] == msgspec.to_builtins(blocks[0])
     assert shown[1] == {

@@ -228,7 +228,7 @@ def test_a_turn_that_is_asked_again_and_the_next_one_have_one_prefix(daemon: Any
     first = talk.client.context.assemble(talk.id)
     talk.answer()
     second = talk.ask("Two?")
-    reasons = talk.types("context_folded", "library_rebased", "message_replaced", "message_removed")
+    reasons = talk.types("context_folded", "message_replaced", "message_removed")
     assert all(seq < first["seq"] for _, seq in reasons), "nothing says why the second begins otherwise"
     assert json.dumps(second["messages"]).count("And one line more.") == 1
     assert second["messages"][: len(first["messages"])] == first["messages"]

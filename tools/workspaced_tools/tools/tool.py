@@ -32,7 +32,7 @@ from ..limits import ECHO_CHARS_MAX, WARNINGS_CHARS_MAX, WARNINGS_MAX
 from ..ports.images import NoteImage
 from ..ports.view import View
 
-ANSWER_VERSION: Final = 4
+ANSWER_VERSION: Final = 1
 """Raised when a tool answers the same question with other bytes. Calls of other versions are not compared."""
 Json = dict[str, Any]
 Result = dict[str, Any]

@@ -2,7 +2,7 @@
 
 The writer checks at the moment of appending that the conversation has not changed since it was read; if it has,
 the prompt is assembled again. A prompt names no note that was known to be withheld when it was assembled. Notes
-that are withheld at present also leave the context library, which is recorded as a rebase.
+that are withheld at present also leave the context library, which is recorded as a fold.
 
 If nothing has changed since the last prompt, the answer is that prompt, and nothing is recorded.
 """
@@ -82,7 +82,7 @@ class _Attempt(NamedTuple):
     """To be recorded."""
     envelope: Envelope | None = None
     shaped: RenderedBody | None = None
-    only_rebased: bool = False
+    only_folded: bool = False
     """True if the attempt only removed withheld notes from the library, so that another one must follow."""
 
     @property
@@ -163,7 +163,7 @@ async def _recorded(service: Service, name: str, make: "_Make", caller: str) -> 
         except ConversationChanged as error:
             changed = error
             continue
-        if not made.only_rebased:
+        if not made.only_folded:
             return made, receipts[-1].seq
     raise changed or policy_kept_changing()
 
@@ -182,7 +182,7 @@ def _attempt(service: Service, name: str, make: "_Make", view: View, withheld_no
     withheld_notes.refresh_library(conversation.library)
     withheld_notes.refresh_turns(turns.values())
     if (fold := _without_withheld(conversation, turns, withheld_notes)) is not None:
-        return _Attempt(conversation, [action(fold, conversation)], only_rebased=True)
+        return _Attempt(conversation, [action(fold, conversation)], only_folded=True)
     made = make(conversation, view, withheld_notes)
     if _without_withheld(conversation, turns, withheld_notes) is not None:
         raise WithheldDuringRead
@@ -423,7 +423,7 @@ def assembled(
 def _sources(
     conversation: Conversation, turn: Turn, made: Assembled, staging: BlobStaging, durable: _Durable
 ) -> list[Action]:
-    """The actions that record the versions read for the prompt, and a rebase of the library if there was one."""
+    """The actions that record the versions read for the prompt, and the fold if there was one."""
     actions, known_revisions = [], set(durable.revisions)
     if made.folded is None:  # a fold's library may hold what this turn read
         above = (entry for entry in made.envelope.manifest.entries if entry.state == "reference")

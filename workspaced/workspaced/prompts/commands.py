@@ -147,7 +147,7 @@ def start_plan(
         composer_sha256=staging.text(params.composer) if params.composer else None,
         adapter_sha256=staging.text(params.adapter) if params.adapter else None,
         history_turns=params.history_turns,
-        promotion=params.promotion or "at_fold",
+        promotion=params.promotion,
     )
 
     def plan(now: Planned) -> list[Action]:
@@ -287,9 +287,7 @@ def add_messages(params: p.Messages, uploaded: Uploaded) -> Added:
             for gone in after if params.remove.following else [removed]:
                 del there[gone]
             following = params.remove.following
-            data = c.MessageRemoved(
-                conversation=conversation, message=removed, following=following, summary_stays=True
-            )
+            data = c.MessageRemoved(conversation=conversation, message=removed, following=following)
             actions.append(action(data, before))
         workspace = workspace_now(state, vault_of(state, before))
         for (given, blobs), replaces in zip(messages, replaced, strict=True):

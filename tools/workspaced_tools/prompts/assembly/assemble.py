@@ -127,7 +127,7 @@ class _Prompt:
         digests = digests_of(texts)
         hashes = digests.hashes
         reuse = reuse_of(self.conversation, self.turn.message, builders, hashes, [], self.pipeline)
-        warnings = warnings_of(self.conversation, self.turn.message, reuse, self.pipeline, rebased=False)
+        warnings = warnings_of(self.conversation, self.turn.message, reuse, self.pipeline, folded=False)
         summary = self.estimator.tokens(self.past.summary or "")
         settings = self.conversation.settings
         manifest = manifest_of(

@@ -65,11 +65,11 @@ def manifest_of(
 
 
 def warnings_of(
-    conversation: Conversation, message: MessageId, reuse: Reuse, pipeline: Pipeline = "chat", *, rebased: bool
+    conversation: Conversation, message: MessageId, reuse: Reuse, pipeline: Pipeline = "chat", *, folded: bool
 ) -> tuple[str, ...]:
     """Warns if one of the first two layers changed since the pipeline's last prompt without a cause in the log.
 
-    Causes are: new settings, a rebase, a removed turn, and a prompt for an earlier message than the last prompt's.
+    Causes are: new settings, a fold, a removed turn, and a prompt for an earlier message than the last prompt's.
     """
     last = conversation.last_prompt(pipeline)
     if last is None:
@@ -80,8 +80,8 @@ def warnings_of(
     ids = list(conversation.messages)
     prompts = (prompt for prompt in conversation.prompts if prompt.pipeline == pipeline)
     removed = any(prompt.message not in conversation.messages for prompt in prompts)
-    rebased = rebased or any(rebase.seq > last.seq for rebase in conversation.rebases)
-    if not (reuse.stable["L2_PREVIOUS"] or rebased or removed) and ids.index(message) >= ids.index(last.message):
+    folded = folded or any(fold.seq > last.seq for fold in conversation.folds)
+    if not (reuse.stable["L2_PREVIOUS"] or folded or removed) and ids.index(message) >= ids.index(last.message):
         found.append(L2_CHANGED)
     return tuple(found)
 

@@ -227,7 +227,7 @@ class _Transcript:
         hashes = digests.hashes
         blocks = [entry.block_sha256 for entry in library_of(made.conversation, self.start)]
         reuse = reuse_of(self.before, turn.message, builders, hashes, blocks, repeats_turns=True)
-        warnings = warnings_of(self.before, turn.message, reuse, rebased=fold is not None)
+        warnings = warnings_of(self.before, turn.message, reuse, folded=fold is not None)
         summary = self.estimator.tokens(made.past.summary or "")
         manifest = manifest_of(
             turn,

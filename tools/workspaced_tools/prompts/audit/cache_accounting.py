@@ -1,7 +1,7 @@
 """Accounts for the provider's cache: how much of each prompt it could serve, how much it did, and why not all.
 
 Everything is read from the log. A prompt loses its prefix only for a cause in the log: new settings, a fold or a
-rebase, a removed message. Without such a cause, the provider evicted the prefix.
+fold, a removed message. Without such a cause, the provider evicted the prefix.
 
 Token counts of prompts are estimates (token_estimator.py); cached tokens are the provider's own count.
 """
@@ -32,7 +32,6 @@ OTHER_PIPELINE: Final = "another pipeline"
 SETTINGS: Final = "L1 changed: settings"
 UNEXPLAINED: Final = "L1 changed: no cause in the log"
 MODEL_OR_TOOLS: Final = "settings changed"
-REBASED: Final = "library rebased: "
 FOLDED: Final = "folded: "
 REMOVED: Final = "library lost a removed message's notes"
 GREW: Final = "library grew"
@@ -141,8 +140,7 @@ def cause_of(conversation: Conversation, before: Prompt | None, prompt: Prompt) 
     if (fold := _fold(conversation, before, prompt)) is not None:
         return f"{FOLDED}{fold}"
     if prompt.blocks_kept < before.blocks:
-        reasons = [each.reason for each in conversation.rebases if before.seq < each.seq < prompt.seq]
-        return f"{REBASED}{reasons[-1]}" if reasons else REMOVED
+        return REMOVED
     if prompt.blocks > before.blocks:
         return GREW
     if prompt.elided > before.elided:
@@ -152,7 +150,7 @@ def cause_of(conversation: Conversation, before: Prompt | None, prompt: Prompt) 
 
 def _fold(conversation: Conversation, before: Prompt, prompt: Prompt) -> str | None:
     """The reason of the last fold between the two prompts."""
-    folds = [each.reason for each in conversation.rebases if each.is_fold and before.seq < each.seq < prompt.seq]
+    folds = [each.reason for each in conversation.folds if before.seq < each.seq < prompt.seq]
     return folds[-1] if folds else None
 
 
@@ -259,7 +257,7 @@ def _layers_of(cause: str) -> tuple[LayerId, ...]:
         return ("L1_SYSTEM",)
     if cause.startswith(FOLDED):
         return "L2_PREVIOUS", "L4_STRIP"
-    if cause in (REMOVED, GREW) or cause.startswith(REBASED):
+    if cause in (REMOVED, GREW):
         return ("L2_PREVIOUS",)
     return ("L4_STRIP",) if cause in (ELIDED, REPLACED, MESSAGE_REMOVED) else ()
 

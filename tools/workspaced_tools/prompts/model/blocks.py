@@ -25,7 +25,6 @@ REPLACES_EARLIER: Final = "This is the current version. The one above is out of 
 LINES_OF: Final = "Lines that left (-) and came (+) since it stood above."
 CHANGES_TO: Final = "A unified diff against the version above."
 
-_TOOL_NAME: Final = regex.compile(r"[a-z][a-z0-9]*(?:_[a-z0-9]+)++")
 _CALLED: Final = regex.compile(r"[A-Za-z][A-Za-z0-9_-]*+")
 _PINNED: Final = "pinned_context"
 _SUMMARY: Final = "conversation_summary"
@@ -88,7 +87,7 @@ def block_head(artifact: Artifact) -> tuple[str, dict[str, str]]:
     if artifact.mtime is not None:
         fields["mtime"] = artifact.mtime
     name = "note_context" if artifact.kind == "note" else artifact.kind
-    return (artifact.block or _tool_name(artifact)) if name == "tool_result" else name, fields
+    return called_name(artifact.title, artifact.id) if name == "tool_result" else name, fields
 
 
 def called_name(*tools: str) -> str:
@@ -103,13 +102,6 @@ def called_name(*tools: str) -> str:
 def _is_called(tool: str) -> bool:
     is_name = len(tool) <= _TOOL_NAME_CHARS_MAX and _CALLED.fullmatch(tool) is not None
     return is_name and skeleton(tool) not in _OURS_AS_READ
-
-
-def _tool_name(artifact: Artifact) -> str:
-    """The name for a result whose prompt recorded none: only names with an underscore, in lower case."""
-    name = artifact.title
-    plain = len(name) <= _TOOL_NAME_CHARS_MAX and _TOOL_NAME.fullmatch(name) is not None
-    return name if plain and name not in _OURS else "tool_result"
 
 
 def block_or_placeholder(artifact: Artifact, texts: Texts, *, fence: str = "") -> str:

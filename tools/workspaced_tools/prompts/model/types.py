@@ -57,8 +57,6 @@ class Artifact(Wire, frozen=True):
     before: str = ""
     """For selected text: the blob of the text before it; empty if there is none. `after` likewise."""
     after: str = ""
-    block: str = ""
-    """For a tool's result: the name of its block, as the tool was called; empty for older prompts."""
 
     @property
     def notes(self) -> tuple[NoteId, ...]:
@@ -139,7 +137,7 @@ class Turn(Wire, frozen=True):
     present: tuple[Present, ...] = ()
     """Notes that stand in the prompt in an older version, and that this turn does not attach."""
     rebase: bool = False
-    """Whether to rebase the library now, or to fold (workspaced/context/rebase)."""
+    """Whether to fold now (workspaced/context/rebase)."""
     lost: tuple[str, ...] = ()
     """The sha256 of inline texts of earlier messages that are no longer kept: shown as unavailable."""
 
@@ -235,7 +233,6 @@ class Assembled(msgspec.Struct, frozen=True):
     prefix_tokens: int
     pipeline: Pipeline = "chat"
     elided: int = 0
-    elided_until: MessageId | None = None
     folded: ContextFolded | None = None
     """The fold that this prompt made necessary, and that it already shows."""
     sent: SentTurn | None = None

@@ -16,7 +16,6 @@ from ...limits import ATTACHED_AT_ONCE, ATTACHED_IMAGE_BYTES_MAX, IMAGES_NAMED_M
 from ...notes.images.data_uri import decoded
 from ...notes.note import Note, NoteFailure
 from ...ports.questions import Members, Names, Read
-from ..model.blocks import called_name
 from ..model.types import Artifact
 from .explicit_notes import is_explicit
 from .inline_content import NOT_GIVEN, TOO_LARGE, distinct, named
@@ -142,8 +141,7 @@ def artifact_of(kind: ArtifactKind, found: Note | NoteFailure, reading: Reading)
 
 
 def _selected_text(attachment: Attachment, reading: Reading) -> Iterator[Artifact]:
-    """The selection that the runtime sent, or the user's when the message came; in older logs the workspace's
-    present one if it is the attached one."""
+    """The selection that the runtime sent, or the user's when the message came."""
     around = attachment.before_sha256 or "", attachment.after_sha256 or ""
     if attachment.resolved and attachment.text_sha256 is not None:
         yield _selected_then(attachment, reading)
@@ -155,23 +153,7 @@ def _selected_text(attachment: Attachment, reading: Reading) -> Iterator[Artifac
         [artifact] = _inline(replace(attachment, text_sha256=selected), reading)
         yield replace(artifact, before=around[0], after=around[1])
         return
-    vault, state = reading.whole()
-    selection = state.selection
-    if selection is None:
-        raise Unavailable(NO_SELECTION)
-    name = f"{selection.note}#L{selection.start_line}-L{selection.end_line}"
-    if attachment.id != name and (attachment.id or attachment.resolved):
-        raise Unavailable(NO_SELECTION)
-    if vault.ask(Names([selection.note])) == [None]:
-        raise NoteNotFound("The selection's note is gone", hint="Select in another note.")
-    if selection.text_sha256 is not None:
-        revision, text = selection.text_sha256, reading.inline_text(selection.text_sha256)
-    elif selection.text is not None:
-        revision, text = reading.keep(selection.text.encode()), selection.text
-    else:
-        raise Unavailable(NO_SELECTION)
-    size = len(text.encode())
-    yield Artifact("selected_text", name, attachment.title or name, revision, bytes=size, note=selection.note)
+    raise Unavailable(NO_SELECTION)
 
 
 def _selected_then(attachment: Attachment, reading: Reading) -> Artifact:
@@ -234,8 +216,7 @@ def _inline(attachment: Attachment, reading: Reading) -> Iterator[Artifact]:
     artifact = named(attachment)
     is_repeated = attachment.kind == "skill" or attachment.form == "search"  # later turns read them again
     text = reading.inline_text(sha256) if is_repeated else reading.texts(sha256)
-    block = called_name(artifact.title, artifact.id) if artifact.kind == "tool_result" else ""
-    yield replace(artifact, revision=sha256, bytes=len(text.encode()), block=block)
+    yield replace(artifact, revision=sha256, bytes=len(text.encode()))
 
 
 def _image(attachment: Attachment, reading: Reading) -> Iterator[Artifact]:

@@ -27,7 +27,7 @@ from workspaced_events.schema.decoding import decoded
 
 from .full_text import FULL_TEXT_SCHEMA
 
-INDEX_VERSION: Final = 8
+INDEX_VERSION: Final = 1
 """Raised with every change of the schema or of parsing: files of other versions are rebuilt."""
 
 _BUILDING_CACHE_KIB: Final = 32_768
