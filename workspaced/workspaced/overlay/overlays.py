@@ -12,7 +12,8 @@ import secrets
 from bisect import bisect_left
 from collections import Counter, OrderedDict
 from collections.abc import Awaitable, Callable, Iterable, Sequence
-from functools import partial
+from functools import cached_property, partial
+from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import anyio
@@ -36,6 +37,7 @@ from ..limits import UNCHANGED_REASONS_MAX
 from ..recording.call_recorder import Call, Inserted
 from ..volunteering.offers import OFFERS_MAX, Offers
 from ..volunteering.volunteering import Volunteering
+from .secret import secret_in
 
 TEXTS_MAX: Final = 1_024
 """Texts of insertions held in memory; others are read from their blobs."""
@@ -133,14 +135,14 @@ class Overlays:
         calls: Calls,
         log: Log,
         threads: Threads,
-        secret: bytes,
+        data: Path,
     ) -> None:
-        """`secret`: makes keys of hashes."""
+        """`data`: the data directory, where the secret lies that makes keys of hashes."""
         self._volunteering = volunteering
         self._calls = calls
         self._log = log
         self._threads = threads
-        self._secret = secret
+        self._data = data
         self._offers: Offers[_Offer] = Offers()
         self._left: OrderedDict[str, PromptOverlaid] = OrderedDict()
         self._leaving: dict[str, Insertion] = {}
@@ -238,6 +240,11 @@ class Overlays:
             self.unchanged[code if is_counted else "OTHER"] += count
 
     # -- what stands --
+
+    @cached_property
+    def _secret(self) -> bytes:
+        """Made at the first request: a daemon also starts where nothing can be written."""
+        return secret_in(self._data)
 
     def _keys(self, client: str) -> Callable[[str], str]:
         """Makes a hash that nobody without the log's secret can tell from a guess."""
