@@ -71,7 +71,8 @@ class Overlaid(NamedTuple):
 class _Given(msgspec.Struct, frozen=True):
     """What an insertion's call answered."""
 
-    text: str
+    text: str | None
+    """None: nothing stands there; the turn was answered anew, and had told what is true no more."""
     sight: dict[str, Any]
     notes: list[NoteId]
 
@@ -173,7 +174,7 @@ class Overlays:
             chat, offered = await self._without_withheld(client, chat, offered)
         except SharingOff:
             return Overlaid({}, reason="refused")
-        texts = {each.turn: each.given.text for each in chat if each.turn is not None and each.stands}
+        texts = {each.turn: each.given.text or "" for each in chat if each.turn is not None and each.stands}
         without = tuple(each.insertion.id for each in chat if not each.stands and not each.is_held)
         last, call, reason = chat[0].insertion if chat else None, None, None
         if asked.is_open and asked.turns:
@@ -185,9 +186,10 @@ class Overlays:
                 offered = _inserted(new, to)
             if offered is not None:
                 last, call = offered
-                texts[asked.turns[-1][0]] = self._texts[last.result_sha256].text
+                texts[asked.turns[-1][0]] = self._texts[last.result_sha256].text or ""
         if last is None or not (texts or held is not None):
             return Overlaid({}, reason=reason)
+        texts = {turn: text for turn, text in texts.items() if text}
         return Overlaid(texts, self._offers.put(_Offer(client, last, without, call), call), reason)
 
     async def confirm(self, token: str, body_sha256: str) -> bool:
@@ -391,7 +393,7 @@ class Overlays:
         here = next((at for at, each in enumerate(chat) if each.turn == asked.turns[-1][0]), None)
         if call is not None and here is not None:  # answered anew: it goes on from the turn before
             chat = chat[here + 1 :]
-            call, reason = await self._ask(client, asked, chat, vault)
+            call, reason = await self._ask(client, asked, chat, vault, or_nothing=True)
         if call is None:
             return None, reason
         told = next((each.insertion for each in chat if each.insertion.vault == vault), None)
@@ -399,13 +401,16 @@ class Overlays:
         return _New(call, vault, told.as_of_seq if told is not None else None, after), None
 
     async def _ask(
-        self, client: str, asked: Asked, chat: Sequence[_Known], vault: VaultId
+        self, client: str, asked: Asked, chat: Sequence[_Known], vault: VaultId, *, or_nothing: bool = False
     ) -> tuple[Call | None, str | None]:
-        """The call whose answer tells what is new beside these insertions, or why nothing is."""
+        """The call whose answer tells what is new beside these insertions, or why nothing is.
+
+        `or_nothing`: the call whose answer tells nothing will do, too.
+        """
         call, data, reason = await self._volunteering.ask(
             vault, client, _told(chat, vault), "tagged", **asked.texts
         )
-        if call is None or data is None or data.text is None:
+        if call is None or data is None or (data.text is None and not or_nothing):
             return None, reason
         self._remember(hashlib.sha256(call.answer.payload).hexdigest(), call.answer.payload)
         return call, None
@@ -505,7 +510,7 @@ def _told(chat: Sequence[_Known], vault: VaultId) -> dict[str, Any] | None:
             told_since.update(each.given.notes)
         else:
             gone.update(note for note in each.given.notes if note not in told_since)
-    looked = next((each for each in here if "\nlooking at: " in each.given.text), None)
+    looked = next((each for each in here if "\nlooking at: " in (each.given.text or "")), None)
     sight = here[0].given.sight
     return {
         **sight,
