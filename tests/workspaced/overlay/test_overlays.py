@@ -169,6 +169,18 @@ def test_a_chat_whose_older_words_change_is_told_what_is_new(running: Any) -> No
     assert looking_at(chat.asks("Three?")) == ["b.md"]
 
 
+def test_where_the_vault_is_stands_in_a_window_once(running: Any) -> None:
+    looks_at(running, "a.md")
+    chat = Chat(running, name="one")
+    said = []
+    for number in range(9):
+        looks_at(running, "abc"[number % 3] + ".md")
+        said.append("".join(chat.asks(f"And {number}?")).count("\nvault: "))
+        chat.hears(f"{number}.")
+        chat.messages = chat.messages[-6:]
+    assert said == [1] * 9
+
+
 @pytest.fixture
 def slid(running: Any) -> Chat:
     """A chat without its first words, whose next turns have the same words and the same answer before."""

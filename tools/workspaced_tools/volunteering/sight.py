@@ -44,6 +44,8 @@ class Sight(Model):
     """When it was."""
     texts: dict[str, str] = Field(default_factory=dict)
     """For each note whose text was told, its sha256."""
+    vault: bool = True
+    """Whether it was told where the vault is."""
 
 
 class Seen:

@@ -24,7 +24,7 @@ from ..tools.note_answers import served_vault
 from ..tools.tool import Answer, Model, PresentArguments, Tool
 from .difference import Difference, difference, notes_of
 from .sight import Seen, Sight
-from .wording import Form, SelectedText, block, changed_lines_of, texts_of, whole_lines
+from .wording import Form, SelectedText, block, changed_lines_of, texts_of, vault_line, whole_lines
 
 
 class VolunteerContext(PresentArguments):
@@ -75,10 +75,10 @@ def volunteer_context(view: View, arguments: VolunteerContext) -> Answer:
     seen = Seen(view, with_selection=arguments.selection)
     sight, told = seen.sight, arguments.told
     selected = selected_text(seen.selection, seen.notes.get(sight.active) if sight.active is not None else None)
+    current = view.current
+    assert current is not None, "A served vault is current."
+    folder = current.path if view.sharing == "all" else None
     if told is None:
-        current = view.current
-        assert current is not None, "A served vault is current."
-        folder = current.path if view.sharing == "all" else None
         lines = whole_lines(sight, selected, vault=current.name, folder=folder)
         notes = notes_of(sight)
     else:
@@ -91,6 +91,8 @@ def volunteer_context(view: View, arguments: VolunteerContext) -> Answer:
 
         lines = changed_lines_of(changed, sight, selected, may_name=lambda note: note in nameable, edit_of=edit_of)
         notes = _named(changed, sight, nameable)
+        if not told.vault:
+            lines = [vault_line(current.name, folder), *lines]
     texts = _texts(view, seen, arguments)
     lines += texts_of({note: found.body for note, found in texts.items()})
     notes += [note for note in texts if note not in notes]

@@ -507,4 +507,5 @@ def _told(chat: Sequence[_Known], vault: VaultId) -> dict[str, Any] | None:
         "tabs": [note for note in sight["tabs"] if note not in gone],
         "versions": {note: sha256 for note, sha256 in sight["versions"].items() if note not in gone},
         "texts": {note: sha256 for note, sha256 in sight["texts"].items() if note not in gone},
+        "vault": any(each.stands and "\nvault: " in each.given.text for each in here),
     }
