@@ -121,6 +121,11 @@ def texts_of(notes: Mapping[str, str]) -> Lines:
     return lines
 
 
+def textless_line(names: Sequence[str]) -> str:
+    """Says that there is no note of these names, or that it has no text. There is none that is withheld."""
+    return f"not found, or no text: {_names(names)}"
+
+
 def text_of(note: str, text: str) -> str | None:
     """What a whole text quotes of the note's own text; None: it does not tell that."""
     _, heading, rest = text.partition(f"\ntext of {_name(note)}:\n")

@@ -72,6 +72,7 @@ class _Given(msgspec.Struct, frozen=True):
     text: str
     sight: dict[str, Any]
     notes: list[NoteId]
+    textless: list[str]
 
 
 class _Answer(msgspec.Struct, frozen=True):
@@ -492,12 +493,13 @@ def _told(chat: Sequence[_Known], vault: VaultId) -> dict[str, Any] | None:
     here = [each for each in chat if each.insertion.vault == vault]
     if not any(each.stands for each in here):
         return None
-    gone, told_since = set[NoteId](), set[NoteId]()
+    gone, told_since = set[str](), set[str]()
     for each in here:
+        named = {*each.given.notes, *each.given.textless}
         if each.stands:
-            told_since.update(each.given.notes)
+            told_since |= named
         else:
-            gone.update(note for note in each.given.notes if note not in told_since)
+            gone |= named - told_since
     looked = next((each for each in here if "\nlooking at: " in each.given.text), None)
     sight = here[0].given.sight
     return {
