@@ -8,6 +8,7 @@ the chat is offered the same text again.
 """
 
 import hashlib
+import logging
 import secrets
 from bisect import bisect_left
 from collections import Counter, OrderedDict
@@ -24,10 +25,10 @@ from workspaced_events.journal.actions import Action
 from workspaced_events.projections.insertions import Insertion, Insertions, chain
 from workspaced_events.projections.workspace_state import WorkspaceState, client_key
 from workspaced_events.schema.catalogue import ContextWithdrawn, PromptAnswered, PromptOverlaid
-from workspaced_tools.errors import SharingOff
+from workspaced_tools.errors import ArgumentInvalid, SharingOff
 from workspaced_tools.ports.questions import Read
 from workspaced_tools.ports.view import View
-from workspaced_tools.prompts.requests.usage_report import FAMILY_OF_SHAPE, counted
+from workspaced_tools.prompts.requests.usage_report import FAMILY_OF_SHAPE, Counted, counted
 from workspaced_tools.sharing.gate import Withheld
 
 from ..calls.calls import Calls
@@ -36,6 +37,8 @@ from ..limits import UNCHANGED_REASONS_MAX
 from ..recording.call_recorder import Call, Inserted
 from ..volunteering.offers import OFFERS_MAX, Offers
 from ..volunteering.volunteering import Volunteering
+
+logger = logging.getLogger(__name__)
 
 TEXTS_MAX: Final = 1_024
 """Texts of insertions held in memory; others are read from their blobs."""
@@ -64,6 +67,13 @@ class Overlaid(NamedTuple):
     texts: dict[str, str]
     token: str | None = None
     reason: str | None = None
+
+
+class Finished(NamedTuple):
+    """Whether it was recorded how a request was answered, and why the provider's counts are not."""
+
+    recorded: bool
+    reason: str | None
 
 
 class _Given(msgspec.Struct, frozen=True):
@@ -151,6 +161,8 @@ class Overlays:
         self._one_by_one = anyio.Lock()
         self.unchanged: Counter[str] = Counter()
         """Requests that a proxy passed on without context since the daemon started, by the reasons' codes."""
+        self._uncounted = set[str]()
+        """The forms of which the daemon's log has that a report could not be read."""
 
     async def overlay(self, client: str, asked: Asked) -> Overlaid:
         """What stands in a request, and what is new in it.
@@ -210,27 +222,30 @@ class Overlays:
             self._left.popitem(last=False)
         return True
 
-    async def finished(self, token: str, form: str, report: dict[str, Any] | None, response: str | None) -> bool:
-        """Records how a request was answered; False: that it left is not known any more.
+    async def finished(
+        self, token: str, form: str, report: dict[str, Any] | None, response: str | None
+    ) -> Finished:
+        """Records how a request was answered, unless it is not known any more that it left.
 
         Args:
-            report: what the provider counted.
+            report: what the provider counted. One that is none of a provider with that form is left out.
             response: of the name by which a later request may continue the chat.
-
-        Raises:
-            ArgumentInvalid: the report is none of a provider with that form.
         """
-        read, cached, output = counted(report, FAMILY_OF_SHAPE[form]) if report is not None else (None, 0, 0)
         sent = self._left.pop(token, None)
         if sent is None:
-            return False
+            return Finished(False, None)
+        usage, reason = _usage(report, form)
+        if reason is not None and form not in self._uncounted:
+            self._uncounted.add(form)
+            logger.warning("what providers count of prompts of the form %s is not recorded: %s", form, reason)
+        read, cached, output = usage if usage is not None else (None, 0, 0)
         held_as = self._keys(sent.caller)(response) if response is not None else None
         answered = PromptAnswered(
             *(sent.caller, sent.insertion, sent.body_hash, read, cached, output, held_as, sent.without)
         )
         async with self._one_by_one:  # the request that continues the chat may come at once
             await self._log.record([Action(answered)])
-        return True
+        return Finished(True, reason)
 
     def count_unchanged(self, reasons: Iterable[tuple[str, int]]) -> None:
         """Counts requests that a proxy passed on without context."""
@@ -410,6 +425,14 @@ class _New(NamedTuple):
     vault: VaultId
     from_seq: int | None
     after: str | None
+
+
+def _usage(report: dict[str, Any] | None, form: str) -> tuple[Counted | None, str | None]:
+    """What a provider counted, or why that is not known; neither: it reported nothing."""
+    try:
+        return (counted(report, FAMILY_OF_SHAPE[form]) if report is not None else None), None
+    except ArgumentInvalid as error:
+        return None, error.message
 
 
 def _inserted(new: _New, to: Inserted) -> tuple[Insertion, Call]:
