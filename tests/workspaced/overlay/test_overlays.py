@@ -266,8 +266,8 @@ def test_that_an_attachment_has_no_text_is_said_again_once_it_stands_nowhere(run
     for number in range(4):
         said.append("".join(chat.asks(f"And {number}?")).count("no such.md"))
         chat.hears(f"{number}.")
-        if number == 1:  # the first text is withdrawn, for it names this note
-            looks_at(running, "b.md")
+        looks_at(running, "b.md")
+        if number == 1:  # the first text is withdrawn, for it names this note; the second one stands
             (running.vault / "a.md").write_text("---\nworkspaced: false\n---\n")
     assert said == [1] * 4
 
