@@ -8,6 +8,7 @@ the chat is offered the same text again.
 """
 
 import hashlib
+import logging
 import secrets
 from bisect import bisect_left
 from collections import Counter, OrderedDict
@@ -25,10 +26,10 @@ from workspaced_events.journal.actions import Action
 from workspaced_events.projections.insertions import Insertion, Insertions, chain
 from workspaced_events.projections.workspace_state import WorkspaceState, client_key
 from workspaced_events.schema.catalogue import ContextWithdrawn, PromptAnswered, PromptOverlaid
-from workspaced_tools.errors import SharingOff
+from workspaced_tools.errors import ArgumentInvalid, SharingOff
 from workspaced_tools.ports.questions import Read
 from workspaced_tools.ports.view import View
-from workspaced_tools.prompts.requests.usage_report import FAMILY_OF_SHAPE, counted
+from workspaced_tools.prompts.requests.usage_report import FAMILY_OF_SHAPE, Counted, counted
 from workspaced_tools.sharing.gate import Withheld
 
 from ..calls.calls import Calls
@@ -38,6 +39,8 @@ from ..recording.call_recorder import Call, Inserted
 from ..volunteering.offers import OFFERS_MAX, Offers
 from ..volunteering.volunteering import Volunteering
 from .secret import secret_in
+
+logger = logging.getLogger(__name__)
 
 TEXTS_MAX: Final = 1_024
 """Texts of insertions held in memory; others are read from their blobs."""
@@ -68,6 +71,13 @@ class Overlaid(NamedTuple):
     reason: str | None = None
 
 
+class Finished(NamedTuple):
+    """Whether it was recorded how a request was answered, and why the provider's counts are not."""
+
+    recorded: bool
+    reason: str | None
+
+
 class _Given(msgspec.Struct, frozen=True):
     """What an insertion's call answered."""
 
@@ -75,6 +85,11 @@ class _Given(msgspec.Struct, frozen=True):
     """None: nothing stands there; the turn was answered anew, and had told what is true no more."""
     sight: dict[str, Any]
     notes: list[NoteId]
+    textless: list[str]
+
+    @property
+    def words(self) -> str:
+        return self.text or ""
 
 
 class _Answer(msgspec.Struct, frozen=True):
@@ -153,6 +168,8 @@ class Overlays:
         self._one_by_one = anyio.Lock()
         self.unchanged: Counter[str] = Counter()
         """Requests that a proxy passed on without context since the daemon started, by the reasons' codes."""
+        self._uncounted = set[str]()
+        """The forms of which the daemon's log has that a report could not be read."""
 
     async def overlay(self, client: str, asked: Asked) -> Overlaid:
         """What stands in a request, and what is new in it.
@@ -174,7 +191,7 @@ class Overlays:
             chat, offered = await self._without_withheld(client, chat, offered)
         except SharingOff:
             return Overlaid({}, reason="refused")
-        texts = {each.turn: each.given.text or "" for each in chat if each.turn is not None and each.stands}
+        texts = {each.turn: each.given.words for each in chat if each.turn is not None and each.stands}
         without = tuple(each.insertion.id for each in chat if not each.stands and not each.is_held)
         last, call, reason = chat[0].insertion if chat else None, None, None
         if asked.is_open and asked.turns:
@@ -186,7 +203,7 @@ class Overlays:
                 offered = _inserted(new, to)
             if offered is not None:
                 last, call = offered
-                texts[asked.turns[-1][0]] = self._texts[last.result_sha256].text or ""
+                texts[asked.turns[-1][0]] = self._texts[last.result_sha256].words
         if last is None or not (texts or held is not None):
             return Overlaid({}, reason=reason)
         texts = {turn: text for turn, text in texts.items() if text}
@@ -213,27 +230,30 @@ class Overlays:
             self._left.popitem(last=False)
         return True
 
-    async def finished(self, token: str, form: str, report: dict[str, Any] | None, response: str | None) -> bool:
-        """Records how a request was answered; False: that it left is not known any more.
+    async def finished(
+        self, token: str, form: str, report: dict[str, Any] | None, response: str | None
+    ) -> Finished:
+        """Records how a request was answered, unless it is not known any more that it left.
 
         Args:
-            report: what the provider counted.
+            report: what the provider counted. One that is none of a provider with that form is left out.
             response: of the name by which a later request may continue the chat.
-
-        Raises:
-            ArgumentInvalid: the report is none of a provider with that form.
         """
-        read, cached, output = counted(report, FAMILY_OF_SHAPE[form]) if report is not None else (None, 0, 0)
         sent = self._left.pop(token, None)
         if sent is None:
-            return False
+            return Finished(False, None)
+        usage, reason = _usage(report, form)
+        if reason is not None and form not in self._uncounted:
+            self._uncounted.add(form)
+            logger.warning("what providers count of prompts of the form %s is not recorded: %s", form, reason)
+        read, cached, output = usage if usage is not None else (None, 0, 0)
         held_as = self._keys(sent.caller)(response) if response is not None else None
         answered = PromptAnswered(
             *(sent.caller, sent.insertion, sent.body_hash, read, cached, output, held_as, sent.without)
         )
         async with self._one_by_one:  # the request that continues the chat may come at once
             await self._log.record([Action(answered)])
-        return True
+        return Finished(True, reason)
 
     def count_unchanged(self, reasons: Iterable[tuple[str, int]]) -> None:
         """Counts requests that a proxy passed on without context."""
@@ -423,6 +443,14 @@ class _New(NamedTuple):
     after: str | None
 
 
+def _usage(report: dict[str, Any] | None, form: str) -> tuple[Counted | None, str | None]:
+    """What a provider counted, or why that is not known; neither: it reported nothing."""
+    try:
+        return (counted(report, FAMILY_OF_SHAPE[form]) if report is not None else None), None
+    except ArgumentInvalid as error:
+        return None, error.message
+
+
 def _inserted(new: _New, to: Inserted) -> tuple[Insertion, Call]:
     """The insertion as the log will have it, and the call that the log will have."""
     answer = new.call.answer
@@ -504,13 +532,14 @@ def _told(chat: Sequence[_Known], vault: VaultId) -> dict[str, Any] | None:
     here = [each for each in chat if each.insertion.vault == vault]
     if not any(each.stands for each in here):
         return None
-    gone, told_since = set[NoteId](), set[NoteId]()
+    gone, told_since = set[str](), set[str]()
     for each in here:
+        named = {*each.given.notes, *each.given.textless}
         if each.stands:
-            told_since.update(each.given.notes)
+            told_since |= named
         else:
-            gone.update(note for note in each.given.notes if note not in told_since)
-    looked = next((each for each in here if "\nlooking at: " in (each.given.text or "")), None)
+            gone |= named - told_since
+    looked = next((each for each in here if "\nlooking at: " in each.given.words), None)
     sight = here[0].given.sight
     return {
         **sight,
@@ -519,4 +548,5 @@ def _told(chat: Sequence[_Known], vault: VaultId) -> dict[str, Any] | None:
         "tabs": [note for note in sight["tabs"] if note not in gone],
         "versions": {note: sha256 for note, sha256 in sight["versions"].items() if note not in gone},
         "texts": {note: sha256 for note, sha256 in sight["texts"].items() if note not in gone},
+        "vault": any(each.stands and "\nvault: " in each.given.words for each in here),
     }
