@@ -167,6 +167,8 @@ PROVIDED_NEXT_MAX: Final = 5
 """Notes that a pin of kind `next-notes` names."""
 SURROUNDINGS_CHARS_MAX: Final = 12_000
 """The text before a selection or cursor that is shown, and the same for the text after it."""
+CONTEXT_TOKENS_MAX: Final = 1_000_000_000
+"""Of a context window, and of one count of a provider's."""
 SUMMARY_TOKENS_MAX: Final = 300
 """A longer summary of a conversation is included whole, with a warning."""
 

@@ -176,7 +176,6 @@ ROLE_NOTES_LISTED_MAX: Final = 200
 """Notes that are read for a list of roles. A note beyond them is a role too."""
 ROLES_NAMED_MAX: Final = 20
 """Roles that an error names."""
-CONTEXT_TOKENS_MAX: Final = 1_000_000_000
 SIGNATURE_CHARS_MAX: Final = 100_000
 IMPORT_CONTEXT_WINDOW: Final = 128_000
 """Of an imported chat, where neither the file nor the request says it; its output reserve likewise."""

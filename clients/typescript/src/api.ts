@@ -232,7 +232,7 @@ export interface MethodResults {
   "workspaced/context/overlay": Overlay;
   /** False: the offer is not known any more. */
   "workspaced/context/overlay/confirm": { readonly recorded: boolean };
-  "workspaced/context/overlay/finished": { readonly recorded: boolean };
+  "workspaced/context/overlay/finished": { readonly recorded: boolean; readonly reason: string | null };
   "workspaced/context/pin": Recorded;
   /** With `answer` what was planned, else what to ask for. */
   "workspaced/context/plan": Plan | Planned;

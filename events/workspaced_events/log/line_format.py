@@ -24,9 +24,10 @@ _NAME: Final = re.compile(r"^([0-9]{20})\.wlog\Z", re.ASCII)
 _HEX: Final = re.compile(rb"^[0-9a-f]{8}$")
 
 
-class Header(msgspec.Struct, frozen=True, tag_field="segment", tag="header"):
+class Header(msgspec.Struct, frozen=True):
     """A segment's first line."""
 
+    segment: Literal["header"]
     format: int
     catalogue: int
     version: str

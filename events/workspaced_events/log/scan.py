@@ -258,7 +258,7 @@ def _no_header(bad: BadLine) -> tuple[str, str]:
     if bad.reason == "unknown":
         return (
             "another version of workspaced wrote it",
-            "Read it with the version that wrote it; nothing was changed.",
+            "Go on with it, or with another data directory; nothing was changed.",
         )
     return f"the header does not verify ({bad.reason})", _SALVAGE
 

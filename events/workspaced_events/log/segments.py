@@ -436,7 +436,8 @@ def create_segment(
         OSError: the segment may exist in part; another call starts over.
     """
     name = segment_name(seq + 1)
-    header = Header(FORMAT_VERSION, CATALOGUE_VERSION, version, log_id, seq + 1, chain_text(chain), now)
+    chained = chain_text(chain)
+    header = Header("header", FORMAT_VERSION, CATALOGUE_VERSION, version, log_id, seq + 1, chained, now)
     line, after = frame_line(msgspec.json.encode(header), chain)
     file = disk.open(f"{LOG}/{name}", create=True)
     try:

@@ -150,7 +150,7 @@ TALK = [
     ("message_replaced", {**C, "message": "m1", "role": "user", "textSha256": TEXTS["again"]}),
     ("message_added", {**C, "message": "m4", "role": "assistant", "textSha256": TEXTS["answer"]}),
     ("message_added", {**C, "message": "m5", "role": "user", "textSha256": TEXTS["ask"]}),
-    ("message_removed", {**C, "message": "m5", "following": True, "summaryStays": True}),
+    ("message_removed", {**C, "message": "m5", "following": True}),
     ("summary_set", {**C, "textSha256": TEXTS["summary"], "upTo": "m3"}),
     (
         "prompt_assembled",
@@ -174,7 +174,6 @@ TALK = [
             "message": "m4",
             "asOfSeq": 61,
             "elided": 2,
-            "elidedUntil": "m3",
             "shape": {"name": "own", "templateSha256": TEXTS["template"], "bodyHash": HASH},
         },
     ),

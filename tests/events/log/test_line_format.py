@@ -430,6 +430,19 @@ class TestOtherWriters:
         assert f"format {FORMAT_VERSION + 1}" in scan.damage.message
         assert scan.damage.details["first_seq"] == len(events) + 1
 
+    def test_another_header_is_refused_and_not_taken_for_a_torn_tail(self) -> None:
+        """As logs had it that programs before the first version wrote."""
+        disk = a_log()
+        name = segments_of(disk)[0]
+        rewrite_header(
+            disk, name, lambda header: {"wlog": "header", **{k: header[k] for k in header if k != "segment"}}
+        )
+        before = disk.read(f"log/{name}")
+        scan, events = scanned(disk)
+        assert scan.damage is not None and events == []
+        assert "another version of workspaced wrote it" in scan.damage.message and "with it" in scan.damage.hint
+        assert disk.read(f"log/{name}") == before
+
     def test_a_newer_catalogue_is_read(self) -> None:
         disk = a_log(segment_bytes_max=1 << 20)
         _, before = scanned(disk)

@@ -294,6 +294,7 @@ class Talk:
         records_all_once(before, turn, made)
         has_what_is_attached(turn, made, self.chat.texts)
         has_what_was_sent(before, made, self.chat)
+        folds_whole_turns_and_far_enough(before, turn, made)
         if self.prompts and not self.cause and self.prompts[-1][0].message != turn.message:
             grows_from(self.prompts[-1][1], made)
         assert w.layer_text(made, "L5_USER").endswith(f"{COMPOSER}\n\n{ADAPTER}")
@@ -525,6 +526,23 @@ def has_what_was_sent(before: Conversation, made: Assembled, chat: Any) -> None:
                 above.add(part.revision)
 
 
+def folds_whole_turns_and_far_enough(before: Conversation, turn: Turn, made: Assembled) -> None:
+    """A fold never cuts a turn; one over budget makes room for turns to come, however long the chat is."""
+    if made.folded is None:
+        return
+    ids = list(before.messages)
+    up_to = made.folded.up_to
+    assert up_to is None or begins(before, ids[ids.index(up_to) + 1])
+    if made.folded.reason != "budget":
+        return
+    left = folded(before, made.folded).elided_until
+    stays = ids[ids.index(left) + 1 if left is not None else 0 : ids.index(turn_of(before, turn.message))]
+    tokens = {layer.id: layer.tokens for layer in made.envelope.manifest.layers}
+    standing = made.envelope.estimate - tokens["L3_TURN"] - tokens["L5_USER"]
+    room_is_made = standing <= turn.policy.fold_below * made.envelope.manifest.limit
+    assert room_is_made or sum(begins(before, name) for name in stays) <= turn.policy.keep_turns
+
+
 def records_all_once(before: Conversation, turn: Turn, made: Assembled) -> None:
     """One record for each message, section, pin, library entry, attachment, and thing that a turn shows."""
     entries = made.envelope.manifest.entries
@@ -624,6 +642,7 @@ def test_two_hundred_turns_keep_every_rule(window: int) -> None:
     taken = [(dice.randrange(100), dice.randrange(10_000), dice.randrange(10_000)) for _ in range(300)]
     talk = led(taken, window)
     assert len(talk.prompts) + talk.refused >= 200
-    assert sum(made.folded is not None for _, made in talk.prompts) <= len(talk.prompts) / 4
+    reasons = Counter(made.folded.reason for _, made in talk.prompts if made.folded is not None)
+    assert reasons.total() - reasons["budget"] <= len(talk.prompts) / 4
     if window <= 12_000:
         assert any(made.elided for _, made in talk.prompts)

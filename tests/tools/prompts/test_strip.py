@@ -14,12 +14,12 @@ from workspaced_events.projections.conversations import turn_of
 from workspaced_events.schema import catalogue as c
 from workspaced_tools.limits import SUMMARY_TOKENS_MAX
 from workspaced_tools.prompts.assembly.history import history_of
-from workspaced_tools.prompts.model.turn_window import window_of
+from workspaced_tools.prompts.model.turn_window import begins, window_of
 from workspaced_tools.prompts.model.types import Envelope, Policy
 
 
-def stripped(turns: int, **more: object) -> Policy:
-    return replace(Policy(), history_turns=turns, **more)
+def stripped(turns: int) -> Policy:
+    return Policy(history_turns=turns)
 
 
 def kept(envelope: Envelope) -> list[str]:
@@ -89,26 +89,26 @@ def test_a_turn_with_rounds_of_tools_is_one_turn() -> None:
 
 
 @settings(max_examples=examples(150))
-@given(st.data(), st.integers(1, 4))
-def test_whatever_was_said_the_window_is_whole_turns_and_all_else_has_one_record(
-    data: st.DataObject, turns: int
+@given(st.data())
+def test_whatever_was_said_the_history_begins_behind_a_fold_or_a_summary_and_all_else_has_one_record(
+    data: st.DataObject,
 ) -> None:
     said = data.draw(talks())
     message = data.draw(st.sampled_from(list(said.now.messages)))
     pipeline = data.draw(st.sampled_from(["chat", "compression"]))
-    policy = stripped(turns, pipeline=pipeline)
+    policy = Policy(pipeline=pipeline)
     window = window_of(said.now, message, policy)
     ids = list(said.now.messages)
     end = window.turn if pipeline == "chat" else ids.index(message) + 1
     there = [each.id for each in window.messages]
     gone = [each.id for each in window.dropped]
     assert sorted(there + gone, key=ids.index) == ids[:end] and len(set(there + gone)) == end
-    if there:
-        start = ids.index(there[0])
-        first = said.now.messages[there[0]]
-        spoken = [each for each in window.messages if each.role != "system"]
-        begins = not spoken or (spoken[0].role == "user" and not spoken[0].is_carrier)
-        assert begins or start == 0 or turn_of(said.now, first.id) == ids[0], "a turn is never cut"
+    if there and (start := ids.index(there[0])) > 0:
+        if pipeline == "chat":
+            assert ids[start - 1] == said.now.elided_until, "only a fold leaves messages out"
+        else:
+            spoken = [each for each in window.messages if each.role != "system"]
+            assert not spoken or begins(spoken[0]) or turn_of(said.now, there[0]) == ids[0], "a turn is never cut"
     past = history_of(said.now, message, said.texts, policy)
     records = [entry.id for entry in past.dropped if entry.kind == "message"]
     assert sorted([str(each.id) for each in past.messages] + records, key=ids.index) == ids[:end]

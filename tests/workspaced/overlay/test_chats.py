@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, get_args
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from support.insertions import told, without
 from support.profiles import examples
@@ -412,6 +412,17 @@ NUMBERS = itertools.count()
 @pytest.mark.parametrize("form", FORMS)
 @settings(max_examples=examples(100))
 @given(names_chats=st.booleans(), taken=steps)
+@example(
+    names_chats=True,
+    taken=[
+        (Steps.ask, 0),
+        (Steps.look, 1),
+        (Steps.ask, 0),
+        (Steps.look, 0),
+        (Steps.answer_anew, 0),
+        (Steps.ask, 1),
+    ],
+)
 def test_whatever_is_done_each_request_keeps_the_rules(
     session: Session, form: Form, names_chats: bool, taken: list[tuple[Any, int]]
 ) -> None:

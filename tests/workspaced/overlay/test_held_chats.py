@@ -22,6 +22,8 @@ class Program:
 
     def __init__(self, daemon: Any, client: str = "agent") -> None:
         self.daemon, self.client = daemon, client
+        self.usage: dict[str, Any] = USAGE
+        self.finished: list[dict[str, Any]] = []
 
     def asks(self, words: Any, answer: str | None, **named: Any) -> list[str]:
         """What is put into a request that leaves, and is answered by that name."""
@@ -31,10 +33,10 @@ class Program:
             sent = overlaid(request, body, given)
             if given["token"] is not None:
                 client.call(f"{METHOD}/confirm", {"token": given["token"], "bodySha256": "0" * 64})
-                params = {"token": given["token"], "form": "responses", "usage": USAGE}
+                params = {"token": given["token"], "form": "responses", "usage": self.usage}
                 if answer is not None:
                     params["responseId"] = sha256(answer.encode()).hexdigest()
-                client.call(f"{METHOD}/finished", params)
+                self.finished.append(client.call(f"{METHOD}/finished", params))
         return told(sent)
 
 
@@ -58,6 +60,22 @@ def recorded(running: Any, kind: str) -> list[dict[str, Any]]:
 def looking_at(texts: list[str]) -> list[str]:
     found = [text.partition("looking at: ")[2].partition("\n")[0] for text in texts]
     return [each for each in found if each]
+
+
+@pytest.mark.parametrize("count", [10**30, -1, "9", None])
+def test_a_false_count_is_left_out_and_logged_once_and_the_chat_goes_on(
+    running: Any, program: Program, count: Any
+) -> None:
+    program.usage = {**USAGE, "input_tokens": count}
+    assert looking_at(program.asks("One?", "r1")) == ["a.md"]
+    assert program.asks("Two?", "r2", previous_response_id="r1") == []
+    for finished in program.finished:
+        assert finished["recorded"] and finished["reason"].startswith("Expected a number of tokens")
+    answered = recorded(running, "prompt_answered")
+    assert [each.get("inputTokens") for each in answered] == [None] * 2
+    assert not [each for each in answered if each.get("outputTokens") or each.get("cachedTokens")]
+    assert running.stop() == 0
+    assert len([line for line in running.stderr if "is not recorded" in line]) == 1
 
 
 def test_it_is_told_the_difference_and_where_nothing_changed_nothing(running: Any, program: Program) -> None:

@@ -169,6 +169,18 @@ def test_a_chat_whose_older_words_change_is_told_what_is_new(running: Any) -> No
     assert looking_at(chat.asks("Three?")) == ["b.md"]
 
 
+def test_where_the_vault_is_stands_in_a_window_once(running: Any) -> None:
+    looks_at(running, "a.md")
+    chat = Chat(running, name="one")
+    said = []
+    for number in range(9):
+        looks_at(running, "abc"[number % 3] + ".md")
+        said.append("".join(chat.asks(f"And {number}?")).count("\nvault: "))
+        chat.hears(f"{number}.")
+        chat.messages = chat.messages[-6:]
+    assert said == [1] * 9
+
+
 @pytest.fixture
 def slid(running: Any) -> Chat:
     """A chat without its first words, whose next turns have the same words and the same answer before."""
@@ -227,6 +239,37 @@ def test_a_chat_with_the_name_of_another_is_told_all_where_a_turn_is_like_one_th
     (told_other,) = other.asks("Go on.")
     assert "\nvault: " in told_other and looking_at([told_other]) == ["c.md"]
     assert one.asks("And?")[:2] == first
+
+
+def test_of_an_attachment_without_a_text_that_is_said_once(running: Any) -> None:
+    looks_at(running, "a.md")
+    (running.vault / "photo.png").write_bytes(b"\x89PNG\r\n\x1a\n\0\0")
+    chat = Chat(running)
+    chat.attachments = ("b.md", "no such.md", "photo.png")
+    first = chat.asks("One?")
+    assert "\ntext of b.md:\n" in first[0] and "\nnot found, or no text: no such.md, photo.png\n" in first[0]
+    chat.hears("1.")
+    assert chat.asks("Two?") == first
+    chat.hears("2.")
+    (running.vault / "no such.md").write_text("Here.\n")
+    (running.vault / "b.md").unlink()
+    third = chat.asks("Three?")
+    assert third[:1] == first and "\ntext of no such.md:\n| Here." in third[1]
+    assert "\nnot found, or no text: b.md\n" in third[1]
+
+
+def test_that_an_attachment_has_no_text_is_said_again_once_it_stands_nowhere(running: Any) -> None:
+    looks_at(running, "a.md")
+    chat = Chat(running)
+    chat.attachments = ("no such.md",)
+    said = []
+    for number in range(4):
+        said.append("".join(chat.asks(f"And {number}?")).count("no such.md"))
+        chat.hears(f"{number}.")
+        looks_at(running, "b.md")
+        if number == 1:  # the first text is withdrawn, for it names this note; the second one stands
+            (running.vault / "a.md").write_text("---\nworkspaced: false\n---\n")
+    assert said == [1] * 4
 
 
 def test_within_a_tool_loop_and_where_a_hook_told_nothing_is_said(running: Any) -> None:

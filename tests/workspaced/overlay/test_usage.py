@@ -58,6 +58,7 @@ def told(content_type: bytes, *parts: bytes) -> object:
         (STREAM, RESPONSES, {"usage": {"input_tokens": 9}, "responseId": hashed("resp_1")}),
         (b"application/json", GEMINI, {"usage": {"promptTokenCount": 9, "candidatesTokenCount": 2}}),
         (b"application/json", b'{"id": 1, "usage": {"input_tokens": 9}}', {"usage": {"input_tokens": 9}}),
+        (b"application/json", QUEUED.replace(b"null", b'"much"'), {"responseId": hashed("conv_1")}),
         (b"application/json", QUEUED, {"responseId": hashed("conv_1")}),
     ],
 )

@@ -248,6 +248,22 @@ def test_fifty_at_once_are_answered(looking: Any) -> None:
     assert done.returncode == 0 and ", 0 differ, 0 are not recorded" in done.stdout
 
 
+def test_a_provider_that_counts_wrongly_is_no_line_in_the_proxys_log(looking: Any) -> None:
+    wire = looking.wire()
+    wire.ask("workspaced/hello", {"client": {"name": "watcher", "version": "1"}})
+    wire.ask("workspaced/subscribe", {"types": ["prompt_answered"]})
+    counts, found = (b"1%030d" % 0, b"-7", b'"1000"'), list[Any]()
+    for count in counts:
+        seen = Recorder(USAGE.replace(b"1000", count))
+        with RawUpstream(seen) as url, Proxy(looking, url) as proxy:
+            messages = [{"role": "user", "content": "What is Alpha?"}]
+            assert proxy.request("POST", CHAT, {"messages": messages}).context == "added"
+            found += wire.line()["params"]["events"]
+        assert not proxy.stderr
+    assert [each["data"].get("inputTokens") for each in found] == [None] * len(counts)
+    assert not [each for each in found if each["data"].get("outputTokens")]
+
+
 # -- streams --
 
 

@@ -43,7 +43,9 @@ class Sight(Model):
     at: str
     """When it was."""
     texts: dict[str, str] = Field(default_factory=dict)
-    """For each note whose text was told, its sha256."""
+    """For each note whose text was told, its sha256; empty: that it has none, or does not exist."""
+    vault: bool = True
+    """Whether it was told where the vault is."""
 
 
 class Seen:

@@ -24,7 +24,7 @@ from ..tools.note_answers import served_vault
 from ..tools.tool import Answer, Model, PresentArguments, Tool
 from .difference import Difference, difference, notes_of
 from .sight import Seen, Sight
-from .wording import Form, SelectedText, block, changed_lines_of, texts_of, whole_lines
+from .wording import Form, SelectedText, block, changed_lines_of, textless_line, texts_of, vault_line, whole_lines
 
 
 class VolunteerContext(PresentArguments):
@@ -48,6 +48,8 @@ class Volunteered(Model):
     """What the session has been told once it got the text."""
     notes: list[str]
     """Those that the text names."""
+    textless: list[str]
+    """Names of which it says that they have no text: also of notes that do not exist, or are withheld."""
 
 
 class _Answer(msgspec.Struct, frozen=True):
@@ -75,10 +77,10 @@ def volunteer_context(view: View, arguments: VolunteerContext) -> Answer:
     seen = Seen(view, with_selection=arguments.selection)
     sight, told = seen.sight, arguments.told
     selected = selected_text(seen.selection, seen.notes.get(sight.active) if sight.active is not None else None)
+    current = view.current
+    assert current is not None, "A served vault is current."
+    folder = current.path if view.sharing == "all" else None
     if told is None:
-        current = view.current
-        assert current is not None, "A served vault is current."
-        folder = current.path if view.sharing == "all" else None
         lines = whole_lines(sight, selected, vault=current.name, folder=folder)
         notes = notes_of(sight)
     else:
@@ -91,33 +93,39 @@ def volunteer_context(view: View, arguments: VolunteerContext) -> Answer:
 
         lines = changed_lines_of(changed, sight, selected, may_name=lambda note: note in nameable, edit_of=edit_of)
         notes = _named(changed, sight, nameable)
-    texts = _texts(view, seen, arguments)
+        if not told.vault:
+            lines = [vault_line(current.name, folder), *lines]
+    texts, textless = _texts(view, seen, arguments)
     lines += texts_of({note: found.body for note, found in texts.items()})
+    if textless:
+        lines.append(textless_line(textless))
     notes += [note for note in texts if note not in notes]
     sight = sight.model_copy(
         update={
             "texts": {
                 **(told.texts if told is not None else {}),
                 **{note: found.source_sha256 for note, found in texts.items()},
+                **dict.fromkeys(textless, ""),
             }
         }
     )
     text = block(lines, as_of_seq=view.as_of_seq, form=arguments.form) if lines else None
-    data = {"text": text, "sight": sight.model_dump(by_alias=True), "notes": notes}
+    data = {"text": text, "sight": sight.model_dump(by_alias=True), "notes": notes, "textless": textless}
     return Answer(data, "Nothing changed." if text is None else f"{len(text)} characters.")
 
 
-def _texts(view: View, seen: Seen, arguments: VolunteerContext) -> dict[str, Note]:
-    """The notes whose texts are asked for and were not told as they are now."""
+def _texts(view: View, seen: Seen, arguments: VolunteerContext) -> tuple[dict[str, Note], list[str]]:
+    """The notes whose texts are asked for and were not told as they are now; and the names without a text of which
+    that was not told."""
     active = [seen.sight.active] if arguments.active_text and seen.sight.active is not None else []
     wanted = list(dict.fromkeys(map(NoteId, (*active, *arguments.attached))))
     found: list[Any] = view.vault.ask(Read(wanted)) if wanted else []
     told = arguments.told.texts if arguments.told is not None else {}
-    return {
-        str(name): note
-        for name, note in zip(wanted, found, strict=True)
-        if type(note) is Note and told.get(name) != note.source_sha256
-    }
+    notes = {str(name): note if type(note) is Note else None for name, note in zip(wanted, found, strict=True)}
+    return (
+        {name: note for name, note in notes.items() if note is not None and told.get(name) != note.source_sha256},
+        [name for name, note in notes.items() if note is None and told.get(name) != ""],
+    )
 
 
 def _named(changed: Difference, sight: Sight, nameable: Container[str]) -> list[str]:

@@ -58,17 +58,21 @@ Lines = list[str | Quoted]
 """Lines of a block; a quoted text becomes as many lines as there is room for."""
 
 
-def whole_lines(sight: Sight, selected: SelectedText | None, *, vault: str, folder: str | None) -> Lines:
-    """Everything, for an agent that was told nothing before.
+def vault_line(name: str, folder: str | None) -> str:
+    """Where the notes are.
 
     Args:
-        vault: the vault's name.
+        name: the vault's.
         folder: its path on this machine, where the client may see it.
     """
-    where = _name(vault)
-    if folder is not None and len(folder.encode()) <= VOLUNTEERED_FOLDER_BYTES_MAX:
-        where = f"{_one_line(folder)} (read its notes as files, or ask workspaced's get_note_by_reference)"
-    lines: Lines = [f"vault: {where}", *_looking_at(sight.active, selected)]
+    if folder is None or len(folder.encode()) > VOLUNTEERED_FOLDER_BYTES_MAX:
+        return f"vault: {_name(name)}"
+    return f"vault: {_one_line(folder)} (read its notes as files, or ask workspaced's get_note_by_reference)"
+
+
+def whole_lines(sight: Sight, selected: SelectedText | None, *, vault: str, folder: str | None) -> Lines:
+    """Everything, for an agent that was told nothing before. `vault` and `folder`: as of `vault_line`."""
+    lines: Lines = [vault_line(vault, folder), *_looking_at(sight.active, selected)]
     if sight.pins:
         lines.append(f"pinned: {_names(sight.pins, sight.more_pins)}")
     if is_open := [note for note in sight.tabs if note != sight.active]:
@@ -115,6 +119,11 @@ def texts_of(notes: Mapping[str, str]) -> Lines:
             Quoted(text, ATTACHED_TEXT_CHARS_MAX, "; get_note_by_reference reads on"),
         ]
     return lines
+
+
+def textless_line(names: Sequence[str]) -> str:
+    """Says that there is no note of these names, or that it has no text. There is none that is withheld."""
+    return f"not found, or no text: {_names(names)}"
 
 
 def text_of(note: str, text: str) -> str | None:

@@ -135,7 +135,7 @@ class Overlay(p.Params, frozen=True):
     active_text: bool = False
     """Whether the text of the active note is told, too, for a model that cannot ask for it."""
     attachments: Annotated[tuple[p.Path, ...], Meta(max_length=ATTACHMENTS_PER_MESSAGE_MAX)] = ()
-    """Paths of other notes whose texts are told."""
+    """Paths of other notes whose texts are told, or that they have none."""
     previous_response_id: p.Sha256 | None = None
     """Of the name of what the provider holds of the chat; None: all of it is in the request."""
 
@@ -189,7 +189,8 @@ async def overlay_confirm(session: Session, _id: RequestId | None, params: Overl
 
 async def overlay_finished(session: Session, _id: RequestId | None, params: OverlayFinished) -> Any:
     overlays = session.service.overlays
-    return {"recorded": await overlays.finished(params.token, params.form, params.usage, params.response_id)}
+    made = await overlays.finished(params.token, params.form, params.usage, params.response_id)
+    return {"recorded": made.recorded, "reason": made.reason}
 
 
 def overlay_unchanged(session: Session, _id: RequestId | None, params: OverlayUnchanged) -> Any:

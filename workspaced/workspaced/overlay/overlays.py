@@ -8,11 +8,13 @@ the chat is offered the same text again.
 """
 
 import hashlib
+import logging
 import secrets
 from bisect import bisect_left
 from collections import Counter, OrderedDict
 from collections.abc import Awaitable, Callable, Iterable, Sequence
-from functools import partial
+from functools import cached_property, partial
+from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import anyio
@@ -24,10 +26,10 @@ from workspaced_events.journal.actions import Action
 from workspaced_events.projections.insertions import Insertion, Insertions, chain
 from workspaced_events.projections.workspace_state import WorkspaceState, client_key
 from workspaced_events.schema.catalogue import ContextWithdrawn, PromptAnswered, PromptOverlaid
-from workspaced_tools.errors import SharingOff
+from workspaced_tools.errors import ArgumentInvalid, SharingOff
 from workspaced_tools.ports.questions import Read
 from workspaced_tools.ports.view import View
-from workspaced_tools.prompts.requests.usage_report import FAMILY_OF_SHAPE, counted
+from workspaced_tools.prompts.requests.usage_report import FAMILY_OF_SHAPE, Counted, counted
 from workspaced_tools.sharing.gate import Withheld
 
 from ..calls.calls import Calls
@@ -36,6 +38,9 @@ from ..limits import UNCHANGED_REASONS_MAX
 from ..recording.call_recorder import Call, Inserted
 from ..volunteering.offers import OFFERS_MAX, Offers
 from ..volunteering.volunteering import Volunteering
+from .secret import secret_in
+
+logger = logging.getLogger(__name__)
 
 TEXTS_MAX: Final = 1_024
 """Texts of insertions held in memory; others are read from their blobs."""
@@ -66,12 +71,25 @@ class Overlaid(NamedTuple):
     reason: str | None = None
 
 
+class Finished(NamedTuple):
+    """Whether it was recorded how a request was answered, and why the provider's counts are not."""
+
+    recorded: bool
+    reason: str | None
+
+
 class _Given(msgspec.Struct, frozen=True):
     """What an insertion's call answered."""
 
-    text: str
+    text: str | None
+    """None: nothing stands there; the turn was answered anew, and had told what is true no more."""
     sight: dict[str, Any]
     notes: list[NoteId]
+    textless: list[str]
+
+    @property
+    def words(self) -> str:
+        return self.text or ""
 
 
 class _Answer(msgspec.Struct, frozen=True):
@@ -133,14 +151,14 @@ class Overlays:
         calls: Calls,
         log: Log,
         threads: Threads,
-        secret: bytes,
+        data: Path,
     ) -> None:
-        """`secret`: makes keys of hashes."""
+        """`data`: the data directory, where the secret lies that makes keys of hashes."""
         self._volunteering = volunteering
         self._calls = calls
         self._log = log
         self._threads = threads
-        self._secret = secret
+        self._data = data
         self._offers: Offers[_Offer] = Offers()
         self._left: OrderedDict[str, PromptOverlaid] = OrderedDict()
         self._leaving: dict[str, Insertion] = {}
@@ -150,6 +168,8 @@ class Overlays:
         self._one_by_one = anyio.Lock()
         self.unchanged: Counter[str] = Counter()
         """Requests that a proxy passed on without context since the daemon started, by the reasons' codes."""
+        self._uncounted = set[str]()
+        """The forms of which the daemon's log has that a report could not be read."""
 
     async def overlay(self, client: str, asked: Asked) -> Overlaid:
         """What stands in a request, and what is new in it.
@@ -171,7 +191,7 @@ class Overlays:
             chat, offered = await self._without_withheld(client, chat, offered)
         except SharingOff:
             return Overlaid({}, reason="refused")
-        texts = {each.turn: each.given.text for each in chat if each.turn is not None and each.stands}
+        texts = {each.turn: each.given.words for each in chat if each.turn is not None and each.stands}
         without = tuple(each.insertion.id for each in chat if not each.stands and not each.is_held)
         last, call, reason = chat[0].insertion if chat else None, None, None
         if asked.is_open and asked.turns:
@@ -183,9 +203,10 @@ class Overlays:
                 offered = _inserted(new, to)
             if offered is not None:
                 last, call = offered
-                texts[asked.turns[-1][0]] = self._texts[last.result_sha256].text
+                texts[asked.turns[-1][0]] = self._texts[last.result_sha256].words
         if last is None or not (texts or held is not None):
             return Overlaid({}, reason=reason)
+        texts = {turn: text for turn, text in texts.items() if text}
         return Overlaid(texts, self._offers.put(_Offer(client, last, without, call), call), reason)
 
     async def confirm(self, token: str, body_sha256: str) -> bool:
@@ -209,27 +230,30 @@ class Overlays:
             self._left.popitem(last=False)
         return True
 
-    async def finished(self, token: str, form: str, report: dict[str, Any] | None, response: str | None) -> bool:
-        """Records how a request was answered; False: that it left is not known any more.
+    async def finished(
+        self, token: str, form: str, report: dict[str, Any] | None, response: str | None
+    ) -> Finished:
+        """Records how a request was answered, unless it is not known any more that it left.
 
         Args:
-            report: what the provider counted.
+            report: what the provider counted. One that is none of a provider with that form is left out.
             response: of the name by which a later request may continue the chat.
-
-        Raises:
-            ArgumentInvalid: the report is none of a provider with that form.
         """
-        read, cached, output = counted(report, FAMILY_OF_SHAPE[form]) if report is not None else (None, 0, 0)
         sent = self._left.pop(token, None)
         if sent is None:
-            return False
+            return Finished(False, None)
+        usage, reason = _usage(report, form)
+        if reason is not None and form not in self._uncounted:
+            self._uncounted.add(form)
+            logger.warning("what providers count of prompts of the form %s is not recorded: %s", form, reason)
+        read, cached, output = usage if usage is not None else (None, 0, 0)
         held_as = self._keys(sent.caller)(response) if response is not None else None
         answered = PromptAnswered(
             *(sent.caller, sent.insertion, sent.body_hash, read, cached, output, held_as, sent.without)
         )
         async with self._one_by_one:  # the request that continues the chat may come at once
             await self._log.record([Action(answered)])
-        return True
+        return Finished(True, reason)
 
     def count_unchanged(self, reasons: Iterable[tuple[str, int]]) -> None:
         """Counts requests that a proxy passed on without context."""
@@ -238,6 +262,11 @@ class Overlays:
             self.unchanged[code if is_counted else "OTHER"] += count
 
     # -- what stands --
+
+    @cached_property
+    def _secret(self) -> bytes:
+        """Made at the first request: a daemon also starts where nothing can be written."""
+        return secret_in(self._data)
 
     def _keys(self, client: str) -> Callable[[str], str]:
         """Makes a hash that nobody without the log's secret can tell from a guess."""
@@ -384,7 +413,7 @@ class Overlays:
         here = next((at for at, each in enumerate(chat) if each.turn == asked.turns[-1][0]), None)
         if call is not None and here is not None:  # answered anew: it goes on from the turn before
             chat = chat[here + 1 :]
-            call, reason = await self._ask(client, asked, chat, vault)
+            call, reason = await self._ask(client, asked, chat, vault, or_nothing=True)
         if call is None:
             return None, reason
         told = next((each.insertion for each in chat if each.insertion.vault == vault), None)
@@ -392,13 +421,16 @@ class Overlays:
         return _New(call, vault, told.as_of_seq if told is not None else None, after), None
 
     async def _ask(
-        self, client: str, asked: Asked, chat: Sequence[_Known], vault: VaultId
+        self, client: str, asked: Asked, chat: Sequence[_Known], vault: VaultId, *, or_nothing: bool = False
     ) -> tuple[Call | None, str | None]:
-        """The call whose answer tells what is new beside these insertions, or why nothing is."""
+        """The call whose answer tells what is new beside these insertions, or why nothing is.
+
+        `or_nothing`: the call whose answer tells nothing will do, too.
+        """
         call, data, reason = await self._volunteering.ask(
             vault, client, _told(chat, vault), "tagged", **asked.texts
         )
-        if call is None or data is None or data.text is None:
+        if call is None or data is None or (data.text is None and not or_nothing):
             return None, reason
         self._remember(hashlib.sha256(call.answer.payload).hexdigest(), call.answer.payload)
         return call, None
@@ -409,6 +441,14 @@ class _New(NamedTuple):
     vault: VaultId
     from_seq: int | None
     after: str | None
+
+
+def _usage(report: dict[str, Any] | None, form: str) -> tuple[Counted | None, str | None]:
+    """What a provider counted, or why that is not known; neither: it reported nothing."""
+    try:
+        return (counted(report, FAMILY_OF_SHAPE[form]) if report is not None else None), None
+    except ArgumentInvalid as error:
+        return None, error.message
 
 
 def _inserted(new: _New, to: Inserted) -> tuple[Insertion, Call]:
@@ -492,13 +532,14 @@ def _told(chat: Sequence[_Known], vault: VaultId) -> dict[str, Any] | None:
     here = [each for each in chat if each.insertion.vault == vault]
     if not any(each.stands for each in here):
         return None
-    gone, told_since = set[NoteId](), set[NoteId]()
+    gone, told_since = set[str](), set[str]()
     for each in here:
+        named = {*each.given.notes, *each.given.textless}
         if each.stands:
-            told_since.update(each.given.notes)
+            told_since |= named
         else:
-            gone.update(note for note in each.given.notes if note not in told_since)
-    looked = next((each for each in here if "\nlooking at: " in each.given.text), None)
+            gone |= named - told_since
+    looked = next((each for each in here if "\nlooking at: " in each.given.words), None)
     sight = here[0].given.sight
     return {
         **sight,
@@ -507,4 +548,5 @@ def _told(chat: Sequence[_Known], vault: VaultId) -> dict[str, Any] | None:
         "tabs": [note for note in sight["tabs"] if note not in gone],
         "versions": {note: sha256 for note, sha256 in sight["versions"].items() if note not in gone},
         "texts": {note: sha256 for note, sha256 in sight["texts"].items() if note not in gone},
+        "vault": any(each.stands and "\nvault: " in each.given.words for each in here),
     }

@@ -22,7 +22,7 @@ _LINE_END: Final = re.compile(rb"[\r\n]")
 
 
 class _Inner(msgspec.Struct, frozen=True):
-    usage: Report | None = None
+    usage: Any = None
     id: Any = None
     object: Any = None
     """`response` says that a later request may continue the chat by `id`, or by its conversation's."""
@@ -30,7 +30,7 @@ class _Inner(msgspec.Struct, frozen=True):
 
 
 class _Outer(_Inner, frozen=True, rename={"gemini": "usageMetadata"}):
-    gemini: Report | None = None
+    gemini: Any = None
     message: _Inner | None = None
     """Of the event that begins Anthropic's answers."""
     response: _Inner | None = None
@@ -105,8 +105,9 @@ class UsageReader:
             name = next(names, "")
             self.response_id = sha256(name.encode()).hexdigest() if name else ""
 
-    def _count(self, usage: Report | None) -> None:
-        self._report |= {name: value for name, value in (usage or {}).items() if value is not None}
+    def _count(self, usage: Any) -> None:
+        if isinstance(usage, dict):
+            self._report |= {name: value for name, value in usage.items() if value is not None}
 
 
 def usage_reader(status: int, headers: Mapping[str, str]) -> UsageReader | None:

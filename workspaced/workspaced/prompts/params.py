@@ -7,11 +7,11 @@ from msgspec import Meta
 
 from workspaced_events.limits import ID_CHARS_MAX, NOTE_ID_CHARS_MAX, TITLE_CHARS_MAX
 from workspaced_events.schema.catalogue import AttachmentKind, CacheTime, Pipeline, Promotion, ProviderKind, Role
+from workspaced_tools.limits import CONTEXT_TOKENS_MAX
 
 from ..limits import (
     ATTACHMENTS_PER_MESSAGE_MAX,
     CONTEXT_NAME_CHARS_MAX,
-    CONTEXT_TOKENS_MAX,
     DOCUMENTS_PER_SEARCH_MAX,
     IMAGES_PER_RESULT_MAX,
     MESSAGES_PER_CONVERSATION_MAX,

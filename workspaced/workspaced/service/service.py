@@ -36,7 +36,6 @@ from ..memory.places import Places
 from ..memory.writing import Memory
 from ..overlay.overlays import Log as OverlayLog
 from ..overlay.overlays import Overlays
-from ..overlay.secret import secret_in
 from ..peers.link import Link
 from ..peers.link_settings import LinkSettings
 from ..recording.call_recorder import CallRecorder
@@ -148,7 +147,7 @@ class Service:
                 sweeper.blobs.get,
             ),
             threads,
-            secret_in(data),
+            data,
         )
 
     # -- the log --

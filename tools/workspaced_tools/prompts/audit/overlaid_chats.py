@@ -50,7 +50,7 @@ class InsertionShown(msgspec.Struct, frozen=True, rename="camel"):
     from_seq: int | None
     """The chat had been told the state as of this event before; null: nothing yet."""
     text: str | None
-    """Null: not kept."""
+    """Null: not kept. Empty: the turn was answered anew, and nothing was new to the turn before."""
     notes: list[ToldNote]
     requests: int
     """How many left with it; 0: it was confirmed, but not its request."""
@@ -199,7 +199,7 @@ class OverlaidChats:
             after=data.after,
             form=data.event,
             from_seq=data.from_seq,
-            text=answer.text,
+            text=(answer.text or "") if result is not None else None,
             notes=[ToldNote(each, revisions.get(each)) for each in dict.fromkeys(answer.notes)],
             requests=requests,
             withdrawn_at=self._withdrawn.get(data.insertion),

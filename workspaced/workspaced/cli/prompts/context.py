@@ -254,7 +254,10 @@ def _print_chat(chat: OverlaidChat) -> None:
         for told_note in each.notes:
             revision = told_note.revision[:_KEY_CHARS] if told_note.revision is not None else "no revision"
             say(f"note {told_note.note}, {revision}")
-        say_text(each.text) if each.text is not None else say("The text is not kept.")
+        if each.text:
+            say_text(each.text)
+        else:
+            say("The text is not kept." if each.text is None else "No text: nothing was new to the turn before.")
     rows = [("REQUEST", "TIME", "INSERTIONS", "READ", "CACHED", "OUTPUT")]
     for sent in chat.requests:
         counted = _count(sent.input_tokens), _count(sent.cached_tokens), _count(sent.output_tokens)
