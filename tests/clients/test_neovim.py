@@ -67,16 +67,6 @@ def is_stopped(pid: int) -> bool:
     return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "T"
 
 
-def test_row_64_it_works_with_an_older_daemon(older: Any, editor: Any) -> None:
-    nvim = editor(older, env={"WORKSPACED_SOCKET": str(older.socket)})
-    nvim.do("edit a.md")
-    nvim.settled()
-    nvim.do("edit b.md", "WorkspacedPin")
-    nvim.settled()
-    assert "workspaced: pinned b.md" in nvim.messages()
-    assert {"workspaced/snapshot", "workspaced/publish"} <= set(older.asked)
-
-
 # -- what is shown --
 
 
