@@ -55,8 +55,8 @@ SEARCHES_ONCE = SCAN + (
 IS_NEVER_COME_BACK_TO = SESSION + "S.focus_gained = function() end"
 IS_NEVER_LEFT = SESSION + "S.focus_lost = function() end"
 TAKES_FOCUS_THE_WRONG_WAY_ROUND = (
-    "local N = require('workspaced.snapshots') local params = N.params N.params = function(s, v, w, more)"
-    " if more then more.is_focused = not more.is_focused end return params(s, v, w, more) end"
+    "local N = require('workspaced.snapshots') local params = N.params"
+    " N.params = function(s, v, w, l, is_focused) return params(s, v, w, l, not is_focused) end"
 )
 
 FAULTS = {
