@@ -4,10 +4,9 @@
 import gc
 import signal
 from collections.abc import Iterator
-from typing import Any
 
 import pytest
-from support import answers, old_daemon, profiles
+from support import answers, profiles
 from support.daemon import Daemon, Factory
 from support.inspector_page import chromium, open_page  # noqa: F401  fixtures
 
@@ -55,15 +54,3 @@ def client(shared: Daemon) -> Iterator[SyncClient]:
     """A fresh client of the shared daemon."""
     with shared.connect() as made:
         yield made
-
-
-@pytest.fixture(params=old_daemon.RECORDED, ids=lambda file: file.stem)
-def older(request: pytest.FixtureRequest, daemon: Factory) -> Iterator[Any]:
-    """A daemon of an older version, with `asked`, the methods it was asked, and `requests`; the rest is of this
-    version."""
-    made: Any = daemon(start=False)
-    playing = old_daemon.OldDaemon(request.param, made.socket, made.vault)
-    made.asked, made.requests = playing.asked, playing.requests
-    with answers.of_another_version():
-        yield made
-    playing.close()

@@ -67,16 +67,6 @@ def is_stopped(pid: int) -> bool:
     return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "T"
 
 
-def test_row_64_it_works_with_an_older_daemon(older: Any, editor: Any) -> None:
-    nvim = editor(older, env={"WORKSPACED_SOCKET": str(older.socket)})
-    nvim.do("edit a.md")
-    nvim.settled()
-    nvim.do("edit b.md", "WorkspacedPin")
-    nvim.settled()
-    assert "workspaced: pinned b.md" in nvim.messages()
-    assert {"workspaced/snapshot", "workspaced/publish"} <= set(older.asked)
-
-
 # -- what is shown --
 
 
@@ -539,16 +529,17 @@ def test_a_busy_daemon_is_told_again(daemon: Any, editor: Any) -> None:
     with connection, connection.makefile("rw") as lines:
         connection.settimeout(ANSWER_S)
         asked = []
-        answers: list[dict[str, Any]] = [{"result": {"vaults": vaults}}, {"error": busy}, {"error": busy}]
-        for answer in [*answers, {"result": {"events": []}}]:
+        greets: list[dict[str, Any]] = [{"result": {"vaults": vaults}}, {"result": {"subscription": "pauses"}}]
+        for answer in [*greets, {"error": busy}, {"error": busy}, {"result": {"events": []}}]:
             request = json.loads(lines.readline())
             asked.append(request)
             lines.write(json.dumps({"jsonrpc": "2.0", "id": request["id"], **answer}) + "\n")
             lines.flush()
         nvim.settled()
-        assert [request["method"] for request in asked] == ["workspaced/hello"] + ["workspaced/snapshot"] * 3
-        assert asked[1]["params"] == asked[2]["params"] == asked[3]["params"]
-        assert asked[1]["params"]["active"] == "a.md"
+        methods = [request["method"].removeprefix("workspaced/") for request in asked]
+        assert methods == ["hello", "subscribe", "snapshot", "snapshot", "snapshot"]
+        assert asked[2]["params"] == asked[3]["params"] == asked[4]["params"]
+        assert asked[2]["params"]["active"] == "a.md"
 
 
 def test_a_socket_path_too_long_for_the_system_is_refused_instead_of_cut(shared: Any, editor: Any) -> None:

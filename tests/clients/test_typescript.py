@@ -170,26 +170,6 @@ def test_its_own_tests_pass_on_a_real_daemon(
     assert int(report.partition("\n# pass ")[2].split("\n")[0]) >= at_least, report[-500:]
 
 
-WITH_AN_OLDER_DAEMON = """
-const { connect } = await import(process.argv[2]);
-const client = await connect({ socket: process.argv[1], name: "new" });
-await client.publish([{ type: "active_note_set", data: { note: "a.md" } }]);
-await client.show({ active: "b.md", pins: ["a.md"], tabs: [] });
-await client.state();
-await client.call("get_workspace_context", {});
-for await (const notice of await client.subscribe({ since: 0 })) break;
-const refused = await client.request("workspaced/share/why", { note: "a.md" }).catch((error) => error);
-await client.close();
-process.stdout.write(refused.code);
-"""
-
-
-def test_row_64_it_works_with_an_older_daemon(built: Path, node: str, older: Any) -> None:
-    index = str(built / "dist" / "index.js")
-    code = succeed(node, "--input-type=module", "-e", WITH_AN_OLDER_DAEMON, str(older.socket), index)
-    assert code == "UNKNOWN_METHOD"
-
-
 def test_what_is_packed_is_the_compiled_client_and_nothing_else(built: Path) -> None:
     packed = succeed("npm", "pack", "--dry-run", "--ignore-scripts", "--json")
     described = json.loads(packed)

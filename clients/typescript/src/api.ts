@@ -67,14 +67,11 @@ export interface View {
   /** Default: the current one. */
   readonly vault?: string;
   /**
-   * Whether the user is in this UI; a view without the focus never takes the active note from another UI. Told to
-   * daemons with the capability `focus` only. Default: true.
+   * Whether the user is in this UI; a view without the focus never takes the active note from another UI. Default:
+   * true.
    */
   readonly focused?: boolean;
-  /**
-   * The lines selected in the active note, from 1 on; null: nothing is selected. Told to daemons with the
-   * capability `focus` only. Default: not told.
-   */
+  /** The lines selected in the active note, from 1 on; null: nothing is selected. Default: not told. */
   readonly selection?: Selection | null;
 }
 
@@ -98,13 +95,11 @@ export interface ServerInfo {
   /** Another one after every start of the daemon. */
   readonly instance: string;
   readonly workspace: string;
-  readonly capabilities: readonly string[];
   readonly vaults: ReadonlyArray<{ readonly id: string; readonly path: string }>;
   readonly limits: Readonly<
     Record<"requestBytes" | "answerBytes" | "batchActions" | "batchBytes" | "inFlight", number>
   >;
-  /** Absent in daemons without the capability `pause`. */
-  readonly paused?: Pause | null;
+  readonly paused: Pause | null;
   readonly clock: Clock;
 }
 

@@ -92,7 +92,7 @@ export class Client {
     return this.#server;
   }
 
-  /** The present pause; undefined without one, and of daemons that know none. */
+  /** The present pause; undefined without one. */
   get paused(): Pause | undefined {
     return this.#pauses.paused;
   }
@@ -131,7 +131,7 @@ export class Client {
     if (sender === undefined) {
       sender = new ViewSender(this.#source, (error) => this.#tell(error));
       this.#views.set(vault, sender);
-      if (this.#link !== undefined) void sender.attach(this.#link, this.#knowsFocus);
+      if (this.#link !== undefined) void sender.attach(this.#link);
     }
     return sender.show(view, options.again ?? false, this.#timeoutMs);
   }
@@ -297,23 +297,17 @@ export class Client {
   /** Shows the view again, takes up the subscriptions, and lets waiting calls go on. */
   #attach(link: Link): void {
     this.#link = link;
-    this.#followPauses();
+    if (this.#server !== undefined) this.#followPauses(this.#server);
     link.onNotice = (notice) => this.#routes.get(String(notice.params["subscription"]))?.take(notice);
     for (const subscription of [...this.#subscriptions]) subscription.attach(link);
-    const shown = [...this.#views.values()].map((view) => view.attach(link, this.#knowsFocus));
+    const shown = [...this.#views.values()].map((view) => view.attach(link));
     if (shown.length === 0) this.#outbox.attach(link);
     else void Promise.all(shown).then(() => this.#attachOutbox(link));
     this.#connectionIs("connected");
   }
 
-  get #knowsFocus(): boolean {
-    return this.#server?.capabilities?.includes("focus") ?? false;
-  }
-
   /** Follows pauses from the daemon's greeting on; the subscription outlives the connection. */
-  #followPauses(): void {
-    const server = this.#server;
-    if (!server?.capabilities?.includes("pause")) return;
+  #followPauses(server: ServerInfo): void {
     this.#pauses.is(server.paused);
     if (this.#followsPauses) return;
     this.#followsPauses = true;

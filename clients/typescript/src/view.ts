@@ -30,7 +30,6 @@ export class ViewSender {
   /** What the daemon took last, on this connection. */
   #taken: { readonly version: number; readonly params: SnapshotParams } | undefined;
   #refused = 0;
-  #knowsFocus = false;
   #again = false;
   #sending = false;
   #scheduled = false;
@@ -74,9 +73,8 @@ export class ViewSender {
   }
 
   /** Sends the view over a new connection; settles once it was answered, also by a refusal. */
-  attach(link: Link, knowsFocus: boolean): Promise<void> {
+  attach(link: Link): Promise<void> {
     this.#link = link;
-    this.#knowsFocus = knowsFocus;
     this.#taken = undefined;
     this.#refused = 0;
     return new Promise((resolve) => {
@@ -113,7 +111,7 @@ export class ViewSender {
   #flush(): void {
     const [link, wanted] = [this.#link, this.#wanted];
     if (!link?.isOpen || wanted === undefined || this.#sending || wanted.version === this.#refused) return;
-    const params = this.#knowsFocus ? wanted.params : withoutFocus(wanted.params);
+    const { params } = wanted;
     if (this.#taken !== undefined && !this.#again && isDeepStrictEqual(this.#taken.params, params)) {
       this.#settle(wanted.version, (waiter) => waiter.resolve([]));
       return;
@@ -168,9 +166,4 @@ export class ViewSender {
     }
     return settled.length;
   }
-}
-
-/** Older daemons refuse what they do not know. */
-function withoutFocus({ focused: _focused, selection: _selection, ...params }: SnapshotParams): SnapshotParams {
-  return params;
 }

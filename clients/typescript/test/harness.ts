@@ -153,7 +153,11 @@ export class Fake {
   #server: Server | undefined;
 
   private constructor(parts: Record<string, Part>) {
-    this.#parts = { "workspaced/hello": () => ({ clock: "log:0", instance: "fake" }), ...parts };
+    this.#parts = {
+      "workspaced/hello": () => ({ clock: "log:0", instance: "fake", paused: null }),
+      "workspaced/subscribe": () => ({ clock: "log:0", subscription: "pauses" }),
+      ...parts,
+    };
   }
 
   static async start(parts: Record<string, Part> = {}): Promise<Fake> {

@@ -5,7 +5,7 @@ import { after, before, test } from "node:test";
 
 import { type Pause } from "workspaced-client";
 
-import { cleanUp, Daemon, Fake, client } from "./harness.js";
+import { cleanUp, Daemon } from "./harness.js";
 
 let daemon: Daemon;
 before(async () => {
@@ -49,11 +49,4 @@ test("a client that connects during a pause knows it", async () => {
   const other = await daemon.client();
   assert.deepEqual(other.paused, paused);
   await made.resume();
-});
-
-test("of a daemon that knows no pauses nothing is asked", async () => {
-  const fake = await Fake.start();
-  const made = await client({ socket: fake.socket });
-  assert.equal(made.paused, undefined);
-  assert.deepEqual(fake.params("workspaced/subscribe"), []);
 });

@@ -84,14 +84,13 @@ async function told(daemon: Daemon, types: readonly EventType[]): Promise<unknow
 }
 
 /** A daemon's part that serves a folder. */
-function serving(path: string, capabilities: readonly string[] = []): Record<string, () => unknown> {
+function serving(path: string): Record<string, () => unknown> {
   return {
     "workspaced/hello": () => ({
       clock: "log:0",
       instance: "fake",
       version: "0",
       workspace: "fake",
-      capabilities,
       vaults: [{ id: "v", path }],
     }),
     "workspaced/snapshot": () => ({ events: [] }),
@@ -200,7 +199,7 @@ test("a record of a daemon that is gone keeps nobody from the next one above", a
 
 test("a note that was left for another vault's stays active there while it is open, without the focus", async () => {
   const [one, two] = [realpathSync(directory()), realpathSync(directory())];
-  const [first, second] = [await Fake.start(serving(one, ["focus"])), await Fake.start(serving(two, ["focus"]))];
+  const [first, second] = [await Fake.start(serving(one)), await Fake.start(serving(two))];
   recordOf(first, one);
   recordOf(second, two);
   const editor = new Editor();
@@ -259,49 +258,25 @@ test("of thousands of tabs the last ten are told", async () => {
   assert.deepEqual(shown?.tabs, many.slice(-10).map((path) => path.slice(path.lastIndexOf("/") + 1)));
 });
 
-test("a daemon that knows the focus gets it with the selection, an older one the selection as an event", async () => {
+test("the view says whether the user is in the editor, and what is selected", async () => {
   const root = realpathSync(directory());
   const note = join(root, "a.md");
   const selection = { path: note, startLine: 2, endLine: 3, text: "two\nthree" };
-  const newer = await Fake.start(serving(root, ["focus"]));
-  const editor = new Editor({ socket: newer.socket });
+  const fake = await Fake.start(serving(root));
+  const editor = new Editor({ socket: fake.socket });
   await editor.showing({ active: note, selection });
   await editor.showing({ focused: false });
-  const [shown, blurred] = newer.params("workspaced/snapshot").slice(-2);
+  const [shown, blurred] = fake.params("workspaced/snapshot").slice(-2);
   const lines = { startLine: 2, endLine: 3, text: "two\nthree" };
   assert.deepEqual([shown?.["focused"], shown?.["selection"]], [true, lines]);
   assert.deepEqual([blurred?.["focused"], blurred?.["selection"]], [false, lines]);
-  assert.deepEqual(newer.params("workspaced/publish"), []);
-
-  const older = await Fake.start(serving(root));
-  const other = new Editor({ socket: older.socket });
-  await other.showing({ active: note, selection });
-  await other.showing({ selection: null });
-  await other.showing({ focused: false });
-  assert.ok(older.params("workspaced/snapshot").every((each) => !("focused" in each) && !("selection" in each)));
-  assert.equal(older.params("workspaced/snapshot").length, 1);
-  const actions = older.params("workspaced/publish").map(({ actions }) => (actions as { data: unknown }[])[0]?.data);
-  assert.deepEqual(actions, [
-    { note: "a.md", ...lines },
-    { note: "a.md", startLine: 3, endLine: 3, text: "" },
-  ]);
-});
-
-test("who comes back to an editor takes the active note back, also at an older daemon", async () => {
-  const root = realpathSync(directory());
-  const older = await Fake.start(serving(root));
-  const editor = new Editor({ socket: older.socket });
-  await editor.showing({ active: join(root, "a.md") });
-  await editor.showing({ focused: false });
-  assert.equal(older.params("workspaced/snapshot").length, 1);
-  await editor.showing({ focused: true });
-  assert.equal(older.params("workspaced/snapshot").length, 2);
+  assert.deepEqual(fake.params("workspaced/publish"), []);
 });
 
 test("a selection is told once it rests, without its text where that is long", async () => {
   const root = realpathSync(directory());
   const note = join(root, "a.md");
-  const fake = await Fake.start(serving(root, ["focus"]));
+  const fake = await Fake.start(serving(root));
   const editor = new Editor({ socket: fake.socket });
   await editor.showing({ active: note });
   for (let endLine = 1; endLine <= 20; endLine += 1) {
@@ -474,8 +449,8 @@ test("of a daemon with several vaults the one the user is in becomes current", a
   });
   const editor = new Editor({ socket: fake.socket });
   await editor.showing({ active: join(two, "b.md") });
-  const methods = fake.asked.map(({ method }) => method).filter((method) => method !== "workspaced/hello");
-  assert.deepEqual(methods, ["workspaced/state", "workspaced/publish", "workspaced/snapshot"]);
+  const methods = fake.asked.map(({ method }) => method.slice("workspaced/".length));
+  assert.deepEqual(methods, ["hello", "subscribe", "state", "publish", "snapshot"]);
   assert.equal(fake.params("workspaced/snapshot")[0]?.["vault"], "two");
 });
 

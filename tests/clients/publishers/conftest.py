@@ -21,7 +21,6 @@ IN_VSCODE = frozenset(
         "test_a_daemon_started_after_the_editor_is_found",
         "test_a_daemon_that_comes_back_is_told_what_is_shown_now",
         "test_a_daemon_that_stands_still_holds_nobody_up_and_is_told_the_last_view",
-        "test_an_older_daemon_is_asked_nothing_that_it_does_not_know",
         "test_a_note_that_is_opened_is_the_active_note",
         "test_notes_shown_side_by_side_are_tabs_and_the_one_in_focus_is_active",
         "test_a_note_is_pinned_and_unpinned",

@@ -1,4 +1,4 @@
-"""Editors and daemons that end, come back, stand still or speak another version; no editor waits for a daemon."""
+"""Editors and daemons that end, come back or stand still; no editor waits for a daemon."""
 
 import json
 import os
@@ -7,12 +7,9 @@ import socket
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 from support.publishers.desk import UNTIL_S, Desk, shown
-from support.publishers.newer_daemon import NewerDaemon
-from support.publishers.protocol import PublishingEditor
 
 Desks = Callable[..., Desk]
 
@@ -208,34 +205,3 @@ def test_a_daemon_is_found_among_two_hundred_records_of_daemons_that_are_gone(de
     editor.open(here.vault / "a.md")
     editor.settled()
     assert here.shown().active == "a.md"
-
-
-# -- other versions --
-
-SNAPSHOT_BEFORE_FOCUS = {"source", "active", "pins", "tabs", "vault"}
-
-
-def test_an_older_daemon_is_asked_nothing_that_it_does_not_know(older: Any, kind: type[PublishingEditor]) -> None:
-    with Desk(older, kind) as here:
-        editor = here.editor(env={"WORKSPACED_SOCKET": str(older.socket)})
-        for name in ("a.md", "b.md"):
-            editor.open(here.vault / name)
-            editor.settled()
-    asked = [request for request in older.requests if request["method"] == "workspaced/snapshot"]
-    assert [request["params"]["active"] for request in asked][:2] == ["a.md", "b.md"]
-    assert {name for request in asked for name in request["params"]} <= SNAPSHOT_BEFORE_FOCUS
-    [hello] = [request["params"] for request in older.requests if request["method"] == "workspaced/hello"][:1]
-    assert set(hello) <= {"client", "protocol"}
-
-
-def test_a_newer_daemon_that_says_more_is_told_the_same(desk: Desks) -> None:
-    here = desk()
-    with NewerDaemon(here.daemon.root / "newer", here.daemon.socket) as newer:
-        editor = here.editor(env={"WORKSPACED_SOCKET": str(newer.path)})
-        for name in ("a.md", "b.md"):
-            editor.open(here.vault / name)
-            editor.settled()
-            assert here.shown().active == name
-        editor.close(here.vault / "b.md")
-        editor.settled()
-        assert newer.said > 0 and here.shown().active != "b.md"

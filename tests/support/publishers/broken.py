@@ -55,8 +55,8 @@ SEARCHES_ONCE = SCAN + (
 IS_NEVER_COME_BACK_TO = SESSION + "S.focus_gained = function() end"
 IS_NEVER_LEFT = SESSION + "S.focus_lost = function() end"
 TAKES_FOCUS_THE_WRONG_WAY_ROUND = (
-    "local N = require('workspaced.snapshots') local params = N.params N.params = function(s, v, w, more)"
-    " if more then more.is_focused = not more.is_focused end return params(s, v, w, more) end"
+    "local N = require('workspaced.snapshots') local params = N.params"
+    " N.params = function(s, v, w, l, is_focused) return params(s, v, w, l, not is_focused) end"
 )
 
 FAULTS = {
@@ -117,13 +117,6 @@ FAULTS = {
     + "local greet = C._greet C._greet = function(self) greet(self) os.execute('sleep 9') end",
     "test_a_daemon_is_found_among_two_hundred_records_of_daemons_that_are_gone": SCAN
     + "D.scan = function(done) scan(function(records) done({ records[#records] }) end) end",
-    "test_an_older_daemon_is_asked_nothing_that_it_does_not_know": (
-        "local N = require('workspaced.snapshots') local params = N.params"
-        " N.params = function(s, v, w) return params(s, v, w, { is_focused = true }) end"
-    ),
-    "test_a_newer_daemon_that_says_more_is_told_the_same": CLIENT
-    + "local take = C._take C._take = function(self, line)"
-    " if line:find('ofALaterVersion') then return self:_lose('unknown') end take(self, line) end",
     "test_the_editor_that_the_user_comes_back_to_is_right_at_once": IS_NEVER_COME_BACK_TO,
     "test_what_moves_in_an_editor_that_the_user_is_not_in_changes_nothing": IS_NEVER_LEFT,
     "test_after_a_restart_focus_decides_and_not_who_reconnects_last": TAKES_FOCUS_THE_WRONG_WAY_ROUND,

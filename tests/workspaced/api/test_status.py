@@ -17,7 +17,6 @@ def test_hello_says_who_is_there_and_what_it_takes(shared: Any) -> None:
     )["result"]
     assert result["version"] == __version__ and result["workspace"] == "default"
     assert result["vaults"] == [{"id": "vault", "path": str(shared.vault)}]
-    assert {"publish", "subscribe", "tools"} <= set(result["capabilities"])
     limits = result["limits"]
     assert limits["requestBytes"] == 1_048_576 and limits["answerBytes"] == 8 * 1_048_576
     assert limits["batchActions"] == 1_000 and limits["inFlight"] == 32

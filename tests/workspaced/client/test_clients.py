@@ -7,7 +7,7 @@ import anyio.lowlevel
 import pytest
 
 import workspaced
-from workspaced import Client, WorkspacedError, connect
+from workspaced import Client, WorkspacedError, __version__, connect
 from workspaced.errors import NoDaemon, RemoteError, TimedOut
 from workspaced.limits import REQUEST_BYTES_MAX
 
@@ -34,6 +34,20 @@ def test_every_error_is_one_of_ours_with_code_and_details(shared: Any) -> None:
         assert isinstance(raised.value, RemoteError)
         assert raised.value.code == "OUTSIDE_VAULT" and raised.value.details == {"index": 1}
         assert raised.value.hint and client.state(), "the connection goes on"
+
+
+def names_both_versions(error: RemoteError) -> bool:
+    return error.code == "UNKNOWN_METHOD" and all(
+        words in error.hint for words in ("version 9.9.9", f"this client {__version__}", "`workspaced stop`")
+    )
+
+
+def test_row_64_a_method_that_the_daemon_does_not_know_is_refused_with_both_versions(shared: Any) -> None:
+    with shared.connect() as client:
+        client.server["version"] = "9.9.9"
+        with pytest.raises(RemoteError) as raised:
+            client.call("workspaced/of-another-version")
+    assert names_both_versions(raised.value), raised.value.hint
 
 
 def test_a_request_over_the_limit_is_refused_as_such(shared: Any) -> None:
@@ -101,8 +115,9 @@ async def test_the_async_client_does_what_the_sync_one_does(shared: Any) -> None
             assert (await client.tool("get_current_note"))["data"]["path"] == "a.md"
             assert await client.state(at=0) != state
             with pytest.raises(RemoteError) as raised:
+                client.server["version"] = "9.9.9"
                 await client.call("workspaced/nothing")
-            assert raised.value.code == "UNKNOWN_METHOD"
+            assert names_both_versions(raised.value), raised.value.hint
 
 
 async def test_without_a_daemon_opening_says_so(daemon: Any) -> None:

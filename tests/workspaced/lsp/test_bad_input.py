@@ -157,14 +157,3 @@ def test_a_daemon_that_stands_still_leaves_answers_empty(daemon: Factory) -> Non
         finally:
             running.send_signal(signal.SIGCONT)
         assert editor.at("definition", note, 2, 2) is not None
-
-
-def test_an_older_daemon_is_shown_the_view_and_the_user_hears_once_why_nothing_is_completed(older: Any) -> None:
-    with LanguageClient({**older.env, "WORKSPACED_SOCKET": str(older.socket)}, older.vault) as editor:
-        note = editor.open(older.vault / "a.md", "[[b]] [[")
-        for _ in range(2):
-            assert editor.at("completion", note, 0, 8) is None
-        assert "workspaced stop" in editor.hear("window/showMessage")["message"]
-        assert not any(each["method"] == "window/showMessage" for each in editor.said)
-        editor.settled()
-        assert "workspaced/snapshot" in older.asked

@@ -99,7 +99,7 @@ def test_a_settled_connection_stays_what_it_is(shared: Any, modern: Any, handsha
 
 def test_on_an_mcp_connection_of_ours_only_hello_and_status_work(peer: Any) -> None:
     peer.result("tools/list")
-    assert "mcp" in peer.result("workspaced/hello", client={"name": "unheard"})["capabilities"]
+    assert peer.result("workspaced/hello", client={"name": "unheard"})["workspace"] == "default"
     status = peer.result("workspaced/status")
     assert peer.revision.startswith("2026") is ("resultType" in status)
     assert "unheard" not in {each["client"] for each in status["sharing"]["clients"]}

@@ -798,9 +798,7 @@ def test_what_is_answered_and_recorded_fits_its_schema(chat: Chat) -> None:
     assert {"message_added", "artifact_recorded", "prompt_assembled", "summary_set", "message_removed"} <= seen
 
 
-def test_the_methods_are_announced_and_only_native_connections_have_them(shared: Any) -> None:
-    wire = shared.wire()
-    assert "context" in wire.ask("workspaced/hello")["result"]["capabilities"]
+def test_only_native_connections_have_the_methods(shared: Any) -> None:
     agent = shared.wire()
     hello = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}}
     agent.ask("initialize", hello)

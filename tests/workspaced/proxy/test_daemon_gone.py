@@ -17,8 +17,6 @@ from support.insertions import told, without
 from support.proxy import Answer, Proxy
 from support.raw_upstream import OK, Connection, RawUpstream, Recorder
 
-from workspaced import __version__
-
 CHAT = "/v1/chat/completions"
 
 
@@ -163,16 +161,3 @@ def test_row_66_what_a_chat_was_told_stands_again_once_the_daemon_is_back(
     assert told(first) == told(last) != []
     place = first.index(b"What is Alpha?")
     assert last[:place] == first[:place]
-
-
-def test_row_64_beside_an_older_daemon_requests_pass_and_say_why(
-    older: Any, upstream: str, seen: Recorder
-) -> None:
-    with Proxy(older, upstream) as proxy:
-        deadline = time.monotonic() + ANSWER_S
-        while "workspaced/context/overlay" not in older.asked:
-            assert time.monotonic() < deadline
-            answer = asked(proxy)
-    assert answer.context == "unchanged" and answer.reason.startswith("UNKNOWN_METHOD"), answer.reason
-    assert __version__ in answer.reason and "workspaced stop" in answer.reason
-    assert json.loads(seen.requests[-1].body) == {"messages": [{"role": "user", "content": "What is Alpha?"}]}

@@ -1,6 +1,6 @@
 """Methods about the daemon itself: greeting, status, reconciling, pausing, shutting down."""
 
-from typing import Annotated, Any, Final
+from typing import Annotated, Any
 
 import msgspec
 from msgspec import Meta
@@ -28,23 +28,6 @@ from ..service.service import Service
 from ..service.session import Session
 from ..service.status import status as daemon_status
 from ..vaults.served_vault import ServedVault
-
-CAPABILITIES: Final = (
-    "publish",
-    "snapshot",
-    "state",
-    "subscribe",
-    "log",
-    "tools",
-    "resources",
-    "context",
-    "mcp",
-    "check",
-    "pause",
-    "focus",
-    "inferred",
-)
-
 
 ClientName = Annotated[str, Meta(min_length=1, max_length=CLIENT_NAME_CHARS_MAX)]
 
@@ -82,12 +65,11 @@ def choose_tools(session: Session, params: Hello) -> None:
 
 
 def facts(service: Service) -> dict[str, Any]:
-    """The result of `workspaced/hello`: version, capabilities, vaults, limits, clock."""
+    """The result of `workspaced/hello`: version, vaults, limits, clock."""
     return {
         "version": __version__,
         "instance": service.instance,
         "workspace": service.workspace,
-        "capabilities": CAPABILITIES,
         "vaults": [_vault_facts(each) for each in service.served.values()],
         "limits": {
             "requestBytes": REQUEST_BYTES_MAX,

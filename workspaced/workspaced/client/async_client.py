@@ -154,9 +154,8 @@ class Client(AsyncToolMethods):
             focused: whether the user is in this UI; if not, no other one loses the active note to it.
             selection: `{startLine, endLine, text?}` of the active note.
         """
-        self._snapshot = {"source": self._name, "active": active, "pins": list(pins), "tabs": list(tabs)}
-        if not focused:  # Only what older daemons do not know yet is left out where it says nothing.
-            self._snapshot["focused"] = False
+        view = {"active": active, "pins": list(pins), "tabs": list(tabs), "focused": focused}
+        self._snapshot = {"source": self._name, **view}
         if selection is not None:
             self._snapshot["selection"] = selection
         result = await self.call("workspaced/snapshot", self._snapshot)

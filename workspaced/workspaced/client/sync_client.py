@@ -96,12 +96,10 @@ class SyncClient(ToolMethods):
     ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
         """Like `publish`; also returns a warning for each note that is not in the vault.
 
-        A warning has `seq`, `note`, `message` and `near`, the notes of near names. Daemons without the capability
-        `check` give none.
+        A warning has `seq`, `note`, `message` and `near`, the notes of near names.
         """
-        check = {"check": True} if "check" in self.server["capabilities"] else {}
-        result = self._publish(actions, source, **check)
-        return result["events"], result.get("warnings", [])
+        result = self._publish(actions, source, check=True)
+        return result["events"], result["warnings"]
 
     def _publish(self, actions: Sequence[dict[str, Any]], source: str | None, **more: Any) -> dict[str, Any]:
         named = [action if action.get("id") else {**action, "id": uuid7()} for action in actions]

@@ -17,7 +17,7 @@ from ..client.wire import hello_params
 from ..errors import NoDaemon, TimedOut
 from ..limits import LSP_TICK_S
 from .uris import note_of
-from .view import Shown, lines, snapshot
+from .view import Shown, snapshot
 
 logger = logging.getLogger(__name__)
 
@@ -76,9 +76,6 @@ class Daemon:
         """The note of a vault that really lies there."""
         return note_of(real, dict(self.vaults)[vault])
 
-    def can(self, capability: str) -> bool:
-        return capability in self.client.server.get("capabilities", ())
-
     def show(self, views: Mapping[str, Shown], focus: str | None) -> None:
         """Tells the views of the vaults, by their ids, from now on. `focus`: the vault that the user looks at."""
         self._views = {vault: views.get(vault, Shown()) for vault, _ in self.vaults}
@@ -97,7 +94,9 @@ class Daemon:
             while self.client.is_connected:
                 if self._server is not self.client.server:
                     await self._greeted()
-                    following = _replaced(following, self._follow() if self.can("inferred") else None)
+                    if following is not None:
+                        following.cancel()
+                    following = asyncio.create_task(self._follow())
                 await self._tell()
                 self._changed.clear()
                 if self.problem is not None or self.is_told:
@@ -126,9 +125,8 @@ class Daemon:
 
     async def _greeted(self) -> None:
         """Takes note of a daemon that is new on the connection."""
-        if self.can("inferred"):
-            with suppress(NoDaemon, TimedOut):
-                await self.client.call("workspaced/hello", {**hello_params(NAME), "inferred": True})
+        with suppress(NoDaemon, TimedOut):
+            await self.client.call("workspaced/hello", {**hello_params(NAME), "inferred": True})
         self._server = server = self.client.server
         self.vaults = [(each["id"], each["path"]) for each in server.get("vaults", ())]
         self.told, self._current = {}, None
@@ -149,10 +147,7 @@ class Daemon:
         if len(self.vaults) > 1 and vault == self._focus != self._current and view.active is not None:
             await self.act("vault_switched", {"vaultId": vault}, vault)
             self._current = vault
-        knows_focus = self.can("focus")
-        await self.client.call("workspaced/snapshot", snapshot(view, self._source, vault, knows_focus=knows_focus))
-        if view.selection is not None and not knows_focus:
-            await self.act("selection_changed", {"note": view.active, **(lines(view.selection) or {})}, vault)
+        await self.client.call("workspaced/snapshot", snapshot(view, self._source, vault))
         self.told[vault] = view
         self._owed.discard(dict(self.vaults)[vault])
         if not view.is_empty:
@@ -172,10 +167,3 @@ class Daemon:
         if event["type"] == "view_opened":
             return bool(event["data"].get("confidence") != "inferred")
         return bool(event.get("source") != self._source)
-
-
-def _replaced(task: asyncio.Task[None] | None, coroutine: Any) -> asyncio.Task[None] | None:
-    """Ends a task and begins the next one."""
-    if task is not None:
-        task.cancel()
-    return asyncio.create_task(coroutine) if coroutine is not None else None

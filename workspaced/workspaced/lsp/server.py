@@ -3,8 +3,8 @@
 import asyncio
 import logging
 import os
-from collections.abc import Awaitable, Generator, Sequence
-from typing import Any, Final, TypeVar
+from collections.abc import Generator, Sequence
+from typing import Any, Final
 
 import msgspec
 from lsprotocol import types
@@ -17,7 +17,6 @@ from workspaced_tools.editing.positions import Encoding
 from workspaced_tools.limits import ECHO_CHARS_MAX
 
 from ..__about__ import __version__
-from ..errors import RemoteError
 from ..limits import LSP_DIAGNOSE_S
 from . import commands, links, renaming
 from .completion import TRIGGERS, completion
@@ -28,7 +27,6 @@ from .session import Options, Session
 from .uris import path_of
 from .view import Selection
 
-R = TypeVar("R")
 logger = logging.getLogger(__name__)
 _FILES: Final = types.FileOperationRegistrationOptions(
     [types.FileOperationFilter(types.FileOperationPattern("**/*"), scheme="file")]
@@ -81,7 +79,6 @@ class Server(LanguageServer):
         self.session = Session()
         self._socket = socket
         self.was_asked_to_end = False
-        self._has_said_older = False
         self._diagnosing: dict[str, asyncio.TimerHandle] = {}
         _register(self)
 
@@ -95,18 +92,12 @@ class Server(LanguageServer):
         self.session.documents.encoding = _ENCODINGS.get(self.workspace.position_encoding, "utf-16")
         self.session.daemons.socket = self.session.options.socket or self._socket
 
-    async def answered(self, uri: str, answer: Awaitable[R]) -> R | None:
-        """The answer to a request about a document; None, said once, where the daemon is too old to know it."""
+    def used(self, uri: str) -> str:
+        """The URI again, of a document that the user asks about: they are in it."""
         document = self.session.documents.get(uri)
         if document is not None:
             self.session.use(document)
-        try:
-            return await answer
-        except RemoteError as error:
-            if not self._has_said_older:
-                self._has_said_older = True
-                self.say(f"workspaced: {error.message} {error.hint}", types.MessageType.Warning)
-            return None
+        return uri
 
     def say(self, text: str, kind: types.MessageType = types.MessageType.Info) -> None:
         """Shows the user a message."""
@@ -126,10 +117,7 @@ class Server(LanguageServer):
         self._diagnosing.pop(uri, None)
         if self.session.documents.get(uri) is None:
             return
-        try:
-            found = await links.problems(self.session, uri)
-        except RemoteError:
-            return
+        found = await links.problems(self.session, uri)
         self.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, found))
 
     def closed(self, uri: str) -> None:
@@ -204,28 +192,28 @@ def _register_reading(server: Server) -> None:
 
     @server.feature(types.TEXT_DOCUMENT_DEFINITION)
     async def definition(params: types.DefinitionParams) -> types.Location | None:
-        uri = params.text_document.uri
-        return await server.answered(uri, links.definition(session, uri, params.position))
+        uri = server.used(params.text_document.uri)
+        return await links.definition(session, uri, params.position)
 
     @server.feature(types.TEXT_DOCUMENT_REFERENCES)
     async def references(params: types.ReferenceParams) -> list[types.Location] | None:
-        uri = params.text_document.uri
-        return await server.answered(uri, links.references(session, uri, params.position))
+        uri = server.used(params.text_document.uri)
+        return await links.references(session, uri, params.position)
 
     @server.feature(types.TEXT_DOCUMENT_HOVER)
     async def hover(params: types.HoverParams) -> types.Hover | None:
-        uri = params.text_document.uri
-        return await server.answered(uri, links.hover(session, uri, params.position))
+        uri = server.used(params.text_document.uri)
+        return await links.hover(session, uri, params.position)
 
     @server.feature(types.TEXT_DOCUMENT_DOCUMENT_LINK)
     async def document_link(params: types.DocumentLinkParams) -> list[types.DocumentLink] | None:
-        uri = params.text_document.uri
-        return await server.answered(uri, links.document_links(session, uri))
+        uri = server.used(params.text_document.uri)
+        return await links.document_links(session, uri)
 
     @server.feature(types.TEXT_DOCUMENT_COMPLETION, types.CompletionOptions(trigger_characters=list(TRIGGERS)))
     async def complete(params: types.CompletionParams) -> types.CompletionList | None:
-        uri = params.text_document.uri
-        return await server.answered(uri, completion(session, uri, params.position))
+        uri = server.used(params.text_document.uri)
+        return await completion(session, uri, params.position)
 
     @server.feature(types.TEXT_DOCUMENT_DOCUMENT_SYMBOL)
     def symbols(
@@ -245,7 +233,7 @@ def _register_reading(server: Server) -> None:
 
     @server.feature(types.WORKSPACE_SYMBOL)
     async def workspace_symbols(params: types.WorkspaceSymbolParams) -> Sequence[types.WorkspaceSymbol] | None:
-        return await server.answered("", links.workspace_symbols(session, params.query))
+        return await links.workspace_symbols(session, params.query)
 
 
 def _register_renaming(server: Server) -> None:
@@ -253,18 +241,17 @@ def _register_renaming(server: Server) -> None:
 
     @server.feature(types.TEXT_DOCUMENT_PREPARE_RENAME)
     async def prepare(params: types.PrepareRenameParams) -> types.PrepareRenamePlaceholder | None:
-        uri = params.text_document.uri
-        return await server.answered(uri, renaming.prepare_rename(session, uri, params.position))
+        uri = server.used(params.text_document.uri)
+        return await renaming.prepare_rename(session, uri, params.position)
 
     @server.feature(types.TEXT_DOCUMENT_RENAME, types.RenameOptions(prepare_provider=True))
     async def rename(params: types.RenameParams) -> types.WorkspaceEdit | None:
-        uri, moves = params.text_document.uri, _moves_files(server.client_capabilities)
-        made = renaming.rename(session, uri, params.position, params.new_name, moves_files=moves)
-        return said(await server.answered(uri, made))
+        uri, moves = server.used(params.text_document.uri), _moves_files(server.client_capabilities)
+        return said(await renaming.rename(session, uri, params.position, params.new_name, moves_files=moves))
 
     @server.feature(types.WORKSPACE_WILL_RENAME_FILES, _FILES)
     async def will_rename(params: types.RenameFilesParams) -> types.WorkspaceEdit | None:
-        return said(await server.answered("", renaming.will_rename(session, params.files)))
+        return said(await renaming.will_rename(session, params.files))
 
     def said(made: renaming.Renaming | None) -> types.WorkspaceEdit | None:
         if made is not None and made.left:

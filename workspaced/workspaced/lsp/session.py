@@ -123,18 +123,10 @@ class Session:
         return Sight(document, place) if place is not None else None
 
     async def ask(self, place: Place, method: str, params: dict[str, Any], timeout_s: float = LSP_ANSWER_S) -> Any:
-        """The daemon's answer about the vault of `place`; None if it has none in time.
-
-        Raises:
-            RemoteError: UNKNOWN_METHOD: the daemon is older than this.
-        """
+        """The daemon's answer about the vault of `place`; None if it has none in time."""
         try:
             with anyio.fail_after(timeout_s):
                 return await place.daemon.client.call(method, {**params, "vault": place.vault})
-        except RemoteError as error:
-            if error.code == "UNKNOWN_METHOD":
-                raise
-            logger.info("%s: %s", method, error.message)
         except (WorkspacedError, TimeoutError) as error:
             logger.info("%s: %s", method, error)
         return None

@@ -49,14 +49,21 @@ def shown(active: str | None, notes: Sequence[str], selection: Selection | None)
     return Shown(active, () if tabs == (active,) else tabs, selection if active is not None else None)
 
 
-def snapshot(view: Shown, source: str, vault: str, *, knows_focus: bool) -> dict[str, Any]:
-    """The view as `workspaced/snapshot` takes it. `knows_focus`: whether the daemon takes a selection there."""
+def snapshot(view: Shown, source: str, vault: str) -> dict[str, Any]:
+    """The view as `workspaced/snapshot` takes it."""
     tabs = [{"note": note, "source": "navigation"} for note in view.tabs]
-    params = {"source": source, "vault": vault, "active": view.active, "pins": [], "tabs": tabs}
-    return {**params, "selection": lines(view.selection)} if knows_focus else params
+    selection = _lines(view.selection)
+    return {
+        "source": source,
+        "vault": vault,
+        "active": view.active,
+        "pins": [],
+        "tabs": tabs,
+        "selection": selection,
+    }
 
 
-def lines(selection: Selection | None) -> dict[str, Any] | None:
+def _lines(selection: Selection | None) -> dict[str, Any] | None:
     """A selection on the wire."""
     if selection is None:
         return None

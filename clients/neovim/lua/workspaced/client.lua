@@ -31,7 +31,6 @@ function M.new(socket, published, on)
     on = on,
     state = "connecting",
     vaults = {},
-    _knows_focus = false,
     writes = 0,
     --- Actions to publish, oldest first: {type, data, vault, id, done}.
     outbox = {},
@@ -109,14 +108,10 @@ function M:_greet()
     end
     self.vaults, self.workspace, self.version = result.vaults, result.workspace, result.version
     self.paused = pausing.of(result.paused)
-    local capabilities = type(result.capabilities) == "table" and result.capabilities or {}
-    self._knows_focus = vim.tbl_contains(capabilities, "focus")
     self.state = "ready"
     self.on.ready()
-    if vim.tbl_contains(capabilities, "pause") then
-      self:_follow_pauses(result.clock)
-      self.on.paused()
-    end
+    self:_follow_pauses(result.clock)
+    self.on.paused()
   end)
   self:_write({ hello })
 end
@@ -190,9 +185,6 @@ function M:pump()
   for _, vault in ipairs(self.vaults) do
     table.insert(lines, self:_differing(vault))
   end
-  if not self._knows_focus then
-    table.insert(lines, self:_selection_request())
-  end
   if #lines > 0 then
     self:_write(lines)
   end
@@ -200,7 +192,7 @@ end
 
 --- The vault that is to be current, or nil: an editor that the user is not in switches none.
 function M:_switching_to()
-  return (self._is_focused or not self._knows_focus) and self._focus or nil
+  return self._is_focused and self._focus or nil
 end
 
 --- Of a daemon with several vaults one is current; agents are answered from that one.
@@ -246,16 +238,12 @@ end
 
 local EMPTY = { tabs = {} }
 
---- The request that shows a vault's view, or nil if the daemon has it. No empty view for a vault of which nothing was published:
---- "nothing is open" would close what another editor shows.
+--- The request that shows a vault's view, or nil if the daemon has it. No empty view for a vault of which nothing was
+--- published: an editor without notes leaves no event.
 function M:_differing(vault)
   local view = self._views[vault.id] or EMPTY
   local is_empty = not view.active and #view.tabs == 0
-  local more = nil
-  if self._knows_focus then
-    more = { is_focused = self._is_focused, selection = self._selection }
-  end
-  local params = snapshots.params(SOURCE, vault.id, view, more)
+  local params = snapshots.params(SOURCE, vault.id, view, self._selection, self._is_focused)
   if self._shown[vault.id] == params or (is_empty and not self.published[vault.path]) then
     return nil
   end
@@ -267,26 +255,6 @@ function M:_differing(vault)
       self.published[vault.path] = not is_empty or nil
     elseif self:_again(failure) and self._shown[vault.id] == params then
       self._shown[vault.id] = nil
-    end
-  end)
-end
-
---- The request that tells an older daemon of the selection, or nil if it has it. Each is an event: it compares nothing.
-function M:_selection_request()
-  local selection = self._selection
-  if not selection then
-    self._selected_params = nil
-    return nil
-  end
-  local data = ('{"note":%s,%s}'):format(encode(selection.note), snapshots.lines(selection))
-  local params = self:_publish(SOURCE, "selection_changed", data, selection.vault)
-  if self._selected_params == params then
-    return nil
-  end
-  self._selected_params = params
-  return self:_request("workspaced/publish", params, function(_, failure)
-    if failure and self:_again(failure) and self._selected_params == params then
-      self._selected_params = nil
     end
   end)
 end

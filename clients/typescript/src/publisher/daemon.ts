@@ -6,7 +6,7 @@
  * that is stopped costs one small write, and memory for one view.
  */
 
-import type { Pause, Selection } from "../api.js";
+import type { Pause } from "../api.js";
 import { Client } from "../client.js";
 import { WorkspacedError } from "../errors.js";
 import type { Action } from "../types.generated.js";
@@ -15,11 +15,6 @@ import type { DaemonStatus, Outcome } from "./api.js";
 import { BATCH_ACTIONS_MAX } from "./limits.js";
 import { isSame } from "./same.js";
 import { type DaemonView, emptyView, type Place, type VaultView } from "./sight.js";
-
-interface SelectedNote extends Selection {
-  readonly vault: string;
-  readonly note: string;
-}
 
 export interface DaemonOptions {
   readonly socket: string;
@@ -47,8 +42,6 @@ export class Daemon implements Taker {
   /** The vault that is current at the daemon, where it has several; agents are answered from that one. */
   #current: string | undefined;
   #asksCurrent = false;
-  /** What was told of a selection to a daemon that takes none with the view. */
-  #selected: SelectedNote | undefined;
   #unanswered = 0;
   #readyAt = 0;
 
@@ -100,7 +93,6 @@ export class Daemon implements Taker {
       const view = views.get(vaultId) ?? emptyView();
       this.#showVault(vaultId, root, view, again && view.active !== null && view.focused);
     }
-    if (!this.#knows("focus")) this.#select(focus, focus === undefined ? undefined : views.get(focus));
   }
 
   async act(kind: ActionKind, actions: readonly Action[]): Promise<{ problem?: string; retry?: boolean }> {
@@ -127,7 +119,6 @@ export class Daemon implements Taker {
 
   /** Takes the view back and ends, within the client's own bound. */
   async bye(): Promise<void> {
-    this.#selected = undefined;
     for (const { vaultId, root } of this.places) this.#showVault(vaultId, root, emptyView(), false);
     await this.end();
   }
@@ -155,10 +146,7 @@ export class Daemon implements Taker {
 
   // -- the view --
 
-  /**
-   * "Nothing is open" is not told of a vault of which nothing was told: older daemons would close what another
-   * editor shows.
-   */
+  /** "Nothing is open" is not told of a vault of which nothing was told: an editor without notes leaves no event. */
   #showVault(id: string, root: string, view: VaultView, again: boolean): void {
     const { published } = this.#options;
     const isEmpty = view.active === null && view.tabs.length === 0 && view.pins.length === 0;
@@ -176,28 +164,6 @@ export class Daemon implements Taker {
       },
       (error: unknown) => this.#failed(error),
     );
-  }
-
-  /** The selection as an event of its own; each is one, so none is told twice. */
-  #select(vault: string | undefined, view: VaultView | undefined): void {
-    const { active, selection } = view ?? emptyView();
-    const before = this.#selected;
-    if (vault !== undefined && active !== null && selection !== null) {
-      this.#selected = { vault, note: active, ...selection };
-    } else {
-      this.#selected = undefined;
-    }
-    if (isSame(before, this.#selected)) return;
-    if (this.#selected !== undefined) {
-      this.#publishSelection(this.#selected);
-    } else if (before !== undefined && before.vault === vault && before.note === active) {
-      this.#publishSelection({ ...before, startLine: before.endLine, text: "" });
-    }
-  }
-
-  #publishSelection({ vault, ...data }: SelectedNote): void {
-    const published = this.client.publish([{ type: "selection_changed", data, vault }]);
-    this.#answered(published).catch((error: unknown) => this.#failed(error));
   }
 
   /** Makes the vault current where it is not; false while that is under way. */
@@ -229,10 +195,6 @@ export class Daemon implements Taker {
   }
 
   // -- the connection --
-
-  #knows(capability: string): boolean {
-    return this.client.server?.capabilities?.includes(capability) ?? false;
-  }
 
   #connectionIs(state: string): void {
     if (this.#state === "lost") return;

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ...editor_link.server import Options, Started, run_link
-from ...errors import RemoteError, SettingsInvalid
+from ...errors import SettingsInvalid
 from ...limits import CLIENT_NAME_CHARS_MAX, ON_DEMAND_IDLE_MINUTES
 from ..shared.connection import daemon
 from ..shared.logs import log_to_stderr
@@ -16,7 +16,7 @@ from ..shared.options import daemon_options, json_option
 from ..shared.printing import print_json, say
 
 if TYPE_CHECKING:
-    from ...client.sync_client import SyncClient
+    pass
 
 
 @click.command()
@@ -65,7 +65,6 @@ def ide_command(
     others = [_folder(each) for each in folders]
     with daemon(socket_path, workspace, vaults=[vault] if vault is not None else []) as connected:
         notes = _vault(connected.server["vaults"], vault)
-        _check_version(connected, notes)
         socket = connected.path
     every = tuple(dict.fromkeys([notes, *others]))
 
@@ -107,19 +106,3 @@ def _vault(served: Sequence[dict[str, Any]], given: str | None) -> str:
             hint=f"Give one of its folders as --vault: {', '.join(paths) or 'it serves none'}.",
         )
     return max(holding, key=len)
-
-
-def _check_version(connected: "SyncClient", notes: str) -> None:
-    """
-    Raises:
-        SettingsInvalid: the daemon is of a version that has no such link.
-    """
-    asked = {"client": "ide", "session": "ide", "event": "none", "folders": [notes]}
-    try:
-        connected.call("workspaced/volunteer/editor", asked)
-    except RemoteError as error:
-        if error.code == "UNKNOWN_METHOD":
-            raise SettingsInvalid(
-                f"The daemon is of version {connected.server.get('version')}, which cannot do this.",
-                hint="Restart it: `workspaced stop`, then `workspaced serve`.",
-            ) from None

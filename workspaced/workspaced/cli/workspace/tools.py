@@ -19,7 +19,7 @@ from ..shared.terminal import print_labelled
 @json_option
 def tools_command(socket_path: str | None, workspace: str | None, as_json: bool) -> None:
     """List the tools agents may call."""
-    from workspaced_tools.tools.registry import TOOLS
+    from workspaced_tools.tools.registry import EVERY_TOOL
 
     with daemon(socket_path, workspace) as client:
         tools = client.call("tools/list")["tools"]
@@ -29,8 +29,7 @@ def tools_command(socket_path: str | None, workspace: str | None, as_json: bool)
     for tool in tools:
         say(styled(tool["name"], bold=True))
         print_labelled(" ", tool["description"])
-        known = TOOLS.get(tool["name"])  # the listed schema is shorter; a newer daemon may list another tool
-        schema_shown = known.input_schema if known is not None else tool["inputSchema"]
+        schema_shown = EVERY_TOOL[tool["name"]].input_schema  # the listed one is shorter
         required = schema_shown.get("required", [])
         for name, schema in schema_shown["properties"].items():
             must = " (required)" if name in required else f" = {json.dumps(schema.get('default'))}"
