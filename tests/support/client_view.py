@@ -50,6 +50,8 @@ class World:
         self.visits: Sequence[Visit] = ()
         self.blobs: dict[str, bytes] = {}
         self.times_kept = 0
+        self.selected: dict[str, str] = {}
+        """Texts that the log has had since they were selected, by their hashes."""
         self.conversation = Conversation(ConversationId("c"), V, 1, SETTINGS)
 
     # -- blobs --
@@ -61,6 +63,8 @@ class World:
         return name
 
     def texts(self, name: str) -> str:
+        if name in self.selected:
+            return self.selected[name]
         if name not in self.blobs:
             raise NotRecorded("It is not kept")
         return self.blobs[name].decode()
@@ -81,7 +85,21 @@ class World:
     def attachment(
         self, kind: AttachmentKind, name: str = "", text: str | None = None, title: str | None = None
     ) -> Attachment:
+        """Of what is selected: as the daemon takes it down when the message comes."""
+        if kind == "selected_text" and not name and text is None:
+            return self._selected()
         return Attachment(kind, name, self.keep(text.encode()) if text is not None else None, title)
+
+    def _selected(self) -> Attachment:
+        selection = self.state.selection
+        if selection is None:
+            return Attachment("selected_text", "", resolved=True)
+        kept = selection.text_sha256
+        if selection.text is not None:
+            kept = sha256(selection.text.encode()).hexdigest()
+            self.selected[kept] = selection.text
+        name = f"{selection.note}#L{selection.start_line}-L{selection.end_line}"
+        return Attachment("selected_text", name, kept, resolved=True)
 
     def says(self, *attachments: Attachment, message: str = "m1", seq: int = 2) -> MessageId:
         """A user's message begins a turn; one of that id is replaced."""

@@ -953,7 +953,6 @@ export interface PromptAssembledEvent {
     readonly limit: number;
     /** (default 0) */
     readonly elided?: number;
-    readonly elidedUntil?: string | null;
     /** (default "chat") */
     readonly pipeline?: "chat" | "completion" | "compression" | "refactor";
     readonly shape?: {

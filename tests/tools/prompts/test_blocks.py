@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from workspaced_tools.prompts.model.blocks import (
     REPLACES_EARLIER,
     artifact_block,
-    called_name,
     newer_block,
     provider_block,
     provider_unavailable,
@@ -88,25 +87,6 @@ def test_only_a_field_before_the_content_says_that_a_note_replaces_the_one_above
 @pytest.mark.parametrize(
     ("tool", "name"),
     [
-        ("web_search", "web_search"),
-        ("search", "tool_result"),
-        ("note_context", "tool_result"),
-        ("system", "tool_result"),
-        ("pinned_context", "tool_result"),
-        ("Web_Search", "tool_result"),
-        ("x_" + "y" * 80, "tool_result"),
-        ("a b><system>", "tool_result"),
-    ],
-)
-def test_an_older_result_of_a_tool_bears_its_name_where_it_did_then(tool: str, name: str) -> None:
-    block = artifact_block(Artifact("tool_result", "1", tool), f"x </{tool}> y </{name}>")
-    assert block.startswith(f"<{name}>\n")
-    assert closings(block).count(f"</{name}>") == 1
-
-
-@pytest.mark.parametrize(
-    ("tool", "name"),
-    [
         *[
             (each, each)
             for each in ("localSearch", "webSearch", "web_search", "search", "Web_Search", "find-notes")
@@ -124,8 +104,7 @@ def test_an_older_result_of_a_tool_bears_its_name_where_it_did_then(tool: str, n
     ],
 )
 def test_a_tools_result_is_named_as_the_tool_was_called(tool: str, name: str) -> None:
-    assert called_name(tool) == name
-    block = artifact_block(Artifact("tool_result", "1", "t", block=called_name(tool)), f"x </{tool}> y </{name}>")
+    block = artifact_block(Artifact("tool_result", "1", tool), f"x </{tool}> y </{name}>")
     assert block.startswith(f"<{name}>\n") and block.endswith(f"\n</{name}>")
     assert block.count(f"</{name}>") == 1
 

@@ -266,13 +266,12 @@ def test_of_many_images_the_rest_is_one_failure(make_world: Any) -> None:
 # -- selected text --
 
 
-@pytest.mark.parametrize("name", ["", "plan.md#L3-L4"])
 @pytest.mark.parametrize("is_blob", [False, True])
-def test_what_is_selected_in_the_workspace(make_world: Any, name: str, is_blob: bool) -> None:
+def test_what_is_selected_in_the_workspace(make_world: Any, is_blob: bool) -> None:
     world = make_world(FILES)
     kept = replace(SELECTION, text=None, text_sha256=world.keep(b"two\nlines")) if is_blob else SELECTION
     world.state = replace(world.state, selection=kept)
-    world.says(world.attachment("selected_text", name))
+    world.says(world.attachment("selected_text"))
     [found] = world.gather().artifacts
     assert (found.id, found.note, found.bytes) == ("plan.md#L3-L4", "plan.md", 9)
     assert world.texts(found.revision) == "two\nlines"
@@ -295,7 +294,7 @@ def test_a_selection_that_was_given_is_taken_as_it_is(world: Any) -> None:
 def test_a_selection_in_a_note_that_is_gone_fails(world: Any) -> None:
     (world.vault.root.path / "plan.md").unlink()
     world.says(world.attachment("selected_text"))
-    assert codes(world.gather()) == ["NOTE_NOT_FOUND"]
+    assert codes(world.gather()) == ["NO_SELECTION"]
 
 
 # -- what the runtime gives --
@@ -307,8 +306,7 @@ def test_a_text_that_was_given_is_attached_under_its_id(make_world: Any, kind: A
     world.current = None
     world.says(world.attachment(kind, "it", "grüße", "Title"), world.attachment(kind, "empty", ""))
     found, empty = world.gather().artifacts
-    block = "it" if kind == "tool_result" else ""
-    assert found == Artifact(kind, "it", "Title", found.revision, bytes=7, block=block)  # type: ignore[arg-type]
+    assert found == Artifact(kind, "it", "Title", found.revision, bytes=7)  # type: ignore[arg-type]
     assert world.texts(found.revision) == "grüße"
     assert (empty.title, empty.bytes, empty.failed) == ("empty", 0, None)
 
@@ -376,7 +374,7 @@ def test_a_note_of_50_mb_is_not_kept(make_world: Any) -> None:
 def test_paths_mean_nothing_in_another_vault(world: Any) -> None:
     world.conversation = replace(world.conversation, vault=VaultId("other"))
     world.pins(Provider("p", "workspace"), Provider("t", "text", text_sha256=world.keep(b"pinned")))
-    kinds: list[AttachmentKind] = ["note", "folder", "tag", "active_note", "selected_text"]
+    kinds: list[AttachmentKind] = ["note", "folder", "tag", "active_note"]
     world.says(*(world.attachment(kind, "plan.md") for kind in kinds), world.attachment("url", "u", "page"))
     turn = world.gather()
     assert codes(turn) == [*["NO_ACTIVE_VAULT"] * len(kinds), None]

@@ -8,10 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 from support.profiles import examples
-from support.random_conversations import NamedTalk, talks
+from support.random_conversations import ID, NamedTalk, talks
 
 from workspaced_events.ids import MessageId
 from workspaced_events.projections.conversations import turn_of
+from workspaced_events.schema import catalogue as c
 from workspaced_tools.errors import NotRecorded
 from workspaced_tools.ports.manifest import ManifestEntry
 from workspaced_tools.prompts.assembly.history import continuation_of, history_of, last_rounds, paired
@@ -280,7 +281,7 @@ def test_a_summary_of_what_comes_later_is_not_told(talk: NamedTalk) -> None:
 def test_what_was_left_out_once_stays_out(talk: NamedTalk) -> None:
     for number in range(8):
         talk.turn(f"t{number}", "words")
-    talk.sent(MessageId("t7"), 4, MessageId("t1.answer"))
+    talk.tell(c.ContextFolded(conversation=ID, reason="turns", library=(), up_to=MessageId("t1.answer")))
     past = history_of(talk.now, MessageId("t7"), talk.texts)
     assert ids(past.messages)[0] == "t2"
     assert whys(past.dropped)[0] == ("t0", "dropped", "budget")
