@@ -585,7 +585,7 @@ def test_a_client_with_names_gets_no_text(make_world: Any) -> None:
     world = make_world(files, level="names", active="work/a.md", pins=("plan.md",), selection=selection)
     turn = everything(world)
     assert SECRET.encode() not in b"".join(world.blobs.values())
-    assert set(codes(turn)) == {"NAMES_ONLY"}
+    assert set(codes(turn)) == {"NAMES_ONLY", "NO_SELECTION"}  # a selection without a text is none
     given = {each.id: each.failed for each in turn.provided}
     assert [name for name, failed in given.items() if failed is None] == [
         "in keep",
