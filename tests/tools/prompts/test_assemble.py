@@ -194,7 +194,7 @@ for turn in range(12):
     notes = [chat.read(f"{name}.md", f"{name} {turn // 4} " + "word " * 80) for name in "gfedcba"[: turn % 7]]
     chat.ask(f"{turn}?", *notes, provided=(chat.provided("p", f"Pinned {turn // 3}."),), factor=1.1)
     digest.update(msgspec.json.encode(chat.last))
-assert any(rebase.reason == "budget" for rebase in chat.now.rebases)
+assert any(fold.reason == "budget" for fold in chat.now.folds)
 print(digest.hexdigest())
 """
 

@@ -284,7 +284,7 @@ def test_what_was_left_out_once_stays_out(talk: NamedTalk) -> None:
     talk.tell(c.ContextFolded(conversation=ID, reason="turns", library=(), up_to=MessageId("t1.answer")))
     past = history_of(talk.now, MessageId("t7"), talk.texts)
     assert ids(past.messages)[0] == "t2"
-    assert whys(past.dropped)[0] == ("t0", "dropped", "budget")
+    assert whys(past.dropped)[0] == ("t0", "dropped", "fold")
 
 
 # -- shortened --

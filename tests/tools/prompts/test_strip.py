@@ -50,7 +50,7 @@ def test_what_is_cut_off_has_a_record_each() -> None:
         chat.ask(f"q{number}")
     envelope = chat.ask("last")
     gone = [(each.id, each.state, each.why) for each in envelope.manifest.entries if each.state == "dropped"]
-    assert gone == [(f"m{number}", "dropped", "budget") for number in range(1, 5)]
+    assert gone == [(f"m{number}", "dropped", "fold") for number in range(1, 5)]
 
 
 def test_between_two_cuts_the_history_only_grows() -> None:

@@ -24,7 +24,7 @@ class ManifestEntry(Wire, frozen=True):
     kind: str
     state: State
     why: str
-    """A word: attached, active, library, changed, pinned, section, history, summary, query, tool, budget, strip,
+    """A word: attached, active, library, changed, pinned, section, history, summary, query, tool, budget, fold,
     pipeline..."""
     tokens: int = 0
     bytes: int = 0

@@ -34,7 +34,7 @@ def window_of(conversation: Conversation, message: MessageId, policy: Policy) ->
     every = list(conversation.messages.values())
     covered = _summed_up(conversation, ids, message, end)
     start = covered if is_compression else min(end, _elided(conversation, ids))
-    dropped = [left_out(each.id, "summary" if at < covered else "budget") for at, each in enumerate(every[:start])]
+    dropped = [left_out(each.id, "summary" if at < covered else "fold") for at, each in enumerate(every[:start])]
     if is_compression:
         dropped += (left_out(each.id, "pipeline") for each in every[end : ids.index(message) + 1])
     return Window(tuple(every[start:end]), end, tuple(dropped), covered > 0)
