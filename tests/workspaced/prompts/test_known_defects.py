@@ -729,7 +729,7 @@ def test_roles_alternate_and_calls_have_results_however_a_history_was_cut(talk: 
         if dice.random() < 0.02:
             chat.restart()
     assert mess.fates >= {
-        ("dropped", "budget"),
+        ("dropped", "fold"),
         ("dropped", "filtered"),
         ("full", "history"),
     }, mess.fates
