@@ -1,4 +1,4 @@
-"""The official conformance suite, on a daemon's Streamable HTTP.
+"""The official conformance suite, on a daemon behind a relay: the suite speaks HTTP alone.
 
 What fails must be in `conformance.yml` with a reason, and what is there must fail.
 """
@@ -37,7 +37,8 @@ def drive(daemon: Any, revision: str, record: Path) -> None:
     place, environment = node_programs()
     suite = [str(place / "node_modules" / ".bin" / "conformance"), "server", "--suite", "all"]
     suite += ["--spec-version", revision, "--expected-failures", str(BASELINE)]
-    with Relay(daemon.socket) as relay:
+    bridge = [sys.executable, "-m", "workspaced", "mcp", "--socket", str(daemon.socket)]
+    with Relay(bridge) as relay:
         done = subprocess.run(
             [*suite, "--url", relay.url],
             env=environment,

@@ -12,7 +12,6 @@ CACHE = Path(platformdirs.user_cache_dir("workspaced-acceptance"))
 PYTHON_SDK = "mcp==2.3.0"
 NODE = "node@22.23.3"
 TYPESCRIPT_SDK = "@modelcontextprotocol/client@2.4.0"
-UNDICI = "undici@7.30.2"
 INSPECTOR = "@modelcontextprotocol/inspector@2.12.0"
 CONFORMANCE = "@modelcontextprotocol/conformance@0.2.0-alpha.12"
 INSTALL_S = 300
@@ -66,6 +65,6 @@ def python_program() -> Path:
 
 def node_programs() -> tuple[Path, dict[str, str]]:
     """Where the packages of npm are, and an environment in which their commands are found. Raises Unreachable."""
-    place = installed("node", NODE, TYPESCRIPT_SDK, UNDICI, INSPECTOR, CONFORMANCE, make=node_environment)
+    place = installed("node", NODE, TYPESCRIPT_SDK, INSPECTOR, CONFORMANCE, make=node_environment)
     programs = place / "node_modules" / ".bin"
     return place, {**os.environ, "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}"}

@@ -1,5 +1,4 @@
-"""The official Python SDK's client against a daemon: `python_sdk.py MODE PUBLISH -- COMMAND...`, over pipes, or
-`python_sdk.py MODE PUBLISH -- unix:SOCKET`, by Streamable HTTP.
+"""The official Python SDK's client against a daemon: `python_sdk.py MODE PUBLISH -- COMMAND...`.
 
 Runs in an environment that has the SDK, and needs nothing of ours. MODE is the client's (`legacy`, `auto`, or a
 version); PUBLISH is a JSON list: the command that publishes an action, without its last arguments.
@@ -11,9 +10,7 @@ import sys
 from typing import Any
 
 import anyio
-import httpx2
 from mcp import Client, StdioServerParameters, types
-from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.exceptions import MCPError
 
 WAIT_S = 10
@@ -44,7 +41,7 @@ async def drive(mode: str, publish: list[str], command: list[str]) -> None:
     def open_note(note: str) -> None:
         subprocess.run([*publish, "active_note_set", f"note={note}"], check=True, stdout=subprocess.DEVNULL)
 
-    server = reached_by(command)
+    server = StdioServerParameters(command=command[0], args=command[1:])
     info = types.Implementation(name="acceptance", version="1")
     async with updates, updated, Client(server, mode=mode, client_info=info, message_handler=heard) as client:
         modern = client.protocol_version == "2026-07-28"
@@ -71,16 +68,6 @@ async def drive(mode: str, publish: list[str], command: list[str]) -> None:
             await client.send_ping()
         assert "# Beta" in await current(client)
         await cancelled(client)
-
-
-def reached_by(command: list[str]) -> Any:
-    """What the client connects to."""
-    if not command[0].startswith("unix:"):
-        return StdioServerParameters(command=command[0], args=command[1:])
-    transport = httpx2.AsyncHTTPTransport(uds=command[0].removeprefix("unix:"))
-    return streamable_http_client(
-        "http://localhost/mcp", http_client=httpx2.AsyncClient(transport=transport, timeout=WAIT_S)
-    )
 
 
 async def tools(client: Client) -> None:

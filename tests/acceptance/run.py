@@ -46,15 +46,6 @@ def python_sdk(daemon: Any, mode: str, record: Path) -> None:
     python(daemon, record, "python_sdk.py", mode, publishing(daemon))
 
 
-def python_http(daemon: Any, mode: str, record: Path) -> None:
-    """Raises Unreachable or CalledProcessError."""
-    client = [str(python_program()), str(HERE / "python_sdk.py"), mode, publishing(daemon), "--"]
-    environment = {**daemon.env, "PYTHONWARNINGS": "ignore"}
-    subprocess.run(
-        [*client, f"unix:{daemon.socket}"], check=True, timeout=RUN_S, env=environment, cwd=daemon.vault
-    )
-
-
 def agent_loop(daemon: Any, mode: str, record: Path) -> None:
     """Raises Unreachable or CalledProcessError."""
     editor: list[str] = []
@@ -93,14 +84,6 @@ def typescript_sdk(daemon: Any, mode: str, record: Path) -> None:
     node(daemon, record, "node", str(HERE / "typescript_sdk.mjs"), "MODULES", mode, publishing(daemon))
 
 
-def typescript_http(daemon: Any, mode: str, record: Path) -> None:
-    """Raises Unreachable or CalledProcessError."""
-    place, environment = node_programs()
-    script = [str(place / "node_modules" / ".bin" / "node"), str(HERE / "typescript_sdk.mjs"), str(place), mode]
-    reached = [publishing(daemon), "--", f"unix:{daemon.socket}"]
-    subprocess.run([*script, *reached], check=True, timeout=RUN_S, env=environment, cwd=daemon.root)
-
-
 def inspector(daemon: Any, mode: str, record: Path) -> None:
     """Raises Unreachable or CalledProcessError."""
     with daemon.connect() as client:
@@ -136,9 +119,7 @@ class Client:
 
 CLIENTS = {
     "python-sdk": Client(python_sdk, MODES),
-    "python-http": Client(python_http, MODES),
     "typescript-sdk": Client(typescript_sdk, MODES),
-    "typescript-http": Client(typescript_http, MODES),
     "inspector": Client(inspector, ("legacy", "modern")),
     "agent-loop": Client(agent_loop, ("legacy", "2026-07-28"), lambda factory: factory(notes=NOTES)),
     "conformance": Client(conformance.drive, conformance.REVISIONS, conformance.start),

@@ -1,5 +1,4 @@
-// The official TypeScript SDK's client against a daemon: `typescript_sdk.mjs MODULES MODE PUBLISH -- COMMAND...`, over
-// pipes, or `-- unix:SOCKET`, by Streamable HTTP with undici, as VS Code does it.
+// The official TypeScript SDK's client against a daemon: `typescript_sdk.mjs MODULES MODE PUBLISH -- COMMAND...`.
 //
 // MODULES is the folder the SDK is installed in; MODE `legacy`, `auto` or a version; PUBLISH is a JSON list: the
 // command that publishes an action, without its last arguments.
@@ -12,7 +11,7 @@ import { pathToFileURL } from "node:url";
 const [modules, mode, publish, dashes, command, ...args] = process.argv.slice(2);
 assert.equal(dashes, "--");
 const require = createRequire(pathToFileURL(`${modules}/`));
-const { Client, StreamableHTTPClientTransport } = require("@modelcontextprotocol/client");
+const { Client } = require("@modelcontextprotocol/client");
 const { StdioClientTransport } = require("@modelcontextprotocol/client/stdio");
 
 const CONTEXT = "workspace://context";
@@ -35,14 +34,7 @@ const toldOf = async (...uris) => {
 };
 const readJson = async (uri) => JSON.parse((await client.readResource({ uri })).contents[0].text);
 
-const overHttp = (socketPath) => {
-  const { Agent, fetch } = require("undici");
-  const dispatcher = new Agent({ connect: { socketPath } });
-  const options = { fetch: (url, init) => fetch(url, { ...init, dispatcher }) };
-  return new StreamableHTTPClientTransport(new URL("http://localhost/mcp"), options);
-};
-const socket = command.startsWith("unix:") ? command.slice("unix:".length) : null;
-await client.connect(socket ? overHttp(socket) : new StdioClientTransport({ command, args }));
+await client.connect(new StdioClientTransport({ command, args }));
 openNote("a.md");
 
 const { tools } = await client.listTools();

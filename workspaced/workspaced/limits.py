@@ -26,19 +26,6 @@ LATE_S: Final = 1.0
 FLUSH_BYTES: Final = 64 * 1024
 """A larger buffer is written at once: only a write shows whether the client reads."""
 
-# HTTP on the socket.
-HTTP_HEAD_BYTES_MAX: Final = 32 * 1024
-"""Of a request's target and headers. The header `Mcp-Name` may hold a long URI in base64."""
-HTTP_AHEAD_BYTES_MAX: Final = 64 * 1024
-"""What a client may send before its last request was answered; then the daemon reads nothing more."""
-HTTP_CHUNKS_MAX: Final = 2_048
-"""Of a request's body: each costs the parser some 10 us, however short it is."""
-HTTP_SESSIONS_MAX: Final = 64
-"""Sessions of MCP's versions with a handshake; beyond that the longest unused ends, if possible one
-without a stream or an open request."""
-STREAM_COMMENT_S: Final = 15.0
-"""Interval of the comments in a stream: some clients give up one that says nothing for five minutes."""
-
 MIN_SEQ_WAIT_S: Final = 2.0
 VAULT_ANSWER_S: Final = 1.0
 """So long the log waits for a vault's folder to say whether a selection's text may be recorded."""
@@ -190,6 +177,8 @@ HTTP_IDLE_S: Final = 120
 """How long a connection without a request stays open: longer than clients keep theirs, so that they close it."""
 HTTP_DRAIN_S: Final = 2
 """How long answers that are still streamed may go on after Ctrl-C. Whole seconds: uvicorn takes no others."""
+STREAM_COMMENT_S: Final = 15.0
+"""Interval of the comments in a stream: some clients give up one that says nothing for five minutes."""
 
 # The inspector.
 INSPECTOR_BODY_BYTES_MAX: Final = REQUEST_BYTES_MAX

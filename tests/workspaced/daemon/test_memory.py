@@ -5,12 +5,10 @@ import os
 import signal
 import threading
 from collections.abc import Callable, Mapping
-from contextlib import closing
 from typing import Any
 
 import pytest
 from support import DATA
-from support.http_socket import JSON, HttpWire, event, message, modern, modern_post, read
 
 UNCOLLECTED = DATA / "uncollected"
 REPORT_S = 60.0
@@ -170,64 +168,14 @@ def test_an_edited_note_leaves_nothing_that_only_the_collector_removes(uncollect
     assert sum(left.values()) <= LEFT_MAX, left
 
 
-LAST_BYTES = {"leaves amid a line": b'{"jsonrpc":"2.0","id"', "leaves amid a method of HTTP": b"PO"}
+LAST_BYTES = {"leaves amid a line": b'{"jsonrpc":"2.0","id"'}
 CONNECTIONS: dict[str, list[tuple[str, dict[str, Any]]]] = {
     "says nothing": [],
     "says hello": [("workspaced/hello", {"client": {"name": "agent"}})],
     "subscribes": [("workspaced/subscribe", {})],
     "leaves amid a line": [("workspaced/hello", {"client": {"name": "agent"}})],
-    "leaves amid a method of HTTP": [],
     "asks": [("workspaced/hello", {"client": {"name": "agent"}}), tool("get_current_note")],
 }
-
-
-HTTP_CONNECTIONS: dict[str, Callable[[HttpWire], Any]] = {
-    "asks": lambda http: http.modern("resources/list"),
-    "is refused": lambda http: http.modern("no/method"),
-    "breaks off": lambda http: http.send(HALF_A_REQUEST),
-    "leaves a stream": lambda http: event(http.ask("POST", *modern("subscriptions/listen", **LISTEN))),
-    "leaves a call": lambda http: http.send(
-        modern_post("tools/call", name="get_current_note", arguments={"at": 1})
-    ),
-}
-HALF_A_REQUEST = b"POST /mcp HTTP/1.1\r\nHost"
-LISTEN = {"notifications": {"resourceSubscriptions": ["workspace://note/current"]}}
-
-
-@pytest.mark.parametrize("kind", HTTP_CONNECTIONS)
-def test_a_connection_of_http_leaves_nothing_that_only_the_collector_removes(
-    uncollected: Uncollected, kind: str
-) -> None:
-    open_before = uncollected.connections()
-    for turn in (5, CALLS):
-        uncollected.objects()
-        for _ in range(turn):
-            http = HttpWire(uncollected.running.socket)
-            response = HTTP_CONNECTIONS[kind](http)
-            http.close()
-            del response
-        while uncollected.connections() > open_before:
-            pass
-    left = uncollected.objects()["left"]
-    assert sum(left.values()) <= LEFT_MAX, left
-
-
-def test_a_session_of_http_that_ends_leaves_nothing_that_only_the_collector_removes(
-    uncollected: Uncollected,
-) -> None:
-    hello = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "agent", "version": "1"}}
-    with closing(HttpWire(uncollected.running.socket)) as http:
-        for turn in (5, CALLS):
-            uncollected.objects()
-            for _ in range(turn):
-                opened = http.ask("POST", message("initialize", hello))
-                opened.read()
-                headers = {**JSON, "Mcp-Session-Id": opened.headers["Mcp-Session-Id"]}
-                subscribe = message("resources/subscribe", {"uri": "workspace://note/current"})
-                assert read(http.ask("POST", subscribe, headers))[0] == 200
-                assert read(http.ask("DELETE", headers=headers))[0] == 204
-        left = uncollected.objects()["left"]
-    assert sum(left.values()) <= LEFT_MAX, left
 
 
 @pytest.mark.parametrize("kind", CONNECTIONS)

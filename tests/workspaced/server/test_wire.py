@@ -7,6 +7,7 @@ import socket
 import threading
 import time
 from contextlib import suppress
+from http.client import HTTPResponse
 from typing import Any
 
 import pytest
@@ -204,6 +205,26 @@ def test_a_notification_is_never_answered_whatever_is_wrong_with_it(shared: Any)
         b'{"jsonrpc":"2.0","id":"last","method":"workspaced/hello"}\n'
     )
     assert wire.line()["id"] == "last"
+
+
+@pytest.mark.parametrize("method", ["GET / HTTP/1.1", "POST /mcp HTTP/1.0"])
+@pytest.mark.parametrize("pieces", [1, 3])
+def test_http_is_refused_in_http_and_no_line_of_its_body_is_taken(shared: Any, method: str, pieces: int) -> None:
+    with shared.connect() as client:
+        (before,) = client.publish([{"type": "active_note_set", "data": {"note": "b.md"}}])
+        body = publish_line("a.md") * 2
+        sent = f"{method}\r\nHost: localhost\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body
+        with shared.wire() as wire:
+            for piece in range(pieces):
+                wire.send(sent[piece * 5 : (piece + 1) * 5 if piece + 1 < pieces else None])
+            refused = HTTPResponse(wire.socket)
+            refused.begin()
+            error = json.loads(refused.read())["error"]
+        assert refused.status == 400
+        assert error["data"]["code"] == "INVALID_REQUEST"
+        assert "HTTP" in error["message"] and "workspaced mcp" in error["data"]["hint"]
+        (after,) = client.publish([{"type": "active_note_set", "data": {"note": "c.md"}}])
+        assert after["seq"] == before["seq"] + 1
 
 
 def test_empty_lines_are_skipped(shared: Any) -> None:

@@ -4,8 +4,6 @@ them.
 WorkspacedError
   McpError
     MetaMissing            META_MISSING, -32602: a request without what MCP 2026-07-28 needs in `_meta`
-    HeaderMismatch         HEADER_MISMATCH, -32020: a header of HTTP does not say what the body says
-    UnknownSession         UNKNOWN_SESSION, -32602: no session of HTTP has that id, or it has ended
     Refused                UNKNOWN_RESOURCE, UNKNOWN_PROMPT, or the code of the tool that answered; -32602 or
                            -32603, with `uri` or `prompt`
 """
@@ -23,15 +21,6 @@ _TRANSIENT: Final = frozenset({"READ_ERROR", "INDEX_BUILDING", "INTERNAL"})
 
 class MetaMissing(McpError):
     code = "META_MISSING"
-
-
-class HeaderMismatch(McpError):
-    code = "HEADER_MISMATCH"
-    jsonrpc = -32020
-
-
-class UnknownSession(McpError):
-    code = "UNKNOWN_SESSION"
 
 
 class Refused(McpError):

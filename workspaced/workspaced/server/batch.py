@@ -30,7 +30,7 @@ class Batch:
         self.messages: list[Request] = []
         self.answers: list[bytes] = []
         self.ids: list[RequestId] = []
-        """Of the open requests; the first names the batch."""
+        """Of the open requests."""
         for message in parse_batch(line):
             try:
                 self._add(parse_request(message), waited_for)

@@ -1,28 +1,36 @@
-"""A connection of lines: reads one message a line, dispatches them in order, writes answers as they are ready.
+"""A connection: reads one message a line, dispatches them in order, writes answers as they are ready.
 
 There are no queues but back-pressure: with IN_FLIGHT_MAX open requests, or UNREAD_BYTES_MAX of unread answers, the
-connection reads nothing more from its client.
+connection reads nothing more from its client. It implements asyncio's Protocol, because a task and a stream per
+message cost more than most methods.
 """
 
+import asyncio
+import socket
 from collections import deque
-
-from workspaced_events.errors import WorkspacedError
+from typing import Final, cast
 
 from ..errors import RequestError
 from ..ipc.framing import LineSplitter
-from ..ipc.jsonrpc import RequestId
-from ..limits import FLUSH_BYTES, IN_FLIGHT_MAX, PARTIAL_LINE_S
+from ..ipc.peer import peer_uid
+from ..limits import FLUSH_BYTES, IN_FLIGHT_MAX, PARTIAL_LINE_S, UNREAD_BYTES_MAX, UNREAD_S
 from ..service.awake_timer import AwakeTimer
 from .dispatcher import Dispatcher
 from .host import Host
-from .socket_connection import SocketConnection
+
+_HTTP: Final = (b" HTTP/1.1\r", b" HTTP/1.0\r")
+"""How a request of HTTP ends its first line. No message does."""
 
 
-class Connection(SocketConnection):
-    """The outlet of its dispatcher."""
+class Connection(asyncio.Protocol):
+    """The outlet of its dispatcher. Runs on the loop's thread only."""
 
     def __init__(self, host: Host) -> None:
-        super().__init__(host)
+        self._host = host
+        self._loop = host.loop
+        self._transport: asyncio.Transport | None = None
+        self._writable = True
+        self._unread_timer: AwakeTimer | None = None
         self._dispatcher = Dispatcher(host, self)
         self._splitter = LineSplitter()
         self._waiting: deque[bytes] = deque()
@@ -33,7 +41,24 @@ class Connection(SocketConnection):
 
     @property
     def client(self) -> str:
+        """The client's name, as far as it is known."""
         return self._dispatcher.client
+
+    @property
+    def writable(self) -> bool:
+        """Whether the client reads fast enough."""
+        return self._writable and self._transport is not None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        transport = cast(asyncio.Transport, transport)  # uvloop's class does not inherit from it
+        peer: socket.socket = transport.get_extra_info("socket")
+        if not self._host.admits(peer_uid(peer)):
+            transport.abort()
+            self._dispatcher.close()  # which would keep this connection in memory
+            return
+        transport.set_write_buffer_limits(high=UNREAD_BYTES_MAX)
+        self._transport = transport
+        self._host.opened(self)
 
     # -- what comes --
 
@@ -43,9 +68,12 @@ class Connection(SocketConnection):
         except RequestError as error:
             self._refuse_and_close(error)
             return
+        if lines and lines[0].endswith(_HTTP):
+            self._refuse_http()
+            return
         self._watch_partial(completed=bool(lines))
         self._waiting.extend(line for line in lines if line.strip())
-        self.go_on()
+        self._go_on()
 
     def eof_received(self) -> bool:
         # A client may send, shut down its side and read on, so open answers are still written. Its last line may
@@ -54,16 +82,18 @@ class Connection(SocketConnection):
         if last := self._splitter.take_partial().strip():
             self._watch_partial(completed=True)
             self._waiting.append(last)
-            self.go_on()
+            self._go_on()
         self._close_at_end()
         return True
 
-    def go_on(self) -> None:
+    def _go_on(self) -> None:
+        """Takes the requests that wait."""
         while self._waiting and self._dispatcher.in_flight < IN_FLIGHT_MAX and self.writable:
             self._dispatcher.take(self._waiting.popleft())
-        self.throttle()
+        self._throttle()
 
-    def throttle(self) -> None:
+    def _throttle(self) -> None:
+        """Reads nothing more from a client that does not read or asks too much; otherwise reads on."""
         if self._transport is None or self._transport.is_closing():
             return
         if self._waiting or not self._writable:
@@ -73,22 +103,12 @@ class Connection(SocketConnection):
             self._transport.resume_reading()
             self._watch_partial(completed=False)
 
-    def lost(self) -> None:
-        self._waiting.clear()
-        if self._partial_timer is not None:
-            self._partial_timer.cancel()
-        self._dispatcher.close()
-
     # -- what goes --
 
-    def reply(self, _request_id: RequestId | None, line: bytes, _error: WorkspacedError | None) -> None:
-        """Queues an answer."""
-        self.send(line)
-
-    def ended(self, _request_id: RequestId | None) -> None:
+    def ended(self) -> None:
         """Takes the next request."""
         if self._waiting:
-            self._loop.call_soon(self.go_on)
+            self._loop.call_soon(self._go_on)
         self._close_at_end()
 
     def send(self, line: bytes) -> None:
@@ -112,15 +132,47 @@ class Connection(SocketConnection):
             self._close_at_end()
 
     def tail_moved(self) -> None:
+        """Lets every subscription send new events."""
         if self._writable:
             self._dispatcher.tail_moved()
 
+    def pause_writing(self) -> None:
+        self._writable = False
+        self._unread_timer = AwakeTimer(self._loop, UNREAD_S, self._abort)
+        self._throttle()
+
+    def resume_writing(self) -> None:
+        self._writable = True
+        if self._unread_timer is not None:
+            self._unread_timer.cancel()
+        self._go_on()
+        self.tail_moved()
+
     # -- ends --
 
+    def connection_lost(self, _error: Exception | None) -> None:
+        if self._transport is None:
+            return
+        _break_cycle(self._transport)
+        self._transport = None
+        self._waiting.clear()
+        for timer in (self._unread_timer, self._partial_timer):
+            if timer is not None:
+                timer.cancel()
+        self._dispatcher.close()
+        self._host.closed(self)
+
     def close(self) -> None:
+        """Closes after all that is queued was written."""
         self._dispatcher.say_goodbye()
         self.flush()
-        super().close()
+        if self._transport is not None:
+            self._transport.close()
+
+    def _abort(self) -> None:
+        """Closes without writing what is queued."""
+        if self._transport is not None:
+            self._transport.abort()
 
     def _close_at_end(self) -> None:
         """Closes after the last answer, if the client has shut down its side."""
@@ -132,6 +184,12 @@ class Connection(SocketConnection):
         """Refuses the line that has begun."""
         self._dispatcher.refuse(self._splitter.take_partial(), error)
         self.close()
+
+    def _refuse_http(self) -> None:
+        """Closes, because a page of another site may have sent a body of our requests through a careless relay."""
+        self.send(b"HTTP/1.1 400 Bad Request\r\nContent-Type: application/json\r\nConnection: close\r\n\r\n")
+        hint = "Send one JSON object a line; a program that speaks MCP starts `workspaced mcp`."
+        self._refuse_and_close(RequestError("INVALID_REQUEST", "This socket does not speak HTTP.", hint=hint))
 
     def _watch_partial(self, *, completed: bool) -> None:
         if self._partial_timer is not None and (completed or not self._splitter.partial):
@@ -145,3 +203,9 @@ class Connection(SocketConnection):
         self._refuse_and_close(
             RequestError("INVALID_REQUEST", f"A line was not completed within {PARTIAL_LINE_S:g} s.")
         )
+
+
+def _break_cycle(transport: asyncio.Transport) -> None:
+    """Breaks the reference cycle in asyncio's transport, which holds a method of its own. Otherwise a closed
+    connection would stay in memory until a rare collection of old objects. uvloop's transport has no cycle."""
+    getattr(transport, "__dict__", {}).pop("_read_ready_cb", None)

@@ -1,4 +1,4 @@
-"""From a client's requests to handlers, and from their results to answers, whatever carries the messages.
+"""From a client's requests to handlers, and from their results to answers.
 
 Blocking work (tools, reading the log) runs as a task of the daemon's task group; all else is answered at once. The
 first request decides the protocol (protocol.py): our own methods, or one of the two generations of MCP.
@@ -49,14 +49,10 @@ class Outlet(Protocol):
         ...
 
     def send(self, line: bytes) -> None:
-        """Sends a message that answers no request."""
+        """Sends a message."""
         ...
 
-    def reply(self, request_id: RequestId | None, line: bytes, error: WorkspacedError | None) -> None:
-        """Sends the answer to a request; without an id if that was unreadable. `error`: what the answer says."""
-        ...
-
-    def ended(self, request_id: RequestId | None) -> None:
+    def ended(self) -> None:
         """Called when a request has ended, answered or not."""
         ...
 
@@ -69,10 +65,7 @@ class _Nowhere:
     def send(self, line: bytes) -> None:
         pass
 
-    def reply(self, request_id: RequestId | None, line: bytes, error: WorkspacedError | None) -> None:
-        pass
-
-    def ended(self, request_id: RequestId | None) -> None:
+    def ended(self) -> None:
         pass
 
 
@@ -82,8 +75,7 @@ _NOWHERE: Final = _Nowhere()
 class Dispatcher:
     """One client's requests: a `Session` for their handlers. Runs on the loop's thread only."""
 
-    def __init__(self, host: Host, outlet: Outlet, protocol: ProtocolVersion | None = None) -> None:
-        """`protocol`: None: the first request decides."""
+    def __init__(self, host: Host, outlet: Outlet) -> None:
         self.service = host.service
         self.client = "unknown"
         """The client's name, from the current or the last request."""
@@ -96,7 +88,8 @@ class Dispatcher:
         self.in_flight = 0
         self._host = host
         self._outlet: Outlet = outlet
-        self._protocol = protocol
+        self._protocol: ProtocolVersion | None = None
+        """None: the first request decides."""
         self._running: dict[RequestId, anyio.CancelScope] = {}
         """Requests that can be cancelled."""
         self._batches: dict[RequestId | None, Batch] = {}
@@ -108,10 +101,10 @@ class Dispatcher:
         """Handles one message of the client, or a batch."""
         self.line_bytes = len(line)
         try:
-            if self.takes_batches and is_batch(line):
-                self.take_batch(self.batch(line))
+            if self._protocol is not None and self._protocol.takes_batches and is_batch(line):
+                self._take_batch(Batch(line, self._batches.keys()))
             else:
-                self.handle(parse_request(line))
+                self._handle(parse_request(line))
         except RequestError as error:
             if self._protocol is not None and self._protocol.is_mcp and is_response(line):
                 return
@@ -124,29 +117,17 @@ class Dispatcher:
             self.in_flight += 1
             self.fail(request_id, error)
         if not ids:
-            self._outlet.reply(None, error_response(self._unknown_id, error), error)
+            self._outlet.send(error_response(self._unknown_id, error))
 
-    @property
-    def takes_batches(self) -> bool:
-        """Whether the client speaks a version that has batches."""
-        return self._protocol is not None and self._protocol.takes_batches
-
-    def batch(self, line: bytes) -> Batch:
-        """
-        Raises:
-            RequestError: the line is no batch.
-        """
-        return Batch(line, self._batches.keys())
-
-    def take_batch(self, batch: Batch) -> None:
+    def _take_batch(self, batch: Batch) -> None:
         """Handles a batch. Its answers are one, to its first id."""
         self._batches.update(dict.fromkeys(batch.ids, batch))
         if not batch.ids and batch.answers:
-            self._outlet.reply(None, batch.line, None)
+            self._outlet.send(batch.line)
         for message in batch.messages:
-            self.handle(message)
+            self._handle(message)
 
-    def handle(self, request: Request) -> None:
+    def _handle(self, request: Request) -> None:
         """Handles one request or notification."""
         request_id = None if request.id is msgspec.UNSET else request.id
         protocol = self._protocol
@@ -243,13 +224,13 @@ class Dispatcher:
                     ),
                 )
                 return
-            self._reply(request_id, line, None)
+            self._reply(request_id, line)
         self._ended(request_id)
 
     def fail(self, request_id: RequestId | None, error: WorkspacedError) -> None:
         """Ends a request with an error; a notification gets none."""
         if request_id is not None:
-            self._reply(request_id, error_response(request_id, error), error)
+            self._reply(request_id, error_response(request_id, error))
         else:
             logger.debug("a notification failed: %s", error)
         self._ended(request_id)
@@ -259,11 +240,11 @@ class Dispatcher:
         """JSON-RPC's id where none can be read: null, or absent for MCP."""
         return msgspec.UNSET if self._protocol is not None and self._protocol.is_mcp else None
 
-    def _reply(self, request_id: RequestId, line: bytes, error: WorkspacedError | None) -> None:
+    def _reply(self, request_id: RequestId, line: bytes) -> None:
         if (batch := self._batches.get(request_id)) is not None:
             batch.answers.append(line)
         else:
-            self._outlet.reply(request_id, line, error)
+            self._outlet.send(line)
 
     def _ended(self, request_id: RequestId | None) -> None:
         self.in_flight -= 1
@@ -272,10 +253,9 @@ class Dispatcher:
             batch.open -= 1
             if batch.open:
                 return
-            request_id = batch.ids[0]
             if batch.answers:
-                self._outlet.reply(request_id, batch.line, None)
-        self._outlet.ended(request_id)
+                self._outlet.send(batch.line)
+        self._outlet.ended()
 
     # -- the rest of Session --
 
@@ -308,12 +288,6 @@ class Dispatcher:
         for each in self.subscriptions.values():
             if each.closing_response is not None:
                 self._outlet.send(each.closing_response)
-
-    def abandon(self) -> None:
-        """Cancels the open requests of a client who has gone, and closes."""
-        for scope in list(self._running.values()):
-            scope.cancel()
-        self.close()
 
     def close(self) -> None:
         """Ends the subscriptions of a client who has gone. Open requests go on; their answers go nowhere."""

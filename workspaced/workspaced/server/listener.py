@@ -12,9 +12,8 @@ from anyio.abc import TaskGroup
 from ..journal.log_tail import COMMITTED
 from ..limits import ACCEPTS_PER_TURN, CONNECTIONS_MAX, DESCRIPTORS_RESERVED
 from ..service.service import Service
+from .connection import Connection
 from .host import Accepted
-from .http.sessions import Sessions
-from .opening import Opening
 
 
 class Server:
@@ -32,9 +31,8 @@ class Server:
 
     async def start(self, listening: socket.socket) -> None:
         """Starts accepting."""
-        sessions = Sessions()
         self._listener = await self.loop.create_unix_server(
-            lambda: Opening(self, sessions), sock=listening, backlog=ACCEPTS_PER_TURN
+            lambda: Connection(self), sock=listening, backlog=ACCEPTS_PER_TURN
         )
         # asyncio accepts at most `backlog` connections per turn; the kernel's queue may be longer.
         listening.listen(CONNECTIONS_MAX)

@@ -66,7 +66,6 @@ class _Cancelled(msgspec.Struct, frozen=True, rename="camel"):
 
 _CARRIER: Final = msgspec.json.Decoder(_Carrier)
 _HINT: Final = msgspec.json.Decoder(_Hint)
-_TEXT: Final = msgspec.json.Decoder(str)
 _INITIALIZE: Final = msgspec.json.Decoder(handshake.Initialize)
 _CANCELLED: Final = msgspec.json.Decoder(_Cancelled)
 _HELLO: Final = msgspec.json.Decoder(Hello)
@@ -259,7 +258,7 @@ _OF_HANDSHAKE: Final = {
 }
 _HANDSHAKE_MCP: Final = _Mcp(_OF_HANDSHAKE)
 _MCP_WITH_BATCHES: Final = _McpWithBatches(_OF_HANDSHAKE)
-MODERN_MCP: Final = _Modern(_OF_MODERN)
+_MODERN_MCP: Final = _Modern(_OF_MODERN)
 _DISCOVERING: Final = _Discovering(_OF_MODERN)
 _UNDECIDED: Final = _Undecided({"ping": Method(handshake.FirstPing, handshake.greet, works_paused=True)})
 
@@ -271,22 +270,22 @@ def decide(request: Request, before: ProtocolVersion | None) -> ProtocolVersion:
         MetaMissing: the request does not decide it.
     """
     if request.method == "initialize":
-        return after_handshake(request)
+        return _after_handshake(request)
     if request.method.startswith(NATIVE_PREFIX):
-        return _NATIVE if before is not _DISCOVERING else MODERN_MCP
+        return _NATIVE if before is not _DISCOVERING else _MODERN_MCP
     if request.id is msgspec.UNSET:
         return before or _UNDECIDED
     if request.method == "ping" and before is not _DISCOVERING and not _is_modern(request):
         return _UNDECIDED
     if before is _DISCOVERING or _is_modern(request):
-        return _DISCOVERING if request.method == "server/discover" else MODERN_MCP
+        return _DISCOVERING if request.method == "server/discover" else _MODERN_MCP
     raise MetaMissing(
         "The first request on a connection tells what it speaks; this one does not.",
         hint=f"Begin with initialize, with params._meta that names {_VERSION}, or with workspaced/hello.",
     )
 
 
-def after_handshake(request: Request) -> ProtocolVersion:
+def _after_handshake(request: Request) -> ProtocolVersion:
     """The protocol that the handshake of `request` agrees on."""
     try:
         version = handshake.spoken(_INITIALIZE.decode(request.params))
@@ -297,18 +296,7 @@ def after_handshake(request: Request) -> ProtocolVersion:
 
 def _is_modern(request: Request) -> bool:
     """Whether the request names its version; an incomplete `_meta` counts."""
-    return version_of(request) is not None
-
-
-def version_of(request: Request) -> str | None:
-    """The version that a request's `_meta` names; empty if that is no string; None if it names none."""
     try:
-        meta = _HINT.decode(request.params).meta
+        return _VERSION in _HINT.decode(request.params).meta
     except (msgspec.MsgspecError, RecursionError):
-        return None
-    if _VERSION not in meta:
-        return None
-    try:
-        return _TEXT.decode(meta[_VERSION])
-    except msgspec.MsgspecError:
-        return ""
+        return False

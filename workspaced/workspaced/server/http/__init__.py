@@ -1,1 +1,0 @@
-"""MCP's Streamable HTTP on the same socket, for clients that speak nothing else."""
