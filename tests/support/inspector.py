@@ -17,7 +17,7 @@ from support import TESTS, process
 from support.daemon import ANSWER_S, STOP_S, clean_environment
 
 Json = dict[str, Any]
-RECORDED = TESTS / "data" / "answers" / "v4.wsb"
+RECORDED = TESTS / "data" / "answers" / "v1.wsb"
 """A bundle of a real daemon: notes looked at, calls of every tool, two prompts."""
 
 

@@ -166,7 +166,7 @@ def test_a_log_tells_how_much_of_it_is_verified_while_it_opens(tmp_path: Path) -
 
 
 def directory_with_a_flipped_bit(place: Path) -> Path:
-    shutil.copytree(LOGS / "v11", place)
+    shutil.copytree(LOGS / "v1", place)
     segment = min((place / "log").glob("*.wlog"))
     content = bytearray(segment.read_bytes())
     content[len(content) // 2] ^= 1
@@ -175,7 +175,7 @@ def directory_with_a_flipped_bit(place: Path) -> Path:
 
 
 def export_that_is_cut_off(place: Path) -> Path:
-    whole = (LOGS / "v11.jsonl").read_bytes()
+    whole = (LOGS / "v1.jsonl").read_bytes()
     place.write_bytes(whole[: len(whole) // 2])
     return place
 
@@ -248,7 +248,7 @@ def test_recordings_that_are_gone_are_told(inspect: Callable[..., Inspector], tm
 def test_a_directory_that_was_moved_is_said_to_be_and_not_to_lack_recordings(
     inspect: Callable[..., Inspector], tmp_path: Path
 ) -> None:
-    place = shutil.copytree(LOGS / "v11", tmp_path / "a log")
+    place = shutil.copytree(LOGS / "v1", tmp_path / "a log")
     inspector = inspect(place)
     assert inspector.get("/api/about")["events"] > 0
     place.rename(tmp_path / "elsewhere")

@@ -304,7 +304,7 @@ def test_a_prompt_given_as_messages_shows_these(prompts_of: Callable[[Path], Pro
 @pytest.fixture(scope="module")
 def recorded_log() -> Path:
     """Of a conversation whose provider reported nothing, and whose model nobody sells."""
-    return ROOT / "tests" / "data" / "answers" / "v4.wsb"
+    return ROOT / "tests" / "data" / "answers" / "v1.wsb"
 
 
 def test_a_difference_is_that_of_the_command_line(morning: Prompts) -> None:

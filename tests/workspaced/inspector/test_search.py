@@ -107,7 +107,7 @@ class TestASearch:
     def test_finds_what_is_before_the_damage_of_a_log(
         self, inspect: Callable[..., Inspector], tmp_path: Path
     ) -> None:
-        log = shutil.copytree(TESTS / "data" / "logs" / "v11", tmp_path / "damaged")
+        log = shutil.copytree(TESTS / "data" / "logs" / "v1", tmp_path / "damaged")
         segment = min((log / "log").glob("*.wlog"))
         segment.write_bytes(segment.read_bytes()[:2_900] + b"no event\n")
         inspector = inspect(log)
