@@ -27,11 +27,6 @@ def test_a_damaged_log_says_what_is_damaged_and_what_repairs_it(open_page: OpenP
         assert opened.accessibility_violations() == []
 
 
-def test_a_bundle_says_that_it_shows_what_is_withheld_too(open_page: OpenPage, recorded: Inspector) -> None:
-    opened = open_page(recorded.url)
-    opened.page.get_by_role("note").get_by_text("also what is withheld from agents").wait_for()
-
-
 def test_an_empty_log_says_how_to_see_another(open_page: OpenPage, tmp_path: Path) -> None:
     with Inspector(as_export(tmp_path / "empty.jsonl", []), env=clean_environment(tmp_path)) as inspector:
         opened = open_page(inspector.url)

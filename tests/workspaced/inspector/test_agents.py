@@ -25,7 +25,7 @@ def talked(module_daemon: Any) -> Any:
 
 @pytest.fixture(scope="module")
 def reading(talked: Any) -> Iterator[Inspector]:
-    with Inspector("--socket", talked.socket, "--reveal", env=talked.env) as running:
+    with Inspector("--socket", talked.socket, env=talked.env) as running:
         yield running
 
 

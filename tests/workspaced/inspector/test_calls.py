@@ -2,29 +2,17 @@
 
 import json
 import zipfile
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Iterator
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
 from support import TESTS
 from support.inspector import Inspector, environment_in
 
 from workspaced import replay
 from workspaced.demo import morning
-from workspaced.inspector.inspected import Inspected
-from workspaced.inspector.masking.mask import Mask
-from workspaced.inspector.masking.withheld_notes import Standing
-from workspaced.inspector.searching.search import Searches
-from workspaced.inspector.subject import Subject
-from workspaced.inspector.views.asked import call as view
-from workspaced.inspector.views.asked import call_differences, search
-from workspaced.inspector.views.asked import calls as views
-from workspaced.inspector.views.asked.call import CallParameters
-from workspaced_events.errors import NotAllowed
-from workspaced_events.ids import NoteId
 
 BUNDLE = TESTS / "data" / "answers" / "v1.wsb"
 MORNING = Path(morning.__file__).with_name("morning.wsb")
@@ -195,47 +183,6 @@ class TestTwoCalls:
 
     def test_are_calls(self, recorded: Inspector) -> None:
         assert recorded.error(f"/api/calls/{READ}/with/1") == (400, "INVALID_ARGUMENT")
-
-
-class TestNotesThatAreWithheld:
-    """Over a running daemon's log, the mask hides what shows them; here it withholds one note."""
-
-    @pytest.fixture
-    def inspected(self) -> Iterator[Inspected]:
-        def ask(_vault: str, notes: Collection[NoteId]) -> dict[NoteId, Standing]:
-            return {note: "withheld" if note == "b.md" else "shown" for note in notes}
-
-        with replay.open(BUNDLE) as log:
-            subject = Subject(BUNDLE, "a daemon's", "daemon")
-            yield Inspected(subject, log, Mask(ask, log.blob), Searches(BUNDLE))
-
-    def test_take_the_texts_and_sizes_of_their_calls_with_them(self, inspected: Inspected) -> None:
-        listed = views.calls(inspected, views.CallsParameters(limit=100))
-        row = next(each for each in listed.calls if each.seq == READ)
-        shown = view.call(inspected, view.CallParameters(READ))
-        for each in (row, shown):
-            hidden = (each.arguments, each.code, each.bytes, each.tokens, each.duration_us)
-            assert hidden == (None,) * 5 and "--reveal" in each.masked
-        assert "b.md" not in str(msgspec.json.encode(shown)) and shown.caller == "agent"
-        parameters = CallParameters(READ)
-        assert call_differences.badge(inspected, parameters).difference == []
-        for refused in (
-            lambda: view.answer(inspected, parameters),
-            lambda: view.exchanged(inspected, view.AskedParameters(READ, 0)),
-            lambda: call_differences.pair(inspected, call_differences.PairParameters(46, READ)),
-        ):
-            with pytest.raises(NotAllowed):
-                refused()
-
-    def test_are_searched_for_by_nobody(self, inspected: Inspected) -> None:
-        for refused in (
-            lambda: search.tried(inspected, search.ExpressionParameters("activeNote.id")),
-            lambda: search.words(inspected, search.VocabularyParameters()),
-            lambda: search.start(inspected, search.StartParameters("activeNote")),
-        ):
-            with pytest.raises(NotAllowed):
-                refused()
-        assert search.search(inspected, search.NoParameters()).phase == "none"
 
 
 # -- bundles with a changed call --

@@ -2,43 +2,19 @@
 
 import json
 import re
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
 from support import ROOT, process
 from support.daemon import ANSWER_S
 from support.inspector import Inspector, environment_in
 
 from workspaced import replay
-from workspaced.inspector.inspected import Inspected
-from workspaced.inspector.masking.mask import Mask
-from workspaced.inspector.masking.withheld_notes import Standing
 from workspaced.inspector.searching.files import Shrunk, bundle_of
-from workspaced.inspector.searching.search import Searches
-from workspaced.inspector.subject import Subject
-from workspaced.inspector.views.prompts.conversations import (
-    ColumnParameters,
-    ConversationsParameters,
-    column,
-    conversations,
-)
-from workspaced.inspector.views.prompts.coverage import CoverageParameters, coverage
-from workspaced.inspector.views.prompts.prompt import (
-    BlockParameters,
-    BodyParameters,
-    PromptParameters,
-    block,
-    body,
-    prompt,
-)
-from workspaced.inspector.views.prompts.prompt_diff import DiffParameters, diff
-from workspaced_events.errors import NotAllowed
-from workspaced_events.ids import NoteId, VaultId
 from workspaced_events.replay.json_lines import export_lines
 
 MORNING = ROOT / "workspaced" / "workspaced" / "demo" / "morning.wsb"
@@ -439,53 +415,3 @@ def test_a_redacted_bundle_says_that_it_holds_no_texts_of_prompts(
 )
 def test_what_is_not_there_is_refused(morning: Prompts, path: str, error: tuple[int, str]) -> None:
     assert morning.inspector.error(f"/api/{path}") == error
-
-
-# -- what is withheld from agents --
-
-
-SECRET = "people/Jonas.md"
-
-
-@pytest.fixture
-def masked() -> Iterator[Inspected]:
-    """Over the morning, as if one of its notes were withheld from agents by now."""
-
-    def ask(_vault: VaultId, notes: Collection[NoteId]) -> dict[NoteId, Standing]:
-        return {each: "withheld" if each == SECRET else "shown" for each in notes}
-
-    with replay.open(MORNING) as log:
-        yield Inspected(Subject(MORNING, "morning", "daemon"), log, Mask(ask, log.blob), Searches(MORNING))
-
-
-def test_a_prompt_with_a_withheld_note_shows_neither_texts_nor_sizes(masked: Inspected) -> None:
-    shown = column(masked, ColumnParameters(KITCHEN))
-    assert len(shown.prompts) == 3
-    for row in shown.prompts:
-        one = prompt(masked, PromptParameters(row.seq))
-        assert "--reveal" in row.masked and one.rebuilt.outcome == "same"
-        assert (row.estimate, row.layers, row.words, row.input_tokens, row.cost) == (None, [], "", None, None)
-        assert (row.answer, row.stale) == ("", [])
-        assert (one.prompt, one.blocks, one.blocks_total, one.marks) == (row, [], 0, [])
-        for view in (
-            lambda seq: body(masked, BodyParameters(seq)),
-            lambda seq: block(masked, BlockParameters(seq, "L1_SYSTEM", 1)),
-            lambda seq: diff(masked, DiffParameters(seq, against=FOLDED)),
-            lambda seq: diff(masked, DiffParameters(FOLDED, against=seq)),
-        ):
-            with pytest.raises(NotAllowed):
-                view(row.seq)
-    listed = {each.conversation: each for each in conversations(masked, ConversationsParameters()).conversations}
-    assert (listed[KITCHEN].cache, listed[KITCHEN].estimate, listed[KITCHEN].cost) == (None, None, None)
-    assert listed[LETTER].cache is not None and listed[LETTER].masked == ""
-
-
-def test_a_prompt_without_it_shows_all(masked: Inspected, morning: Prompts) -> None:
-    shown = column(masked, ColumnParameters(LETTER))
-    assert json.loads(msgspec.json.encode(shown.prompts)) == morning.column(LETTER)
-
-
-def test_coverage_leaves_a_withheld_note_out(masked: Inspected) -> None:
-    found = coverage(masked, CoverageParameters())
-    assert found.masked == 1 and len(found.notes) == 23
-    assert SECRET not in msgspec.json.encode(found).decode()

@@ -13,7 +13,6 @@ from support.inspector import Inspector
 from workspaced import replay
 from workspaced.demo import morning
 from workspaced.inspector.inspected import Inspected
-from workspaced.inspector.masking.mask import Mask
 from workspaced.inspector.searching.search import Searches
 from workspaced.inspector.subject import Subject
 from workspaced.inspector.views import texts
@@ -94,7 +93,7 @@ def test_answers_lead_on_until_all_is_read(named: Inspector) -> None:
 def test_one_answer_reads_few_calls_and_prompts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(texts, "RECORDINGS_READ_MAX", 5)
     with replay.open(MORNING) as log, closing(Searches(MORNING)) as searches:
-        inspected = Inspected(Subject(MORNING, "morning", "bundle"), log, Mask(None, log.blob), searches)
+        inspected = Inspected(Subject(MORNING, "morning", "bundle"), log, searches)
         begin, read = 1, []
         while begin is not None:
             answer = texts.texts(inspected, texts.TextsParameters("22 June", begin))

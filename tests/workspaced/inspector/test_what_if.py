@@ -32,7 +32,7 @@ def session(module_daemon: Any) -> Any:
 
 @pytest.fixture(scope="module")
 def live(session: Any) -> Iterator[Inspector]:
-    with Inspector("--socket", session.socket, "--reveal", env=session.env) as running:
+    with Inspector("--socket", session.socket, env=session.env) as running:
         yield running
 
 

@@ -32,7 +32,7 @@ def lived(module_daemon: Any) -> Any:
 
 @pytest.fixture(scope="module")
 def live(lived: Any) -> Iterator[Inspector]:
-    with Inspector("--socket", lived.socket, "--reveal", env=lived.env) as running:
+    with Inspector("--socket", lived.socket, env=lived.env) as running:
         yield running
 
 

@@ -17,8 +17,7 @@ from workspaced_events.schema.decoding import converted, decoded
 from ..limits import INSPECTOR_BODY_BYTES_MAX
 from .application import API
 from .inspected import Download
-from .live import CLIENT, follow
-from .masking.asked_daemon import AskedDaemon
+from .live import follow
 from .open_log import OpenLog
 from .routes import ROUTES, Route
 from .subject import Subject
@@ -28,15 +27,10 @@ from .tail import TAIL_PATH, Opening, Tail, TailResponse
 class Inspecting:
     """An inspected log. Leaving its `with` block closes it."""
 
-    def __init__(self, subject: Subject, *, may_change: bool, reveals: bool) -> None:
+    def __init__(self, subject: Subject, *, may_change: bool) -> None:
         self._closing = ExitStack()
         self._tail = Tail()
-        ask = None
-        if subject.socket is not None and not reveals:
-            ask = AskedDaemon(subject.socket, CLIENT)
-            self._closing.callback(ask.close)
-        self._log = OpenLog(subject, self._verified, may_change=may_change, ask=ask)
-        self._closing.enter_context(self._log)
+        self._log = self._closing.enter_context(OpenLog(subject, self._verified, may_change=may_change))
 
     def __enter__(self) -> "Inspecting":
         return self

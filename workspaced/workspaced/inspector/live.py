@@ -30,7 +30,6 @@ from .views.newest import grew
 CLIENT: Final = "inspector"
 """Our name among the daemon's clients."""
 _GOES_ON: Final = "This page goes on when it is back."
-_HIDES: Final = "Until then all notes are hidden, because only the daemon knows which of them are withheld."
 _PAGE_EVENTS: Final = 1_000
 _NOTICES_MAX: Final = 200
 """Notices that are taken together."""
@@ -77,8 +76,7 @@ class _Follower:
             await anyio.sleep(TAIL_RETRY_S)
 
     def _tell_gone(self, why: str) -> None:
-        words = (why, _GOES_ON, _HIDES) if self._log.hides else (why, _GOES_ON)
-        self._tail.tell(DaemonLink(connected=False, why=" ".join(words)))
+        self._tail.tell(DaemonLink(connected=False, why=f"{why} {_GOES_ON}"))
 
     async def _follow(self) -> None:
         """Follows until the connection ends.
@@ -137,16 +135,10 @@ class _Follower:
         if not following:
             return
         try:
-            await self._log.read(lambda inspected: _extend(inspected, following))
+            await self._log.read(lambda inspected: inspected.log.extend(following))
         except InvalidArgument:
             raise _OtherLog from None
         self._last = following[-1].seq
-
-
-def _extend(inspected: Inspected, events: Sequence[Event]) -> None:
-    inspected.log.extend(events)
-    for event in events:
-        inspected.mask.forget_named(event)
 
 
 def _waiting(notices: MemoryObjectReceiveStream[Notice]) -> list[Notice]:

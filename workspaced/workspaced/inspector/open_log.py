@@ -17,8 +17,7 @@ from workspaced_events.replay.kept_folds import NotFolded
 from workspaced_events.replay.source import NEVER_COMPLETED, Progress
 
 from .. import replay
-from .inspected import Inspected, mask_over
-from .masking.withheld_notes import Ask
+from .inspected import Inspected
 from .searching.search import Searches
 from .subject import Subject
 
@@ -31,17 +30,10 @@ class OpenLog:
     Its coroutines belong to one event loop.
     """
 
-    def __init__(
-        self, subject: Subject, progress: Progress, *, may_change: bool = False, ask: Ask | None = None
-    ) -> None:
-        """
-        Args:
-            progress: is told on the loop how much of the log is verified while it opens, and of how much.
-            ask: as of `Mask`.
-        """
+    def __init__(self, subject: Subject, progress: Progress, *, may_change: bool = False) -> None:
+        """`progress`: is told on the loop how much of the log is verified while it opens, and of how much."""
         self.subject = subject
         self._progress = progress
-        self._ask = ask
         self._may_change = may_change
         self._inspected: Inspected | None = None
         self._failure: WorkspacedError | None = None
@@ -53,11 +45,6 @@ class OpenLog:
         self._closing = ExitStack()
         self._ending = threading.Event()
         self._searches = Searches(subject.path)
-
-    @property
-    def hides(self) -> bool:
-        """Whether notes may be hidden."""
-        return self._ask is not None
 
     def __enter__(self) -> "OpenLog":
         return self
@@ -164,7 +151,7 @@ class OpenLog:
         if self.subject.socket is not None:
             # A daemon is about to complete the line, or will put it aside when it starts.
             log.warnings[:] = [each for each in log.warnings if not each.endswith(NEVER_COMPLETED)]
-        return Inspected(self.subject, log, mask_over(log, self._ask), self._searches, self._may_change)
+        return Inspected(self.subject, log, self._searches, self._may_change)
 
     def _verified(self, done: int, of: int) -> None:
         self._check_wanted()

@@ -5,6 +5,8 @@ from typing import Any, Final, Literal, NamedTuple
 
 import msgspec
 
+from workspaced_tools.prompts.audit.overlaid_chats import OverlaidChat
+
 from .inspected import Download, Inspected
 from .views.about import About, AboutParameters, about
 from .views.agents import Agents, AgentsParameters, agents
@@ -53,7 +55,7 @@ from .views.prompts.conversations import (
     conversations,
 )
 from .views.prompts.coverage import CoverageParameters, CoverageShown, coverage
-from .views.prompts.overlaid import OverlaidChatShown, OverlaidParameters, overlaid
+from .views.prompts.overlaid import OverlaidParameters, overlaid
 from .views.prompts.prompt import (
     BlockParameters,
     BlockShown,
@@ -101,7 +103,7 @@ ROUTES: Final = (
     Route("/api/what-if", what_if, WhatIfParameters, WhatIf, "POST"),
     Route("/api/conversations", conversations, ConversationsParameters, Conversations),
     Route("/api/conversations/{conversation:path}", column, ColumnParameters, PromptColumn),
-    Route("/api/overlaid/{chat}", overlaid, OverlaidParameters, OverlaidChatShown),
+    Route("/api/overlaid/{chat}", overlaid, OverlaidParameters, OverlaidChat),
     Route("/api/coverage", coverage, CoverageParameters, CoverageShown),
     Route("/api/prompts/{seq}", prompt, PromptParameters, PromptShown),
     Route("/api/prompts/{seq}/body", body, BodyParameters, PromptBody),

@@ -26,8 +26,6 @@ class Options(NamedTuple):
     at: int | str | None = None
     """The moment that the page shows first."""
     may_change: bool = False
-    reveals: bool = False
-    """Whether notes that are withheld from agents are shown over a running daemon too."""
     idle_s: float = INSPECTOR_IDLE_S
     """It ends when nobody looked for so long."""
 
@@ -76,7 +74,6 @@ async def _serve(
 async def _inspect(options: Options, api: Api) -> None:
     """Begins the API once what reads logs is imported, which takes longer than to paint the page."""
     module = await to_thread.run_sync(import_module, f"{__package__}.inspecting")
-    subject, may_change, reveals = options.subject, options.may_change, options.reveals
-    with module.Inspecting(subject, may_change=may_change, reveals=reveals) as inspecting:
+    with module.Inspecting(options.subject, may_change=options.may_change) as inspecting:
         api.begin(inspecting.routes, inspecting.end)
         await inspecting.run()

@@ -129,18 +129,12 @@ class OverlaidChats:
         chat = inserted.data.session if inserted is not None else name
         return chat if chat in self.by_chat else None
 
-    def stood_in(
-        self, request: PromptOverlaid | PromptAnswered, *, all_of_them: bool = False
-    ) -> list[Event] | None:
-        """What stood in a request, the oldest first; None: the log does not have all of it.
-
-        `all_of_them`: also what had been withdrawn by then.
-        """
+    def _stood_in(self, request: PromptOverlaid) -> list[int]:
+        """The events of what stood in a request, the oldest first; none: the log does not have all of it."""
         found = self._chain(request.insertion)
         if not found or found[-1].data.after is not None:
-            return None
-        gone = () if all_of_them else request.without
-        return [each for each in reversed(found) if each.data.insertion not in gone]
+            return []
+        return [each.seq for each in reversed(found) if each.data.insertion not in request.without]
 
     def _chain(self, last: str) -> list[Event]:
         """What was put into a chat up to its insertion `last`, the newest first, as far back as the log has it."""
@@ -170,7 +164,6 @@ class OverlaidChats:
     def shown(self, chat: str, blob: Blob) -> OverlaidChat:
         """What is known of a chat; `blob`: the texts of the log."""
         insertions, requests = self.insertions_of(chat), self.requests_of(chat)
-        stood = {sent.seq: [each.seq for each in self.stood_in(sent.data) or ()] for sent in requests}
         counts = Counter(
             each.seq
             for sent in requests
@@ -181,7 +174,7 @@ class OverlaidChats:
             chat,
             insertions[-1].data.caller,
             [self._insertion(each, counts[each.seq], blob) for each in insertions],
-            [self._request(each, stood[each.seq]) for each in requests],
+            [self._request(each, self._stood_in(each.data)) for each in requests],
         )
 
     def _insertion(self, event: Event, requests: int, blob: Blob) -> InsertionShown:

@@ -27,7 +27,6 @@ from ..shared.printing import print_json, say
 )
 @click.option("--no-browser", is_flag=True, help="Only print the page's address.")
 @click.option("--allow-changes", is_flag=True, help="The page may set agents' levels, pause and resume.")
-@click.option("--reveal", is_flag=True, help="Show a running daemon's notes that are withheld from agents.")
 @daemon_options
 @json_option
 def inspect_command(
@@ -36,7 +35,6 @@ def inspect_command(
     port: int,
     no_browser: bool,
     allow_changes: bool,
-    reveal: bool,
     socket_path: str | None,
     workspace: str | None,
     as_json: bool,
@@ -44,16 +42,14 @@ def inspect_command(
     """Open a page that shows what agents were shown, why, and what it cost, until Ctrl-C.
 
     LOG is a data directory, or the file of a bundle or an export; without it, the running daemon's log, else the
-    workspace's. The log of a running daemon grows on the page too. There, notes that are withheld from agents are
-    hidden unless you --reveal them; any other log shows all that it holds. Ends 10 minutes after the last page.
+    workspace's. The log of a running daemon grows on the page too. The page shows all that the log holds, with
+    what is withheld from agents. Ends 10 minutes after the last page.
 
     \b
     workspaced inspect
     workspaced inspect bug.wsb --at 120
     """
     subject = _subject(log, socket_path, workspace)
-    if reveal and subject.socket is None:
-        say("--reveal changes nothing: no daemon writes this log, so all that it holds is shown", err=True)
 
     def ready(address: str, once: str) -> None:
         if as_json:
@@ -69,7 +65,7 @@ def inspect_command(
             say("ended: nobody looked for 10 minutes", err=True)
 
     give_back_freed_memory()
-    return run_inspector(Options(subject, port, at, allow_changes, reveal), ready, forgotten)
+    return run_inspector(Options(subject, port, at, allow_changes), ready, forgotten)
 
 
 def _subject(log: str | None, socket_path: str | None, workspace: str | None) -> Subject:

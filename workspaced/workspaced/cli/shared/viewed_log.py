@@ -21,7 +21,7 @@ def viewed_log(log: str | None, socket_path: str | None, workspace: str | None) 
         LogDamaged: it is damaged; raised when the block was done with the events before the damage.
     """
     from ... import replay
-    from ...inspector.inspected import Inspected, mask_over
+    from ...inspector.inspected import Inspected
     from ...inspector.searching.search import Searches
     from ...inspector.subject import Subject
 
@@ -30,6 +30,6 @@ def viewed_log(log: str | None, socket_path: str | None, workspace: str | None) 
             opened = replay.Log(source, until_damage=True, progress=progress)
         print_warnings(opened.warnings)
         place = Path(log or "")  # of no account: the views that commands ask look at the log alone
-        yield Inspected(Subject(place, str(place), "export"), opened, mask_over(opened, None), Searches(place))
+        yield Inspected(Subject(place, str(place), "export"), opened, Searches(place))
         if opened.damage is not None:
             raise opened.damage

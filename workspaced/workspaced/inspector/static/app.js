@@ -76,12 +76,10 @@ function Notices({ log }) {
     </p>`}
     ${log.redacted
       ? html`<p class="notice" role="note">This log is redacted: names and texts are pseudonyms, other than those of its user.</p>`
-      : log.reveals
-        ? html`<p class="notice" role="note">
-            This page shows all that the log holds, also what is withheld from agents. Think of that before you share
-            it.
-          </p>`
-        : html`<p class="quiet">Notes that are withheld from agents are hidden here; <code>workspaced inspect --reveal</code> shows them.</p>`}
+      : html`<p class="notice" role="note">
+          This page shows all that the log holds, also what is withheld from agents. To show it to others, open what${" "}
+          <code>workspaced bundle --redact</code> makes.
+        </p>`}
   `;
 }
 

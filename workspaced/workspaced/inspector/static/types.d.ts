@@ -19,7 +19,6 @@ export interface About {
   readonly newerEvents: number;
   readonly redacted: boolean;
   readonly recordings: "damaged" | "kept" | "missing";
-  readonly reveals: boolean;
   readonly mayChange: boolean;
 }
 
@@ -74,7 +73,7 @@ export interface Badge {
   readonly why: string;
   readonly differs: string | null;
   readonly difference: readonly string[];
-  readonly tookUs: number | null;
+  readonly tookUs: number;
 }
 
 /** A block with its text. */
@@ -112,9 +111,9 @@ export interface Call {
   readonly caller: string;
   readonly ok: boolean;
   readonly code: string | null;
-  readonly durationUs: number | null;
-  readonly bytes: number | null;
-  readonly tokens: number | null;
+  readonly durationUs: number;
+  readonly bytes: number;
+  readonly tokens: number;
   readonly asOfSeq: number;
   readonly tailSeq: number;
   readonly arguments: Readonly<Record<string, unknown>> | null;
@@ -126,7 +125,6 @@ export interface Call {
   readonly refused: string | null;
   readonly asked: readonly Asked[] | null;
   readonly why: string;
-  readonly masked: string;
   readonly keepLonger: string;
 }
 
@@ -139,11 +137,10 @@ export interface CallRow {
   readonly arguments: Readonly<Record<string, unknown>> | null;
   readonly ok: boolean;
   readonly code: string | null;
-  readonly bytes: number | null;
-  readonly tokens: number | null;
-  readonly durationUs: number | null;
+  readonly bytes: number;
+  readonly tokens: number;
+  readonly durationUs: number;
   readonly kept: boolean;
-  readonly masked: string;
 }
 
 /** One call, or one time that something was told. */
@@ -152,14 +149,14 @@ export interface CallShown {
   readonly time: string;
   readonly what: string;
   readonly ok: boolean;
-  readonly bytes: number | null;
+  readonly bytes: number;
 }
 
 /** Calls up to the moment. */
 export interface CallTotals {
   readonly calls: number;
   readonly failed: number;
-  readonly bytes: number | null;
+  readonly bytes: number;
   readonly tools: readonly ToolCount[];
   readonly latest: readonly CallShown[];
 }
@@ -186,33 +183,6 @@ export interface ChangeLine {
   readonly text: string;
 }
 
-/** One text, cut to 200,000 characters. */
-export interface ChatInsertion {
-  readonly seq: number;
-  readonly time: string;
-  readonly insertion: string;
-  readonly turn: string;
-  readonly after: string | null;
-  readonly form: string;
-  readonly fromSeq: number | null;
-  readonly text: string | null;
-  readonly notes: readonly ToldNote[];
-  readonly requests: number;
-  readonly withdrawnAt: number | null;
-  readonly masked: string;
-}
-
-/** A request that left with insertions. */
-export interface ChatRequest {
-  readonly seq: number;
-  readonly time: string;
-  readonly insertions: readonly number[];
-  readonly inputTokens: number | null;
-  readonly cachedTokens: number | null;
-  readonly outputTokens: number | null;
-  readonly masked: string;
-}
-
 /** All conversations that the log's fold remembers, the one spoken of last at the end. */
 export interface Conversations {
   readonly conversations: readonly ListedConversation[];
@@ -234,8 +204,6 @@ export interface CoverageShown {
   readonly isCut: boolean;
   readonly read: number;
   readonly notKept: number;
-  readonly masked: number;
-  readonly maskedCalls: number;
   readonly totals: readonly StatusTotal[];
   readonly notes: readonly CoveredNote[];
   readonly notesTotal: number;
@@ -362,6 +330,21 @@ export interface Grew {
   readonly events: readonly EventTold[];
 }
 
+/** One text, and what became of it. */
+export interface InsertionShown {
+  readonly seq: number;
+  readonly time: string;
+  readonly insertion: string;
+  readonly turn: string;
+  readonly after: string | null;
+  readonly form: string;
+  readonly fromSeq: number | null;
+  readonly text: string | null;
+  readonly notes: readonly ToldNote[];
+  readonly requests: number;
+  readonly withdrawnAt: number | null;
+}
+
 /** One lane's events. */
 export interface LaneCounts {
   readonly lane: "calls" | "files" | "log" | "navigation" | "prompts" | "sharing" | "volunteered";
@@ -402,10 +385,8 @@ export interface Life {
   readonly vault: string;
   readonly traces: readonly Trace[];
   readonly notKept: number;
-  readonly maskedCalls: number;
   readonly searchedFrom: number | null;
   readonly present: Present | null;
-  readonly masked: string;
 }
 
 /** One chat whose requests were overlaid. */
@@ -432,11 +413,10 @@ export interface ListedConversation {
   readonly end: string | null;
   readonly ended: boolean;
   readonly estimate: number | null;
-  readonly cache: Summed | null;
+  readonly cache: Summed;
   readonly cost: Cost | null;
   readonly uncached: Cost | null;
   readonly stale: number;
-  readonly masked: string;
 }
 
 /** The workspace after an event. */
@@ -479,7 +459,7 @@ export interface NoteRead {
   readonly why: string;
 }
 
-/** The notes that fit, the last named first; without those that are withheld where they are hidden. */
+/** The notes that fit, the last named first. */
 export interface Notes {
   readonly notes: readonly NoteNamed[];
   readonly fitting: number;
@@ -502,12 +482,12 @@ export interface Opening {
 /** The result of verifying a call or a prompt. */
 export type Outcome = "damaged" | "different" | "notRecorded" | "otherVersion" | "same";
 
-/** What is known of a chat: of the client's own words nothing was recorded. */
-export interface OverlaidChatShown {
+/** What is known of a chat. */
+export interface OverlaidChat {
   readonly chat: string;
   readonly caller: string;
-  readonly insertions: readonly ChatInsertion[];
-  readonly requests: readonly ChatRequest[];
+  readonly insertions: readonly InsertionShown[];
+  readonly requests: readonly RequestShown[];
 }
 
 /** How the second call differs from the first, as lines for people. An empty list: not at all. */
@@ -618,7 +598,7 @@ export interface PromptRow {
   readonly words: string;
   readonly answer: string;
   readonly stale: readonly string[];
-  readonly estimate: number | null;
+  readonly estimate: number;
   readonly limit: number;
   readonly toolTokens: number;
   readonly tools: "cached" | "new" | "rewritten" | null;
@@ -634,7 +614,6 @@ export interface PromptRow {
   readonly model: string;
   readonly cost: Cost | null;
   readonly uncached: Cost | null;
-  readonly masked: string;
 }
 
 /** One prompt. */
@@ -681,6 +660,16 @@ export interface Reason {
 export interface RecentJson {
   readonly id: string;
   readonly at: string;
+}
+
+/** A request that left with insertions. */
+export interface RequestShown {
+  readonly seq: number;
+  readonly time: string;
+  readonly insertions: readonly number[];
+  readonly inputTokens: number | null;
+  readonly cachedTokens: number | null;
+  readonly outputTokens: number | null;
 }
 
 /** Tokens by how they compare with the prompt before. */
@@ -815,7 +804,6 @@ export interface Texts {
   readonly hits: readonly TextHit[];
   readonly next: number | null;
   readonly read: number;
-  readonly masked: number;
   readonly notKept: number;
 }
 

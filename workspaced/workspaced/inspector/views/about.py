@@ -55,8 +55,6 @@ class About(msgspec.Struct, rename="camel"):
     """Whether pseudonyms replace names and texts."""
     recordings: Literal["kept", "missing", "damaged"]
     """What became of the recordings of the first calls. An export never has any."""
-    reveals: bool
-    """Whether notes that are withheld from agents are shown too; not over a running daemon without `--reveal`."""
     may_change: bool
     """Whether the page may change levels and pauses."""
 
@@ -84,7 +82,6 @@ def about(inspected: Inspected, _parameters: AboutParameters) -> About:
         newer_events=sum(number for type_, number in counts.items() if type_ not in CATALOGUE),
         redacted=inspected.log.redacted,
         recordings=_recordings(inspected.log),
-        reveals=inspected.mask.reveals,
         may_change=inspected.may_change,
     )
 

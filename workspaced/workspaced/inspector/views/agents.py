@@ -47,8 +47,8 @@ class CallShown(msgspec.Struct, rename="camel"):
     what: str
     """The tool, or the moment of the runtime at which it was told."""
     ok: bool
-    bytes: int | None
-    """Null: it may tell of a withheld note."""
+    bytes: int
+    """Of the answer."""
 
 
 class CallTotals(msgspec.Struct, rename="camel"):
@@ -56,8 +56,8 @@ class CallTotals(msgspec.Struct, rename="camel"):
 
     calls: int
     failed: int
-    bytes: int | None
-    """Of all answers; null where withheld notes are hidden, because it would tell of them."""
+    bytes: int
+    """Of all answers."""
     tools: list[ToolCount]
     """The most called first."""
     latest: list[CallShown]
@@ -132,7 +132,7 @@ def agents(inspected: Inspected, parameters: AgentsParameters) -> Agents:
         default_volunteering=state.volunteering.get(ANY_CLIENT, "on"),
         agents=known,
         pause=_pause(log, index, state, until),
-        settings=told(inspected.mask, [log.event(seq) for seq in index.settings(until, _SETTINGS)]),
+        settings=[told(log.event(seq)) for seq in index.settings(until, _SETTINGS)],
     )
 
 
@@ -173,7 +173,7 @@ def _asked(inspected: Inspected, calls: Calls, until: int) -> CallTotals:
     return CallTotals(
         calls=calls.count(until),
         failed=calls.failed(until),
-        bytes=calls.answered_bytes(until) if inspected.mask.reveals else None,
+        bytes=calls.answered_bytes(until),
         tools=[ToolCount(tool, count) for tool, count in calls.tools(until)],
         latest=[_call(inspected, seq) for seq in calls.latest(until, _LATEST)],
     )
@@ -182,8 +182,7 @@ def _asked(inspected: Inspected, calls: Calls, until: int) -> CallTotals:
 def _call(inspected: Inspected, seq: int) -> CallShown:
     event = inspected.log.event(seq)
     data = event.data
-    size = data.bytes if inspected.mask.withheld_in(event) is None else None
-    return CallShown(seq, event.time, getattr(data, "event", None) or data.tool, data.ok, size)
+    return CallShown(seq, event.time, getattr(data, "event", None) or data.tool, data.ok, data.bytes)
 
 
 def _is_known(agent: Agent, state: WorkspaceState) -> bool:

@@ -1,6 +1,6 @@
 """A list of events, page by page in both directions, of chosen lanes, notes and clients."""
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator
 from itertools import islice
 from typing import Final, get_args
 
@@ -9,13 +9,11 @@ import msgspec
 from workspaced_events.clock import microseconds
 from workspaced_events.errors import InvalidArgument
 from workspaced_events.schema.catalogue import Event, ToolCalled
-from workspaced_events.schema.sentences import who
+from workspaced_events.schema.sentences import notes_named, sentence, who
 
 from ... import replay
 from ..inspected import Inspected
 from ..lanes import LANE_OF, Lane
-from ..masking.mask import Mask
-from ..masking.masked_events import ShownEvent
 
 ROWS_MAX: Final = 500
 SCANNED_MAX: Final = 10_000
@@ -34,8 +32,7 @@ class EventsParameters(msgspec.Struct, rename="camel", forbid_unknown_fields=Tru
     lanes: str = ""
     """Names of lanes, with commas between; empty: all."""
     note: str = ""
-    """A part of the path of a note that the event names, in any case; empty: all. A withheld note is named by what
-    stands for it."""
+    """A part of the path of a note that the event names, in any case; empty: all."""
     source: str = ""
     """A part of the name of the event's source or client, in any case; empty: all."""
 
@@ -55,7 +52,7 @@ class EventRow(msgspec.Struct, rename="camel"):
     sentence: str
     """What happened, without who and when."""
     notes: list[str]
-    """Notes that the event names, as it names them; a withheld one by what stands for it."""
+    """Notes that the event names, as it names them."""
     is_failed: bool
     """A call that was answered with an error."""
 
@@ -78,7 +75,7 @@ def events(inspected: Inspected, parameters: EventsParameters) -> Events:
     Raises:
         InvalidArgument: the limit or a lane makes no sense, or both `from` and `before` are given.
     """
-    log, wanted = inspected.log, _Filter(inspected.mask, parameters)
+    log, wanted = inspected.log, _Filter(parameters)
     backwards = parameters.before is not None
     begin = parameters.before if parameters.before is not None else parameters.from_ or 1
     candidates = _backwards(log, wanted.types, begin) if backwards else _forwards(log, wanted.types, begin)
@@ -93,7 +90,7 @@ def events(inspected: Inspected, parameters: EventsParameters) -> Events:
                 break
     front, back = (edge, begin) if backwards else (begin, edge)
     return Events(
-        rows_of(inspected.mask, passed[::-1] if backwards else passed),
+        [row_of(event) for event in (passed[::-1] if backwards else passed)],
         next=back if log.events_of(wanted.types, after=back - 1, limit=1) else None,
         previous=front if log.events_of(wanted.types, before=front, limit=1) else None,
         scanned=scanned,
@@ -112,12 +109,7 @@ def _backwards(log: replay.Log, types: Collection[str] | None, end: int) -> Iter
         end = some[0].seq
 
 
-def rows_of(mask: Mask, events: Sequence[Event]) -> list[EventRow]:
-    """Events in few words, as far as the mask shows them."""
-    return list(map(row_of, events, mask.shown(events)))
-
-
-def row_of(event: Event, shown: ShownEvent) -> EventRow:
+def row_of(event: Event) -> EventRow:
     """An event in few words."""
     data = event.data
     return EventRow(
@@ -128,8 +120,8 @@ def row_of(event: Event, shown: ShownEvent) -> EventRow:
         lane_of(event.type),
         event.source,
         who(event),
-        shown.sentence,
-        shown.notes,
+        sentence(event),
+        notes_named(event),
         isinstance(data, ToolCalled) and not data.ok,
     )
 
@@ -156,7 +148,7 @@ def types_of(lanes: str) -> set[str] | None:
 class _Filter:
     """Whether an event passes."""
 
-    def __init__(self, mask: Mask, parameters: EventsParameters) -> None:
+    def __init__(self, parameters: EventsParameters) -> None:
         """
         Raises:
             InvalidArgument: the parameters make no sense.
@@ -167,14 +159,13 @@ class _Filter:
             raise InvalidArgument("Expected `from` or `before`, got both.")
         self.types = types_of(parameters.lanes)
         """Types of events that can pass; None: all."""
-        self._mask = mask
         self._note = parameters.note.casefold()
         self._source = parameters.source.casefold()
 
     def passes(self, event: Event) -> bool:
         if self._source and not _holds((event.source, who(event)), self._source):
             return False
-        return not self._note or _holds(self._mask.notes_named(event, self._note), self._note)
+        return not self._note or _holds(notes_named(event), self._note)
 
 
 def _holds(names: Iterable[str], part: str) -> bool:

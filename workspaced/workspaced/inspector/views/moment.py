@@ -11,6 +11,7 @@ from workspaced_events.projections.workspace_fold import fold_all
 from workspaced_events.projections.workspace_state import StateJson, WorkspaceState, to_json
 from workspaced_events.replay.position import parse_position
 from workspaced_events.schema.catalogue import Confidence, Event, ToolCalled
+from workspaced_events.schema.codec import encode_event
 
 from ... import replay
 from ..inspected import Inspected
@@ -51,7 +52,6 @@ class Moment(msgspec.Struct, rename="camel"):
     told: EventRow | None
     """The event in few words."""
     state: StateJson
-    """Something stands for each withheld note; a selection in one has 0 as its lines."""
     publishers: list[ViewPublisher]
     changes: list[Change]
     """How `state` differs from the state before the event."""
@@ -69,17 +69,16 @@ def moment(inspected: Inspected, parameters: MomentParameters) -> Moment:
     event, seq, time = _place(log, parameters.at)
     if event is None:
         here = log.at(seq).state
-        return Moment(seq, time, None, None, inspected.mask.state(to_json(here)), _publishers(here), [], [])
+        return Moment(seq, time, None, None, to_json(here), _publishers(here), [], [])
     before = _state_before(log, event)
     after = fold_all([event], before)
-    shown_before, shown_after = (inspected.mask.state(to_json(each)) for each in (before, after))
-    differences = changes(shown_before, shown_after)
-    (shown,) = inspected.mask.shown([event])
+    shown_after = to_json(after)
+    differences = changes(to_json(before), shown_after)
     return Moment(
         seq,
         time,
-        shown.event,
-        row_of(event, shown),
+        msgspec.Raw(encode_event(event)),
+        row_of(event),
         shown_after,
         _publishers(after),
         differences,

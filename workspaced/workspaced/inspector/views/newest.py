@@ -1,6 +1,5 @@
 """The newest events, as sentences: all, or those of one editor, agent, note or type."""
 
-from collections.abc import Sequence
 from typing import Annotated, Final
 
 import msgspec
@@ -10,13 +9,12 @@ from workspaced_events.errors import InvalidArgument
 from workspaced_events.escaping import escape_control
 from workspaced_events.projections.workspace_state import client_key
 from workspaced_events.schema.catalogue import CATALOGUE, Event
-from workspaced_events.schema.sentences import who
+from workspaced_events.schema.codec import encode_event
+from workspaced_events.schema.sentences import notes_named, sentence, who
 
 from ...limits import TAIL_EVENTS_MAX
 from ..inspected import Inspected
 from ..lanes import LANE_OF, Lane
-from ..masking.mask import Mask
-from ..masking.masked_events import ShownEvent
 
 _SEARCHED_EVENTS_MAX: Final = 20_000
 """Events that one question looks at; for more it is asked again, with a smaller `before`."""
@@ -33,7 +31,7 @@ class NewestParameters(msgspec.Struct, rename="camel", forbid_unknown_fields=Tru
     agent: str = ""
     """Only what is about this client, compared as the share policy does."""
     note: str = ""
-    """Only what names this path, or this stand-in for a withheld note."""
+    """Only what names this path."""
     type: str = ""
     """Only this type of event."""
 
@@ -49,10 +47,10 @@ class EventTold(msgspec.Struct, rename="camel"):
     agent: str | None
     """The client that it is about, if any."""
     notes: list[str]
-    """The notes that it names; a withheld one by what stands for it."""
+    """The notes that it names."""
     sentence: str
     event: msgspec.Raw
-    """As the log has it. If it names a withheld note, without what belongs to that."""
+    """As the log has it."""
 
 
 class Newest(msgspec.Struct, rename="camel"):
@@ -96,11 +94,11 @@ def newest(inspected: Inspected, parameters: NewestParameters) -> Newest:
             break
         for event in reversed(page):
             searched = event.seq
-            if _fits(inspected.mask, event, parameters):
+            if _fits(event, parameters):
                 found.append(event)
             if len(found) == parameters.limit:
                 break
-    return Newest(told(inspected.mask, found), last, searched if searched > first else None)
+    return Newest(list(map(told, found)), last, searched if searched > first else None)
 
 
 def grew(inspected: Inspected, since: int) -> Grew:
@@ -108,15 +106,11 @@ def grew(inspected: Inspected, since: int) -> Grew:
     events = inspected.log.events()
     added = events[-1].seq - since
     shown = events[-min(added, TAIL_EVENTS_MAX) :]
-    return Grew(events[-1].seq, added, told(inspected.mask, list(reversed(shown))))
+    return Grew(events[-1].seq, added, list(map(told, reversed(shown))))
 
 
-def told(mask: Mask, events: Sequence[Event]) -> list[EventTold]:
-    """Events in words and whole, as far as the mask shows them."""
-    return list(map(_told, events, mask.shown(events)))
-
-
-def _told(event: Event, shown: ShownEvent) -> EventTold:
+def told(event: Event) -> EventTold:
+    """An event in words and whole."""
     return EventTold(
         seq=event.seq,
         time=event.time,
@@ -124,15 +118,15 @@ def _told(event: Event, shown: ShownEvent) -> EventTold:
         lane=LANE_OF.get(event.type, "log"),
         source=event.source,
         agent=client_of(event),
-        notes=shown.notes,
-        sentence=told_in_words(event, shown),
-        event=shown.event,
+        notes=notes_named(event),
+        sentence=told_in_words(event),
+        event=msgspec.Raw(encode_event(event)),
     )
 
 
-def told_in_words(event: Event, shown: ShownEvent) -> str:
+def told_in_words(event: Event) -> str:
     """Who did what, with control characters escaped. Without a full stop."""
-    return escape_control(f"{who(event)} {shown.sentence}")
+    return escape_control(f"{who(event)} {sentence(event)}")
 
 
 def client_of(event: Event) -> str | None:
@@ -146,9 +140,9 @@ def _types(parameters: NewestParameters) -> tuple[str, ...] | None:
     return (parameters.type,) if parameters.type else None
 
 
-def _fits(mask: Mask, event: Event, wanted: NewestParameters) -> bool:
+def _fits(event: Event, wanted: NewestParameters) -> bool:
     if wanted.source and event.source != wanted.source:
         return False
     if wanted.agent and client_key(client_of(event) or "") != client_key(wanted.agent):
         return False
-    return not wanted.note or wanted.note in mask.notes_named(event, wanted.note)
+    return not wanted.note or wanted.note in notes_named(event)

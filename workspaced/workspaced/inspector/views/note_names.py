@@ -43,7 +43,7 @@ class NoteNamed(msgspec.Struct, rename="camel"):
 
 
 class Notes(msgspec.Struct, rename="camel"):
-    """The notes that fit, the last named first; without those that are withheld where they are hidden."""
+    """The notes that fit, the last named first."""
 
     notes: list[NoteNamed]
     fitting: int
@@ -86,21 +86,19 @@ def notes(inspected: Inspected, parameters: NotesParameters) -> Notes:
     log = inspected.log
     index = _INDEXES.setdefault(log, _Index())
     index.read(log)
-    fitting = _fitting(inspected, index, parameters.query.casefold().split())
+    fitting = _fitting(index, parameters.query.casefold().split())
     fitting.sort(key=lambda note: -note.last)
     events = log.events()
     before = events[0].seq - 1 if events else 0
     return Notes(fitting[: parameters.limit], len(fitting), max(index.seq - before, 0), len(events))
 
 
-def _fitting(inspected: Inspected, index: _Index, words: list[str]) -> list[NoteNamed]:
+def _fitting(index: _Index, words: list[str]) -> list[NoteNamed]:
     """The notes with all words in their paths, those of the same path in several vaults together."""
     found: dict[NoteId, NoteNamed] = {}
-    for vault, notes in index.notes.items():
-        fitting = {path: note for path, note in notes.items() if all(word in path.casefold() for word in words)}
-        hidden = inspected.mask.hidden(vault, fitting)
-        for path, note in fitting.items():
-            if path not in hidden:
+    for notes in index.notes.values():
+        for path, note in notes.items():
+            if all(word in path.casefold() for word in words):
                 other = found.get(path, NoteNamed(path, 0, 0))
                 found[path] = NoteNamed(path, note.events + other.events, max(note.last, other.last))
     return list(found.values())

@@ -10,13 +10,13 @@ import msgspec
 
 from workspaced_events.errors import InvalidArgument, LogDamaged
 from workspaced_events.schema.catalogue import Event, MessageData, PromptAssembled, ToolCalled
+from workspaced_events.schema.codec import encode_event
 from workspaced_tools.errors import NotRecorded
 from workspaced_tools.prompts.model.stored_inputs import texts_in
 from workspaced_tools.recording.recorded_calls import recorded_call
 
 from ... import replay
 from ..inspected import Inspected
-from ..masking.masked_events import ShownEvent
 from .events import EventRow, row_of, types_of
 
 TEXT_CHARS_MAX: Final = 200
@@ -67,8 +67,6 @@ class Texts(msgspec.Struct, rename="camel"):
     """`from` of what was not read yet; null: all was read. There may be more although no hit is here."""
     read: int
     """Events that were read."""
-    masked: int
-    """Calls and prompts that were not searched: withheld notes are in them."""
     not_kept: int
     """Calls, prompts and messages of which not all is kept: what is not was not searched."""
 
@@ -84,7 +82,7 @@ class _Place(NamedTuple):
 
 
 def texts(inspected: Inspected, parameters: TextsParameters) -> Texts:
-    """Looks for a text in what the page shows. What it does not show is not searched.
+    """Looks for a text in the log, as far as it is kept.
 
     Raises:
         InvalidArgument: the text is empty or too long, or the limit or a lane makes no sense.
@@ -93,14 +91,14 @@ def texts(inspected: Inspected, parameters: TextsParameters) -> Texts:
     if not 1 <= parameters.limit <= HITS_MAX:
         raise InvalidArgument(f"Expected a limit from 1 to {HITS_MAX}, got {parameters.limit}.")
     begin = parameters.from_ or 1
-    found = Texts([], begin, 0, 0, 0)
+    found = Texts([], begin, 0, 0)
     recordings = 0
     for event in islice(_forwards(inspected.log, types, begin), EVENTS_READ_MAX):
         is_recording = isinstance(event.data, ToolCalled | PromptAssembled)
         if len(found.hits) == parameters.limit or recordings + is_recording > RECORDINGS_READ_MAX:
             return found
         recordings += is_recording
-        hit = _searched(inspected, event, pattern, found)
+        hit = _searched(inspected.log, event, pattern, found)
         if hit is not None:
             found.hits.append(hit)
         found.read += 1
@@ -128,10 +126,9 @@ def _forwards(log: replay.Log, types: set[str] | None, begin: int) -> Iterator[E
         begin = some[-1].seq + 1
 
 
-def _searched(inspected: Inspected, event: Event, pattern: re.Pattern[str], found: Texts) -> TextHit | None:
+def _searched(log: replay.Log, event: Event, pattern: re.Pattern[str], found: Texts) -> TextHit | None:
     """The event, if the text stands in it; counts in `found` what could not be read."""
-    shown = inspected.mask.shown([event])[0]
-    places = [*_of_event(shown), *_of_recording(inspected, event, found)]
+    places = [*_of_event(event), *_of_recording(log, event, found)]
     first: tuple[_Place, str, re.Match[str]] | None = None
     times = 0
     for place in places:
@@ -146,7 +143,7 @@ def _searched(inspected: Inspected, event: Event, pattern: re.Pattern[str], foun
     place, text, match = first
     begin, end = match.span()
     return TextHit(
-        row=row_of(event, shown),
+        row=row_of(event),
         where=place.where,
         block=place.block,
         before=_on_one_line(text[max(0, begin - AROUND_CHARS) : begin]),
@@ -163,23 +160,20 @@ def _on_one_line(text: str) -> str:
 # -- the texts of an event --
 
 
-def _of_event(shown: ShownEvent) -> Iterator[_Place]:
-    """The texts of its fields as the page shows them."""
-    data = msgspec.json.decode(shown.event).get("data")
+def _of_event(event: Event) -> Iterator[_Place]:
+    """The texts of its fields."""
+    data = msgspec.json.decode(encode_event(event)).get("data")
     return (_Place("event", text) for text in _strings(data))
 
 
-def _of_recording(inspected: Inspected, event: Event, found: Texts) -> Iterator[_Place]:
-    """What was recorded with it, unless the page does not show that."""
-    data, mask, log = event.data, inspected.mask, inspected.log
-    if isinstance(data, ToolCalled | PromptAssembled) and mask.withheld_in(event) is not None:
-        found.masked += 1
-    elif isinstance(data, ToolCalled):
+def _of_recording(log: replay.Log, event: Event, found: Texts) -> Iterator[_Place]:
+    """What was recorded with it."""
+    data = event.data
+    if isinstance(data, ToolCalled):
         yield from _of_call(log, event, found)
     elif isinstance(data, PromptAssembled):
         yield from _of_prompt(log, event, found)
-    elif isinstance(data, MessageData) and data.text_sha256 is not None and mask.reveals:
-        # A masked page shows messages only with the prompts that they are in.
+    elif isinstance(data, MessageData) and data.text_sha256 is not None:
         try:
             yield _Place("message", texts_in(log.blob)(data.text_sha256))
         except (NotRecorded, LogDamaged):

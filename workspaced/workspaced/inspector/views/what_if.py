@@ -10,7 +10,7 @@ from typing import Annotated, Any, Final
 import msgspec
 from msgspec import Meta
 
-from workspaced_events.errors import ActionError, InvalidArgument, NotAllowed
+from workspaced_events.errors import ActionError, InvalidArgument
 from workspaced_events.ids import EventId, VaultId
 from workspaced_events.journal.actions import Action, admit, parse_actions
 from workspaced_events.limits import HISTORY_EVENTS_MAX
@@ -24,8 +24,6 @@ from workspaced_tools.tools.registry import TOOLS
 
 from ... import replay
 from ..inspected import Inspected
-from ..masking.mask import Mask
-from ..masking.masked_events import REVEALING
 from .newest import EventTold, told
 
 _FOLDED_MAX: Final = 100_000
@@ -101,18 +99,16 @@ def what_if(inspected: Inspected, parameters: WhatIfParameters) -> WhatIf:
     Raises:
         ActionError: an action is invalid, or does not fit that world; `index` says which.
         InvalidArgument: the log does not hold the moment or an event, or too much would be folded.
-        NotAllowed: withheld notes are hidden, and a tool is called, or an action names a note that is not shown.
         UnknownTool: there is no such tool.
     """
-    log, mask = inspected.log, inspected.mask
+    log = inspected.log
     at = parse_position(parameters.at) if parameters.at else None
     here = log.at(at) if at is not None else log.end
     until = at if isinstance(at, int) else here.seq
     actions = parse_actions(parameters.actions, keep_text=_not_kept) if parameters.actions else []
     world = _World(log, until, parameters.without)
-    _check_shown(mask, world.state.current, actions, parameters.tool)
     added = world.publish(actions, here.time)
-    real_json, hypothetical = (mask.state(to_json(each)) for each in (_state_after(log, until), world.state))
+    real_json, hypothetical = to_json(_state_after(log, until)), to_json(world.state)
     differences = changes(real_json, hypothetical)
     return WhatIf(
         seq=until,
@@ -121,35 +117,14 @@ def what_if(inspected: Inspected, parameters: WhatIfParameters) -> WhatIf:
         hypothetical=hypothetical,
         changes=differences,
         lines=lines(differences),
-        left_out=told(mask, [log.event(seq) for seq in sorted(set(parameters.without))[:_SHOWN_MAX]]),
-        added=told(mask, added),
-        not_applied=_told_with_why(mask, world.not_applied[:_SHOWN_MAX]),
+        left_out=[told(log.event(seq)) for seq in sorted(set(parameters.without))[:_SHOWN_MAX]],
+        added=list(map(told, added)),
+        not_applied=[NotApplied(told(event), why) for event, why in world.not_applied[:_SHOWN_MAX]],
         not_applied_count=len(world.not_applied),
         answers=_answers(here, world, parameters) if parameters.tool else None,
         tools=sorted(TOOLS),
         limits=_limits(parameters),
     )
-
-
-def _check_shown(mask: Mask, current: VaultId | None, actions: Sequence[Action], tool: str) -> None:
-    """
-    Raises:
-        NotAllowed: what the other world makes of it could confirm a guess about a withheld note.
-    """
-    if tool and not mask.reveals:
-        raise NotAllowed("What a tool answers may hold notes that are withheld from agents.", hint=REVEALING)
-    for index, action in enumerate(actions):
-        vault = action.vault if action.vault is not None else current
-        if mask.hides_named(vault, action.data):
-            raise NotAllowed(
-                f"Action {index} names a note that is withheld from agents, or that there is not.",
-                hint=REVEALING,
-            )
-
-
-def _told_with_why(mask: Mask, not_applied: Sequence[tuple[Event, str]]) -> list[NotApplied]:
-    shown = told(mask, [event for event, _ in not_applied])
-    return [NotApplied(event, why) for event, (_, why) in zip(shown, not_applied, strict=True)]
 
 
 def _answers(here: replay.Moment, world: "_World", parameters: WhatIfParameters) -> Answers:

@@ -8,7 +8,7 @@ import msgspec
 from msgspec import Meta
 
 from workspaced_events.errors import InvalidArgument, WorkspacedError
-from workspaced_events.ids import NoteId, VaultId, note_id
+from workspaced_events.ids import VaultId, note_id
 from workspaced_events.projections.visits import Bounds, Visit, visits_of
 from workspaced_events.projections.workspace_state import client_key
 from workspaced_events.schema import catalogue as c
@@ -19,8 +19,6 @@ from workspaced_events.schema.sentences import notes_named
 from ... import replay
 from ...client.sync_client import connect
 from ..inspected import Inspected
-from ..masking.mask import Mask
-from ..masking.masked_events import REVEALING, ShownEvent
 from .agents import CLIENT
 from .newest import client_of, told_in_words
 from .note_shown import CallNotKept, entries_in_prompt, is_cited, is_left_out, shown_in_call
@@ -111,14 +109,10 @@ class Life(msgspec.Struct, rename="camel"):
     """Newest first."""
     not_kept: int
     """Calls and prompts that were looked at whose recordings are not kept: they may have shown the note."""
-    masked_calls: int
-    """Calls that were looked at and are not shown, because withheld notes are in them: they may have shown it."""
     searched_from: int | None
     """The first sequence that was looked at; null: the log's beginning. Earlier ones: ask with it as `before`."""
     present: Present | None
     """Null: no daemon can be asked."""
-    masked: str
-    """Why nothing is shown of a note that is withheld from agents, or that there is not; empty: all is."""
 
 
 def why(inspected: Inspected, parameters: WhyParameters) -> Life:
@@ -136,45 +130,23 @@ def why(inspected: Inspected, parameters: WhyParameters) -> Life:
             f"This log has no vault {str(vault)[:100]!r}.",
             hint=f"Its vaults: {', '.join(state.vaults) or 'none'}.",
         )
-    mask = inspected.mask
-    if mask.hides(vault, path):
-        return _hidden_life(path, vault)
     former = state.of(vault).former
     now = former.get(path, path)
     names = tuple(dict.fromkeys((now, path, *(old for old, new in former.items() if new == now))))
-    search = _Search(log, mask, vault, names)
+    search = _Search(log, vault, names)
     traces = search.back_from(parameters.before)
     present = _present(inspected, vault, now) if parameters.before is None else None
-    shown_now, *shown_names = mask.paths(vault, [now, *names])
-    return Life(
-        path,
-        shown_now,
-        shown_names,
-        vault,
-        traces,
-        search.not_kept,
-        search.masked_calls,
-        search.searched_from,
-        present,
-        "",
-    )
-
-
-def _hidden_life(path: NoteId, vault: VaultId) -> Life:
-    """Of a withheld note, and of one that there never was: nobody is to learn which of both it is."""
-    masked = f"There is no such note, or it is withheld from agents. {REVEALING}"
-    return Life(path, path, [path], vault, [], 0, 0, None, None, masked)
+    return Life(path, now, list(names), vault, traces, search.not_kept, search.searched_from, present)
 
 
 class _Search:
     """Reads one stretch of the log backwards."""
 
-    def __init__(self, log: replay.Log, mask: Mask, vault: VaultId, names: tuple[str, ...]) -> None:
+    def __init__(self, log: replay.Log, vault: VaultId, names: tuple[str, ...]) -> None:
         self._log = log
-        self._mask = mask
         self._vault = vault
         self._names = names
-        self.not_kept = self.masked_calls = 0
+        self.not_kept = 0
         self.searched_from: int | None = None
 
     def back_from(self, before: int | None) -> list[Trace]:
@@ -213,15 +185,11 @@ class _Search:
             yield from self._of_message(event)
         elif not set(notes_named(event)).isdisjoint(self._names):
             trace = self._trace(event, _kind(data))
-            if not self._shown(event).is_masked:
-                trace.revision = getattr(data, "sha256", None) or getattr(data, "text_sha256", None)
-                trace.bytes = getattr(data, "size", None)
+            trace.revision = getattr(data, "sha256", None) or getattr(data, "text_sha256", None)
+            trace.bytes = getattr(data, "size", None)
             yield trace
 
     def _of_call(self, event: Event, called: c.ToolCalled) -> Iterator[Trace]:
-        if self._mask.withheld_in(event) is not None:
-            self.masked_calls += 1
-            return
         try:
             shown = shown_in_call(self._log, called, self._names)
         except CallNotKept:
@@ -246,9 +214,8 @@ class _Search:
             return
         for entry in entries:
             trace = self._trace(event, "leftOut" if is_left_out(entry) else "prompt", revision=entry.revision)
-            detail = entry.detail if not self._shown(event).is_masked else None
             trace.sentence = (
-                f"a prompt does without it ({entry.state}: {detail or entry.why})"
+                f"a prompt does without it ({entry.state}: {entry.detail or entry.why})"
                 if is_left_out(entry)
                 else f"it stands in a prompt ({entry.state}, {entry.why})"
             )
@@ -269,11 +236,7 @@ class _Search:
         client = client_of(event)
         agent = client_key(client) if client is not None else None
         unknown = dict.fromkeys(("revision", "bytes", "until", "layer", "tokens"))
-        words = told_in_words(event, self._shown(event))
-        return Trace(event.seq, event.time, kind, words, agent, **{**unknown, **more})
-
-    def _shown(self, event: Event) -> ShownEvent:
-        return self._mask.shown([event])[0]
+        return Trace(event.seq, event.time, kind, told_in_words(event), agent, **{**unknown, **more})
 
 
 def _kind(data: c.Data) -> Kind:

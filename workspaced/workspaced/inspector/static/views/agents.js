@@ -152,7 +152,7 @@ const SetBy = ({ seq }) => (seq === null ? null : html`<a href=${link("at", seq)
  * @param {string} unit
  */
 const sum = ({ calls, failed, bytes: answered }, unit) =>
-  calls === 0 ? "never" : `${count(calls, unit)}${answered === null ? "" : `, ${bytes(answered)}`}${failed ? `, ${failed} failed` : ""}`;
+  calls === 0 ? "never" : `${count(calls, unit)}, ${bytes(answered)}${failed ? `, ${failed} failed` : ""}`;
 
 /** @param {{ label: string, values: readonly string[], value: string, set: ((value: string) => void) | null }} props */
 function Choice({ label, values, value, set }) {
@@ -174,7 +174,7 @@ function Latest({ of, title }) {
             <a href=${link("call", call.seq)}>${call.seq}</a>
             <span class="quiet" title=${day(call.time)}>${clock(call.time).slice(0, 8)}</span>
             <code>${call.what}</code>
-            ${call.ok ? call.bytes !== null && html`<span>${bytes(call.bytes)}</span>` : html`<span class="badge bad">failed</span>`}
+            ${call.ok ? html`<span>${bytes(call.bytes)}</span>` : html`<span class="badge bad">failed</span>`}
           </li>`,
       )}
     </ul>`;

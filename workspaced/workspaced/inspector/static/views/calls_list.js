@@ -122,13 +122,13 @@ function Row({ row, newDay, isMarked, onMark }) {
     <td>
       <a href=${link("call", "of", row.tool)}>${row.tool}</a>
       ${row.tool === VOLUNTEERED && html` <span class="badge" title="without asking">told</span>`}
-      <span class="narrow quiet">by ${row.caller}<br />${clock(row.time)}${row.bytes !== null && `, ${bytes(row.bytes)}`}</span>
+      <span class="narrow quiet">by ${row.caller}<br />${clock(row.time)}, ${bytes(row.bytes)}</span>
     </td>
     <td class="wide mono arguments">${argumentsOf(row)}</td>
-    <td class="number wide">${row.durationUs !== null && duration(row.durationUs)}</td>
-    <td class="number wide">${row.bytes !== null && bytes(row.bytes)}</td>
-    <td class="number wide">${row.tokens !== null && row.tokens.toLocaleString("en")}</td>
-    <td><${Outcome} ok=${row.ok} code=${row.code} />${row.kept ? null : html` <span class="badge">not kept</span>`}${row.masked && html` <span class="badge warn" title=${row.masked}>withheld</span>`}</td>
+    <td class="number wide">${duration(row.durationUs)}</td>
+    <td class="number wide">${bytes(row.bytes)}</td>
+    <td class="number wide">${row.tokens.toLocaleString("en")}</td>
+    <td><${Outcome} ok=${row.ok} code=${row.code} />${row.kept ? null : html` <span class="badge">not kept</span>`}</td>
   </tr>`;
 }
 
@@ -139,7 +139,7 @@ export const Outcome = ({ ok, code }) =>
 /** @param {CallRow} row */
 function argumentsOf(row) {
   if (row.tool === VOLUNTEERED) return "(told without asking)";
-  if (row.arguments === null) return row.masked ? "" : "(long)";
+  if (row.arguments === null) return "(long)";
   const text = Object.entries(row.arguments)
     .map(([name, value]) => `${name}=${JSON.stringify(value)}`)
     .join(", ");

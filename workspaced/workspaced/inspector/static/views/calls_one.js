@@ -44,9 +44,7 @@ function Shown({ call }) {
     <${Facts} call=${call} />
     ${call.why && html`<p class="warning" role="status">Not all of it is kept. ${call.why} ${call.keepLonger}</p>`}
     <${Difference} badge=${badge.data} />
-    ${call.masked
-      ? html`<p class="warning" role="status">What was asked and answered is not shown. ${call.masked}</p>`
-      : html`<${Texts} call=${call} />`}
+    <${Texts} call=${call} />
     <${Command} line=${`workspaced calls show ${call.seq} ${logArgument.value}`} />
     <${Command} line=${`workspaced calls show ${call.seq} ${logArgument.value} --result`} />
     <${BundleOf} seq=${call.seq} />
@@ -90,8 +88,7 @@ function Replays({ seq, badge }) {
   if (badge.error) return html`<span class="badge bad">replays: ${badge.error.message}</span>`;
   if (badge.data === undefined) return html`<span class="badge" aria-busy="true">replaying call ${seq}</span>`;
   const [kind, words] = OUTCOMES[/** @type {keyof typeof OUTCOMES} */ (badge.data.outcome)];
-  const took = badge.data.tookUs;
-  return html`<span class="badge ${kind}" role="status" title=${took === null ? "" : `took ${duration(took)}`}>${words}</span>`;
+  return html`<span class="badge ${kind}" role="status" title=${`took ${duration(badge.data.tookUs)}`}>${words}</span>`;
 }
 
 /** @param {{ badge?: Badge }} props */
@@ -119,10 +116,10 @@ function Facts({ call }) {
       the state as of <a href=${link("at", call.asOfSeq)}>event ${call.asOfSeq}</a>, the log up to${" "}
       <a href=${link("at", call.tailSeq)}>event ${call.tailSeq}</a>
     </dd>
-    ${call.durationUs !== null && html`<dt>Took</dt><dd>${duration(call.durationUs)}</dd>`}
-    ${call.bytes !== null &&
-    html`<dt>${call.told ? "Told" : "Answered"}</dt>
-      <dd>${bytes(call.bytes)}, about ${tokens(call.tokens ?? 0)}</dd>`}
+    <dt>Took</dt>
+    <dd>${duration(call.durationUs)}</dd>
+    <dt>${call.told ? "Told" : "Answered"}</dt>
+    <dd>${bytes(call.bytes)}, about ${tokens(call.tokens)}</dd>
   </dl>`;
 }
 

@@ -101,8 +101,6 @@ function Totals({ shown, status, choose }) {
     </ul>
     <p class="quiet">
       From ${count(shown.read, "event")} that gave something, between the events ${shown.first} and ${shown.last}${shown.isCut ? "; earlier ones of the range were not read" : ""}. Names in lists of calls do not count as given.${" "}
-      ${shown.masked ? html`${count(shown.masked, "note")} that agents may not see are left out; <code>--reveal</code> shows them. ` : null}
-      ${shown.maskedCalls ? html`${count(shown.maskedCalls, "call")} with such notes did not count. ` : null}
       ${shown.notKept ? html`<b>${shown.notKept} of them are not kept: what they gave is not known.</b>` : null}
     </p>`;
 }

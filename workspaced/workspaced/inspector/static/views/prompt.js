@@ -77,12 +77,12 @@ function Opened({ shown, parts, offset, setOffset }) {
             layers=${prompt.layers}
             toolTokens=${prompt.toolTokens}
             tools=${prompt.tools ?? null}
-            of=${prompt.estimate ?? 0}
+            of=${prompt.estimate}
             marks=${shown.marks}
             onLayer=${(/** @type {string} */ layer) => go("prompt", prompt.seq, "layer", layer)}
           />
           <${Legend} marks tools=${prompt.toolTokens > 0} />`
-      : html`<p class="notice">${prompt.masked || prompt.notKept}</p>`}
+      : html`<p class="notice">${prompt.notKept}</p>`}
     <nav class="subtabs" aria-label="Of this prompt">
       ${[
         ["layer", "Blocks"],
@@ -107,7 +107,7 @@ function Head({ shown }) {
   const [kind, words] = BADGES[/** @type {keyof typeof BADGES} */ (rebuilt.outcome)];
   return html`<p class="prompt-facts">
       <span class="badge ${kind}">${words}${rebuilt.differs ? ` in ${rebuilt.differs}` : ""}</span>
-      ${prompt.masked ? null : html`<${CacheBadge} row=${prompt} /><${StaleBadge} row=${prompt} />`} ${step("prompt before", shown.before)} ${step("next prompt", shown.after)}
+      <${CacheBadge} row=${prompt} /><${StaleBadge} row=${prompt} /> ${step("prompt before", shown.before)} ${step("next prompt", shown.after)}
       <a href=${link("prompt", "of", shown.conversation)}>conversation ${shown.conversation}</a>
     </p>
     ${rebuilt.why ? html`<p class="notice">${rebuilt.why}</p>` : null}
@@ -115,7 +115,7 @@ function Head({ shown }) {
     ${shown.warnings.map((warning) => html`<p key=${warning} class="warning" role="status">${warning}</p>`)}
     <dl class="facts">
       <dt>For</dt>
-      <dd>message ${prompt.message}${prompt.pipeline === "chat" ? "" : `, for ${prompt.pipeline}`}${prompt.masked ? "" : ": "}${prompt.words ? html`<q>${prompt.words}</q>` : prompt.masked ? "" : "results of tools, or words that are not kept"}</dd>
+      <dd>message ${prompt.message}${prompt.pipeline === "chat" ? "" : `, for ${prompt.pipeline}`}: ${prompt.words ? html`<q>${prompt.words}</q>` : "results of tools, or words that are not kept"}</dd>
       ${prompt.answer && html`<dt>Answered</dt><dd><q>${prompt.answer}</q></dd>`}
       <dt>At</dt>
       <dd>
@@ -124,7 +124,7 @@ function Head({ shown }) {
       </dd>
       <dt>Model</dt>
       <dd>${prompt.provider}/${prompt.model}, ${shown.shape ? `as a body for ${shown.shape}` : "as messages"}</dd>
-      ${prompt.masked ? null : html`<${Sizes} shown=${shown} />`}
+      <${Sizes} shown=${shown} />
       ${shown.marks.length
         ? html`<dt>Cache marks</dt>
             <dd>${shown.marks.map((mark) => `${MARKS[mark.after] ?? mark.after} (${tokens(mark.tokens)})`).join(", ")}</dd>`

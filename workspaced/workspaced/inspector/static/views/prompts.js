@@ -16,7 +16,7 @@ import { Prompt } from "./prompt.js";
  * @typedef {import("../types").ListedConversation} Listed
  * @typedef {import("../types").PromptColumn} Column
  * @typedef {import("../types").PromptRow} Row
- * @typedef {import("../types").OverlaidChatShown} Chat
+ * @typedef {import("../types").OverlaidChat} Chat
  */
 
 /**
@@ -84,16 +84,6 @@ function Table({ shown }) {
 /** @param {{ each: Listed, prices: import("../types").Prices }} props */
 function Line({ each, prices }) {
   const { cache } = each;
-  if (!cache) {
-    return html`<tr>
-      <th scope="row"><a href=${link("prompt", "of", each.conversation)}>${each.conversation}</a></th>
-      <td>${each.end ? `${day(each.end)} ${clock(each.end).slice(0, 8)}` : "none"}</td>
-      <td>${each.provider}/${each.model}</td>
-      <td class="number">${each.messages}</td>
-      <td class="number">${each.prompts}</td>
-      <td colspan="4" class="quiet">${each.masked}</td>
-    </tr>`;
-  }
   return html`<tr>
     <th scope="row">
       <a href=${link("prompt", "of", each.conversation)}>${each.conversation}</a>${each.ended ? html` <span class="badge">ended</span>` : null}
@@ -174,7 +164,7 @@ const Inserted = ({ shown }) =>
     </ul>
     <${Command} line=${`workspaced context show ${shown.chat} ${logArgument.value}`} />`;
 
-/** @param {{ each: import("../types").ChatInsertion }} props */
+/** @param {{ each: import("../types").InsertionShown }} props */
 const Insertion = ({ each }) =>
   html`<li class="prompt-line">
     <div class="prompt-head">
@@ -190,19 +180,18 @@ const Insertion = ({ each }) =>
       ${each.notes.map((told, at) => html`${at > 0 && ", "}<a key=${told.note} href=${link("note", told.note)}>${told.note}</a>${told.revision !== null && html` <code>${told.revision.slice(0, HASH_CHARS)}</code>`}`)}
     </p>`}
     ${each.text === null
-      ? html`<p class="notice">${each.masked || "The text is not kept."}</p>`
+      ? html`<p class="notice">The text is not kept.</p>`
       : html`<${Copy} text=${each.text} label="copy the text" /><pre tabindex="0">${each.text}</pre>`}
   </li>`;
 
-/** @param {{ each: import("../types").ChatRequest }} props */
+/** @param {{ each: import("../types").RequestShown }} props */
 const Request = ({ each }) =>
   html`<li>
     <a href=${link("at", each.seq)}>Event ${each.seq}</a> <span class="quiet">${clock(each.time)}</span>${" "}
     ${each.insertions.length ? `left with ${each.insertions.join(", ")}` : "left with what is not recorded any more"};${" "}
-    ${each.masked ||
-    (each.inputTokens === null
+    ${each.inputTokens === null
       ? "nothing was reported of it"
-      : `the provider read ${tokens(each.inputTokens)}, ${each.cachedTokens} of them from its cache, and gave ${each.outputTokens}`)}
+      : `the provider read ${tokens(each.inputTokens)}, ${each.cachedTokens} of them from its cache, and gave ${each.outputTokens}`}
   </li>`;
 
 // -- one conversation --
@@ -222,7 +211,7 @@ function Conversation({ name, before }) {
 /** @param {{ shown: Column }} props */
 function Prompted({ shown }) {
   const { conversation, prompts, earlier, prices } = shown;
-  const widest = Math.max(1, ...prompts.map((each) => each.estimate ?? 0));
+  const widest = Math.max(1, ...prompts.map((each) => each.estimate));
   return html`<p class="quiet">
       ${shown.provider}/${shown.model}${shown.vault ? `, about the vault ${shown.vault}` : ""}${shown.ended ? ", ended" : ""}. The widest bar is ${tokens(widest)}, estimated.
     </p>
@@ -246,7 +235,7 @@ function PromptLine({ row, widest, prices }) {
       <span class="quiet">${clock(row.time)}${row.pipeline === "chat" ? "" : `, for ${row.pipeline}`}</span>
       ${row.words
         ? html`<q class="prompt-words">${row.words}</q>`
-        : html`<span class="prompt-words quiet">message ${row.message}${row.masked ? "" : ": results of tools, or words that are not kept"}</span>`}
+        : html`<span class="prompt-words quiet">message ${row.message}: results of tools, or words that are not kept</span>`}
     </div>
     ${row.layers.length
       ? html`<${PromptBar}
@@ -256,16 +245,14 @@ function PromptLine({ row, widest, prices }) {
           of=${widest}
           onLayer=${(/** @type {string} */ layer) => go("prompt", row.seq, "layer", layer)}
         />`
-      : html`<p class="notice">${row.masked || row.notKept}</p>`}
+      : html`<p class="notice">${row.notKept}</p>`}
     ${row.answer && html`<p class="prompt-answer"><span class="quiet">answered</span> <q>${row.answer}</q></p>`}
-    ${row.masked
-      ? null
-      : html`<div class="prompt-facts">
-          <${StaleBadge} row=${row} />
-          <${CacheBadge} row=${row} />
-          <span>~${tokens(row.estimate ?? 0)}</span>
-          <${Usage} row=${row} />
-          <${Money} cost=${row.cost} prices=${prices} /> <${Uncached} cost=${row.cost} uncached=${row.uncached} prices=${prices} />
-        </div>`}
+    <div class="prompt-facts">
+      <${StaleBadge} row=${row} />
+      <${CacheBadge} row=${row} />
+      <span>~${tokens(row.estimate)}</span>
+      <${Usage} row=${row} />
+      <${Money} cost=${row.cost} prices=${prices} /> <${Uncached} cost=${row.cost} uncached=${row.uncached} prices=${prices} />
+    </div>
   </li>`;
 }

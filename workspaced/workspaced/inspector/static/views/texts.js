@@ -11,7 +11,7 @@ import { html, useEffect, useRef, useState } from "../vendor/index.js";
 
 /** @typedef {import("../types").Texts} Answer */
 /** @typedef {import("../types").TextHit} Hit */
-/** @typedef {{ hits: Hit[], read: number, masked: number, notKept: number, next: number | null, isReading: boolean }} Found */
+/** @typedef {{ hits: Hit[], read: number, notKept: number, next: number | null, isReading: boolean }} Found */
 
 const PAGE = 50;
 const LANES = {
@@ -68,7 +68,7 @@ export function Texts({ parts }) {
 function Result({ text, lanes }) {
   const [wanted, setWanted] = useState(PAGE);
   const [found, error] = useTexts(text, lanes, wanted);
-  const { hits, read, masked, notKept, next, isReading } = found;
+  const { hits, read, notKept, next, isReading } = found;
   const all = about.value?.events ?? 0;
   return html`
     ${error && html`<${Failure} error=${error} />`}
@@ -76,7 +76,6 @@ function Result({ text, lanes }) {
       ${isReading && html`<progress aria-label="Events read" max=${all || 1} value=${read}></progress>${" "}`}
       ${hits.length ? html`<b>${count(hits.length, "event")}</b> with “${text}”` : isReading ? "Nothing yet" : `“${text}” stands nowhere here`},
       ${" "}${count(read, "event")} read${lanes ? ` of ${LANES[/** @type {keyof typeof LANES} */ (lanes)] ?? lanes}` : ` of ${all.toLocaleString("en")}`}.
-      ${masked > 0 && html` ${count(masked, "recording")} with withheld notes not searched; <code>--reveal</code> shows them.`}
       ${notKept > 0 && html` ${count(notKept, "recording")} not kept, so not searched.`}
     </p>
     <ol class="texts-hits">${hits.map((hit) => html`<${HitLine} key=${hit.row.seq} hit=${hit} />`)}</ol>
@@ -102,7 +101,7 @@ function commandOf(text, lanes) {
  */
 function useTexts(text, lanes, wanted) {
   const [error, setError] = useState(/** @type {Error | null} */ (null));
-  const [found, setFound] = useState(/** @type {Found} */ ({ hits: [], read: 0, masked: 0, notKept: 0, next: null, isReading: true }));
+  const [found, setFound] = useState(/** @type {Found} */ ({ hits: [], read: 0, notKept: 0, next: null, isReading: true }));
   useEffect(() => {
     const aborting = new AbortController();
     const readOn = async () => {
@@ -115,7 +114,6 @@ function useTexts(text, lanes, wanted) {
         known = {
           hits: [...known.hits, ...answer.hits],
           read: known.read + answer.read,
-          masked: known.masked + answer.masked,
           notKept: known.notKept + answer.notKept,
           next: answer.next,
           isReading: answer.next !== null && known.hits.length + answer.hits.length < wanted,

@@ -110,7 +110,6 @@ function Traces({ lives }) {
   const newest = /** @type {Life} */ (lives[0]);
   const traces = distinct(lives.flatMap((life) => life.traces));
   const notKept = lives.reduce((sum, life) => sum + life.notKept, 0);
-  const maskedCalls = lives.reduce((sum, life) => sum + life.maskedCalls, 0);
   const current = revisionNow(traces);
   const of = (/** @type {string} */ group) => traces.filter(({ kind }) => GROUPS[group]?.kinds.includes(kind));
   const shown = traces.filter(({ kind }) => !hidden.some((group) => GROUPS[group]?.kinds.includes(kind)));
@@ -119,13 +118,10 @@ function Traces({ lives }) {
   return html`
     ${newest.now !== newest.path && html`<p>It is called <a href=${link("note", newest.now)}><bdi>${newest.now}</bdi></a> now.</p>`}
     ${newest.names.length > 1 && html`<p class="quiet">Its paths: <bdi>${newest.names.join(", ")}</bdi></p>`}
-    ${newest.masked && html`<p class="notice" role="status">${newest.masked}</p>`}
     ${newest.present && html`<${Now} present=${newest.present} />`}
     <${LastShown} traces=${traces} current=${current} />
     ${notKept > 0 &&
     html`<p class="quiet">Of ${count(notKept, "call")} or prompts nobody can say: what they read is not kept.</p>`}
-    ${maskedCalls > 0 &&
-    html`<p class="quiet">${count(maskedCalls, "call")} may have shown it too: withheld notes are in them, so they are not shown.</p>`}
     <p class="groups" role="group" aria-label="What is listed">
       ${Object.entries(GROUPS).map(
         ([group, { title }]) =>

@@ -4,8 +4,8 @@ from typing import Any, Final
 
 import msgspec
 
-from workspaced_events.errors import InvalidArgument, LogDamaged, NotAllowed
-from workspaced_events.schema.catalogue import ContextInserted, ContextVolunteered, Event, Sharing, ToolCalled
+from workspaced_events.errors import InvalidArgument, LogDamaged
+from workspaced_events.schema.catalogue import ContextInserted, ContextVolunteered, Sharing, ToolCalled
 from workspaced_events.schema.decoding import decoded
 from workspaced_tools.errors import NotRecorded
 from workspaced_tools.ports.questions import Read, VersionOf
@@ -28,8 +28,6 @@ from workspaced_tools.recording.recorded_calls import (
 
 from .... import replay
 from ...inspected import Download, Inspected
-from ...masking.mask import Mask
-from ...masking.masked_events import REASON, REASON_UNKNOWN
 from .told import told_in
 
 TEXT_CHARS_MAX: Final = 200_000
@@ -84,10 +82,10 @@ class Call(msgspec.Struct, rename="camel"):
     ok: bool
     code: str | None
     """The error code of a failed call."""
-    duration_us: int | None
-    bytes: int | None
+    duration_us: int
+    bytes: int
     """Of the answer; of what was told without asking: of its text."""
-    tokens: int | None
+    tokens: int
     """An estimate."""
     as_of_seq: int
     """It saw the state as of this event."""
@@ -110,8 +108,6 @@ class Call(msgspec.Struct, rename="camel"):
     """What it read, in order; null: not recorded."""
     why: str
     """Why something is null."""
-    masked: str
-    """Why the page does not show what it is null about; empty: it shows all that is kept."""
     keep_longer: str
     """What to do so that recordings are kept longer; empty if this one is whole."""
 
@@ -155,8 +151,6 @@ def call(inspected: Inspected, parameters: CallParameters) -> Call:
     """
     recorded = call_at(inspected, parameters.seq)
     event, called, recording = recorded.event, recorded.event.data, recorded.recording
-    if masked := why_masked(inspected.mask, event):
-        return _masked_call(event, masked)
     text = recorded.result.decode() if recorded.result is not None else None
     told = _told(called, recorded.result)
     counted = told.text if told is not None else text
@@ -181,7 +175,6 @@ def call(inspected: Inspected, parameters: CallParameters) -> Call:
         refused=recording.refused.message if recording is not None and recording.refused is not None else None,
         asked=[_asked(at, each) for at, each in enumerate(recording.asked)] if recording is not None else None,
         why=recorded.why,
-        masked="",
         keep_longer=_KEEP_LONGER if recorded.why and called.inputs_sha256 is not None else "",
     )
 
@@ -191,10 +184,9 @@ def answer(inspected: Inspected, parameters: CallParameters) -> Download:
 
     Raises:
         InvalidArgument: there is no such call.
-        NotAllowed: it shows a note that is withheld from agents.
         NotRecorded: they are not kept.
     """
-    content = shown_call(inspected, parameters.seq).answer()
+    content = call_at(inspected, parameters.seq).answer()
     return Download(content, "application/json", f"call-{parameters.seq}.json")
 
 
@@ -203,10 +195,9 @@ def exchanged(inspected: Inspected, parameters: AskedParameters) -> Exchanged:
 
     Raises:
         InvalidArgument: there is no such call, or it asked fewer questions.
-        NotAllowed: it shows a note that is withheld from agents.
         NotRecorded: what it read is not kept.
     """
-    recorded = shown_call(inspected, parameters.seq)
+    recorded = call_at(inspected, parameters.seq)
     if recorded.recording is None:
         raise NotRecorded(f"What call {parameters.seq} was made from is not kept", hint=recorded.why)
     questions = recorded.recording.asked
@@ -215,54 +206,6 @@ def exchanged(inspected: Inspected, parameters: AskedParameters) -> Exchanged:
     exchange = questions[parameters.index]
     notes = [_note(each, inspected.log) for each in _read_by(exchange)]
     return Exchanged(exchange.ask, exchange.question, exchange.answer, exchange.raised, notes)
-
-
-def shown_call(inspected: Inspected, seq: int) -> RecordedCall:
-    """As `call_at`, for texts of the call.
-
-    Raises:
-        NotAllowed: it shows a note that is withheld from agents.
-    """
-    recorded = call_at(inspected, seq)
-    if masked := why_masked(inspected.mask, recorded.event):
-        raise NotAllowed(f"What call {seq} asked and answered is not shown.", hint=masked)
-    return recorded
-
-
-def why_masked(mask: Mask, event: Event) -> str:
-    """Why the texts and sizes of a call are not shown; empty: they are."""
-    withheld = mask.withheld_in(event)
-    if withheld is None:
-        return ""
-    return REASON_UNKNOWN if withheld.withheld is None else REASON
-
-
-def _masked_call(event: Event, masked: str) -> Call:
-    called: ToolCalled = event.data
-    return Call(
-        seq=event.seq,
-        time=event.time,
-        tool=called.tool,
-        caller=called.caller,
-        ok=called.ok,
-        code=None,
-        duration_us=None,
-        bytes=None,
-        tokens=None,
-        as_of_seq=called.as_of_seq,
-        tail_seq=called.tail,
-        arguments=None,
-        answer=None,
-        answer_chars=0,
-        told=None,
-        level=None,
-        withheld=0,
-        refused=None,
-        asked=None,
-        why="",
-        masked=masked,
-        keep_longer="",
-    )
 
 
 def call_at(inspected: Inspected, seq: int) -> RecordedCall:

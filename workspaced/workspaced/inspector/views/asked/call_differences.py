@@ -14,7 +14,7 @@ from workspaced_tools.recording.call_diff import compared, readable_json
 from workspaced_tools.replay.verify import Outcome
 
 from ...inspected import Inspected
-from .call import CallParameters, call_at, shown_call, why_masked
+from .call import CallParameters, call_at
 
 DIFF_LINES_MAX: Final = 4_000
 _COMPARED_BYTES_MAX: Final = 2_000_000
@@ -31,8 +31,8 @@ class Badge(msgspec.Struct, rename="camel"):
     """`answer`, or a field of the event."""
     difference: list[str]
     """A unified diff from the recorded answer to the replay's, at most 4,000 lines; empty if not to be shown."""
-    took_us: int | None
-    """The replay, with finding its moment; null: it may tell of a withheld note."""
+    took_us: int
+    """The replay, with finding its moment."""
 
 
 class PairParameters(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
@@ -62,12 +62,10 @@ def badge(inspected: Inspected, parameters: CallParameters) -> Badge:
     Raises:
         InvalidArgument: there is no such call.
     """
-    recorded = call_at(inspected, parameters.seq)
+    call_at(inspected, parameters.seq)
     begun = time.perf_counter_ns()
     made = inspected.log.call(parameters.seq).verify()
     took_us = (time.perf_counter_ns() - begun) // 1_000
-    if masked := why_masked(inspected.mask, recorded.event):
-        return Badge(made.outcome, masked if made.why else "", None, [], None)
     difference: list[str] = []
     if made.served is not None and made.answered is not None and made.served != made.answered:
         difference = _diff(made.served, made.answered)[:DIFF_LINES_MAX]
@@ -86,10 +84,9 @@ def pair(inspected: Inspected, parameters: PairParameters) -> Pair:
 
     Raises:
         InvalidArgument: there is no such call, or the answers are too long to compare.
-        NotAllowed: one of them shows a note that is withheld from agents.
         NotRecorded: the answers differ, and one of them is not kept.
     """
-    first, second = (shown_call(inspected, seq) for seq in (parameters.seq, parameters.other))
+    first, second = (call_at(inspected, seq) for seq in (parameters.seq, parameters.other))
     size = sum(len(each.result or b"") for each in (first, second))
     if first.result != second.result and size > _COMPARED_BYTES_MAX:
         raise InvalidArgument(
@@ -114,6 +111,6 @@ def _state_changes(inspected: Inspected, first: ToolCalled, second: ToolCalled) 
 
 def _state(inspected: Inspected, seq: int) -> StateJson | None:
     try:
-        return inspected.mask.state(to_json(inspected.log.at(seq).state))
+        return to_json(inspected.log.at(seq).state)
     except InvalidArgument:
         return None

@@ -6,13 +6,13 @@ from typing import Any, Final
 import msgspec
 
 from workspaced_events.errors import InvalidArgument
-from workspaced_events.schema.catalogue import ContextVolunteered, Event, ToolCalled
+from workspaced_events.schema.catalogue import ContextVolunteered, Event
 from workspaced_tools.prompts.model.token_estimate import estimate_tokens
+from workspaced_tools.recording.reading import Blob
 from workspaced_tools.recording.recorded_calls import Wanted, listed, result_of
 
 from .... import replay
 from ...inspected import Inspected
-from .call import why_masked
 from .told import told_in
 
 CALLS_MAX: Final = 200
@@ -47,15 +47,13 @@ class CallRow(msgspec.Struct, rename="camel"):
     ok: bool
     code: str | None
     """The error code of a failed call; null if the answer is not kept."""
-    bytes: int | None
+    bytes: int
     """Of the answer; of what was told without asking: of its text."""
-    tokens: int | None
+    tokens: int
     """An estimate."""
-    duration_us: int | None
+    duration_us: int
     kept: bool
     """Whether the answer is kept."""
-    masked: str
-    """Why the page does not show what it is null about; empty: it shows all."""
 
 
 class Calls(msgspec.Struct, rename="camel"):
@@ -81,7 +79,7 @@ def calls(inspected: Inspected, parameters: CallsParameters) -> Calls:
         if len(found) == parameters.limit or looked_at == _LOOKED_AT_MAX:
             return Calls(found, event.seq + 1)
         if wanted.takes(event):
-            found.append(_row(event, inspected))
+            found.append(_row(event, inspected.log.blob))
     return Calls(found, None)
 
 
@@ -93,28 +91,10 @@ def _backwards(log: replay.Log, before: int | None) -> Iterator[Event]:
         before = found[0].seq
 
 
-def _row(event: Event, inspected: Inspected) -> CallRow:
-    called: ToolCalled = event.data
-    masked = why_masked(inspected.mask, event)
-    if masked:
-        return CallRow(
-            seq=event.seq,
-            time=event.time,
-            caller=called.caller,
-            tool=called.tool,
-            arguments=None,
-            ok=called.ok,
-            code=None,
-            bytes=None,
-            tokens=None,
-            duration_us=None,
-            kept=True,
-            masked=masked,
-        )
-    blob = inspected.log.blob
+def _row(event: Event, blob: Blob) -> CallRow:
     row = listed(event, blob)
     # The bytes of what was told are those of its text: the tokens are to be of the same.
-    text = told_in(result_of(called, blob)) if isinstance(called, ContextVolunteered) else None
+    text = told_in(result_of(event.data, blob)) if isinstance(event.data, ContextVolunteered) else None
     return CallRow(
         seq=row.seq,
         time=row.time,
@@ -127,5 +107,4 @@ def _row(event: Event, inspected: Inspected) -> CallRow:
         tokens=row.tokens if text is None else estimate_tokens(text),
         duration_us=row.duration_us,
         kept=row.kept,
-        masked="",
     )

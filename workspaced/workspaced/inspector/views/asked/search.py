@@ -6,7 +6,7 @@ import jmespath
 import msgspec
 
 from workspaced_events.debugging.predicate import Expression
-from workspaced_events.errors import InvalidArgument, NotAllowed
+from workspaced_events.errors import InvalidArgument
 from workspaced_events.ids import VaultId
 from workspaced_events.projections.state_diff import changes, lines
 from workspaced_events.projections.workspace_state import to_json
@@ -17,7 +17,6 @@ from workspaced_events.schema.sentences import sentence
 from workspaced_tools.errors import NotRecorded
 
 from ...inspected import Download, Inspected
-from ...masking.masked_events import REVEALING
 from ...searching.files import Shrunk, bundle_name, bundle_of, pytest_file_name, pytest_file_of
 from ...searching.search import Search
 from ...searching.story import Step, story
@@ -141,10 +140,8 @@ def tried(inspected: Inspected, parameters: ExpressionParameters) -> Tried:
     """Evaluates an expression at a moment; what is wrong with it is part of the answer.
 
     Raises:
-        NotAllowed: the page hides notes that are withheld from agents.
         InvalidArgument: the log does not hold the moment.
     """
-    _check_revealed(inspected)
     here = inspected.log.at(parse_position(parameters.at)) if parameters.at else inspected.log.end
     try:
         expression = Expression(parameters.expression, VaultId(parameters.vault) if parameters.vault else None)
@@ -163,10 +160,8 @@ def words(inspected: Inspected, parameters: VocabularyParameters) -> Vocabulary:
     """What can be completed in an expression.
 
     Raises:
-        NotAllowed: the page hides notes that are withheld from agents.
         InvalidArgument: the log does not hold the moment.
     """
-    _check_revealed(inspected)
     here = inspected.log.at(parse_position(parameters.at)) if parameters.at else inspected.log.end
     return Vocabulary(here.seq, vocabulary(here.state_json()))
 
@@ -175,11 +170,9 @@ def start(inspected: Inspected, parameters: StartParameters) -> SearchShown:
     """Begins a search.
 
     Raises:
-        NotAllowed: the page hides notes that are withheld from agents.
         Busy: another one runs.
         InvalidArgument: the expression is none.
     """
-    _check_revealed(inspected)
     inspected.searches.start(parameters.expression, parameters.vault)
     return search(inspected, NoParameters())
 
@@ -220,11 +213,9 @@ def bundle(inspected: Inspected, parameters: BundleParameters) -> Download:
     """The few events as a bundle, or the part of the log with the calls that saw what was looked for.
 
     Raises:
-        NotAllowed: the page hides notes that are withheld from agents.
         NotRecorded: no search found anything yet, or no call saw it.
         InvalidArgument: the part is too large for a bundle.
     """
-    _check_revealed(inspected)
     redacted, with_calls = parameters.redacted, parameters.with_calls
     if with_calls:
         found, seen = _seen(inspected)
@@ -240,11 +231,9 @@ def pytest_file(inspected: Inspected, parameters: FileParameters) -> Download:
     """A test that fails as long as the events lead there; it belongs beside the bundle.
 
     Raises:
-        NotAllowed: the page hides notes that are withheld from agents.
         NotRecorded: no search found anything yet.
         InvalidArgument: the predicate is not true of the redacted events.
     """
-    _check_revealed(inspected)
     shrunk = _shrunk(inspected)
     last = inspected.searches.last
     if parameters.redacted and last is not None and not last.shows_redacted:
@@ -254,15 +243,6 @@ def pytest_file(inspected: Inspected, parameters: FileParameters) -> Download:
         )
     content = pytest_file_of(shrunk, redacted=parameters.redacted).encode()
     return Download(content, "text/x-python", pytest_file_name(redacted=parameters.redacted))
-
-
-def _check_revealed(inspected: Inspected) -> None:
-    """Whether a predicate is true tells of every note, and a story names them: there is no masked search."""
-    if not inspected.mask.reveals:
-        raise NotAllowed(
-            "A search reads the whole log, with the notes that are withheld from agents.",
-            hint=REVEALING,
-        )
 
 
 def _shrunk(inspected: Inspected) -> Shrunk:

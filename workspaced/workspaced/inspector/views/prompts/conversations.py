@@ -38,7 +38,6 @@ from workspaced_tools.prompts.model.stored_inputs import manifest_of_prompt, tex
 
 from .... import replay
 from ...inspected import Inspected
-from ...masking.masked_events import REASON, REASON_UNKNOWN
 from .overlaid import ListedChat, listed_chats
 
 COLUMN_PROMPTS_MAX: Final = 50
@@ -86,17 +85,14 @@ class ListedConversation(msgspec.Struct, rename="camel"):
     ended: bool
     estimate: int | None
     """Tokens of the last prompt, estimated."""
-    cache: Summed | None
-    """Null: masked."""
+    cache: Summed
     cost: Cost | None
     """Of the remembered prompts that have a price, with their answers as far as the last 5,000 prompts and reports
     tell of them; null: none has a price."""
     uncached: Cost | None
-    """What those would have cost had no cache served any; null: masked, or without a price."""
+    """What those would have cost had no cache served any; null: none has a price."""
     stale: int
-    """Of the last 10 remembered prompts those with a note in an older version than it had by then; masked: 0."""
-    masked: str
-    """Why sizes are null: prompts of it hold notes that are withheld from agents; empty: they are shown."""
+    """Of the last 10 remembered prompts those with a note in an older version than it had by then."""
 
 
 class ConversationsParameters(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
@@ -146,8 +142,8 @@ class PromptRow(msgspec.Struct, rename="camel"):
     """The beginning of the message of the model that follows; empty: there is none, or it is not kept."""
     stale: list[str]
     """The notes that stand in it in an older version than the one that they had then."""
-    estimate: int | None
-    """Tokens; null: masked."""
+    estimate: int
+    """Tokens."""
     limit: int
     tool_tokens: int
     tools: Reuse | None
@@ -172,8 +168,6 @@ class PromptRow(msgspec.Struct, rename="camel"):
     """Null: the model has no price."""
     uncached: Cost | None
     """What it would have cost had no cache served any of it; null: the model has no price."""
-    masked: str
-    """Why texts and sizes are not shown: the prompt holds notes that are withheld from agents; empty: they are."""
 
 
 class PromptColumn(msgspec.Struct, rename="camel"):
@@ -250,7 +244,7 @@ def conversations(inspected: Inspected, _parameters: ConversationsParameters) ->
     by_id = log.end.state.conversations.by_id
     outputs = _outputs_in(log.events_of(_COUNTED, before=log.end.seq + 1, limit=_LISTED_COUNTED_MAX))
     return Conversations(
-        [_listed(inspected, each, list_of_prices, outputs) for each in by_id.values()],
+        [_listed(log, each, list_of_prices, outputs) for each in by_id.values()],
         CONVERSATIONS_MAX,
         listed_chats(inspected),
         prices,
@@ -258,18 +252,15 @@ def conversations(inspected: Inspected, _parameters: ConversationsParameters) ->
 
 
 def _listed(
-    inspected: Inspected, conversation: Conversation, list_of_prices: PriceList, outputs: Mapping[int, int]
+    log: replay.Log, conversation: Conversation, list_of_prices: PriceList, outputs: Mapping[int, int]
 ) -> ListedConversation:
-    log = inspected.log
     settings, prompts = conversation.settings, prompts_in(log, conversation)
     messages = list(conversation.messages.values())
-    masked = next(filter(None, (why_masked(inspected, each.seq) for each in reversed(prompts))), "")
-
     counted = [(each, settings_of(log, conversation, each), outputs.get(each.seq)) for each in prompts]
 
     def cost(*, uncached: bool) -> Cost | None:
         costs = [cost_of(one, then, list_of_prices, output, uncached=uncached) for one, then, output in counted]
-        return summed_cost([each for each in costs if each is not None]) if not masked else None
+        return summed_cost([each for each in costs if each is not None])
 
     return ListedConversation(
         conversation=conversation.id,
@@ -283,12 +274,11 @@ def _listed(
         begin=messages[0].at if messages else None,
         end=messages[-1].at if messages else None,
         ended=conversation.ended,
-        estimate=prompts[-1].estimate if prompts and not masked else None,
-        cache=summed(account(conversation)) if not masked else None,
+        estimate=prompts[-1].estimate if prompts else None,
+        cache=summed(account(conversation)),
         cost=cost(uncached=False),
         uncached=cost(uncached=True),
-        stale=sum(_is_stale(log, each) for each in prompts[-_LISTED_READ_MAX:]) if not masked else 0,
-        masked=masked,
+        stale=sum(_is_stale(log, each) for each in prompts[-_LISTED_READ_MAX:]),
     )
 
 
@@ -315,7 +305,7 @@ def column(inspected: Inspected, parameters: ColumnParameters) -> PromptColumn:
     known = [each for each in prompts_in(log, found) if parameters.before is None or each.seq < parameters.before]
     shown = known[-parameters.limit :]
     outputs = output_tokens(log, shown)
-    rows = [row_of(inspected, found, each, list_of_prices, outputs.get(each.seq)) for each in shown]
+    rows = [row_of(log, found, each, list_of_prices, outputs.get(each.seq)) for each in shown]
     more = len(known) > len(shown) or (shown and _has_earlier(log, found.id, shown[0].seq))
     return PromptColumn(
         conversation=found.id,
@@ -361,18 +351,8 @@ def _has_earlier(log: replay.Log, name: ConversationId, seq: int) -> bool:
 # -- a prompt --
 
 
-def why_masked(inspected: Inspected, seq: int) -> str:
-    """Why the texts and sizes of a prompt are not shown; empty: they are."""
-    if inspected.mask.reveals:
-        return ""
-    withheld = inspected.mask.withheld_in(inspected.log.event(seq))
-    if withheld is None:
-        return ""
-    return REASON_UNKNOWN if withheld.withheld is None else REASON
-
-
 def row_of(
-    inspected: Inspected,
+    log: replay.Log,
     conversation: Conversation,
     prompt: Prompt,
     list_of_prices: PriceList,
@@ -384,10 +364,7 @@ def row_of(
         conversation: a state that remembers the prompt; the later, the more of its usage is known.
         output: the tokens of the provider's answer, if it was reported.
     """
-    log = inspected.log
     settings = settings_of(log, conversation, prompt)
-    if masked := why_masked(inspected, prompt.seq):
-        return _masked_row(log, prompt, settings, masked)
     manifest, not_kept = kept_manifest(log, prompt.manifest_sha256)
     accounted = next((each for each in account(conversation) if each.seq == prompt.seq), None)
     layers: list[LayerBar] = []
@@ -420,36 +397,6 @@ def row_of(
         model=settings.model,
         cost=cost_of(prompt, settings, list_of_prices, output),
         uncached=cost_of(prompt, settings, list_of_prices, output, uncached=True),
-        masked="",
-    )
-
-
-def _masked_row(log: replay.Log, prompt: Prompt, settings: Settings, masked: str) -> PromptRow:
-    return PromptRow(
-        seq=prompt.seq,
-        time=log.event(prompt.seq).time,
-        message=prompt.message,
-        pipeline=prompt.pipeline,
-        words="",
-        answer="",
-        stale=[],
-        estimate=None,
-        limit=prompt.limit,
-        tool_tokens=0,
-        tools=None,
-        layers=[],
-        not_kept="",
-        outcome=None,
-        cause=None,
-        expected=None,
-        input_tokens=None,
-        cached_tokens=None,
-        output_tokens=None,
-        provider=settings.provider,
-        model=settings.model,
-        cost=None,
-        uncached=None,
-        masked=masked,
     )
 
 

@@ -1,13 +1,11 @@
 """Coverage: of the notes that agents were given, which were used, which were not, and of which nobody knows."""
 
-from collections.abc import Iterable
 from typing import Final
 
 import msgspec
 
 from workspaced_events.errors import InvalidArgument
-from workspaced_events.ids import VaultId
-from workspaced_events.schema.catalogue import Event, ToolCalled
+from workspaced_events.schema.catalogue import Event
 from workspaced_tools.recording.coverage import GivenNote, NoteCoverage, Status, UsedNote
 from workspaced_tools.recording.coverage import coverage as coverage_of
 
@@ -76,10 +74,6 @@ class CoverageShown(msgspec.Struct, rename="camel"):
     """Calls, prompts and volunteered texts that were read."""
     not_kept: int
     """Those whose content is not kept."""
-    masked: int
-    """Notes that are not shown, because they are withheld from agents."""
-    masked_calls: int
-    """Calls that were not read, because withheld notes are in them: what else they gave is not shown."""
     totals: list[StatusTotal]
     notes: list[CoveredNote]
     notes_total: int
@@ -98,11 +92,8 @@ def coverage(inspected: Inspected, parameters: CoverageParameters) -> CoverageSh
     events = [event for event in _giving(log, last) if event.seq >= (parameters.begin or 0)]
     read = events[-READ_MAX:]
     conversations = log.at(last).state.conversations.by_id if events else {}
-    shown = [each for each in read if not _is_masked_call(inspected, each)]
-    found = coverage_of(shown, conversations, log.blob)
-    masked = _masked(inspected, found.notes, {event.vault for event in read})
-    followed = [_covered(each) for each in found.notes if each.note not in masked]
-    notes = sorted(followed, key=lambda each: (_ORDER[each.status], -each.tokens, each.note))
+    found = coverage_of(read, conversations, log.blob)
+    notes = sorted(map(_covered, found.notes), key=lambda each: (_ORDER[each.status], -each.tokens, each.note))
     wanted = [each for each in notes if parameters.status in (None, each.status)]
     return CoverageShown(
         first=read[0].seq if len(read) < len(events) else parameters.begin or (read[0].seq if read else 0),
@@ -110,8 +101,6 @@ def coverage(inspected: Inspected, parameters: CoverageParameters) -> CoverageSh
         is_cut=len(read) < len(events),
         read=len(read),
         not_kept=found.not_kept,
-        masked=len(masked),
-        masked_calls=len(read) - len(shown),
         totals=[_total(status, notes) for status in _ORDER],
         notes=wanted[parameters.offset : parameters.offset + parameters.limit],
         notes_total=len(wanted),
@@ -121,17 +110,6 @@ def coverage(inspected: Inspected, parameters: CoverageParameters) -> CoverageSh
 def _giving(log: replay.Log, end: int) -> list[Event]:
     """The last events up to `end` that give an agent something: at most one more than are read."""
     return log.events_of(_GIVING, before=end + 1, limit=READ_MAX + 1)
-
-
-def _is_masked_call(inspected: Inspected, event: Event) -> bool:
-    return isinstance(event.data, ToolCalled) and inspected.mask.withheld_in(event) is not None
-
-
-def _masked(inspected: Inspected, notes: Iterable[NoteCoverage], vaults: set[VaultId | None]) -> set[str]:
-    """The notes that are withheld in one of the vaults: a note does not tell of which it was given."""
-    mask = inspected.mask
-    names = [each.note for each in notes]
-    return {note for vault in vaults for note in mask.hidden(vault, names)}
 
 
 def _covered(found: NoteCoverage) -> CoveredNote:

@@ -4,7 +4,7 @@ from typing import Final, Literal
 
 import msgspec
 
-from workspaced_events.errors import InvalidArgument, NotAllowed, WorkspacedError
+from workspaced_events.errors import InvalidArgument, WorkspacedError
 from workspaced_events.ids import ConversationId
 from workspaced_events.projections.conversations import Conversation, Prompt
 from workspaced_events.schema.catalogue import Event, PromptAssembled
@@ -32,7 +32,6 @@ from .conversations import (
     output_tokens,
     row_of,
     state_of,
-    why_masked,
 )
 
 BLOCKS_MAX: Final = 500
@@ -209,18 +208,6 @@ def opened(log: replay.Log, seq: int) -> OpenedPrompt:
     return OpenedPrompt(log, prompt.event, data, rebuilt, then, latest, record, manifest, not_kept)
 
 
-def shown_prompt(inspected: Inspected, seq: int) -> OpenedPrompt:
-    """As `opened`, for texts and sizes of the prompt.
-
-    Raises:
-        NotAllowed: it holds a note that is withheld from agents.
-    """
-    made = opened(inspected.log, seq)
-    if masked := why_masked(inspected, seq):
-        raise NotAllowed(f"What prompt {seq} holds is not shown.", hint=masked)
-    return made
-
-
 def _remembering(log: replay.Log, seq: int, name: ConversationId) -> Conversation | None:
     """A late state of the conversation that remembers the prompt; None: none does."""
     ahead = log.end.seq - seq
@@ -247,21 +234,20 @@ def prompt(inspected: Inspected, parameters: PromptParameters) -> PromptShown:
     log, data, manifest, envelope = made.log, made.data, made.manifest, made.rebuilt.envelope
     list_of_prices, prices = current_prices()
     output = output_tokens(log, [made.record]).get(made.event.seq)
-    masked = why_masked(inspected, parameters.seq)
-    blocks = _blocks(made) if not masked else []
+    blocks = _blocks(made)
     begin = max(0, parameters.offset)
     last = before_in(log, made.latest, made.record)
     return PromptShown(
-        prompt=row_of(inspected, made.latest, made.record, list_of_prices, output),
+        prompt=row_of(log, made.latest, made.record, list_of_prices, output),
         conversation=data.conversation,
         as_of_seq=data.as_of_seq,
         shape=data.shape.name if data.shape is not None else None,
-        rebuilt=_rebuilt(made.rebuilt, masked),
+        rebuilt=_rebuilt(made.rebuilt),
         estimator=manifest.estimator if manifest is not None else "",
-        marks=list(envelope.cache_hints) if envelope is not None and not masked else [],
+        marks=list(envelope.cache_hints) if envelope is not None else [],
         blocks=[_shown(each) for each in blocks[begin : begin + BLOCKS_MAX]],
         blocks_total=len(blocks),
-        warnings=list(manifest.warnings) if manifest is not None and not masked else [],
+        warnings=list(manifest.warnings) if manifest is not None else [],
         before=last.seq if last is not None else None,
         after=next((each.seq for each in made.latest.prompts if each.seq > made.event.seq), None),
         prices=prices,
@@ -274,14 +260,13 @@ def _blocks(made: OpenedPrompt) -> list[PromptBlock]:
     return blocks_of(made.manifest, before_of(made.log, made.record, made.latest.id)[0])
 
 
-def _rebuilt(found: replay.Rebuilt, masked: str) -> PromptRebuilt:
+def _rebuilt(found: replay.Rebuilt) -> PromptRebuilt:
     outcomes: dict[Replayed, Literal["same", "different", "notRecorded", "damaged"]] = {
         Replayed.SAME: "same",
         Replayed.DIFFERENT: "different",
         Replayed.DAMAGED: "damaged",
     }
-    why = masked if masked and found.why else found.why
-    return PromptRebuilt(outcomes.get(found.outcome, "notRecorded"), why, found.differs)
+    return PromptRebuilt(outcomes.get(found.outcome, "notRecorded"), found.why, found.differs)
 
 
 def _shown(block: PromptBlock) -> ShownBlock:
@@ -311,10 +296,9 @@ def block(inspected: Inspected, parameters: BlockParameters) -> BlockShown:
 
     Raises:
         InvalidArgument: there is no such prompt or block.
-        NotAllowed: the prompt holds a note that is withheld from agents.
         NotRecorded: its manifest is not kept.
     """
-    made = shown_prompt(inspected, parameters.seq)
+    made = opened(inspected.log, parameters.seq)
     if made.manifest is None:
         raise NotRecorded("The prompt's blocks are not known", hint=made.not_kept)
     at = parameters.layer, parameters.index
@@ -375,7 +359,6 @@ def body(inspected: Inspected, parameters: BodyParameters) -> PromptBody:
 
     Raises:
         InvalidArgument: there is no such prompt.
-        NotAllowed: it holds a note that is withheld from agents.
         NotRecorded: it cannot be rebuilt.
         TemplateFailed, BodyInvalid: this version cannot render the recorded template.
     """
@@ -395,7 +378,7 @@ def sent(inspected: Inspected, parameters: PromptParameters) -> Download:
 
 def _sent(inspected: Inspected, seq: int) -> tuple[str | None, bytes, list[str], bool | None]:
     """The body's shape, its bytes, what the shape could not express, and whether the hash is the recorded one."""
-    made = shown_prompt(inspected, seq)
+    made = opened(inspected.log, seq)
     envelope = made.rebuilt.envelope
     if envelope is None:
         raise NotRecorded("The prompt cannot be rebuilt", hint=made.rebuilt.why)

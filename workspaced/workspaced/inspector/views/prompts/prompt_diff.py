@@ -14,7 +14,7 @@ from workspaced_tools.prompts.model.types import Envelope
 
 from ...inspected import Inspected
 from .conversations import before_in
-from .prompt import OpenedPrompt, shown_prompt
+from .prompt import OpenedPrompt, opened
 
 LINES_MAX: Final = 1_000
 """Of the difference; the command line has no such bound."""
@@ -80,11 +80,10 @@ def diff(inspected: Inspected, parameters: DiffParameters) -> PromptDiff:
 
     Raises:
         InvalidArgument: there is no such prompt.
-        NotAllowed: one of them holds a note that is withheld from agents.
         NotRecorded: there is no prompt before it, or one of both cannot be rebuilt.
     """
-    two = shown_prompt(inspected, parameters.seq)
-    one = shown_prompt(inspected, _before(two) if parameters.against is None else parameters.against)
+    two = opened(inspected.log, parameters.seq)
+    one = opened(inspected.log, _before(two) if parameters.against is None else parameters.against)
     before, after = _envelope(one), _envelope(two)
     first = first_changed(before, after)
     common = common_tokens(before, after, same_tools=_tools(one) == _tools(two))

@@ -1,32 +1,92 @@
-"""The notes that a recorded call or prompt names: in what was asked, what was read, and what was answered.
+"""The notes that an event, and a recorded call, prompt or message names: asked for, read, answered.
 
 A recording holds names in many fields, and an answer the paths of the state too. So every text in them that may be
 a note's path counts: one that ends as Markdown does for certain, any other one as a possible note.
+
+Two kinds of names are not found: one that stands in the text of a note, and one in the words of people and agents.
 """
 
-from collections.abc import Iterator
-from typing import Any, Final
+from collections.abc import Iterable, Iterator
+from functools import cache
+from typing import Any, Final, get_args, get_type_hints
 
 import msgspec
 
 from workspaced_events.errors import WorkspacedError
 from workspaced_events.ids import NoteId, note_id
 from workspaced_events.limits import NOTE_ID_CHARS_MAX
+from workspaced_events.privacy.event_redaction import TAGS
 from workspaced_events.projections.conversations import Message
-from workspaced_events.schema.catalogue import MessageData, PromptAssembled, ToolCalled
-from workspaced_tools.ports.questions import Resolve, ResolveFrom
-from workspaced_tools.prompts.model.note_names import NoteNames, notes_of
-from workspaced_tools.prompts.model.stored_inputs import inputs_of, manifest_of_prompt
-from workspaced_tools.prompts.model.types import Texts
-from workspaced_tools.recording.format import Exchange, Recording
-from workspaced_tools.recording.last_shown import notes_of_prompt
-from workspaced_tools.recording.reading import Blob, arguments_of, read_recording
+from workspaced_events.schema.catalogue import (
+    BESIDE_VAULTS,
+    ContextUnpinned,
+    MessageData,
+    PromptAssembled,
+    Redact,
+    ToolCalled,
+)
+
+from ..ports.questions import Resolve, ResolveFrom
+from ..prompts.model.note_names import NoteNames, notes_of
+from ..prompts.model.stored_inputs import inputs_of, manifest_of_prompt
+from ..prompts.model.types import Texts
+from .format import Exchange, Recording
+from .last_shown import notes_of_prompt
+from .reading import Blob, arguments_of, read_recording
 
 _RESOLVING: Final = frozenset({Resolve.name, ResolveFrom.name})
+_ANY_NOTE: Final = "any note.md"
 
 
 class NotKnown(Exception):
-    """What a call or prompt names is not known: a blob is gone, or a name in it was of no note."""
+    """What a call, prompt or message names is not known: a blob is gone, or a name in it was of no note."""
+
+
+# -- the fields of an event --
+
+
+def of_fields(data: msgspec.Struct) -> NoteNames:
+    """The notes that the fields of an event's data name; of a call, prompt or message its texts name more."""
+    names = NoteNames()
+    fields = _note_fields(type(data))
+    for name in data.__struct_fields__:
+        value, tag = getattr(data, name), TAGS[type(data)][name]
+        if value is None:
+            continue
+        if name in fields:
+            paths: Iterable[NoteId] = (NoteId(value),) if isinstance(value, str) else value
+            # Agents wrote what is in a memory folder beside the vaults: nothing withholds it.
+            names |= NoteNames(frozenset(path for path in paths if not path.startswith(BESIDE_VAULTS)))
+        elif tag is Redact.FIELDS:
+            for part in value if isinstance(value, tuple) else (value,):
+                names |= of_fields(part)
+        elif tag is Redact.PATH:
+            names |= _in_folder(value)
+    if isinstance(data, ContextUnpinned):
+        return names | notes_of("note", data.id)
+    kind, of = getattr(data, "kind", None), getattr(data, "id", "")
+    if kind == "folder":
+        names |= _in_folder(of)
+    return names | notes_of("note" if kind == "pin" else kind, of) if kind is not None else names
+
+
+def _in_folder(folder: str) -> NoteNames:
+    """A folder, by a note that it might hold: a rule that withholds the folder denies every path in it."""
+    return NoteNames(perhaps=notes_of("note", f"{folder.strip('/')}/{_ANY_NOTE}").every)
+
+
+@cache
+def _note_fields(struct: type[msgspec.Struct]) -> frozenset[str]:
+    """The fields whose type is a note's path, or several."""
+    return frozenset(name for name, hint in get_type_hints(struct).items() if NoteId in (hint, *_within(hint)))
+
+
+def _within(hint: Any) -> list[Any]:
+    """All types inside a type."""
+    return [found for part in get_args(hint) for found in (part, *_within(part))]
+
+
+# -- calls --
 
 
 def of_call(called: ToolCalled, blob: Blob) -> NoteNames:
@@ -69,11 +129,17 @@ def _found_nothing(exchange: Exchange, answer: Any) -> bool:
     return exchange.raised is not None or not (answer.get("note") or answer.get("candidates"))
 
 
-def of_prompt(prompt: PromptAssembled, texts: Texts) -> NoteNames:
-    """The notes that a prompt shows, and those that it was asked to show.
+# -- prompts --
+
+
+def of_prompt(prompt: PromptAssembled, messages: Iterable[Message], texts: Texts) -> NoteNames:
+    """The notes that a prompt shows, those that it was asked to show, and those in its messages (`of_tools`).
+
+    Args:
+        messages: of its conversation, as it was when the prompt was made.
 
     Raises:
-        NotKnown: its inputs or its manifest are not kept.
+        NotKnown: its inputs, its manifest or a text of a message is not kept.
     """
     try:
         names = NoteNames(frozenset(notes_of_prompt(prompt, texts)))
@@ -83,6 +149,8 @@ def of_prompt(prompt: PromptAssembled, texts: Texts) -> NoteNames:
             names |= notes_of(artifact.kind, artifact.id)
     except (WorkspacedError, msgspec.MsgspecError):
         raise NotKnown from None
+    for message in messages:
+        names |= of_tools(message, texts)
     return names
 
 
@@ -105,6 +173,9 @@ def of_tools(message: Message | MessageData, texts: Texts) -> NoteNames:
         except (msgspec.MsgspecError, RecursionError):
             names |= in_json(text)
     return NoteNames(perhaps=names.every)
+
+
+# -- JSON --
 
 
 def in_json(value: Any) -> NoteNames:
