@@ -40,7 +40,7 @@ _GROUPS: Final = {
     "Workspace and log": ("publish", "snapshot", "state", "subscribe", "unsubscribe", "log"),
     "Editing": ("names", "links"),
     "Recorded calls": ("calls", "call", "clients"),
-    "Sharing": ("share", "share/why", "share/rules", "share/accept", "withheld"),
+    "Sharing": ("share", "share/why", "share/rules", "share/accept"),
 }
 """Our methods by heading; all others are those of conversations."""
 

@@ -77,8 +77,6 @@ LINKS_MAX: Final = 1_000
 """Links in one answer to an editor, and in one request."""
 EXCERPT_CHARS_MAX: Final = 2_000
 """Of a link's target, in an answer to an editor."""
-WITHHELD_ASKED_MAX: Final = 1_000
-"""Notes in one `workspaced/withheld`."""
 LATENCY_SAMPLES: Final = 1_024
 
 # Answers that are kept with what they rest on (calls/traced_answers.py).

@@ -1924,12 +1924,6 @@ export interface VolunteerPreviewParams {
   readonly form?: "plain" | "tagged";
 }
 
-export interface WithheldParams {
-  /** (maxItems 1000) */
-  readonly notes: readonly string[];
-  readonly vault?: string | null;
-}
-
 /** An envelope as it is answered. With a body it has no messages: the body has them. */
 export interface Prompt {
   readonly version: number;
@@ -3136,7 +3130,6 @@ export interface MethodParams {
   "workspaced/volunteer/confirm": VolunteerConfirmParams;
   "workspaced/volunteer/editor": VolunteerEditorParams;
   "workspaced/volunteer/preview": VolunteerPreviewParams;
-  "workspaced/withheld": WithheldParams;
 }
 
 /** Arguments by the name of the tool. */

@@ -54,7 +54,6 @@ ADMINISTRATIVE: dict[str, dict[str, Any]] = {
     "workspaced/share/why": {"path": "a.md"},
     "workspaced/share/rules": {},
     "workspaced/share/accept": {"vault": "vault"},
-    "workspaced/withheld": {"notes": ["a.md"]},
     "workspaced/pause": {},
     "workspaced/names": {"prefix": "a"},
     "workspaced/links": {"note": "a.md", "direction": "out"},

@@ -66,7 +66,6 @@ METHODS: Final[dict[str, Method]] = {
     "workspaced/share/why": Method(sharing.Why, sharing.why, works_paused=True),
     "workspaced/share/rules": Method(sharing.IdleRules, sharing.rules, works_paused=True),
     "workspaced/share/accept": Method(sharing.Accept, sharing.accept, works_paused=True),
-    "workspaced/withheld": Method(sharing.WithheldNotes, sharing.withheld, works_paused=True),
     "workspaced/names": Method(editing.Names, editing.names, works_paused=True),
     "workspaced/links": Method(editing.Links, editing.links, works_paused=True),
     "workspaced/link/new": Method(link.NewLink, link.new, works_paused=True),

@@ -1,14 +1,14 @@
-"""`workspaced/share*`, `workspaced/withheld`: sharing levels of clients, which notes are withheld and why, rules
-and flags that do not say what they should, and accepting a vault's rules."""
+"""`workspaced/share*`: sharing levels of clients, why a note goes no further, rules and flags that do not say what
+they should, and accepting a vault's rules."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta
 
 from workspaced_events.ids import NoteId, VaultId, note_id
-from workspaced_events.limits import NOTE_ID_CHARS_MAX, SHARING_CLIENT_CHARS_MAX
+from workspaced_events.limits import SHARING_CLIENT_CHARS_MAX
 from workspaced_events.projections.workspace_state import ANY_CLIENT, WorkspaceState, client_key
 from workspaced_events.schema.catalogue import Sharing, Volunteering
 from workspaced_tools.notes.note import LEVELS, Level
@@ -18,11 +18,9 @@ from workspaced_tools.vault.withholding_reasons import Reason, rule_reasons
 
 from ..ipc.jsonrpc import RequestId
 from ..ipc.params import Params
-from ..limits import WITHHELD_ASKED_MAX
 from ..service.service import Service
 from ..service.session import Session
 from ..service.upkeep import reconcile
-from ..vaults.present_levels import NOTHING_KNOWN, NoteLevel, PresentLevels
 from ..vaults.served_vault import ServedVault
 
 
@@ -57,15 +55,6 @@ class Accept(Params, frozen=True):
 
 
 class IdleRules(Params, frozen=True):
-    vault: str | None = None
-    """Default: the current vault."""
-
-
-class WithheldNotes(Params, frozen=True):
-    notes: Annotated[
-        tuple[Annotated[str, Meta(max_length=NOTE_ID_CHARS_MAX)], ...], Meta(max_length=WITHHELD_ASKED_MAX)
-    ]
-    """Paths, present or former ones, also of notes that are gone."""
     vault: str | None = None
     """Default: the current vault."""
 
@@ -154,41 +143,11 @@ async def rules(session: Session, _id: RequestId | None, params: IdleRules) -> A
     return {"vault": served.id, "idleRules": idle, "unclearFlags": unclear, "clock": service.tail.clock()}
 
 
-async def withheld(session: Session, _id: RequestId | None, params: WithheldNotes) -> Any:
-    """How far each of the notes may go at present, as the gate of the tools decides it. Recorded nowhere.
-
-    Of a vault that is known, but not served, nothing is known: it withholds every note.
-    """
-    service = session.service
-    names = [note_id(path) for path in params.notes]
-    vault = VaultId(params.vault) if params.vault is not None else None
-    if vault in service.tail.state.vaults and vault not in service.served:
-        levels = [NOTHING_KNOWN] * len(names)
-    else:
-        served = service.served_vault(vault)
-        vault, former = served.id, service.tail.state.of(served.id).former
-        present = PresentLevels(served, former)
-        levels = await service.threads.run(_levels, present, names, service.threads.check_running)
-    return {
-        "vault": vault,
-        "notes": [
-            {"path": path, "level": found.level.word, "known": found.known}
-            for path, found in zip(params.notes, levels, strict=True)
-        ],
-        "clock": service.tail.clock(),
-    }
-
-
-def _levels(present: PresentLevels, names: Sequence[NoteId], check: Callable[[], object]) -> list[NoteLevel]:
-    found = []
-    for name in names:
-        check()
-        found.append(present.of(name))
-    return found
-
-
 def _reasons(served: ServedVault, path: NoteId, now: NoteId | None) -> list[Reason]:
     found: list[Reason] = []
+    # Rules and flags count as they are now, as for an agent's next call, and not as they were last read.
+    served.vault.policy.refresh()
+    served.vault.notes.read([now or path])
     if now is not None and not served.vault.is_taken(path):
         found += rule_reasons(served.vault.levels, path)
         path = now

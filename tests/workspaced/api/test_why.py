@@ -1,0 +1,88 @@
+"""`workspaced/share/why`: how far a note may go, as the gate of the tools decides it, and why no further."""
+
+import pytest
+from support.daemon import Factory, refusal
+
+from workspaced import SyncClient
+
+NOTES = {
+    "a.md": "# A\n",
+    "keep/plan.md": "# Kept\n",
+    "keep-asked/plan.md": "# Kept\n",
+    "secret.md": "---\nworkspaced: private\n---\n# Secret\n",
+    "asked.md": "---\nworkspaced: on-request\n---\n# Asked\n",
+    ".workspacedignore": "keep/\n",
+}
+
+
+@pytest.fixture
+def client(daemon: Factory) -> SyncClient:
+    return daemon("--on-request", "keep-asked/", notes=NOTES).connect("inspector")
+
+
+def level(client: SyncClient, note: str) -> str:
+    found: str = client.call("workspaced/share/why", {"path": note})["level"]
+    return found
+
+
+def look_at(client: SyncClient, note: str) -> None:
+    client.publish([{"type": "active_note_set", "data": {"note": note}}])
+
+
+def test_rules_front_matter_and_levels_count(client: SyncClient) -> None:
+    assert {note: level(client, note) for note in NOTES if note.endswith(".md")} == {
+        "a.md": "volunteer",
+        "keep/plan.md": "never",
+        "keep-asked/plan.md": "on-request",
+        "secret.md": "never",
+        "asked.md": "on-request",
+    }
+    assert level(client, "keep/nowhere.md") == "never"
+
+
+def test_a_flag_that_is_not_understood_is_named(daemon: Factory) -> None:
+    client = daemon(notes={**NOTES, "odd.md": "---\ntitle: x\nworkspaced: privat\n---\n"}).connect()
+    answer = client.call("workspaced/share/why", {"path": "odd.md"})
+    assert answer["level"] == "never"
+    [reason] = answer["reasons"]
+    assert "line 3" in reason["detail"] and "privat" in reason["detail"] and "not understood" in reason["detail"]
+
+
+def test_a_note_is_withheld_from_the_moment_its_file_says_so(daemon: Factory) -> None:
+    running = daemon(notes=NOTES)
+    client = running.connect()
+    look_at(client, "a.md")
+    assert level(client, "a.md") == "volunteer"
+    (running.vault / "a.md").write_text(NOTES["secret.md"])
+    assert level(client, "a.md") == "never"
+    (running.vault / ".workspacedignore").write_text("asked.md\n")
+    assert level(client, "asked.md") == "never"
+
+
+def test_a_deleted_private_note_stays_withheld_and_a_deleted_shown_one_does_not(daemon: Factory) -> None:
+    running = daemon(notes=NOTES)
+    client = running.connect()
+    for note in ("secret.md", "a.md"):
+        look_at(client, note)
+        level(client, note)
+        client.call("workspaced/reconcile")
+    for note in ("secret.md", "a.md"):
+        (running.vault / note).unlink()
+    client.call("workspaced/reconcile")
+    assert (level(client, "secret.md"), level(client, "a.md")) == ("never", "volunteer")
+
+
+def test_a_former_path_is_withheld_with_its_note(client: SyncClient) -> None:
+    client.publish([{"type": "note_renamed", "data": {"from": "old.md", "to": "secret.md"}}])
+    client.publish([{"type": "note_renamed", "data": {"from": "older.md", "to": "a.md"}}])
+    assert (level(client, "old.md"), level(client, "older.md")) == ("never", "volunteer")
+
+
+def test_a_client_that_is_shown_nothing_may_ask(client: SyncClient) -> None:
+    client.call("workspaced/share", {"client": "inspector", "level": "none"})
+    assert level(client, "a.md") == "volunteer"
+
+
+@pytest.mark.parametrize(("path", "code"), [("../a.md", "OUTSIDE_VAULT"), ("", "INVALID_ARGUMENT")])
+def test_a_path_that_no_note_can_have_is_refused(client: SyncClient, path: str, code: str) -> None:
+    assert refusal(client.call, "workspaced/share/why", {"path": path}).code == code
