@@ -130,19 +130,19 @@ class LinkedNote(msgspec.Struct, frozen=True, kw_only=True, rename=camel):
     title: str | None = None
     path: str | None = None
     type: str | None = None
-    language: str | None = None
-    kind: str | None = None
-    size: int | None = None
-    pages: int | None = None
     exists: bool | None = None
     archived: bool | None = None
+    kind: str | None = None
+    size: int | None = None
+    language: str | None = None
+    pages: int | None = None
     metadata: Metadata | None = None
     content: str | None = None
     sha256: str | None = None
     links: Links | None = None
+    index_state: str | None = None
     outline: list[OutlineHeading] | None = None
     images: list[EmbeddedImage] | None = None
-    index_state: str | None = None
 
 
 class Truncation(msgspec.Struct, frozen=True, kw_only=True, rename=camel):
@@ -208,19 +208,19 @@ class ReferencedNote(msgspec.Struct, frozen=True, kw_only=True, rename=camel):
     title: str | None = None
     path: str | None = None
     type: str | None = None
-    language: str | None = None
-    kind: str | None = None
-    size: int | None = None
-    pages: int | None = None
     exists: bool | None = None
     archived: bool | None = None
+    kind: str | None = None
+    size: int | None = None
+    language: str | None = None
+    pages: int | None = None
     metadata: Metadata | None = None
     content: str | None = None
     sha256: str | None = None
     links: Links | None = None
+    index_state: str | None = None
     outline: list[OutlineHeading] | None = None
     images: list[EmbeddedImage] | None = None
-    index_state: str | None = None
     resolved_by: str | None = None
     section: FoundSection | None = None
     heading: FoundHeading | None = None
@@ -293,18 +293,14 @@ class ContextNote(msgspec.Struct, frozen=True, kw_only=True, rename=camel):
     title: str | None = None
     path: str | None = None
     type: str | None = None
-    language: str | None = None
-    kind: str | None = None
-    size: int | None = None
-    pages: int | None = None
     exists: bool | None = None
     archived: bool | None = None
+    kind: str | None = None
+    size: int | None = None
+    language: str | None = None
+    pages: int | None = None
     metadata: Metadata | None = None
-    content: str | None = None
-    sha256: str | None = None
     error: str | None = None
-    content_ref: str | None = None
-    truncation: Truncation | None = None
     since: str | None = None
     last_modified: str | None = None
     filename: str | None = None
@@ -313,6 +309,10 @@ class ContextNote(msgspec.Struct, frozen=True, kw_only=True, rename=camel):
     source: str | None = None
     opened_at: str | None = None
     last_accessed: str | None = None
+    content_ref: str | None = None
+    content: str | None = None
+    sha256: str | None = None
+    truncation: Truncation | None = None
 
 
 class RecentNote(msgspec.Struct, frozen=True, kw_only=True, rename=camel):
