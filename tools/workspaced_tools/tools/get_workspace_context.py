@@ -1,7 +1,6 @@
 """`get_workspace_context`: the user's open notes in one answer."""
 
 from collections.abc import Mapping
-from functools import partial
 from itertools import islice
 from typing import Any, Final, TypeGuard, TypeVar
 
@@ -9,7 +8,7 @@ from pydantic import Field
 
 from workspaced_events.ids import NoteId
 from workspaced_events.projections.workspace_fold import visible_tabs
-from workspaced_events.projections.workspace_state import ActiveNote, Tab, VaultState
+from workspaced_events.projections.workspace_state import ActiveNote, VaultState
 
 from ..answers import (
     ContextNote,
@@ -67,7 +66,18 @@ def get_workspace_context(view: View, arguments: GetWorkspaceContext) -> Answer[
         frame.entry("pinnedNotes", pin.id, filename=pin.id.rpartition("/")[2], pinned_at=pin.pinned_at)
         for pin in state.pins.values()
     ]
-    shown_tabs = [_tab(frame, tab) for tab in tabs]
+    shown_tabs = [
+        frame.entry(
+            "temporaryTabs",
+            tab.note_id,
+            id=tab.id,
+            note_id=tab.note_id,
+            source=tab.source,
+            opened_at=tab.opened_at,
+            last_accessed=tab.last_accessed,
+        )
+        for tab in tabs
+    ]
     active_tab = state.active_tab_id
     data = WorkspaceContext(
         active_note=active_note,
@@ -90,20 +100,6 @@ def get_workspace_context(view: View, arguments: GetWorkspaceContext) -> Answer[
     )
     message = f"{'An' if active else 'No'} active note, {len(pins)} pinned, {len(tabs)} in temporary tabs."
     return Answer(data, message, frame.warnings)
-
-
-def _tab(frame: "_Frame", tab: Tab) -> ContextNote | None:
-    entry = frame.entry(
-        "temporaryTabs",
-        tab.note_id,
-        note_id=tab.note_id,
-        source=tab.source,
-        opened_at=tab.opened_at,
-        last_accessed=tab.last_accessed,
-    )
-    if entry is not None:
-        entry.id = tab.id
-    return entry
 
 
 class _Frame:
@@ -144,8 +140,9 @@ class _Frame:
         if metadata and shown is not None and not self._spend(shown.size):
             self._omit(note, "metadata", "The answer is full.")
             metadata = False
-        made = partial(ContextNote, **more)
-        entry = note_entry(made, note, found, archived=note in self._state.archived, metadata=metadata)
+        entry = note_entry(ContextNote, note, found, archived=note in self._state.archived, metadata=metadata)
+        for name, value in more.items():
+            setattr(entry, name, value)
         self._tell(entry, found, shown)
         if self._arguments.include_content and _is_whole(found):
             self._add_content(entry, place, note, found)

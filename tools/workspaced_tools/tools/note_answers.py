@@ -144,34 +144,29 @@ def note_entry(
 ) -> N:
     """The entry of a note or of a failed read, as `made` makes it of the fields of `NoteEntry`; only names for a
     client that may see only names."""
-    named = {"id": note, "path": note, "archived": archived}
     if isinstance(found, NameOnly):
-        return made(title=found.title, exists=True, **named)
+        return made(id=note, title=found.title, path=note, exists=True, archived=archived)
     if isinstance(found, Note):
         shown = facts(found)
-        more = {} if is_markdown(note) else _file_fields(found, note)
-        return made(
+        entry = made(
+            id=note,
             title=found.title,
-            exists=True,
+            path=note,
             type=shown.type,
+            exists=True,
+            archived=archived,
             metadata=shown.metadata if metadata else None,
-            **named,
-            **more,
         )
+        if not is_markdown(note):
+            kind = kind_of(note)
+            entry.kind, entry.size, entry.pages = "text" if kind == "file" else kind, found.stat.size, found.pages
+            entry.language = language_of(note) if not found.is_markdown else None
+        return entry
     exists = found.code not in (NoteNotFound.code, ReferenceOutsideVault.code)
-    more = {"kind": kind_of(note), "size": found.size} if found.size is not None else {}
-    return made(title=stem(note), exists=exists, **named, **more)
-
-
-def _file_fields(found: Note, note: NoteId) -> Json:
-    """The fields of a file that is no Markdown and has text."""
-    kind = kind_of(note)
-    return {
-        "kind": "text" if kind == "file" else kind,
-        "size": found.stat.size,
-        "language": language_of(note) if not found.is_markdown else None,
-        "pages": found.pages,
-    }
+    entry = made(id=note, title=stem(note), path=note, exists=exists, archived=archived)
+    if found.size is not None:
+        entry.kind, entry.size = kind_of(note), found.size
+    return entry
 
 
 def content_of(note: Note, limit: int, offset: int = 0) -> tuple[str, Truncation]:
