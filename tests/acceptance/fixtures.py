@@ -10,10 +10,11 @@ from typing import Any
 
 from pydantic import Field
 
+from workspaced_tools.answers import Part
 from workspaced_tools.errors import ToolError
 from workspaced_tools.ports.view import View
 from workspaced_tools.tools.registry import TOOLS
-from workspaced_tools.tools.tool import Answer, Arguments, Model, Tool
+from workspaced_tools.tools.tool import Answer, Arguments, Tool
 
 SCHEMA: dict[str, Any] = {
     "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -41,7 +42,7 @@ SCHEMA: dict[str, Any] = {
 """As the scenario `json-schema-2020-12` wants it listed."""
 
 
-class Said(Model):
+class Said(Part):
     text: str
 
 
@@ -66,16 +67,16 @@ class WithSchema(Tool[Arguments]):
         return {**super().definition, "inputSchema": SCHEMA}
 
 
-def say(_view: View, _arguments: Arguments) -> Answer:
-    return Answer({"text": "This is a simple text response for testing."}, "Said.")
+def say(_view: View, _arguments: Arguments) -> Answer[Said]:
+    return Answer(Said("This is a simple text response for testing."), "Said.")
 
 
-def refuse(_view: View, _arguments: Arguments) -> Answer:
+def refuse(_view: View, _arguments: Arguments) -> Answer[Said]:
     raise Refused("This tool intentionally returns an error for testing", hint="There is none.")
 
 
-def resource(_view: View, arguments: Uri) -> Answer:
-    return Answer({"text": f"This is {arguments.uri}."}, "Read.")
+def resource(_view: View, arguments: Uri) -> Answer[Said]:
+    return Answer(Said(f"This is {arguments.uri}."), "Read.")
 
 
 READ = Tool("test_resource", "Read a resource of the suite.", Uri, Said, resource)

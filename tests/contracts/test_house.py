@@ -15,7 +15,7 @@ import workspaced_tools
 FLOORS = (workspaced_events, workspaced_tools, workspaced)
 LOOSE = {
     "workspaced_events": {"clock", "errors", "escaping", "ids", "interpreter", "limits", "private_files"},
-    "workspaced_tools": {"errors", "limits"},
+    "workspaced_tools": {"answers", "errors", "limits"},
     "workspaced": {"__about__", "__main__", "errors", "limits", "replay"},
 }
 """What lies in no room: what every room needs, and what is public."""

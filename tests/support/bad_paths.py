@@ -10,7 +10,7 @@ from workspaced_tools.limits import QUERY_CHARS_MAX
 from workspaced_tools.ports.view import View
 from workspaced_tools.sharing.gate import shared_view
 from workspaced_tools.tools.registry import TOOLS
-from workspaced_tools.tools.tool import Result, run
+from workspaced_tools.tools.tool import Json, run
 from workspaced_tools.vault.vault import Vault
 
 NOW = "2026-03-01T12:00:00.000000Z"
@@ -91,7 +91,7 @@ def view_of(vault: Vault, active: str = "top.md") -> View:
     return shared_view(known, NOW, vault, level="all", withheld=lambda _note: False)
 
 
-def ask_everything(vault: Vault, path: str) -> list[Result]:
+def ask_everything(vault: Vault, path: str) -> list[Json]:
     """Every tool, with `path` as the note in question: asked for, looked for, and as the active note.
 
     Nothing is recorded here, so answers about the past are left out.

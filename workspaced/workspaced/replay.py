@@ -56,7 +56,7 @@ from workspaced_tools.replay.verify import (
 )
 from workspaced_tools.sharing.gate import shared_view
 from workspaced_tools.tools.registry import TOOLS
-from workspaced_tools.tools.tool import payload_of, run
+from workspaced_tools.tools.tool import run
 
 from .errors import UnknownTool
 
@@ -381,7 +381,7 @@ class Moment:
             raise UnknownTool(f"There is no tool {tool[:200]!r}.", hint=f"Tools: {', '.join(TOOLS)}.")
         if arguments.get("at") is not None:
             raise InvalidArgument("The moment is named twice.", hint="Leave `at` out: `Log.at` says the moment.")
-        answered: Json = msgspec.json.decode(payload_of(run(TOOLS[tool], self._view(), arguments)))
+        answered: Json = run(TOOLS[tool], self._view(), arguments)
         return answered
 
     def supposing(self, state: WorkspaceState, visits: Sequence[Visit]) -> "Moment":

@@ -194,11 +194,11 @@ def test_pages_join_to_the_whole_and_always_advance(data: st.DataObject) -> None
     pages = []
     while offset is not None:
         page, truncation = _page(text, limit, offset)
-        assert len(page) == truncation["returnedLength"] <= limit
-        assert truncation["originalLength"] == len(text)
-        assert truncation["nextOffset"] is None or truncation["nextOffset"] > offset
+        assert len(page) == truncation.returned_length <= limit
+        assert truncation.original_length == len(text)
+        assert truncation.next_offset is None or truncation.next_offset > offset
         pages.append(page)
-        offset = truncation["nextOffset"]
+        offset = truncation.next_offset
     assert "".join(pages) == text
 
 

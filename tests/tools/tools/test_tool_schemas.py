@@ -13,12 +13,13 @@ from jsonschema import Draft202012Validator
 from support.profiles import examples
 
 from workspaced_events.projections.workspace_state import EMPTY
+from workspaced_tools.answers import Part
 from workspaced_tools.errors import ArgumentInvalid
 from workspaced_tools.limits import WARNINGS_MAX
 from workspaced_tools.ports.view import View
 from workspaced_tools.sharing.gate import shared_view
 from workspaced_tools.tools.registry import TOOLS
-from workspaced_tools.tools.tool import Answer, Arguments, Model, Tool, run
+from workspaced_tools.tools.tool import Answer, Arguments, Tool, run
 
 NOWHERE = shared_view(EMPTY, "2026-03-01T12:00:00.000000Z", None, level="all", withheld=lambda _note: False)
 REQUIRED = {
@@ -248,12 +249,12 @@ def test_without_a_vault_every_tool_that_needs_one_says_so(check_result: Callabl
         assert result["code"] == ("NOT_RECORDED" if name == "get_context_manifest" else "NO_ACTIVE_VAULT")
 
 
-class Nothing(Model):
+class Nothing(Part):
     pass
 
 
 def test_an_unexpected_failure_is_logged_and_tells_nothing_of_the_host(caplog: pytest.LogCaptureFixture) -> None:
-    def broken(view: View, arguments: Arguments) -> Answer:
+    def broken(view: View, arguments: Arguments) -> Answer[Nothing]:
         raise RuntimeError("/home/someone/secret")
 
     tool = Tool("broken", "Breaks.", Arguments, Nothing, broken)
@@ -265,8 +266,8 @@ def test_an_unexpected_failure_is_logged_and_tells_nothing_of_the_host(caplog: p
 
 
 def test_warnings_are_distinct_and_bounded() -> None:
-    def wordy(view: View, arguments: Arguments) -> Answer:
-        return Answer({}, "Done.", ["same", "same", *(f"w{n}" for n in range(100))])
+    def wordy(view: View, arguments: Arguments) -> Answer[Nothing]:
+        return Answer(Nothing(), "Done.", ["same", "same", *(f"w{n}" for n in range(100))])
 
     result = run(Tool("wordy", "Warns.", Arguments, Nothing, wordy), NOWHERE, {})
     assert len(result["warnings"]) == WARNINGS_MAX + 1

@@ -16,6 +16,7 @@ from typing import Final, NamedTuple
 import msgspec
 import regex
 
+from ..answers import Truncation
 from .code_fences import Fence, fence_around, find_fences
 
 MARKER: Final = "[Content truncated...]"
@@ -29,19 +30,6 @@ _LIST_MARKER_CHARS: Final = 24
 _LINE_CHARS: Final = 1_000
 _CLUSTER: Final = regex.compile(r"\X")
 _FLAG_RUN: Final = re.compile("[\U0001f1e6-\U0001f1ff]+")
-
-
-class Truncation(msgspec.Struct, frozen=True, rename="camel"):
-    """A page's share of the whole text. Lengths are code points."""
-
-    truncated: bool
-    """Whether more follows."""
-    original_length: int
-    """The length of the whole text, for any offset."""
-    returned_length: int
-    """The length of the page's part of the text, without marker, separator and added fences."""
-    next_offset: int | None
-    """The offset of the next page: offset + returned length. None on the last page."""
 
 
 class Truncated(msgspec.Struct, frozen=True):

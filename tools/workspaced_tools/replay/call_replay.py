@@ -88,7 +88,7 @@ from ..recording.reading import SWEPT, Blob
 from ..sharing.gate import refusal
 from ..tools.linked_tools import LINKED
 from ..tools.registry import EVERY_TOOL
-from ..tools.tool import payload_of, run
+from ..tools.tool import payload_of, run_call
 from ..volunteering.editor import HIDDEN
 
 VisitsOf = Callable[[VaultId], Sequence[Visit]]
@@ -191,7 +191,7 @@ def answer_from(
         withheld=recording.withheld,
         also_at=recording.also_at,
     )
-    return payload_of(run(tool, view, called.arguments))
+    return payload_of(run_call(tool, view, called.arguments).result)
 
 
 def _shared(state: WorkspaceState, recording: Recording) -> WorkspaceState:

@@ -4,12 +4,13 @@ from typing import Any, Final
 
 from pydantic import Field
 
+from ..answers import ContextManifest, ShownEntry, ShownLayer
 from ..limits import MANIFEST_CHARS_MAX, WARNINGS_CHARS_MAX
 from ..ports.manifest import Manifest, ManifestEntry
 from ..ports.prompts import ShownManifest
 from ..ports.questions import ManifestOf
 from ..ports.view import View
-from .tool import Answer, Arguments, Json, Model, Tool
+from .tool import Answer, Arguments, Tool
 from .visit_answers import Room
 
 _NOT_WHOLE: Final = frozenset({"shortened", "elided", "dropped", "failed", "stale"})
@@ -20,34 +21,7 @@ class GetContextManifest(Arguments):
     message: str | None = Field(None, description="Default: last.")
 
 
-class ShownEntry(Model):
-    id: str
-    kind: str
-    state: str
-    why: str
-    tokens: int | None = None
-    """Absent, like all sizes, for a client that may see only names."""
-    cached: bool
-    detail: str | None = None
-
-
-class ShownLayer(Model):
-    id: str
-    tokens: int | None = None
-    stable: bool
-    """Whether the layer equals that of the prompt before, or only adds to its end."""
-    entries: list[ShownEntry]
-
-
-class ContextManifest(Model):
-    conversation: str
-    message: str
-    estimate: int | None = None
-    """Tokens, including the tools' definitions. The limit is in the message."""
-    layers: list[ShownLayer]
-
-
-def get_context_manifest(view: View, arguments: GetContextManifest) -> Answer:
+def get_context_manifest(view: View, arguments: GetContextManifest) -> Answer[ContextManifest]:
     """The manifest of a prompt that was assembled for a runtime.
 
     If there is no room for all entries, those that are not whole in the prompt have priority.
@@ -62,46 +36,39 @@ def get_context_manifest(view: View, arguments: GetContextManifest) -> Answer:
     entries = Room(MANIFEST_CHARS_MAX).fitting(_entry(entry, shown) for entry in by_need)
     included = set(map(id, by_need[: len(entries)]))
     left_out = len(manifest.entries) - len(entries)
-    data: Json = {
-        "conversation": manifest.conversation,
-        "message": manifest.message,
-        **_sized(shown, estimate=manifest.estimate),
-        "layers": [
-            {
-                "id": layer.id,
-                **_sized(shown, tokens=layer.tokens),
-                "stable": layer.stable,
-                "entries": [
-                    _entry(each, shown)
-                    for each in manifest.entries
-                    if each.layer == layer.id and id(each) in included
-                ],
-            }
-            for layer in manifest.layers
-        ],
-    }
+    layers = [
+        ShownLayer(
+            id=layer.id,
+            tokens=layer.tokens if shown.sized else None,
+            stable=layer.stable,
+            entries=[
+                _entry(each, shown) for each in manifest.entries if each.layer == layer.id and id(each) in included
+            ],
+        )
+        for layer in manifest.layers
+    ]
+    estimate = manifest.estimate if shown.sized else None
     warnings = [each[:WARNINGS_CHARS_MAX] for each in manifest.warnings]
     if shown.withheld:
         warnings.append(f"{shown.withheld} entries of notes that are withheld by now are left out.")
     if left_out:
         warnings.append(f"The answer is full: {left_out} entries are left out.")
+    data = ContextManifest(
+        conversation=manifest.conversation, message=manifest.message, estimate=estimate, layers=layers
+    )
     return Answer(data, _message(manifest, sized=shown.sized), warnings)
 
 
-def _sized(shown: ShownManifest, **sizes: int) -> Json:
-    return sizes if shown.sized else {}
-
-
-def _entry(entry: ManifestEntry, shown: ShownManifest) -> Json:
-    fields: Json = {
-        "id": entry.id,
-        "kind": entry.kind,
-        "state": entry.state,
-        "why": entry.why,
-        **_sized(shown, tokens=entry.tokens),
-        "cached": entry.cached,
-    }
-    return fields if entry.detail is None else {**fields, "detail": entry.detail}
+def _entry(entry: ManifestEntry, shown: ShownManifest) -> ShownEntry:
+    return ShownEntry(
+        id=entry.id,
+        kind=entry.kind,
+        state=entry.state,
+        why=entry.why,
+        tokens=entry.tokens if shown.sized else None,
+        cached=entry.cached,
+        detail=entry.detail,
+    )
 
 
 def _message(manifest: Manifest, *, sized: bool) -> str:

@@ -5,12 +5,13 @@ from typing import Any, Final
 
 from pydantic import Field
 
+from ..answers import LinkedNote
 from ..errors import NoActiveNote, NoteNotFound
 from ..limits import CONTENT_CHARS_MAX
 from ..ports.questions import Read
 from ..ports.view import View
 from .note_answers import NO_SHARED_NOTE, served_vault
-from .read_note import Asked, LinkedNote, note_answer
+from .read_note import Asked, note_answer
 from .tool import Answer, Arguments, Tool
 
 
@@ -23,7 +24,7 @@ class GetCurrentNote(Arguments):
     offset: int = Field(0, ge=0, le=2**31, description="A former nextOffset.")
 
 
-def get_current_note(view: View, arguments: GetCurrentNote) -> Answer:
+def get_current_note(view: View, arguments: GetCurrentNote) -> Answer[LinkedNote]:
     """The active note.
 
     Raises:
@@ -47,7 +48,7 @@ def get_current_note(view: View, arguments: GetCurrentNote) -> Answer:
         offset=arguments.offset,
     )
     [found] = vault.ask(Read([state.active.id]))
-    answer = note_answer(found, missing, asked, vault, state)
+    answer = note_answer(LinkedNote, found, missing, asked, vault, state)
     answer.message = "The active note."
     return answer
 

@@ -8,12 +8,13 @@ from pydantic import Field
 
 from workspaced_events.projections.visits import Visit
 
+from ..answers import NavigationHistory, ShownVisit
 from ..errors import ArgumentInvalid
 from ..limits import ECHO_CHARS_MAX, HISTORY_CHARS_MAX
 from ..ports.questions import Visits
 from ..ports.view import View
 from .note_answers import served_vault
-from .tool import Answer, Arguments, Model, Tool
+from .tool import Answer, Arguments, Tool
 from .visit_answers import NoteTitles, Room, dwell_s
 
 
@@ -22,22 +23,7 @@ class GetNavigationHistory(Arguments):
     since_time: str | None = Field(None, max_length=64, description="ISO 8601.")
 
 
-class ShownVisit(Model):
-    id: str
-    title: str
-    exists: bool
-    at: str
-    until: str | None
-    """Null: the visit has not ended."""
-    dwell_seconds: float
-
-
-class NavigationHistory(Model):
-    visits: list[ShownVisit]
-    total: int
-
-
-def get_navigation_history(view: View, arguments: GetNavigationHistory) -> Answer:
+def get_navigation_history(view: View, arguments: GetNavigationHistory) -> Answer[NavigationHistory]:
     """The latest visits, newest first. `total` counts all remembered visits that ended after `sinceTime`.
 
     A visit that began before `sinceTime` and ended after it is included with its whole length.
@@ -53,19 +39,13 @@ def get_navigation_history(view: View, arguments: GetNavigationHistory) -> Answe
     shown = visits[: -arguments.limit - 1 : -1]
     names = NoteTitles(vault, (visit.note for visit in shown))
     entries = Room(HISTORY_CHARS_MAX).fitting(
-        {
-            **names.entry(visit.note),
-            "at": visit.at,
-            "until": visit.until,
-            "dwellSeconds": dwell_s(visit, view.now),
-        }
-        for visit in shown
+        ShownVisit(*names.entry(visit.note), visit.at, visit.until, dwell_s(visit, view.now)) for visit in shown
     )
     warnings = []
     if len(entries) < len(shown):
         warnings.append(f"The answer is full: {len(shown) - len(entries)} visits are left out.")
     message = f"{len(entries)} of {len(visits)} visits, newest first."
-    return Answer({"visits": entries, "total": len(visits)}, message, warnings)
+    return Answer(NavigationHistory(entries, len(visits)), message, warnings)
 
 
 def _since(visits: Iterable[Visit], moment: datetime) -> Iterable[Visit]:

@@ -1,10 +1,13 @@
 """`get_note_by_reference`: one note, or one section of it, by path, title, alias, id, file name or link."""
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any, Final
 
+import msgspec
 from pydantic import Field
 
+from ..answers import FoundBlock, FoundHeading, FoundSection, MissingSection, ReferencedNote, Suggestions
 from ..code.languages import language_of
 from ..errors import NoteNotFound, SectionNotFound
 from ..limits import ECHO_CHARS_MAX, REFERENCE_CHARS_MAX, RESULTS_CHARS_MAX
@@ -14,10 +17,10 @@ from ..notes.sections import Section, block_section, heading_section
 from ..ports.questions import Read, Resolve, ResolveFrom
 from ..ports.vault import NoteRef, Resolution
 from ..ports.view import View
-from .note_answers import NoteName, OutlineHeading, outline_of, served_vault
-from .read_note import Asked, LinkedNote, Suggestions, name_of, note_answer, only_note
+from .note_answers import outline_of, served_vault
+from .read_note import Asked, name_of, note_answer, only_note
 from .references import in_vault, resolved
-from .tool import Answer, Arguments, Json, Model, Tool
+from .tool import Answer, Arguments, Tool
 from .visit_answers import Room
 
 
@@ -44,46 +47,7 @@ class GetNoteByReference(Arguments):
     offset: int = Field(0, ge=0, le=2**31, description="A former nextOffset.")
 
 
-class FoundHeading(OutlineHeading):
-    offset: int
-    """The beginning of the heading's line in the text, for the argument `offset`."""
-
-
-class FoundBlock(Model):
-    id: str
-    line: int
-    offset: int
-
-
-class FoundSection(Model):
-    """What the reference's `#heading` or `^block` names."""
-
-    heading: str | None = None
-    level: int | None = None
-    block: str | None = None
-    start_line: int
-    end_line: int
-    """The last line of it, in the raw file."""
-    offset: int
-    """Where it begins in the text."""
-
-
-class ReferencedNote(LinkedNote):
-    resolved_by: str
-    section: FoundSection | None = None
-    heading: FoundHeading | None = None
-    block: FoundBlock | None = None
-
-
-class MissingSection(Model):
-    """The data of `SECTION_NOT_FOUND`."""
-
-    note: NoteName
-    outline: list[OutlineHeading]
-    outline_total: int
-
-
-def get_note_by_reference(view: View, arguments: GetNoteByReference) -> Answer:
+def get_note_by_reference(view: View, arguments: GetNoteByReference) -> Answer[ReferencedNote]:
     """The note that the reference means, or the section that it names.
 
     Raises:
@@ -113,16 +77,13 @@ def get_note_by_reference(view: View, arguments: GetNoteByReference) -> Answer:
         part=section if not arguments.whole else None,
     )
     missing = partial(NoteNotFound, "Note not found", hint="The note was deleted just now; try another reference.")
-    answer = note_answer(found, missing, asked, vault, state)
-    answer.data["resolvedBy"] = resolution.resolved_by
+    answer = note_answer(_made(resolution, section), found, missing, asked, vault, state)
     answer.message = f"Resolved by {resolution.resolved_by}."
     if not resolution.complete:
-        answer.data["indexState"] = "building"
+        answer.data.index_state = "building"
         answer.warnings.append("The index is still being built: the whole reference may be another note's name.")
-    if section is not None:
-        answer.data |= _place(section, resolution)
-        if not arguments.whole and arguments.include_content:
-            answer.message += " The text is that of the section; `whole` gives the note."
+    if section is not None and not arguments.whole and arguments.include_content:
+        answer.message += " The text is that of the section; `whole` gives the note."
     return answer
 
 
@@ -148,9 +109,13 @@ def _section(found: Note | NoteFailure, resolution: Resolution, ref: NoteRef) ->
         raise SectionNotFound(
             f"The note {ref.id[:ECHO_CHARS_MAX]!r} has no {kind} {wanted[:ECHO_CHARS_MAX]!r}",
             hint="Ask again with a heading of the outline, or without one for the whole note.",
-            note=name_of(ref),
-            outline=Room(RESULTS_CHARS_MAX).fitting(outline),
-            outlineTotal=len(found.markdown.headings),
+            **msgspec.to_builtins(
+                MissingSection(
+                    note=name_of(ref),
+                    outline=Room(RESULTS_CHARS_MAX).fitting(outline),
+                    outline_total=len(found.markdown.headings),
+                )
+            ),
         )
     return section
 
@@ -160,23 +125,30 @@ def _has_no_sections(note: Note) -> bool:
     return not note.is_markdown and language_of(note.id) is None
 
 
-def _place(section: Section, resolution: Resolution) -> Json:
-    """Where the section is; its heading or block also by itself."""
-    lines = {"startLine": section.start_line, "endLine": section.end_line, "offset": section.start}
-    heading = section.heading
+def _made(resolution: Resolution, section: Section | None) -> Callable[..., ReferencedNote]:
+    """Makes the note's struct: how it was found, and where the section is; its heading or block also by itself."""
+    assert resolution.resolved_by is not None, "a note was found"
+    made = partial(ReferencedNote, resolved_by=resolution.resolved_by)
+    if section is None:
+        return made
+    begin, end, offset, heading = section.start_line, section.end_line, section.start, section.heading
     if heading is None:
-        block = {"id": resolution.block, "line": section.start_line, "offset": section.start}
-        return {"section": {"block": resolution.block, **lines}, "block": block}
-    found = {"level": heading.level, "title": heading.text, "line": heading.line, "offset": section.start}
-    return {"section": {"heading": heading.text, "level": heading.level, **lines}, "heading": found}
+        block = resolution.block
+        assert block is not None, "a section without heading is a block's"
+        place = FoundSection(block=block, start_line=begin, end_line=end, offset=offset)
+        return partial(made, section=place, block=FoundBlock(block, begin, offset))
+    place = FoundSection(heading=heading.text, level=heading.level, start_line=begin, end_line=end, offset=offset)
+    found = FoundHeading(level=heading.level, title=heading.text, line=heading.line, offset=offset)
+    return partial(made, section=place, heading=found)
 
 
 TOOL: Final[Tool[Any]] = Tool(
     name="get_note_by_reference",
     description=("One note, or its section. Ambiguous names give candidates, unknown ones near titles."),
     arguments=GetNoteByReference,
-    data=ReferencedNote | Suggestions | MissingSection,
+    data=ReferencedNote,
     function=get_note_by_reference,
+    failures=(Suggestions, MissingSection),
     paged=True,
     answers_on_request=True,
     is_timeless=True,

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from pydantic import Field
 
+from ..answers import NoteDiff, Since, Suggestions, Truncation
 from ..errors import ArgumentInvalid, NoteNotFound, NotRecorded
 from ..limits import REFERENCE_CHARS_MAX
 from ..notes.name_only import NAMES_ONLY, NameOnly
@@ -15,10 +16,10 @@ from ..ports.questions import Read, VersionOf
 from ..ports.vault import NoteRef
 from ..ports.view import View
 from .line_changes import LineChange, line_changes, lines_of
-from .note_answers import NoteName, note_or_error, served_vault
-from .read_note import Suggestions, name_of, only_note
+from .note_answers import note_or_error, served_vault
+from .read_note import only_note
 from .references import resolved
-from .tool import Answer, Arguments, Json, Model, Tool
+from .tool import Answer, Arguments, Tool
 
 CONTEXT_LINES: Final = 3
 
@@ -31,25 +32,7 @@ class GetNoteDiff(Arguments):
     offset: int = Field(0, ge=0, le=2**31, description="A former nextOffset.")
 
 
-class Since(Model):
-    seq: int
-    at: str
-    exists: bool
-    sha256: str | None
-
-
-class NoteDiff(NoteName):
-    since: Since
-    sha256: str
-    changed: bool
-    added: int
-    """Lines."""
-    removed: int
-    diff: str
-    """Unified: untrusted text of both versions."""
-
-
-def get_note_diff(view: View, arguments: GetNoteDiff) -> Answer:
+def get_note_diff(view: View, arguments: GetNoteDiff) -> Answer[NoteDiff]:
     """A unified diff of the whole files, front matter included, between a recorded version and the present one.
 
     Without `sinceSeq` and `sinceTime` the recorded version is the last one that differs from the present one.
@@ -74,7 +57,7 @@ def get_note_diff(view: View, arguments: GetNoteDiff) -> Answer:
     return _answer(ref, note, vault.ask(VersionOf(ref.id, since, note.sha256)), arguments)
 
 
-def _answer(ref: NoteRef, note: Note, then: VersionAt, arguments: GetNoteDiff) -> Answer:
+def _answer(ref: NoteRef, note: Note, then: VersionAt, arguments: GetNoteDiff) -> Answer[NoteDiff]:
     try:
         before: Note | None = note_or_error(then.note, missing=partial(NoteNotFound, ""))
     except NoteNotFound:
@@ -84,20 +67,17 @@ def _answer(ref: NoteRef, note: Note, then: VersionAt, arguments: GetNoteDiff) -
     removed = sum(line.startswith("-") for line in lines)
     text, truncation = _page("".join(lines), arguments.max_content_length, arguments.offset)
     changed = before is None or before.sha256 != note.sha256
-    data: Json = {
-        **name_of(ref),
-        "since": {
-            "seq": then.seq,
-            "at": then.at,
-            "exists": before is not None,
-            "sha256": before.sha256 if before is not None else None,
-        },
-        "sha256": note.sha256,
-        "changed": changed,
-        "added": added,
-        "removed": removed,
-        "diff": text,
-    }
+    data = NoteDiff(
+        id=ref.id,
+        title=ref.title,
+        path=ref.path,
+        since=Since(then.seq, then.at, before is not None, before.sha256 if before is not None else None),
+        sha256=note.sha256,
+        changed=changed,
+        added=added,
+        removed=removed,
+        diff=text,
+    )
     message = f"{added} lines added, {removed} removed." if changed else "Nothing changed."
     return Answer(data, message, [], truncation)
 
@@ -145,26 +125,22 @@ def _marked(sign: str, lines: Sequence[str]) -> Iterator[str]:
             yield f"{sign}{line}\n\\ No newline at end of file\n"
 
 
-def _page(text: str, limit: int, offset: int) -> tuple[str, Json]:
+def _page(text: str, limit: int, offset: int) -> tuple[str, Truncation]:
     """Whole lines from `offset` on, at most `limit` characters. A longer line is cut."""
     end = min(len(text), offset + limit)
     if end < len(text) and (line_end := text.rfind("\n", offset, end)) > offset:
         end = line_end + 1
     shown = text[offset:end]
     more = end < len(text)
-    return shown, {
-        "truncated": more or offset > 0,
-        "originalLength": len(text),
-        "returnedLength": len(shown),
-        "nextOffset": end if more else None,
-    }
+    return shown, Truncation(more or offset > 0, len(text), len(shown), end if more else None)
 
 
 TOOL: Final[Tool[Any]] = Tool(
     name="get_note_diff",
     description="What changed in a note, as a unified diff; by default since the last version shown.",
     arguments=GetNoteDiff,
-    data=NoteDiff | Suggestions,
+    data=NoteDiff,
     function=get_note_diff,
+    failures=(Suggestions,),
     paged=True,
 )

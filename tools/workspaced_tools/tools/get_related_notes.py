@@ -21,7 +21,7 @@ last.
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import partial
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 import msgspec
 from pydantic import Field
@@ -29,6 +29,7 @@ from pydantic import Field
 from workspaced_events.ids import NoteId
 from workspaced_events.projections.workspace_state import VaultState
 
+from ..answers import Kind, Reason, RelatedNote, RelatedNotes, Suggestions
 from ..errors import NoActiveNote, NoteNotFound
 from ..limits import (
     REASON_WORDS_MAX,
@@ -44,13 +45,12 @@ from ..ports.asking import VaultPort
 from ..ports.questions import Incoming, IndexState, LinkTargets, Names, Read, SharingTags, Similar, Visits
 from ..ports.vault import LinkName, NoteRef, SimilarNote, TaggedNote
 from ..ports.view import View
-from .note_answers import NO_SHARED_NOTE, NoteName, note_or_error, served_vault
-from .read_note import Suggestions, name_of, only_note
+from .note_answers import NO_SHARED_NOTE, note_or_error, served_vault
+from .read_note import name_of, only_note
 from .references import resolved
-from .tool import Answer, Arguments, Json, Model, Tool
+from .tool import Answer, Arguments, Tool
 from .visit_answers import Room, opened_next, visited_together
 
-Kind = Literal["linksTo", "linkedFrom", "sharedTags", "visitedTogether", "openedNext", "similarText"]
 _WEIGHTS: Final[dict[Kind, float]] = {
     "linksTo": 1.0,
     "linkedFrom": 1.0,
@@ -74,33 +74,7 @@ class GetRelatedNotes(Arguments):
     limit: int = Field(10, ge=1, le=RESULTS_LISTED_MAX, description="Notes.")
 
 
-class Reason(Model):
-    kind: Kind
-    count: int | None = None
-    """The number of links, or of visits of the note with a visit of the other note close by, or soon after."""
-    tags: list[str] | None = None
-    """The rarest first."""
-    words: list[str] | None = None
-    """The most distinctive first."""
-
-
-class RelatedNote(NoteName):
-    score: float | None = None
-    """From 0 to 1. Absent, like the reasons, for a client that may see only names."""
-    reasons: list[Reason] | None = None
-    """The strongest first."""
-    archived: bool | None = None
-    """Present only if true."""
-
-
-class RelatedNotes(Model):
-    note: NoteName
-    related: list[RelatedNote]
-    total: int
-    """The number of related notes found. Each signal compares a limited number of notes."""
-
-
-def get_related_notes(view: View, arguments: GetRelatedNotes) -> Answer:
+def get_related_notes(view: View, arguments: GetRelatedNotes) -> Answer[RelatedNotes]:
     """The notes most related to one note, with the reasons.
 
     A client that may see only names gets neither reasons nor scores, and only notes related by visits.
@@ -130,7 +104,7 @@ def get_related_notes(view: View, arguments: GetRelatedNotes) -> Answer:
         if ranked
         else "Nothing is known to be related to this note. Try search_workspace with words of it."
     )
-    return Answer({"note": name, "related": related, "total": len(ranked)}, message, warnings)
+    return Answer(RelatedNotes(name, related, len(ranked)), message, warnings)
 
 
 def _note(view: View, reference: str | None) -> Note:
@@ -160,7 +134,7 @@ class Tie(msgspec.Struct, frozen=True):
     kind: Kind
     strength: float
     """From 0 to below 1."""
-    detail: Json
+    reason: Reason
 
 
 class Tied(msgspec.Struct):
@@ -205,14 +179,16 @@ def _named(vault: VaultPort, counts: Counter[NoteId]) -> Counter[NoteRef]:
 
 
 def _counted(kind: Kind, counts: Counter[NoteRef], half: float) -> Iterable[Tie]:
-    return (Tie(ref, kind, _saturating(count, half), {"count": count}) for ref, count in counts.items() if count)
+    for ref, count in counts.items():
+        if count:
+            yield Tie(ref, kind, _saturating(count, half), Reason(kind, count=count))
 
 
 def _tagged(notes: Sequence[TaggedNote]) -> Iterable[Tie]:
     for each in notes:
         if each.weight > 0:
-            detail = {"tags": list(each.tags[:REASON_WORDS_MAX])}
-            yield Tie(each.note, "sharedTags", _saturating(each.weight, _TAGS_HALF), detail)
+            reason = Reason("sharedTags", tags=list(each.tags[:REASON_WORDS_MAX]))
+            yield Tie(each.note, "sharedTags", _saturating(each.weight, _TAGS_HALF), reason)
 
 
 def _similar(notes: Sequence[SimilarNote]) -> Iterable[Tie]:
@@ -220,7 +196,8 @@ def _similar(notes: Sequence[SimilarNote]) -> Iterable[Tie]:
     for each in notes:
         if each.score > 0:
             strength = each.score / best * _saturating(max(1, len(each.words)), _WORDS_HALF)
-            yield Tie(each.note, "similarText", strength, {"words": list(each.words[:REASON_WORDS_MAX])})
+            reason = Reason("similarText", words=list(each.words[:REASON_WORDS_MAX]))
+            yield Tie(each.note, "similarText", strength, reason)
 
 
 def _saturating(amount: float, half: float) -> float:
@@ -250,20 +227,22 @@ def _weighted(tie: Tie) -> float:
     return _WEIGHTS[tie.kind] * tie.strength
 
 
-def _entry(tied: Tied, state: VaultState, *, names_only: bool) -> Json:
-    entry = name_of(tied.to)
-    if not names_only:
-        entry["score"] = tied.score
-        entry["reasons"] = [{"kind": tie.kind, **tie.detail} for tie in tied.ties]
-    if tied.to.id in state.archived:
-        entry["archived"] = True
-    return entry
+def _entry(tied: Tied, state: VaultState, *, names_only: bool) -> RelatedNote:
+    return RelatedNote(
+        id=tied.to.id,
+        title=tied.to.title,
+        path=tied.to.path,
+        score=tied.score if not names_only else None,
+        reasons=[tie.reason for tie in tied.ties] if not names_only else None,
+        archived=tied.to.id in state.archived or None,
+    )
 
 
 TOOL: Final[Tool[Any]] = Tool(
     name="get_related_notes",
     description="Notes related to one, and why: links, rare tags, visited together or next, similar text.",
     arguments=GetRelatedNotes,
-    data=RelatedNotes | Suggestions,
+    data=RelatedNotes,
     function=get_related_notes,
+    failures=(Suggestions,),
 )

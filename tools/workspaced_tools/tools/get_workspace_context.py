@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from itertools import islice
-from typing import Any, Final, TypeGuard
+from typing import Any, Final, TypeGuard, TypeVar
 
 from pydantic import Field
 
@@ -10,14 +10,26 @@ from workspaced_events.ids import NoteId
 from workspaced_events.projections.workspace_fold import visible_tabs
 from workspaced_events.projections.workspace_state import ActiveNote, VaultState
 
+from ..answers import (
+    ContextNote,
+    NoteEntry,
+    Omission,
+    RecentNote,
+    Selection,
+    Summary,
+    VaultInfo,
+    WorkspaceContext,
+)
+from ..errors import NoteNotFound
 from ..limits import FRAME_CHARS_MAX, RECENT_NOTES_SHOWN_MAX
 from ..notes.name_only import NAMES_ONLY, NameOnly
 from ..notes.note import Note, NoteFailure
 from ..ports.questions import IndexState, NoteCount, Read
 from ..ports.view import View
-from .note_answers import Facts, ShownNote, content_of, facts, note_entry, served_vault
-from .tool import Answer, Arguments, Json, Model, Tool, Truncation
+from .note_answers import Facts, content_of, facts, note_entry, served_vault
+from .tool import Answer, Arguments, Tool
 
+T = TypeVar("T")
 CONTENT_CHARS_MIN: Final = 100
 """With less room than this, an answer holds no beginning of a long note."""
 OMITTED_LISTED_MIN: Final = 10
@@ -32,90 +44,7 @@ class GetWorkspaceContext(Arguments):
     max_total_length: int = Field(20_000, ge=100, le=50_000, description="In all.")
 
 
-class ContextNote(ShownNote):
-    """The active note, a pin or a tab. Each of the three has only its own ones of the last fields.
-
-    One model for all three, because every agent pays for the models in the list of tools.
-    """
-
-    error: str | None = None
-    """Why the file cannot be read."""
-    content_ref: str | None = None
-    """The list whose entry of the same note holds the content."""
-    truncation: Truncation | None = None
-    since: str | None = None
-    """Of the active note."""
-    last_modified: str | None = None
-    """Of the active note's file, with and without metadata. Absent for a client that may see only names."""
-    filename: str | None = None
-    """Of a pin: the last part of the path."""
-    pinned_at: str | None = None
-    note_id: str | None = None
-    """Of a tab, whose `id` is the tab's own."""
-    source: str | None = None
-    opened_at: str | None = None
-    last_accessed: str | None = None
-
-
-class RecentNote(Model):
-    id: str
-    title: str
-    exists: bool
-    at: str
-
-
-class Selection(Model):
-    note: str
-    start_line: int
-    end_line: int
-    at: str
-    text: str | None = None
-    text_sha256: str | None = None
-
-
-class VaultInfo(Model):
-    id: str
-    name: str
-    path: str | None = None
-    """The folder on this machine. Absent for a client that may see only names."""
-    note_count: int | None
-    """Null: unknown, at a past moment."""
-    index_state: str
-
-
-class Summary(Model):
-    total_notes: int
-    """Distinct notes among the active note, pins and tabs."""
-    pinned_count: int
-    temporary_tabs_count: int
-    content_length: int
-    """Characters of content in this answer."""
-    last_activity: str | None
-    """The latest time in these lists. Activity on a note that is withheld does not move it."""
-
-
-class Omission(Model):
-    id: str
-    part: str
-    reason: str
-
-
-class WorkspaceContext(Model):
-    active_note: ContextNote | None
-    pinned_notes: list[ContextNote]
-    temporary_tabs: list[ContextNote]
-    active_tab_id: str | None
-    recent_notes: list[RecentNote]
-    selection: Selection | None
-    vault_info: VaultInfo
-    summary: Summary
-    omitted: list[Omission]
-    omitted_total: int
-    withheld: int
-    """The number of withheld notes in these lists."""
-
-
-def get_workspace_context(view: View, arguments: GetWorkspaceContext) -> Answer:
+def get_workspace_context(view: View, arguments: GetWorkspaceContext) -> Answer[WorkspaceContext]:
     """Active note, pins, tabs that have not expired, recent notes and selection; content on request.
 
     Each distinct note is read once. Its content is in its first entry: the active note, a pin or a tab.
@@ -132,45 +61,43 @@ def get_workspace_context(view: View, arguments: GetWorkspaceContext) -> Answer:
     if view.sharing == "names":
         frame.warnings.append(NAMES_ONLY)
 
-    active_note = frame.entry("activeNote", active.id, _active_fields(active, found)) if active else None
+    active_note = frame.entry("activeNote", active.id, **_active_fields(active, found)) if active else None
     pins = [
-        frame.entry("pinnedNotes", pin.id, {"filename": _filename(pin.id), "pinnedAt": pin.pinned_at})
+        frame.entry("pinnedNotes", pin.id, filename=pin.id.rpartition("/")[2], pinned_at=pin.pinned_at)
         for pin in state.pins.values()
     ]
     shown_tabs = [
         frame.entry(
             "temporaryTabs",
             tab.note_id,
-            {
-                "id": tab.id,
-                "noteId": tab.note_id,
-                "source": tab.source,
-                "openedAt": tab.opened_at,
-                "lastAccessed": tab.last_accessed,
-            },
+            id=tab.id,
+            note_id=tab.note_id,
+            source=tab.source,
+            opened_at=tab.opened_at,
+            last_accessed=tab.last_accessed,
         )
         for tab in tabs
     ]
     active_tab = state.active_tab_id
-    data = {
-        "activeNote": active_note,
-        "pinnedNotes": _present(pins),
-        "temporaryTabs": _present(shown_tabs),
-        "activeTabId": active_tab if any(tab.id == active_tab for tab in tabs) else None,
-        "recentNotes": _present([frame.recent(note, at) for note, at in recents]),
-        "selection": _selection(state, found),
-        "vaultInfo": _vault_info(view),
-        "summary": {
-            "totalNotes": len(set(members)),
-            "pinnedCount": len(pins),
-            "temporaryTabsCount": len(tabs),
-            "contentLength": arguments.max_total_length - frame.room,
-            "lastActivity": state.last_updated,
-        },
-        "omitted": frame.omitted,
-        "omittedTotal": frame.omitted_total,
-        "withheld": view.withheld,
-    }
+    data = WorkspaceContext(
+        active_note=active_note,
+        pinned_notes=_present(pins),
+        temporary_tabs=_present(shown_tabs),
+        active_tab_id=active_tab if any(tab.id == active_tab for tab in tabs) else None,
+        recent_notes=_present([frame.recent(note, at) for note, at in recents]),
+        selection=_selection(state, found),
+        vault_info=_vault_info(view),
+        summary=Summary(
+            total_notes=len(set(members)),
+            pinned_count=len(pins),
+            temporary_tabs_count=len(tabs),
+            content_length=arguments.max_total_length - frame.room,
+            last_activity=state.last_updated,
+        ),
+        omitted=frame.omitted,
+        omitted_total=frame.omitted_total,
+        withheld=view.withheld,
+    )
     message = f"{'An' if active else 'No'} active note, {len(pins)} pinned, {len(tabs)} in temporary tabs."
     return Answer(data, message, frame.warnings)
 
@@ -187,7 +114,7 @@ class _Frame:
     ) -> None:
         """`listed`: the notes of all lists in their order. Their names get room before anything else."""
         self.room = arguments.max_total_length
-        self.omitted: list[Json] = []
+        self.omitted: list[Omission] = []
         self.omitted_total = 0
         self.warnings: list[str] = []
         self._arguments = arguments
@@ -202,8 +129,8 @@ class _Frame:
             if self._spend(3 * len(note) + title + _ENTRY_CHARS):
                 self._named.add(note)
 
-    def entry(self, place: str, note: NoteId, more: Json) -> Json | None:
-        """The entry of `note` in the list `place`; None if the answer has no room for it."""
+    def entry(self, place: str, note: NoteId, **more: Any) -> ContextNote | None:
+        """The entry of `note` in the list `place`, with the fields `more`; None if there is no room for it."""
         found = self._found[note]
         shown = facts(found) if _is_whole(found) else None
         if note not in self._named:
@@ -213,25 +140,26 @@ class _Frame:
         if metadata and shown is not None and not self._spend(shown.size):
             self._omit(note, "metadata", "The answer is full.")
             metadata = False
-        entry = note_entry(note, found, archived=note in self._state.archived, metadata=metadata)
-        entry.update(more)
-        self._warn(note, found, shown)
+        entry = note_entry(ContextNote, note, found, archived=note in self._state.archived, metadata=metadata)
+        for name, value in more.items():
+            setattr(entry, name, value)
+        self._tell(entry, found, shown)
         if self._arguments.include_content and _is_whole(found):
             self._add_content(entry, place, note, found)
         return entry
 
-    def recent(self, note: NoteId, at: str) -> Json | None:
+    def recent(self, note: NoteId, at: str) -> RecentNote | None:
         """The entry of `note` in the recent notes: only its name."""
         found = self._found[note]
         if note not in self._named:
             self._omit(note, "note", "The answer is full.")
             return None
-        entry = note_entry(note, found, archived=False, metadata=False)
-        return {"id": note, "title": entry["title"], "exists": entry["exists"], "at": at}
+        entry = note_entry(NoteEntry, note, found, archived=False, metadata=False)
+        return RecentNote(note, entry.title, entry.exists, at)
 
-    def _add_content(self, entry: Json, place: str, note: NoteId, found: Note) -> None:
+    def _add_content(self, entry: ContextNote, place: str, note: NoteId, found: Note) -> None:
         if note in self._content_in:
-            entry["contentRef"] = self._content_in[note]
+            entry.content_ref = self._content_in[note]
             return
         limit = min(self._arguments.max_content_length, self.room)
         if limit < CONTENT_CHARS_MIN and len(found.body) > limit:
@@ -239,17 +167,18 @@ class _Frame:
             return
         # A short note may fit whole, although a truncated note would have no room for its marker.
         text, truncation = content_of(found, max(limit, CONTENT_CHARS_MIN))
-        entry["content"] = text
-        entry["sha256"] = found.sha256
-        entry["truncation"] = truncation
+        entry.content, entry.truncation = text, truncation
+        entry.sha256 = found.sha256
         self.room -= len(text)
         self._content_in[note] = place
 
-    def _warn(self, note: NoteId, found: Note | NoteFailure, shown: Facts | None) -> None:
+    def _tell(self, entry: ContextNote, found: Note | NoteFailure, shown: Facts | None) -> None:
+        """Tells what is odd about the note, and why it cannot be read."""
         if shown is not None:
             self.warnings.extend(shown.warnings)
         elif isinstance(found, NoteFailure) and found.size is None:
-            self.warnings.append(f"{note}: {found.message}")
+            self.warnings.append(f"{found.id}: {found.message}")
+            entry.error = found.message if found.code != NoteNotFound.code else None
 
     def _spend(self, chars: int) -> bool:
         if chars > self._frame_room:
@@ -261,58 +190,51 @@ class _Frame:
         self.omitted_total += 1
         # The list of omissions must not overfill the answer itself.
         if self.omitted_total <= OMITTED_LISTED_MIN or self._spend(len(note) + 80):
-            self.omitted.append({"id": note, "part": part, "reason": reason})
+            self.omitted.append(Omission(note, part, reason))
 
 
 def _is_whole(found: Note | NoteFailure) -> TypeGuard[Note]:
     return isinstance(found, Note) and not isinstance(found, NameOnly)
 
 
-def _present(entries: list[Json | None]) -> list[Json]:
+def _present(entries: list[T | None]) -> list[T]:
     return [entry for entry in entries if entry is not None]
 
 
-def _active_fields(active: ActiveNote, found: Mapping[NoteId, Note | NoteFailure]) -> Json:
+def _active_fields(active: ActiveNote, found: Mapping[NoteId, Note | NoteFailure]) -> dict[str, str]:
     """The fields that only the entry of the active note has."""
-    fields: Json = {"since": active.since}
+    fields = {"since": active.since}
     note = found[active.id]
-    if _is_whole(note) and (last_modified := facts(note).metadata["lastModified"]) is not None:
-        fields["lastModified"] = last_modified
+    if _is_whole(note) and (last_modified := facts(note).metadata.last_modified) is not None:
+        fields["last_modified"] = last_modified
     return fields
 
 
-def _filename(note: NoteId) -> str:
-    return note.rpartition("/")[2]
-
-
-def _selection(state: VaultState, found: Mapping[NoteId, Note | NoteFailure]) -> Json | None:
+def _selection(state: VaultState, found: Mapping[NoteId, Note | NoteFailure]) -> Selection | None:
     """The selection. None if its note is missing, because it is then unknown whether the note may be shown."""
     selection = state.selection
     if selection is None or isinstance(found.get(selection.note), NoteFailure):
         return None
-    shown: Json = {
-        "note": selection.note,
-        "startLine": selection.start_line,
-        "endLine": selection.end_line,
-        "at": selection.at,
-    }
-    if selection.text is not None:
-        shown["text"] = selection.text
-    if selection.text_sha256 is not None:
-        shown["textSha256"] = selection.text_sha256
-    return shown
+    return Selection(
+        note=selection.note,
+        start_line=selection.start_line,
+        end_line=selection.end_line,
+        at=selection.at,
+        text=selection.text,
+        text_sha256=selection.text_sha256,
+    )
 
 
-def _vault_info(view: View) -> Json:
+def _vault_info(view: View) -> VaultInfo:
     vault, current = view.vault, view.current
     assert current is not None
-    return {
-        "id": current.id,
-        "name": current.name,
-        **({"path": current.path} if view.sharing == "all" else {}),
-        "noteCount": vault.ask(NoteCount()),
-        "indexState": vault.ask(IndexState()),
-    }
+    return VaultInfo(
+        id=current.id,
+        name=current.name,
+        path=current.path if view.sharing == "all" else None,
+        note_count=vault.ask(NoteCount()),
+        index_state=vault.ask(IndexState()),
+    )
 
 
 TOOL: Final[Tool[Any]] = Tool(

@@ -9,6 +9,18 @@ from workspaced_events.ids import NoteId
 from workspaced_events.projections.visits import Visit
 from workspaced_events.projections.workspace_fold import visible_tabs
 
+from ..answers import (
+    Activity,
+    Counts,
+    LinkCounts,
+    ListedNote,
+    OpenQuestion,
+    OpenQuestions,
+    VaultCounts,
+    VisitCounts,
+    WorkspaceCounts,
+    WorkspaceSummary,
+)
 from ..limits import (
     MOST_VISITED_DAYS,
     QUESTIONS_LISTED_MAX,
@@ -25,7 +37,7 @@ from ..ports.questions import IndexState, LinkTargets, Overview, Read, Visits
 from ..ports.vault import LinkName, VaultOverview
 from ..ports.view import View
 from .note_answers import served_vault
-from .tool import Answer, Arguments, Json, Model, Tool
+from .tool import Answer, Arguments, Tool
 from .visit_answers import NoteTitles, Room, latest, tallies
 
 
@@ -33,99 +45,7 @@ class GetWorkspaceSummary(Arguments):
     pass
 
 
-class ListedNote(Model):
-    """A note in one of the lists. The list decides which optional fields it has."""
-
-    id: str
-    title: str
-    exists: bool
-    at: str | None = None
-    """The time of the last visit or change."""
-    visits: int | None = None
-    dwell_seconds: float | None = None
-
-
-class OpenQuestion(Model):
-    """Something in `note` that may need the user's attention. The list names the kind."""
-
-    note: str
-    title: str
-    target: str | None = None
-    """The target of a link, as the note has it."""
-    line: int | None = None
-    listed_in: list[str] | None = None
-    """The lists that name a note without a file."""
-    at: str | None = None
-    """The last visit of an untouched pin, or the time of pinning."""
-
-
-class VaultCounts(Model):
-    """Of the whole vault."""
-
-    notes: int
-    links: int | None = None
-
-
-class WorkspaceCounts(Model):
-    """Of the user's lists."""
-
-    pinned_count: int
-    temporary_tabs_count: int
-    recent_notes: int
-    missing_notes: int
-    """The active note, pins and tabs without a file."""
-    untouched_pins: int
-
-
-class LinkCounts(Model):
-    """Of the links in pins and in the active note only, not of the vault."""
-
-    broken_links: int
-    ambiguous_links: int
-
-
-class VisitCounts(Model):
-    """Of the remembered visits."""
-
-    visits: int
-    visited_notes: int
-
-
-class Counts(Model):
-    """Each name says where the counted things are."""
-
-    in_vault: VaultCounts
-    in_workspace: WorkspaceCounts
-    in_pins_and_active_note: LinkCounts | None = None
-    """Absent while the index is being built, and for a client that may see only names."""
-    in_history: VisitCounts
-
-
-class Activity(Model):
-    recently_visited: list[ListedNote]
-    recently_changed: list[ListedNote]
-    most_visited: list[ListedNote]
-
-
-class OpenQuestions(Model):
-    """`counts` has the number of each."""
-
-    broken_links: list[OpenQuestion] | None = None
-    ambiguous_links: list[OpenQuestion] | None = None
-    missing_notes: list[OpenQuestion]
-    untouched_pins: list[OpenQuestion]
-
-
-class WorkspaceSummary(Model):
-    counts: Counts
-    index_state: str
-    activity: Activity
-    top_tags: dict[str, int] | None = None
-    """Maps a tag to the number of notes that have it, the most used first."""
-    open_questions: OpenQuestions
-
-
-def get_workspace_summary(view: View, _arguments: GetWorkspaceSummary) -> Answer:
+def get_workspace_summary(view: View, _arguments: GetWorkspaceSummary) -> Answer[WorkspaceSummary]:
     """Counts, the notes visited last, changed last and visited most, tags, and open questions.
 
     The most visited notes are those of the last MOST_VISITED_DAYS, as far as visits are remembered. Open questions
@@ -149,51 +69,47 @@ def get_workspace_summary(view: View, _arguments: GetWorkspaceSummary) -> Answer
     warnings: list[str] = []
     questions = _questions(view, vault, listed, names, recent, warnings)
     lists = Room(SUMMARY_CHARS_MAX)
-    data: Json = {
-        "counts": {
-            "inVault": _vault_counts(view, overview),
-            **_workspace_counts(view, questions),
-            "inHistory": {"visits": len(visits), "visitedNotes": len(recent)},
-        },
-        "indexState": vault.ask(IndexState()),
-        "activity": {
-            "recentlyVisited": lists.fitting({**names.entry(visit.note), "at": visit.at} for visit in visited),
-            "recentlyChanged": lists.fitting(_changed(view, overview)),
-            "mostVisited": lists.fitting(
-                {**names.entry(tally.note), "visits": tally.visits, "dwellSeconds": round(tally.dwell_s, 1)}
-                for tally in busiest
-            ),
-        },
-    }
-    if view.sharing == "all":
-        data["topTags"] = dict(overview.tags)
+    activity = Activity(
+        recently_visited=lists.fitting(ListedNote(*names.entry(visit.note), at=visit.at) for visit in visited),
+        recently_changed=lists.fitting(_changed(view, overview)),
+        most_visited=lists.fitting(
+            ListedNote(*names.entry(tally.note), visits=tally.visits, dwell_seconds=round(tally.dwell_s, 1))
+            for tally in busiest
+        ),
+    )
     asked = Room(SUMMARY_CHARS_MAX)
-    data["openQuestions"] = {
-        name: asked.fitting(found[:QUESTIONS_LISTED_MAX]) for name, found in questions.items()
-    }
+    data = WorkspaceSummary(
+        counts=_counts(view, overview, questions, VisitCounts(len(visits), len(recent))),
+        index_state=vault.ask(IndexState()),
+        activity=activity,
+        top_tags=dict(overview.tags) if view.sharing == "all" else None,
+        open_questions=OpenQuestions(
+            **{name: asked.fitting(found[:QUESTIONS_LISTED_MAX]) for name, found in questions.items()}
+        ),
+    )
     open_count = sum(map(len, questions.values()))
     message = f"Notes in the vault: {overview.notes}; pinned: {len(state.pins)}; open questions: {open_count}."
     return Answer(data, message, warnings)
 
 
-def _vault_counts(view: View, overview: VaultOverview) -> Json:
-    links = {"links": overview.links} if view.sharing == "all" else {}
-    return {"notes": overview.notes, **links}
-
-
-def _workspace_counts(view: View, questions: dict[str, list[Json]]) -> Json:
-    """The counts of the user's lists, and of links if they were looked at."""
+def _counts(
+    view: View, overview: VaultOverview, questions: dict[str, list[OpenQuestion]], visits: VisitCounts
+) -> Counts:
+    """The counts; those of links only if they were looked at."""
     state = view.vault_state
-    links = {name: len(found) for name, found in questions.items() if name.endswith("Links")}
-    return {
-        "inWorkspace": {
-            "pinnedCount": len(state.pins),
-            "temporaryTabsCount": len(visible_tabs(state, view.now, view.state.clock_steps)),
-            "recentNotes": len(state.recents),
-            **{name: len(found) for name, found in questions.items() if name not in links},
-        },
-        **({"inPinsAndActiveNote": links} if links else {}),
-    }
+    count = {name: len(found) for name, found in questions.items()}
+    links = {name: count.pop(name) for name in ("broken_links", "ambiguous_links") if name in count}
+    return Counts(
+        in_vault=VaultCounts(overview.notes, overview.links if view.sharing == "all" else None),
+        in_workspace=WorkspaceCounts(
+            pinned_count=len(state.pins),
+            temporary_tabs_count=len(visible_tabs(state, view.now, view.state.clock_steps)),
+            recent_notes=len(state.recents),
+            **count,
+        ),
+        in_pins_and_active_note=LinkCounts(**links) if links else None,
+        in_history=visits,
+    )
 
 
 def _listed(view: View) -> dict[NoteId, list[str]]:
@@ -211,14 +127,11 @@ def _listed(view: View) -> dict[NoteId, list[str]]:
     return found
 
 
-def _changed(view: View, overview: VaultOverview) -> list[Json]:
-    entries = []
-    for note, mtime_ns in overview.changed:
-        entry: Json = {"id": note.id, "title": note.title, "exists": True}
-        if view.sharing == "all" and (at := _file_time(mtime_ns)) is not None:
-            entry["at"] = at
-        entries.append(entry)
-    return entries
+def _changed(view: View, overview: VaultOverview) -> list[ListedNote]:
+    return [
+        ListedNote(note.id, note.title, True, at=_file_time(mtime_ns) if view.sharing == "all" else None)
+        for note, mtime_ns in overview.changed
+    ]
 
 
 def _file_time(ns: int) -> str | None:
@@ -244,19 +157,17 @@ def _questions(
     names: NoteTitles,
     recent: dict[NoteId, Visit],
     warnings: list[str],
-) -> dict[str, list[Json]]:
-    """All open questions of each kind."""
+) -> dict[str, list[OpenQuestion]]:
+    """All open questions of each kind, by the fields of `OpenQuestions`."""
     missing = [
-        {"note": note, "title": names.entry(note)["title"], "listedIn": lists}
+        OpenQuestion(note, names.title(note), listed_in=lists)
         for note, lists in listed.items()
         if not names.exists(note)
     ]
     untouched = [
-        {"note": note, "title": names.entry(note)["title"], "at": at}
-        for note, at in _untouched(view, recent)
-        if names.exists(note)
+        OpenQuestion(note, names.title(note), at=at) for note, at in _untouched(view, recent) if names.exists(note)
     ]
-    questions = {"missingNotes": missing, "untouchedPins": untouched}
+    questions = {"missing_notes": missing, "untouched_pins": untouched}
     if view.sharing != "all":
         return questions
     if vault.ask(IndexState()) != "ready":
@@ -266,16 +177,18 @@ def _questions(
     if len(sources) > SUMMARY_SOURCES_MAX:
         warnings.append(f"Links were looked at in {SUMMARY_SOURCES_MAX} of {len(sources)} notes.")
     broken, ambiguous = _open_links(vault, sources[:SUMMARY_SOURCES_MAX], warnings)
-    return {"brokenLinks": broken, "ambiguousLinks": ambiguous, **questions}
+    return {"broken_links": broken, "ambiguous_links": ambiguous, **questions}
 
 
-def _open_links(vault: VaultPort, sources: Sequence[NoteId], warnings: list[str]) -> tuple[list[Json], list[Json]]:
+def _open_links(
+    vault: VaultPort, sources: Sequence[NoteId], warnings: list[str]
+) -> tuple[list[OpenQuestion], list[OpenQuestion]]:
     """The links in `sources` that lead nowhere, and those that lead to several notes.
 
     Each distinct target of a note is listed once, with the line of its first use.
     """
-    broken: list[Json] = []
-    ambiguous: list[Json] = []
+    broken: list[OpenQuestion] = []
+    ambiguous: list[OpenQuestion] = []
     for note in vault.ask(Read(sources)):
         if not isinstance(note, Note):
             continue  # the file cannot be read, or was deleted just now
@@ -289,7 +202,7 @@ def _open_links(vault: VaultPort, sources: Sequence[NoteId], warnings: list[str]
         targets = vault.ask(LinkTargets(note.id, [LinkName(link.target, link.wiki) for link in distinct]))
         for link, target in zip(distinct, targets, strict=True):
             if target.note is None:
-                entry = {"note": note.id, "title": note.title, "target": link.target, "line": link.line}
+                entry = OpenQuestion(note.id, note.title, link.target, link.line)
                 (ambiguous if target.ambiguous else broken).append(entry)
     return broken, ambiguous
 

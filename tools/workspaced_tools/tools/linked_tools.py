@@ -5,52 +5,23 @@ argument.
 come from the vault of the machine that answers.
 """
 
+from collections.abc import Callable
 from typing import Any, Final
 
+from msgspec.structs import asdict
 from pydantic import Field
 
+from ..answers import ContextOfMachines, Linked, MachineInfo, NoteOfMachine
 from ..ports.peers import LinkedMachines, Machine
 from ..ports.view import View
 from . import get_current_note, get_workspace_context
 from .get_current_note import GetCurrentNote
-from .get_workspace_context import GetWorkspaceContext, WorkspaceContext
+from .get_workspace_context import GetWorkspaceContext
 from .linked_workspace import shown, time_of
-from .read_note import LinkedNote
-from .tool import Answer, Json, Model, Tool
+from .tool import Answer, D, Tool
 
 PERSON_CHARS_MAX: Final = 64
 _OF: Final = "me (default), here, everyone, or a person: whose machines."
-
-
-class MachineInfo(Model):
-    """What one machine shows now."""
-
-    person: str
-    machine: str
-    here: bool
-    active_note: str | None
-    since: str | None
-    heard_at: str | None
-    """When the answering machine last heard of it; null: it is the answering one, or was never heard of."""
-
-
-class Linked(Model):
-    of: str
-    person: str | None
-    """Whose workspace is shown; null: everyone's."""
-    machine: str | None
-    """Which machine's active note, tabs and selection are shown."""
-    peers_seq: int
-    """The sequence of the event that last told of another machine."""
-    machines: list[MachineInfo]
-
-
-class ContextOfMachines(WorkspaceContext):
-    linked: Linked
-
-
-class NoteOfMachine(LinkedNote):
-    linked: Linked
 
 
 class ContextArguments(GetWorkspaceContext):
@@ -61,27 +32,28 @@ class NoteArguments(GetCurrentNote):
     of: str = Field("me", min_length=1, max_length=PERSON_CHARS_MAX, description=_OF)
 
 
-def get_context_of_machines(view: View, arguments: ContextArguments) -> Answer:
+def get_context_of_machines(view: View, arguments: ContextArguments) -> Answer[ContextOfMachines]:
     """As `get_workspace_context`, of the workspace that `of` names."""
     seen, linked = _seen(view, arguments.of)
-    return _with_linked(get_workspace_context.get_workspace_context(seen, arguments), linked)
+    return _with_linked(ContextOfMachines, get_workspace_context.get_workspace_context(seen, arguments), linked)
 
 
-def get_note_of_machine(view: View, arguments: NoteArguments) -> Answer:
+def get_note_of_machine(view: View, arguments: NoteArguments) -> Answer[NoteOfMachine]:
     """As `get_current_note`, of the workspace that `of` names."""
     seen, linked = _seen(view, arguments.of)
-    return _with_linked(get_current_note.get_current_note(seen, arguments), linked)
+    return _with_linked(NoteOfMachine, get_current_note.get_current_note(seen, arguments), linked)
 
 
-def _with_linked(answer: Answer, linked: Json) -> Answer:
-    answer.data["linked"] = linked
-    where = linked["machine"]
-    if where is not None and linked["of"] != "here":
-        answer.message += f" As {linked['person'] or 'everyone'} sees it, on {where}."
-    return answer
+def _with_linked(made: Callable[..., D], answer: Answer[Any], linked: Linked) -> Answer[D]:
+    """The answer with the struct that `made` makes of its fields and of `linked`."""
+    message = answer.message
+    if linked.machine is not None and linked.of != "here":
+        message += f" As {linked.person or 'everyone'} sees it, on {linked.machine}."
+    data = made(**asdict(answer.data), linked=linked)
+    return Answer(data, message, answer.warnings, answer.truncation, answer.images)
 
 
-def _seen(view: View, of: str) -> tuple[View, Json]:
+def _seen(view: View, of: str) -> tuple[View, Linked]:
     """The view with the workspace of the machines that `of` names, and what the answer says of them.
 
     Raises:
@@ -90,37 +62,37 @@ def _seen(view: View, of: str) -> tuple[View, Json]:
     """
     seen, found, workspace = shown(view, of)
     if workspace is None:
-        return seen, _linked_json(of, found, _only_here(found), None)
-    return seen, _linked_json(of, found, workspace.machines, workspace.latest)
+        return seen, _linked(of, found, _only_here(found), None)
+    return seen, _linked(of, found, workspace.machines, workspace.latest)
 
 
 def _only_here(found: LinkedMachines | None) -> list[Machine]:
     return [each for each in found.machines if each.here] if found is not None else []
 
 
-def _linked_json(of: str, found: LinkedMachines | None, shown: list[Machine], latest: Machine | None) -> Json:
+def _linked(of: str, found: LinkedMachines | None, shown: list[Machine], latest: Machine | None) -> Linked:
     persons = {each.person for each in shown}
     if latest is None and len(shown) == 1:
         latest = shown[0]
-    return {
-        "of": of,
-        "person": persons.pop() if len(persons) == 1 else None,
-        "machine": latest.machine if latest is not None else None,
-        "peersSeq": found.seq if found is not None else 0,
-        "machines": [_machine_json(each) for each in (found.machines if found is not None else ())],
-    }
+    return Linked(
+        of=of,
+        person=persons.pop() if len(persons) == 1 else None,
+        machine=latest.machine if latest is not None else None,
+        peers_seq=found.seq if found is not None else 0,
+        machines=[_machine(each) for each in (found.machines if found is not None else ())],
+    )
 
 
-def _machine_json(machine: Machine) -> Json:
+def _machine(machine: Machine) -> MachineInfo:
     active = machine.vault.active
-    return {
-        "person": machine.person,
-        "machine": machine.machine,
-        "here": machine.here,
-        "activeNote": active.note if active is not None else None,
-        "since": time_of(active.since_us) if active is not None else None,
-        "heardAt": machine.heard_at or None,
-    }
+    return MachineInfo(
+        person=machine.person,
+        machine=machine.machine,
+        here=machine.here,
+        active_note=active.note if active is not None else None,
+        since=time_of(active.since_us) if active is not None else None,
+        heard_at=machine.heard_at or None,
+    )
 
 
 def _linked_tool(tool: Tool[Any], **changes: Any) -> Tool[Any]:

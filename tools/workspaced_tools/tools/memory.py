@@ -1,15 +1,16 @@
 """`memory`: the memory folder, by the six commands that models know. The only tool that writes."""
 
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final
 
 from pydantic import ConfigDict, Field, WithJsonSchema
 
+from ..answers import MemoryData
 from ..errors import ArgumentInvalid
 from ..limits import CONTENT_CHARS_MAX, MEMORY_FILE_BYTES_MAX, MEMORY_SNIPPET_LINES
 from ..ports.memory import MemoryAnswer, MemoryVerb
 from ..ports.questions import UseMemory
 from ..ports.view import View
-from .tool import Answer, Model, PresentArguments, Tool
+from .tool import Answer, PresentArguments, Tool
 
 _NEEDED: Final[dict[str, tuple[str, ...]]] = {
     "view": ("path",),
@@ -45,15 +46,7 @@ class MemoryArguments(PresentArguments):
     new_path: str | None = Field(None, description="rename.")
 
 
-class MemoryData(Model):
-    """What the command says, in the words of Anthropic's tool: a runtime may hand `text` to its model as it is."""
-
-    command: Literal["view", "create", "str_replace", "insert", "delete", "rename"]
-    path: str
-    text: str
-
-
-def memory(view: View, arguments: MemoryArguments) -> Answer:
+def memory(view: View, arguments: MemoryArguments) -> Answer[MemoryData]:
     """Carries out a command.
 
     Raises:
@@ -63,9 +56,7 @@ def memory(view: View, arguments: MemoryArguments) -> Answer:
     _check(arguments)
     done = view.vault.ask(_question(arguments))
     text = _said(arguments, done)
-    return Answer(
-        {"command": arguments.command, "path": done.path, "text": text}, f"{_MESSAGES[arguments.command]}."
-    )
+    return Answer(MemoryData(arguments.command, done.path, text), f"{_MESSAGES[arguments.command]}.")
 
 
 _MESSAGES: Final = {

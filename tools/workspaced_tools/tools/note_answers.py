@@ -9,12 +9,12 @@ from datetime import UTC, datetime, timedelta
 from typing import Final, TypeVar
 
 import msgspec
-from pydantic import Field
-from typing_extensions import TypeAliasType
+from msgspec.structs import replace
 
 from workspaced_events.ids import NoteId, is_markdown
 from workspaced_events.projections.workspace_state import VaultState
 
+from ..answers import IncomingLink, Links, Metadata, NoteEntry, NoteType, OutgoingLink, OutlineHeading, Truncation
 from ..code.grammars import grammar_of
 from ..code.languages import language_of
 from ..errors import (
@@ -53,112 +53,15 @@ from ..ports.questions import Incoming, IndexState, LinkTargets, Outline
 from ..ports.vault import IncomingLink as FoundLink
 from ..ports.vault import LinkName, LinkTarget
 from ..ports.view import View
-from .tool import Json, Model
+from .tool import Json
 
 T = TypeVar("T")
+N = TypeVar("N", bound=NoteEntry)
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 NO_SHARED_NOTE: Final = "No shared note is open"
 """The error without an active note, and with a private one: no client learns that a private note is active."""
 _CACHED_CHARS_MAX = 10_000
 """A longer page is not cached: it would take too much memory beside the content cache."""
-
-# -- what is published --
-
-
-FrontMatter = TypeAliasType(
-    "FrontMatter", "bool | int | float | str | list[FrontMatter] | dict[str, FrontMatter] | None"
-)
-"""A value of a note's front matter: JSON of any depth."""
-
-
-class NoteType(Model):
-    name: str
-    schema_: FrontMatter = Field(None, alias="schema")
-
-
-class Metadata(Model):
-    """tools.md, decision 13."""
-
-    tags: list[str]
-    custom_fields: dict[str, FrontMatter]
-    """Front matter that is shown nowhere else."""
-    created: str | None
-    last_modified: str | None
-    word_count: int
-    character_count: int
-    note_type: NoteType
-
-
-class NoteName(Model):
-    id: str
-    title: str
-    path: str
-
-
-class ShownNote(Model):
-    """What is shown of a note everywhere."""
-
-    id: str
-    title: str
-    path: str
-    type: str | None = None
-    language: str | None = None
-    """Of a file that is no Markdown, if its name tells it."""
-    kind: str | None = None
-    """Of a file that is no Markdown: `canvas`, `base`, `pdf`, `image`, `audio`, `video`, `document`, `text` or
-    `file`."""
-    size: int | None = None
-    """In bytes; of a file that is no Markdown."""
-    pages: int | None = None
-    """Of a PDF whose text is read."""
-    exists: bool
-    archived: bool
-    metadata: Metadata | None = None
-    content: str | None = None
-    """The body, without front matter: untrusted text."""
-    sha256: str | None = None
-    """Of the file's bytes."""
-
-
-class OutgoingLink(Model):
-    """One occurrence of a link."""
-
-    target: str
-    title: str
-    exists: bool
-    line: int
-    id: str | None = None
-    heading: str | None = None
-    block: str | None = None
-    alias: str | None = None
-    embed: bool
-    property: str | None = None
-    """The name of the front-matter field that holds the link."""
-    ambiguous: bool | None = None
-
-
-class IncomingLink(Model):
-    source: str
-    title: str
-    context: str
-    line: int
-    heading: str | None = None
-
-
-class Links(Model):
-    outgoing: list[OutgoingLink]
-    outgoing_total: int
-    incoming: list[IncomingLink]
-    incoming_total: int
-
-
-class OutlineHeading(Model):
-    level: int
-    title: str
-    line: int
-    kind: str | None = None
-    """Of a definition in code: the grammar's word, such as `class`."""
-
 
 # -- the vault --
 
@@ -219,7 +122,7 @@ class Facts(msgspec.Struct, frozen=True):
     """The computed parts of a note version's entry."""
 
     type: str
-    metadata: Json
+    metadata: Metadata
     size: int
     """Characters of the metadata."""
     warnings: tuple[str, ...]
@@ -236,57 +139,42 @@ def facts(note: Note) -> Facts:
     return cached
 
 
-def note_entry(note: NoteId, found: Note | NoteFailure, *, archived: bool, metadata: bool) -> Json:
-    """The entry of a note or of a failed read; only names for a client that may see only names."""
+def note_entry(
+    made: Callable[..., N], note: NoteId, found: Note | NoteFailure, *, archived: bool, metadata: bool
+) -> N:
+    """The entry of a note or of a failed read, as `made` makes it of the fields of `NoteEntry`; only names for a
+    client that may see only names."""
     if isinstance(found, NameOnly):
-        return {"id": note, "title": found.title, "path": note, "exists": True, "archived": archived}
+        return made(id=note, title=found.title, path=note, exists=True, archived=archived)
     if isinstance(found, Note):
         shown = facts(found)
-        entry = {
-            "id": note,
-            "title": found.title,
-            "path": note,
-            "type": shown.type,
-            "exists": True,
-            "archived": archived,
-        }
+        entry = made(
+            id=note,
+            title=found.title,
+            path=note,
+            type=shown.type,
+            exists=True,
+            archived=archived,
+            metadata=shown.metadata if metadata else None,
+        )
         if not is_markdown(note):
-            entry |= _file_fields(found, note)
-        if metadata:
-            entry["metadata"] = shown.metadata
+            kind = kind_of(note)
+            entry.kind, entry.size, entry.pages = "text" if kind == "file" else kind, found.stat.size, found.pages
+            entry.language = language_of(note) if not found.is_markdown else None
         return entry
     exists = found.code not in (NoteNotFound.code, ReferenceOutsideVault.code)
-    entry = {"id": note, "title": stem(note), "path": note, "exists": exists, "archived": archived}
+    entry = made(id=note, title=stem(note), path=note, exists=exists, archived=archived)
     if found.size is not None:
-        return entry | {"kind": kind_of(note), "size": found.size}
-    if found.code != NoteNotFound.code:
-        entry["error"] = found.message
+        entry.kind, entry.size = kind_of(note), found.size
     return entry
 
 
-def _file_fields(found: Note, note: NoteId) -> Json:
-    """The fields of a file that is no Markdown and has text."""
-    kind, language = kind_of(note), language_of(note)
-    fields: Json = {"kind": "text" if kind == "file" else kind, "size": found.stat.size}
-    if language is not None and not found.is_markdown:
-        fields["language"] = language
-    if found.pages is not None:
-        fields["pages"] = found.pages
-    return fields
-
-
-def content_of(note: Note, limit: int, offset: int = 0) -> tuple[str, Json]:
+def content_of(note: Note, limit: int, offset: int = 0) -> tuple[str, Truncation]:
     """At most `limit` characters of the body from `offset` on, and the `truncation` of the answer."""
-    cached: tuple[int, int, str, Json] | None = note.__dict__.get("content")
+    cached: tuple[int, int, str, Truncation] | None = note.__dict__.get("content")
     if cached is None or cached[:2] != (limit, offset):
         cut = truncate(note.body, limit, offset)
-        truncation = {
-            "truncated": cut.truncation.truncated,
-            "originalLength": cut.truncation.original_length,
-            "returnedLength": cut.truncation.returned_length,
-            "nextOffset": cut.truncation.next_offset,
-        }
-        cached = (limit, offset, cut.text, truncation)
+        cached = (limit, offset, cut.text, cut.truncation)
         if limit <= _CACHED_CHARS_MAX and cut.truncation.truncated:  # a whole body needs no cutting
             note.__dict__["content"] = cached
     return cached[2], cached[3]
@@ -301,13 +189,13 @@ def _left_out(note: Note) -> list[str]:
     ]
 
 
-def outline_of(note: Note, warnings: list[str]) -> list[Json]:
+def outline_of(note: Note, warnings: list[str]) -> list[OutlineHeading]:
     """The headings, in the order of the file."""
     headings = note.markdown.headings
     warnings.extend(_left_out(note))
     if len(headings) > LISTED_MAX:
         warnings.append(f"The outline shows the first {LISTED_MAX} of {len(headings)} headings.")
-    return [{"level": each.level, "title": each.text, "line": each.line} for each in headings[:LISTED_MAX]]
+    return [OutlineHeading(each.level, each.text, each.line) for each in headings[:LISTED_MAX]]
 
 
 _NO_OUTLINE: Final = {
@@ -318,7 +206,7 @@ _NO_OUTLINE: Final = {
 }
 
 
-def outline_of_code(note: Note, vault: VaultPort, warnings: list[str]) -> list[Json]:
+def outline_of_code(note: Note, vault: VaultPort, warnings: list[str]) -> list[OutlineHeading]:
     """The definitions of a note that is no Markdown, in the order of the file."""
     found = vault.ask(Outline(note.id))
     if found.missing is not None:
@@ -326,28 +214,20 @@ def outline_of_code(note: Note, vault: VaultPort, warnings: list[str]) -> list[J
         warnings.append(_NO_OUTLINE[found.missing].format(" ".join(grammar.packages) if grammar else ""))
     if len(found.symbols) > LISTED_MAX:
         warnings.append(f"The outline shows the first {LISTED_MAX} of {len(found.symbols)} definitions.")
-    return [
-        {"level": each.level, "title": each.name, "line": each.line, "kind": each.kind}
-        for each in found.symbols[:LISTED_MAX]
-    ]
+    return [OutlineHeading(each.level, each.name, each.line, each.kind) for each in found.symbols[:LISTED_MAX]]
 
 
-def part_of(note: Note, part: Section, limit: int, offset: int) -> tuple[str, Json]:
+def part_of(note: Note, part: Section, limit: int, offset: int) -> tuple[str, Truncation]:
     """As `content_of`, of one part of the body: offsets count from the body, and the last page ends with the part.
 
     An `offset` before the part begins at the part.
     """
     offset = max(offset, part.start)
     cut = truncate(note.body[: part.end], limit, offset)
-    return cut.text, {
-        "truncated": cut.truncation.truncated,
-        "originalLength": part.end - part.start,
-        "returnedLength": cut.truncation.returned_length,
-        "nextOffset": cut.truncation.next_offset,
-    }
+    return cut.text, replace(cut.truncation, original_length=part.end - part.start)
 
 
-def links_of(note: Note | NoteFailure, vault: VaultPort, warnings: list[str]) -> tuple[Json, bool]:
+def links_of(note: Note | NoteFailure, vault: VaultPort, warnings: list[str]) -> tuple[Links, bool]:
     """Every link both ways, in the order of the text, and whether the index was ready for it."""
     ready = vault.ask(IndexState()) == "ready"
     links: list[Link] = []
@@ -359,41 +239,34 @@ def links_of(note: Note | NoteFailure, vault: VaultPort, warnings: list[str]) ->
     incoming = vault.ask(Incoming(note.id, INCOMING_LINKS_MAX))
     if not incoming.complete:
         warnings.append(f"Some notes have more than {LINKS_PER_NOTE_MAX} links: links from them may be missing.")
-    shown = {
-        "outgoing": [_outgoing(link, target) for link, target in pairs[:LISTED_MAX]],
-        "outgoingTotal": len(pairs),
-        "incoming": [_incoming(each) for each in incoming.links],
-        "incomingTotal": incoming.total,
-    }
+    shown = Links(
+        outgoing=[_outgoing(link, target) for link, target in pairs[:LISTED_MAX]],
+        outgoing_total=len(pairs),
+        incoming=[_incoming(each) for each in incoming.links],
+        incoming_total=incoming.total,
+    )
     return shown, ready
 
 
-def _incoming(link: FoundLink) -> Json:
-    entry = {"source": link.source.id, "title": link.source.title, "context": link.context, "line": link.line}
-    if link.heading:
-        entry["heading"] = link.heading
-    return entry
+def _incoming(link: FoundLink) -> IncomingLink:
+    return IncomingLink(link.source.id, link.source.title, link.context, link.line, link.heading or None)
 
 
-def _outgoing(link: Link, target: LinkTarget) -> Json:
+def _outgoing(link: Link, target: LinkTarget) -> OutgoingLink:
     found = target.note
-    entry: Json = {
-        "target": link.target,
-        "title": found.title if found is not None else link.alias or link.target,
-        "exists": found is not None or target.ambiguous,
-        "line": link.line,
-    }
-    if found is not None:
-        entry["id"] = found.id
-    for name in ("heading", "block", "alias"):
-        if written := getattr(link, name):
-            entry[name] = written
-    entry["embed"] = link.embed
-    if link.key is not None:
-        entry["property"] = link.key
-    if target.ambiguous:
-        entry["ambiguous"] = True
-    return entry
+    return OutgoingLink(
+        target=link.target,
+        title=found.title if found is not None else link.alias or link.target,
+        exists=found is not None or target.ambiguous,
+        line=link.line,
+        id=found.id if found is not None else None,
+        heading=link.heading or None,
+        block=link.block or None,
+        alias=link.alias or None,
+        embed=link.embed,
+        property=link.key,
+        ambiguous=target.ambiguous or None,
+    )
 
 
 # -- metadata --
@@ -418,17 +291,17 @@ def _facts(note: Note) -> Facts:
         )
     if len(tags) < len(all_tags):
         warnings.append(f"{note.id}: {len(all_tags) - len(tags)} tags are left out.")
-    metadata: Json = {
-        "tags": tags,
-        "customFields": dict(custom),
-        "created": created,
-        "lastModified": _iso_ns(note.stat.mtime_ns),
-        "wordCount": word_count(note.body),
-        "characterCount": len(note.body),
-        "noteType": note_type,
-    }
+    metadata = Metadata(
+        tags=tags,
+        custom_fields=dict(custom),
+        created=created,
+        last_modified=_iso_ns(note.stat.mtime_ns),
+        word_count=word_count(note.body),
+        character_count=len(note.body),
+        note_type=note_type,
+    )
     size = len(msgspec.json.encode(metadata))
-    return Facts(note_type["name"], metadata, size, tuple(warnings))
+    return Facts(note_type.name, metadata, size, tuple(warnings))
 
 
 def _within(items: list[T], size: Callable[[T], int], chars_max: int) -> list[T]:
@@ -442,18 +315,18 @@ def _within(items: list[T], size: Callable[[T], int], chars_max: int) -> list[T]
     return kept
 
 
-def _note_type(fields: Json, shown: set[str]) -> Json:
+def _note_type(fields: Json, shown: set[str]) -> NoteType:
     """The front-matter field `type`, a name or a mapping with `name` and `schema`; otherwise `note`."""
     found = named(fields, "type")
     if found is None:
-        return {"name": "note"}
+        return NoteType("note")
     written, value = found
     parts = value if isinstance(value, dict) else {"name": value}
     name = parts.get("name")
     if not isinstance(name, str) or not 0 < len(name.strip()) <= NOTE_TYPE_CHARS_MAX:
-        return {"name": "note"}
+        return NoteType("note")
     shown.add(written)
-    return {"name": name.strip(), **({"schema": parts["schema"]} if "schema" in parts else {})}
+    return NoteType(name.strip(), parts.get("schema", msgspec.UNSET))
 
 
 def _tags(note: Note, shown: set[str]) -> list[str]:

@@ -1,11 +1,13 @@
 """Common code of the tools about one note: the note that a reference means, and the answer about the note."""
 
 from collections.abc import Callable
+from typing import TypeVar
 
 import msgspec
 
 from workspaced_events.projections.workspace_state import VaultState
 
+from ..answers import LinkedNote, NoteName, Suggestions, Truncation
 from ..errors import AmbiguousReference, IndexBuilding, NoteNotFound, ToolError
 from ..limits import ECHO_CHARS_MAX, RESULTS_CHARS_MAX
 from ..notes.name_only import NAMES_ONLY, NameOnly
@@ -15,10 +17,6 @@ from ..ports.asking import VaultPort
 from ..ports.questions import IndexState
 from ..ports.vault import NoteRef, Resolution
 from .note_answers import (
-    Links,
-    NoteName,
-    OutlineHeading,
-    ShownNote,
     content_of,
     facts,
     links_of,
@@ -28,26 +26,11 @@ from .note_answers import (
     outline_of_code,
     part_of,
 )
-from .note_images import EmbeddedImage, images_of
-from .tool import Answer, Json, Model
+from .note_images import images_of
+from .tool import Answer, Json
 from .visit_answers import Room
 
-
-class LinkedNote(ShownNote):
-    links: Links | None = None
-    outline: list[OutlineHeading] | None = None
-    images: list[EmbeddedImage] | None = None
-    index_state: str | None = None
-    """`building` where links may be missing."""
-
-
-class Suggestions(Model):
-    """A failure's data: what the reference may have meant."""
-
-    candidates: list[NoteName]
-    near: list[NoteName]
-    index_state: str | None = None
-    """`building` where other notes may have the name."""
+N = TypeVar("N", bound=LinkedNote)
 
 
 class Asked(msgspec.Struct, frozen=True):
@@ -65,57 +48,65 @@ class Asked(msgspec.Struct, frozen=True):
 
 
 def note_answer(
-    found: Note | NoteFailure, missing: Callable[[], ToolError], asked: Asked, vault: VaultPort, state: VaultState
-) -> Answer:
+    made: Callable[..., N],
+    found: Note | NoteFailure,
+    missing: Callable[[], ToolError],
+    asked: Asked,
+    vault: VaultPort,
+    state: VaultState,
+) -> Answer[N]:
     """The answer about one note.
 
     Args:
+        made: makes the note's struct of the fields that each note has.
         missing: creates the error for a missing file.
 
     Raises:
         ToolError: the error of `missing`, ReferenceOutsideVault or ReadFailed.
     """
     if isinstance(found, NoteFailure) and found.size is not None:
-        return _file_answer(found, asked, vault, state)
+        return _file_answer(made, found, asked, vault, state)
     note = note_or_error(found, missing=missing)
     if isinstance(note, NameOnly):
-        named = note_entry(note.id, note, archived=note.id in state.archived, metadata=False)
+        named = note_entry(made, note.id, note, archived=note.id in state.archived, metadata=False)
         return Answer(named, "", [NAMES_ONLY])
     warnings = list(facts(note).warnings)
-    data = note_entry(note.id, note, archived=note.id in state.archived, metadata=asked.metadata)
+    data = note_entry(made, note.id, note, archived=note.id in state.archived, metadata=asked.metadata)
     truncation = None
     if asked.content:
-        data["content"], truncation = _content(note, asked, warnings)
-        data["sha256"] = note.sha256
+        data.content, truncation = _content(note, asked, warnings)
+        data.sha256 = note.sha256
     if asked.links:
-        data["links"], ready = links_of(note, vault, warnings)
+        data.links, ready = links_of(note, vault, warnings)
         if not ready:
-            data["indexState"] = "building"
+            data.index_state = "building"
             warnings.append("The index is still being built: links may be missing, or lead to other notes.")
     if asked.outline:
         is_text = note.is_markdown
-        data["outline"] = outline_of(note, warnings) if is_text else outline_of_code(note, vault, warnings)
+        data.outline = outline_of(note, warnings) if is_text else outline_of_code(note, vault, warnings)
     answer = Answer(data, "", warnings, truncation)
     if asked.images:
-        data["images"], answer.images = images_of(note.id, vault, warnings)
+        data.images, answer.images = images_of(note.id, vault, warnings)
     return answer
 
 
-def _file_answer(found: NoteFailure, asked: Asked, vault: VaultPort, state: VaultState) -> Answer:
+def _file_answer(
+    made: Callable[..., N], found: NoteFailure, asked: Asked, vault: VaultPort, state: VaultState
+) -> Answer[N]:
     """The answer about a file without text for us: its name, kind and size, who links to it, an image itself."""
     warnings = [found.message]
-    data = note_entry(found.id, found, archived=found.id in state.archived, metadata=False)
+    data = note_entry(made, found.id, found, archived=found.id in state.archived, metadata=False)
     if asked.links:
-        data["links"], _ready = links_of(found, vault, warnings)
+        data.links, _ready = links_of(found, vault, warnings)
     if asked.outline:
-        data["outline"] = []
+        data.outline = []
     answer = Answer(data, "", warnings)
     if asked.images:
-        data["images"], answer.images = images_of(found.id, vault, warnings)
+        data.images, answer.images = images_of(found.id, vault, warnings)
     return answer
 
 
-def _content(note: Note, asked: Asked, warnings: list[str]) -> tuple[str, Json]:
+def _content(note: Note, asked: Asked, warnings: list[str]) -> tuple[str, Truncation]:
     part, offset = asked.part, asked.offset
     if part is None:
         if offset > len(note.body):
@@ -160,17 +151,17 @@ def only_note(resolution: Resolution, reference: str, vault: VaultPort) -> NoteR
     raise NoteNotFound(f"No note is called {shown}", hint=hint, **_suggestions(resolution))
 
 
-def name_of(ref: NoteRef) -> Json:
-    """The fields of `NoteName`."""
-    return {"id": ref.id, "title": ref.title, "path": ref.path}
+def name_of(ref: NoteRef) -> NoteName:
+    return NoteName(ref.id, ref.title, ref.path)
 
 
 def _suggestions(resolution: Resolution) -> Json:
     room = Room(RESULTS_CHARS_MAX)
-    found: Json = {
-        "candidates": room.fitting(map(name_of, resolution.candidates)),
-        "near": room.fitting(map(name_of, resolution.near)),
-    }
-    if not resolution.complete:
-        found["indexState"] = "building"
+    found: Json = msgspec.to_builtins(
+        Suggestions(
+            candidates=room.fitting(map(name_of, resolution.candidates)),
+            near=room.fitting(map(name_of, resolution.near)),
+            index_state=None if resolution.complete else "building",
+        )
+    )
     return found

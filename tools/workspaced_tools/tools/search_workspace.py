@@ -10,6 +10,7 @@ from workspaced_events.ids import NoteId
 from workspaced_events.limits import NOTE_ID_CHARS_MAX
 from workspaced_events.projections.workspace_fold import visible_tabs
 
+from ..answers import SearchResult, SearchResults
 from ..errors import ArgumentInvalid, ReferenceOutsideVault, SharingOff
 from ..limits import (
     ECHO_CHARS_MAX,
@@ -26,9 +27,8 @@ from ..ports.questions import Search
 from ..ports.vault import Found, SearchQuery
 from ..ports.view import View
 from .note_answers import served_vault
-from .read_note import name_of
 from .references import in_vault
-from .tool import Answer, Arguments, Model, Tool
+from .tool import Answer, Arguments, Tool
 from .visit_answers import Room
 
 _SCORE_DIGITS: Final = 3
@@ -48,28 +48,7 @@ class SearchWorkspace(Arguments):
     folder: str | None = Field(None, max_length=NOTE_ID_CHARS_MAX, description="Only below this path.")
 
 
-class SearchResult(Model):
-    id: str
-    title: str
-    path: str
-    line: int
-    """The line of the snippet in the file; 1 if the words occur only in names."""
-    snippet: str
-    """Untrusted text."""
-    score: float
-    """Higher is better. Comparable only within one answer."""
-
-
-class SearchResults(Model):
-    results: list[SearchResult]
-    total: int
-    complete: bool
-    """False: more notes may hold the words, `total` is a lower bound."""
-    index_state: str
-    """`building`: the text of some notes is not yet known."""
-
-
-def search_workspace(view: View, arguments: SearchWorkspace) -> Answer:
+def search_workspace(view: View, arguments: SearchWorkspace) -> Answer[SearchResults]:
     """The notes that hold everything the query asks for, best first, one entry for each note.
 
     For a client that may see only names, only titles and paths are searched.
@@ -110,7 +89,9 @@ def search_workspace(view: View, arguments: SearchWorkspace) -> Answer:
     return _answer(found, arguments, names_only, warnings)
 
 
-def _answer(found: Found, arguments: SearchWorkspace, names_only: bool, warnings: list[str]) -> Answer:
+def _answer(
+    found: Found, arguments: SearchWorkspace, names_only: bool, warnings: list[str]
+) -> Answer[SearchResults]:
     if found.as_text:
         warnings.append("With operators the query finds nothing: -word, tag: and path: were taken as text.")
     if not found.exact:
@@ -118,19 +99,21 @@ def _answer(found: Found, arguments: SearchWorkspace, names_only: bool, warnings
     if not found.complete:
         warnings.append("The index is still being built: notes may be missing. Search again shortly.")
     results = Room(RESULTS_CHARS_MAX).fitting(
-        {
-            **name_of(hit.note),
-            "line": hit.line,
-            "snippet": "" if names_only else hit.snippet,
-            "score": round(hit.score, _SCORE_DIGITS),
-        }
+        SearchResult(
+            id=hit.note.id,
+            title=hit.note.title,
+            path=hit.note.path,
+            line=hit.line,
+            snippet="" if names_only else hit.snippet,
+            score=round(hit.score, _SCORE_DIGITS),
+        )
         for hit in found.hits
     )
     if len(results) < len(found.hits):
         warnings.append(f"The answer is full: {len(found.hits) - len(results)} results are left out.")
     state = "ready" if found.complete else "building"
     complete = found.exact and found.complete
-    data = {"results": results, "total": found.total, "complete": complete, "indexState": state}
+    data = SearchResults(results, found.total, complete, state)
     least = "" if found.exact else "at least "
     message = f"{len(results)} of {least}{found.total} notes, best first." if found.hits else _advice(arguments)
     return Answer(data, message, warnings)

@@ -1,11 +1,10 @@
-"""A tool is a value: name, description, argument and data model, and a function `(View, arguments) -> Answer`.
+"""A tool is a value: name, description, argument model, data struct, and a function `(View, arguments) -> Answer`.
 
 Arguments are put into the form of the published JSON Schema where a client wrote them in another (`normalised`),
-validated against it, and only then read into the argument model, which applies the defaults. Answers are built as
-plain dictionaries without validation; tests validate every answer against the published output schema.
+validated against it, and only then read into the argument model, which applies the defaults. Answers are built of
+the structs in `answers.py` without validation; tests validate every answer against the published output schema.
 
-In the models, a field with the default None may be absent and is never null; a field without default that allows
-None is always present and may be null.
+In the argument models, a field with the default None may be absent and is never null.
 """
 
 import json
@@ -14,8 +13,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from threading import Lock
-from typing import Annotated, Any, Final, Generic, NamedTuple, TypeVar, cast
+from typing import Annotated, Any, Final, Generic, NamedTuple, TypeVar
 
 import msgspec
 from jsonschema import Draft202012Validator
@@ -27,6 +25,7 @@ from pydantic.alias_generators import to_camel
 from workspaced_events.errors import WorkspacedError
 from workspaced_events.replay.position import ALSO_SHOWN_MAX
 
+from ..answers import PagedResult, Result, Truncation
 from ..errors import ArgumentInvalid, ToolError
 from ..limits import ECHO_CHARS_MAX, WARNINGS_CHARS_MAX, WARNINGS_MAX
 from ..ports.images import NoteImage
@@ -35,9 +34,6 @@ from ..ports.view import View
 ANSWER_VERSION: Final = 1
 """Raised when a tool answers the same question with other bytes. Calls of other versions are not compared."""
 Json = dict[str, Any]
-Result = dict[str, Any]
-"""`{success, data?, error?, code?, message, asOfSeq, warnings?, truncation?}`. Results may share parts, so a
-caller must not change one."""
 
 _LISTED_LEVELS: Final = 2
 """The levels of objects whose fields a listed output schema describes: the result and the objects in it. Lists are
@@ -49,19 +45,7 @@ _UNLISTED_ARGUMENTS: Final = frozenset({"minSeq"})
 """Arguments for runtimes, not for models."""
 _DESCRIBED_ONCE: Final = frozenset({"offset"})
 """Arguments that the description of get_workspace_context, the first tool of the list, describes for all tools."""
-_BUILDING: Final = Lock()
-"""Held while models of answers are built, since pydantic does not say that two threads may build one model."""
 _log = logging.getLogger(__name__)
-
-
-class Model(BaseModel):
-    """A part of a tool's schema: camelCase on the wire, snake_case in Python.
-
-    Models of answers validate nothing, so they are built only when their schema is asked for: building them all
-    took a tenth of a daemon's start.
-    """
-
-    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, frozen=True, defer_build=True)
 
 
 AT_SCHEMA: Final[Json] = {"type": ["integer", "string"]}
@@ -72,10 +56,16 @@ _INTEGER: Final = re.compile(r"-?[0-9]{1,18}")
 _BOOLEANS: Final = {"true": True, "false": False}
 
 
+class Model(BaseModel):
+    """A part of a tool's arguments: camelCase on the wire, snake_case in Python."""
+
+    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, frozen=True)
+
+
 class PresentArguments(Model):
     """The arguments of every tool, also of one that only knows the present."""
 
-    model_config = ConfigDict(extra="forbid", defer_build=False)
+    model_config = ConfigDict(extra="forbid")
 
     min_seq: int | None = Field(None, ge=0, alias="minSeq")
 
@@ -87,46 +77,18 @@ class Arguments(PresentArguments):
     """The moment to answer for, a sequence or a time. The View is made for this moment."""
 
 
-class Truncation(Model):
-    """The returned part of a text; lengths in characters."""
-
-    truncated: bool
-    original_length: int
-    returned_length: int
-    next_offset: int | None
-    """The `offset` of the next part; null at the end."""
-
-
 A = TypeVar("A", bound=PresentArguments)
-D = TypeVar("D")
-
-
-class ResultModel(Model, Generic[D]):
-    """The form of every result, success or failure."""
-
-    success: bool
-    message: str
-    as_of_seq: int
-    data: D | None = None
-    error: str | None = None
-    code: str | None = None
-    warnings: list[str] | None = None
-
-
-class PagedResultModel(ResultModel[D], Generic[D]):
-    """The result of a tool that returns one text, in parts if the text is long."""
-
-    truncation: Truncation | None = None
+D = TypeVar("D", bound=msgspec.Struct)
 
 
 @dataclass(slots=True)
-class Answer:
+class Answer(Generic[D]):
     """What a tool's function returns. `run` makes a result from it."""
 
-    data: Json
+    data: D
     message: str
     warnings: list[str] = field(default_factory=list)
-    truncation: Json | None = None
+    truncation: Truncation | None = None
     images: list[NoteImage] = field(default_factory=list)
     """Images that travel beside the result; its data names them in this order."""
 
@@ -145,9 +107,11 @@ class Tool(Generic[A]):
     name: str
     description: str
     arguments: type[A]
-    data: Any
-    """The model of a success's `data`, or its union with the models of failures' `data`."""
-    function: Callable[[View, A], Answer]
+    data: type[msgspec.Struct]
+    """The struct of a success's `data`."""
+    function: Callable[[View, A], Answer[Any]]
+    failures: tuple[type[msgspec.Struct], ...] = ()
+    """The structs of failures' `data`."""
     listed_lists: int = 0
     """How many levels of lists in `data` the list of tools describes: agents pay for it."""
     paged: bool = False
@@ -173,10 +137,11 @@ class Tool(Generic[A]):
     @cached_property
     def output_schema(self) -> Json:
         """JSON Schema 2020-12 of the result. It names every field of every object, and allows no others."""
-        model = PagedResultModel if self.paged else ResultModel
-        with _BUILDING:
-            result = cast(type[BaseModel], model.__class_getitem__(self.data))
-            return _closed(_tidy(result.model_json_schema(by_alias=True)))
+        types = [PagedResult if self.paged else Result, self.data, *self.failures]
+        (result, *data), parts = msgspec.json.schema_components(types, ref_template="#/$defs/{name}")
+        schema = {"$defs": parts, **parts.pop(_name_of(result))}
+        schema["properties"]["data"] = {"anyOf": data} if self.failures else data[0]
+        return _closed(_tidy(schema))
 
     @cached_property
     def definition(self) -> Json:
@@ -249,9 +214,10 @@ def normalised(value: Any, schema: Json) -> Any:
     }
 
 
-def run(tool: Tool[Any], view: View, arguments: Json) -> Result:
-    """The result of `run_call`."""
-    return run_call(tool, view, arguments).result
+def run(tool: Tool[Any], view: View, arguments: Json) -> Json:
+    """The result of `run_call` as JSON values."""
+    made: Json = msgspec.to_builtins(run_call(tool, view, arguments).result)
+    return made
 
 
 def run_call(tool: Tool[Any], view: View, arguments: Json) -> Ran:
@@ -263,24 +229,22 @@ def run_call(tool: Tool[Any], view: View, arguments: Json) -> Ran:
     except Exception:
         _log.exception("tool %s failed", tool.name)
         return Ran(
-            {
-                "success": False,
-                "error": "The tool failed unexpectedly.",
-                "code": "INTERNAL",
-                "message": "Try again, or another tool; what went wrong is in the daemon's own log.",
-                "asOfSeq": view.as_of_seq,
-            }
+            Result(
+                success=False,
+                error="The tool failed unexpectedly.",
+                code="INTERNAL",
+                message="Try again, or another tool; what went wrong is in the daemon's own log.",
+                as_of_seq=view.as_of_seq,
+            )
         )
-    result: Result = {
-        "success": True,
-        "data": answer.data,
-        "message": answer.message,
-        "asOfSeq": view.as_of_seq,
-    }
-    if warnings := [*_also_named(view.also_at), *answer.warnings]:
-        result["warnings"] = _capped(warnings)
-    if answer.truncation is not None:
-        result["truncation"] = answer.truncation
+    result = PagedResult(
+        success=True,
+        data=answer.data,
+        message=answer.message,
+        as_of_seq=view.as_of_seq,
+        warnings=_capped([*_also_named(view.also_at), *answer.warnings]) or None,
+        truncation=answer.truncation,
+    )
     return Ran(result, answer.images)
 
 
@@ -291,7 +255,7 @@ def _also_named(seqs: Sequence[int]) -> list[str]:
     return [f"The clock was set, and `at` names other moments, too: the newest is answered. Others: {others}."]
 
 
-def payload_of(result: Result) -> bytes:
+def payload_of(result: Result | Json) -> bytes:
     """The JSON of a result, for the client and for the recording."""
     return msgspec.json.encode(result)
 
@@ -310,14 +274,14 @@ def _capped(warnings: list[str]) -> list[str]:
 
 
 def _failure(error: WorkspacedError, view: View) -> Result:
-    result: Result = {"success": False}
-    if isinstance(error, ToolError) and error.details:
-        result["data"] = error.details
-    result["error"] = error.message
-    result["code"] = error.code
-    result["message"] = error.hint or "Check the arguments against the tool's schema and try again."
-    result["asOfSeq"] = view.as_of_seq
-    return result
+    return Result(
+        success=False,
+        data=error.details or None if isinstance(error, ToolError) else None,
+        error=error.message,
+        code=error.code,
+        message=error.hint or "Check the arguments against the tool's schema and try again.",
+        as_of_seq=view.as_of_seq,
+    )
 
 
 # -- errors about arguments --
@@ -396,6 +360,8 @@ def _tidy(schema: Json) -> Json:
     """The schema without titles, class docstrings and null types that are never sent."""
     if "default" in schema and schema["default"] is None:
         schema = _without_null({key: value for key, value in schema.items() if key != "default"})
+    if "enum" in schema:
+        schema = {"type": "string", **schema}  # msgspec leaves it out; some clients need it
     dropped = {"title", "description"} if "properties" in schema else {"title"}
     return {key: _each_schema(key, value, _tidy) for key, value in schema.items() if key not in dropped}
 

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import takewhile
+from typing import TypeVar
 
 import msgspec
 
@@ -15,7 +16,8 @@ from ..notes.name_keys import stem
 from ..ports.asking import VaultPort
 from ..ports.questions import Names
 from ..ports.vault import NoteRef
-from .tool import Json
+
+T = TypeVar("T", bound=msgspec.Struct)
 
 
 class Tally(msgspec.Struct):
@@ -111,10 +113,14 @@ class NoteTitles:
     def exists(self, note: NoteId) -> bool:
         return self._names[note] is not None
 
-    def entry(self, note: NoteId) -> Json:
-        """Id, title and existence of a note. The title of a missing note is the stem of its path."""
+    def title(self, note: NoteId) -> str:
+        """The title of a missing note is the stem of its path."""
         found = self._names[note]
-        return {"id": note, "title": found.title if found else stem(note), "exists": found is not None}
+        return found.title if found is not None else stem(note)
+
+    def entry(self, note: NoteId) -> tuple[NoteId, str, bool]:
+        """Id, title and existence of a note."""
+        return note, self.title(note), self.exists(note)
 
 
 class Room:
@@ -123,7 +129,7 @@ class Room:
     def __init__(self, chars: int) -> None:
         self._left = chars
 
-    def fitting(self, entries: Iterable[Json]) -> Sequence[Json]:
+    def fitting(self, entries: Iterable[T]) -> list[T]:
         """The entries up to the first one that does not fit."""
         kept = []
         for entry in entries:

@@ -8,12 +8,13 @@ from typing import Any, Final, Literal
 
 from workspaced_events.projections.workspace_fold import visible_tabs
 
+from ..answers import Part
 from ..limits import VOLUNTEERED_SELECTION_CHARS_MAX
 from ..ports.questions import Read
 from ..ports.view import View
 from ..prompts.model.untrusted_text import escape_body
 from ..tools.note_answers import served_vault
-from ..tools.tool import Answer, Model, PresentArguments, Tool
+from ..tools.tool import Answer, PresentArguments, Tool
 from .sight import recent_selection
 from .tool import VOLUNTEER, selected_text
 from .wording import BLOCKS, CUT
@@ -28,7 +29,7 @@ class ShowEditor(PresentArguments):
     """Whether what is selected may be told."""
 
 
-class SelectedLines(Model):
+class SelectedLines(Part):
     """Whole lines of the active note, counted from 1."""
 
     start_line: int
@@ -39,14 +40,14 @@ class SelectedLines(Model):
     """At most VOLUNTEERED_SELECTION_CHARS_MAX characters, and a mark where it was cut."""
 
 
-class ShownEditor(Model):
+class ShownEditor(Part):
     active: str | None
     selection: SelectedLines | None
     open: list[str] | None
     """The active note and the tabs; null unless the part is `editors`."""
 
 
-def show_editor(view: View, arguments: ShowEditor) -> Answer:
+def show_editor(view: View, arguments: ShowEditor) -> Answer[ShownEditor]:
     """
     Raises:
         NoActiveVault.
@@ -59,7 +60,7 @@ def show_editor(view: View, arguments: ShowEditor) -> Answer:
         notes = [note for note in dict.fromkeys([*([active] if active else ()), *tabs]) if _is_plain(note)]
     elif active is not None and arguments.selection:
         selection = _selected_lines(view, active)
-    data = ShownEditor(active=active, selection=selection, open=notes).model_dump(by_alias=True)
+    data = ShownEditor(active=active, selection=selection, open=notes)
     return Answer(data, "No note is open." if active is None else "The active note.")
 
 

@@ -14,6 +14,7 @@ from workspaced_events.ids import NoteId
 from workspaced_events.projections.workspace_state import Selection
 from workspaced_events.schema.decoding import decoded
 
+from ..answers import Part
 from ..notes.note import Note
 from ..ports.history import ChangedLines
 from ..ports.questions import LinesChanged, Names, Read
@@ -21,7 +22,7 @@ from ..ports.view import View
 from ..tools.line_changes import lines_of
 from ..tools.linked_workspace import of_person
 from ..tools.note_answers import served_vault
-from ..tools.tool import Answer, Model, PresentArguments, Tool
+from ..tools.tool import Answer, PresentArguments, Tool
 from .difference import Difference, difference, notes_of
 from .sight import Seen, Sight
 from .wording import Form, SelectedText, block, changed_lines_of, textless_line, texts_of, vault_line, whole_lines
@@ -41,11 +42,11 @@ class VolunteerContext(PresentArguments):
     """Whether the user is followed to the machine of a link that they touched last, as tools do."""
 
 
-class Volunteered(Model):
+class Volunteered(Part):
     text: str | None
     """Null: nothing changed."""
-    sight: Sight
-    """What the session has been told once it got the text."""
+    sight: dict[str, Any]
+    """The `Sight`: what the session has been told once it got the text."""
     notes: list[str]
     """Those that the text names."""
     textless: list[str]
@@ -66,7 +67,7 @@ def text_told(tool: str, answer: bytes) -> bytes:
     return (decoded(data, _Text).text or "").encode() if tool == VOLUNTEER.name else data
 
 
-def volunteer_context(view: View, arguments: VolunteerContext) -> Answer:
+def volunteer_context(view: View, arguments: VolunteerContext) -> Answer[Volunteered]:
     """
     Raises:
         NoActiveVault.
@@ -110,7 +111,7 @@ def volunteer_context(view: View, arguments: VolunteerContext) -> Answer:
         }
     )
     text = block(lines, as_of_seq=view.as_of_seq, form=arguments.form) if lines else None
-    data = {"text": text, "sight": sight.model_dump(by_alias=True), "notes": notes, "textless": textless}
+    data = Volunteered(text, sight.model_dump(by_alias=True), notes, textless)
     return Answer(data, "Nothing changed." if text is None else f"{len(text)} characters.")
 
 

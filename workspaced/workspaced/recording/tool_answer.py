@@ -42,8 +42,8 @@ def answered(ran: Ran, recorder: ViewRecorder, seq: int) -> ToolAnswer:
         recorder: holds the tool's reads.
         seq: the log's last sequence at the call.
     """
-    view, is_success = recorder.view, bool(ran.result["success"])
-    return ToolAnswer(payload_of(ran.result), is_success, view.as_of_seq, seq, view.now, recorder, ran.images)
+    view, result = recorder.view, ran.result
+    return ToolAnswer(payload_of(result), result.success, view.as_of_seq, seq, view.now, recorder, ran.images)
 
 
 def refused(error: ToolError, state: WorkspaceState, seq: int, now: str) -> ToolAnswer:
