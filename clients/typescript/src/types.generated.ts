@@ -2086,8 +2086,6 @@ export interface GetContextManifestInput {
 
 export interface GetContextManifestOutput {
   readonly success: boolean;
-  readonly message: string;
-  readonly asOfSeq: number;
   readonly data?: {
     readonly conversation: string;
     readonly message: string;
@@ -2109,6 +2107,8 @@ export interface GetContextManifestOutput {
   };
   readonly error?: string;
   readonly code?: string;
+  readonly message: string;
+  readonly asOfSeq: number;
   readonly warnings?: readonly string[];
 }
 
@@ -2132,29 +2132,27 @@ export interface GetCurrentNoteInput {
 
 export interface GetCurrentNoteOutput {
   readonly success: boolean;
-  readonly message: string;
-  readonly asOfSeq: number;
   readonly data?: {
     readonly id: string;
     readonly title: string;
     readonly path: string;
     readonly type?: string;
-    readonly language?: string;
-    readonly kind?: string;
-    readonly size?: number;
-    readonly pages?: number;
     readonly exists: boolean;
     readonly archived: boolean;
+    readonly kind?: string;
+    readonly size?: number;
+    readonly language?: string;
+    readonly pages?: number;
     readonly metadata?: {
       readonly tags: readonly string[];
-      readonly customFields: { readonly [name: string]: GetCurrentNoteOutputFrontMatter };
+      readonly customFields: { readonly [name: string]: boolean | number | string | readonly unknown[] | Readonly<Record<string, unknown>> | null };
       readonly created: string | null;
       readonly lastModified: string | null;
       readonly wordCount: number;
       readonly characterCount: number;
       readonly noteType: {
         readonly name: string;
-        readonly schema?: GetCurrentNoteOutputFrontMatter;
+        readonly schema?: boolean | number | string | readonly unknown[] | Readonly<Record<string, unknown>> | null;
       };
     };
     readonly content?: string;
@@ -2183,6 +2181,7 @@ export interface GetCurrentNoteOutput {
       }>;
       readonly incomingTotal: number;
     };
+    readonly indexState?: string;
     readonly outline?: ReadonlyArray<{
       readonly level: number;
       readonly title: string;
@@ -2200,10 +2199,11 @@ export interface GetCurrentNoteOutput {
       readonly code?: string;
       readonly error?: string;
     }>;
-    readonly indexState?: string;
   };
   readonly error?: string;
   readonly code?: string;
+  readonly message: string;
+  readonly asOfSeq: number;
   readonly warnings?: readonly string[];
   readonly truncation?: {
     readonly truncated: boolean;
@@ -2212,8 +2212,6 @@ export interface GetCurrentNoteOutput {
     readonly nextOffset: number | null;
   };
 }
-
-export type GetCurrentNoteOutputFrontMatter = boolean | number | string | readonly GetCurrentNoteOutputFrontMatter[] | { readonly [name: string]: GetCurrentNoteOutputFrontMatter } | null;
 
 export interface GetNavigationHistoryInput {
   /** Visits. (minimum 1, maximum 200, default 20) */
@@ -2227,8 +2225,6 @@ export interface GetNavigationHistoryInput {
 
 export interface GetNavigationHistoryOutput {
   readonly success: boolean;
-  readonly message: string;
-  readonly asOfSeq: number;
   readonly data?: {
     readonly visits: ReadonlyArray<{
       readonly id: string;
@@ -2242,6 +2238,8 @@ export interface GetNavigationHistoryOutput {
   };
   readonly error?: string;
   readonly code?: string;
+  readonly message: string;
+  readonly asOfSeq: number;
   readonly warnings?: readonly string[];
 }
 
@@ -2273,29 +2271,27 @@ export interface GetNoteByReferenceInput {
 
 export interface GetNoteByReferenceOutput {
   readonly success: boolean;
-  readonly message: string;
-  readonly asOfSeq: number;
   readonly data?: {
     readonly id: string;
     readonly title: string;
     readonly path: string;
     readonly type?: string;
-    readonly language?: string;
-    readonly kind?: string;
-    readonly size?: number;
-    readonly pages?: number;
     readonly exists: boolean;
     readonly archived: boolean;
+    readonly kind?: string;
+    readonly size?: number;
+    readonly language?: string;
+    readonly pages?: number;
     readonly metadata?: {
       readonly tags: readonly string[];
-      readonly customFields: { readonly [name: string]: GetNoteByReferenceOutputFrontMatter };
+      readonly customFields: { readonly [name: string]: boolean | number | string | readonly unknown[] | Readonly<Record<string, unknown>> | null };
       readonly created: string | null;
       readonly lastModified: string | null;
       readonly wordCount: number;
       readonly characterCount: number;
       readonly noteType: {
         readonly name: string;
-        readonly schema?: GetNoteByReferenceOutputFrontMatter;
+        readonly schema?: boolean | number | string | readonly unknown[] | Readonly<Record<string, unknown>> | null;
       };
     };
     readonly content?: string;
@@ -2324,6 +2320,7 @@ export interface GetNoteByReferenceOutput {
       }>;
       readonly incomingTotal: number;
     };
+    readonly indexState?: string;
     readonly outline?: readonly GetNoteByReferenceOutputOutlineHeading[];
     readonly images?: ReadonlyArray<{
       readonly path: string;
@@ -2336,7 +2333,6 @@ export interface GetNoteByReferenceOutput {
       readonly code?: string;
       readonly error?: string;
     }>;
-    readonly indexState?: string;
     readonly resolvedBy: string;
     readonly section?: {
       readonly heading?: string;
@@ -2369,6 +2365,8 @@ export interface GetNoteByReferenceOutput {
   };
   readonly error?: string;
   readonly code?: string;
+  readonly message: string;
+  readonly asOfSeq: number;
   readonly warnings?: readonly string[];
   readonly truncation?: {
     readonly truncated: boolean;
@@ -2378,19 +2376,17 @@ export interface GetNoteByReferenceOutput {
   };
 }
 
-export type GetNoteByReferenceOutputFrontMatter = boolean | number | string | readonly GetNoteByReferenceOutputFrontMatter[] | { readonly [name: string]: GetNoteByReferenceOutputFrontMatter } | null;
-
-export interface GetNoteByReferenceOutputNoteName {
-  readonly id: string;
-  readonly title: string;
-  readonly path: string;
-}
-
 export interface GetNoteByReferenceOutputOutlineHeading {
   readonly level: number;
   readonly title: string;
   readonly line: number;
   readonly kind?: string;
+}
+
+export interface GetNoteByReferenceOutputNoteName {
+  readonly id: string;
+  readonly title: string;
+  readonly path: string;
 }
 
 export interface GetNoteDiffInput {
@@ -2411,8 +2407,6 @@ export interface GetNoteDiffInput {
 
 export interface GetNoteDiffOutput {
   readonly success: boolean;
-  readonly message: string;
-  readonly asOfSeq: number;
   readonly data?: {
     readonly id: string;
     readonly title: string;
@@ -2435,6 +2429,8 @@ export interface GetNoteDiffOutput {
   };
   readonly error?: string;
   readonly code?: string;
+  readonly message: string;
+  readonly asOfSeq: number;
   readonly warnings?: readonly string[];
   readonly truncation?: {
     readonly truncated: boolean;
@@ -2462,8 +2458,6 @@ export interface GetRelatedNotesInput {
 
 export interface GetRelatedNotesOutput {
   readonly success: boolean;
-  readonly message: string;
-  readonly asOfSeq: number;
   readonly data?: {
     readonly note: GetRelatedNotesOutputNoteName;
     readonly related: ReadonlyArray<{
@@ -2472,7 +2466,7 @@ export interface GetRelatedNotesOutput {
       readonly path: string;
       readonly score?: number;
       readonly reasons?: ReadonlyArray<{
-        readonly kind: "linksTo" | "linkedFrom" | "sharedTags" | "visitedTogether" | "openedNext" | "similarText";
+        readonly kind: "linkedFrom" | "linksTo" | "openedNext" | "sharedTags" | "similarText" | "visitedTogether";
         readonly count?: number;
         readonly tags?: readonly string[];
         readonly words?: readonly string[];
@@ -2487,6 +2481,8 @@ export interface GetRelatedNotesOutput {
   };
   readonly error?: string;
   readonly code?: string;
+  readonly message: string;
+  readonly asOfSeq: number;
   readonly warnings?: readonly string[];
 }
 
@@ -2512,8 +2508,6 @@ export interface GetWorkspaceContextInput {
 
 export interface GetWorkspaceContextOutput {
   readonly success: boolean;
-  readonly message: string;
-  readonly asOfSeq: number;
   readonly data?: {
     readonly activeNote: GetWorkspaceContextOutputContextNote | null;
     readonly pinnedNotes: readonly GetWorkspaceContextOutputContextNote[];
@@ -2557,6 +2551,8 @@ export interface GetWorkspaceContextOutput {
   };
   readonly error?: string;
   readonly code?: string;
+  readonly message: string;
+  readonly asOfSeq: number;
   readonly warnings?: readonly string[];
 }
 
@@ -2565,34 +2561,25 @@ export interface GetWorkspaceContextOutputContextNote {
   readonly title: string;
   readonly path: string;
   readonly type?: string;
-  readonly language?: string;
-  readonly kind?: string;
-  readonly size?: number;
-  readonly pages?: number;
   readonly exists: boolean;
   readonly archived: boolean;
+  readonly kind?: string;
+  readonly size?: number;
+  readonly language?: string;
+  readonly pages?: number;
   readonly metadata?: {
     readonly tags: readonly string[];
-    readonly customFields: { readonly [name: string]: GetWorkspaceContextOutputFrontMatter };
+    readonly customFields: { readonly [name: string]: boolean | number | string | readonly unknown[] | Readonly<Record<string, unknown>> | null };
     readonly created: string | null;
     readonly lastModified: string | null;
     readonly wordCount: number;
     readonly characterCount: number;
     readonly noteType: {
       readonly name: string;
-      readonly schema?: GetWorkspaceContextOutputFrontMatter;
+      readonly schema?: boolean | number | string | readonly unknown[] | Readonly<Record<string, unknown>> | null;
     };
   };
-  readonly content?: string;
-  readonly sha256?: string;
   readonly error?: string;
-  readonly contentRef?: string;
-  readonly truncation?: {
-    readonly truncated: boolean;
-    readonly originalLength: number;
-    readonly returnedLength: number;
-    readonly nextOffset: number | null;
-  };
   readonly since?: string;
   readonly lastModified?: string;
   readonly filename?: string;
@@ -2601,9 +2588,16 @@ export interface GetWorkspaceContextOutputContextNote {
   readonly source?: string;
   readonly openedAt?: string;
   readonly lastAccessed?: string;
+  readonly contentRef?: string;
+  readonly content?: string;
+  readonly sha256?: string;
+  readonly truncation?: {
+    readonly truncated: boolean;
+    readonly originalLength: number;
+    readonly returnedLength: number;
+    readonly nextOffset: number | null;
+  };
 }
-
-export type GetWorkspaceContextOutputFrontMatter = boolean | number | string | readonly GetWorkspaceContextOutputFrontMatter[] | { readonly [name: string]: GetWorkspaceContextOutputFrontMatter } | null;
 
 export interface GetWorkspaceSummaryInput {
   readonly at?: number | string;
@@ -2613,8 +2607,6 @@ export interface GetWorkspaceSummaryInput {
 
 export interface GetWorkspaceSummaryOutput {
   readonly success: boolean;
-  readonly message: string;
-  readonly asOfSeq: number;
   readonly data?: {
     readonly counts: {
       readonly inVault: {
@@ -2653,6 +2645,8 @@ export interface GetWorkspaceSummaryOutput {
   };
   readonly error?: string;
   readonly code?: string;
+  readonly message: string;
+  readonly asOfSeq: number;
   readonly warnings?: readonly string[];
 }
 
@@ -2696,29 +2690,27 @@ export interface LinkedGetCurrentNoteInput {
 
 export interface LinkedGetCurrentNoteOutput {
   readonly success: boolean;
-  readonly message: string;
-  readonly asOfSeq: number;
   readonly data?: {
     readonly id: string;
     readonly title: string;
     readonly path: string;
     readonly type?: string;
-    readonly language?: string;
-    readonly kind?: string;
-    readonly size?: number;
-    readonly pages?: number;
     readonly exists: boolean;
     readonly archived: boolean;
+    readonly kind?: string;
+    readonly size?: number;
+    readonly language?: string;
+    readonly pages?: number;
     readonly metadata?: {
       readonly tags: readonly string[];
-      readonly customFields: { readonly [name: string]: LinkedGetCurrentNoteOutputFrontMatter };
+      readonly customFields: { readonly [name: string]: boolean | number | string | readonly unknown[] | Readonly<Record<string, unknown>> | null };
       readonly created: string | null;
       readonly lastModified: string | null;
       readonly wordCount: number;
       readonly characterCount: number;
       readonly noteType: {
         readonly name: string;
-        readonly schema?: LinkedGetCurrentNoteOutputFrontMatter;
+        readonly schema?: boolean | number | string | readonly unknown[] | Readonly<Record<string, unknown>> | null;
       };
     };
     readonly content?: string;
@@ -2747,6 +2739,7 @@ export interface LinkedGetCurrentNoteOutput {
       }>;
       readonly incomingTotal: number;
     };
+    readonly indexState?: string;
     readonly outline?: ReadonlyArray<{
       readonly level: number;
       readonly title: string;
@@ -2764,7 +2757,6 @@ export interface LinkedGetCurrentNoteOutput {
       readonly code?: string;
       readonly error?: string;
     }>;
-    readonly indexState?: string;
     readonly linked: {
       readonly of: string;
       readonly person: string | null;
@@ -2782,6 +2774,8 @@ export interface LinkedGetCurrentNoteOutput {
   };
   readonly error?: string;
   readonly code?: string;
+  readonly message: string;
+  readonly asOfSeq: number;
   readonly warnings?: readonly string[];
   readonly truncation?: {
     readonly truncated: boolean;
@@ -2790,8 +2784,6 @@ export interface LinkedGetCurrentNoteOutput {
     readonly nextOffset: number | null;
   };
 }
-
-export type LinkedGetCurrentNoteOutputFrontMatter = boolean | number | string | readonly LinkedGetCurrentNoteOutputFrontMatter[] | { readonly [name: string]: LinkedGetCurrentNoteOutputFrontMatter } | null;
 
 export interface LinkedGetWorkspaceContextInput {
   /** The notes' text. (default false) */
@@ -2811,8 +2803,6 @@ export interface LinkedGetWorkspaceContextInput {
 
 export interface LinkedGetWorkspaceContextOutput {
   readonly success: boolean;
-  readonly message: string;
-  readonly asOfSeq: number;
   readonly data?: {
     readonly activeNote: LinkedGetWorkspaceContextOutputContextNote | null;
     readonly pinnedNotes: readonly LinkedGetWorkspaceContextOutputContextNote[];
@@ -2870,6 +2860,8 @@ export interface LinkedGetWorkspaceContextOutput {
   };
   readonly error?: string;
   readonly code?: string;
+  readonly message: string;
+  readonly asOfSeq: number;
   readonly warnings?: readonly string[];
 }
 
@@ -2878,34 +2870,25 @@ export interface LinkedGetWorkspaceContextOutputContextNote {
   readonly title: string;
   readonly path: string;
   readonly type?: string;
-  readonly language?: string;
-  readonly kind?: string;
-  readonly size?: number;
-  readonly pages?: number;
   readonly exists: boolean;
   readonly archived: boolean;
+  readonly kind?: string;
+  readonly size?: number;
+  readonly language?: string;
+  readonly pages?: number;
   readonly metadata?: {
     readonly tags: readonly string[];
-    readonly customFields: { readonly [name: string]: LinkedGetWorkspaceContextOutputFrontMatter };
+    readonly customFields: { readonly [name: string]: boolean | number | string | readonly unknown[] | Readonly<Record<string, unknown>> | null };
     readonly created: string | null;
     readonly lastModified: string | null;
     readonly wordCount: number;
     readonly characterCount: number;
     readonly noteType: {
       readonly name: string;
-      readonly schema?: LinkedGetWorkspaceContextOutputFrontMatter;
+      readonly schema?: boolean | number | string | readonly unknown[] | Readonly<Record<string, unknown>> | null;
     };
   };
-  readonly content?: string;
-  readonly sha256?: string;
   readonly error?: string;
-  readonly contentRef?: string;
-  readonly truncation?: {
-    readonly truncated: boolean;
-    readonly originalLength: number;
-    readonly returnedLength: number;
-    readonly nextOffset: number | null;
-  };
   readonly since?: string;
   readonly lastModified?: string;
   readonly filename?: string;
@@ -2914,9 +2897,16 @@ export interface LinkedGetWorkspaceContextOutputContextNote {
   readonly source?: string;
   readonly openedAt?: string;
   readonly lastAccessed?: string;
+  readonly contentRef?: string;
+  readonly content?: string;
+  readonly sha256?: string;
+  readonly truncation?: {
+    readonly truncated: boolean;
+    readonly originalLength: number;
+    readonly returnedLength: number;
+    readonly nextOffset: number | null;
+  };
 }
-
-export type LinkedGetWorkspaceContextOutputFrontMatter = boolean | number | string | readonly LinkedGetWorkspaceContextOutputFrontMatter[] | { readonly [name: string]: LinkedGetWorkspaceContextOutputFrontMatter } | null;
 
 export interface MemoryInput {
   readonly command: "view" | "create" | "str_replace" | "insert" | "delete" | "rename";
@@ -2944,15 +2934,15 @@ export interface MemoryInput {
 
 export interface MemoryOutput {
   readonly success: boolean;
-  readonly message: string;
-  readonly asOfSeq: number;
   readonly data?: {
-    readonly command: "view" | "create" | "str_replace" | "insert" | "delete" | "rename";
+    readonly command: "create" | "delete" | "insert" | "rename" | "str_replace" | "view";
     readonly path: string;
     readonly text: string;
   };
   readonly error?: string;
   readonly code?: string;
+  readonly message: string;
+  readonly asOfSeq: number;
   readonly warnings?: readonly string[];
 }
 
@@ -2974,8 +2964,6 @@ export interface SearchWorkspaceInput {
 
 export interface SearchWorkspaceOutput {
   readonly success: boolean;
-  readonly message: string;
-  readonly asOfSeq: number;
   readonly data?: {
     readonly results: ReadonlyArray<{
       readonly id: string;
@@ -2991,6 +2979,8 @@ export interface SearchWorkspaceOutput {
   };
   readonly error?: string;
   readonly code?: string;
+  readonly message: string;
+  readonly asOfSeq: number;
   readonly warnings?: readonly string[];
 }
 
