@@ -140,8 +140,8 @@ class RecordedCall(msgspec.Struct, frozen=True):
 
     event: Event
     arguments: dict[str, Any] | None
-    result: bytes | None
-    """The answer in the bytes that the client got."""
+    result: str | None
+    """The text of the answer, whose UTF-8 the client got."""
     recording: Recording | None
     """What the call read."""
     why: str = ""
@@ -155,7 +155,7 @@ class RecordedCall(msgspec.Struct, frozen=True):
         """
         if self.result is None:
             raise NotRecorded(f"The answer of call {self.event.seq} is not kept", hint=self.why)
-        return self.result
+        return self.result.encode()
 
 
 def recorded_call(event: Event, blob: Blob) -> RecordedCall:
@@ -174,7 +174,8 @@ def recorded_call(event: Event, blob: Blob) -> RecordedCall:
     except (NotRecorded, LogDamaged) as error:
         why = str(error)
     whole = None not in (arguments, result, recording)
-    return RecordedCall(event, arguments, result, recording, "" if whole else why)
+    text = result.decode() if result is not None else None
+    return RecordedCall(event, arguments, text, recording, "" if whole else why)
 
 
 def made_from(recording: Recording) -> list[str]:

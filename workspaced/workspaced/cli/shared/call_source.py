@@ -204,14 +204,9 @@ class DaemonCalls:
 
     def call(self, seq: int) -> RecordedCall:
         wire = self._client.call("workspaced/call", {"seq": seq})
-        recording = wire["recording"]
-        return RecordedCall(
-            event=decode_event(msgspec.json.encode(wire["event"])),
-            arguments=wire["arguments"],
-            result=wire["result"].encode() if wire["result"] is not None else None,
-            recording=decoded(msgspec.json.encode(recording), Recording) if recording else None,
-            why=wire["why"],
-        )
+        event = decode_event(msgspec.json.encode(wire.pop("event")))
+        recording = decoded(msgspec.json.encode(wire.pop("recording")), Recording | None)
+        return RecordedCall(event=event, recording=recording, **wire)
 
     def state(self, called: ToolCalled) -> StateJson | None:
         return converted(self._client.state(at=called.as_of_seq), StateJson)
