@@ -13,6 +13,7 @@ import os
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
 from typing import IO, Any, Final
 
@@ -161,16 +162,16 @@ class Log:
         *,
         after: int | None = None,
         before: int | None = None,
-        limit: int = 100,
-    ) -> list[Event]:
-        """Events of some types, in order, without reading the others.
+    ) -> Iterator[Event]:
+        """Events of some types, one by one, without reading the others.
+
+        In order; but backwards, the last one first, if only `before` is given.
 
         Args:
             types: names of types; None: all.
             after, before: sequences that they lie between; neither of the two is among them.
-            limit: the most events given: the last ones if only `before` is given, else the first ones.
         """
-        return self._events.of_types(types, after=after, before=before, limit=max(limit, 0))
+        return self._events.of_types(types, after=after, before=before)
 
     def counts(self) -> dict[str, int]:
         """For each type that the log holds, the number of its events. Reads nothing."""
@@ -243,7 +244,9 @@ class Log:
     ) -> list["Call"]:
         """The calls of tools, in the order in which they were recorded; default: all.
 
-        `after`, `before` and `limit` are those of `events_of`; the types are `CALL_TYPES`.
+        Args:
+            after, before: as of `events_of`.
+            limit: the most given: the last ones if only `before` is given, else the first ones.
         """
         found = self._all_of(CALL_TYPES, after, before, limit)
         return [self._call(event) for event in found if isinstance(event.data, ToolCalled)]
@@ -329,8 +332,8 @@ class Log:
     def _all_of(
         self, types: Collection[str], after: int | None, before: int | None, limit: int | None
     ) -> list[Event]:
-        limit = len(self._events) if limit is None else limit
-        return self.events_of(types, after=after, before=before, limit=limit)
+        found = list(islice(self.events_of(types, after=after, before=before), limit))
+        return found if before is None or after is not None else found[::-1]
 
     def _call(self, event: Event) -> "Call":
         return Call(event, self._part, self._folds)

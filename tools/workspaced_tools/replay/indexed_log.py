@@ -78,7 +78,7 @@ class IndexedPast:
             return Moment(events.before, time)
         first, last = events[0], events[-1]
         now = max(system_clock(), last.time)
-        stepped = events.of_types(("clock_stepped",), limit=len(events))
+        stepped = events.of_types(("clock_stepped",))
         steps = [
             ClockStep(event.seq, event.data.before, event.data.after)
             for event in stepped

@@ -96,7 +96,7 @@ class Tape:
 
     def matching(self, types: frozenset[str], *, changes_only: bool) -> Sequence[int]:
         """The positions after events of these types (none given: all types); begins with position 0."""
-        places = self._events.columns.numbers(types or None, 0, len(self), len(self), last=False)
+        places = self._events.columns.numbers(types or None, 0, len(self))
         changed = self._changed if changes_only else None
         return array("Q", [0, *(place + 1 for place in places if changed is None or changed[place])])
 

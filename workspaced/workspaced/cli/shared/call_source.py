@@ -229,10 +229,10 @@ class LogCalls:
         return [listed(event, self._log.blob) for event in found][::-1]
 
     def call(self, seq: int) -> RecordedCall:
-        found = self._log.events_of(after=seq - 1, before=seq + 1, limit=1)
-        if not found and self._log.damage is not None:
+        event = next(self._log.events_of(after=seq - 1, before=seq + 1), None)
+        if event is None and self._log.damage is not None:
             raise self._log.damage
-        return recorded_call(checked_call(found[0] if found else None, seq), self._log.blob)
+        return recorded_call(checked_call(event, seq), self._log.blob)
 
     def state(self, called: ToolCalled) -> StateJson | None:
         try:
