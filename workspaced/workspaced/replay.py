@@ -41,7 +41,7 @@ from workspaced_tools.prompts.model.stored_inputs import texts_in
 from workspaced_tools.prompts.model.types import Texts
 from workspaced_tools.recording.recorded_calls import recorded_call
 from workspaced_tools.replay.call_replay import Notes
-from workspaced_tools.replay.indexed_log import IndexedPast, KeptMoments
+from workspaced_tools.replay.indexed_log import IndexedPast
 from workspaced_tools.replay.past_facts import Past
 from workspaced_tools.replay.past_vault import PastVault, PastVersions
 from workspaced_tools.replay.recorded_reads import Recordings
@@ -336,10 +336,10 @@ class Log:
         return found if before is None or after is not None else found[::-1]
 
     def _call(self, event: Event) -> "Call":
-        return Call(event, self._part, self._folds)
+        return Call(event, self._part, self._past)
 
     def _prompt(self, event: Event) -> "Prompt":
-        return Prompt(event, self._part, self._folds)
+        return Prompt(event, self._part, self._past)
 
 
 class Moment:
@@ -456,9 +456,9 @@ class Call:
         ok: whether the answer was a success.
     """
 
-    def __init__(self, event: Event, part: Slice, folds: KeptFolds) -> None:
+    def __init__(self, event: Event, part: Slice, past: IndexedPast) -> None:
         self._part = part
-        self._folds = folds
+        self._past = past
         self.event = event
         called: ToolCalled = event.data
         self.seq: int = event.seq
@@ -493,7 +493,7 @@ class Call:
         """Replays the call; tells whether both answers are equal byte for byte."""
         part = self._part
         try:
-            return verify_call(part, Notes(part.blob), KeptMoments(self._folds), self.event)
+            return verify_call(part, Notes(part.blob), self._past, self.event)
         except StateNotRetained:
             return of_another_part(self.event)
 
@@ -507,16 +507,16 @@ class Prompt:
         conversation: the id of its conversation.
     """
 
-    def __init__(self, event: Event, part: Slice, folds: KeptFolds) -> None:
+    def __init__(self, event: Event, part: Slice, past: IndexedPast) -> None:
         self._part = part
-        self._folds = folds
+        self._past = past
         self.event = event
         self.seq: int = event.seq
         self.conversation: str = event.data.conversation
 
     def verify(self) -> Rebuilt:
         """Rebuilds the prompt; tells whether its layers, its manifest and its body have the recorded hashes."""
-        return verify_prompt(self._part, KeptMoments(self._folds), self.event)
+        return verify_prompt(self._part, self._past, self.event)
 
 
 class _History:
@@ -528,4 +528,7 @@ class _History:
         self._seq = seq
 
     def visits(self) -> Sequence[Visit]:
-        return self._past.visits(self._vault, self._seq)
+        try:
+            return self._past.visits_at(self._seq, self._vault)
+        except StateNotRetained:
+            raise NotRecorded("What was visited then is not in this log", hint="Bundle more events.") from None

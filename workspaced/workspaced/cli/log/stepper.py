@@ -11,15 +11,15 @@ import msgspec
 
 from workspaced_events.errors import InvalidArgument
 from workspaced_events.ids import VaultId
-from workspaced_events.projections.clock_steps import stretches, stretches_at
 from workspaced_events.projections.state_diff import Change, changes
 from workspaced_events.projections.workspace_fold import apply
 from workspaced_events.projections.workspace_state import StateJson, WorkspaceState, to_json
 from workspaced_events.replay.indexed_events import IndexedEvents
 from workspaced_events.replay.kept_folds import KeptFolds
-from workspaced_events.replay.position import Position, is_after, not_held, parse_position
+from workspaced_events.replay.position import Position, not_held, parse_position
 from workspaced_events.replay.source import Progress, StoredSource
 from workspaced_events.schema.catalogue import Event
+from workspaced_tools.replay.indexed_log import IndexedPast
 
 _ECHO_CHARS_MAX: Final = 100
 CHANGES: Final = "changes"
@@ -79,20 +79,12 @@ class Tape:
         Raises:
             InvalidArgument: the log does not hold it.
         """
-        first, last = (self.event(1), self.event(len(self))) if len(self) else (None, None)
-        if until == self.state(0).seq or (first is not None and until == first.seq - 1):
-            return 0
-        if first is None or last is None or is_after(first, until):
-            raise not_held(until, first, last)
-        if isinstance(until, int):
-            if until > last.seq:
-                raise not_held(until, first, last)
-            return until - first.seq + 1
-        steps = self.state(len(self)).clock_steps
-        all_stretches = stretches(steps, (first.seq, first.time), (last.seq, last.time))
-        stretch = (stretches_at(all_stretches, until) or all_stretches)[0]
-        begin, end = stretch.first - first.seq, stretch.last - first.seq + 1
-        return bisect_right(self._events, until, begin, end, key=lambda event: event.time)
+        seq = until if isinstance(until, int) else IndexedPast(self._events, self._folds).moment(until).seq
+        position = seq - self._events.before
+        if position < 0 or (isinstance(until, int) and position > len(self)):
+            ends = (self.event(1), self.event(len(self))) if len(self) else (None, None)
+            raise not_held(until, *ends)
+        return min(position, len(self))
 
     def matching(self, types: frozenset[str], *, changes_only: bool) -> Sequence[int]:
         """The positions after events of these types (none given: all types); begins with position 0."""
