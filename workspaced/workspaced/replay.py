@@ -249,7 +249,7 @@ class Log:
             limit: the most given: the last ones if only `before` is given, else the first ones.
         """
         found = self._all_of(CALL_TYPES, after, before, limit)
-        return [self._call(event) for event in found if isinstance(event.data, ToolCalled)]
+        return [Call(event, self._part, self._past) for event in found if isinstance(event.data, ToolCalled)]
 
     def call(self, seq: int) -> "Call":
         """The call that was recorded as the event with that sequence.
@@ -260,14 +260,14 @@ class Log:
         event = self.event(seq)
         if not isinstance(event.data, ToolCalled):
             raise InvalidArgument(f"Event {seq} is no call of a tool: its type is {event.type}.")
-        return self._call(event)
+        return Call(event, self._part, self._past)
 
     def prompts(
         self, *, after: int | None = None, before: int | None = None, limit: int | None = None
     ) -> list["Prompt"]:
         """The prompts that were assembled, in order; default: all. Arguments as those of `calls`."""
         found = self._all_of(("prompt_assembled",), after, before, limit)
-        return [self._prompt(event) for event in found if type(event.data) is PromptAssembled]
+        return [Prompt(event, self._part, self._past) for event in found if type(event.data) is PromptAssembled]
 
     def prompt(self, seq: int) -> "Prompt":
         """The prompt that was recorded as the event with that sequence.
@@ -278,7 +278,7 @@ class Log:
         event = self.event(seq)
         if type(event.data) is not PromptAssembled:
             raise InvalidArgument(f"Event {seq} is no prompt: its type is {event.type}.")
-        return self._prompt(event)
+        return Prompt(event, self._part, self._past)
 
     # -- moments --
 
@@ -334,12 +334,6 @@ class Log:
     ) -> list[Event]:
         found = list(islice(self.events_of(types, after=after, before=before), limit))
         return found if before is None or after is not None else found[::-1]
-
-    def _call(self, event: Event) -> "Call":
-        return Call(event, self._part, self._past)
-
-    def _prompt(self, event: Event) -> "Prompt":
-        return Prompt(event, self._part, self._past)
 
 
 class Moment:
