@@ -297,6 +297,10 @@ class Log:
         """The moment after the last event."""
         return self._moment(self._past.end)
 
+    def state_at(self, seq: int) -> WorkspaceState:
+        """The fold of all events up to a sequence. The moment of a recorded call is earlier: what the call saw."""
+        return self._past.state_at(seq)
+
     def find(self, expression: str, *, vault: str | None = None) -> Event:
         """The first event after which a JMESPath expression over the state is true, as `workspaced log find`.
 
