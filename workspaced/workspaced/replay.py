@@ -13,6 +13,7 @@ import os
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
 from typing import IO, Any, Final
 
@@ -40,7 +41,7 @@ from workspaced_tools.prompts.model.stored_inputs import texts_in
 from workspaced_tools.prompts.model.types import Texts
 from workspaced_tools.recording.recorded_calls import recorded_call
 from workspaced_tools.replay.call_replay import Notes
-from workspaced_tools.replay.indexed_log import IndexedPast, KeptMoments
+from workspaced_tools.replay.indexed_log import IndexedPast
 from workspaced_tools.replay.past_facts import Past
 from workspaced_tools.replay.past_vault import PastVault, PastVersions
 from workspaced_tools.replay.recorded_reads import Recordings
@@ -161,16 +162,16 @@ class Log:
         *,
         after: int | None = None,
         before: int | None = None,
-        limit: int = 100,
-    ) -> list[Event]:
-        """Events of some types, in order, without reading the others.
+    ) -> Iterator[Event]:
+        """Events of some types, one by one, without reading the others.
+
+        In order; but backwards, the last one first, if only `before` is given.
 
         Args:
             types: names of types; None: all.
             after, before: sequences that they lie between; neither of the two is among them.
-            limit: the most events given: the last ones if only `before` is given, else the first ones.
         """
-        return self._events.of_types(types, after=after, before=before, limit=max(limit, 0))
+        return self._events.of_types(types, after=after, before=before)
 
     def counts(self) -> dict[str, int]:
         """For each type that the log holds, the number of its events. Reads nothing."""
@@ -243,10 +244,12 @@ class Log:
     ) -> list["Call"]:
         """The calls of tools, in the order in which they were recorded; default: all.
 
-        `after`, `before` and `limit` are those of `events_of`; the types are `CALL_TYPES`.
+        Args:
+            after, before: as of `events_of`.
+            limit: the most given: the last ones if only `before` is given, else the first ones.
         """
         found = self._all_of(CALL_TYPES, after, before, limit)
-        return [self._call(event) for event in found if isinstance(event.data, ToolCalled)]
+        return [Call(event, self._part, self._past) for event in found if isinstance(event.data, ToolCalled)]
 
     def call(self, seq: int) -> "Call":
         """The call that was recorded as the event with that sequence.
@@ -257,14 +260,14 @@ class Log:
         event = self.event(seq)
         if not isinstance(event.data, ToolCalled):
             raise InvalidArgument(f"Event {seq} is no call of a tool: its type is {event.type}.")
-        return self._call(event)
+        return Call(event, self._part, self._past)
 
     def prompts(
         self, *, after: int | None = None, before: int | None = None, limit: int | None = None
     ) -> list["Prompt"]:
         """The prompts that were assembled, in order; default: all. Arguments as those of `calls`."""
         found = self._all_of(("prompt_assembled",), after, before, limit)
-        return [self._prompt(event) for event in found if type(event.data) is PromptAssembled]
+        return [Prompt(event, self._part, self._past) for event in found if type(event.data) is PromptAssembled]
 
     def prompt(self, seq: int) -> "Prompt":
         """The prompt that was recorded as the event with that sequence.
@@ -275,7 +278,7 @@ class Log:
         event = self.event(seq)
         if type(event.data) is not PromptAssembled:
             raise InvalidArgument(f"Event {seq} is no prompt: its type is {event.type}.")
-        return self._prompt(event)
+        return Prompt(event, self._part, self._past)
 
     # -- moments --
 
@@ -293,6 +296,10 @@ class Log:
     def end(self) -> "Moment":
         """The moment after the last event."""
         return self._moment(self._past.end)
+
+    def state_at(self, seq: int) -> WorkspaceState:
+        """The fold of all events up to a sequence. The moment of a recorded call is earlier: what the call saw."""
+        return self._past.state_at(seq)
 
     def find(self, expression: str, *, vault: str | None = None) -> Event:
         """The first event after which a JMESPath expression over the state is true, as `workspaced log find`.
@@ -329,14 +336,8 @@ class Log:
     def _all_of(
         self, types: Collection[str], after: int | None, before: int | None, limit: int | None
     ) -> list[Event]:
-        limit = len(self._events) if limit is None else limit
-        return self.events_of(types, after=after, before=before, limit=limit)
-
-    def _call(self, event: Event) -> "Call":
-        return Call(event, self._part, self._folds)
-
-    def _prompt(self, event: Event) -> "Prompt":
-        return Prompt(event, self._part, self._folds)
+        found = list(islice(self.events_of(types, after=after, before=before), limit))
+        return found if before is None or after is not None else found[::-1]
 
 
 class Moment:
@@ -453,9 +454,9 @@ class Call:
         ok: whether the answer was a success.
     """
 
-    def __init__(self, event: Event, part: Slice, folds: KeptFolds) -> None:
+    def __init__(self, event: Event, part: Slice, past: IndexedPast) -> None:
         self._part = part
-        self._folds = folds
+        self._past = past
         self.event = event
         called: ToolCalled = event.data
         self.seq: int = event.seq
@@ -490,7 +491,7 @@ class Call:
         """Replays the call; tells whether both answers are equal byte for byte."""
         part = self._part
         try:
-            return verify_call(part, Notes(part.blob), KeptMoments(self._folds), self.event)
+            return verify_call(part, Notes(part.blob), self._past, self.event)
         except StateNotRetained:
             return of_another_part(self.event)
 
@@ -504,16 +505,16 @@ class Prompt:
         conversation: the id of its conversation.
     """
 
-    def __init__(self, event: Event, part: Slice, folds: KeptFolds) -> None:
+    def __init__(self, event: Event, part: Slice, past: IndexedPast) -> None:
         self._part = part
-        self._folds = folds
+        self._past = past
         self.event = event
         self.seq: int = event.seq
         self.conversation: str = event.data.conversation
 
     def verify(self) -> Rebuilt:
         """Rebuilds the prompt; tells whether its layers, its manifest and its body have the recorded hashes."""
-        return verify_prompt(self._part, KeptMoments(self._folds), self.event)
+        return verify_prompt(self._part, self._past, self.event)
 
 
 class _History:
@@ -525,4 +526,7 @@ class _History:
         self._seq = seq
 
     def visits(self) -> Sequence[Visit]:
-        return self._past.visits(self._vault, self._seq)
+        try:
+            return self._past.visits_at(self._seq, self._vault)
+        except StateNotRetained:
+            raise NotRecorded("What was visited then is not in this log", hint="Bundle more events.") from None

@@ -27,7 +27,7 @@ from ..projections.workspace_fold import FOLD_VERSION
 from ..projections.workspace_state import WorkspaceState
 from ..schema.catalogue import Event
 from ..schema.decoding import decoded
-from .event_pages import LinePages, TrackedLines
+from .event_pages import LinePages
 from .indexed_events import Index
 from .json_lines import export_lines, read_export, read_header
 from .log_slice import Slice
@@ -209,15 +209,10 @@ class BundleSource:
                 unpacked.write(line)
                 yield line
 
-        def report(tracked: TrackedLines) -> None:
-            if progress is not None:
-                progress(tracked.begin, self._entries[LOG].file_size)
-
         name = f"{self._name}, {LOG}"
-        tracked = TrackedLines(copied())
         pages = LinePages(unpacked, name)
-        columns, damage = index_lines(tracked, self._promised(read_export(tracked, name)), pages, report)
-        return Index(columns, pages, self._warnings(), damage)
+        events = self._promised(read_export(pages.passed(copied()), name))
+        return index_lines(events, pages, self._warnings(), self._entries[LOG].file_size, progress)
 
     def _promised(self, events: Iterator[Event]) -> Iterator[Event]:
         """Checks that the events are those of the manifest.

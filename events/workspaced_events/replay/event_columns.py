@@ -6,9 +6,9 @@ in one bin, as a person who asks "what was between nine and ten?" means it.
 
 from array import array
 from bisect import bisect_left
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator
 from heapq import merge
-from itertools import islice, pairwise, repeat
+from itertools import pairwise, repeat
 from typing import Final
 
 from ..clock import microseconds
@@ -102,31 +102,25 @@ class EventColumns:
                 _add_binned(lanes.setdefault(lane, [0] * count), column.sorted_times(), edges)
         return lanes
 
-    def numbers(self, types: Collection[str] | None, begin: int, end: int, limit: int, *, last: bool) -> list[int]:
-        """Places of events of these types (None: all) in the log, from `begin` up to before `end`, in order.
-
-        At most `limit`: the first ones, or the last ones.
-        """
-        places: list[Sequence[int]]
+    def numbers(
+        self, types: Collection[str] | None, begin: int, end: int, *, backwards: bool = False
+    ) -> Iterator[int]:
+        """Places of events of these types (None: all) in the log, from `begin` up to before `end`, in order."""
+        step = -1 if backwards else 1
         if types is None:
-            places = [range(max(begin, 0), min(end, self._count))]
-        else:
-            columns = [self._columns[name].numbers for name in set(types) if name in self._columns]
-            places = [_between(numbers, begin, end, limit, last=last) for numbers in columns]
-        if last:
-            return list(islice(merge(*map(reversed, places), reverse=True), limit))[::-1]
-        return list(islice(merge(*places), limit))
+            return iter(range(max(begin, 0), min(end, self._count))[::step])
+        columns = [self._columns[name].numbers for name in set(types) if name in self._columns]
+        spans = [range(bisect_left(each, begin), bisect_left(each, end))[::step] for each in columns]
+        return merge(
+            *(map(column.__getitem__, span) for column, span in zip(columns, spans, strict=True)),
+            reverse=backwards,
+        )
 
     def _column(self, event: Event) -> _Column:
         column = self._columns.setdefault(event.type, _Column())
         if type(event) is not UnknownEvent:
             self._of_class[type(event)] = column
         return column
-
-
-def _between(numbers: "array[int]", begin: int, end: int, limit: int, *, last: bool) -> Sequence[int]:
-    low, high = bisect_left(numbers, begin), bisect_left(numbers, end)
-    return numbers[max(low, high - limit) : high] if last else numbers[low : min(high, low + limit)]
 
 
 def _add_binned(counts: list[int], times: "array[int]", edges: list[int]) -> None:

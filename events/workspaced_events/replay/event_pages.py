@@ -88,16 +88,26 @@ class LinePages:
         self.firsts = array("q")
         self._begins = array("q")
         self._checksums = array("L")
-        self._end = 0
+        self._line = b""
+        """The last line that `passed` gave."""
+        self.begin = self._end = 0
+        """The file's offsets where that line begins, and where the last event's ends."""
 
-    def add(self, seq: int, line: bytes, begin: int) -> None:
-        """Notes the next event's line, which begins at the file's offset `begin`."""
-        if not self.firsts or begin - self._begins[-1] >= PAGE_BYTES:
+    def passed(self, lines: Iterable[bytes]) -> Iterator[bytes]:
+        """Passes on all lines of the file, from its first one on; knows where the last one passed begins."""
+        for line in lines:
+            self.begin += len(self._line)
+            self._line = line
+            yield line
+
+    def add(self, seq: int) -> None:
+        """Notes that the line passed last holds the next event."""
+        if not self.firsts or self.begin - self._begins[-1] >= PAGE_BYTES:
             self.firsts.append(seq)
-            self._begins.append(begin)
+            self._begins.append(self.begin)
             self._checksums.append(0)
-        self._checksums[-1] = zlib.crc32(line.strip(), self._checksums[-1])
-        self._end = begin + len(line)
+        self._checksums[-1] = zlib.crc32(self._line.strip(), self._checksums[-1])
+        self._end = self.begin + len(self._line)
 
     def read(self, page: int) -> list[Event]:
         begin = self._begins[page]
@@ -135,26 +145,6 @@ class KeptPages:
         if page == len(self._encoded):
             return self._newest.copy()
         return decode_batch(zlib.decompress(self._encoded[page]))
-
-
-class TrackedLines:
-    """Lines that know where they begin: iterates over a file's lines, and says what the last one was.
-
-    Attributes:
-        line: the line given last.
-        begin: its offset, from where the first line begins.
-    """
-
-    def __init__(self, lines: Iterable[bytes]) -> None:
-        self._lines = lines
-        self.line = b""
-        self.begin = 0
-
-    def __iter__(self) -> Iterator[bytes]:
-        for line in self._lines:
-            self.begin += len(self.line)
-            self.line = line
-            yield line
 
 
 def _changed(where: str, **details: object) -> LogDamaged:

@@ -105,16 +105,15 @@ class IndexedEvents(Sequence[Event]):
         *,
         after: int | None = None,
         before: int | None = None,
-        limit: int,
-    ) -> list[Event]:
-        """Events of these types (None: all) between two sequences, in order; reads only pages that hold one.
+    ) -> Iterator[Event]:
+        """Events of these types (None: all) between two sequences, one by one; reads only pages that hold one.
 
-        At most `limit`: the last ones before `before` if only that is given, else the first ones.
+        In order; but backwards, the last one first, if only `before` is given.
         """
         begin = self.count_up_to(after) if after is not None else 0
         end = self.count_up_to(before - 1) if before is not None else len(self)
-        last = before is not None and after is None
-        return [self[number] for number in self.columns.numbers(types, begin, end, limit, last=last)]
+        backwards = before is not None and after is None
+        return map(self.__getitem__, self.columns.numbers(types, begin, end, backwards=backwards))
 
     def extend(self, events: Sequence[Event]) -> None:
         """Takes events that continue the log: all of them or, on an error, none.

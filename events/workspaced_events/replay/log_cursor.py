@@ -1,6 +1,7 @@
 """Moments of a log: looked up by sequence or time, and read from in both directions."""
 
 import threading
+from bisect import bisect_right
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final, Protocol
@@ -14,7 +15,7 @@ from ..projections.clock_steps import ClockStep, Stretch, stretches, stretches_a
 from ..projections.workspace_fold import apply
 from ..projections.workspace_state import EMPTY, WorkspaceState
 from ..schema.catalogue import Event, ToolCalled
-from .position import parse_position
+from .position import not_held, parse_position
 
 _PAGE_EVENTS: Final = 256
 """The first page; each further page is twice as large."""
@@ -25,6 +26,7 @@ _STRIDE_EVENTS: Final = 20_000
 """One state is kept per this many events."""
 _STATES_KEPT: Final = 64
 _BEGINNING: Final = "1970-01-01T00:00:00.000000Z"
+_ECHO_CHARS_MAX: Final = 100
 
 
 class Moment(msgspec.Struct, frozen=True):
@@ -53,23 +55,59 @@ def moment_of(event: Event) -> Moment:
     return Moment(event.seq, event.time, lasts=True)
 
 
-def moment_at_time(
-    at: str, all_stretches: Sequence[Stretch], now: str, last_until: Callable[[str, int, int], int]
+def find_moment(
+    at: int | str,
+    before: int,
+    last: int,
+    event: Callable[[int], Event],
+    steps: Sequence[ClockStep],
+    now: str,
+    *,
+    goes_on: bool,
 ) -> Moment:
-    """The moment of a time: in the newest stretch that contains it.
+    """The moment of a sequence or an ISO 8601 time (UTC without an offset).
+
+    A time lies in the newest stretch that contains it. At the sequence of a recorded call, a tool sees the same as
+    that call did (`moment_of`).
 
     Args:
-        last_until: for a time and a stretch's first and last sequence, the last event not after that time.
+        before: the sequence before the log's first event.
+        last: the sequence of its last event.
+        event: gives an event by its sequence.
+        steps: its clock steps.
+        now: the present time.
+        goes_on: whether the log's last stretch lasts until now, not only until its last event.
 
     Raises:
-        InvalidArgument: the time is in the future.
+        InvalidArgument: no time, a future time, or a sequence or time that the log does not hold.
     """
-    if at > now and not any(each.holds(at) for each in all_stretches):
-        raise InvalidArgument(f"Expected a time up to now, {now}, got {at}.")
-    newest, *others = stretches_at(all_stretches, at) or all_stretches[:1]
-    also = tuple(last_until(at, each.first, each.last) for each in others)
-    since = newest.first if newest is not all_stretches[0] else 0
-    return Moment(last_until(at, newest.first, newest.last), at, since=since, also=also)
+    place = parse_position(at) if isinstance(at, str) else at
+    if not isinstance(place, str):
+        if type(place) is not int or not before <= place <= last:
+            raise InvalidArgument(
+                f"Expected a sequence from {before} to {last}, got {str(place)[:_ECHO_CHARS_MAX]}."
+            )
+        if place > before:
+            return moment_of(event(place))
+        return Moment(before, event(before + 1).time if 0 < before < last else _BEGINNING, lasts=True)
+    if before == last:
+        return Moment(before, place)
+    first, end = event(before + 1), event(last).time
+    now = max(now, end)
+    found = stretches(steps, (first.seq, first.time), (last, now if goes_on else end))
+    if place > now and not any(each.holds(place) for each in found):
+        raise InvalidArgument(f"Expected a time up to now, {now}, got {place}.")
+
+    def last_until(stretch: Stretch) -> int:
+        seqs = range(stretch.first, stretch.last + 1)
+        return stretch.first - 1 + bisect_right(seqs, place, key=lambda seq: event(seq).time)
+
+    newest, *others = stretches_at(found, place) or found[:1]
+    seq = last_until(newest)
+    if seq == before > 0:
+        raise not_held(place, first, None)
+    since = newest.first if newest is not found[0] else 0
+    return Moment(seq, place, since=since, also=tuple(map(last_until, others)))
 
 
 class PagedLog(Protocol):
@@ -141,23 +179,10 @@ class LogMoments:
             size = min(2 * size, _PAGE_EVENTS_MAX)
 
     def moment(self, at: int | str) -> Moment:
-        """The moment of a sequence or an ISO 8601 time (UTC without an offset).
-
-        At the sequence of a recorded call, a tool sees the same as that call did (`moment_of`).
-
-        Raises:
-            InvalidArgument: no time, a future time, or a sequence beyond the log's tail.
-        """
+        """As `find_moment`, in the log up to its present tail."""
         tail = self.tail
-        if isinstance(at, str):
-            at = parse_position(at)
-        if isinstance(at, str):
-            return self._moment_at_time(at, tail)
-        if not 0 <= at <= tail:
-            raise InvalidArgument(f"Expected a sequence from 0 to {tail}, got {at}.")
-        if at == 0:
-            return Moment(0, _BEGINNING, lasts=True)
-        return moment_of(self._event(at))
+        steps = [step for step in self._steps() if step.seq <= tail]
+        return find_moment(at, 0, tail, self._event, steps, self._clock(), goes_on=True)
 
     def state_at(self, seq: int) -> WorkspaceState:
         """The fold up to `seq`, starting at the nearest kept state before it."""
@@ -204,21 +229,3 @@ class LogMoments:
             events += self._read(first, last - first + 1)
             first = events[-1].seq + 1
         return events
-
-    def _moment_at_time(self, at: str, tail: int) -> Moment:
-        steps = [step for step in self._steps() if step.seq <= tail]
-        # After a small step back the last event is a little ahead of the clock.
-        now = max(self._clock(), self._event(tail).time if tail else "")
-        first = (1, self._event(1).time) if steps else (1, "")
-        return moment_at_time(at, stretches(steps, first, (tail, now)), now, self._last_until)
-
-    def _last_until(self, time: str, first: int, last: int) -> int:
-        """The last sequence from `first` to `last` with an event not after `time`; `first` - 1 if none."""
-        low, high = first - 1, last
-        while low < high:
-            middle = (low + high + 1) // 2
-            if self._event(middle).time <= time:
-                low = middle
-            else:
-                high = middle - 1
-        return low

@@ -85,16 +85,11 @@ def feed_until(source: Source, until: Position | None, sink: Sink, progress: Pro
     return warnings
 
 
-def is_after(event: Event, until: Position) -> bool:
-    """Whether `event` comes after the position."""
-    return event.seq > until if isinstance(until, int) else event.time > until
-
-
 def not_held(until: Position, first: Event | None, last: Event | None) -> InvalidArgument:
     """The error for a position outside the log; `first` and `last`: its events, as far as known."""
     if first is None:
         return InvalidArgument(f"There is nothing up to {until}: the log holds no event.")
-    if is_after(first, until):
+    if (first.seq > until) if isinstance(until, int) else (first.time > until):
         return InvalidArgument(
             f"There is nothing up to {until}: the log begins with event {first.seq} at {first.time}."
         )

@@ -20,7 +20,7 @@ from ..projections.visits import VisitFold, visits_from
 from ..projections.workspace_state import EMPTY, WorkspaceState
 from ..schema.catalogue import Event
 from .event_columns import EventColumns
-from .event_pages import LinePages, SegmentPages, TrackedLines
+from .event_pages import LinePages, SegmentPages
 from .indexed_events import Index
 from .json_lines import read_export, read_header
 
@@ -197,15 +197,8 @@ class ExportSource:
     def index(self, progress: Progress | None = None) -> Index:
         size = self._file.seek(0, os.SEEK_END)
         self._file.seek(0)
-
-        def report(tracked: TrackedLines) -> None:
-            if progress is not None:
-                progress(tracked.begin, size)
-
-        tracked = TrackedLines(self._file)
         pages = LinePages(self._file, self._name)
-        columns, damage = index_lines(tracked, read_export(tracked, self._name), pages, report)
-        return Index(columns, pages, [], damage)
+        return index_lines(read_export(pages.passed(self._file), self._name), pages, [], size, progress)
 
     def blob(self, name: str) -> bytes | None:  # noqa: ARG002
         return None
@@ -224,23 +217,21 @@ def feed_in_chunks(events: Iterable[Event], sink: Sink) -> None:
 
 
 def index_lines(
-    tracked: TrackedLines, events: Iterator[Event], pages: LinePages, report: Callable[[TrackedLines], None]
-) -> tuple[EventColumns, LogDamaged | None]:
+    events: Iterator[Event], pages: LinePages, warnings: list[str], size: int, progress: Progress | None
+) -> Index:
     """Adds the lines of an export to `pages`, up to the damage if there is one.
 
     Args:
-        tracked: the lines, from the header on.
-        events: reads them, one line for each event.
-        report: called from time to time.
+        events: reads the lines that `pages` passes, one for each event.
+        size: of all lines, in bytes.
     """
-    columns = EventColumns()
-
+    columns, damage = EventColumns(), None
     try:
         for event in events:
-            pages.add(event.seq, tracked.line, tracked.begin)
+            pages.add(event.seq)
             columns.take((event,))
-            if len(columns) % _CHUNK_EVENTS == 0:
-                report(tracked)
-    except LogDamaged as damage:
-        return columns, damage
-    return columns, None
+            if progress is not None and len(columns) % _CHUNK_EVENTS == 0:
+                progress(pages.begin, size)
+    except LogDamaged as found:
+        damage = found
+    return Index(columns, pages, warnings, damage)

@@ -14,9 +14,6 @@ from hypothesis import strategies as st
 
 from workspaced_events.errors import InvalidArgument, LogDamaged
 from workspaced_events.ids import EventId, NoteId
-from workspaced_events.projections.visits import VisitFold, visits_from
-from workspaced_events.projections.workspace_state import EMPTY
-from workspaced_events.replay.source import Progress, Sink
 from workspaced_events.schema.catalogue import CATALOGUE, Event, NotePinned, ToolCalled
 from workspaced_tools.errors import NotRecorded
 from workspaced_tools.ports.view import View
@@ -25,8 +22,7 @@ from workspaced_tools.recording.call_diff import compared, readable_json
 from workspaced_tools.recording.format import Recording
 from workspaced_tools.recording.recorded_calls import (
     Wanted,
-    find,
-    latest,
+    checked_call,
     listed,
     made_from,
     recorded_call,
@@ -42,29 +38,12 @@ LONG = "A sentence of a long note. " * 300
 
 
 class Log:
-    """Implements `Source`: a log in memory, and the recording of calls into it."""
-
-    log_id = "log"
-    start = EMPTY
+    """A log in memory, and the recording of calls into it."""
 
     def __init__(self) -> None:
         self.events: list[Event] = []
         self.blobs: dict[str, bytes] = {}
         self.now = START
-
-    def __enter__(self) -> "Log":
-        return self
-
-    def __exit__(self, *_error: object) -> None:
-        pass
-
-    def start_visits(self) -> VisitFold:
-        return visits_from(0)
-
-    def feed(self, sink: Sink, progress: Progress | None = None) -> list[str]:
-        for first in range(0, len(self.events), 7):
-            sink(self.events[first : first + 7])
-        return []
 
     def blob(self, name: str) -> bytes | None:
         return self.blobs.get(name)
@@ -111,7 +90,7 @@ class Log:
 
     def usage(self) -> Usage:
         counter = UsageCounter(self.blob)
-        self.feed(counter.feed)
+        counter.feed(self.events)
         return counter.usage()
 
 
@@ -140,15 +119,6 @@ NOTES = {
 # -- which calls --
 
 
-def test_only_the_latest_are_listed_newest_last(log: Log) -> None:
-    for number in range(30):
-        log.append(NotePinned(NoteId("a.md")))
-        log.called("search_workspace", {"query": str(number)}, b"{}")
-    found, warnings = latest(log, Wanted(), 3)
-    assert [event.data.arguments["query"] for event in found] == ["27", "28", "29"] and warnings == []
-    assert latest(log, Wanted(tool="nothing"), 3) == ([], [])
-
-
 def test_calls_are_chosen_by_tool_client_outcome_and_time(log: Log) -> None:
     log.called("a", {}, b"{}", caller="One")
     log.now += timedelta(hours=1)
@@ -156,7 +126,7 @@ def test_calls_are_chosen_by_tool_client_outcome_and_time(log: Log) -> None:
     log.called("a", {}, b"{}", caller="two")
 
     def seqs(wanted: Wanted) -> list[int]:
-        return [event.seq for event in latest(log, wanted, 10)[0]]
+        return [event.seq for event in log.events if wanted.takes(event)]
 
     assert seqs(Wanted(tool="a")) == [1, 3]
     assert seqs(Wanted(caller="ONE")) == [1]
@@ -166,31 +136,12 @@ def test_calls_are_chosen_by_tool_client_outcome_and_time(log: Log) -> None:
     assert seqs(Wanted(tool="a", caller="two", since=2)) == [3]
 
 
-def test_a_call_is_found_by_its_sequence_and_anything_else_refused(log: Log) -> None:
-    log.append(NotePinned(NoteId("a.md")))
-    event = log.called("a", {}, b"{}")
-    assert find(log, 2) is event
-    for seq in (1, 3):
+def test_what_is_no_call_is_refused(log: Log) -> None:
+    pinned, called = log.append(NotePinned(NoteId("a.md"))), log.called("a", {}, b"{}")
+    assert checked_call(called, 2) is called
+    for event in (pinned, None):
         with pytest.raises(InvalidArgument):
-            find(log, seq)
-
-
-def test_no_more_of_a_log_is_read_than_is_needed(log: Log) -> None:
-    for _ in range(50):
-        log.called("a", {}, b"{}")
-    read: list[int] = []
-    feed = log.feed
-
-    def counting(sink: Sink, progress: Progress | None = None) -> list[str]:
-        def counted(events: list[Event]) -> None:
-            read.append(len(events))
-            sink(events)
-
-        return feed(counted, progress)
-
-    log.feed = counting  # type: ignore[method-assign]
-    find(log, 5)
-    assert sum(read) == 7
+            checked_call(event, 1)
 
 
 # -- a list --

@@ -191,6 +191,14 @@ def test_a_log_without_a_daemon_gives_the_same_list(session: Session, tmp_path: 
     assert [json.loads(line)["kept"] for line in bare] == [False] * len(ASKED)
 
 
+def test_calls_before_a_damage_are_shown(session: Session) -> None:
+    export = session.running.cli("log", "export", "--data-dir", str(session.running.data)).stdout.encode()
+    damaged, seq = export + b"{damaged\n", str(session.seqs[0])
+    assert json.loads(session.cli("diff", seq, seq, "-", "--json", stdin=damaged).stdout)["same"]
+    for arguments in (["-"], ["show", "999999", "-"]):
+        assert session.cli(*arguments, stdin=damaged).returncode == 4
+
+
 def test_the_list_can_be_narrowed(session: Session, tmp_path: Path) -> None:
     copy = tmp_path / "data"
     shutil.copytree(session.running.data, copy)

@@ -30,12 +30,12 @@ from workspaced_events.projections.state_diff import changes
 from workspaced_events.projections.workspace_fold import fold_all
 from workspaced_events.projections.workspace_state import EMPTY, to_json
 from workspaced_events.replay.json_lines import export_lines
+from workspaced_events.replay.source import ExportSource
 from workspaced_events.schema import catalogue as c
 from workspaced_events.schema.catalogue import ENTRY_OF, Data, Event, UnknownEvent
 
 V, W = VaultId("v"), VaultId("w")
 NOTES = [NoteId(f"{name}.md") for name in "abc"]
-PAGE_EVENTS = 4
 ANSWER_S = 60.0
 
 
@@ -58,10 +58,8 @@ def pins(many: int) -> list[Event]:
 
 
 def stepper_of(events: list[Event], *, at: int = 0, vault: VaultId | None = None) -> Stepper:
-    tape = Tape(EMPTY, vault, page_events=PAGE_EVENTS)
-    for cut in range(0, len(events), 3):
-        tape.add(events[cut : cut + 3])
-    return Stepper(tape, at)
+    export = io.BytesIO(b"".join(export_lines("", events)))
+    return Stepper(Tape(ExportSource(export, "log"), vault), at)
 
 
 def expected(events: list[Event], position: int, vault: VaultId | None) -> tuple[Any, ...]:

@@ -202,7 +202,7 @@ class _Redaction:
         """The redacted call `called` with its replayed result and the recording of the replay."""
         recording = self._recording(original.inputs_sha256 or "")
         answers = Rephrased(recording.asked, self._notes)
-        state = moments.state_at(called.as_of_seq)
+        state = moments.state_seen(called.as_of_seq)
         if state is None:
             raise StateNotRetained
         visits = partial(moments.visits_at, called.tail)

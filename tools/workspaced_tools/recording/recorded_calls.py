@@ -4,7 +4,6 @@ Every value is built from `tool_called` events and the blobs that they name. A v
 says so and holds the rest.
 """
 
-from collections import deque
 from contextlib import suppress
 from typing import Any, Final
 
@@ -14,7 +13,6 @@ from workspaced_events.errors import InvalidArgument, LogDamaged
 from workspaced_events.ids import NoteId
 from workspaced_events.projections.workspace_state import client_key
 from workspaced_events.replay.position import Position
-from workspaced_events.replay.source import Progress, Source
 from workspaced_events.schema.catalogue import Event, ToolCalled
 from workspaced_events.schema.decoding import decoded
 
@@ -59,43 +57,6 @@ class Wanted(msgspec.Struct, frozen=True):
         if self.since is None:
             return False
         return event.seq < self.since if isinstance(self.since, int) else event.time < self.since
-
-
-def latest(
-    source: Source, wanted: Wanted, limit: int, progress: Progress | None = None
-) -> tuple[list[Event], list[str]]:
-    """The latest `limit` calls, newest last, and warnings for people. Holds at most `limit` calls in memory.
-
-    Raises:
-        LogDamaged, InvalidArgument, OSError: the source cannot be read.
-    """
-    found: deque[Event] = deque(maxlen=limit)
-    warnings = source.feed(lambda events: found.extend(filter(wanted.takes, events)), progress)
-    return list(found), warnings
-
-
-class _Found(Exception):
-    """Stops reading the source once the event is found."""
-
-
-def find(source: Source, seq: int) -> Event:
-    """The recorded call at a sequence.
-
-    Raises:
-        InvalidArgument: the log has no event there, or the event is no call.
-        LogDamaged, OSError: the source cannot be read.
-    """
-    found: Event | None = None
-
-    def search(events: list[Event]) -> None:
-        nonlocal found
-        if events[-1].seq >= seq:
-            found = next((event for event in events if event.seq == seq), None)
-            raise _Found
-
-    with suppress(_Found):
-        source.feed(search)
-    return checked_call(found, seq)
 
 
 def checked_call(event: Event | None, seq: int) -> Event:
@@ -179,8 +140,8 @@ class RecordedCall(msgspec.Struct, frozen=True):
 
     event: Event
     arguments: dict[str, Any] | None
-    result: bytes | None
-    """The answer in the bytes that the client got."""
+    result: str | None
+    """The text of the answer, whose UTF-8 the client got."""
     recording: Recording | None
     """What the call read."""
     why: str = ""
@@ -194,7 +155,7 @@ class RecordedCall(msgspec.Struct, frozen=True):
         """
         if self.result is None:
             raise NotRecorded(f"The answer of call {self.event.seq} is not kept", hint=self.why)
-        return self.result
+        return self.result.encode()
 
 
 def recorded_call(event: Event, blob: Blob) -> RecordedCall:
@@ -213,7 +174,8 @@ def recorded_call(event: Event, blob: Blob) -> RecordedCall:
     except (NotRecorded, LogDamaged) as error:
         why = str(error)
     whole = None not in (arguments, result, recording)
-    return RecordedCall(event, arguments, result, recording, "" if whole else why)
+    text = result.decode() if result is not None else None
+    return RecordedCall(event, arguments, text, recording, "" if whole else why)
 
 
 def made_from(recording: Recording) -> list[str]:

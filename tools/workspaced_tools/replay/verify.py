@@ -102,7 +102,7 @@ class Rebuilt(msgspec.Struct, frozen=True):
 class KnownMoments(Protocol):
     """What the replay of calls and prompts needs of a log's past."""
 
-    def state_at(self, as_of_seq: int) -> WorkspaceState | None:
+    def state_seen(self, as_of_seq: int) -> WorkspaceState | None:
         """The state as of a sequence; None if it is not known."""
         ...
 
@@ -140,7 +140,7 @@ class Moments:
         self._versions.take(state.conversations)
         self.state = state
 
-    def state_at(self, as_of_seq: int) -> WorkspaceState | None:
+    def state_seen(self, as_of_seq: int) -> WorkspaceState | None:
         at = bisect_right(self._latest, as_of_seq, key=lambda state: state.seq)
         return self._latest[at - 1] if at else None
 
@@ -236,7 +236,7 @@ def verify_call(source: Source, notes: Notes, moments: KnownMoments, event: Even
             raise NotKept("What it read is not kept", hint=SWEPT if called.inputs_sha256 else NOT_KEPT)
         if called.tail >= seq:
             raise NotRecorded(_NO_MOMENT)
-        state = moments.state_at(called.as_of_seq)
+        state = moments.state_seen(called.as_of_seq)
         if state is None:
             raise StateNotRetained
         whole = msgspec.structs.replace(called, arguments=arguments_of(called, blob))

@@ -9,7 +9,7 @@ import msgspec
 from msgspec import Meta
 
 from workspaced_events.schema.catalogue import Event
-from workspaced_tools.recording.recorded_calls import Listed, Wanted, checked_call, listed, recorded_call
+from workspaced_tools.recording.recorded_calls import Wanted, checked_call, listed, recorded_call
 
 from ..calls.last_seen import last_seen
 from ..ipc.jsonrpc import RequestId
@@ -48,7 +48,7 @@ async def calls(session: Session, _id: RequestId | None, params: Calls) -> Any:
         first = max(end - _PAGE_EVENTS, 1)  # a page at a time, so that other requests are answered in between
         page = await service.threads.run(_calls_among, service, wanted, first, end)
         found, end = page[-(params.limit - len(found)) :] + found, first
-    lines: list[Listed] = await service.threads.run(_lines, service, found)
+    lines = await service.threads.run(lambda: [listed(event, service.sweeper.blobs.get) for event in found])
     return {"calls": lines, "clock": service.tail.clock()}
 
 
@@ -62,24 +62,13 @@ def _calls_among(service: Service, wanted: Wanted, first: int, end: int) -> list
     return found
 
 
-def _lines(service: Service, events: list[Event]) -> list[Listed]:
-    return [listed(event, service.sweeper.blobs.get) for event in events]
-
-
 async def call(session: Session, _id: RequestId | None, params: Call) -> Any:
     """One call with all that is kept of it. `result` is the answer's JSON text, byte for byte as it was sent."""
     service = session.service
     await service.threads.run(service.wait_until_recorded)
     events = await service.threads.run(service.log.read, params.seq, 1)
     event = checked_call(events[0] if events else None, params.seq)
-    kept = await service.threads.run(recorded_call, event, service.sweeper.blobs.get)
-    return {
-        "event": event,
-        "arguments": kept.arguments,
-        "result": kept.result.decode() if kept.result is not None else None,
-        "recording": kept.recording,
-        "why": kept.why,
-    }
+    return await service.threads.run(recorded_call, event, service.sweeper.blobs.get)
 
 
 async def clients(session: Session, _id: RequestId | None, _params: Clients) -> Any:

@@ -9,8 +9,6 @@ from .. import replay
 from .searching.search import Searches
 from .subject import Subject
 
-_PAGE_EVENTS: Final = 1_000
-
 
 class Download(NamedTuple):
     """An answer that is a file."""
@@ -46,8 +44,7 @@ _OVERLAID: Final[WeakKeyDictionary[replay.Log, _Overlaid]] = WeakKeyDictionary()
 def overlaid_chats(log: replay.Log) -> OverlaidChats:
     """The chats whose requests were overlaid, up to the log's present end: read once, and as it grows."""
     read = _OVERLAID.setdefault(log, _Overlaid())
-    while page := log.events_of(OVERLAY_TYPES, after=read.seq, limit=_PAGE_EVENTS):
-        for event in page:
-            read.chats.take(event)
-        read.seq = page[-1].seq
+    for event in log.events_of(OVERLAY_TYPES, after=read.seq):
+        read.chats.take(event)
+        read.seq = event.seq
     return read.chats

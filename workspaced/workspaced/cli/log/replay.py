@@ -15,9 +15,9 @@ from workspaced_events.projections.workspace_fold import apply
 from workspaced_events.projections.workspace_state import StateJson, WorkspaceState, to_json
 from workspaced_events.replay.blob_check import NamedBlobs
 from workspaced_events.replay.open import open_source
-from workspaced_events.replay.position import Position, feed_until, parse_position
+from workspaced_events.replay.position import Position, feed_until, parse_position, place_until
 from workspaced_events.replay.replay import replay
-from workspaced_events.replay.source import DirectorySource, Progress, Sink, Source
+from workspaced_events.replay.source import DirectorySource, Source, StoredSource
 from workspaced_events.schema.catalogue import Event
 from workspaced_events.schema.codec import encode_event
 
@@ -115,23 +115,24 @@ def _print_steps(source: Source, until: Position | None, vault: VaultId | None, 
                 say_text(f"{step_block(event, differences)}\n")
         print_ndjson(steps)
 
-    _read(source, until, print_each)
+    print_warnings(feed_until(source, until, print_each))
     _state_json(state, vault)
 
 
-def _step(source: Source, until: Position | None, vault: VaultId | None) -> None:
+def _step(source: StoredSource, until: Position | None, vault: VaultId | None) -> None:
     from .step_terminal import watch
     from .stepper import Stepper, Tape
 
-    tape = Tape(source.start, vault)
-    with segment_progress("folding") as progress:
-        _read(source, until, tape.add, progress)
-    _state_json(tape.state(len(tape)), vault)
+    if isinstance(until, str):
+        place = place_until(source, until)
+        print_warnings(place.warnings(until))
+        until = place.seq
+    with segment_progress("reading") as progress:
+        tape = Tape(source, vault, until=until, progress=progress)
+    print_warnings(tape.warnings)
+    if vault is not None:
+        _state_json(tape.state(len(tape)), vault)
     watch(Stepper(tape, min(1, len(tape)) if until is None else len(tape)))
-
-
-def _read(source: Source, until: Position | None, sink: Sink, progress: Progress | None = None) -> None:
-    print_warnings(feed_until(source, until, sink, progress))
 
 
 def _state_json(state: WorkspaceState, vault: VaultId | None) -> StateJson:

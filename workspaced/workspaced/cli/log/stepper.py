@@ -1,127 +1,105 @@
-"""Steps through a log event by event, forwards and backwards: the model of `replay --watch`, without the terminal.
+"""Steps through a log event by event, forwards and backwards: the model of `replay --watch`."""
 
-A `Tape` keeps the log's events encoded and compressed, one page at a time, and the state before each page. A state
-within a page is folded from there, which takes milliseconds. A million events take about fifty megabytes.
-"""
-
-import zlib
 from array import array
 from bisect import bisect_right
 from collections.abc import Sequence
+from functools import cached_property
+from itertools import islice
 from typing import Final
 
 import msgspec
 
 from workspaced_events.errors import InvalidArgument
 from workspaced_events.ids import VaultId
-from workspaced_events.projections.clock_steps import stretches, stretches_at
 from workspaced_events.projections.state_diff import Change, changes
-from workspaced_events.projections.workspace_fold import apply, fold_all
+from workspaced_events.projections.workspace_fold import apply
 from workspaced_events.projections.workspace_state import StateJson, WorkspaceState, to_json
-from workspaced_events.replay.position import is_after, not_held, parse_position
+from workspaced_events.replay.indexed_events import IndexedEvents
+from workspaced_events.replay.kept_folds import KeptFolds
+from workspaced_events.replay.position import Position, not_held, parse_position
+from workspaced_events.replay.source import Progress, StoredSource
 from workspaced_events.schema.catalogue import Event
-from workspaced_events.schema.codec import decode_batch, encode_batch
+from workspaced_tools.replay.indexed_log import IndexedPast
 
-PAGE_EVENTS: Final = 4_096
-_COMPRESSION: Final = 1
 _ECHO_CHARS_MAX: Final = 100
 CHANGES: Final = "changes"
 """A filter's word for the events that change the state."""
 
 
-class _Page(msgspec.Struct, frozen=True):
-    before: WorkspaceState
-    packed: bytes
-
-
 class Tape:
     """The events of a log and the states between them; position n is after n events."""
 
-    def __init__(self, start: WorkspaceState, vault: VaultId | None, *, page_events: int = PAGE_EVENTS) -> None:
-        """`vault`: the vault whose changes count; None: the current one."""
-        self.vault = vault
-        self.types: dict[str, int] = {}
-        """The number of every type that occurs."""
-        self._page_events = page_events
-        self._pages: list[_Page] = []
-        self._before, self._now = start, start
-        self._latest: list[Event] = []
-        """Events after the last page; `_before` is the state before them."""
-        self._type_of = array("I")
-        self._changed = bytearray()
-        self._opened: tuple[int, list[Event]] = (-1, [])
-        self._folded: tuple[int, WorkspaceState] = (0, start)
+    def __init__(
+        self,
+        source: StoredSource,
+        vault: VaultId | None,
+        *,
+        until: int | None = None,
+        progress: Progress | None = None,
+    ) -> None:
+        """
+        Args:
+            source: stays open as long as the tape is used.
+            vault: the vault whose changes count; None: the current one.
+            until: the last event of the tape; default: the log's last.
 
-    def add(self, events: list[Event]) -> None:
-        """Appends the next events of the log."""
-        for event in events:
-            before, self._now = self._now, apply(self._now, event)
-            self._latest.append(event)
-            self._type_of.append(self.types.setdefault(event.type, len(self.types)))
-            self._changed.append(_differ(before, self._now, self.vault))
-            if len(self._latest) == self._page_events:
-                packed = zlib.compress(encode_batch(self._latest), _COMPRESSION)
-                self._pages.append(_Page(self._before, packed))
-                self._before, self._latest = self._now, []
+        Raises:
+            InvalidArgument: the log does not reach `until`.
+            LogDamaged: it is damaged before that.
+        """
+        index = source.index(progress)
+        self.vault = vault
+        self.warnings = index.warnings
+        self._events = IndexedEvents(index, source.start.seq)
+        self._folds = KeptFolds(self._events, source.start, msgspec.json.encode(source.start_visits()))
+        self._length = len(self._events)
+        if index.damage is not None and (until is None or until > self._events.last):
+            raise index.damage
+        self._length = self.position(until) if until is not None else self._length
 
     def __len__(self) -> int:
-        return len(self._type_of)
+        return self._length
+
+    @property
+    def types(self) -> list[str]:
+        """Every type that the log holds, sorted."""
+        return sorted(self._events.columns.counts())
 
     def event(self, position: int) -> Event:
         """The event before `position`, which is at least 1."""
-        page, index = divmod(position - 1, self._page_events)
-        return self._events(page)[index]
+        return self._events[position - 1]
 
     def state(self, position: int) -> WorkspaceState:
         """The state at `position`."""
-        page = max(position - 1, 0) // self._page_events
-        first = page * self._page_events
-        at, state = self._folded
-        if not first <= at <= position:
-            at, state = first, self._pages[page].before if page < len(self._pages) else self._before
-        state = fold_all(self._events(page)[at - first : position - first], state)
-        self._folded = (position, state)
-        return state
+        return self._folds.state_at(self._events.before + position)
 
-    def position(self, text: str) -> int:
+    def position(self, until: Position) -> int:
         """The position of a sequence, or of the last event at or before a time.
 
         Raises:
-            InvalidArgument: the text is neither, or the log does not hold it.
+            InvalidArgument: the log does not hold it.
         """
-        until = parse_position(text)
-        first, last = (self.event(1), self.event(len(self))) if len(self) else (None, None)
-        if until == self.state(0).seq or (first is not None and until == first.seq - 1):
-            return 0
-        if first is None or last is None or is_after(first, until):
-            raise not_held(until, first, last)
-        if isinstance(until, int):
-            if until > last.seq:
-                raise not_held(until, first, last)
-            return until - first.seq + 1
-        steps = self.state(len(self)).clock_steps
-        all_stretches = stretches(steps, (first.seq, first.time), (last.seq, last.time))
-        stretch = (stretches_at(all_stretches, until) or all_stretches)[0]
-        positions = range(stretch.first - first.seq + 1, stretch.last - first.seq + 2)
-        return positions.start - 1 + bisect_right(positions, until, key=lambda position: self.event(position).time)
+        seq = until if isinstance(until, int) else IndexedPast(self._events, self._folds).moment(until).seq
+        position = seq - self._events.before
+        if position < 0 or (isinstance(until, int) and position > len(self)):
+            ends = (self.event(1), self.event(len(self))) if len(self) else (None, None)
+            raise not_held(until, *ends)
+        return min(position, len(self))
 
     def matching(self, types: frozenset[str], *, changes_only: bool) -> Sequence[int]:
         """The positions after events of these types (none given: all types); begins with position 0."""
-        wanted = {self.types[name] for name in types or self.types}
-        positions = array("Q", [0])
-        positions.extend(
-            position
-            for position, (number, changed) in enumerate(zip(self._type_of, self._changed, strict=True), start=1)
-            if number in wanted and (changed or not changes_only)
-        )
-        return positions
+        places = self._events.columns.numbers(types or None, 0, len(self))
+        changed = self._changed if changes_only else None
+        return array("Q", [0, *(place + 1 for place in places if changed is None or changed[place])])
 
-    def _events(self, page: int) -> list[Event]:
-        if page == len(self._pages):
-            return self._latest
-        if self._opened[0] != page:
-            self._opened = (page, decode_batch(zlib.decompress(self._pages[page].packed)))
-        return self._opened[1]
+    @cached_property
+    def _changed(self) -> bytearray:
+        """For each event whether it changed what is displayed."""
+        found, state = bytearray(), self.state(0)
+        for event in islice(self._events, len(self)):
+            before, state = state, apply(state, event)
+            found.append(_differ(before, state, self.vault))
+        return found
 
 
 def _differ(before: WorkspaceState, after: WorkspaceState, vault: VaultId | None) -> bool:
@@ -182,7 +160,7 @@ class Stepper:
         Raises:
             InvalidArgument: the text is neither, or the log does not hold it.
         """
-        self.position = self._tape.position(text)
+        self.position = self._tape.position(parse_position(text))
         self.move(0)
 
     def filter(self, text: str) -> None:
@@ -193,10 +171,10 @@ class Stepper:
         """
         words = {word.strip() for word in text.split(",")} - {""}
         types = frozenset(words - {CHANGES})
-        if unknown := sorted(types - self._tape.types.keys()):
+        if unknown := sorted(types - set(self._tape.types)):
             raise InvalidArgument(
                 f"The log holds no event of type {unknown[0][:_ECHO_CHARS_MAX]!r}.",
-                hint=f"Give {CHANGES} or some of: {', '.join(sorted(self._tape.types))}.",
+                hint=f"Give {CHANGES} or some of: {', '.join(self._tape.types)}.",
             )
         self._filter = ", ".join(sorted(words))
         self._stops = (

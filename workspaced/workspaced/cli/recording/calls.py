@@ -7,7 +7,6 @@ import msgspec
 
 from workspaced_events.projections.state_diff import changes, lines
 from workspaced_events.replay.position import parse_position
-from workspaced_events.schema.codec import encode_event
 from workspaced_tools.prompts.model.token_estimate import CHARS_PER_TOKEN, estimate_tokens
 from workspaced_tools.recording.call_diff import compared
 from workspaced_tools.recording.recorded_calls import Listed, RecordedCall, Wanted, made_from, texts_of
@@ -143,20 +142,11 @@ def show_command(
     elif only == "text":
         _print_text(call)
     elif as_json:
-        print_ndjson([_json_of(call)])
+        answer = msgspec.Raw(call.result) if call.result is not None else None
+        print_ndjson([{**msgspec.structs.asdict(call), "result": answer}])
         call.answer()
     else:
         _print_call(call)
-
-
-def _json_of(call: RecordedCall) -> dict[str, Any]:
-    return {
-        "event": msgspec.Raw(encode_event(call.event)),
-        "arguments": call.arguments,
-        "result": msgspec.Raw(call.result) if call.result is not None else None,
-        "recording": call.recording,
-        "why": call.why,
-    }
 
 
 def _print_call(call: RecordedCall) -> None:
@@ -165,7 +155,7 @@ def _print_call(call: RecordedCall) -> None:
     labelled("call", f"{event.seq} at {local_time(event.time)}, of {called.tool} by {called.caller}")
     labelled("arguments", _json(call.arguments) if call.arguments is not None else "long, and not kept")
     labelled("saw", f"the state as of event {called.as_of_seq}, the log up to {called.tail}")
-    tokens = f", about {estimate_tokens(call.result.decode())} tokens" if call.result is not None else ""
+    tokens = f", about {estimate_tokens(call.result)} tokens" if call.result is not None else ""
     outcome = "ok" if called.ok else "failed"
     labelled("answered", f"{called.bytes} bytes{tokens}, in {_took(called.duration_us)}, {outcome}")
     if call.recording is None:

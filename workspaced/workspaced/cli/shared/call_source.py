@@ -4,15 +4,16 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
 import msgspec
 
+from workspaced_events.errors import InvalidArgument
 from workspaced_events.projections.workspace_state import StateJson, to_json
 from workspaced_events.replay.open import open_source
-from workspaced_events.replay.replay import replay
-from workspaced_events.replay.source import Source, StoredSource
+from workspaced_events.replay.source import StoredSource
 from workspaced_events.schema.catalogue import ToolCalled
 from workspaced_events.schema.codec import decode_event
 from workspaced_events.schema.decoding import converted, decoded
@@ -21,8 +22,7 @@ from workspaced_tools.recording.recorded_calls import (
     Listed,
     RecordedCall,
     Wanted,
-    find,
-    latest,
+    checked_call,
     listed,
     recorded_call,
 )
@@ -204,35 +204,38 @@ class DaemonCalls:
 
     def call(self, seq: int) -> RecordedCall:
         wire = self._client.call("workspaced/call", {"seq": seq})
-        recording = wire["recording"]
-        return RecordedCall(
-            event=decode_event(msgspec.json.encode(wire["event"])),
-            arguments=wire["arguments"],
-            result=wire["result"].encode() if wire["result"] is not None else None,
-            recording=decoded(msgspec.json.encode(recording), Recording) if recording else None,
-            why=wire["why"],
-        )
+        event = decode_event(msgspec.json.encode(wire.pop("event")))
+        recording = decoded(msgspec.json.encode(wire.pop("recording")), Recording | None)
+        return RecordedCall(event=event, recording=recording, **wire)
 
     def state(self, called: ToolCalled) -> StateJson | None:
         return converted(self._client.state(at=called.as_of_seq), StateJson)
 
 
 class LogCalls:
-    """Implements `CallReader` over a log."""
+    """Implements `CallReader` over a log; a damaged one has the calls before its damage."""
 
-    def __init__(self, source: Source) -> None:
-        self._source = source
+    def __init__(self, source: StoredSource) -> None:
+        from ... import replay
+
+        with segment_progress("reading") as progress:
+            self._log = replay.Log(source, until_damage=True, progress=progress)
 
     def latest(self, wanted: Wanted, limit: int) -> list[Listed]:
-        with segment_progress("reading") as progress:
-            events, warnings = latest(self._source, wanted, limit, progress)
-        print_warnings(warnings)
-        return [listed(event, self._source.blob) for event in events]
+        print_warnings(self._log.warnings)
+        if self._log.damage is not None:
+            raise self._log.damage
+        found = islice(filter(wanted.takes, reversed(self._log.events())), limit)
+        return [listed(event, self._log.blob) for event in found][::-1]
 
     def call(self, seq: int) -> RecordedCall:
-        return recorded_call(find(self._source, seq), self._source.blob)
+        event = next(self._log.events_of(after=seq - 1, before=seq + 1), None)
+        if event is None and self._log.damage is not None:
+            raise self._log.damage
+        return recorded_call(checked_call(event, seq), self._log.blob)
 
     def state(self, called: ToolCalled) -> StateJson | None:
-        if called.as_of_seq < self._source.start.seq:
+        try:
+            return to_json(self._log.at(called.as_of_seq).state)
+        except InvalidArgument:
             return None
-        return to_json(replay(self._source, until=called.as_of_seq).state)

@@ -100,5 +100,5 @@ def _vaults(log: replay.Log) -> list[str]:
     if not log.events():
         return list(log.end.state.vaults)
     before = log.at(log.events()[0].seq - 1).state.vaults
-    opened = log.events_of(("vault_opened",), limit=len(log.events()))
+    opened = log.events_of(("vault_opened",))
     return list(dict.fromkeys([*before, *(event.data.vault_id for event in opened)]))

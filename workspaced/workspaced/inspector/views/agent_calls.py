@@ -19,7 +19,6 @@ _TYPES: Final = (
     "pause_started",
     "pause_ended",
 )
-_PAGE_EVENTS: Final = 1_000
 
 
 class Calls:
@@ -74,10 +73,9 @@ class AgentCalls:
 
     def read(self, log: replay.Log) -> None:
         """Takes what the log has beyond what was read before."""
-        while page := log.events_of(_TYPES, after=self._seq, limit=_PAGE_EVENTS):
-            for event in page:
-                self._take(event)
-            self._seq = page[-1].seq
+        for event in log.events_of(_TYPES, after=self._seq):
+            self._take(event)
+            self._seq = event.seq
 
     def set_by(self, type_: str, client: str, until: int) -> int | None:
         """The sequence of the last event of a type about a client, up to a sequence. Pauses are about ''."""

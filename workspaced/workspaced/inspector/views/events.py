@@ -1,6 +1,6 @@
 """A list of events, page by page in both directions, of chosen lanes, notes and clients."""
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable
 from itertools import islice
 from typing import Final, get_args
 
@@ -11,7 +11,6 @@ from workspaced_events.errors import InvalidArgument
 from workspaced_events.schema.catalogue import Event, ToolCalled
 from workspaced_events.schema.sentences import notes_named, sentence, who
 
-from ... import replay
 from ..inspected import Inspected
 from ..lanes import LANE_OF, Lane
 
@@ -78,10 +77,10 @@ def events(inspected: Inspected, parameters: EventsParameters) -> Events:
     log, wanted = inspected.log, _Filter(parameters)
     backwards = parameters.before is not None
     begin = parameters.before if parameters.before is not None else parameters.from_ or 1
-    candidates = _backwards(log, wanted.types, begin) if backwards else _forwards(log, wanted.types, begin)
+    place = {"before": begin} if backwards else {"after": begin - 1}
     passed: list[Event] = []
     edge, scanned = begin, 0
-    for event in islice(candidates, SCANNED_MAX):
+    for event in islice(log.events_of(wanted.types, **place), SCANNED_MAX):
         scanned += 1
         edge = event.seq if backwards else event.seq + 1
         if wanted.passes(event):
@@ -91,22 +90,10 @@ def events(inspected: Inspected, parameters: EventsParameters) -> Events:
     front, back = (edge, begin) if backwards else (begin, edge)
     return Events(
         [row_of(event) for event in (passed[::-1] if backwards else passed)],
-        next=back if log.events_of(wanted.types, after=back - 1, limit=1) else None,
-        previous=front if log.events_of(wanted.types, before=front, limit=1) else None,
+        next=back if any(log.events_of(wanted.types, after=back - 1)) else None,
+        previous=front if any(log.events_of(wanted.types, before=front)) else None,
         scanned=scanned,
     )
-
-
-def _forwards(log: replay.Log, types: Collection[str] | None, begin: int) -> Iterator[Event]:
-    while some := log.events_of(types, after=begin - 1, limit=_CHUNK_EVENTS):
-        yield from some
-        begin = some[-1].seq + 1
-
-
-def _backwards(log: replay.Log, types: Collection[str] | None, end: int) -> Iterator[Event]:
-    while some := log.events_of(types, before=end, limit=_CHUNK_EVENTS):
-        yield from reversed(some)
-        end = some[0].seq
 
 
 def row_of(event: Event) -> EventRow:

@@ -1,6 +1,5 @@
 """The workspace after one event, what the event changed, and who caused it."""
 
-from itertools import takewhile
 from typing import Literal
 
 import msgspec
@@ -10,7 +9,7 @@ from workspaced_events.projections.state_diff import Change, changes, lines
 from workspaced_events.projections.workspace_fold import fold_all
 from workspaced_events.projections.workspace_state import StateJson, WorkspaceState, to_json
 from workspaced_events.replay.position import parse_position
-from workspaced_events.schema.catalogue import Confidence, Event, ToolCalled
+from workspaced_events.schema.catalogue import Confidence, Event
 from workspaced_events.schema.codec import encode_event
 
 from ... import replay
@@ -70,7 +69,7 @@ def moment(inspected: Inspected, parameters: MomentParameters) -> Moment:
     if event is None:
         here = log.at(seq).state
         return Moment(seq, time, None, None, to_json(here), _publishers(here), [], [])
-    before = _state_before(log, event)
+    before = log.state_at(event.seq - 1)
     after = fold_all([event], before)
     shown_after = to_json(after)
     differences = changes(to_json(before), shown_after)
@@ -103,17 +102,6 @@ def _place(log: replay.Log, at: str) -> tuple[Event | None, int, str]:
         raise InvalidArgument("The log holds no events yet.", hint="Open it again when the workspace was used.")
     here = log.at(place)
     return None, here.seq, here.time
-
-
-def _state_before(log: replay.Log, event: Event) -> WorkspaceState:
-    """The state before an event. `Log.at` answers for a recorded call with the moment of the call, which may be
-    earlier; calls change no state, so the state before some calls is that after the event in front of them."""
-    events = log.events()
-    at = event.seq - events[0].seq
-    calls = sum(
-        1 for _ in takewhile(lambda before: isinstance(events[before].data, ToolCalled), range(at - 1, -1, -1))
-    )
-    return log.at(event.seq - 1 - calls).state
 
 
 def _lines(differences: list[Change]) -> list[ChangeLine]:

@@ -87,17 +87,14 @@ def newest(inspected: Inspected, parameters: NewestParameters) -> Newest:
     before = min(parameters.before or last + 1, last + 1)
     found: list[Event] = []
     searched = before
-    while searched > first and len(found) < parameters.limit and before - searched < _SEARCHED_EVENTS_MAX:
-        page = log.events_of(_types(parameters), before=searched, limit=TAIL_EVENTS_MAX)
-        if not page:
-            searched = first
+    for event in log.events_of((parameters.type,) if parameters.type else None, before=before):
+        searched = event.seq
+        if _fits(event, parameters):
+            found.append(event)
+        if len(found) == parameters.limit or before - searched >= _SEARCHED_EVENTS_MAX:
             break
-        for event in reversed(page):
-            searched = event.seq
-            if _fits(event, parameters):
-                found.append(event)
-            if len(found) == parameters.limit:
-                break
+    else:
+        searched = first
     return Newest(list(map(told, found)), last, searched if searched > first else None)
 
 
@@ -134,10 +131,6 @@ def client_of(event: Event) -> str | None:
     data = event.data
     client = getattr(data, "caller", None) or getattr(data, "client", None)
     return str(client) if client is not None else None
-
-
-def _types(parameters: NewestParameters) -> tuple[str, ...] | None:
-    return (parameters.type,) if parameters.type else None
 
 
 def _fits(event: Event, wanted: NewestParameters) -> bool:

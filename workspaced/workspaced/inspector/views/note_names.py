@@ -1,5 +1,6 @@
 """The notes that a log names, for looking one up: an index that is read in pieces, and grows with the log."""
 
+from itertools import islice
 from typing import Annotated, Final
 from weakref import WeakKeyDictionary
 
@@ -15,7 +16,6 @@ from ..inspected import Inspected
 
 _READ_EVENTS: Final = 20_000
 """Events that one question reads into the index."""
-_PAGE_EVENTS: Final = 1_000
 _NAMING: Final = (
     "message_added",
     "message_replaced",
@@ -61,21 +61,16 @@ class _Index:
         """All up to this one was read."""
 
     def read(self, log: replay.Log) -> None:
-        left = _READ_EVENTS
-        while left > 0:
-            page = log.events_of(_NAMING, after=self.seq, limit=_PAGE_EVENTS)
-            for event in page:
-                of_vault = self.notes.setdefault(event.vault, {})
-                for path in notes_named(event):
-                    note = of_vault.setdefault(NoteId(path), NoteNamed(path, 0, 0))
-                    note.events += 1
-                    note.last = event.seq
-            if len(page) < _PAGE_EVENTS:
-                events = log.events()
-                self.seq = events[-1].seq if events else 0
-                return
-            self.seq = page[-1].seq
-            left -= len(page)
+        naming = log.events_of(_NAMING, after=self.seq)
+        for event in islice(naming, _READ_EVENTS):
+            of_vault = self.notes.setdefault(event.vault, {})
+            for path in notes_named(event):
+                note = of_vault.setdefault(NoteId(path), NoteNamed(path, 0, 0))
+                note.events += 1
+                note.last = event.seq
+            self.seq = event.seq
+        if not any(naming):
+            self.seq = log.end.seq
 
 
 _INDEXES: Final[WeakKeyDictionary[replay.Log, _Index]] = WeakKeyDictionary()

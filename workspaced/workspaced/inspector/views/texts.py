@@ -93,7 +93,7 @@ def texts(inspected: Inspected, parameters: TextsParameters) -> Texts:
     begin = parameters.from_ or 1
     found = Texts([], begin, 0, 0)
     recordings = 0
-    for event in islice(_forwards(inspected.log, types, begin), EVENTS_READ_MAX):
+    for event in islice(inspected.log.events_of(types, after=begin - 1), EVENTS_READ_MAX):
         is_recording = isinstance(event.data, ToolCalled | PromptAssembled)
         if len(found.hits) == parameters.limit or recordings + is_recording > RECORDINGS_READ_MAX:
             return found
@@ -103,7 +103,7 @@ def texts(inspected: Inspected, parameters: TextsParameters) -> Texts:
             found.hits.append(hit)
         found.read += 1
         found.next = event.seq + 1
-    if not inspected.log.events_of(types, after=(found.next or 1) - 1, limit=1):
+    if not any(inspected.log.events_of(types, after=(found.next or 1) - 1)):
         found.next = None
     return found
 
@@ -118,12 +118,6 @@ def _pattern(text: str) -> re.Pattern[str]:
 def _composed(text: str) -> str:
     """One form for texts that read the same: some systems write names with their accents apart."""
     return text if text.isascii() else unicodedata.normalize("NFC", text)
-
-
-def _forwards(log: replay.Log, types: set[str] | None, begin: int) -> Iterator[Event]:
-    while some := log.events_of(types, after=begin - 1, limit=_READ_AT_ONCE):
-        yield from some
-        begin = some[-1].seq + 1
 
 
 def _searched(log: replay.Log, event: Event, pattern: re.Pattern[str], found: Texts) -> TextHit | None:

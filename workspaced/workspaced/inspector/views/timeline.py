@@ -2,7 +2,7 @@
 
 from array import array
 from bisect import bisect_left, insort
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import Final
 from weakref import WeakKeyDictionary
 
@@ -94,15 +94,12 @@ class _FailedCalls:
 
     def read_on(self, log: replay.Log) -> None:
         """Reads the next calls, at most `CALLS_READ_MAX`."""
-        if not self.unread(log):
-            return
-        calls = log.events_of(replay.CALL_TYPES, after=self._read_until, limit=CALLS_READ_MAX)
-        for event in calls:
+        for event in islice(log.events_of(replay.CALL_TYPES, after=self._read_until), CALLS_READ_MAX):
+            self._read += 1
+            self._read_until = event.seq
             if isinstance(event.data, ToolCalled) and not event.data.ok:
                 # Times only go back where the clock was set back.
                 insort(self._times.setdefault(lane_of(event.type), array("q")), microseconds(event.time))
-        self._read += len(calls)
-        self._read_until = calls[-1].seq
 
     def unread(self, log: replay.Log) -> int:
         """The number of calls that are not read yet."""

@@ -17,9 +17,9 @@ from workspaced_events.limits import HISTORY_EVENTS_MAX
 from workspaced_events.projections.state_diff import Change, changes, lines
 from workspaced_events.projections.visits import visits_of
 from workspaced_events.projections.workspace_fold import apply
-from workspaced_events.projections.workspace_state import StateJson, WorkspaceState, to_json
+from workspaced_events.projections.workspace_state import StateJson, to_json
 from workspaced_events.replay.position import parse_position
-from workspaced_events.schema.catalogue import ENTRY_OF, Event, ToolCalled, UnknownEvent
+from workspaced_events.schema.catalogue import ENTRY_OF, Event, UnknownEvent
 from workspaced_tools.tools.registry import TOOLS
 
 from ... import replay
@@ -108,7 +108,7 @@ def what_if(inspected: Inspected, parameters: WhatIfParameters) -> WhatIf:
     actions = parse_actions(parameters.actions, keep_text=_not_kept) if parameters.actions else []
     world = _World(log, until, parameters.without)
     added = world.publish(actions, here.time)
-    real_json, hypothetical = to_json(_state_after(log, until)), to_json(world.state)
+    real_json, hypothetical = to_json(log.state_at(until)), to_json(world.state)
     differences = changes(real_json, hypothetical)
     return WhatIf(
         seq=until,
@@ -147,14 +147,6 @@ def _not_kept(_text: bytes) -> str:
     raise InvalidArgument("A selected text is too long for a hypothetical action.", hint="Give a shorter text.")
 
 
-def _state_after(log: replay.Log, seq: int) -> WorkspaceState:
-    """The fold of all events up to `seq`. (The moment of a call is earlier: the one that the call saw.)"""
-    events = log.events()
-    while events and seq >= events[0].seq and isinstance(log.event(seq).data, ToolCalled):
-        seq -= 1
-    return log.at(seq).state if events else log.end.state
-
-
 class _World:
     """The log up to a moment, without some events."""
 
@@ -181,7 +173,7 @@ class _World:
         self._as_it_was = first - 1 - before
         """How many events are before the first that is left out."""
         self._folded: list[Event] = []
-        self.state = _state_after(log, first - 1)
+        self.state = log.state_at(first - 1)
         for event in events[first - 1 - before : until - before] if left_out else ():
             if event.seq not in left_out:
                 self._take(event)

@@ -151,8 +151,7 @@ def call(inspected: Inspected, parameters: CallParameters) -> Call:
     """
     recorded = call_at(inspected, parameters.seq)
     event, called, recording = recorded.event, recorded.event.data, recorded.recording
-    text = recorded.result.decode() if recorded.result is not None else None
-    told = _told(called, recorded.result)
+    text, told = recorded.result, _told(called, recorded.result)
     counted = told.text if told is not None else text
     return Call(
         seq=event.seq,
@@ -217,7 +216,7 @@ def call_at(inspected: Inspected, seq: int) -> RecordedCall:
     return recorded_call(checked_call(inspected.log.event(seq), seq), inspected.log.blob)
 
 
-def _told(called: ToolCalled, result: bytes | None) -> Told | None:
+def _told(called: ToolCalled, result: str | None) -> Told | None:
     if not isinstance(called, ContextVolunteered):
         return None
     is_inserted = isinstance(called, ContextInserted)

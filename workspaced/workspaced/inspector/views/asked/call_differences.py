@@ -87,7 +87,7 @@ def pair(inspected: Inspected, parameters: PairParameters) -> Pair:
         NotRecorded: the answers differ, and one of them is not kept.
     """
     first, second = (call_at(inspected, seq) for seq in (parameters.seq, parameters.other))
-    size = sum(len(each.result or b"") for each in (first, second))
+    size = sum(len((each.result or "").encode()) for each in (first, second))
     if first.result != second.result and size > _COMPARED_BYTES_MAX:
         raise InvalidArgument(
             f"The two answers have {size} bytes; at most {_COMPARED_BYTES_MAX} are compared here.",

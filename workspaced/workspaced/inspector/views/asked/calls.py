@@ -1,6 +1,5 @@
 """Who asked what, when, how long it took, and how much was answered: the latest calls first."""
 
-from collections.abc import Iterator
 from typing import Any, Final
 
 import msgspec
@@ -18,7 +17,6 @@ from .told import told_in
 CALLS_MAX: Final = 200
 _LOOKED_AT_MAX: Final = 5_000
 """Calls that one request looks at; a filter may take few of them."""
-_READ_AT_ONCE: Final = 100
 
 
 class CallsParameters(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
@@ -75,7 +73,8 @@ def calls(inspected: Inspected, parameters: CallsParameters) -> Calls:
         raise InvalidArgument(f"Expected a limit of 1 to {CALLS_MAX} calls, got {parameters.limit}.")
     wanted = Wanted(parameters.tool, parameters.caller, parameters.failed)
     found: list[CallRow] = []
-    for looked_at, event in enumerate(_backwards(inspected.log, parameters.before)):
+    before = parameters.before if parameters.before is not None else inspected.log.end.seq + 1
+    for looked_at, event in enumerate(inspected.log.events_of(replay.CALL_TYPES, before=before)):
         if len(found) == parameters.limit or looked_at == _LOOKED_AT_MAX:
             return Calls(found, event.seq + 1)
         if wanted.takes(event):
@@ -83,28 +82,13 @@ def calls(inspected: Inspected, parameters: CallsParameters) -> Calls:
     return Calls(found, None)
 
 
-def _backwards(log: replay.Log, before: int | None) -> Iterator[Event]:
-    """The calls before an event, the latest first."""
-    before = log.events()[-1].seq + 1 if before is None and log.events() else before
-    while found := log.events_of(replay.CALL_TYPES, before=before, limit=_READ_AT_ONCE):
-        yield from reversed(found)
-        before = found[0].seq
-
-
 def _row(event: Event, blob: Blob) -> CallRow:
     row = listed(event, blob)
     # The bytes of what was told are those of its text: the tokens are to be of the same.
     text = told_in(result_of(event.data, blob)) if isinstance(event.data, ContextVolunteered) else None
-    return CallRow(
-        seq=row.seq,
-        time=row.time,
-        caller=row.caller,
-        tool=row.tool,
-        arguments=row.arguments if row.arguments_sha256 is None else None,
-        ok=row.ok,
-        code=row.code,
-        bytes=row.bytes,
-        tokens=row.tokens if text is None else estimate_tokens(text),
-        duration_us=row.duration_us,
-        kept=row.kept,
-    )
+    fields = {
+        **msgspec.structs.asdict(row),
+        "arguments": row.arguments if row.arguments_sha256 is None else None,
+        "tokens": row.tokens if text is None else estimate_tokens(text),
+    }
+    return CallRow(**{name: fields[name] for name in CallRow.__struct_fields__})

@@ -13,7 +13,7 @@ class _Answer(msgspec.Struct):
     data: _Data | None = None
 
 
-def told_in(result: bytes | None) -> str | None:
+def told_in(result: bytes | str | None) -> str | None:
     """The text in a recorded answer of `volunteer_context`; None: it holds none, or is not kept."""
     answer = decoded(result, _Answer) if result is not None else None
     return answer.data.text if answer is not None and answer.data is not None else None

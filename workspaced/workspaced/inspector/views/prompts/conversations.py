@@ -242,7 +242,8 @@ def conversations(inspected: Inspected, _parameters: ConversationsParameters) ->
     list_of_prices, prices = current_prices()
     log = inspected.log
     by_id = log.end.state.conversations.by_id
-    outputs = _outputs_in(log.events_of(_COUNTED, before=log.end.seq + 1, limit=_LISTED_COUNTED_MAX))
+    counted = list(islice(log.events_of(_COUNTED, before=log.end.seq + 1), _LISTED_COUNTED_MAX))
+    outputs = _outputs_in(reversed(counted))
     return Conversations(
         [_listed(log, each, list_of_prices, outputs) for each in by_id.values()],
         CONVERSATIONS_MAX,
@@ -485,7 +486,7 @@ def output_tokens(log: replay.Log, prompts: Iterable[Prompt]) -> dict[int, int]:
     wanted = {each.seq for each in prompts}
     if not wanted:
         return {}
-    found = _outputs_in(log.events_of(_COUNTED, after=min(wanted) - 1, limit=_COUNTED_MAX))
+    found = _outputs_in(islice(log.events_of(_COUNTED, after=min(wanted) - 1), _COUNTED_MAX))
     return {seq: tokens for seq, tokens in found.items() if seq in wanted}
 
 

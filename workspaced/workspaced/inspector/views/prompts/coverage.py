@@ -1,5 +1,6 @@
 """Coverage: of the notes that agents were given, which were used, which were not, and of which nobody knows."""
 
+from itertools import islice
 from typing import Final
 
 import msgspec
@@ -109,7 +110,7 @@ def coverage(inspected: Inspected, parameters: CoverageParameters) -> CoverageSh
 
 def _giving(log: replay.Log, end: int) -> list[Event]:
     """The last events up to `end` that give an agent something: at most one more than are read."""
-    return log.events_of(_GIVING, before=end + 1, limit=READ_MAX + 1)
+    return list(islice(log.events_of(_GIVING, before=end + 1), READ_MAX + 1))[::-1]
 
 
 def _covered(found: NoteCoverage) -> CoveredNote:
