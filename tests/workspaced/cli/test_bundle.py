@@ -254,7 +254,7 @@ def test_a_redacted_bundle_holds_no_text_of_conversations(daemon: Any) -> None:
     running = daemon(notes=NOTES)
     running.stop()
     say(running.data)
-    done = running.cli("bundle", "-o", "bug.wsb", "--last", "2", "--redact", "--data-dir", str(running.data))
+    done = running.cli("bundle", "-o", "bug.wsb", "--last", "3", "--redact", "--data-dir", str(running.data))
     assert done.returncode == 0
     held = contents(running.root / "bug.wsb")
     assert [name for name in held if "blobs/" in name] == []
@@ -264,6 +264,6 @@ def test_a_redacted_bundle_holds_no_text_of_conversations(daemon: Any) -> None:
         assert SECRET.casefold().encode() not in content.lower()
         assert put(f"{SECRET} talk").encode() not in content
     types = [json.loads(line).get("type") for line in held["log.jsonl"].splitlines()]
-    assert types == [None, "message_added", "prompt_assembled"]
+    assert types == [None, "message_added", "prompt_assembled", "context_folded"]
     replayed = running.cli("replay", "bug.wsb", "--verify")
     assert replayed.returncode == 3 and "None of the 1 prompts could be compared" in replayed.stderr
