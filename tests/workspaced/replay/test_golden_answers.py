@@ -12,8 +12,8 @@ from support import answers_world as world
 from workspaced_tools.tools.registry import TOOLS
 from workspaced_tools.tools.tool import ANSWER_VERSION
 
-OLDEST: Final = 3
-"""The prompts of older bundles were made by an assembler that is gone."""
+OLDEST: Final = 4
+"""Of older bundles the prompts were made by an assembler that is gone, or their manifests name no notes."""
 CALLS_MADE: Final = 3 * len(world.CALLS)
 PLACES: Final = (
     {"PYTHONHASHSEED": "0", "TZ": "UTC", "LC_ALL": "C"},
