@@ -26,6 +26,7 @@ from . import (
     library,
     mcp_calls,
     neovim,
+    overlay,
     peers,
     privacy,
     prompt_cost,
@@ -46,6 +47,7 @@ from . import (
     vault,
     visits,
     vscode,
+    walk,
 )
 from . import next as next_notes
 from .compare import CannotCompare, compare
@@ -67,6 +69,7 @@ GROUPS: Final[dict[str, Callable[[Place], Iterator[Figure]]]] = {
     "stall": stall.after,
     "start": start.again,
     "visible": tools.visible,
+    "walk": walk.walks,
     "privacy": privacy.probes,
     "recording.overhead": recording.overhead,
     "recording.hour": recording.hour,
@@ -97,6 +100,7 @@ ON_REQUEST: Final[dict[str, Callable[[Place], Iterator[Figure]]]] = {
     "inspector": inspector.figures,
     "replication": replication.figures,
     "next": next_notes.guesses,
+    "overlay": overlay.figures,
     "replay.library": library.figures,
     "proxy": proxy.figures,
     "publishers": publishers.figures,

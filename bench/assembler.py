@@ -14,7 +14,7 @@ from workspaced_events.projections.conversations import NO_CONVERSATIONS, Conver
 from workspaced_events.schema import catalogue as c
 from workspaced_tools.prompts.assembly.assemble import assemble
 from workspaced_tools.prompts.audit.event import prompt_event
-from workspaced_tools.prompts.model.types import TURN_VERSION, Artifact, Assembled, Policy, Provided, Turn
+from workspaced_tools.prompts.model.types import TURN_VERSION, Artifact, Assembled, Provided, Turn
 from workspaced_tools.prompts.requests.templates import shape, template_named
 
 from .prefix_caches import Block, blocks_of
@@ -58,12 +58,6 @@ class InProcess:
             self.keep(block)
         if made.folded is not None:
             self.add(made.folded)
-        if made.rebased is not None:
-            self.add(
-                c.LibraryRebased(
-                    conversation=CONVERSATION, reason=made.rebased.reason, library=made.rebased.library
-                )
-            )
         sent = self.keep(msgspec.json.encode(made.sent).decode()) if made.sent is not None else None
         event = prompt_event(before.seq, made, inputs_sha256="", manifest_sha256="", turn_sha256=sent)
         self.add(event)
@@ -134,7 +128,6 @@ def _inputs(run: InProcess, message: MessageId, turn: ScenarioTurn) -> Turn:
         message,
         artifacts=artifacts,
         provided=(state,),
-        policy=Policy(skills_stay=True, transcript=True),
     )
 
 

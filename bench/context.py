@@ -18,7 +18,7 @@ from workspaced_events.ids import MessageId
 from workspaced_events.projections.conversations import Conversation
 from workspaced_events.schema import catalogue as c
 from workspaced_tools.prompts.assembly.assemble import assemble
-from workspaced_tools.prompts.model.types import TURN_VERSION, Artifact, Policy, Texts, Turn
+from workspaced_tools.prompts.model.types import TURN_VERSION, Artifact, Texts, Turn
 from workspaced_tools.prompts.requests.templates import RenderedBody, shape, template_named
 
 from .assembler import AT, CONVERSATION, InProcess, keep
@@ -242,7 +242,7 @@ def _large() -> _Large:
         artifacts = tuple(
             Artifact("note", f"n/{number}.md", f"Note {number}", run.keep(_note(number)), AT) for number in numbers
         )
-        return Turn(TURN_VERSION, CONVERSATION, MessageId(message), artifacts, policy=Policy(transcript=True))
+        return Turn(TURN_VERSION, CONVERSATION, MessageId(message), artifacts)
 
     run.add(c.MessageAdded(CONVERSATION, MessageId("m1"), "user", run.keep("What is all this?")))
     run.prompt(turn("m1", range(ARTIFACTS)))

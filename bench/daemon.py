@@ -120,7 +120,13 @@ def resident_mb(pid: int) -> float:
 
 @contextlib.contextmanager
 def daemon(
-    at: Place, vault: Path, data: Path | None = None, *, name: str = "d", settings: Mapping[str, str] | None = None
+    at: Place,
+    vault: Path,
+    data: Path | None = None,
+    *,
+    name: str = "d",
+    settings: Mapping[str, str] | None = None,
+    module: str = "workspaced",
 ) -> Iterator[Daemon]:
     """A daemon on `vault` that accepts clients; stopped in good order afterwards.
 
@@ -130,10 +136,11 @@ def daemon(
         data: the data directory of an earlier one, to start again on its log.
         name: tells it from others that run at the same time.
         settings: in force besides, by their names in the environment.
+        module: what is run as `python -m`.
     """
     data = data or at.new("data")
     socket, log = at.sockets / f"{name}.sock", at.new("stderr")
-    command = [sys.executable, "-m", "workspaced", "serve", "--vault", str(vault), "--data-dir", str(data)]
+    command = [sys.executable, "-m", module, "serve", "--vault", str(vault), "--data-dir", str(data)]
     # A file and no pipe: a daemon that has much to say must not wait for us to read it.
     with open(log, "wb") as stderr:
         # With a home of its own, so that nobody who looks for running daemons finds this one.

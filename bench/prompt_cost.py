@@ -38,7 +38,7 @@ _MARK: Final = re.compile(r"Z[nt]\d{3}(?:e\d{3})?q")
 def cost(at: Place) -> Iterator[Figure]:
     """Every scenario, one after the other."""
     try:
-        with _encoder(at) as encode:
+        with encoder(at) as encode:
             seeds, turns = (SEEDS[:1], QUICK_TURNS) if at.sizes.quick else (SEEDS, TURNS)
             words = {seed: Words(at.new("words"), seed) for seed in seeds}
             for scenario in SCENARIOS:
@@ -49,7 +49,7 @@ def cost(at: Place) -> Iterator[Figure]:
 
 
 @contextmanager
-def _encoder(at: Place) -> Iterator[Encode]:
+def encoder(at: Place) -> Iterator[Encode]:
     """A real tokenizer's; four characters a token in a quick run."""
     if at.sizes.quick:
         yield rough_tokens

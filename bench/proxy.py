@@ -1,4 +1,4 @@
-"""What the proxy costs a runtime: time until the first byte of an answer, time of each chunk, memory.
+"""What the proxy costs a runtime: time until the first byte of an answer, CPU, time of each chunk, memory.
 
 Beside each request through the proxy, with context and without, stands the same one to the provider itself. The
 provider answers at once, so all of the difference is ours.
@@ -17,22 +17,24 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from workspaced.client.sync_client import SyncClient
-
 from .daemon import Daemon, Place, daemon
-from .measure import Figure, at_most, cpu_seconds, interleaved, median, p50s, percentile, pooled, seconds
+from .measure import Figure, at_most, cpu_seconds, interleaved, median, p50s, percentile, pooled
 
-HISTORIES: Final = (3, 40, 200)
+CPU_MS_MAX: Final = {3: 0.5, 40: 1.0, 200: 4.0, 1_000: 20.0}
+"""By the turns of a chat: what context may add to the CPU of a request, in the proxy and the daemon."""
 CHUNKS: Final = 2_000
 REQUESTS: Final = 10_000
 WITH_CONTEXT: Final = 10
 """Of so many requests of the memory's figure one has context: the others are the proxy's own matter."""
-OVERHEAD_MS_MAX: Final = 10.0
+OVERHEAD_MS_MAX: Final = 3.0
+OVERHEAD_TURNS_MAX: Final = 200
+"""In longer chats the time until the first byte has no goal beside that of CPU."""
+LONG_BODY_BYTES: Final = 10_000_000
+LONG_BODY_MS_MAX: Final = 40.0
 STREAM_RATIO_MAX: Final = 1.01
 GROWTH_MB_MAX: Final = 4
 _ANSWER: Final = "The oven is fired in the morning, and the loaves go in when the stones are white. " * 7
 _NOTE: Final = "# Oven\n\n" + "Rye needs a falling heat, and the door stays shut for half an hour.\n" * 45
-WINDOW: Final = 400_000
 _PATH: Final = "/v1/chat/completions"
 
 
@@ -49,8 +51,10 @@ def figures(at: Place) -> Iterator[Figure]:
         running.wait_for_index()
         with running.client() as client:
             client.publish([{"type": "active_note_set", "data": {"note": "oven.md"}}])
-            for turns in HISTORIES:
-                yield from _first_bytes(at, client, direct, url, turns)
+            for turns in CPU_MS_MAX:
+                yield from _first_bytes(at, direct, url, turns)
+                yield _cpu(at, url, (pid, running.pid), turns)
+            yield _long_body(at, url, (pid, running.pid))
         yield from _chunks(at, direct, url, pid)
         yield _memory(at, url, pid)
 
@@ -58,13 +62,12 @@ def figures(at: Place) -> Iterator[Figure]:
 # -- until the first byte --
 
 
-def _first_bytes(at: Place, client: SyncClient, direct: str, url: str, turns: int) -> Iterator[Figure]:
-    calls = max(3, turns // 4) if at.sizes.quick else 40
+def _first_bytes(at: Place, direct: str, url: str, turns: int) -> Iterator[Figure]:
+    calls = 3 if at.sizes.quick else max(20, min(40, 8_000 // turns))
     chats = {
         "direct": _Chat(direct, turns, {}),
         "off": _Chat(url, turns, {"x-workspaced": "off"}),
         "context": _Chat(url, turns, {}),
-        "transform": _TransformedChat(client, turns),
     }
     taken = interleaved(at.sizes.rounds, *(partial(_asked, chat, calls) for chat in chats.values()))
     by_name = dict(zip(chats, taken, strict=True))
@@ -77,11 +80,10 @@ def _first_bytes(at: Place, client: SyncClient, direct: str, url: str, turns: in
             "p99": percentile(pooled(samples), 0.99),
             "direct_p50": base,
             "direct_p99": percentile(pooled(by_name["direct"]), 0.99),
-            **({"transform_p50": median(p50s(by_name["transform"]))} if name == "context" else {}),
             "turns": turns,
             "body_bytes": chats[name].body_bytes,
         }
-        goal = at.sizes.whole(at_most(OVERHEAD_MS_MAX))
+        goal = at.sizes.whole(at_most(OVERHEAD_MS_MAX)) if turns <= OVERHEAD_TURNS_MAX else None
         yield Figure(f"proxy.first_byte.{name}.{turns}_turns", p50 - base, "ms", goal, None, fields)
 
 
@@ -89,19 +91,59 @@ def _asked(chat: "_Chat", calls: int) -> list[float]:
     return [chat.ask() for _ in range(calls)]
 
 
+def _cpu(at: Place, url: str, pids: tuple[int, int], turns: int) -> Figure:
+    calls = 3 if at.sizes.quick else max(20, min(200, 8_000 // turns))
+    off, context = _Chat(url, turns, {"x-workspaced": "off"}), _Chat(url, turns, {})
+    sides = (partial(_cpu_of, each, calls, pids) for each in (off, context))
+    return _cpu_figure(at, f"proxy.cpu.{turns}_turns", CPU_MS_MAX[turns], *interleaved(at.sizes.rounds, *sides))
+
+
+def _long_body(at: Place, url: str, pids: tuple[int, int]) -> Figure:
+    calls = 2 if at.sizes.quick else 10
+    off, context = _LongChat(url, {"x-workspaced": "off"}), _LongChat(url, {})
+    sides = (partial(_cpu_of, each, calls, pids) for each in (off, context))
+    return _cpu_figure(at, "proxy.cpu.10_mb", LONG_BODY_MS_MAX, *interleaved(min(3, at.sizes.rounds), *sides))
+
+
+def _cpu_figure(
+    at: Place, name: str, goal_ms: float, off: list[list[float]], context: list[list[float]]
+) -> Figure:
+    """What context adds to the CPU of a request, each side given as the proxy's and the daemon's milliseconds."""
+    medians = [[median([each[which] for each in taken]) for which in (0, 1)] for taken in (off, context)]
+    fields = {"proxy_off_ms": medians[0][0], "proxy_ms": medians[1][0], "daemon_ms": medians[1][1]}
+    return Figure(name, sum(medians[1]) - sum(medians[0]), "ms", at.sizes.whole(at_most(goal_ms)), None, fields)
+
+
+def _cpu_of(chat: "_Chat", calls: int, pids: tuple[int, int]) -> list[float]:
+    """Milliseconds that a request takes of each process."""
+    chat.ask()  # a new chat may begin
+    used, asked = [0.0, 0.0], 0
+    while asked < calls:
+        if chat.is_over:
+            chat.ask()
+        before = [cpu_seconds(pid) for pid in pids]
+        while asked < calls and not chat.is_over:
+            chat.ask()
+            asked += 1
+        used = [one + cpu_seconds(pid) - each for one, each, pid in zip(used, before, pids, strict=True)]
+    return [each / calls * 1e3 for each in used]
+
+
 class _Chat:
     """A runtime that keeps the history, and asks the next question each time; after a while it begins anew."""
 
     def __init__(self, url: str, turns: int, headers: dict[str, str]) -> None:
         self._connection = _Connection(url, headers)
-        self._start(turns)
-
-    def _start(self, turns: int) -> None:
         self._turns = turns
         self._number = 0
         self._messages: list[dict[str, str]] = []
         self._left = 0
         self.body_bytes = 0
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the next question begins another chat."""
+        return self._left == 0
 
     def ask(self) -> float:
         """Milliseconds until the first byte of the answer to the next question."""
@@ -144,16 +186,15 @@ class _Chat:
         return taken
 
 
-class _TransformedChat(_Chat):
-    """The same runtime, which asks the daemon itself: the share of the daemon."""
+class _LongChat(_Chat):
+    """One whose first question is very long."""
 
-    def __init__(self, client: SyncClient, turns: int) -> None:
-        self._client = client
-        self._start(turns)
+    def __init__(self, url: str, headers: dict[str, str]) -> None:
+        super().__init__(url, 3, headers)
 
-    def _send(self) -> float:
-        transform = self._client.context.transform
-        return seconds(lambda: transform("openai", self._messages, model="any", context_window=WINDOW)) * 1e3
+    def _begin(self) -> None:
+        super()._begin()
+        self._messages[1]["content"] = f"{id(self)} {self._number}. " + "x" * LONG_BODY_BYTES
 
 
 class _Connection:
@@ -266,7 +307,7 @@ def _provider() -> Iterator[str]:
 def _proxy(at: Place, running: Daemon, upstream: str) -> Iterator[tuple[str, int]]:
     command = [sys.executable, "-m", "workspaced", "proxy", "--upstream", upstream, "--port", "0", "--json"]
     command += ["--socket", str(running.socket), "--token-file", str(at.new("token"))]
-    with _first_line([*command, "--context-window", str(WINDOW)], at.root) as (line, pid):
+    with _first_line(command, at.root) as (line, pid):
         started: dict[str, Any] = json.loads(line)
         yield started["url"], pid
 

@@ -69,6 +69,12 @@ READ_BYTES_MAX: Final = 512 * 1024
 INDEX_STRIDE_BYTES: Final = 64 * 1024
 
 # The history of visits (projections/visits.py).
+TURNS_MAX: Final = 10_000
+"""Turns of agents' chats whose insertions are known; beyond it those of the longest unused chats go."""
+INSERTIONS_PER_TURN_MAX: Final = 16
+"""Chats that were the same up to a turn; the newest are known."""
+RESPONSES_PER_INSERTION_MAX: Final = 4
+"""Answers that a provider holds after one insertion; the newest can be continued."""
 VISITS_MAX: Final = 5_000
 """Per vault."""
 HISTORY_EVENTS_MAX: Final = 50_000

@@ -1,5 +1,6 @@
-"""What holds of each framework's adapter: real packages, a real daemon, a model that refuses what providers do."""
+"""What holds of each framework: real packages, a real daemon, a model that refuses what providers do."""
 
+import asyncio
 import json
 import logging
 import os
@@ -9,13 +10,14 @@ from typing import Any
 
 import pytest
 from support.daemon import Daemon
-from support.frameworks import FRAMEWORKS, PNG, SYSTEM, Chat
+from support.frameworks import FOUND, FRAMEWORKS, WITH_TOOLS, Chat
+from support.insertions import told, without
 from support.model_server import ModelServer
 
 pytestmark = pytest.mark.thorough
 
-NOTE = "The first note, see [[b]]."
-MARK = "active_note"
+QUESTION = "What is the first note?"
+TAG = "<workspace as-of="
 Make = Callable[..., Chat]
 
 
@@ -32,6 +34,12 @@ def look_at(running: Daemon, note: str) -> None:
         client.publish([{"type": "active_note_set", "data": {"note": note}}])
 
 
+def recorded(running: Daemon, kind: str) -> list[dict[str, Any]]:
+    with running.connect() as client:
+        events = client.call("workspaced/log", {})["events"]
+    return [each["data"] for each in events if each["type"] == kind]
+
+
 @pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModelServer]:
     monkeypatch.setenv("NO_PROXY", "*")
@@ -46,105 +54,101 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModelServer]:
 def chat(request: pytest.FixtureRequest, server: Any, running: Daemon) -> Make:
     """Makes a chat in the framework."""
     framework = FRAMEWORKS[request.param]
-    for package in framework.extras:
-        pytest.importorskip(package, reason=f"the extra {request.param} is not installed")
+    pytest.importorskip(framework.package, reason="the extra frameworks is not installed")
     return lambda **options: framework(server.url, **{"socket": running.socket, **options})
 
 
-def sent(server: ModelServer, at: int = -1) -> list[str]:
-    """The messages or items of a request, as bytes of JSON without what stands beside them."""
+def check_bytes(server: ModelServer, *chats: Chat) -> None:
+    """What the provider got is what the framework sent, but for insertions."""
+    got = [without(each.raw) for each in server.exchanges]
+    sent = [each for made in chats for each in made.bodies]
+    if hasattr(chats[0], "handler"):  # LiteLLM has values
+        assert sorted(map(canonical, got)) == sorted(map(canonical, sent))
+    else:
+        assert sorted(got) == sorted(sent)
+
+
+def canonical(body: bytes) -> str:
+    return json.dumps(json.loads(body), sort_keys=True)
+
+
+def messages(server: ModelServer, at: int) -> list[str]:
+    """The messages or items of a request, as JSON without what stands beside them."""
     body = server.exchanges[at].body
-    return [json.dumps(each) for each in body.get("messages") or body["input"]]
+    found = next(body[name] for name in ("messages", "input", "contents") if name in body)
+    return [json.dumps(each) for each in found]
 
 
-async def test_a_request_has_the_note_that_the_user_looks_at(chat: Make, server: ModelServer) -> None:
+def insertions(server: ModelServer, at: int = -1) -> list[str]:
+    return told(server.exchanges[at].raw)
+
+
+async def test_a_request_says_what_the_user_looks_at_and_is_the_frameworks_own_else(
+    chat: Make, server: ModelServer
+) -> None:
     made = chat()
-    assert await made.ask("What is the first note?") == f"It says: {NOTE}"
-    assert NOTE in sent(server)[-1]
-    assert SYSTEM in json.dumps(server.exchanges[-1].body)
+    await made.ask(QUESTION)
+    assert ["looking at: a.md" in each for each in insertions(server)] == [True]
+    check_bytes(server, made)
 
 
-async def test_the_frameworks_own_history_holds_no_context(chat: Make) -> None:
+async def test_the_frameworks_own_history_holds_no_context(chat: Make, server: ModelServer) -> None:
     made = chat()
-    await made.ask("What is the first note?")
+    await made.ask(QUESTION)
     await made.stream("What else is in it?")
-    assert MARK not in made.history and "What is the first note?" in made.history
+    assert insertions(server)
+    assert TAG not in repr(made.history) and QUESTION in repr(made.history)
 
 
 async def test_each_turn_begins_with_the_bytes_of_the_one_before(
     chat: Make, server: ModelServer, running: Daemon
 ) -> None:
     made = chat()
-    await made.ask("What is the first note?")
+    await made.ask(QUESTION)
     look_at(running, "b.md")
     await made.ask("And this one?")
     await made.stream("And what was the first?")
-    first, second, third = (sent(server, at) for at in range(3))
+    first, second, third = (messages(server, at) for at in range(3))
     assert second[: len(first)] == first and third[: len(second)] == second
-    assert NOTE in first[-1] and NOTE not in second[-1]
-    assert "The second note." in second[-1]
+    assert ["looking at: b.md" in each for each in insertions(server, 1)] == [False, True]
+    assert insertions(server, 2) == insertions(server, 1), "nothing changed"
+    check_bytes(server, made)
 
 
 async def test_a_streamed_answer_is_whole(chat: Make, server: ModelServer) -> None:
-    assert await chat().stream("What is the first note?") == f"It says: {NOTE}"
-    assert server.exchanges[-1].body["stream"] is True
-
-
-async def test_parallel_calls_keep_their_results(chat: Make, server: ModelServer) -> None:
     made = chat()
-    made.seed("call_1", "call_2")
-    await made.ask("What is the first note?")
-    told = "".join(sent(server))
-    assert NOTE in sent(server)[-1]
-    assert all(told.count(name) == 2 for name in ("call_1", "call_2"))
-    assert told.index("Alpha is the first.") < told.index("Beta is the second.")
+    text = await made.stream(QUESTION)
+    said = json.dumps(server.exchanges[-1].answer)
+    assert text.startswith("It says: ") and json.dumps(text)[1:-1] in said
+    assert insertions(server)
 
 
-async def test_other_ids_of_calls_are_the_same_chat(chat: Make, server: ModelServer) -> None:
-    first, second = chat(), chat()
-    for made, ids in ((first, ("call_1", "call_2")), (second, ("other_1", "other_2"))):
-        made.seed(*ids)
-        await made.ask("What is the first note?")
-    assert [each.replace("other_", "call_") for each in sent(server, 1)] == sent(server, 0)
-
-
-async def test_a_question_asked_again_is_sent_again_to_the_byte(chat: Make, server: ModelServer) -> None:
+@pytest.mark.parametrize("chat", WITH_TOOLS, indirect=True)
+async def test_a_round_of_tools_keeps_its_insertion(chat: Make, server: ModelServer) -> None:
     made = chat()
-    await made.ask("What is the first note?")
-    await made.ask("What else?")
-    made.forget()
-    await made.ask("What else?")
-    assert sent(server, 2) == sent(server, 1)
-
-
-async def test_two_chats_that_begin_alike_stay_two(chat: Make, server: ModelServer) -> None:
-    one, other = chat(), chat()
-    for made in (one, other):
-        await made.ask("What is the first note?")
-    await one.ask("Who reads it?")
-    await other.ask("Who wrote it?")
-    await one.ask("And why?")
-    third, fifth = sent(server, 2), sent(server, 4)
-    assert fifth[: len(third)] == third
-    assert "Who wrote it?" not in "".join(fifth)
+    await made.ask("Please look for alpha.")
+    assert len(server.exchanges) == 2 and FOUND in server.exchanges[1].raw.decode()
+    assert messages(server, 1)[: len(messages(server, 0))] == messages(server, 0)
+    await made.ask(QUESTION)
+    assert messages(server, 2)[: len(messages(server, 1))] == messages(server, 1)
+    check_bytes(server, made)
 
 
 async def test_an_image_reaches_the_model_with_the_context(chat: Make, server: ModelServer) -> None:
     made = chat()
-    await made.ask("What is the first note?", image=True)
-    assert NOTE in sent(server)[-1] and PNG in sent(server)[-1]
+    await made.ask(QUESTION, image=True)
     await made.ask("And now?")
-    assert sent(server)[: len(sent(server, 0))] == sent(server, 0)
+    assert messages(server, 1)[: len(messages(server, 0))] == messages(server, 0)
+    assert len(insertions(server, 0)) == 1
+    check_bytes(server, made)
 
 
-async def test_a_history_beyond_a_line_goes_on_with_its_conversation(chat: Make, server: ModelServer) -> None:
-    made = chat(context_window=2_000_000)
-    for _ in range(3):
-        await made.ask("Read these words.\n" * 30_000)
-    await made.ask("What is the first note?")
-    assert sum(NOTE in each for each in sent(server)) == 1
-    assert sum("Read these words." in each for each in sent(server)) == 3
-    assert sent(server)[: len(sent(server, -2))] == sent(server, -2)
+async def test_two_requests_at_once_stay_two_chats(chat: Make, server: ModelServer) -> None:
+    one, other = chat(), chat()
+    await asyncio.gather(one.ask("Who reads it?"), other.ask("Who wrote it?"))
+    await asyncio.gather(one.ask("And why?"), other.ask("And why?"))
+    assert [len(told(each.raw)) for each in server.exchanges] == [1] * 4
+    check_bytes(server, one, other)
 
 
 async def test_without_a_daemon_the_request_is_as_it_was(
@@ -152,15 +156,16 @@ async def test_without_a_daemon_the_request_is_as_it_was(
 ) -> None:
     made = chat()
     assert running.stop() == 0
-    await made.ask("What is the first note?")
-    assert "What is the first note?" in sent(server)[-1] and MARK not in "".join(sent(server))
+    await made.ask(QUESTION)
+    assert insertions(server) == []
     running.start()
     await made.ask("What is the first note, please?")
-    assert NOTE in sent(server)[-1]
+    assert len(insertions(server)) == 1
     running.stop()
     await made.ask("And now?")
     await made.ask("And then?")
-    assert MARK not in "".join(sent(server))
+    assert insertions(server) == []
+    check_bytes(server, made)
     assert [each.levelno for each in ours(caplog)] == [logging.WARNING] * 2
     assert all("NO_DAEMON" in each.getMessage() for each in ours(caplog))
 
@@ -172,48 +177,54 @@ def ours(caplog: pytest.LogCaptureFixture) -> list[logging.LogRecord]:
 async def test_a_daemon_that_hangs_is_left_alone_for_a_while(
     chat: Make, server: ModelServer, running: Daemon, caplog: pytest.LogCaptureFixture
 ) -> None:
-    made, patient = chat(timeout_s=0.2), None
+    made = chat(timeout_s=0.2)
     os.kill(running.pid, signal.SIGSTOP)
     try:
-        await made.ask("What is the first note?")
+        await made.ask(QUESTION)
     finally:
         os.kill(running.pid, signal.SIGCONT)
     await made.ask("And now?")
-    assert MARK not in "".join(sent(server))
+    assert [told(each.raw) for each in server.exchanges] == [[], []]
     assert ["TIMEOUT" in each.getMessage() for each in ours(caplog)] == [True]
     patient = chat()
-    await patient.ask("What is the first note?")
-    assert NOTE in sent(server)[-1]
+    await patient.ask(QUESTION)
+    assert len(insertions(server)) == 1
 
 
-async def test_results_whose_calls_the_server_holds_pass_unchanged(running: Daemon) -> None:
-    agents = pytest.importorskip("agents", reason="the extra openai-agents is not installed")
-    from agents.run import CallModelData, ModelInputData
+async def test_that_a_request_left_is_recorded_with_its_hash(
+    chat: Make, server: ModelServer, running: Daemon
+) -> None:
+    made = chat()
+    await made.ask(QUESTION)
+    await made.stream("And now?")
+    assert len(recorded(running, "prompt_overlaid")) == 2
+    assert len({each["bodyHash"] for each in recorded(running, "prompt_overlaid")}) == 2
 
-    from workspaced.adapters.openai_agents import WorkspacedFilter
 
-    data = ModelInputData([{"type": "function_call_output", "call_id": "c1", "output": "found"}], "Help.")
-    filtered = await WorkspacedFilter(socket=running.socket)(CallModelData(data, agents.Agent("helper"), None))
-    assert filtered is data
+@pytest.mark.parametrize("chat", ["anthropic", "gemini", "openai-agents"], indirect=True)
+async def test_the_providers_usage_is_recorded_when_its_answer_ended(
+    chat: Make, server: ModelServer, running: Daemon
+) -> None:
+    made = chat()
+    await made.ask(QUESTION)
+    assert len(recorded(running, "prompt_answered")) == 1
+    await made.stream("And now?")
+    assert len(recorded(running, "prompt_answered")) == 2
 
 
-async def test_reasoning_and_calls_of_hosted_tools_reach_the_model_as_they_are(running: Daemon) -> None:
-    agents = pytest.importorskip("agents", reason="the extra openai-agents is not installed")
-    from agents.run import CallModelData, ModelInputData
+@pytest.mark.parametrize(
+    ("call", "field"), [("acompletion", "messages"), ("anthropic_messages", "messages"), ("aresponses", "input")]
+)
+async def test_litellms_hook_keeps_each_value_of_a_call(running: Daemon, call: str, field: str) -> None:
+    pytest.importorskip("litellm", reason="the extra litellm is not installed")
+    from workspaced.adapters.litellm import WorkspacedHandler
 
-    from workspaced.adapters.openai_agents import WorkspacedFilter
-
-    answer = [
-        {"type": "reasoning", "id": "rs_1", "summary": []},
-        {"type": "web_search_call", "id": "ws_1", "status": "completed"},
-        {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "It is."}]},
-    ]
-    items = [
-        {"role": "user", "content": "Is it?"},
-        *answer,
-        {"role": "user", "content": "What is the first note?"},
-    ]
-    given = CallModelData(ModelInputData(items, "Help."), agents.Agent("helper"), None)
-    filtered = await WorkspacedFilter(socket=running.socket)(given)
-    assert [each is own for each, own in zip(filtered.input[1:4], answer, strict=True)] == [True] * 3
-    assert NOTE in filtered.input[-1]["content"]
+    handler = WorkspacedHandler(socket=running.socket)
+    sent: list[Any] = [{"role": "user", "content": QUESTION, "weight": 1.50, "own": ["é", None]}]
+    data = {"model": "any", field: sent, "metadata": {"call": object()}}
+    made = await handler.async_pre_call_hook(None, None, data, call)
+    put = json.dumps(made[field], ensure_ascii=False, separators=(",", ":")).encode()
+    assert len(told(put)) == 1 and json.loads(without(put)) == sent
+    assert {**made, field: sent} == data and data[field] is sent
+    assert await handler.async_pre_call_hook(None, None, data, "aembedding") is data
+    assert len(recorded(running, "prompt_overlaid")) == 1

@@ -155,7 +155,7 @@ def test_it_has_our_version_and_no_dependencies() -> None:
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize(("of_publisher", "at_least"), [(False, 110), (True, 22)], ids=["client", "publisher"])
+@pytest.mark.parametrize(("of_publisher", "at_least"), [(False, 320), (True, 22)], ids=["client", "publisher"])
 def test_its_own_tests_pass_on_a_real_daemon(
     built: Path, node: str, daemon: Any, of_publisher: bool, at_least: int
 ) -> None:

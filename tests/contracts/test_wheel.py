@@ -24,7 +24,7 @@ from workspaced.cli import COMMANDS
 ROOT = Path(__file__).resolve().parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 EXTRAS: dict[str, list[str]] = PROJECT["optional-dependencies"]
-LACKING = {"agents", "langchain", "langchain_core", "litellm", "nacl", "nats", "pydantic_ai", "tree_sitter"}
+LACKING = {"litellm", "nacl", "nats", "tree_sitter"}
 """What extras bring, and modules of ours import at once."""
 
 

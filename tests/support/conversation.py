@@ -122,7 +122,7 @@ class ConversationLog:
         composer: str | None = None,
         adapter: str | None = None,
         history_turns: int | None = None,
-        promotion: c.Promotion | None = None,
+        promotion: c.Promotion = "at_fold",
         **sections: str,
     ) -> None:
         """Starts the conversation, or changes its settings. `window` and `reserve` are tokens."""
@@ -181,9 +181,6 @@ class ConversationLog:
         as_of_seq = self.now.seq
         for block in made.blocks:
             self.keep(block)
-        if made.rebased is not None:
-            rebased = made.rebased
-            self.tell(c.LibraryRebased(conversation=self.id, reason=rebased.reason, library=rebased.library))
         if made.folded is not None:
             self.tell(made.folded)
         sent = self.keep(msgspec.json.encode(made.sent)) if made.sent is not None else None

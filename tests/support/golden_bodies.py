@@ -17,7 +17,7 @@ import msgspec
 
 from support.conversation import Talk
 from workspaced_events.schema import catalogue as c
-from workspaced_tools.prompts.model.types import Envelope
+from workspaced_tools.prompts.model.types import Envelope, Policy
 from workspaced_tools.prompts.requests.templates import BUILT_IN, RenderedBody, shape, template_named
 
 PNG = b"\x89PNG\r\n\x1a\n of a dot"
@@ -48,8 +48,12 @@ HOSTILE = (
 class Chat(Talk):
     """A conversation with a provider, with the images that it was given."""
 
-    def __init__(self, family: str, tools: list[Any], reserve: int = 8_000, **sections: str) -> None:
+    def __init__(
+        self, family: str, tools: list[Any], reserve: int = 8_000, *, each_turn: bool = False, **sections: str
+    ) -> None:
+        """`each_turn`: the library takes over at each turn, so that it is seen soon."""
         super().__init__(**sections)
+        self.policy = Policy(each_turn=each_turn)
         self.images: dict[str, bytes] = {}
         provider, model = PROVIDERS[family]
         self.start(128_000, reserve, provider, model, json.dumps(tools), **sections)
@@ -85,7 +89,13 @@ class Chat(Talk):
 
 def research(family: str) -> tuple[Chat, Envelope]:
     """With the provider that the body is for: library, changed and active note, pins, tools, thinking, image."""
-    chat = Chat(family, [LOOK_UP, WEATHER], system="You help with notes.", memory="The user writes German: Grüße.")
+    chat = Chat(
+        family,
+        [LOOK_UP, WEATHER],
+        each_turn=True,
+        system="You help with notes.",
+        memory="The user writes German: Grüße.",
+    )
     diary = chat.read("日記/三月.md", "# 三月\n\n" + "桜が咲いた。" * 20)
     plan = chat.read("plan.md", "# The plan\n\nBake bread.")
     chat.ask("What did I want to do?", plan, diary)

@@ -608,6 +608,8 @@ class Exchange:
     body: Json
     status: int
     answer: Json
+    raw: bytes = b""
+    """The body as it came."""
 
 
 @dataclass
@@ -627,30 +629,36 @@ class ModelServer:
         }
         self._lock = threading.Lock()
 
-    def answered(self, path: str, body: Json) -> Exchange:
+    def answered(self, path: str, body: Json, raw: bytes = b"") -> Exchange:
         """What the provider that owns the path says."""
         for route, (answer, refusal) in self._routes.items():
             if re.fullmatch(route, path):
                 with self._lock:
                     try:
-                        made = Exchange(path, body, 200, answer(_whole(body), path))
+                        made = Exchange(path, body, 200, answer(_whole(body), path), raw)
                     except Refused as error:
-                        made = Exchange(path, body, error.status, refusal(error))
+                        made = Exchange(path, body, error.status, refusal(error), raw)
                     self.exchanges.append(made)
                 return made
         return Exchange(path, body, 404, {"error": {"message": f"no such path: {path}"}})
+
+    def events(self, path: str, body: Json, answer: Json) -> Iterator[bytes] | None:
+        """The answer as a stream, if the request asks for one."""
+        stream = stream_of(path, body)
+        return stream(answer, body) if stream is not None else None
 
     def __enter__(self) -> str:
         server = self
 
         class Handler(BaseHTTPRequestHandler):
             def do_POST(self) -> None:
-                body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+                raw = self.rfile.read(int(self.headers["Content-Length"]))
+                body = json.loads(raw)
                 path = urlsplit(self.path).path
-                made = server.answered(path, body)
-                stream = stream_of(path, body)
-                if stream is not None and made.status == 200:
-                    self._stream(stream(made.answer, body))
+                made = server.answered(path, body, raw)
+                events = server.events(path, body, made.answer) if made.status == 200 else None
+                if events is not None:
+                    self._stream(events)
                     return
                 data = json.dumps(made.answer).encode()
                 self.send_response(made.status)

@@ -8,6 +8,8 @@ from typing import Any, Final
 Json = dict[str, Any]
 PIECE: Final = 12
 """Characters of a delta."""
+_UNSIGNED: Final[Mapping[str, Json]] = {"thinking": {"signature": ""}}
+"""How a block begins that is signed at its end."""
 
 
 def event(data: Json, name: str | None = None) -> bytes:
@@ -50,16 +52,24 @@ def anthropic_events(answer: Json, _request: Json) -> Iterator[bytes]:
     begun = {**answer, "content": [], "stop_reason": None, "usage": {**answer["usage"], "output_tokens": 1}}
     yield named("message_start", message=begun)
     for index, block in enumerate(answer["content"]):
-        is_text = block["type"] == "text"
-        empty = {**block, "text": ""} if is_text else {**block, "input": {}}
-        yield named("content_block_start", index=index, content_block=empty)
-        for piece in pieces(block["text"] if is_text else json.dumps(block["input"])):
-            delta = (
-                {"type": "text_delta", "text": piece}
-                if is_text
-                else {"type": "input_json_delta", "partial_json": piece}
+        if block["type"] == "tool_use":
+            empty, kind, field, whole = (
+                {"input": {}},
+                "input_json_delta",
+                "partial_json",
+                json.dumps(block["input"]),
             )
-            yield named("content_block_delta", index=index, delta=delta)
+        else:
+            field = block["type"]  # `text` or `thinking`
+            empty, kind, whole = {field: ""}, f"{field}_delta", block[field]
+        yield named(
+            "content_block_start", index=index, content_block={**block, **empty, **_UNSIGNED.get(field, {})}
+        )
+        for piece in pieces(whole):
+            yield named("content_block_delta", index=index, delta={"type": kind, field: piece})
+        if "signature" in block:
+            signed = {"type": "signature_delta", "signature": block["signature"]}
+            yield named("content_block_delta", index=index, delta=signed)
         yield named("content_block_stop", index=index)
     delta = {"stop_reason": answer["stop_reason"], "stop_sequence": None}
     yield named("message_delta", delta=delta, usage={"output_tokens": written})
@@ -77,6 +87,10 @@ def responses_events(answer: Json, _request: Json) -> Iterator[bytes]:
     yield named("response.created", response=begun)
     for index, item in enumerate(answer["output"]):
         place = {"item_id": item["id"], "output_index": index}
+        if item["type"] == "reasoning":
+            yield named("response.output_item.added", output_index=index, item={**item, "encrypted_content": None})
+            yield named("response.output_item.done", output_index=index, item=item)
+            continue
         is_call = item["type"] == "function_call"
         empty = {**item, "status": "in_progress", **({"arguments": ""} if is_call else {"content": []})}
         yield named("response.output_item.added", output_index=index, item=empty)

@@ -89,8 +89,6 @@ def test_no_file_of_a_daemon_holds_a_key_of_a_tool(daemon: Factory) -> None:
         settings = {"provider": "openai", "model": "m", "contextWindow": 100_000, "outputReserve": 1_000}
         begun = client.call("workspaced/context/start", {**settings, "tools": tools})
         assert "tools[0]." in begun["warnings"][0] and CANARY not in begun["warnings"][0]
-        request = {"form": "openai", "messages": [{"role": "user", "content": "Hi"}], "tools": tools}
-        client.call("workspaced/context/transform", request)
     running.stop()
     for path in running.root.rglob("*"):
         if path.is_file():

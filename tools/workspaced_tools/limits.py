@@ -167,12 +167,18 @@ PROVIDED_NEXT_MAX: Final = 5
 """Notes that a pin of kind `next-notes` names."""
 SURROUNDINGS_CHARS_MAX: Final = 12_000
 """The text before a selection or cursor that is shown, and the same for the text after it."""
+CONTEXT_TOKENS_MAX: Final = 1_000_000_000
+"""Of a context window, and of one count of a provider's."""
 SUMMARY_TOKENS_MAX: Final = 300
 """A longer summary of a conversation is included whole, with a warning."""
 
 # What an agent is told without asking.
 VOLUNTEERED_BYTES_MAX: Final = 6_000
 """Of one text. Above 10,000 characters one runtime shows its model a file's name instead."""
+ATTACHED_TEXT_CHARS_MAX: Final = 20_000
+"""Of one note whose text is told to an agent that cannot read it."""
+ATTACHED_BYTES_MAX: Final = 60_000
+"""Of one text with such notes."""
 VOLUNTEERED_PINS_MAX: Final = 50
 VOLUNTEERED_LIST_BYTES_MAX: Final = 600
 """Of one list of names in it, unless its first name alone is longer."""

@@ -176,15 +176,10 @@ ROLE_NOTES_LISTED_MAX: Final = 200
 """Notes that are read for a list of roles. A note beyond them is a role too."""
 ROLES_NAMED_MAX: Final = 20
 """Roles that an error names."""
-CONTEXT_TOKENS_MAX: Final = 1_000_000_000
 SIGNATURE_CHARS_MAX: Final = 100_000
 IMPORT_CONTEXT_WINDOW: Final = 128_000
 """Of an imported chat, where neither the file nor the request says it; its output reserve likewise."""
 IMPORT_OUTPUT_RESERVE: Final = 8_000
-UPLOADED_MESSAGES_BYTES_MAX: Final = ANSWER_BYTES_MAX - 512 * 1024
-"""Of `transform`: its answer has the messages and their context."""
-TRANSFORM_SESSIONS_MAX: Final = 100
-"""Conversations of `transform`; beyond that the longest unused is dropped, so that other runtimes' ones stay."""
 ASSEMBLE_ATTEMPTS_MAX: Final = 4
 """Attempts at a prompt while its conversation changes each time; then the request fails."""
 CONTEXT_TEXTS_CHARS_MAX: Final = 16 * 1024 * 1024
@@ -216,19 +211,23 @@ INSPECTOR_SHRINK_EVENTS_MAX: Final = 200_000
 """They are all in memory while they are shrunk."""
 
 # The proxy.
+TURNS_PER_REQUEST_MAX: Final = 7_000
+"""Of a chat; as many as a line of the socket holds."""
 PROXY_PORT: Final = 7410
 """Unless another one is asked for, so that the URL stays the same."""
-PROXY_BODY_BYTES_MAX: Final = ANSWER_BYTES_MAX
-"""Of a request that gets context. The daemon's answer holds its messages, so a longer one could not come back."""
+PROXY_READ_AT_ONCE_BYTES: Final = 262_144
+"""Longer bodies are read on a thread of their own."""
+PROXY_BODY_BYTES_MAX: Final = 32 * 1024 * 1024
+"""Of a request that gets context: as long as the longest that Anthropic takes."""
 PROXY_USAGE_BYTES_MAX: Final = 4 * 1024 * 1024
 """Of an answer, or of one event of a streamed one, in which the provider's usage is looked for."""
 PROXY_REASON_CHARS_MAX: Final = 300
+UNCHANGED_REASONS_MAX: Final = 64
+"""Codes for which requests went on without context, in the daemon's memory; others are counted as `OTHER`."""
 UPSTREAM_TIMEOUT_S: Final = 600.0
 """The longest silence of a provider; the SDKs of OpenAI and Anthropic wait as long."""
 DAEMON_ANSWER_S: Final = 5.0
 """How long a prompt waits for its context."""
-DAEMON_MARGIN_S: Final = 0.5
-"""How much earlier the daemon gives up: what it records then still reaches the prompt that waits."""
 DAEMON_PAUSE_S: Final = 10.0
 """How long prompts go on without context after the daemon left one waiting."""
 DAEMON_RETRY_S: Final = 1.0

@@ -2,7 +2,7 @@
 
 import type { Client, EventType, Notice, Subscription, WorkspaceEvent } from "workspaced-client";
 
-const TYPES: readonly EventType[] = ["tool_called", "context_volunteered", "prompt_assembled"];
+const TYPES: readonly EventType[] = ["tool_called", "context_volunteered", "context_inserted", "prompt_assembled"];
 export const CALLS_MAX = 50;
 /** Events of the log that are searched for calls at a time, and how often. */
 const PAGE_EVENTS = 5_000;
@@ -26,7 +26,9 @@ export function callOf(event: WorkspaceEvent): Call | undefined {
     const size = `about ${event.data.estimate.toLocaleString("en")} tokens`;
     return { seq, time, caller: source, what: "prompt", ok: true, size };
   }
-  if (event.type !== "tool_called" && event.type !== "context_volunteered") return undefined;
+  if (event.type !== "tool_called" && event.type !== "context_volunteered" && event.type !== "context_inserted") {
+    return undefined;
+  }
   const { caller, tool, ok, bytes } = event.data;
   const what = event.type === "tool_called" ? tool : "told unasked";
   return { seq, time, caller, what, ok, size: `${bytes.toLocaleString("en")} bytes` };

@@ -190,17 +190,14 @@ export interface Imported extends Recorded {
   readonly warnings: readonly ChatWarning[];
 }
 
-/** Messages with context in place. */
-export interface Transformed extends Recorded {
-  readonly session: string;
-  /** Names all messages given so far: with it the next call may send what follows alone. */
-  readonly base: string;
-  readonly messages: readonly unknown[];
-  /** For `anthropic`. */
-  readonly system: unknown;
-  readonly changes: readonly string[];
-  /** Null where more messages follow. */
-  readonly seq: number | null;
+/** What is put into a request to a provider. */
+export interface Overlay extends Recorded {
+  /** Texts, and the turns before whose words they go. */
+  readonly insertions: ReadonlyArray<{ readonly turn: string; readonly text: string }>;
+  /** Confirms them; null: there are none. */
+  readonly token: string | null;
+  /** Why there is nothing new. */
+  readonly reason: string | null;
 }
 
 /** A purpose of a prompt. */
@@ -232,6 +229,10 @@ export interface MethodResults {
   "workspaced/context/import": Imported;
   /** Ids of the messages, in their order. */
   "workspaced/context/message": Recorded & { readonly messages: readonly string[] };
+  "workspaced/context/overlay": Overlay;
+  /** False: the offer is not known any more. */
+  "workspaced/context/overlay/confirm": { readonly recorded: boolean };
+  "workspaced/context/overlay/finished": { readonly recorded: boolean; readonly reason: string | null };
   "workspaced/context/pin": Recorded;
   /** With `answer` what was planned, else what to ask for. */
   "workspaced/context/plan": Plan | Planned;
@@ -243,7 +244,6 @@ export interface MethodResults {
     readonly agent?: { readonly tools: readonly string[] | null; readonly pipeline: Pipeline | null };
   };
   "workspaced/context/summary": Recorded;
-  "workspaced/context/transform": Transformed;
   "workspaced/context/unpin": Recorded;
   "workspaced/context/usage": Recorded;
   "workspaced/hello": ServerInfo;

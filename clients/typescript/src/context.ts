@@ -1,6 +1,6 @@
 /** Conversations of a runtime, and their prompts. */
 
-import type { AgentRole, Cited, Exported, Imported, MethodName, MethodResults, Plan, Planned, Recorded, Transformed } from "./api.js";
+import type { AgentRole, Cited, Exported, Imported, MethodName, MethodResults, Plan, Planned, Recorded } from "./api.js";
 import type {
   ContextAssembleParams,
   ContextImportParams,
@@ -8,7 +8,6 @@ import type {
   ContextPinParams,
   ContextStartParams,
   ContextSummaryParams,
-  ContextTransformParams,
   ContextUsageParams,
   MethodParams,
   Prompt,
@@ -68,11 +67,6 @@ export class Context {
   remove(conversation: string, message: string, options: { following?: boolean } = {}): Promise<Recorded> {
     const remove = { message, following: options.following ?? false };
     return this.#ask("workspaced/context/message", { conversation, remove });
-  }
-
-  /** The messages of a request with context in place; the conversation is found by them, or named by `session`. */
-  transform(params: ContextTransformParams): Promise<Transformed> {
-    return this.#ask("workspaced/context/transform", params);
   }
 
   /** Pins what every prompt gets anew; the same id replaces it in its place. */

@@ -15,6 +15,7 @@ export {
   WorkspacedError,
 } from "./errors.js";
 export { newId } from "./ids.js";
+export { overlayFetch, type OverlayOptions } from "./overlay/fetch.js";
 export { type Subscription } from "./subscription.js";
 export type {
   AgentRole,
@@ -29,6 +30,7 @@ export type {
   MethodName,
   MethodResults,
   Notice,
+  Overlay,
   Pause,
   Pipeline,
   Plan,
@@ -44,7 +46,6 @@ export type {
   Target,
   ToolAnswer,
   ToolName,
-  Transformed,
   View,
 } from "./api.js";
 export type * from "./types.generated.js";

@@ -3,10 +3,6 @@
 export const REQUEST_BYTES_MAX = 1024 * 1024;
 /** Of an upload in one request: JSON may need six bytes for each. */
 export const UPLOAD_PART_CHARS = 128 * 1024;
-/** Of a prompt in one request: the rest of a line is for what stands around it. */
-export const TRANSFORM_BYTES_MAX = REQUEST_BYTES_MAX - 64 * 1024;
-/** Of an image that the daemon takes. */
-export const IMAGE_BYTES_MAX = 5 * 1024 * 1024;
 export const ANSWER_BYTES_MAX = 8 * 1024 * 1024;
 export const CLIENT_NAME_CHARS_MAX = 64;
 
@@ -19,9 +15,11 @@ export const BUSY_RETRY_MS = 100;
 /** How long `close` waits for what is under way. */
 export const CLOSE_MS = 1_000;
 
-/** How long a model's prompt waits for its context, and how long prompts then go on without asking. */
+/** How long a request to a model waits for its context, and how long requests then go on without asking. */
 export const CONTEXT_TIMEOUT_MS = 5_000;
 export const CONTEXT_PAUSE_MS = 60_000;
+/** Of an answer, or of one line of a streamed one, in which the provider's usage is looked for. */
+export const USAGE_CHARS_MAX = 4 * 1024 * 1024;
 
 /** Requests sent and not answered: beyond this the daemon reads no further anyway. */
 export const IN_FLIGHT_MAX = 32;

@@ -304,6 +304,38 @@ export interface ContextFoldedEvent {
   };
 }
 
+export interface ContextInsertedEvent {
+  readonly type: "context_inserted";
+  readonly seq: number;
+  readonly id: string;
+  readonly time: string;
+  readonly source: string;
+  readonly vault: string | null;
+  readonly data: {
+    readonly tool: string;
+    readonly caller: string;
+    readonly arguments: Readonly<Record<string, unknown>>;
+    readonly asOfSeq: number;
+    readonly resultSha256: string;
+    readonly bytes: number;
+    readonly durationUs: number;
+    readonly ok: boolean;
+    readonly now: string;
+    readonly tailSeq?: number | null;
+    readonly inputsSha256?: string | null;
+    readonly argumentsSha256?: string | null;
+    /** (default 1) */
+    readonly answerVersion?: number;
+    readonly session: string;
+    readonly event: string;
+    readonly fromSeq?: number | null;
+    readonly textSha256: string;
+    readonly near: string;
+    readonly insertion: string;
+    readonly after?: string | null;
+  };
+}
+
 export interface ContextPinnedEvent {
   readonly type: "context_pinned";
   readonly seq: number;
@@ -361,6 +393,18 @@ export interface ContextVolunteeredEvent {
     readonly event: string;
     readonly fromSeq?: number | null;
     readonly textSha256: string;
+  };
+}
+
+export interface ContextWithdrawnEvent {
+  readonly type: "context_withdrawn";
+  readonly seq: number;
+  readonly id: string;
+  readonly time: string;
+  readonly source: string;
+  readonly vault: string | null;
+  readonly data: {
+    readonly insertions: readonly string[];
   };
 }
 
@@ -878,6 +922,27 @@ export interface PinnedNotesReorderedEvent {
   };
 }
 
+export interface PromptAnsweredEvent {
+  readonly type: "prompt_answered";
+  readonly seq: number;
+  readonly id: string;
+  readonly time: string;
+  readonly source: string;
+  readonly vault: string | null;
+  readonly data: {
+    readonly caller: string;
+    readonly insertion: string;
+    readonly bodyHash: string;
+    readonly inputTokens?: number | null;
+    /** (default 0) */
+    readonly cachedTokens?: number;
+    /** (default 0) */
+    readonly outputTokens?: number;
+    readonly response?: string | null;
+    readonly without?: readonly string[];
+  };
+}
+
 export interface PromptAssembledEvent {
   readonly type: "prompt_assembled";
   readonly seq: number;
@@ -936,6 +1001,21 @@ export interface PromptAssembledEvent {
     /** (pattern ^[0-9a-f]{64}$) */
     readonly turnSha256?: string | null;
     readonly conversation: string;
+  };
+}
+
+export interface PromptOverlaidEvent {
+  readonly type: "prompt_overlaid";
+  readonly seq: number;
+  readonly id: string;
+  readonly time: string;
+  readonly source: string;
+  readonly vault: string | null;
+  readonly data: {
+    readonly caller: string;
+    readonly insertion: string;
+    readonly bodyHash: string;
+    readonly without?: readonly string[];
   };
 }
 
@@ -1302,7 +1382,7 @@ export interface ExportHeader {
   readonly version: number;
   /** (default "") */
   readonly log?: string;
-  /** (default 12) */
+  /** (default 13) */
   readonly catalogue?: number;
   readonly redacted?: boolean;
 }
@@ -1474,6 +1554,50 @@ export interface ContextMessageParamsSearch {
   }>;
 }
 
+export interface ContextOverlayParams {
+  readonly form: "anthropic" | "gemini" | "openai" | "responses";
+  /** (maxItems 7000) */
+  readonly turns: ReadonlyArray<{
+    /** (pattern ^[0-9a-f]{64}$) */
+    readonly key: string;
+    /** (pattern ^[0-9a-f]{64}$) */
+    readonly near: string;
+  }>;
+  readonly open: boolean;
+  /** (pattern ^[0-9a-f]{64}$) */
+  readonly chat: string;
+  /** (default false) */
+  readonly activeText?: boolean;
+  /** (maxItems 200) */
+  readonly attachments?: readonly string[];
+  /** (pattern ^[0-9a-f]{64}$) */
+  readonly previousResponseId?: string | null;
+}
+
+export interface ContextOverlayConfirmParams {
+  readonly token: string;
+  /** (pattern ^[0-9a-f]{64}$) */
+  readonly bodySha256: string;
+}
+
+export interface ContextOverlayFinishedParams {
+  readonly token: string;
+  readonly form: "anthropic" | "gemini" | "openai" | "responses";
+  readonly usage?: Readonly<Record<string, unknown>> | null;
+  /** (pattern ^[0-9a-f]{64}$) */
+  readonly responseId?: string | null;
+}
+
+export interface ContextOverlayUnchangedParams {
+  /** (maxItems 64) */
+  readonly reasons: ReadonlyArray<{
+    /** (pattern ^[A-Z0-9_]{1,64}$) */
+    readonly code: string;
+    /** (minimum 1) */
+    readonly count: number;
+  }>;
+}
+
 export interface ContextPinParams {
   /** (minLength 1, maxLength 128) */
   readonly conversation: string;
@@ -1547,54 +1671,6 @@ export interface ContextSummaryParams {
   readonly text: string;
   /** (minLength 1, maxLength 128) */
   readonly upTo: string;
-}
-
-export interface ContextTransformParams {
-  readonly form: "anthropic" | "gemini" | "openai" | "responses";
-  readonly messages?: ReadonlyArray<Readonly<Record<string, unknown>>>;
-  /** (pattern ^[0-9a-f]{64}$) */
-  readonly messagesSha256?: string | null;
-  readonly system?: string | ReadonlyArray<Readonly<Record<string, unknown>>> | Readonly<Record<string, unknown>> | null;
-  /** (minLength 1, maxLength 128) */
-  readonly session?: string | null;
-  /** (pattern ^[0-9a-f]{64}$) */
-  readonly base?: string | null;
-  readonly append?: ReadonlyArray<Readonly<Record<string, unknown>>>;
-  /** (maxItems 200) */
-  readonly attachments?: ReadonlyArray<{
-    readonly kind: "active_note" | "dataview" | "file" | "folder" | "image" | "note" | "pdf" | "selected_text" | "skill" | "tag" | "tool_result" | "url";
-    /** (maxLength 1024, default "") */
-    readonly id?: string;
-    readonly text?: string | null;
-    /** (maxLength 512) */
-    readonly title?: string | null;
-    readonly search?: {
-      readonly query: string;
-      /** (maxItems 100) */
-      readonly documents: ReadonlyArray<{
-        /** (maxLength 512) */
-        readonly title: string;
-        /** (minLength 1, maxLength 1024) */
-        readonly source: string;
-        readonly text: string;
-      }>;
-    } | null;
-    readonly before?: string | null;
-    readonly after?: string | null;
-    /** (pattern ^[0-9a-f]{64}$) */
-    readonly textSha256?: string | null;
-  }> | null;
-  /** (minLength 1, maxLength 200) */
-  readonly provider?: string | null;
-  /** (minLength 1, maxLength 200) */
-  readonly model?: string | null;
-  /** (minimum 1, maximum 1000000000) */
-  readonly contextWindow?: number | null;
-  /** (minimum 0, maximum 1000000000) */
-  readonly outputReserve?: number | null;
-  readonly tools?: ReadonlyArray<Readonly<Record<string, unknown>>> | null;
-  /** (minimum 0) */
-  readonly deadline?: number | null;
 }
 
 export interface ContextUnpinParams {
@@ -1948,6 +2024,7 @@ export interface Prompt {
       /** (default false) */
       readonly cached?: boolean;
       readonly detail?: string | null;
+      readonly notes?: readonly string[];
     }>;
     readonly estimate: number;
     readonly limit: number;
@@ -2982,9 +3059,11 @@ export type WorkspaceEvent =
   | ArtifactRecordedEvent
   | ClockSteppedEvent
   | ContextFoldedEvent
+  | ContextInsertedEvent
   | ContextPinnedEvent
   | ContextUnpinnedEvent
   | ContextVolunteeredEvent
+  | ContextWithdrawnEvent
   | ConversationBranchedEvent
   | ConversationEndedEvent
   | ConversationStartedEvent
@@ -3012,7 +3091,9 @@ export type WorkspaceEvent =
   | PauseEndedEvent
   | PauseStartedEvent
   | PinnedNotesReorderedEvent
+  | PromptAnsweredEvent
   | PromptAssembledEvent
+  | PromptOverlaidEvent
   | RecordForgottenEvent
   | RemoteEventsAppliedEvent
   | SelectionChangedEvent
@@ -3045,12 +3126,15 @@ export interface MethodParams {
   "workspaced/context/export": ContextExportParams;
   "workspaced/context/import": ContextImportParams;
   "workspaced/context/message": ContextMessageParams;
+  "workspaced/context/overlay": ContextOverlayParams;
+  "workspaced/context/overlay/confirm": ContextOverlayConfirmParams;
+  "workspaced/context/overlay/finished": ContextOverlayFinishedParams;
+  "workspaced/context/overlay/unchanged": ContextOverlayUnchangedParams;
   "workspaced/context/pin": ContextPinParams;
   "workspaced/context/plan": ContextPlanParams;
   "workspaced/context/rebase": ContextRebaseParams;
   "workspaced/context/start": ContextStartParams;
   "workspaced/context/summary": ContextSummaryParams;
-  "workspaced/context/transform": ContextTransformParams;
   "workspaced/context/unpin": ContextUnpinParams;
   "workspaced/context/usage": ContextUsageParams;
   "workspaced/hello": HelloParams;

@@ -112,18 +112,6 @@ test("a long text is uploaded in parts that break no character, and a message na
   assert.ok(sent(await context.assemble(chat, { layers: false })).includes("🌲漢字"));
 });
 
-test("messages of a request come back with context in place", async () => {
-  const { context } = await daemon.client();
-  const attachments = [{ kind: "note", id: "a.md" }] as const;
-  const messages = [{ role: "user", content: "What of it?" }];
-  const one = await context.transform({ form: "openai", messages, attachments });
-  assert.match(JSON.stringify(one.messages), /# Alpha.*What of it\?/);
-  const append = [{ role: "assistant", content: "This." }, { role: "user", content: "Sure?" }];
-  const two = await context.transform({ form: "openai", session: one.session, base: one.base, append, attachments: [] });
-  assert.equal(two.session, one.session);
-  assert.equal(two.messages.length, 3);
-});
-
 test("a role gives what the caller does not, and an unknown one is refused with those that there are", async () => {
   const agents = { reviewer: { system: "You review.", tools: ["search_workspace"], pipeline: "refactor" } };
   const own = await Daemon.start({ env: { WORKSPACED_AGENTS: JSON.stringify(agents) } });

@@ -12,8 +12,7 @@ import { createOpenAI as createOpenAIV3 } from "@ai-sdk/openai-v3";
 import * as ai from "ai";
 import * as aiV3 from "ai-v3";
 
-import type { Client } from "workspaced-client";
-import { contextMiddleware, type ContextOptions } from "workspaced-client/ai-sdk";
+import { type Client, overlayFetch } from "workspaced-client";
 
 const ROOT = new URL("../../../../", import.meta.url);
 /** How the server is started; the tests' runner names the interpreter. */
@@ -22,12 +21,9 @@ const COMMAND: string[] = JSON.parse(
     JSON.stringify([".venv/bin/python", "tests/support/model_server.py"].map((path) => fileURLToPath(new URL(path, ROOT)))),
 );
 
-/** What a provider was sent, in its form. */
-export type Sent = Record<string, any>;
-
 export class ModelServer {
   /** The bodies of all requests, in their order. */
-  readonly sent: Sent[] = [];
+  readonly sent: string[] = [];
   readonly #process: ChildProcess;
   #url = "";
 
@@ -49,14 +45,14 @@ export class ModelServer {
   }
 
   /** The bodies sent since the last time. */
-  take(): Sent[] {
+  take(): string[] {
     return this.sent.splice(0);
   }
 
   /** For a provider: where it is, and a `fetch` that keeps what is sent. */
   get settings(): { baseURL: string; apiKey: string; fetch: typeof fetch } {
     const keep: typeof fetch = (input, init) => {
-      this.sent.push(JSON.parse(String(init?.body)));
+      this.sent.push(String(init?.body));
       return fetch(input, init);
     };
     return { baseURL: `${this.#url}/v1`, apiKey: "none", fetch: keep };
@@ -66,16 +62,18 @@ export class ModelServer {
 /** By default OpenAI keeps what it answered, and the SDK sends its ids alone. */
 const WHOLE_HISTORY = ai.defaultSettingsMiddleware({ settings: { providerOptions: { openai: { store: false } } } });
 
+type Settings = ModelServer["settings"];
+
 const MAKERS = {
-  "ai 7, openai": (server: ModelServer) => createOpenAI(server.settings).chat("some-model"),
-  "ai 7, responses": (server: ModelServer) =>
-    ai.wrapLanguageModel({ model: createOpenAI(server.settings).responses("some-model"), middleware: WHOLE_HISTORY }),
-  "ai 7, anthropic": (server: ModelServer) => createAnthropic(server.settings)("some-model"),
+  "ai 7, openai": (settings: Settings) => createOpenAI(settings).chat("some-model"),
+  "ai 7, responses": (settings: Settings) =>
+    ai.wrapLanguageModel({ model: createOpenAI(settings).responses("some-model"), middleware: WHOLE_HISTORY }),
+  "ai 7, anthropic": (settings: Settings) => createAnthropic(settings)("some-model"),
 } as const;
 
 const MAKERS_V3 = {
-  "ai 6, openai": (server: ModelServer) => createOpenAIV3(server.settings).chat("some-model"),
-  "ai 6, anthropic": (server: ModelServer) => createAnthropicV3(server.settings)("some-model"),
+  "ai 6, openai": (settings: Settings) => createOpenAIV3(settings).chat("some-model"),
+  "ai 6, anthropic": (settings: Settings) => createAnthropicV3(settings)("some-model"),
 } as const;
 
 /** A version of the SDK with a model of one provider. */
@@ -89,14 +87,14 @@ export interface Runtime {
 
 export const RUNTIMES = [...Object.keys(MAKERS), ...Object.keys(MAKERS_V3)];
 
-export function runtime(name: string, server: ModelServer, client: Client, options: ContextOptions = {}): Runtime {
-  const middleware = contextMiddleware(client, options);
+export function runtime(name: string, server: ModelServer, client: Client): Runtime {
+  const settings = server.settings;
+  const overlaid = { ...settings, fetch: overlayFetch({ client, fetch: settings.fetch }) };
   if (name in MAKERS) {
-    const plain = MAKERS[name as keyof typeof MAKERS](server);
-    return { sdk: ai, model: ai.wrapLanguageModel({ model: plain, middleware }), plain };
+    const make = MAKERS[name as keyof typeof MAKERS];
+    return { sdk: ai, model: make(overlaid), plain: make(settings) };
   }
-  const plain = MAKERS_V3[name as keyof typeof MAKERS_V3](server);
-  const model = aiV3.wrapLanguageModel({ model: plain, middleware });
+  const make = MAKERS_V3[name as keyof typeof MAKERS_V3];
   // What these tests call is the same in both versions.
-  return { sdk: aiV3, model, plain } as unknown as Runtime;
+  return { sdk: aiV3, model: make(overlaid), plain: make(settings) } as unknown as Runtime;
 }

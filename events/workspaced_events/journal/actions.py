@@ -153,7 +153,9 @@ _RECORDED_IN_PAUSE: Final = frozenset(
         # what withholds notes
         *(c.NoteWithheld, c.EventForgotten, c.RecordForgotten),
         # the ends of what began before the pause, and undoing it
-        *(c.ToolCalled, c.ContextVolunteered, c.ConversationEnded, c.UsageReported),
+        *(c.ToolCalled, c.ContextVolunteered, c.ContextInserted, c.ContextWithdrawn),
+        *(c.PromptOverlaid, c.PromptAnswered),
+        *(c.ConversationEnded, c.UsageReported),
         *(c.MemoryWritten, c.MemoryWriteEnded),
     )
 )

@@ -29,6 +29,7 @@ from ..schema import catalogue as c
 from ..schema.catalogue import Event, UnknownEvent
 from .clock_steps import ClockStep, clock_advance_us
 from .conversations import CONVERSATION_TYPES, apply_conversation
+from .insertions import INSERTION_TYPES, apply_insertion
 from .peers import LINK_TYPES, NO_PEERS, apply_link, apply_own
 from .workspace_state import (
     ANY_CLIENT,
@@ -46,7 +47,7 @@ from .workspace_state import (
 V = TypeVar("V")
 _NEVER_US: Final = 2**63 - 1
 
-FOLD_VERSION: Final = 8
+FOLD_VERSION: Final = 9
 """Raised whenever a log folds to another state than before; snapshots of other versions are ignored."""
 
 
@@ -76,12 +77,15 @@ def apply(state: WorkspaceState, event: Event) -> WorkspaceState:
             state.paused,
             state.views,
             state.peers if state.peers is NO_PEERS else apply_own(state.peers, event, before.pins, after.pins),
+            state.insertions,
         )
     if (fold_workspace := _WORKSPACE_FOLDS.get(type(data))) is not None:
         return replace(fold_workspace(state, event, data), seq=event.seq)
     if type(data) in CONVERSATION_TYPES:
         conversations = apply_conversation(state.conversations, event)
         return state if conversations is state.conversations else replace(state, conversations=conversations)
+    if type(data) in INSERTION_TYPES:
+        return replace(state, insertions=apply_insertion(state.insertions, event))
     if type(data) in LINK_TYPES:
         peers = apply_link(state.peers, event)
         return state if peers is state.peers else replace(state, peers=peers)

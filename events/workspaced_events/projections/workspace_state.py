@@ -13,6 +13,7 @@ from ..ids import NoteId, TabId, VaultId
 from ..schema.catalogue import Confidence, Sharing, TabSource, Volunteering
 from .clock_steps import ClockStep
 from .conversations import NO_CONVERSATIONS, Conversations
+from .insertions import Insertions
 from .peers import NO_PEERS, Peers
 
 
@@ -114,6 +115,8 @@ class WorkspaceState(msgspec.Struct, frozen=True):
     """For each vault the sources with an open view (`view_opened`), the oldest first. None: it is not inferred."""
     peers: Peers = NO_PEERS
     """The other machines of the link. What they do does not move `seq`."""
+    insertions: Insertions = {}
+    """They do not move `seq` either."""
 
     def sharing_of(self, client: str) -> Sharing:
         """The share level of a client."""

@@ -91,7 +91,7 @@ from .registry import (
     entry as entry,
 )
 
-CATALOGUE_VERSION: Final = 12
+CATALOGUE_VERSION: Final = 13
 
 TabSource = Literal["search", "wikilink", "navigation", "history"]
 Sharing = Literal["all", "names", "none"]
@@ -427,6 +427,62 @@ class ContextVolunteered(ToolCalled, frozen=True, kw_only=True):
     """The `asOfSeq` of what the session had been told before; absent: it was told everything."""
     text_sha256: Annotated[str, Redact.HASH]
     """Of the text that the agent was given."""
+
+
+Insertion = Annotated[str, Redact.PUBLIC]
+"""`KEY-NUMBER`: the key of its turn, a keyed hash of the chat so far which confirms no guess; and a number."""
+
+
+@entry("context_inserted", Publisher.DAEMON, changes_state=False)
+class ContextInserted(ContextVolunteered, frozen=True, kw_only=True):
+    """What was put into an agent's request to a provider, once the request had left.
+
+    It stands in all later requests of the chat. The session is a keyed hash of the chat's name, or of its first
+    words; the event is the request's form, such as `anthropic`.
+    """
+
+    near: Annotated[str, Redact.PUBLIC]
+    """A keyed hash of the turn's words and of the answer before it: they find a chat whose older words changed."""
+    insertion: Insertion
+    after: Insertion | None = None
+    """The one before it in its chat."""
+
+
+@entry("context_withdrawn", Publisher.DAEMON, changes_state=False)
+class ContextWithdrawn(Data, frozen=True, gc=False):
+    """Insertions that name notes which are withheld by now: no later request has them."""
+
+    insertions: tuple[Insertion, ...]
+
+
+@entry("prompt_overlaid", Publisher.DAEMON, changes_state=False)
+class PromptOverlaid(Data, frozen=True, gc=False):
+    """A request left with insertions: the last one, and those before it in its chat."""
+
+    caller: Annotated[str, Redact.CLIENT]
+    insertion: Insertion
+    body_hash: Annotated[str, Redact.HASH]
+    """Of the body as it was sent, keyed as the insertions are."""
+    without: tuple[Insertion, ...] = ()
+    """Of these insertions those that had been withdrawn."""
+
+
+@entry("prompt_answered", Publisher.DAEMON, changes_state=False)
+class PromptAnswered(Data, frozen=True, gc=False):
+    """A provider answered a request with insertions."""
+
+    caller: Annotated[str, Redact.CLIENT]
+    insertion: Insertion
+    body_hash: Annotated[str, Redact.HASH]
+    """As in its `prompt_overlaid`."""
+    input_tokens: Number | None = None
+    """All that were read, those from the cache among them; absent: it reported no count."""
+    cached_tokens: Number = 0
+    output_tokens: Number = 0
+    response: Annotated[str, Redact.PUBLIC] | None = None
+    """A keyed hash of the name by which a later request continues the chat without sending it again."""
+    without: tuple[Insertion, ...] = ()
+    """As in its `prompt_overlaid`."""
 
 
 @entry("clock_stepped", Publisher.DAEMON)

@@ -14,9 +14,11 @@ from .catalogue import (
     ArtifactRecorded,
     ClockStepped,
     ContextFolded,
+    ContextInserted,
     ContextPinned,
     ContextUnpinned,
     ContextVolunteered,
+    ContextWithdrawn,
     ConversationBranched,
     ConversationEnded,
     ConversationStarted,
@@ -34,7 +36,9 @@ from .catalogue import (
     MessageReplaced,
     NoteRenamed,
     PauseStarted,
+    PromptAnswered,
     PromptAssembled,
+    PromptOverlaid,
     RemoteEventsApplied,
     SelectionChanged,
     SharingSet,
@@ -115,9 +119,12 @@ def _short(value: Any) -> str:
     return text if len(text) <= _ARGUMENT_CHARS_MAX else text[:_ARGUMENT_CHARS_MAX] + "…"
 
 
+def _what(data: ContextVolunteered) -> str:
+    return "everything" if data.from_seq is None else f"what differs from event {data.from_seq}"
+
+
 def _volunteered(data: ContextVolunteered) -> str:
-    what = "everything" if data.from_seq is None else f"what differs from event {data.from_seq}"
-    return f"was told {what} without asking, at {data.event}{'' if data.ok else ', which failed'}"
+    return f"was told {_what(data)} without asking, at {data.event}{'' if data.ok else ', which failed'}"
 
 
 def _selected(data: SelectionChanged) -> str:
@@ -163,6 +170,16 @@ _TOLD: Final[dict[type, Callable[[Any], str]]] = {
     EventForgotten: lambda _data: "had an event here that was forgotten",
     ToolCalled: _called,
     ContextVolunteered: _volunteered,
+    ContextInserted: lambda data: f"put {_what(data)} into a request",
+    ContextWithdrawn: lambda data: (
+        f"takes {len(data.insertions)} texts out of later requests: their notes are withheld"
+    ),
+    PromptAnswered: lambda data: (
+        "was answered"
+        if data.input_tokens is None
+        else f"cost {data.input_tokens} tokens in, {data.cached_tokens} of them cached, {data.output_tokens} out"
+    ),
+    PromptOverlaid: lambda data: f"sent a request with what was put into it up to {data.insertion}",
     MemoryWritten: _memory,
     MemoryWriteEnded: lambda data: f"ended the write of event {data.write}: {data.outcome}",
     ClockStepped: lambda data: f"noticed that the clock was set from {data.before} to {data.after}",

@@ -329,6 +329,48 @@ ROWS = [
             "textSha256": HASH,
         },
     ),
+    (
+        "context_inserted",
+        {
+            **CALL,
+            "tool": "volunteer_context",
+            "ok": True,
+            "session": "5e55",
+            "event": "anthropic",
+            "textSha256": HASH,
+            "near": "4ea4",
+            "insertion": "aaaa-1",
+        },
+    ),
+    (
+        "context_inserted",
+        {
+            **CALL,
+            "tool": "volunteer_context",
+            "ok": True,
+            "session": "5e55",
+            "event": "anthropic",
+            "fromSeq": 7,
+            "textSha256": HASH,
+            "near": "4ea5",
+            "insertion": "bbbb-2",
+            "after": "aaaa-1",
+        },
+    ),
+    ("prompt_overlaid", {"caller": "proxy", "insertion": "bbbb-2", "bodyHash": HASH}),
+    (
+        "prompt_answered",
+        {
+            "caller": "proxy",
+            "insertion": "bbbb-2",
+            "bodyHash": HASH,
+            "inputTokens": 120,
+            "cachedTokens": 100,
+            "outputTokens": 7,
+        },
+    ),
+    ("context_withdrawn", {"insertions": ["aaaa-1"]}),
+    ("prompt_overlaid", {"caller": "proxy", "insertion": "bbbb-2", "without": ["aaaa-1"], "bodyHash": HASH}),
     ("clock_stepped", {"before": "2026-03-01T12:00:00.000000Z", "after": "2026-03-01T11:00:00.000000Z"}),
     ("sharing_set", {"client": "Agent", "level": "names"}),
     ("volunteering_set", {"client": "Agent", "volunteering": "selection-off"}),
@@ -394,7 +436,7 @@ def main(directory: Path) -> None:
 
 def _append(journal, kind, wire) -> None:
     entry = CATALOGUE[kind]
-    if kind in ("tool_called", "context_volunteered"):
+    if kind in ("tool_called", "context_volunteered", "context_inserted"):
         wire.setdefault("arguments", {"reference": "[[Plan]]", "deep": [1, None, True]})
         wire["now"] = "2026-03-01T11:59:59.999999Z"
         wire = {key: value for key, value in wire.items() if key in entry.fields}

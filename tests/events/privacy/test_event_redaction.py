@@ -20,6 +20,7 @@ from workspaced_events.log.simulated_disk import SimDisk
 from workspaced_events.privacy.event_redaction import TAGS, Redactor, tags
 from workspaced_events.privacy.pseudonyms import KEY_BYTES, PUBLIC_WORDS, REMOVED, Pseudonyms
 from workspaced_events.projections.conversations import CONVERSATION_TYPES, Conversations
+from workspaced_events.projections.insertions import INSERTION_TYPES, Insertion
 from workspaced_events.projections.note_visibility import without_visibility
 from workspaced_events.projections.peers import Peers
 from workspaced_events.projections.workspace_fold import fold_all
@@ -213,6 +214,17 @@ class TestTheTags:
             "tool_called.now",
             "context_volunteered.tool",
             "context_volunteered.now",
+            "context_inserted.tool",
+            "context_inserted.now",
+            "context_inserted.near",
+            "context_inserted.insertion",
+            "context_inserted.after",
+            "context_withdrawn.insertions",
+            "prompt_overlaid.insertion",
+            "prompt_overlaid.without",
+            "prompt_answered.insertion",
+            "prompt_answered.response",
+            "prompt_answered.without",
             "clock_stepped.before",
             "clock_stepped.after",
             "pause_started.until",
@@ -441,6 +453,7 @@ VAULTS = [VaultId(each) for each in ("notes", "notes-2", "ノート")]
 TALKS = [ConversationId(each) for each in (UUID4, "Über Müller")]
 MESSAGES = [MessageId(each) for each in (UUID7, "first", "zweite", "tab-7")]
 CLIENTS = ["*", "Agent", "agent", " agent ", "Straße", "STRASSE", "  ", "ΐ"]
+INSERTIONS = ["a1-1", "a1-2", "b2-1"]
 PUBLIC_TEXT = {**PLAIN, "tool": "get_current_note"}
 
 
@@ -462,6 +475,8 @@ def a_value(hint: Any, field: str) -> st.SearchStrategy[Any]:
         return st.integers(1, 9) | st.just(700)
     if field in PUBLIC_TEXT:
         return st.just(PUBLIC_TEXT[field])
+    if field in ("insertion", "insertions", "after", "without"):
+        return st.sampled_from(INSERTIONS)
     by_type: dict[Any, st.SearchStrategy[Any]] = {
         NoteId: st.sampled_from(NOTES),
         VaultId: st.sampled_from(VAULTS),
@@ -492,6 +507,7 @@ a_step = st.tuples(
     st.one_of(
         st.one_of(*map(some_data, CATALOGUE.values()), st.none()),
         st.one_of(*(some_data(ENTRY_OF[data]) for data in CONVERSATION_TYPES)),
+        st.one_of(*(some_data(each) for each in CATALOGUE.values() if each.data in INSERTION_TYPES)),
     ),
     st.sampled_from(VAULTS),
     st.sampled_from(["ui", "workspaced", "Straße", UUID4]),
@@ -533,6 +549,9 @@ def renamed(state: WorkspaceState, p: Pseudonyms) -> WorkspaceState:
         },
         conversations=msgspec.convert(renamed_values(plain(state.conversations), p), Conversations),
         peers=msgspec.convert(renamed_values(plain(state.peers), p), Peers),
+        insertions={
+            key: tuple(renamed_insertion(each, p) for each in here) for key, here in state.insertions.items()
+        },
     )
 
 
@@ -540,6 +559,7 @@ def plain(struct: msgspec.Struct) -> Any:
     return json.loads(msgspec.json.encode(struct))
 
 
+GENERATED = (UUID4, UUID7, "tab-7")
 WORDS_OF_OURS = {
     "role",
     "kind",
@@ -566,11 +586,21 @@ def renamed_values(value: Any, p: Pseudonyms, of: str = "") -> Any:
     if isinstance(value, dict):
         fields = {name: "section" if (of, name) == ("sections", "name") else name for name in value}
         return {name: renamed_values(each, p, fields[name]) for name, each in value.items()}
-    if not isinstance(value, str) or of in WORDS_OF_OURS or value in (UUID4, UUID7, "tab-7"):
+    if not isinstance(value, str) or of in WORDS_OF_OURS or value in GENERATED:
         return value
     if of == "signature":
         return REMOVED
     return p.digest(value) if value == SHA256 or of == "digest" else p.text(value)
+
+
+def renamed_insertion(insertion: Insertion, p: Pseudonyms) -> Insertion:
+    """Its other names are keyed hashes, which confirm no guess."""
+    return msgspec.structs.replace(
+        insertion,
+        session=insertion.session if insertion.session in GENERATED else p.text(insertion.session),
+        vault=None if insertion.vault is None else VaultId(p.text(insertion.vault)),
+        result_sha256=p.digest(insertion.result_sha256),
+    )
 
 
 def renamed_vault(sub: VaultState, p: Pseudonyms) -> VaultState:

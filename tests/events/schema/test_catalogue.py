@@ -258,6 +258,47 @@ ROWS: dict[str, tuple[Publisher, bool, dict[str, Any]]] = {
             "textSha256": SHA256,
         },
     ),
+    "context_inserted": (
+        D,
+        False,
+        {
+            "tool": "volunteer_context",
+            "caller": "proxy",
+            "arguments": {"whole": False},
+            "asOfSeq": 41,
+            "resultSha256": SHA256,
+            "bytes": 1_024,
+            "durationUs": 300,
+            "ok": True,
+            "now": "2026-03-01T11:59:59.000000Z",
+            "session": "5e55",
+            "event": "anthropic",
+            "textSha256": SHA256,
+            "near": "4ea4",
+            "insertion": "bbbb-2",
+            "after": "aaaa-1",
+        },
+    ),
+    "context_withdrawn": (D, False, {"insertions": ["aaaa-1"]}),
+    "prompt_overlaid": (
+        D,
+        False,
+        {"caller": "proxy", "insertion": "bbbb-2", "bodyHash": SHA256, "without": ["aaaa-1"]},
+    ),
+    "prompt_answered": (
+        D,
+        False,
+        {
+            "caller": "proxy",
+            "insertion": "bbbb-2",
+            "bodyHash": SHA256,
+            "inputTokens": 120,
+            "cachedTokens": 100,
+            "outputTokens": 7,
+            "response": "0" * 32,
+            "without": ["aaaa-1"],
+        },
+    ),
     "clock_stepped": (
         D,
         True,
@@ -313,8 +354,8 @@ def data_of(name: str, wire: dict[str, Any]) -> Data:
 # -- names, publishers, keys --
 
 
-def test_version_twelve_has_every_row_of_the_table_and_no_more() -> None:
-    assert CATALOGUE_VERSION == 12
+def test_version_thirteen_has_every_row_of_the_table_and_no_more() -> None:
+    assert CATALOGUE_VERSION == 13
     assert set(ROWS) == set(CATALOGUE)
 
 

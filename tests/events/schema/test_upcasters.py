@@ -132,6 +132,7 @@ class TestAGoldenLog:
         )
         later |= dict.fromkeys(new, 10)
         later |= dict.fromkeys(("link_changed", "remote_events_applied"), 12)
+        later |= dict.fromkeys(("context_inserted", "context_withdrawn", "prompt_overlaid", "prompt_answered"), 13)
         assert {event.type for event in events} == {name for name in CATALOGUE if later.get(name, 1) <= version}
 
     def test_reads_the_same_as_its_export(self, directory: Path, version: int) -> None:

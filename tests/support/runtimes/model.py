@@ -31,6 +31,10 @@ class ScriptedModel(ModelServer):
         """By words of the question for which they are made, once each."""
         self.awaited = ""
         """Words of a subagent's prompt: until they came, nothing but a call of a tool is answered."""
+        self.thinks = False
+        """Whether what it thinks stands before each answer."""
+        self.breaks = 0
+        """So many of the next answers end in their middle."""
         self._came = threading.Condition()
 
     @property
@@ -38,11 +42,12 @@ class ScriptedModel(ModelServer):
         """Of all requests but side requests, in their order."""
         return [each.body for each in self.exchanges if not SIDE_REQUEST.fullmatch(each.path)]
 
-    def answered(self, path: str, body: Json) -> Exchange:
+    def answered(self, path: str, body: Json, raw: bytes = b"") -> Exchange:
         words = "\n".join(text for role, text in messages(body) if role == "user")
         with self._came:
             call = self.calls.pop(next((key for key in self.calls if key in words), ""), None)
-            made = Exchange(path, body, 200, _answer(path, body, len(self.exchanges) + 1, call))
+            answer = _answer(path, body, len(self.exchanges) + 1, call)
+            made = Exchange(path, body, 200, _thought(path, answer) if self.thinks else answer, raw)
             self.exchanges.append(made)
             if self.awaited in words:
                 self.awaited = ""
@@ -51,9 +56,19 @@ class ScriptedModel(ModelServer):
                 self._came.wait_for(lambda: not self.awaited, WAIT_S)
         return made
 
+    def events(self, path: str, body: Json, answer: Json) -> Iterator[bytes] | None:
+        stream = super().events(path, body, answer)
+        if stream is None or not self.breaks or SIDE_REQUEST.fullmatch(path):
+            return stream
+        self.breaks -= 1
+        whole = list(stream)
+        return iter(whole[: len(whole) // 2])
+
 
 def messages(body: Json) -> list[tuple[str, str]]:
     """Role and text of each text of a request's messages, in their order, whichever provider's form it has."""
+    if isinstance(body.get("input"), str):
+        return [("user", body["input"])]
     return [
         (str(message.get("role", "")), text)
         for message in body.get("messages") or body.get("input") or body.get("contents") or ()
@@ -75,6 +90,20 @@ def _answer(path: str, body: Json, number: int, call: Call | None) -> Json:
     if path == "/v1/messages":
         return _anthropic(body, number, call)
     return _responses(body, number, call) if path == "/v1/responses" else _gemini(number, call)
+
+
+def _thought(path: str, answer: Json) -> Json:
+    if path == "/v1/messages":
+        return answer | {
+            "content": [{"type": "thinking", "thinking": "Hm.", "signature": "c2ln"}, *answer["content"]]
+        }
+    if path == "/v1/responses":
+        item = {"type": "reasoning", "id": f"rs_{answer['id']}", "summary": [], "encrypted_content": "c2ln"}
+        return answer | {"output": [item, *answer["output"]]}
+    content = answer["candidates"][0]["content"]
+    content["parts"] = [{"text": "Hm.", "thought": True}, *content["parts"]]
+    content["parts"][-1]["thoughtSignature"] = "c2ln"
+    return answer
 
 
 def _anthropic(body: Json, number: int, call: Call | None) -> Json:

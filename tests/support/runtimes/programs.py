@@ -122,6 +122,10 @@ class Program(ABC):
     def ask_for_tool(self, model: ScriptedModel) -> None:
         """The next prompts, to which the model answers with the call of a harmless tool, or of a subagent."""
 
+    @abstractmethod
+    def ask_about_picture(self, model: ScriptedModel, picture: Path) -> None:
+        """The next prompt, with a picture or after which the program sends one."""
+
     def compact(self) -> None:
         """Has the history of the session replaced by a summary, and where that takes a prompt, asks one.
 
@@ -163,6 +167,10 @@ class ClaudeCode(Program):
         model.calls["Delegate this."] = ("Agent", work)
         model.calls["Look around."] = ("Bash", {"command": "echo done", "description": "Say done"})
         self.ask("Delegate this.", "--allowedTools", "Agent,Bash")
+
+    def ask_about_picture(self, model: ScriptedModel, picture: Path) -> None:
+        model.calls["Look at it."] = ("Read", {"file_path": str(picture)})
+        self.ask("Look at it.", "--allowedTools", "Read")
 
     def compact(self) -> None:
         self.ask("/compact")
@@ -213,6 +221,9 @@ enabled = false
         model.awaited = "Look around."
         self.ask("Delegate this.")
 
+    def ask_about_picture(self, model: ScriptedModel, picture: Path) -> None:
+        self.ask("Look at it.", "--image", str(picture))
+
     def compact(self) -> None:
         """By a prompt for which the history is too long."""
         self.ask("Go on.", "-c", f"model_auto_compact_token_limit={PROMPT_TOKENS // 2}")
@@ -254,6 +265,9 @@ class Gemini(Program):
         model.calls["List them."] = ("list_directory", {"dir_path": "."})
         self.ask("List them.")
 
+    def ask_about_picture(self, model: ScriptedModel, picture: Path) -> None:
+        self.ask(f"Look at @{picture.name}")
+
     def compact(self) -> None:
         self.ask("/compress")
 
@@ -291,6 +305,10 @@ class Copilot(Program):
     def ask_for_tool(self, model: ScriptedModel) -> None:
         model.calls["Run it."] = ("bash", {"command": "echo done", "description": "Say done"})
         self.ask("Run it.")
+
+    def ask_about_picture(self, model: ScriptedModel, picture: Path) -> None:
+        model.calls["Look at it."] = ("view", {"path": str(picture)})
+        self.ask("Look at it.")
 
 
 PROGRAMS: Final = (ClaudeCode, Codex, Gemini, Copilot)

@@ -25,7 +25,7 @@ from workspaced_tools.limits import (
     SUMMARY_TOKENS_MAX,
 )
 from workspaced_tools.ports.vault import MemberNotes, NoteRef
-from workspaced_tools.prompts.model.types import RULES, TURN_VERSION, Artifact, Policy, Turn
+from workspaced_tools.prompts.model.types import TURN_VERSION, Artifact, Policy, Turn
 from workspaced_tools.prompts.sources.view_reader import utc_seconds
 
 MTIME = "2023-11-14T22:13:20Z"
@@ -408,12 +408,12 @@ def test_an_unknown_message_is_refused(world: Any) -> None:
         world.gather("nobody")
 
 
-def test_only_the_turns_own_message_counts(world: Any) -> None:
+def test_what_no_answer_came_after_counts_too(world: Any) -> None:
     world.says(world.attachment("note", "plan.md"))
     world.sends(world.gather())
     world.says(world.attachment("note", "work/a.md"), message="m3", seq=20)
-    assert ids(world.gather("m3")) == ["work/a.md"]
-    assert ids(world.gather(world.goes_on("m4"))) == ["work/a.md"]
+    assert ids(world.gather("m3")) == ["plan.md", "work/a.md"]
+    assert ids(world.gather(world.goes_on("m4"))) == ["plan.md", "work/a.md"]
 
 
 # -- going on with a turn --
@@ -599,6 +599,14 @@ def test_a_client_with_names_gets_no_text(make_world: Any) -> None:
     assert set(given.values()) == {None, "NAMES_ONLY"}
 
 
+def test_a_selection_of_a_withheld_note_leaves_neither_its_name_nor_a_hash_of_its_text(make_world: Any) -> None:
+    world = make_world(FILES, deny=["keep/"])
+    place = "keep/s.md#L1-L2"
+    world.says(Attachment("selected_text", place, world.keep(b"canary text"), resolved=True))
+    [found] = world.gather().artifacts
+    assert found == Artifact("selected_text", "", "selected_text", failed="NO_SELECTION")
+
+
 # -- what stands around selected text --
 
 SELECTED = {"a.md": "one\ntwo\nthree\n", "private/b.md": "one\ntwo\nthree\n"}
@@ -673,10 +681,7 @@ def test_what_holds_for_a_prompt_is_written_down_with_it(make_world: Any, pipeli
     turn = world.gather(pipeline=pipeline)
     expected = Policy(
         pipeline=pipeline,
-        skills_stay=True,
-        results_in_parts=True,
         history_turns=7,
         summary_tokens_max=SUMMARY_TOKENS_MAX,
-        rules=RULES,
     )
     assert turn.policy == expected

@@ -14,7 +14,7 @@ from workspaced_events.ids import MessageId
 from workspaced_events.projections.conversations import turn_of
 from workspaced_tools.errors import NotRecorded
 from workspaced_tools.ports.manifest import ManifestEntry
-from workspaced_tools.prompts.assembly.history import POLICY, continuation_of, history_of, last_rounds, paired
+from workspaced_tools.prompts.assembly.history import continuation_of, history_of, last_rounds, paired
 from workspaced_tools.prompts.model.types import Block, ChatMessage, Policy
 
 
@@ -60,8 +60,6 @@ def whys(dropped: Sequence[ManifestEntry]) -> list[tuple[str, str, str]]:
 policies = st.builds(
     Policy,
     pipeline=st.sampled_from(["chat", "compression"]),
-    skills_stay=st.booleans(),
-    results_in_parts=st.booleans(),
     history_turns=st.none() | st.integers(1, 4),
 )
 
@@ -81,12 +79,12 @@ def test_any_conversation_makes_messages_that_providers_take(data: st.DataObject
     message = data.draw(st.sampled_from(list(talk.now.messages)))
     policy = data.draw(policies)
     before = history_of(talk.now, message, talk.texts, policy)
-    since = continuation_of(talk.now, message, talk.texts, in_parts=policy.results_in_parts)
+    since = continuation_of(talk.now, message, talk.texts)
     assert_valid(before.messages)
     assert_valid(since.messages)
     assert (before, since) == (
         history_of(talk.now, message, talk.texts, policy),
-        continuation_of(talk.now, message, talk.texts, in_parts=policy.results_in_parts),
+        continuation_of(talk.now, message, talk.texts),
     )
 
 
@@ -100,7 +98,7 @@ def test_every_message_is_either_there_or_has_one_record(data: st.DataObject) ->
     first = talk.now.messages[every[turn]]
     begin = turn + (first.role == "user" and not first.is_carrier)
     before = history_of(talk.now, message, talk.texts, replace(data.draw(policies), pipeline="chat"))
-    since = continuation_of(talk.now, message, talk.texts, in_parts=data.draw(st.booleans()))
+    since = continuation_of(talk.now, message, talk.texts)
     for past, expected in ((before, every[:turn]), (since, every[begin : every.index(message) + 1])):
         records = [entry.id for entry in past.dropped]
         assert len(set(records)) == len(records)
@@ -110,28 +108,24 @@ def test_every_message_is_either_there_or_has_one_record(data: st.DataObject) ->
 
 
 @settings(max_examples=examples(150))
-@given(talks(), st.integers(0, 24), st.booleans())
-def test_what_was_filtered_once_passes_and_so_does_its_rest_after_a_cut(
-    talk: NamedTalk, cut: int, in_parts: bool
-) -> None:
-    policy = Policy(results_in_parts=in_parts)
-    messages = history_of(talk.now, list(talk.now.messages)[-1], talk.texts, policy).messages
-    assert paired(messages, in_parts=in_parts) == (messages, ())
-    assert_valid(paired(messages[cut:], in_parts=in_parts).messages)
-    assert_valid(paired(messages[:cut], in_parts=in_parts).messages)
+@given(talks(), st.integers(0, 24))
+def test_what_was_filtered_once_passes_and_so_does_its_rest_after_a_cut(talk: NamedTalk, cut: int) -> None:
+    messages = history_of(talk.now, list(talk.now.messages)[-1], talk.texts).messages
+    assert paired(messages) == (messages, ())
+    assert_valid(paired(messages[cut:]).messages)
+    assert_valid(paired(messages[:cut]).messages)
 
 
 @settings(max_examples=examples(100))
-@given(talks(), st.booleans(), st.booleans())
-def test_a_history_goes_on_as_it_began(talk: NamedTalk, skills_stay: bool, in_parts: bool) -> None:
+@given(talks())
+def test_a_history_goes_on_as_it_began(talk: NamedTalk) -> None:
     """While nothing is edited, summed up or out of room: what a prompt had, the next one begins with."""
-    policy = Policy(skills_stay=skills_stay, results_in_parts=in_parts)
     again = NamedTalk()
     again.ask("first", "words")
     last: tuple[ChatMessage, ...] = ()
     for message in talk.now.messages.values():
         again.repeat(message, talk)
-        history = history_of(again.now, message.id, again.texts, policy).messages
+        history = history_of(again.now, message.id, again.texts).messages
         assert history[: len(last)] == last
         last = history
 
@@ -168,20 +162,18 @@ def test_what_has_no_partner_in_the_next_message_goes(talk: NamedTalk, order: st
     assert len(past.dropped) == (1 if order in {"no result", "no call"} else 2)
 
 
-@pytest.mark.parametrize("in_parts", [True, False])
-def test_the_results_of_a_round_may_come_in_several_messages(talk: NamedTalk, in_parts: bool) -> None:
-    """Older prompts dropped all but the first of these messages, and are rebuilt so."""
+def test_the_results_of_a_round_may_come_in_several_messages(talk: NamedTalk) -> None:
     talk.say("q", "user", "question")
     talk.say("calls", "assistant", None, calls=(("x", "{}"), ("y", "{}"), ("z", "{}")))
     for name in ("y", "x", "z"):
         talk.say(f"found.{name}", "user", results=((name, f"found {name}"),))
     talk.say("again", "user", results=(("x", "found x again"),))
     talk.say("end", "user", "go on")
-    past = history_of(talk.now, MessageId("end"), talk.texts, Policy(results_in_parts=in_parts))
+    past = history_of(talk.now, MessageId("end"), talk.texts)
     results = [block.id for each in past.messages for block in each.content if block.type == "toolResult"]
-    assert results == (["y", "x", "z"] if in_parts else ["y"])
+    assert results == ["y", "x", "z"]
     calls = [block.id for each in past.messages for block in each.content if block.type == "toolCall"]
-    assert calls == (["x", "y", "z"] if in_parts else ["y"])
+    assert calls == ["x", "y", "z"]
     assert_valid(past.messages)
 
 
@@ -192,7 +184,7 @@ def test_results_after_words_are_no_part_of_the_round(talk: NamedTalk) -> None:
     talk.say("found.x", "user", "and this", results=(("x", "found x"),))
     talk.say("found.y", "user", results=(("y", "found y"),))
     talk.say("end", "user", "go on")
-    past = history_of(talk.now, MessageId("end"), talk.texts, Policy(results_in_parts=True))
+    past = history_of(talk.now, MessageId("end"), talk.texts)
     results = [block.id for each in past.messages for block in each.content if block.type == "toolResult"]
     assert results == ["x"]
     assert [(entry.id, entry.why) for entry in past.dropped] == [
@@ -268,11 +260,12 @@ def test_a_summary_stands_for_whole_turns(talk: NamedTalk) -> None:
         talk.turn(name, "words", "found")
     end = talk.say("end", "user", "go on")
     talk.summarise("They spoke.", "two.answer")
-    past = history_of(talk.now, end, talk.texts)
+    policy = Policy(pipeline="compression")
+    past = history_of(talk.now, end, talk.texts, policy)
     assert (ids(past.messages)[0], past.summary) == ("three", "They spoke.")
     assert set(whys(past.dropped)) >= {("one", "dropped", "summary"), ("two.answer", "dropped", "summary")}
     talk.summarise("They spoke.", "two.found")
-    assert ids(history_of(talk.now, end, talk.texts).messages)[0] == "two"
+    assert ids(history_of(talk.now, end, talk.texts, policy).messages)[0] == "two"
 
 
 def test_a_summary_of_what_comes_later_is_not_told(talk: NamedTalk) -> None:
@@ -293,51 +286,11 @@ def test_what_was_left_out_once_stays_out(talk: NamedTalk) -> None:
     assert whys(past.dropped)[0] == ("t0", "dropped", "budget")
 
 
-def test_a_removal_never_leaves_fewer_than_the_last_rounds(talk: NamedTalk) -> None:
-    for number in range(8):
-        talk.turn(f"t{number}", "words")
-    talk.sent(MessageId("t7"), 4, MessageId("t4.answer"))
-    talk.remove("t5", following=True)
-    again = talk.say("again", "user", "go on")
-    assert ids(history_of(talk.now, again, talk.texts).messages)[0] == f"t{5 - POLICY.keep_rounds}"
-
-
 # -- shortened --
 
 
 def results(messages: Sequence[ChatMessage]) -> list[str | None]:
     return [block.text for message in messages for block in message.content if block.type == "toolResult"]
-
-
-NOTE = "[tool result elided - 250 tokens]"
-FOUND = "four" * 250
-
-
-def test_what_a_prompt_shortened_stays_shortened_and_nothing_else_becomes_so(talk: NamedTalk) -> None:
-    for number in range(6):
-        talk.turn(f"t{number}", "words", FOUND if number else "short")
-    now = talk.say("now", "user", "go on")
-    assert results(history_of(talk.now, now, talk.texts).messages) == ["short", *[FOUND] * 5]
-    talk.sent(now, 2)
-    past = history_of(talk.now, now, talk.texts)
-    assert results(past.messages) == ["short", NOTE, NOTE, *[FOUND] * 3]
-    assert whys(past.dropped) == [("t1.found/t1-1", "elided", "budget"), ("t2.found/t2-1", "elided", "budget")]
-    assert_valid(past.messages)
-    for number in range(6, 9):
-        talk.sent(talk.turn(f"t{number}", "words", FOUND), 0)
-        later = history_of(talk.now, MessageId(f"t{number}"), talk.texts)
-        assert later.messages[: len(past.messages)] == past.messages
-        assert results(later.messages)[6:] == [FOUND] * (number - 6)
-    assert results(history_of(talk.now, MessageId("t3"), talk.texts).messages) == ["short", FOUND, FOUND]
-
-
-def test_a_prompt_for_a_message_that_is_gone_has_shortened_nothing(talk: NamedTalk) -> None:
-    for number in range(6):
-        talk.turn(f"t{number}", "words", FOUND)
-    talk.sent(MessageId("t5"), 2)
-    talk.remove("t5", following=True)
-    again = talk.say("again", "user", "go on")
-    assert results(history_of(talk.now, again, talk.texts).messages) == [FOUND] * 5
 
 
 @pytest.mark.parametrize(("count", "start"), [(0, 8), (1, 5), (2, 2), (3, 1), (4, 0), (5, 0)])

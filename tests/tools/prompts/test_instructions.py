@@ -45,11 +45,11 @@ def test_they_stand_behind_the_words_each_after_a_blank_line(chat: Any) -> None:
     assert [each.kind for each in made.envelope.layers[4].segments] == ["query", "instruction", "instruction"]
 
 
-def test_they_are_in_no_history_and_behind_every_turns_words(chat: Any) -> None:
+def test_they_stand_once_in_each_turn_behind_its_words(chat: Any) -> None:
     chat.start(composer=C)
     for number in range(3):
         made = chat.turn(f"Question {number}.")
-        assert w.whole(made).count(C) == 1 and query(made).endswith(C)
+        assert w.whole(made).count(C) == number + 1 and query(made).endswith(C)
 
 
 def test_a_turn_that_goes_on_keeps_them_where_they_were(chat: Any) -> None:

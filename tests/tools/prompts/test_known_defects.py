@@ -5,13 +5,10 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
 from support import conversation as w
 from support import past_world
-from support.attachments import blocks_in
 
-from workspaced_events.schema import catalogue as c
 from workspaced_tools.prompts.sources.environment import environment
 
 FOUND = "Find them in the Context Library in the system prompt above."
@@ -31,68 +28,6 @@ def chat(tmp_path: Path) -> Any:
     yield make
     for world in made:
         world.close()
-
-
-def test_a_note_attached_again_is_referred_to_and_stands_in_the_library(chat: Callable[..., Any]) -> None:
-    talk = chat({"a.md": "# A\n\nFirst words.", "b.md": "# B\n\nSecond words."})
-    one = talk.turn("one", "a.md")
-    two = talk.turn("two", "a.md", "b.md")
-    three = talk.turn("three", "a.md")
-    assert [w.layer_text(each, "L2_PREVIOUS").count("<note_context>") for each in (one, two, three)] == [0, 1, 2]
-    assert "First words." in w.user(one)
-    assert "Second words." in w.user(two) and "First words." not in w.user(two)
-    assert w.user(three).startswith(f"Context attached to this message:\n- a.md\n{FOUND}")
-    assert "First words." in w.system(three) and "words." not in w.user(three)
-
-
-def test_an_edited_note_is_shown_as_it_is_now(chat: Callable[..., Any]) -> None:
-    talk = chat({"a.md": "It is red.", "b.md": "Long enough. " * 50})
-    talk.turn("one", "a.md", "b.md")
-    talk.world.write("a.md", "It is blue.")
-    edited = talk.turn("two", "a.md")
-    assert "It is blue." in w.user(edited) and "- a.md (changed, see below)" in w.user(edited)
-    assert "It is red." in w.system(edited)
-    again = talk.turn("three", "a.md")
-    assert "It is blue." in w.user(again) and w.system(again) == w.system(edited)
-    [record] = w.entries(again, "a.md")[1:]
-    assert record.revision == talk.keep(b"It is blue.")
-
-
-def test_no_length_of_a_note_makes_it_vanish_from_the_second_turn_on(chat: Callable[..., Any]) -> None:
-    sizes = [*range(4_820, 5_010), 0, 1, 8_000, 60_000]
-    talk = chat({f"{size}.md": f"[{size}]".ljust(size, ".")[:size] for size in sizes}, window=1_000_000)
-    attached = [f"{size}.md" for size in sizes]
-    first = talk.turn("one", *attached)
-    second = talk.turn("two", *attached)
-    for made, place in ((first, w.user(first)), (second, w.system(second))):
-        assert all(f"[{size}]" in place for size in sizes if size > 10)
-        assert all(f"<path>{path}</path>" in place for path in attached)
-        assert {each.id for each in made.envelope.manifest.entries} >= set(attached)
-    assert all(f"- {path}\n" in w.user(second) for path in attached)
-
-
-def test_the_active_note_is_told_apart_in_every_turn(chat: Callable[..., Any]) -> None:
-    talk = chat({"a.md": "Alpha.", "b.md": "Beta. " * 50})
-    talk.world.append(c.ActiveNoteSet(note=past_world.NoteId("a.md")))
-    first = talk.turn("one", "b.md", w.active())
-    assert "<active_note>" in w.user(first) and "<path>a.md</path>" in w.user(first)
-    for _ in range(3):
-        later = talk.turn("again", "b.md", w.active())
-        assert "- a.md (active)\n" in w.user(later) and "- b.md\n" in w.user(later)
-        assert "<active_note>" not in w.system(later) and "Alpha." in w.system(later)
-    talk.world.write("a.md", "Alpha, edited.")
-    edited = talk.turn("now?", "b.md", w.active())
-    assert "- a.md (active) (changed, see below)\n" in w.user(edited)
-    assert "<active_note>" in w.user(edited) and "Alpha, edited." in w.user(edited)
-
-
-def test_without_a_system_prompt_the_library_is_there_all_the_same(chat: Callable[..., Any]) -> None:
-    talk = chat({"a.md": "Alpha."}, system=" \r\n\t")
-    talk.turn("one", "a.md")
-    second = talk.turn("two", "a.md")
-    assert w.layer_text(second, "L1_SYSTEM") == ""
-    assert w.system(second).startswith("## Context Library\n\n") and "Alpha." in w.system(second)
-    assert FOUND in w.user(second)
 
 
 def test_what_failed_reaches_the_model(chat: Callable[..., Any]) -> None:
@@ -121,16 +56,6 @@ HOSTILE = """</content>
 """
 
 
-def test_a_closing_tag_in_a_note_cuts_nothing_off(chat: Callable[..., Any]) -> None:
-    body = f"Before.\n{HOSTILE * 20}\nAfter."
-    talk = chat({"a.md": body, "b.md": "Beta."})
-    first = talk.turn("one", "a.md", "b.md")
-    second = talk.turn("two", "a.md", "b.md")
-    for text in (w.user(first), w.system(second)):
-        whole = {path: content for _tag, path, content in blocks_in(text)}
-        assert whole == {"a.md": body, "b.md": "Beta."}, "to the byte"
-
-
 def test_a_moved_note_is_found_again_however_it_is_called(chat: Callable[..., Any]) -> None:
     talk = chat({"b.md": "Beta.", "a.md": "Alpha."})
     talk.turn("one", "b.md")
@@ -141,21 +66,6 @@ def test_a_moved_note_is_found_again_however_it_is_called(chat: Callable[..., An
         assert found.state in {"full", "reference"}, name
         assert "Beta." in w.whole(made) and "deep/c.md" in w.user(made)
         assert "unavailable" not in w.user(made)
-
-
-@pytest.mark.parametrize(
-    "name", ["a, b.md", "a | b.md", "c]d.md", "- e (active).md", "日記, Teil 2.md", "x;y=z&w.md"]
-)
-def test_signs_in_a_path_part_nothing(chat: Callable[..., Any], name: str) -> None:
-    talk = chat({name: "Here.", "b.md": "Beta."})
-    talk.turn("one", name, "b.md")
-    made = talk.turn("two", name, "b.md")
-    # What the log says of it is read back from JSON.
-    said = msgspec.json.decode(msgspec.json.encode(talk.world.events.all[-3].data), type=c.MessageAdded)
-    assert [each.id for each in said.attachments] == [name, "b.md"]
-    shown = name.replace("&", "&amp;")
-    assert w.user(made).startswith(f"Context attached to this message:\n- {shown}\n- b.md\n{FOUND}")
-    assert f"<path>{shown}</path>" in w.system(made)
 
 
 def test_time_passing_changes_no_byte_of_what_comes_first(chat: Callable[..., Any]) -> None:

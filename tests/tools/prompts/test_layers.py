@@ -7,7 +7,7 @@ from support.conversation import Talk, layer
 
 from workspaced_tools.ports.manifest import LAYERS
 from workspaced_tools.prompts.assembly.layers import message_text
-from workspaced_tools.prompts.model.types import Block, ChatMessage
+from workspaced_tools.prompts.model.types import Block, ChatMessage, Policy
 
 
 def cached(envelope: object) -> set[str]:
@@ -37,6 +37,7 @@ def test_a_layers_text_is_its_trimmed_segments_that_hold_something_in_the_order_
 
 def test_hashes_are_those_of_the_texts() -> None:
     chat = Talk(system="Sÿstem")
+    chat.policy = Policy(each_turn=True)
     chat.ask("1", chat.read("a.md", "Ünicode."))
     envelope = chat.ask("2", chat.read("a.md", "Ünicode."), chat.read("b.md", "B"))
     texts = {each.id: each.text for each in envelope.layers}
@@ -61,6 +62,7 @@ def test_the_first_prompt_repeats_nothing() -> None:
 
 def test_a_library_that_grows_is_stable_and_served_up_to_where_it_ended() -> None:
     chat = Talk()
+    chat.policy = Policy(each_turn=True)
     chat.ask("1", chat.read("a.md", "A."))
     chat.ask("2", chat.read("b.md", "B."))
     third = chat.ask("3", chat.read("b.md", "B."))
@@ -68,11 +70,11 @@ def test_a_library_that_grows_is_stable_and_served_up_to_where_it_ended() -> Non
     assert cached(third) == {"system", "a.md"}
 
 
-def test_what_follows_a_library_that_stayed_is_served_too_but_no_turn_that_had_a_context() -> None:
+def test_what_follows_a_library_that_stayed_is_served_too() -> None:
     chat = Talk()
     chat.ask("1")
     chat.ask("2")
-    assert cached(chat.ask("3")) == {"system", "m1", "m2"}
+    assert cached(chat.ask("3")) == {"system", "m1", "m2", "m3"}
 
 
 def test_a_first_layer_that_changed_leaves_nothing_to_be_served() -> None:

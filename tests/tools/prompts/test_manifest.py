@@ -9,11 +9,12 @@ from support.conversation import Talk, entry, layer
 from workspaced_events.schema import catalogue as c
 from workspaced_tools.prompts.assembly.assemble import assemble
 from workspaced_tools.prompts.assembly.manifest import L1_CHANGED, L2_CHANGED
-from workspaced_tools.prompts.model.types import Artifact, Provided
+from workspaced_tools.prompts.model.types import Artifact, Policy, Provided
 
 
 def test_each_thing_is_in_one_record_that_says_what_became_of_it() -> None:
     chat = Talk(system="S", memory=" ", tools="[]")
+    chat.policy = Policy(each_turn=True)
     chat.ask("1", chat.read("old.md", "Old."))
     chat.answer("", "unanswered")
     envelope = chat.ask(
@@ -51,6 +52,7 @@ def test_each_thing_is_in_one_record_that_says_what_became_of_it() -> None:
         ("L3", "none", "folder", "empty", "pinned"),
         ("L3", "broken", "note", "failed", "pinned"),
         ("L4", "m1", "message", "full", "history"),
+        ("L4", "old.md", "note", "elided", "fold"),
         ("L4", "m2", "message", "full", "history"),
         ("L4", "m3", "message", "dropped", "filtered"),
         ("L5", "m4", "query", "full", "query"),
@@ -104,11 +106,12 @@ def test_tokens_of_records_are_those_of_layers_and_these_with_the_tools_are_the_
 
 def test_hints_say_where_what_stays_may_end_and_how_many_tokens_that_is() -> None:
     chat = Talk(tools="[1, 2, 3]")
+    chat.policy = Policy(each_turn=True)
     first = chat.prompt(chat.say("1"), chat.read("a.md", "A."))
     assert [each.after for each in first.cache_hints] == ["L1_SYSTEM", "last"]
     second = chat.ask("2", chat.read("a.md", "A."))
     hints = second.cache_hints
-    assert [each.after for each in hints] == ["L1_SYSTEM", "L2_PREVIOUS", "history", "last"]
+    assert [each.after for each in hints] == ["L1_SYSTEM", "L2_PREVIOUS", "previous", "last"]
     assert hints[1].tokens == chat.last.prefix_tokens + second.manifest.tool_tokens
     assert hints[3].tokens == second.estimate
     assert sorted(each.tokens for each in hints) == [each.tokens for each in hints]
@@ -131,6 +134,7 @@ def test_settings_that_were_changed_are_a_cause() -> None:
 
 def test_a_library_that_does_not_begin_as_before_is_warned_of() -> None:
     chat = Talk()
+    chat.policy = Policy(each_turn=True)
     chat.ask("1", chat.read("a.md", "A."), chat.read("b.md", "B."))
     chat.ask("2")
     message = chat.say("3")

@@ -21,7 +21,7 @@ from workspaced_tools.prompts.assembly.assemble import assemble
 from workspaced_tools.prompts.audit.cache_accounting import OTHER_PIPELINE, account, causes_of
 from workspaced_tools.prompts.model.pipelines import COMPRESSION_SYSTEM, COMPRESSION_TASK, PARTS
 from workspaced_tools.prompts.model.token_estimate import estimate_tokens
-from workspaced_tools.prompts.model.types import ChatMessage, Policy, Turn
+from workspaced_tools.prompts.model.types import ChatMessage, Turn
 from workspaced_tools.prompts.sources.surroundings import LEFT_OUT, SHORTENED
 
 NOTES = {"a.md": "# Alpha\n\nOne.\nTwo, two.\nThree.\n", "b.md": "# Beta\n\nThe second.\n"}
@@ -60,8 +60,12 @@ def states(made: Any, name: str) -> list[tuple[str, str, str]]:
 
 
 @pytest.mark.parametrize("pipeline", ["completion", "refactor"])
-def test_everything_of_the_turn_is_pushed_and_nothing_of_earlier_ones(chat: Any, pipeline: c.Pipeline) -> None:
+def test_everything_of_the_turn_is_pushed_and_nothing_of_earlier_ones(
+    make_chat: MakeChat, pipeline: c.Pipeline
+) -> None:
+    chat = make_chat(promotion="each_turn")
     chat.turn("First.", "a.md", "b.md")
+    chat.turn("Then.")
     chat.pin("p", "text", text="Pinned.")
     asked = chat.say("Do it.", "a.md", chat.selection("a.md#L3-L3", "One.", "before ", " after"))
     library = chat.now.library
@@ -74,11 +78,11 @@ def test_everything_of_the_turn_is_pushed_and_nothing_of_earlier_ones(chat: Any,
     assert "Pinned." in user and "# Alpha" in user and user.endswith("[User query]:\n\nDo it.")
     assert "before <selection_start/>One.<selection_end/> after" in user
     assert "First." not in w.whole(made) and "Find them in the Context Library" not in user
-    for message in ("m1", "m2"):
+    for message in ("m1", "m2", "m3", "m4"):
         assert states(made, message) == [("L4_STRIP", "dropped", "pipeline")]
     assert states(made, "b.md") == [("L2_PREVIOUS", "dropped", "pipeline")]
     assert states(made, "a.md") == [("L2_PREVIOUS", "dropped", "pipeline"), ("L3_TURN", "full", "attached")]
-    assert (made.promoted, made.rebased, made.elided_until, made.blocks) == ((), None, None, ())
+    assert (made.folded, made.elided_until, made.blocks) == (None, None, ())
     assert chat.now.library == library
     assert [hint.after for hint in made.envelope.cache_hints] == ["L1_SYSTEM", "last"]
 
@@ -225,7 +229,7 @@ def test_a_compression_reads_the_history_alone(make_chat: MakeChat) -> None:
     assert w.text_of(made.envelope.messages[-1]) == COMPRESSION_TASK
     for text in ("Pinned.", "# Alpha", "Be brief.", "No emoji.", "Tea."):
         assert text not in w.whole(made)
-    for name in ("p", "composer", "adapter", "system", "memory", "a.md"):
+    for name in ("p", "composer", "adapter", "system", "memory"):
         assert [state[1:] for state in states(made, name)] == [("dropped", "pipeline")], name
     assert made.envelope.manifest.tool_tokens > 0
     assert [hint.after for hint in made.envelope.cache_hints] == ["L1_SYSTEM", "history", "last"]
@@ -280,7 +284,7 @@ def test_a_history_that_is_too_long_loses_its_oldest_rounds_for_this_once(make_c
     assert chat.now.elided_until is None
 
 
-def test_what_a_compression_shortened_is_whole_in_the_next_chat(make_chat: MakeChat) -> None:
+def test_what_a_compression_shortened_is_whole_in_the_conversation(make_chat: MakeChat) -> None:
     chat = make_chat(window=3_000, reserve=0)
     for number in range(8):
         chat.say(f"Question {number}.")
@@ -290,9 +294,7 @@ def test_what_a_compression_shortened_is_whole_in_the_next_chat(make_chat: MakeC
     last = next(reversed(chat.now.messages))
     made = chat.prompt(last, pipeline="compression")
     assert made.elided > 0 and "[tool result elided" in w.whole(made)
-    chat.start(window=100_000)
-    chat.say("And now?")
-    assert "[tool result elided" not in w.whole(chat.prompt())
+    assert (chat.now.results_up_to, chat.now.elided_until) == (None, None)
 
 
 @pytest.mark.parametrize("message", ["m1", "m2"])
@@ -327,8 +329,9 @@ def test_a_later_compression_repeats_the_earlier_one(chat: Any) -> None:
 
 @pytest.mark.parametrize("other", OTHERS)
 def test_another_pipeline_in_between_costs_a_chat_neither_cache_nor_a_warning(
-    chat: Any, other: c.Pipeline
+    make_chat: MakeChat, other: c.Pipeline
 ) -> None:
+    chat = make_chat(promotion="each_turn")
     chat.turn("First.", "a.md")
     chat.turn("Second.", "b.md")
     before = chat.prompt("m3")
@@ -341,7 +344,7 @@ def test_another_pipeline_in_between_costs_a_chat_neither_cache_nor_a_warning(
     assert made.envelope.manifest.warnings == ()
     told = account(chat.now)
     assert [each.pipeline for each in told] == ["chat", "chat", "chat", other, "chat"]
-    assert [each.cause for each in told[-2:]] == ["first prompt", "library grew"]
+    assert [each.cause for each in told[-2:]] == ["first prompt", "folded: each_turn"]
     assert told[-1].expected > 0
 
 
@@ -385,15 +388,7 @@ def test_no_other_pipeline_rebases_the_library(chat: Any, pipeline: c.Pipeline) 
     chat.world.write("a.md", "another text")
     chat.say("Second.", "a.md")
     assert chat.acquired(pipeline=pipeline, rebase=True).rebase is False
-    assert chat.prompt(pipeline=pipeline, rebase=True).rebased is None
-
-
-def test_prompts_from_before_there_were_pipelines_are_chats_without_any_of_this() -> None:
-    old = msgspec.json.decode(b'{"version":1,"conversation":"c","message":"m"}', type=Turn)
-    assert old.policy == Policy() and old.lost == ()
-    assert (old.policy.pipeline, old.policy.skills_stay, old.policy.history_turns) == ("chat", False, None)
-    assert old.policy.summary_tokens_max is None
-    assert msgspec.json.encode(old) == b'{"version":1,"conversation":"c","message":"m"}'
+    assert chat.prompt(pipeline=pipeline, rebase=True).folded is None
 
 
 @settings(max_examples=examples(30))

@@ -70,7 +70,7 @@ def test_where_nothing_is_reserved_for_answers_they_may_still_have_some() -> Non
 
 
 def test_the_system_s_parts_are_the_envelope_s_system_message() -> None:
-    chat = chat_with()
+    chat = chat_with(each_turn=True)
     note = chat.read("a.md", "Text of A.")
     first, second = chat.ask("1", note), chat.ask("2", note)
     assert [part.text for part in asked(chat, first)[0].system] == ["You help."]
@@ -80,7 +80,7 @@ def test_the_system_s_parts_are_the_envelope_s_system_message() -> None:
 
 
 def test_without_a_system_prompt_the_library_is_all_of_it_and_without_both_there_is_none() -> None:
-    chat = chat_with(system="")
+    chat = chat_with(system="", each_turn=True)
     note = chat.read("a.md", "Text of A.")
     first, second = chat.ask("1", note), chat.ask("2", note)
     assert asked(chat, first)[0].system == ()
@@ -89,7 +89,7 @@ def test_without_a_system_prompt_the_library_is_all_of_it_and_without_both_there
 
 
 def test_the_library_has_a_part_for_each_note() -> None:
-    chat = chat_with()
+    chat = chat_with(each_turn=True)
     notes = [chat.read(f"{name}.md", f"Text of {name}.\n\nMore.") for name in "ABC"]
     chat.ask("1", *notes)
     envelope = chat.ask("2")
@@ -164,13 +164,13 @@ def test_thinking_at_the_end_carries_no_breakpoint() -> None:
     assert marked(request) == ["!"]
 
 
-def test_messages_that_are_not_those_of_the_fourth_layer_have_no_history_s_end() -> None:
+def test_where_the_request_before_ended_is_marked_by_messages_that_have_no_id_too() -> None:
     chat = chat_with(system="")
     chat.ask("1")
     envelope = chat.prompt(chat.say("2"))
-    assert marked(asked(chat, envelope)[0]) == ["!", "2"]
+    assert marked(asked(chat, envelope)[0]) == ["1", "2"]
     others = tuple(replace(message, id=None) for message in envelope.messages)
-    assert marked(asked(chat, replace(envelope, messages=others))[0]) == ["2"]
+    assert marked(asked(chat, replace(envelope, messages=others))[0]) == ["1", "2"]
     assert marked(asked(chat, replace(envelope, messages=others[:1]))[0]) == ["1"]
 
 
@@ -199,15 +199,15 @@ def test_a_user_who_says_nothing_has_the_last_word_all_the_same(said: str) -> No
 # -- breakpoints --
 
 
-def test_breakpoints_stand_behind_system_library_history_and_the_end() -> None:
-    chat = chat_with()
+def test_breakpoints_stand_behind_system_library_the_request_before_and_the_end() -> None:
+    chat = chat_with(each_turn=True)
     note = chat.read("a.md", "Text of A.")
     chat.ask("1", note)
     chat.answer("More.")
     request, _ = asked(chat, chat.prompt(chat.say("2"), note))
-    own, library, history, last = marked(request)
+    own, library, previous, last = marked(request)
     assert own == "You help." and "Text of A." in (library or "")
-    assert history == "More." and (last or "").endswith("2")
+    assert (previous or "").endswith("1") and (last or "").endswith("2")
 
 
 def test_without_a_history_only_the_end_is_marked() -> None:
@@ -219,15 +219,15 @@ def test_without_a_history_only_the_end_is_marked() -> None:
     assert [hint.after for hint in envelope.cache_hints] == ["last"]
 
 
-def test_the_history_s_end_is_known_though_the_next_message_is_merged_with_it() -> None:
+def test_a_first_request_marks_its_end_alone() -> None:
     chat = chat_with(system="")
     chat.say("Never answered.")
     request, _ = asked(chat, chat.prompt(chat.say("Once more.")))
     assert texts(request) == [["Never answered.", "Once more."]]
-    assert marked(request) == ["Never answered.", "Once more."]
+    assert marked(request) == ["Once more."]
 
 
-def test_a_summary_alone_is_a_history() -> None:
+def test_a_summary_alone_comes_first() -> None:
     chat = chat_with(system="")
     early = chat.say("Long ago.")
     chat.answer("Yes.")
@@ -236,18 +236,17 @@ def test_a_summary_alone_is_a_history() -> None:
     up_to = chat.answer("Done.", name="up to")
     chat.tell(c.SummarySet(conversation=ID, text_sha256=chat.keep("They spoke."), up_to=up_to))
     request, _ = asked(chat, chat.prompt(chat.say("Now.")))
-    summary, last = marked(request)
-    assert "They spoke." in (summary or "") and last == "Now."
+    assert "They spoke." in (texts(request)[0][0] or "") and marked(request) == ["Now."]
 
 
-def test_in_a_turn_that_goes_on_the_last_result_is_marked_and_the_history_as_before() -> None:
+def test_in_a_turn_that_goes_on_the_last_result_is_marked_and_where_the_request_before_ended() -> None:
     chat = chat_with(system="")
     chat.ask("Before.")
     question = chat.say("Look.")
     first, _ = asked(chat, chat.prompt(question))
     chat.answer("", "1")
     second, _ = asked(chat, chat.go_on(chat.results("1"), question))
-    assert marked(first) == ["!", "Look."] and marked(second) == ["!", "found 1"]
+    assert marked(first) == ["Before.", "Look."] and marked(second) == ["Look.", "found 1"]
 
 
 def test_thinking_carries_no_breakpoint() -> None:
@@ -257,7 +256,7 @@ def test_thinking_carries_no_breakpoint() -> None:
     chat.say("And?")
     chat.thinks("Well.", "Yes.")
     request, _ = asked(chat, chat.prompt(chat.say("So?")))
-    assert marked(request) == ["Yes.", "So?"]
+    assert marked(request) == ["And?", "So?"]
     assert not any(part.cache for part in parts(request, "thinking"))
 
 
@@ -736,7 +735,7 @@ def key(chat: Any, envelope: Envelope, **settings: Any) -> str:
 
 
 def test_the_cache_s_key_changes_with_all_that_it_holds_and_with_nothing_else() -> None:
-    chat = chat_with("gemini")
+    chat = chat_with("gemini", each_turn=True)
     note = chat.read("a.md", "A")
     first = chat.ask("1", note)
     second, third = chat.ask("2", note), chat.ask("3", note)

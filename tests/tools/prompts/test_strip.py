@@ -14,12 +14,12 @@ from workspaced_events.projections.conversations import turn_of
 from workspaced_events.schema import catalogue as c
 from workspaced_tools.limits import SUMMARY_TOKENS_MAX
 from workspaced_tools.prompts.assembly.history import history_of
-from workspaced_tools.prompts.model.turn_window import window_of
+from workspaced_tools.prompts.model.turn_window import begins, window_of
 from workspaced_tools.prompts.model.types import Envelope, Policy
 
 
-def stripped(turns: int, **more: object) -> Policy:
-    return replace(Policy(), history_turns=turns, **more)
+def stripped(turns: int) -> Policy:
+    return Policy(history_turns=turns)
 
 
 def kept(envelope: Envelope) -> list[str]:
@@ -50,7 +50,7 @@ def test_what_is_cut_off_has_a_record_each() -> None:
         chat.ask(f"q{number}")
     envelope = chat.ask("last")
     gone = [(each.id, each.state, each.why) for each in envelope.manifest.entries if each.state == "dropped"]
-    assert gone == [(f"m{number}", "dropped", "strip") for number in range(1, 5)]
+    assert gone == [(f"m{number}", "dropped", "budget") for number in range(1, 5)]
 
 
 def test_between_two_cuts_the_history_only_grows() -> None:
@@ -75,39 +75,6 @@ def test_without_a_number_all_turns_stay() -> None:
     assert len(kept(envelope)) == 19
 
 
-@pytest.mark.parametrize(
-    ("up_to", "elided", "first"),
-    [
-        (None, None, "q6"),
-        ("m14", None, "q7"),
-        ("m2", None, "q6"),
-        (None, "m14", "q7"),
-        ("m2", "m14", "q7"),
-        ("m16", "m14", "q8"),
-    ],
-)
-def test_of_summary_budget_and_strip_the_latest_holds(up_to: str | None, elided: str | None, first: str) -> None:
-    chat = Talk()
-    for number in range(10):
-        chat.ask(f"q{number}")
-    if elided is not None:
-        chat.conversations.by_id[ID] = replace(chat.now, elided_until=MessageId(elided))
-    if up_to is not None:
-        text = chat.keep("They met.")
-        chat.tell(c.SummarySet(conversation=ID, text_sha256=text, up_to=MessageId(up_to)))
-    chat.policy = stripped(3)
-    envelope = chat.ask("last")
-    assert kept(envelope)[0] == first
-    gone = {each.id: each.why for each in envelope.manifest.entries if each.state == "dropped"}
-    start = 2 * int(first[1:])
-    assert list(gone) == [f"m{number}" for number in range(1, start + 1)]
-    for name, why in gone.items():
-        at = int(name[1:])
-        is_summed_up = up_to is not None and at <= int(up_to[1:])
-        no_room = elided is not None and at <= int(elided[1:])
-        assert why == ("summary" if is_summed_up else "budget" if no_room else "strip")
-
-
 def test_a_turn_with_rounds_of_tools_is_one_turn() -> None:
     chat = Talk()
     chat.policy = stripped(1)
@@ -122,26 +89,26 @@ def test_a_turn_with_rounds_of_tools_is_one_turn() -> None:
 
 
 @settings(max_examples=examples(150))
-@given(st.data(), st.integers(1, 4))
-def test_whatever_was_said_the_window_is_whole_turns_and_all_else_has_one_record(
-    data: st.DataObject, turns: int
+@given(st.data())
+def test_whatever_was_said_the_history_begins_behind_a_fold_or_a_summary_and_all_else_has_one_record(
+    data: st.DataObject,
 ) -> None:
     said = data.draw(talks())
     message = data.draw(st.sampled_from(list(said.now.messages)))
     pipeline = data.draw(st.sampled_from(["chat", "compression"]))
-    policy = stripped(turns, pipeline=pipeline, skills_stay=True)
+    policy = Policy(pipeline=pipeline)
     window = window_of(said.now, message, policy)
     ids = list(said.now.messages)
     end = window.turn if pipeline == "chat" else ids.index(message) + 1
     there = [each.id for each in window.messages]
     gone = [each.id for each in window.dropped]
     assert sorted(there + gone, key=ids.index) == ids[:end] and len(set(there + gone)) == end
-    if there:
-        start = ids.index(there[0])
-        first = said.now.messages[there[0]]
-        spoken = [each for each in window.messages if each.role != "system"]
-        begins = not spoken or (spoken[0].role == "user" and not spoken[0].is_carrier)
-        assert begins or start == 0 or turn_of(said.now, first.id) == ids[0], "a turn is never cut"
+    if there and (start := ids.index(there[0])) > 0:
+        if pipeline == "chat":
+            assert ids[start - 1] == said.now.elided_until, "only a fold leaves messages out"
+        else:
+            spoken = [each for each in window.messages if each.role != "system"]
+            assert not spoken or begins(spoken[0]) or turn_of(said.now, there[0]) == ids[0], "a turn is never cut"
     past = history_of(said.now, message, said.texts, policy)
     records = [entry.id for entry in past.dropped if entry.kind == "message"]
     assert sorted([str(each.id) for each in past.messages] + records, key=ids.index) == ids[:end]
@@ -172,9 +139,7 @@ def test_prompts_of_before_warn_of_no_summary() -> None:
 # -- long conversations --
 
 
-@pytest.mark.parametrize(
-    "policy", [stripped(5), Policy(skills_stay=True), Policy(pipeline="compression", skills_stay=True)]
-)
+@pytest.mark.parametrize("policy", [stripped(5), Policy(), Policy(pipeline="compression")])
 def test_a_long_conversation_takes_linear_time(policy: Policy) -> None:
     def seconds(turns: int) -> float:
         said = NamedTalk()

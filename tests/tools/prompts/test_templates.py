@@ -115,7 +115,7 @@ def test_a_template_sees_the_request() -> None:
         "{{ [m.role, p.text, p.cache] | json }},{% endfor %}{% endfor %} 0],"
         '"model": {{ request.model | json }}, "key": {{ request.cached_content.key | json }}}'
     ).body
-    assert body["all"] == [["user", "First?", False], ["assistant", "!", True], ["user", "Hello?", True], 0]
+    assert body["all"] == [["user", "First?", True], ["assistant", "!", False], ["user", "Hello?", True], 0]
     assert body["model"] == "claude-9" and len(body["key"]) == 64
 
 

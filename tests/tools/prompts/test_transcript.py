@@ -8,7 +8,7 @@ from support import conversation as w
 
 from workspaced_events.ids import NoteId
 from workspaced_events.schema import catalogue as c
-from workspaced_tools.prompts.model.types import RULES, Envelope, Policy, Present
+from workspaced_tools.prompts.model.types import Envelope, Policy, Present
 
 LONG = "".join(f"Line {number} of the note.\n" for number in range(80))
 
@@ -18,7 +18,7 @@ class Talk(w.Talk):
 
     def __init__(self, **more: Any) -> None:
         super().__init__(**more)
-        self.policy = Policy(transcript=True, skills_stay=True, results_in_parts=True)
+        self.policy = Policy()
 
     def ask_tool(self, arguments: str, found: str = "found", answer: str = "!") -> None:
         """A call, its result and an answer; what begins as JSON was found by a search."""
@@ -113,7 +113,7 @@ def test_a_pin_speaks_again_where_it_changed(talk: Talk) -> None:
     assert "<pinned_context>" in ask(*names)
     assert ask(*names) == "?"
     said = ask(*names[:-1], "- <another>.md")
-    assert "Changed in the pinned context here:\n- - note 19.md\n+ - &lt;another&gt;.md" in said
+    assert "<changes_to>" in said and "\n- - note 19.md\n+ - <another>.md\n" in said
     assert ask().startswith("[No longer pinned: here]")
     assert ask() == "?"
 
@@ -179,7 +179,7 @@ def library_ids(talk: Talk) -> list[str]:
 
 def test_what_a_fold_left_out_comes_whole_when_it_is_attached_again() -> None:
     talk = Talk()
-    talk.policy = Policy(transcript=True, used_within_turns=1)
+    talk.policy = Policy(used_within_turns=1)
     talk.ask("One?", talk.read("a.md", LONG), talk.read("b.md", f"Beta. {LONG}"))
     talk.ask("Two?", talk.read("b.md", f"Beta. {LONG}"))
     talk.ask("Three?", talk.read("b.md", f"Beta. {LONG}"), rebase=True)
@@ -224,7 +224,7 @@ def test_a_summary_makes_the_turns_leave_that_it_stands_for() -> None:
 
 def test_at_twice_as_many_turns_as_wanted_half_of_them_leave() -> None:
     talk = Talk()
-    talk.policy = Policy(transcript=True, history_turns=3)
+    talk.policy = Policy(history_turns=3)
     kept = []
     for number in range(9):
         envelope = talk.ask(f"Question {number}?")
@@ -265,7 +265,7 @@ def test_a_prompt_near_its_limit_says_what_the_next_fold_takes() -> None:
 
 def test_a_note_named_by_a_pin_counts_as_used() -> None:
     talk = Talk()
-    talk.policy = Policy(transcript=True, used_within_turns=1)
+    talk.policy = Policy(used_within_turns=1)
     talk.pin("plan", "note", path=NoteId("a.md"))
     talk.ask("One?", talk.read("a.md", LONG))
     talk.ask("Two?")
@@ -293,7 +293,7 @@ SEARCH = json.dumps({"query": "q", "documents": FOUND})
 )
 def test_a_note_that_the_assistant_read_or_cited_counts_as_used(uses: Any, stays: bool) -> None:
     talk = Talk()
-    talk.policy = Policy(transcript=True, results_in_parts=True, used_within_turns=1, rules=RULES)
+    talk.policy = Policy(used_within_turns=1)
     talk.ask("One?", talk.read("a.md", LONG))
     talk.answer()
     talk.ask("Two?")
@@ -304,7 +304,7 @@ def test_a_note_that_the_assistant_read_or_cited_counts_as_used(uses: Any, stays
 
 def test_a_prompt_asked_for_twice_is_folded_once() -> None:
     talk = Talk()
-    talk.policy = Policy(transcript=True, each_turn=True)
+    talk.policy = Policy(each_turn=True)
     talk.ask("One?", talk.read("a.md", LONG))
     asked = talk.say("Two?")
     first = talk.prompt(asked, talk.read("a.md", LONG))

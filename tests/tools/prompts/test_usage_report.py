@@ -72,6 +72,7 @@ def test_null_is_the_same_as_absent(family: str, report: dict[str, Any], output:
         ("openai", {**CHAT, "prompt_tokens": -1}, "prompt_tokens"),
         ("openai", {**CHAT, "prompt_tokens": 1.0}, "prompt_tokens"),
         ("openai", {**CHAT, "prompt_tokens": "1"}, "prompt_tokens"),
+        ("openai", {**CHAT, "prompt_tokens": 10**30}, "prompt_tokens"),
         ("openai", {**CHAT, "prompt_tokens": 799}, "prompt_tokens_details.cached_tokens"),
         ("openai", {**CHAT, "prompt_tokens_details": 3}, "prompt_tokens_details"),
         (

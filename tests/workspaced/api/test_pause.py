@@ -12,7 +12,7 @@ from support.proxy import Proxy
 from support.raw_upstream import RawUpstream, Recorder
 
 from workspaced import SyncClient
-from workspaced.adapters.placing import Placing, Transform
+from workspaced.adapters.overlaying import Overlaying
 from workspaced.api.routes import METHODS
 from workspaced.cli.shared.terminal import local_time
 
@@ -28,6 +28,13 @@ ADMINISTRATIVE: dict[str, dict[str, Any]] = {
     "workspaced/unsubscribe": {"subscription": "{subscription}"},
     "workspaced/log": {},
     "workspaced/clients": {},
+    "workspaced/context/overlay/confirm": {"token": "none", "bodySha256": "0" * 64},
+    "workspaced/context/overlay/finished": {
+        "token": "none",
+        "form": "openai",
+        "usage": {"prompt_tokens": 1, "completion_tokens": 1},
+    },
+    "workspaced/context/overlay/unchanged": {"reasons": [{"code": "UNREADABLE", "count": 1}]},
     "workspaced/volunteer/confirm": {"token": "unknown"},
     "workspaced/calls": {},
     "workspaced/call": {"seq": "{call}"},
@@ -79,7 +86,12 @@ PAUSED: dict[str, dict[str, Any]] = {
     "workspaced/context/pin": {"conversation": "chat", "id": "p", "kind": "note", "path": "a.md"},
     "workspaced/context/unpin": {"conversation": "chat", "id": "p"},
     "workspaced/context/assemble": {"conversation": "chat"},
-    "workspaced/context/transform": {"form": "openai", "messages": [{"role": "user", "content": "Why?"}]},
+    "workspaced/context/overlay": {
+        "form": "openai",
+        "turns": [{"key": "0" * 64, "near": "0" * 64}],
+        "open": True,
+        "chat": "0" * 64,
+    },
     "workspaced/context/cite": {"conversation": "chat", "text": "So [1]."},
     "workspaced/context/plan": {"conversation": "chat"},
     "workspaced/context/rebase": {"conversation": "chat"},
@@ -454,12 +466,8 @@ class TestAgents:
     ) -> None:
         running = daemon()
         running.connect().pause()
-        given = [{"role": "user", "content": "What is it?"}]
-
-        def work(transform: Transform, messages: list[Any]) -> list[Any]:
-            return list(transform("openai", messages)["messages"])
-
-        assert Placing("test", socket=running.socket).place(work, given) is given
+        body = b'{"messages":[{"role":"user","content":"What is it?"}]}'
+        assert Overlaying("test", socket=running.socket).overlay("openai", b"", body) is None
         assert "PAUSED" in caplog.text
 
 

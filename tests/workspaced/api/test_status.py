@@ -62,6 +62,17 @@ def test_the_index_becomes_ready_and_counts_the_notes(client: Any) -> None:
     assert index["notesFound"] == 4
 
 
+def test_codes_of_requests_without_context_are_bounded(client: Any) -> None:
+    for first in (0, 64):
+        reasons = [{"code": f"CODE_{first + number}", "count": 1} for number in range(64)]
+        client.call("workspaced/context/overlay/unchanged", {"reasons": reasons})
+    unchanged = client.call("workspaced/status")["unchanged"]
+    assert unchanged["OTHER"] == 64 and len(unchanged) == 65
+    for wrong in ([{"code": "no code", "count": 1}], [{"code": "CODE", "count": 0}], [*reasons, reasons[0]]):
+        refused = refusal(client.call, "workspaced/context/overlay/unchanged", {"reasons": wrong})
+        assert refused.code == "INVALID_ARGUMENT"
+
+
 def test_status_takes_no_parameters(client: Any) -> None:
     assert refusal(client.call, "workspaced/status", {"verbose": True}).code == "INVALID_ARGUMENT"
 

@@ -78,12 +78,15 @@ NAMELESS = {
     *("temporary_tabs_reordered", "temporary_tabs_cleared", "temporary_tabs_expired", "clock_stepped"),
     *("log_recovered", "daemon_started", "daemon_stopped", "memory_write_ended"),
     *("conversation_started", "conversation_branched", "conversation_ended", "message_removed", "summary_set"),
-    "usage_reported",
+    *("usage_reported", "context_withdrawn", "prompt_overlaid", "prompt_answered"),
 }
 """Types of which no field names a note. A new type is either here, or masked."""
 
 
-NAMED_IN_TEXTS = {"tool_called", "context_volunteered", "prompt_assembled", "message_added", "message_replaced"}
+NAMED_IN_TEXTS = {
+    *("tool_called", "context_volunteered", "context_inserted"),
+    *("prompt_assembled", "message_added", "message_replaced"),
+}
 """Types that name notes in texts beside the log."""
 
 
@@ -396,15 +399,15 @@ def prompt_about(world: World, *notes: str, **settings: Any) -> tuple[NotesTalk,
     return talk, world.events.all[-1]
 
 
-@pytest.mark.parametrize("settings", [{}, {"promotion": "at_fold"}], ids=["library", "transcript"])
+@pytest.mark.parametrize("promotion", ["each_turn", "at_fold"], ids=["library", "transcript"])
 @pytest.mark.parametrize("order", [("a.md", "{}.md"), ("{}.md", "a.md"), ("{}.md", "b.md", "a.md")])
 def test_a_prompt_loses_the_blocks_of_withheld_notes(
-    world_of: Callable[[str], World], order: tuple[str, ...], settings: dict[str, Any]
+    world_of: Callable[[str], World], order: tuple[str, ...], promotion: c.Promotion
 ) -> None:
     shown = []
     for secret in SECRETS:
         world = world_of(secret)
-        talk, event = prompt_about(world, *(each.format(secret) for each in order), **settings)
+        talk, event = prompt_about(world, *(each.format(secret) for each in order), promotion=promotion)
         before = talk.conversations.by_id[talk.id]
         envelope = rebuild(event.data, before, talk.texts).envelope
         assert secret in msgspec.json.encode(envelope).decode()
@@ -416,7 +419,8 @@ def test_a_prompt_loses_the_blocks_of_withheld_notes(
         masked = msgspec.json.encode([mask.event(event), manifest, mask.envelope(event, envelope)])
         assert secret.encode() not in masked
         # A transcript holds earlier turns as messages, which are withheld whole.
-        assert b"zebra" in masked or (settings and order[-1] != "a.md"), "the text of the note that is shown"
+        is_in_a_message = promotion == "at_fold" and order[-1] != "a.md"
+        assert (b"zebra" in masked) != is_in_a_message, "the text of the note that is shown"
         shown.append(masked)
     assert shown[1:] == shown[:-1]
 
@@ -576,6 +580,9 @@ class OnePrompt:
     def messages_of(self, _prompt: Event) -> list[Message]:
         return []
 
+    def stood_in(self, answered: c.PromptAnswered) -> list[Event] | None:
+        return [self._prompt] if self._prompt.data.insertion == answered.insertion else None
+
 
 def test_reported_usage_is_hidden_with_its_prompt(world_of: Callable[[str], World]) -> None:
     world = world_of("Secret")
@@ -593,3 +600,15 @@ def test_reported_usage_is_hidden_with_its_prompt(world_of: Callable[[str], Worl
     for each in (usage, other):  # of the other one no prompt is known
         assert b"4321" not in bytes(mask.shown([event_of(each)])[0].event)
     assert b"4321" in bytes(Mask(None, world.blobs.get).shown([event_of(usage)])[0].event)
+
+
+def test_what_was_counted_of_a_request_is_hidden_with_what_was_put_into_it() -> None:
+    inserted = event_of(planted_in(c.ContextInserted, "Secret"))
+    counted = c.PromptAnswered(
+        caller="agent", insertion=inserted.data.insertion, body_hash="0" * 64, input_tokens=4321
+    )
+    for each in (counted, msgspec.structs.replace(counted, insertion="unknown-1")):
+        event = event_of(each)
+        assert b"4321" in bytes(Mask(None, nothing_kept).shown([event])[0].event)
+        mask = Mask(hiding("Secret"), nothing_kept, OnePrompt(inserted))
+        assert b"4321" not in bytes(mask.shown([event])[0].event)

@@ -18,6 +18,7 @@ from typing import Any, Final, NamedTuple
 import pytest
 from support.daemon import ANSWER_S, Daemon, Factory
 from support.inspector import Inspector
+from support.overlaid_runtime import Runtime
 
 from workspaced.errors import NoDaemon, TimedOut
 from workspaced.inspector.masking.asked_daemon import AskedDaemon
@@ -58,7 +59,11 @@ class World:
             self._look(editor)
             self._ask(agent)
             self._converse(agent)
+            runtime = Runtime(self.running)
+            runtime.asks("One?")
             self._hide(editor)
+            runtime.asks("Two?")
+            runtime.asks("Three?")
             agent.tool("get_note_by_reference", {"reference": "a.md"})
             wait_until_recorded(agent)
             agent.tool("get_note_by_reference", {"reference": f"{secret}.md"})
@@ -149,7 +154,12 @@ class World:
 
     @property
     def calls(self) -> list[int]:
-        return self.seqs("tool_called", "context_volunteered")
+        return self.seqs("tool_called", "context_volunteered", "context_inserted")
+
+    @property
+    def chats(self) -> list[str]:
+        """What was put into requests: it names its chat."""
+        return [each["data"]["insertion"] for each in self.log if each["type"] == "context_inserted"]
 
     @property
     def prompts(self) -> list[int]:
@@ -179,6 +189,7 @@ UNLIKE: Final = (
     (r"\d{4}-\d\d-\d\dT[\d:.]+Z", "TIME"),
     (r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", "ID"),
     (r"\b[0-9a-f]{64}\b", "HASH"),
+    (r"\b[0-9a-f]{32}(-[0-9a-f]{8})?\b", "KEY"),
     (r'"(pid|timeUs|beginUs|endUs|firstUs|lastUs|tookUs|durationUs)":\d+', r'"\1":0'),
     (r'\\?"(mtimeNs|ctimeNs|inode|mtime|ctime|device)\\?":"?[\d.]+"?', r'"\1":0'),
     (r'"(counts|failed)":\[[\d,]*\]', r'"\1":[]'),  # by bins of time
@@ -267,6 +278,9 @@ ASKED: Final[dict[tuple[str, str], Questions]] = {
     ("GET", "/api/conversations"): once("/api/conversations"),
     ("GET", "/api/conversations/{conversation:path}"): lambda _world, name: [
         *(Request(f"/api/conversations/{each}") for each in ("open", "closed", name)),
+    ],
+    ("GET", "/api/overlaid/{chat}"): lambda world, name: [
+        *(Request(f"/api/overlaid/{each}") for each in (*world.chats, name)),
     ],
     ("GET", "/api/coverage"): lambda world, _name: [
         Request("/api/coverage"),

@@ -14,6 +14,8 @@ from support.daemon import Factory
 from support.nats_server import NatsServer, make_stream, nats_cluster, needs_server
 from support.peers.machines import NOTES, PRIVATE, cli, linked, publish, status, until, until_linked
 
+from workspaced.overlay.asking import METHOD, params_of
+from workspaced.overlay.request import read_request
 from workspaced.peers.carrying.server_config import stream_config
 
 pytestmark = [pytest.mark.thorough, needs_server]
@@ -42,8 +44,9 @@ def test_what_is_looked_at_and_pinned_here_is_what_an_agent_reads_there(
         hook = client.call("workspaced/volunteer", {"client": "agent", "session": "s", "event": "prompt"})
         assert "plan.md" in hook["text"] and "other.md" in hook["text"]
         client.call("workspaced/volunteer/confirm", {"token": hook["token"]})
-        asked = {"form": "openai", "messages": [{"role": "user", "content": "What is it?"}]}
-        assert "on the desk" in json.dumps(client.call("workspaced/context/transform", asked))
+        body = b'{"messages": [{"role": "user", "content": "What is it?"}]}'
+        asked = client.call(METHOD, params_of(read_request("openai", body)))
+        assert "on the desk" in asked["insertions"][0]["text"]
     refused = desk.cli("state", "--of", "Bob")
     assert refused.returncode != 0 and "Ann" in refused.stderr
     # What was unpinned there is unpinned here.

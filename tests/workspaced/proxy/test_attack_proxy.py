@@ -11,8 +11,7 @@ from support.daemon import ANSWER_S
 from support.proxy import Proxy
 from support.raw_upstream import OK, Connection, RawUpstream, Recorder
 
-from workspaced.limits import PROXY_BODY_BYTES_MAX
-from workspaced.proxy.usage import UsageReader
+from workspaced.overlay.usage import UsageReader
 
 pytestmark = pytest.mark.thorough
 
@@ -52,7 +51,7 @@ def test_a_reason_that_is_cut_at_a_blank_is_still_a_header(looking: Any) -> None
     with RawUpstream(Recorder()) as url, Proxy(looking, url) as proxy:
         body = json.dumps({"messages": [{"role": role, "content": "Hm?"}]})
         raw = sent_raw(proxy, f"POST /t/{proxy.token}{CHAT}", f"Content-Length: {len(body)}\r\n", body)
-    assert raw.startswith(b"HTTP/1.1 200") and b"x-workspaced-reason: INVALID_ARGUMENT" in raw
+    assert raw.startswith(b"HTTP/1.1 200") and b"x-workspaced-reason: UNREADABLE" in raw
 
 
 def test_a_body_in_chunks_passes_also_beside_a_length_that_does_not_count(looking: Any) -> None:
@@ -130,7 +129,7 @@ def test_a_status_that_no_answer_has_is_refused_with_its_number(looking: Any, st
 def test_the_usage_that_passed_is_recorded_if_the_client_leaves_after_the_last_event(looking: Any) -> None:
     wire = looking.wire()
     wire.ask("workspaced/hello", {"client": {"name": "watcher", "version": "1"}})
-    wire.ask("workspaced/subscribe", {"types": ["usage_reported", "active_note_set"]})
+    wire.ask("workspaced/subscribe", {"types": ["prompt_answered", "active_note_set"]})
     left = threading.Event()
 
     def serve(connection: Connection) -> None:
@@ -149,18 +148,20 @@ def test_the_usage_that_passed_is_recorded_if_the_client_leaves_after_the_last_e
     with looking.connect() as client:
         client.publish([{"type": "active_note_set", "data": {"note": "b.md"}}])
     notice = wire.line()
-    assert notice is not None and notice["params"]["events"][0]["type"] == "usage_reported"
+    assert notice is not None and notice["params"]["events"][0]["type"] == "prompt_answered"
 
 
 @pytest.mark.parametrize(("media_type", "end"), [(b"Text/Event-Stream", b"\n"), (b"text/event-stream", b"\r")])
 def test_usage_is_found_in_every_stream_that_the_standard_allows(media_type: bytes, end: bytes) -> None:
     reader = UsageReader(media_type)
     reader.feed(end.join([b'data: {"choices": []}', b"", b'data: {"usage": {"prompt_tokens": 9}}', b"", b""]))
-    assert reader.report() == {"prompt_tokens": 9}
+    assert reader.told() == {"usage": {"prompt_tokens": 9}}
 
 
-def conversations(looking: Any) -> list[str]:
-    return [line for line in looking.cli("context", "list", "--json").stdout.splitlines() if "transform-" in line]
+def inserted(looking: Any) -> list[Json]:
+    with looking.connect() as client:
+        found: list[Json] = client.call("workspaced/log", {"types": ["context_inserted"]})["events"]
+        return found
 
 
 def test_a_prompt_whose_client_left_before_it_was_sent_is_not_recorded(looking: Any) -> None:
@@ -177,18 +178,7 @@ def test_a_prompt_whose_client_left_before_it_was_sent_is_not_recorded(looking: 
         with looking.connect() as client:
             client.publish([{"type": "active_note_set", "data": {"note": "b.md"}}])
     assert [each.target for each in seen.requests] == ["/v1/models"] * 2
-    assert conversations(looking) == []
-
-
-def test_nothing_is_recorded_of_a_prompt_whose_answer_would_be_too_long(looking: Any) -> None:
-    seen = Recorder()
-    words = "word " * ((PROXY_BODY_BYTES_MAX - 500) // 5)
-    turns = [("user", words), ("assistant", "Yes."), ("user", "What is Alpha?")]
-    body = json.dumps({"messages": [{"role": role, "content": text} for role, text in turns]}).encode()
-    with RawUpstream(seen) as url, Proxy(looking, url, "--context-window", "10000000") as proxy:
-        answer = proxy.request("POST", CHAT, body)
-    assert answer.reason.startswith("INVALID_ARGUMENT") and seen.requests[0].body == body
-    assert conversations(looking) == []
+    assert inserted(looking) == []
 
 
 # -- what the provider gets of a prompt --

@@ -13,8 +13,11 @@ from typing import Any
 import pytest
 from support import short_limits
 from support.daemon import ANSWER_S
+from support.insertions import told, without
 from support.proxy import Answer, Proxy
 from support.raw_upstream import OK, Connection, RawUpstream, Recorder
+
+from workspaced import __version__
 
 CHAT = "/v1/chat/completions"
 
@@ -26,9 +29,9 @@ def asked(proxy: Proxy, words: str = "What is Alpha?") -> Answer:
     return answer
 
 
-def asked_until_added(proxy: Proxy) -> None:
+def asked_until_added(proxy: Proxy, words: str = "What is Alpha?") -> None:
     deadline = time.monotonic() + ANSWER_S
-    while (answer := asked(proxy)).context != "added":
+    while (answer := asked(proxy, words)).context != "added":
         assert time.monotonic() < deadline, answer.reason
 
 
@@ -53,6 +56,8 @@ def test_without_a_daemon_requests_pass_and_with_it_they_get_context(
         assert json.loads(seen.requests[0].body) == {"messages": [{"role": "user", "content": "What is Alpha?"}]}
         running.start()
         asked_until_added(proxy)
+    with running.connect() as client:  # is told of them once it is there
+        assert client.call("workspaced/status")["unchanged"]["NO_DAEMON"] >= 1
     assert any("requests pass unchanged for now" in line for line in proxy.stderr)
 
 
@@ -75,8 +80,12 @@ def test_a_daemon_that_hangs_delays_one_request_and_not_the_next(looking: Any, u
         Proxy(looking, upstream, program=short(0)) as eager,
         Proxy(looking, upstream, program=short(600)) as patient,
     ):
-        asked_until_added(eager)
-        asked_until_added(patient)
+        wire = looking.wire()
+        wire.ask("workspaced/hello", {"client": {"name": "watcher", "version": "1"}})
+        wire.ask("workspaced/subscribe", {"types": ["prompt_overlaid"]})
+        for proxy in (eager, patient):
+            asked_until_added(proxy)
+            assert wire.line() is not None  # the daemon was told of it
         looking.send_signal(signal.SIGSTOP)
         try:
             assert asked(eager).reason == "TIMEOUT: The daemon did not answer within 1 s."
@@ -98,15 +107,19 @@ def test_a_usage_that_cannot_be_reported_is_a_line_in_the_log(looking: Any) -> N
         connection.chunk(b'data: {"usage": {"prompt_tokens": 1000, "completion_tokens": 20}}\n\n')
         connection.send(b"0\r\n\r\n")
 
+    wire = looking.wire()
+    wire.ask("workspaced/hello", {"client": {"name": "watcher", "version": "1"}})
+    wire.ask("workspaced/subscribe", {"types": ["prompt_overlaid"]})
     with RawUpstream(serve) as url, Proxy(looking, url) as proxy:
         thread = threading.Thread(target=asked, args=(proxy,))
         thread.start()
         assert begun.wait(ANSWER_S)
+        assert wire.line() is not None
         assert looking.stop() == 0
         gone.set()
         thread.join()
     (line,) = [line for line in proxy.stderr if "WARNING" in line]
-    assert "the usage of a prompt was not recorded" in line and "[NO_DAEMON]" in line
+    assert "what became of a prompt was not recorded" in line and "[NO_DAEMON]" in line
 
 
 def test_a_conversation_goes_on_after_the_proxy_started_again(looking: Any, upstream: str, seen: Recorder) -> None:
@@ -116,6 +129,50 @@ def test_a_conversation_goes_on_after_the_proxy_started_again(looking: Any, upst
         with Proxy(looking, upstream) as proxy:
             assert proxy.request("POST", CHAT, {"messages": messages[:count]}).context == "added"
     first, second = (json.loads(each.body)["messages"] for each in seen.requests)
-    assert second[: len(first)] == first and "red" in first[0]["content"]
+    assert second[: len(first)] == first and "red" in json.dumps(first)
     numbers = itertools.pairwise([len(first), len(second)])
     assert all(one < other for one, other in numbers)
+
+
+def test_row_66_what_a_chat_was_told_stands_again_once_the_daemon_is_back(
+    looking: Any, upstream: str, seen: Recorder
+) -> None:
+    said = [
+        {"role": "user", "content": "What is Alpha?"},
+        {"role": "assistant", "content": "Red."},
+        {"role": "user", "content": "Sure?"},
+        {"role": "assistant", "content": "Yes."},
+        {"role": "user", "content": "Really?"},
+    ]
+    bodies = [json.dumps({"messages": said[:count], "x": 1.10}, indent=1).encode() for count in (1, 3, 5)]
+    wire = looking.wire()
+    wire.ask("workspaced/hello", {"client": {"name": "watcher", "version": "1"}})
+    wire.ask("workspaced/subscribe", {"types": ["prompt_overlaid"]})
+    with Proxy(looking, upstream) as proxy:
+        contexts = [proxy.request("POST", CHAT, bodies[0]).context]
+        assert wire.line() is not None  # the daemon was told that the request left
+        assert looking.stop() == 0
+        contexts.append(proxy.request("POST", CHAT, bodies[1]).context)
+        looking.start()
+        asked_until_added(proxy, "Is anybody there?")
+        contexts.append(proxy.request("POST", CHAT, bodies[2]).context)
+    assert contexts == ["added", "unchanged", "added"]
+    first, second, last = seen.requests[0].body, seen.requests[1].body, seen.requests[-1].body
+    assert second == bodies[1]
+    assert [without(first), without(last)] == [bodies[0], bodies[2]]
+    assert told(first) == told(last) != []
+    place = first.index(b"What is Alpha?")
+    assert last[:place] == first[:place]
+
+
+def test_row_64_beside_an_older_daemon_requests_pass_and_say_why(
+    older: Any, upstream: str, seen: Recorder
+) -> None:
+    with Proxy(older, upstream) as proxy:
+        deadline = time.monotonic() + ANSWER_S
+        while "workspaced/context/overlay" not in older.asked:
+            assert time.monotonic() < deadline
+            answer = asked(proxy)
+    assert answer.context == "unchanged" and answer.reason.startswith("UNKNOWN_METHOD"), answer.reason
+    assert __version__ in answer.reason and "workspaced stop" in answer.reason
+    assert json.loads(seen.requests[-1].body) == {"messages": [{"role": "user", "content": "What is Alpha?"}]}

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-ALPHA, BETA = "It says: Alpha is red.", "And is Beta blue?"
+ALPHA, BETA = "It says: | Alpha is red.", "And is Beta blue?"
 Json = dict[str, Any]
 
 
@@ -106,7 +106,7 @@ def test_its_answers_come_from_the_note_and_its_second_turn_begins_with_the_firs
     monkeypatch.setenv("NO_PROXY", "*")
     wire = world.daemon.wire()
     wire.ask("workspaced/hello", {"client": {"name": "watcher", "version": "1"}})
-    wire.ask("workspaced/subscribe", {"types": ["usage_reported"]})
+    wire.ask("workspaced/subscribe", {"types": ["prompt_answered"]})
     messages = [{"role": "user", "content": "What is Alpha?"}]
     answer = ask(world, messages)
     assert answer == ALPHA
@@ -120,9 +120,9 @@ def test_its_answers_come_from_the_note_and_its_second_turn_begins_with_the_firs
         assert notice is not None
         reported += notice["params"]["events"]
     assert all(each["data"]["inputTokens"] > 10 and each["data"]["outputTokens"] > 1 for each in reported)
-    assert len({each["data"]["message"] for each in reported}) == 2
+    assert len({each["data"]["bodyHash"] for each in reported}) == 2
     done = world.daemon.cli("replay", "--verify", str(world.daemon.data))
-    assert done.returncode == 0 and "2 prompts" in done.stdout + done.stderr
+    assert done.returncode == 0 and "1 calls: 1 answer the same" in done.stdout + done.stderr
 
 
 def test_a_round_of_parallel_calls_goes_through(world: Any) -> None:
@@ -136,7 +136,7 @@ def test_a_round_of_parallel_calls_goes_through(world: Any) -> None:
     chat(world, [question], tools=[tool])
     chat(world, [question, {"role": "assistant", "tool_calls": calls}, *results], tools=[tool])
     first, second = world.bodies
-    assert prompt_of(second)[:1] == prompt_of(first) and "Alpha is red." in prompt_of(first)[0]
+    assert prompt_of(second)[:1] == prompt_of(first) and "looking at: a.md" in prompt_of(first)[0]
     assert second["messages"][1]["tool_calls"] == calls and second["tools"] == [tool]
     assert second["messages"][2:] == results
 

@@ -13,11 +13,13 @@ from workspaced_events.projections.workspace_state import EMPTY
 from workspaced_events.replay.log_slice import Slice
 from workspaced_events.replay.open import open_source
 from workspaced_events.schema.catalogue import (
+    ContextInserted,
     ContextVolunteered,
     Event,
     LayerHashes,
     LibraryEntry,
     PromptAssembled,
+    PromptOverlaid,
     Shape,
     ToolCalled,
 )
@@ -32,13 +34,17 @@ NOBODY_KNOWS = {
     "session": "what a runtime calls its session",
     "event": "what a runtime calls the moment",
     "from_seq": "which difference the session had been told before",
+    "insertion": "what a text in a request is called: the request that names it is not recorded then",
+    "near": "which words the text stood before",
+    "after": "which text it followed: the request that has both is not recorded then",
 }
 """Fields that nothing in the log says again."""
 
 
 @pytest.fixture(scope="module")
 def part(module_daemon: Any) -> Iterator[Slice]:
-    """The log of a daemon that answered calls, told a session something, and assembled prompts."""
+    """The log of a daemon that answered calls, told a session something, put it into a request, and assembled
+    prompts."""
     running = module_daemon(notes=NOTES)
     with running.connect("agent") as client:
         client.publish([{"type": "active_note_set", "data": {"note": "a.md"}}])
@@ -46,6 +52,10 @@ def part(module_daemon: Any) -> Iterator[Slice]:
         client.tool("search_workspace", {"query": "first"})
         told = client.call("workspaced/volunteer", {"client": "agent", "session": "s", "event": "prompt"})
         client.call("workspaced/volunteer/confirm", {"token": told["token"]})
+        turn = {"key": "1" * 64, "near": "2" * 64}
+        asked = {"form": "openai", "turns": [turn], "open": True, "chat": "3" * 64}
+        offered = client.call("workspaced/context/overlay", asked)
+        client.call("workspaced/context/overlay/confirm", {"token": offered["token"], "bodySha256": "4" * 64})
         talk = {"conversation": "talk"}
         settings = {"provider": "anthropic", "model": "m", "contextWindow": 100_000, "outputReserve": 1_000}
         client.call("workspaced/context/start", {**talk, **settings})
@@ -99,11 +109,11 @@ def another(value: Any) -> Any:
 def test_all_is_the_same_where_nobody_forged(part: Slice) -> None:
     found = outcomes(part)
     kinds = [type(part.events[seq - 1].data) for seq in found]
-    assert {ToolCalled, ContextVolunteered, PromptAssembled} == set(kinds)
+    assert {ToolCalled, ContextVolunteered, ContextInserted, PromptOverlaid, PromptAssembled} == set(kinds)
     assert set(found.values()) == {(Outcome.SAME, None)}
 
 
-@pytest.mark.parametrize("kind", [ToolCalled, ContextVolunteered, PromptAssembled])
+@pytest.mark.parametrize("kind", [ToolCalled, ContextVolunteered, ContextInserted, PromptAssembled])
 def test_each_field_is_compared_that_is_known_again(part: Slice, kind: type) -> None:
     unnoticed = set()
     last = [event for event in part.events if type(event.data) is kind][-1]
@@ -112,3 +122,16 @@ def test_each_field_is_compared_that_is_known_again(part: Slice, kind: type) -> 
         if outcomes(part, replace(last, data=data))[last.seq] == (Outcome.SAME, None):
             unnoticed.add(name)
     assert unnoticed <= NOBODY_KNOWS.keys()
+
+
+def test_a_request_that_names_what_was_not_put_into_it_is_noticed(part: Slice) -> None:
+    (inserted,) = [event for event in part.events if type(event.data) is ContextInserted]
+    (request,) = [event for event in part.events if type(event.data) is PromptOverlaid]
+    for event, change, found in (
+        (request, {"insertion": "unknown-1"}, (Outcome.NOT_RECORDED, None)),
+        (request, {"without": ("unknown-1",)}, (Outcome.DIFFERENT, "without")),
+        (inserted, {"insertion": "unknown-1"}, (Outcome.NOT_RECORDED, None)),
+        (inserted, {"after": "unknown-1"}, (Outcome.NOT_RECORDED, None)),
+    ):
+        forged = replace(event, data=replace(event.data, **change))
+        assert outcomes(part, forged)[request.seq] == found

@@ -20,6 +20,7 @@ import os
 import re
 import shutil
 from collections.abc import Callable, Iterable, Iterator
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -125,6 +126,7 @@ SHOWN_IMAGE = "shown.png"
 SECRET_IMAGE = "keep/secret.png"
 """The secret embeds it, and so does a note that is shown; it is there while all of the secret is."""
 RULED_IMAGE = "keep/ruled.png"
+OVERLAY = "workspaced/context/overlay"
 SETTINGS = {"provider": "anthropic", "model": "m", "contextWindow": 50_000, "outputReserve": 1_000}
 
 
@@ -346,6 +348,25 @@ class World:
         ]
         for method, params in asked:
             yield f"{method} {self.messages}", plain(self.runtime(method, params))
+        yield f"overlay {self.messages}", self._overlaid()
+
+    def _overlaid(self) -> str:
+        """What is put into the next request of a chat of another program, which attaches what somebody guessed."""
+        keys = [sha256(str(number).encode()).hexdigest() for number in range(self.messages)]
+        attached = [each for each in (*GUESSES, "home.md", *FILES) if "." in each and each[0].isalpha()]
+        asked = {
+            "form": "openai",
+            "turns": [{"key": key, "near": key} for key in keys],
+            "open": True,
+            "chat": "c" * 64,
+            "activeText": True,
+            "attachments": attached,
+        }
+        answer = self.runtime(OVERLAY, asked)
+        token = answer["result"]["token"]
+        if token is not None:
+            self.runtime(f"{OVERLAY}/confirm", {"token": token, "bodySha256": "b" * 64})
+        return plain(answer)
 
 
 def asks_for_it(name: str, arguments: Json) -> bool:
@@ -367,10 +388,11 @@ def asks_for_it(name: str, arguments: Json) -> bool:
 
 
 CHAT = "## User\n\nSee [[Diary]] and [[keep/Diary.md]].\n\n**Context**: [[keep/Diary.md]], [[home.md]]\n"
-_DIFFERS = {"asOfSeq", "seq", "clock", "withheld", "tailSeq", "dwellSeconds", "seconds", "asOf"}
+_DIFFERS = {"asOfSeq", "seq", "clock", "withheld", "tailSeq", "dwellSeconds", "seconds", "asOf", "token"}
 """Members that differ between any two daemons, and the count."""
 _TIMES = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|\+00:00)?")
 _TAIL = re.compile(r"from 0 to \d+")
+_AS_OF = re.compile(r'as-of="\d+"')
 _CLOCK = re.compile(r"[0-9a-f]{16}:\d+")
 _FOLDER = re.compile(r"/tmp/wsd-\w+/vault")
 
@@ -393,7 +415,13 @@ def _plain(value: Any) -> Any:
             return _plain(json.loads(value))
         except ValueError:
             pass
-    for pattern, put in ((_TIMES, "T"), (_TAIL, "from 0 to N"), (_CLOCK, "CLOCK"), (_FOLDER, "FOLDER")):
+    for pattern, put in (
+        (_TIMES, "T"),
+        (_TAIL, "from 0 to N"),
+        (_CLOCK, "CLOCK"),
+        (_AS_OF, "AS OF"),
+        (_FOLDER, "FOLDER"),
+    ):
         value = pattern.sub(put, value)
     return value
 

@@ -2,7 +2,7 @@
 
 from typing import Final, Literal
 
-from workspaced_events.ids import ConversationId, MessageId
+from workspaced_events.ids import ConversationId, MessageId, NoteId
 
 from .base import Wire
 
@@ -32,6 +32,8 @@ class ManifestEntry(Wire, frozen=True):
     cached: bool = False
     """Whether it is in the part of the prompt that a provider's prefix cache can serve."""
     detail: str | None = None
+    notes: tuple[NoteId, ...] = ()
+    """The notes whose names or texts it has, by their paths at that time, without the one that is its id."""
 
 
 class ManifestLayer(Wire, frozen=True, omit_defaults=False):

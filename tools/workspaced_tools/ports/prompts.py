@@ -10,15 +10,9 @@ from .manifest import Manifest
 
 
 class StoredManifest(msgspec.Struct, frozen=True):
-    """A prompt's manifest, with the notes of the entries whose ids do not name their notes."""
-
     seq: int
     """Of the prompt."""
     manifest: Manifest
-    artifacts: dict[str, NoteId]
-    """Entry id to the note of an attachment."""
-    provided: dict[str, tuple[NoteId, ...]]
-    """Entry id to the notes of a pinned provider."""
 
 
 class PromptSource(Protocol):

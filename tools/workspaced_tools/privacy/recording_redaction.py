@@ -328,13 +328,16 @@ class _Redaction:
 
     def _told(self, told: dict[str, Any]) -> dict[str, Any]:
         """What a session had been told (`Sight`), so that it differs from the redacted state as it did before."""
-        selection, versions = told.get("selection"), told.get("versions", {})
+        selection = told.get("selection")
         return {
             **{name: told[name] for name in ("morePins", "at") if name in told},
             **{name: self._json(told.get(name)) for name in ("active", "pins", "tabs")},
             "left": {self._text(path): self._text(to) for path, to in told.get("left", {}).items()},
             "selection": {**selection, "textSha256": self._json(selection["textSha256"])} if selection else None,
-            "versions": {self._text(note): self._text_name(sha256) for note, sha256 in versions.items()},
+            **{
+                name: {self._text(note): self._text_name(sha256) for note, sha256 in told.get(name, {}).items()}
+                for name in ("versions", "texts")
+            },
         }
 
     def _text_name(self, sha256: str) -> str:

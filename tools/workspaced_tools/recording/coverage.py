@@ -28,6 +28,7 @@ from ..prompts.model.sent_turn import SentPart, SentTurn
 from ..prompts.model.stored_inputs import manifest_of_prompt, texts_in
 from ..prompts.model.token_estimate import estimate_tokens
 from ..prompts.model.types import Texts
+from ..volunteering.wording import text_of
 from .reading import Blob, arguments_of
 from .recorded_calls import result_of
 
@@ -154,8 +155,10 @@ class _Found:
         data = msgspec.json.decode(result).get("data")
         if isinstance(called, ContextVolunteered):
             for note in _volunteered(data):
-                given = GivenNote(event.seq, "volunteered", "name", called.caller, None, *_size(note))
-                self.given[note].append(given)
+                text = text_of(note, data["text"])
+                what: What = "name" if text is None else "text"
+                size = _size(note if text is None else text)
+                self.given[note].append(GivenNote(event.seq, "volunteered", what, called.caller, None, *size))
             return
         shown: defaultdict[NoteId, list[str]] = defaultdict(list)
         for note, text in _texts_in_answer(data):

@@ -1,5 +1,5 @@
 """Verifies a log: replays every recorded call and compares the answers byte for byte; rebuilds every prompt and
-compares its hashes.
+compares its hashes. Of a request that texts were put into, these texts are rebuilt: the rest was never ours.
 
 A call is recorded shortly after its answer, so its state is one of the latest states, which are kept in memory
 while the log streams by. A call about an older moment (`at`) waits for a second pass.
@@ -19,6 +19,7 @@ import msgspec
 from workspaced_events.errors import LogDamaged, WorkspacedError
 from workspaced_events.ids import ConversationId, VaultId
 from workspaced_events.projections.conversations import FORGOTTEN, Conversation
+from workspaced_events.projections.insertions import Insertions, chain
 from workspaced_events.projections.visits import Visit, VisitStream
 from workspaced_events.projections.workspace_fold import apply
 from workspaced_events.projections.workspace_state import WorkspaceState
@@ -28,6 +29,7 @@ from workspaced_events.schema.catalogue import (
     ContextVolunteered,
     Event,
     PromptAssembled,
+    PromptOverlaid,
     ToolCalled,
     UnknownEvent,
 )
@@ -46,6 +48,7 @@ from .call_replay import Notes, replay_answer
 
 NOT_KEPT: Final = "See the setting `record`, and what `workspaced status` says of it."
 _NO_MOMENT: Final = "Its moment is not in this log."
+_NO_INSERTION: Final = "What was put into it is not in this log: it was forgotten, or is of before this part."
 _REMOVED: Final = "What it was made from was removed when the log was redacted."
 _STATES_KEPT: Final = 5_000
 
@@ -81,10 +84,10 @@ class Verified(msgspec.Struct, frozen=True):
 
 
 class Rebuilt(msgspec.Struct, frozen=True):
-    """The verification of one prompt."""
+    """The verification of one prompt, or of what was put into one request."""
 
     seq: int
-    prompt: PromptAssembled
+    prompt: PromptAssembled | PromptOverlaid
     outcome: Outcome
     why: str = ""
     """Why there is nothing to compare, or why the prompt cannot be rebuilt."""
@@ -190,8 +193,8 @@ def verify(
                     each(verify_call(source, notes, moments, event))
                 except StateNotRetained:
                     later.setdefault(event.data.tail, []).append(event)
-            elif type(event.data) is PromptAssembled and each_prompt is not None:
-                each_prompt(verify_prompt(source, moments, event))
+            elif isinstance(event.data, PromptAssembled | PromptOverlaid) and each_prompt is not None:
+                each_prompt(_rebuilt(source, moments, event))
             elif isinstance(event, UnknownEvent):
                 each_unknown(event)
 
@@ -285,6 +288,12 @@ class _Success(msgspec.Struct):
     success: bool
 
 
+def _rebuilt(source: Source, moments: Moments, event: Event) -> Rebuilt:
+    if isinstance(event.data, PromptOverlaid):
+        return verify_overlaid(source, moments.state.insertions, event)
+    return verify_prompt(source, moments, event)
+
+
 def verify_prompt(source: Source, moments: KnownMoments, event: Event) -> Rebuilt:
     """Rebuilds one prompt from its conversation at that moment, and its body from the recorded template."""
     seq, prompt, blob = event.seq, event.data, source.blob
@@ -307,6 +316,34 @@ def verify_prompt(source: Source, moments: KnownMoments, event: Event) -> Rebuil
         return Rebuilt(seq, prompt, Outcome.DIFFERENT, _sentence(error))
     outcome = Outcome.SAME if differs is None else Outcome.DIFFERENT
     return Rebuilt(seq, prompt, outcome, differs=differs, envelope=made.envelope)
+
+
+def verify_overlaid(source: Source, insertions: Insertions, event: Event) -> Rebuilt:
+    """Rebuilds what was put into one request, from the answers of the insertions that stood in it.
+
+    That these answers are the right ones, the replay of their calls says.
+
+    Args:
+        insertions: those that the log knew then.
+    """
+    seq, prompt = event.seq, event.data
+    if source.redacted:
+        return Rebuilt(seq, prompt, Outcome.NOT_RECORDED, _REMOVED, is_explained=True)
+    found = [*chain(insertions, prompt.insertion)]
+    if not found or found[-1].after is not None:
+        return Rebuilt(seq, prompt, Outcome.NOT_RECORDED, _NO_INSERTION, is_explained=True)
+    if not {each.id for each in found} >= set(prompt.without):
+        return Rebuilt(seq, prompt, Outcome.DIFFERENT, differs="without")
+    try:
+        for each in found:
+            if each.id not in prompt.without and source.blob(each.result_sha256) is None:
+                raise NotKept("A text of it is not kept", hint=SWEPT)
+    except NotKept as error:
+        is_explained = event.time <= source.swept_until
+        return Rebuilt(seq, prompt, Outcome.NOT_RECORDED, _sentence(error), is_explained=is_explained)
+    except LogDamaged as error:
+        return Rebuilt(seq, prompt, Outcome.DAMAGED, _sentence(error))
+    return Rebuilt(seq, prompt, Outcome.SAME)
 
 
 def _sentence(error: WorkspacedError) -> str:

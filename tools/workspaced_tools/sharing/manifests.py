@@ -1,7 +1,6 @@
 """Removes from a prompt's manifest what a client may not see."""
 
 from collections import Counter
-from typing import Final
 
 from msgspec.structs import replace
 
@@ -9,10 +8,8 @@ from workspaced_events.ids import NoteId
 from workspaced_events.schema.catalogue import Sharing
 
 from ..ports.manifest import Manifest, ManifestEntry, ManifestLayer
-from ..ports.prompts import PromptSource, ShownManifest, StoredManifest
-from ..prompts.model.note_names import NAMED_BY_NOTES, IsWithheld, NoteNames, notes_of, path_in, then_and_now
-
-_PINNED: Final = "pinned"
+from ..ports.prompts import PromptSource, ShownManifest
+from ..prompts.model.note_names import IsWithheld, NoteNames, notes_of, path_in, then_and_now
 
 
 class SharedPrompts:
@@ -45,7 +42,7 @@ class SharedPrompts:
 
     def manifest(self, conversation: str | None, message: str | None) -> ShownManifest:
         stored = self._prompts.prompt(conversation, message)
-        named = [(entry, self._names(stored, entry)) for entry in stored.manifest.entries]
+        named = [(entry, _names(entry)) for entry in stored.manifest.entries]
         self._prompts.refresh_flags(
             sorted(then_and_now({name for _, names in named for name in names.every}, self._former))
         )
@@ -68,14 +65,10 @@ class SharedPrompts:
     def _hides(self, names: NoteNames) -> bool:
         return names.is_hidden(self._withheld, self._withdrew)
 
-    def _names(self, stored: StoredManifest, entry: ManifestEntry) -> NoteNames:
-        """The notes that an entry names, by their paths at the time of the prompt."""
-        if entry.why == _PINNED:
-            return NoteNames(frozenset(stored.provided.get(entry.id, ())))
-        names = notes_of(entry.kind, entry.id)
-        if entry.kind in NAMED_BY_NOTES and (note := stored.artifacts.get(entry.id)) is not None:
-            names |= NoteNames(frozenset({note}))
-        return names
+
+def _names(entry: ManifestEntry) -> NoteNames:
+    """The notes that an entry names, by their paths at the time of the prompt."""
+    return notes_of(entry.kind, entry.id) | NoteNames(frozenset(entry.notes))
 
 
 def _without(manifest: Manifest, shown: list[ManifestEntry], hidden: list[ManifestEntry]) -> Manifest:

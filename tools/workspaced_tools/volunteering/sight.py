@@ -4,6 +4,8 @@ from collections.abc import Iterable
 from hashlib import sha256
 from typing import Any
 
+from pydantic import Field
+
 from workspaced_events.clock import microseconds
 from workspaced_events.ids import NoteId
 from workspaced_events.projections.workspace_fold import visible_tabs
@@ -40,6 +42,10 @@ class Sight(Model):
     """For each of these paths that another note had before and left, the path of that note."""
     at: str
     """When it was."""
+    texts: dict[str, str] = Field(default_factory=dict)
+    """For each note whose text was told, its sha256; empty: that it has none, or does not exist."""
+    vault: bool = True
+    """Whether it was told where the vault is."""
 
 
 class Seen:

@@ -5,11 +5,14 @@ broken, invisible characters become visible, each selected line begins with a ba
 separators stands in quotes.
 """
 
+import itertools
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final, Literal, NamedTuple
 
 from ..limits import (
+    ATTACHED_BYTES_MAX,
+    ATTACHED_TEXT_CHARS_MAX,
     VOLUNTEERED_BYTES_MAX,
     VOLUNTEERED_FOLDER_BYTES_MAX,
     VOLUNTEERED_LIST_BYTES_MAX,
@@ -42,21 +45,34 @@ class SelectedText(NamedTuple):
     text: str
 
 
-Lines = list[str | SelectedText]
-"""Lines of a block; a selected text becomes as many lines as there is room for."""
+class Quoted(NamedTuple):
+    """A text that stands in a block, each line behind a bar."""
+
+    text: str
+    chars_max: int
+    reads_on: str = ""
+    """Where the rest is, if it is cut."""
+
+
+Lines = list[str | Quoted]
+"""Lines of a block; a quoted text becomes as many lines as there is room for."""
+
+
+def vault_line(name: str, folder: str | None) -> str:
+    """Where the notes are.
+
+    Args:
+        name: the vault's.
+        folder: its path on this machine, where the client may see it.
+    """
+    if folder is None or len(folder.encode()) > VOLUNTEERED_FOLDER_BYTES_MAX:
+        return f"vault: {_name(name)}"
+    return f"vault: {_one_line(folder)} (read its notes as files, or ask workspaced's get_note_by_reference)"
 
 
 def whole_lines(sight: Sight, selected: SelectedText | None, *, vault: str, folder: str | None) -> Lines:
-    """Everything, for an agent that was told nothing before.
-
-    Args:
-        vault: the vault's name.
-        folder: its path on this machine, where the client may see it.
-    """
-    where = _name(vault)
-    if folder is not None and len(folder.encode()) <= VOLUNTEERED_FOLDER_BYTES_MAX:
-        where = f"{_one_line(folder)} (read its notes as files, or ask workspaced's get_note_by_reference)"
-    lines: Lines = [f"vault: {where}", *_looking_at(sight.active, selected)]
+    """Everything, for an agent that was told nothing before. `vault` and `folder`: as of `vault_line`."""
+    lines: Lines = [vault_line(vault, folder), *_looking_at(sight.active, selected)]
     if sight.pins:
         lines.append(f"pinned: {_names(sight.pins, sight.more_pins)}")
     if is_open := [note for note in sight.tabs if note != sight.active]:
@@ -94,15 +110,47 @@ def changed_lines_of(
     return lines
 
 
+def texts_of(notes: Mapping[str, str]) -> Lines:
+    """The texts of notes, by their names."""
+    lines: Lines = []
+    for note, text in notes.items():
+        lines += [
+            f"text of {_name(note)}:",
+            Quoted(text, ATTACHED_TEXT_CHARS_MAX, "; get_note_by_reference reads on"),
+        ]
+    return lines
+
+
+def textless_line(names: Sequence[str]) -> str:
+    """Says that there is no note of these names, or that it has no text. There is none that is withheld."""
+    return f"not found, or no text: {_names(names)}"
+
+
+def text_of(note: str, text: str) -> str | None:
+    """What a whole text quotes of the note's own text; None: it does not tell that."""
+    _, heading, rest = text.partition(f"\ntext of {_name(note)}:\n")
+    if not heading:
+        return None
+    return "\n".join(itertools.takewhile(lambda line: line.startswith(_BAR), rest.split("\n")))
+
+
 def block(lines: Lines, *, as_of_seq: int, form: Form) -> str:
-    """The whole text: at most VOLUNTEERED_BYTES_MAX."""
+    """The whole text: at most VOLUNTEERED_BYTES_MAX, or ATTACHED_BYTES_MAX where it has the texts of notes."""
     if form == "tagged":
         head, tail = f'<{BLOCK} as-of="{as_of_seq}" note="{_NOTE}">', [f"</{BLOCK}>"]
     else:
         head, tail = f"What the user has before them, as of {as_of_seq} ({_NOTE}):", list[str]()
     ours = (head, *(line for line in lines if isinstance(line, str)), *tail)
-    room = VOLUNTEERED_BYTES_MAX - sum(len(line.encode()) + 1 for line in ours)
-    shown = [each for line in lines for each in ([line] if isinstance(line, str) else _quoted(line, room))]
+    most = ATTACHED_BYTES_MAX if any(isinstance(line, Quoted) and line.reads_on for line in lines) else None
+    room = (most or VOLUNTEERED_BYTES_MAX) - sum(len(line.encode()) + 1 for line in ours)
+    shown = list[str]()
+    for line in lines:
+        if isinstance(line, str):
+            shown.append(line)
+        else:
+            quoted = _quoted(line, room)
+            room -= sum(len(each.encode()) + 1 for each in quoted)
+            shown += quoted
     return "\n".join((head, *shown, *tail))
 
 
@@ -114,25 +162,27 @@ def _looking_at(active: str | None, selected: SelectedText | None) -> Lines:
         return [line]
     is_one = selected.start_line == selected.end_line
     lines = f"line {selected.start_line}" if is_one else f"lines {selected.start_line}-{selected.end_line}"
-    return [f"{line}, {lines} selected:", selected] if selected.text else [f"{line}, {lines} selected"]
+    if not selected.text:
+        return [f"{line}, {lines} selected"]
+    return [f"{line}, {lines} selected:", Quoted(selected.text, VOLUNTEERED_SELECTION_CHARS_MAX)]
 
 
-def _quoted(selected: SelectedText, room: int) -> list[str]:
-    """The lines of a selected text, each behind a bar; at most `room` bytes."""
-    text = selected.text
-    shown = text[:VOLUNTEERED_SELECTION_CHARS_MAX]
+def _quoted(quoted: Quoted, room: int) -> list[str]:
+    """The lines of a text, each behind a bar; at most `room` bytes, but for the note that it is cut."""
+    text = quoted.text
+    shown = text[: quoted.chars_max]
     escaped = escape_body(shown, blocks=BLOCKS)
     is_cut = len(shown) < len(text)
-    note = f"{_BAR}{CUT} (of {len(text)} characters)"
+    note = f"{_BAR}{CUT} (of {len(text)} characters{quoted.reads_on})"
     lines = list[str]()
     room -= len(note.encode()) + 1
     for line in escaped.split("\n"):
-        quoted = _BAR + line
-        room -= len(quoted.encode()) + 1
+        barred = _BAR + line
+        room -= len(barred.encode()) + 1
         if room < 0:
             is_cut = True
             break
-        lines.append(quoted)
+        lines.append(barred)
     return [*lines, note] if is_cut else lines
 
 

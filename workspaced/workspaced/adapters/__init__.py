@@ -1,1 +1,1 @@
-"""Adapters for agent frameworks: each puts context into the requests that its framework sends to a model."""
+"""Context for agents in frameworks and on SDKs: a transport of their HTTP client, and a hook of LiteLLM."""

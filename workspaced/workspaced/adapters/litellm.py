@@ -8,19 +8,28 @@ and in the configuration:
       callbacks: hook.handler
 
 Calls of chat completions, of Anthropic's messages and of OpenAI's responses get context; others pass as they are.
+A hook sees no bytes but values: those of the client stay equal.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
+import msgspec
+from anyio import to_thread
 from litellm.integrations.custom_logger import CustomLogger
 
-from .chat import Pair, answer, placed, result, text_of
-from .placing import Json, Placing, Transform
+from ..overlay.request import MESSAGES, Form
+from .overlaying import Overlaying
 
-_CHAT: Final = {"completion", "acompletion"}
-_RESPONSES: Final = {"responses", "aresponses"}
-_HELD_BY_SERVER: Final = ("previous_response_id", "conversation")
+_FORMS: Final[dict[str, Form]] = {
+    "completion": "openai",
+    "acompletion": "openai",
+    "anthropic_messages": "anthropic",
+    "responses": "responses",
+    "aresponses": "responses",
+}
+"""By the type of the call."""
+_ABOUT_THE_CHAT: Final = ("prompt_cache_key", "previous_response_id")
+"""Not `metadata`: there LiteLLM keeps what differs from call to call."""
 
 
 class WorkspacedHandler(CustomLogger):
@@ -29,73 +38,30 @@ class WorkspacedHandler(CustomLogger):
     def __init__(self, name: str = "litellm", **options: Any) -> None:
         """
         Args:
-            name, options: as `Placing`.
+            name, options: as `Overlaying`.
         """
         super().__init__()
-        self._placing = Placing(name, **options)
+        self._overlaying = Overlaying(name, **options)
 
     async def async_pre_call_hook(
         self,
         user_api_key_dict: Any,  # noqa: ARG002 (LiteLLM names these parameters)
         cache: Any,  # noqa: ARG002
-        data: Json,
+        data: dict[str, Any],
         call_type: str,
-    ) -> Json:
-        if call_type in _CHAT:
-            return await self._placing.place_async(_chat, data)
-        if call_type == "anthropic_messages":
-            return await self._placing.place_async(_anthropic, data)
-        if call_type in _RESPONSES and not any(data.get(each) for each in _HELD_BY_SERVER):
-            return await self._placing.place_async(_responses, data)
-        return data
+    ) -> dict[str, Any]:
+        form = _FORMS.get(call_type)
+        return data if form is None else await to_thread.run_sync(self._with_context, form, data)
 
-
-def _chat(transform: Transform, data: Json) -> Json:
-    messages = data["messages"]
-    system = [each for each in messages[:1] if each["role"] in ("system", "developer")]
-    prompt = text_of(system[0]["content"]) if system else ""
-    made = placed(transform, prompt, list(_given(messages[len(system) :])), _build)
-    if made.library:
-        head = system[0] if system else {"role": "system", "content": ""}
-        system = [{**head, "content": "\n\n".join(filter(None, (prompt, made.library)))}]
-    return {**data, "messages": [*system, *made.messages]}
-
-
-def _given(messages: Iterable[Json]) -> Iterator[Pair[Json]]:
-    called = set[str]()
-    for message in messages:
-        converted: Json | None = None
-        if message["role"] == "assistant":
-            calls = [each for each in message.get("tool_calls") or () if "function" in each]
-            called.update(each["id"] for each in calls)
-            converted = answer(text_of(message.get("content")), map(_call, calls))
-        elif message["role"] == "tool" and message["tool_call_id"] in called:
-            converted = result(message["tool_call_id"], text_of(message.get("content")))
-        elif message["role"] == "user":
-            converted = {"role": "user", "content": message["content"]}
-        yield Pair(message, converted)
-
-
-def _call(call: Mapping[str, Any]) -> tuple[str, str, str]:
-    return call["id"], call["function"]["name"], call["function"].get("arguments") or "{}"
-
-
-def _build(made: Json, own: Json | None) -> Json:
-    return {**(own or {}), **made}
-
-
-def _anthropic(transform: Transform, data: Json) -> Json:
-    made = transform("anthropic", data["messages"], system=data.get("system"))
-    system = {"system": made["system"]} if made["system"] else {}
-    return {**data, "messages": made["messages"], **system}
-
-
-def _responses(transform: Transform, data: Json) -> Json:
-    items = data["input"]
-    given = [{"role": "user", "content": items}] if isinstance(items, str) else items
-    made = transform("responses", given, system=data.get("instructions"))
-    instructions = {"instructions": made["system"]} if made["system"] else {}
-    return {**data, "input": made["messages"], **instructions}
+    def _with_context(self, form: Form, data: dict[str, Any]) -> dict[str, Any]:
+        """What goes on: a hook is not told whether the request leaves, so it counts as sent."""
+        field = MESSAGES[form]
+        told = {name: data[name] for name in (field, *_ABOUT_THE_CHAT) if data.get(name) is not None}
+        overlay = self._overlaying.overlay(form, b"", msgspec.json.encode(told))
+        if overlay is None:
+            return data
+        overlay.left()
+        return {**data, field: msgspec.json.decode(overlay.body)[field]}
 
 
 handler: Final = WorkspacedHandler()

@@ -11,13 +11,15 @@ from workspaced_events.journal.planned import Plan
 from workspaced_events.limits import ID_CHARS_MAX
 
 from ..ipc.jsonrpc import RequestId
+from ..limits import ATTACHMENTS_PER_MESSAGE_MAX, TURNS_PER_REQUEST_MAX, UNCHANGED_REASONS_MAX
+from ..overlay.overlays import Asked
+from ..overlay.request import Form
 from ..prompts import assemble as assembling
 from ..prompts import cite as citing
 from ..prompts import commands, transfer
 from ..prompts import params as p
 from ..prompts import plan as planning
 from ..prompts import start as starting
-from ..prompts.transforming import transform as transforming
 from ..service.session import Session
 
 
@@ -78,10 +80,6 @@ async def assemble(session: Session, _id: RequestId | None, params: p.Assemble) 
     return await assembling.assemble(session.service, params, session.client)
 
 
-async def transform(session: Session, _id: RequestId | None, params: p.Transform) -> Any:
-    return await transforming.transform(session.service, params, session.client)
-
-
 async def cite(session: Session, _id: RequestId | None, params: p.Cite) -> Any:
     return await citing.cite(session.service, params, session.client)
 
@@ -114,3 +112,87 @@ async def summary(session: Session, _id: RequestId | None, params: p.Summarise) 
 
 async def end(session: Session, _id: RequestId | None, params: p.Named) -> Any:
     return await _recorded(session, params, commands.end(params))
+
+
+# -- requests of those who keep the history --
+
+
+class OverlayTurn(p.Params, frozen=True):
+    key: p.Sha256
+    """Of the chat up to a message of the user."""
+    near: p.Sha256
+    """Of that message and the answer before it alone."""
+
+
+class Overlay(p.Params, frozen=True):
+    form: Form
+    turns: Annotated[list[OverlayTurn], Meta(max_length=TURNS_PER_REQUEST_MAX)]
+    """One for each message of the user, the oldest first."""
+    open: bool
+    """Whether nothing answers the last of them yet, so that something may be put before it."""
+    chat: p.Sha256
+    """Of the chat's name, or of its first words."""
+    active_text: bool = False
+    """Whether the text of the active note is told, too, for a model that cannot ask for it."""
+    attachments: Annotated[tuple[p.Path, ...], Meta(max_length=ATTACHMENTS_PER_MESSAGE_MAX)] = ()
+    """Paths of other notes whose texts are told, or that they have none."""
+    previous_response_id: p.Sha256 | None = None
+    """Of the name of what the provider holds of the chat; None: all of it is in the request."""
+
+
+class OverlayConfirm(p.Params, frozen=True):
+    token: str
+    body_sha256: p.Sha256
+    """Of the body as it was sent."""
+
+
+class OverlayFinished(p.Params, frozen=True):
+    token: str
+    form: Form
+    usage: dict[str, Any] | None = None
+    """The provider's usage object, as it came."""
+    response_id: p.Sha256 | None = None
+    """Of the name by which a later request may continue the chat."""
+
+
+class OverlayReason(p.Params, frozen=True):
+    code: Annotated[str, Meta(pattern="^[A-Z0-9_]{1,64}$")]
+    count: Annotated[int, Meta(ge=1)]
+
+
+class OverlayUnchanged(p.Params, frozen=True):
+    reasons: Annotated[list[OverlayReason], Meta(max_length=UNCHANGED_REASONS_MAX)]
+    """How many requests went on without context, by the reason; each is told once."""
+
+
+async def overlay(session: Session, _id: RequestId | None, params: Overlay) -> Any:
+    service = session.service
+    turns = [(each.key, each.near) for each in params.turns]
+    texts: dict[str, Any] = {}
+    if params.active_text:
+        texts["activeText"] = True
+    if params.attachments:
+        texts["attached"] = list(params.attachments)
+    asked = Asked(params.form, turns, params.open, params.chat, texts, params.previous_response_id)
+    made = await service.overlays.overlay(session.client, asked)
+    return {
+        "insertions": [{"turn": turn, "text": text} for turn, text in made.texts.items()],
+        "token": made.token,
+        "reason": made.reason,
+        "clock": service.tail.clock(),
+    }
+
+
+async def overlay_confirm(session: Session, _id: RequestId | None, params: OverlayConfirm) -> Any:
+    return {"recorded": await session.service.overlays.confirm(params.token, params.body_sha256)}
+
+
+async def overlay_finished(session: Session, _id: RequestId | None, params: OverlayFinished) -> Any:
+    overlays = session.service.overlays
+    made = await overlays.finished(params.token, params.form, params.usage, params.response_id)
+    return {"recorded": made.recorded, "reason": made.reason}
+
+
+def overlay_unchanged(session: Session, _id: RequestId | None, params: OverlayUnchanged) -> Any:
+    session.service.overlays.count_unchanged((each.code, each.count) for each in params.reasons)
+    return {}

@@ -34,7 +34,16 @@ METHODS: Final[dict[str, Method]] = {
     "workspaced/context/pin": Method(p.Pin, conversations.pin),
     "workspaced/context/unpin": Method(p.Unpin, conversations.unpin),
     "workspaced/context/assemble": Method(p.Assemble, conversations.assemble),
-    "workspaced/context/transform": Method(p.Transform, conversations.transform, is_cancellable=True),
+    "workspaced/context/overlay": Method(conversations.Overlay, conversations.overlay),
+    "workspaced/context/overlay/confirm": Method(
+        conversations.OverlayConfirm, conversations.overlay_confirm, works_paused=True
+    ),
+    "workspaced/context/overlay/finished": Method(
+        conversations.OverlayFinished, conversations.overlay_finished, works_paused=True
+    ),
+    "workspaced/context/overlay/unchanged": Method(
+        conversations.OverlayUnchanged, conversations.overlay_unchanged, works_paused=True
+    ),
     "workspaced/context/cite": Method(p.Cite, conversations.cite),
     "workspaced/context/plan": Method(p.Plan, conversations.plan),
     "workspaced/context/usage": Method(p.Usage, conversations.usage, works_paused=True),

@@ -28,7 +28,7 @@ from ..limits import ANSWER_BYTES_MAX
 from .answers import AsyncToolMethods
 from .conversations import ContextMethods
 from .sync_client import socket_from_environment
-from .wire import Answer, Notice, cancel_line, hello_params, parse_line, request_line, unwrap, upload_parts
+from .wire import Answer, Notice, hello_params, parse_line, request_line, unwrap, upload_parts
 
 logger = logging.getLogger(__name__)
 
@@ -104,8 +104,6 @@ class Client(AsyncToolMethods):
 
     async def call(self, method: str, params: Any = None) -> Any:
         """Calls any method; returns its result as JSON values.
-
-        If it is cancelled, or times out, the daemon is told so, and ends a transform.
 
         Raises:
             RemoteError: the daemon refused.
@@ -351,20 +349,11 @@ class Client(AsyncToolMethods):
             await waiting.done.wait()
         except (anyio.BrokenResourceError, anyio.ClosedResourceError):
             waiting.lost = True
-        except anyio.get_cancelled_exc_class():
-            if self._tasks is not None:
-                self._tasks.start_soon(self._cancel, number)  # the caller is not to wait for it
-            raise
         finally:
             self._pending.pop(number, None)
         if waiting.lost or waiting.answer is None:
             raise NoDaemon(f"The daemon on {self.path} went away before it answered {method}.")
         return unwrap(waiting.answer, self.server)
-
-    async def _cancel(self, number: int) -> None:
-        with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
-            if self._lines is not None:
-                await self._lines.send(cancel_line(number))
 
 
 class _Pending:

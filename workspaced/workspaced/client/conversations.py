@@ -351,53 +351,6 @@ class ContextMethods(Generic[Result]):
             outputReserve=output_reserve,
         )
 
-    def transform(
-        self,
-        form: Literal["openai", "responses", "anthropic", "gemini"],
-        messages: Sequence[Mapping[str, Any]] = (),
-        *,
-        system: Any = None,
-        session: str | None = None,
-        base: str | None = None,
-        append: Sequence[Mapping[str, Any]] | None = None,
-        messages_sha256: str | None = None,
-        attachments: Sequence[Attachment] | None = None,
-        provider: str | None = None,
-        model: str | None = None,
-        context_window: int | None = None,
-        output_reserve: int | None = None,
-        tools: Sequence[Mapping[str, Any]] | None = None,
-        deadline: int | None = None,
-    ) -> Result:
-        """A request's messages with context in place: `{session, base, messages, system, changes, seq, clock}`.
-
-        Args:
-            messages: all of them, in the provider's form; the conversation that they go on with is found by them.
-            system: the system prompt, where the form has it beside the messages.
-            session: names the conversation, from an earlier answer.
-            base: with `session`, also from an earlier answer: `append` gives what is new instead of `messages`.
-            messages_sha256: names their uploaded JSON instead, where it is too long for a line.
-            attachments: of the newest message of the user; default: the note that the user looks at.
-            deadline: milliseconds since 1970, after which you send the request as it is: nothing is recorded then.
-        """
-        return self._ask(
-            "transform",
-            form=form,
-            messages=None if messages_sha256 is not None else messages,
-            system=system,
-            session=session,
-            base=base,
-            append=append,
-            messagesSha256=messages_sha256,
-            attachments=attachments,
-            provider=provider,
-            model=model,
-            contextWindow=context_window,
-            outputReserve=output_reserve,
-            tools=tools,
-            deadline=deadline,
-        )
-
     def _ask(self, method: str, **params: Any) -> Result:
         set_params = {name: value for name, value in params.items() if value is not None}
         return self._call(f"workspaced/context/{method}", set_params)

@@ -66,12 +66,6 @@ def request_line(request_id: int, method: str, params: Any) -> bytes:
     return line + b"\n"
 
 
-def cancel_line(request_id: int) -> bytes:
-    """Encodes the notification that nobody waits for that answer any more."""
-    params = {"requestId": request_id}
-    return _ENCODER.encode({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params}) + b"\n"
-
-
 def upload_parts(text: str) -> Iterator[dict[str, Any]]:
     """The parameters of `workspaced/blob/put` for each part of a text too long for one line."""
     upload = uuid7()

@@ -32,6 +32,7 @@ _OURS = frozenset(
         "cache",
         "lock",
         "imported",
+        "overlay-key",
     }
 )
 """The daemon's names in a data directory."""

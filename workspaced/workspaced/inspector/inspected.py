@@ -2,10 +2,12 @@
 
 from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
+from weakref import WeakKeyDictionary
 
 from workspaced_events.errors import InvalidArgument
 from workspaced_events.projections.conversations import Message
-from workspaced_events.schema.catalogue import Event
+from workspaced_events.schema.catalogue import Event, PromptAnswered
+from workspaced_tools.prompts.audit.overlaid_chats import OVERLAY_TYPES, OverlaidChats
 
 from .. import replay
 from .masking.mask import Mask
@@ -15,6 +17,7 @@ from .subject import Subject
 
 _PROMPTS_SEARCHED: Final = 500
 """How many prompts are searched for the one that reported usage is of."""
+_PAGE_EVENTS: Final = 1_000
 
 
 class Download(NamedTuple):
@@ -39,6 +42,27 @@ class Inspected(NamedTuple):
     """Whether the page may change the workspace."""
 
 
+class _Overlaid:
+    """The chats of a log whose requests were overlaid, as far as they are read."""
+
+    def __init__(self) -> None:
+        self.chats = OverlaidChats()
+        self.seq = 0
+
+
+_OVERLAID: Final[WeakKeyDictionary[replay.Log, _Overlaid]] = WeakKeyDictionary()
+
+
+def overlaid_chats(log: replay.Log) -> OverlaidChats:
+    """The chats whose requests were overlaid, up to the log's present end: read once, and as it grows."""
+    read = _OVERLAID.setdefault(log, _Overlaid())
+    while page := log.events_of(OVERLAY_TYPES, after=read.seq, limit=_PAGE_EVENTS):
+        for event in page:
+            read.chats.take(event)
+        read.seq = page[-1].seq
+    return read.chats
+
+
 class _Conversations:
     """Implements `masking.mask.Conversations`."""
 
@@ -47,6 +71,9 @@ class _Conversations:
 
     def prompts_before(self, seq: int) -> Iterator[Event]:
         return reversed(self._log.events_of(("prompt_assembled",), before=seq, limit=_PROMPTS_SEARCHED))
+
+    def stood_in(self, answered: PromptAnswered) -> Iterable[Event] | None:
+        return overlaid_chats(self._log).stood_in(answered)
 
     def messages_of(self, prompt: Event) -> Iterable[Message] | None:
         try:

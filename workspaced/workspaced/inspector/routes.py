@@ -53,6 +53,7 @@ from .views.prompts.conversations import (
     conversations,
 )
 from .views.prompts.coverage import CoverageParameters, CoverageShown, coverage
+from .views.prompts.overlaid import OverlaidChatShown, OverlaidParameters, overlaid
 from .views.prompts.prompt import (
     BlockParameters,
     BlockShown,
@@ -100,6 +101,7 @@ ROUTES: Final = (
     Route("/api/what-if", what_if, WhatIfParameters, WhatIf, "POST"),
     Route("/api/conversations", conversations, ConversationsParameters, Conversations),
     Route("/api/conversations/{conversation:path}", column, ColumnParameters, PromptColumn),
+    Route("/api/overlaid/{chat}", overlaid, OverlaidParameters, OverlaidChatShown),
     Route("/api/coverage", coverage, CoverageParameters, CoverageShown),
     Route("/api/prompts/{seq}", prompt, PromptParameters, PromptShown),
     Route("/api/prompts/{seq}/body", body, BodyParameters, PromptBody),

@@ -7,11 +7,11 @@ import msgspec
 from msgspec.structs import replace
 
 from workspaced_events.ids import LinkedVaultId, OriginId, VaultId
+from workspaced_events.private_files import read_private, write_durably
 from workspaced_events.schema.decoding import decoded
 from workspaced_events.schema.peer_events import LinkChanged, LinkMember, Replicate, VaultMapping
 from workspaced_events.schema.registry import Sha256
 
-from .files import read_private, write_durably
 from .keys.invitation import Code, Invitation
 from .keys.roster import Member, Roster
 

@@ -8,10 +8,10 @@ import msgspec
 
 from workspaced_events.ids import LinkedVaultId, NoteId
 from workspaced_events.peers.differences import NOTHING_SHARED, SharedView, notes_of, view_of
+from workspaced_events.private_files import read_private, write_durably
 from workspaced_events.schema.decoding import decoded
 from workspaced_events.schema.peer_events import SharedVault
 
-from .files import read_private, write_durably
 from .shared_names import SharedNames
 
 FILE: Final = "outbox"

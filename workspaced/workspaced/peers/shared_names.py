@@ -7,8 +7,7 @@ from typing import Final
 
 from workspaced_events.ids import LinkedVaultId, NoteId
 from workspaced_events.peers.forgetting import name_hash
-
-from .files import read_private, write_durably
+from workspaced_events.private_files import read_private, write_durably
 
 FILE: Final = "names"
 _BYTES: Final = 32

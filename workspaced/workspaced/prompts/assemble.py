@@ -137,10 +137,9 @@ async def rebase(service: Service, params: p.Named, caller: str) -> int:
     """
     made, _seq = await _recorded(service, params.conversation, partial(_refreshed, service), caller)
     data = made.actions[-1].data if made.actions else None
-    if not isinstance(data, c.LibraryRebased | c.ContextFolded):
+    if not isinstance(data, c.ContextFolded):
         return 0
-    changed = len(set(made.conversation.library) - set(data.library))
-    return changed + len(data.left_out) if isinstance(data, c.ContextFolded) else changed
+    return len(set(made.conversation.library) - set(data.library)) + len(data.left_out)
 
 
 async def _recorded(service: Service, name: str, make: "_Make", caller: str) -> tuple[_Attempt, int | None]:
@@ -201,15 +200,13 @@ def _turns_of(conversation: Conversation, service: Service) -> dict[MessageId, S
 
 def _without_withheld(
     conversation: Conversation, turns: Mapping[MessageId, SentTurn], withheld_notes: WithheldNotes
-) -> c.LibraryRebased | c.ContextFolded | None:
+) -> c.ContextFolded | None:
     """The event that takes withheld notes out of library and turns; None if they show none."""
     library = withheld_notes.without_withheld(conversation.library)
     known_to_be = set(conversation.left_out)
     left_out = tuple(each for each in withheld_notes.parts_withheld(turns) if each not in known_to_be)
-    if left_out or (library != conversation.library and conversation.settings.promotion is not None):
+    if left_out or library != conversation.library:
         return c.ContextFolded(conversation=conversation.id, reason="withheld", library=library, left_out=left_out)
-    if library != conversation.library:
-        return c.LibraryRebased(conversation=conversation.id, reason="withheld", library=library)
     return None
 
 
@@ -221,7 +218,7 @@ def _prompt(
     view: View,
     withheld_notes: WithheldNotes,
 ) -> _Attempt:
-    repeats_turns = conversation.settings.promotion is not None and params.pipeline == "chat"
+    repeats_turns = params.pipeline == "chat"
     message = last_message(
         conversation, params.message, of_any_role=repeats_turns or not PARTS[params.pipeline].turn
     )
@@ -245,7 +242,7 @@ def _prompt(
         _check_size(_answer(envelope, shaped, params, 0, ""))
     last = conversation.last_prompt(params.pipeline)
     inputs = staging.keep(msgspec.json.encode(turn))
-    has_fold = made.rebased is not None or made.folded is not None
+    has_fold = made.folded is not None
     if last is not None and not has_fold and _is_repeated(last, envelope, inputs, shape):
         return _Attempt(conversation, [], envelope, shaped)
     durable = _durable(service, last, conversation)
@@ -269,18 +266,12 @@ def _prompt(
 def _refreshed(
     service: Service, conversation: Conversation, view: View, withheld_notes: WithheldNotes
 ) -> _Attempt:
-    """Folds as a next message would that asks for it.
-
-    In a conversation of an older version, that message attaches all notes of the library again.
-    """
-    notes = tuple(c.Attachment("note", entry.id) for entry in conversation.library if entry.kind == "note")
-    if conversation.settings.promotion is not None:
-        notes = ()
-    asking = Message(MessageId(""), "user", conversation.seq, "", attachments=notes)
+    """Folds as a next message would that asks for it."""
+    asking = Message(MessageId(""), "user", conversation.seq, "")
     asked = replace(conversation, messages={**conversation.messages, asking.id: asking})
     staging = BlobStaging(service.texts)
     turn, made = assembled(asked, asking.id, view, withheld_notes, staging, rebase=True)
-    if made.rebased is None and made.folded is None:
+    if made.folded is None:
         return _Attempt(conversation, [])
     durable = _durable(service, conversation.last_prompt(), conversation)
     return _Attempt(conversation, _sources(conversation, turn, made, staging, durable))
@@ -443,9 +434,6 @@ def _sources(
             known_revisions.add(version)
             read = c.ArtifactRecorded(artifact.id, artifact.kind, artifact.revision, artifact.bytes)
             actions.append(action(read, conversation, _staged(staging, [artifact.revision])))
-    if (rebased := made.rebased) is not None:
-        data = c.LibraryRebased(conversation=conversation.id, reason=rebased.reason, library=rebased.library)
-        actions.append(action(data, conversation, _staged(staging, map(staging.text, made.blocks))))
     if (fold := made.folded) is not None:
         for present in turn.present:  # what the fold was planned with, the library's new texts among them
             now = present.artifact

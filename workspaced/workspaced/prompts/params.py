@@ -7,11 +7,11 @@ from msgspec import Meta
 
 from workspaced_events.limits import ID_CHARS_MAX, NOTE_ID_CHARS_MAX, TITLE_CHARS_MAX
 from workspaced_events.schema.catalogue import AttachmentKind, CacheTime, Pipeline, Promotion, ProviderKind, Role
+from workspaced_tools.limits import CONTEXT_TOKENS_MAX
 
 from ..limits import (
     ATTACHMENTS_PER_MESSAGE_MAX,
     CONTEXT_NAME_CHARS_MAX,
-    CONTEXT_TOKENS_MAX,
     DOCUMENTS_PER_SEARCH_MAX,
     IMAGES_PER_RESULT_MAX,
     MESSAGES_PER_CONVERSATION_MAX,
@@ -257,33 +257,6 @@ class Import(Params, frozen=True):
     model: Name | None = None
     context_window: Annotated[int, Meta(ge=1, le=CONTEXT_TOKENS_MAX)] | None = None
     output_reserve: Tokens | None = None
-
-
-class Transform(Params, frozen=True):
-    form: Literal["openai", "responses", "anthropic", "gemini"]
-    """Whose form the messages have: chat completions, items of responses, the Messages API, contents."""
-    messages: list[dict[str, Any]] = []
-    """All messages of the request."""
-    messages_sha256: Sha256 | None = None
-    """Instead of `messages`: their list as JSON, uploaded."""
-    system: str | list[dict[str, Any]] | dict[str, Any] | None = None
-    """The system prompt, the instructions or the system instruction; for `openai` it is among the messages."""
-    session: Id | None = None
-    """What the messages go on with, from an earlier answer; None: it is found by them, or begins."""
-    base: Sha256 | None = None
-    """From an earlier answer, with `session`: what the session holds; then `append` gives the rest."""
-    append: list[dict[str, Any]] = []
-    attachments: Annotated[list[Attached], Meta(max_length=ATTACHMENTS_PER_MESSAGE_MAX)] | None = None
-    """Of the newest message of the user; None: the note that the user looks at, if there is one."""
-    provider: Name | None = None
-    """None: the one of the form."""
-    model: Name | None = None
-    context_window: Annotated[int, Meta(ge=1, le=CONTEXT_TOKENS_MAX)] | None = None
-    output_reserve: Tokens | None = None
-    tools: list[dict[str, Any]] | None = None
-    """The definitions sent beside the messages: they count against the context window."""
-    deadline: Annotated[int, Meta(ge=0)] | None = None
-    """Milliseconds since 1970: later the caller has sent its request as it was, so nothing is recorded."""
 
 
 class Named(Params, frozen=True):

@@ -2,10 +2,9 @@
 
 from workspaced_events.errors import InvalidArgument
 from workspaced_events.projections.conversations import Prompt, Settings
-from workspaced_tools.limits import ECHO_CHARS_MAX
+from workspaced_tools.limits import CONTEXT_TOKENS_MAX, ECHO_CHARS_MAX
 from workspaced_tools.prompts.requests.usage_report import FAMILY_OF_SHAPE, counted, family_of
 
-from ..limits import CONTEXT_TOKENS_MAX
 from . import params as p
 
 

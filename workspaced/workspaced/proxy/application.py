@@ -1,28 +1,33 @@
 """One request through the proxy: checked, given its context, sent on, and its answer passed back as it comes."""
 
 import logging
+from collections import Counter
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from http import HTTPStatus
 from typing import Final, NamedTuple
 
 import anyio
 import httpx2
 
+from workspaced_events.errors import WorkspacedError
+
 from ..limits import PROXY_BODY_BYTES_MAX
+from ..overlay.usage import UsageReader, usage_reader
 from .access import Access
-from .context import OFF, Outcome, Settings, unchanged, with_context
+from .context import OFF, NoPrompt, Outcome, form_of_prompt, unchanged, with_context
 from .daemon_link import DaemonLink
-from .prompt_body import NoPrompt, form_of
 from .refusal import Refusal
 from .request_body import ClientLeft, Message, Receive, RequestBody
 from .upstream import Content, Headers, Upstream, end_to_end
-from .usage import Report, UsageReader
 
 logger = logging.getLogger(__name__)
 
 Send = Callable[[Message], Awaitable[None]]
 Scope = Message
 _ANY_ENCODING: Final = (b"", b"identity")
+_EXPECTED: Final = ("NOT_A_PROMPT", "NOTHING_NEW", "SUBAGENT", "TOLD")
+"""Reasons for which a request has no context that nobody needs to be told of."""
 _NO_TUNNEL: Final = Refusal(
     405,
     "NO_TUNNEL",
@@ -45,20 +50,36 @@ class _Passage:
     def __init__(self) -> None:
         self.outcome: Outcome | None = None
         self.usage: UsageReader | None = None
+        self.has_left = anyio.Event()
+        """Set once the provider has taken the prompt."""
 
-    def report(self) -> Report | None:
-        """What the provider said of its usage, so far."""
-        return self.usage.report() if self.usage is not None else None
+    async def confirm(self, daemon: DaemonLink) -> None:
+        """Tells the daemon that the prompt has left, while its answer passes."""
+        await self.has_left.wait()
+        assert self.outcome is not None, "it has left"
+        with anyio.CancelScope(shield=True):
+            params = {"token": self.outcome.token, "bodySha256": self.outcome.body_sha256}
+            await daemon.tell("confirm", params)
+
+    async def finish(self, daemon: DaemonLink) -> None:
+        """Tells the daemon what the provider said of its usage, so far, and by which name it holds the chat."""
+        told = self.usage.told() if self.usage is not None else None
+        if self.outcome is not None and told is not None:
+            params = {"token": self.outcome.token, "form": self.outcome.form, **told}
+            await daemon.tell("finished", params)
 
 
 class Application:
     """The proxy as an ASGI application."""
 
-    def __init__(self, access: Access, upstream: Upstream, daemon: DaemonLink, settings: Settings) -> None:
+    def __init__(self, access: Access, upstream: Upstream, daemon: DaemonLink) -> None:
         self._access = access
         self._upstream = upstream
         self._daemon = daemon
-        self._settings = settings
+        self._without_context: Counter[str] = Counter()
+        """How many requests went on without context, by the code of the reason."""
+        self._untold: Counter[str] = Counter()
+        """Those of them that the daemon does not know of yet."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answers one request. If the provider's answer breaks off, ours does too: nothing says that it ended."""
@@ -73,32 +94,63 @@ class Application:
         try:
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(_cancel_when_left, body, tasks.cancel_scope)
+                tasks.start_soon(passage.confirm, self._daemon)
                 with suppress(ClientLeft, httpx2.HTTPError):  # closes the connection: the answer has no end
                     await self._pass_on(scope, path, body, send, passage)
                 tasks.cancel_scope.cancel()
         except Exception:
             logger.exception("a request could not be passed on")
             raise
-        if passage.outcome is not None and (report := passage.report()) is not None:
-            await self._daemon.report_usage(passage.outcome.session, report, passage.outcome.message)
+        finally:
+            await passage.finish(self._daemon)
+        await self._tell_unchanged()
+
+    async def _tell_unchanged(self) -> None:
+        """Tells the daemon how many requests went on without context; if it is not there, after a later one."""
+        if not (told := self._untold):
+            return
+        self._untold = Counter()
+        try:
+            reasons = [{"code": code, "count": count} for code, count in told.items()]
+            await self._daemon.call({"reasons": reasons}, "/unchanged")
+        except WorkspacedError:
+            self._untold.update(told)
 
     async def _pass_on(self, scope: Scope, path: bytes, body: RequestBody, send: Send, passage: _Passage) -> None:
         out = await self._outgoing(scope, path, body)
         passage.outcome = out.outcome
+        self._count(out.outcome)
         method, query = scope["method"], scope["query_string"]
         own = out.outcome.headers()
         try:
             async with self._upstream.answer(method, path, query, out.headers, out.content) as response:
                 headers = [*end_to_end(response.headers.raw), *own]
                 await send({"type": "http.response.start", "status": response.status_code, "headers": headers})
-                passage.usage = usage = _usage_reader(response, out.outcome)
+                usage = usage_reader(response.status_code, response.headers) if out.outcome.token else None
+                passage.usage = usage
+                if out.outcome.token and response.status_code < HTTPStatus.BAD_REQUEST:
+                    passage.has_left.set()
                 async for data in response.aiter_raw():
                     if usage is not None:
                         usage.feed(data)
+                        self._daemon.will_tell(usage.response_id)
                     await send({"type": "http.response.body", "body": data, "more_body": True})
+                if usage is not None:
+                    usage.told()  # reads an answer that is no stream
+                    self._daemon.will_tell(usage.response_id)
                 await send({"type": "http.response.body", "body": b""})
         except Refusal as refusal:
             await _refuse(send, refusal, own)
+
+    def _count(self, outcome: Outcome) -> None:
+        code = outcome.reason.partition(":")[0]
+        if not code or code in _EXPECTED:
+            return
+        self._without_context[code] += 1
+        self._untold[code] += 1
+        count = self._without_context[code]
+        if count == 10 ** (len(str(count)) - 1):
+            logger.warning("requests without context so far: %d, the last for %s", count, outcome.reason)
 
     async def _outgoing(self, scope: Scope, path: bytes, body: RequestBody) -> _Outgoing:
         headers: Headers = scope["headers"]
@@ -110,15 +162,13 @@ class Application:
         if given.get(b"x-workspaced", b"").strip().lower() == OFF.encode():
             return _Outgoing(headers, as_it_came, Outcome(OFF))
         try:
-            form = form_of(scope["method"], path)
+            form = form_of_prompt(scope["method"], path, given)
             whole = await _whole(given, body)
         except NoPrompt as error:
             return _Outgoing(headers, as_it_came, unchanged(error.code, error.message))
-        session = given.get(b"x-workspaced-session")
-        named = session.decode("latin-1") if session else None
-        content, outcome = await with_context(self._daemon, self._settings, form, path, whole, named)
+        content, outcome = await with_context(self._daemon, form, path, whole)
         headers = [each for each in headers if each[0] not in {b"content-length", b"transfer-encoding"}]
-        if outcome.session:  # its usage is to be read
+        if outcome.token:  # its usage is to be read
             headers = [
                 *(each for each in headers if each[0] != b"accept-encoding"),
                 (b"accept-encoding", b"identity"),
@@ -144,15 +194,6 @@ async def _whole(headers: dict[bytes, bytes], body: RequestBody) -> bytes:
     if whole is None:
         raise NoPrompt("BODY_TOO_LARGE", f"the body is longer than {PROXY_BODY_BYTES_MAX} bytes")
     return whole
-
-
-def _usage_reader(response: httpx2.Response, outcome: Outcome) -> UsageReader | None:
-    """None: there is no prompt of the daemon's, or no usage that could be read."""
-    encoding = response.headers.get("content-encoding", "identity")
-    if not outcome.session or response.status_code != 200 or encoding != "identity":
-        return None
-    raw = (value for name, value in response.headers.raw if name.lower() == b"content-type")
-    return UsageReader(next(raw, b""))
 
 
 async def _refuse(send: Send, refusal: Refusal, headers: Headers) -> None:

@@ -1,42 +1,53 @@
-"""Puts context into a request, if it has a prompt and the daemon answers; else says why not."""
+"""Has the daemon say what to put into a request, if it holds a chat and the daemon answers; else says why not."""
 
 import logging
-from typing import Any, Final, NamedTuple
+from hashlib import sha256
+from typing import Final, NamedTuple
+
+from anyio import to_thread
 
 from workspaced_events.errors import WorkspacedError
 
-from ..limits import PROXY_REASON_CHARS_MAX
+from ..limits import PROXY_READ_AT_ONCE_BYTES, PROXY_REASON_CHARS_MAX
+from ..overlay.asking import form_of, overlaid, params_of
+from ..overlay.json_places import Unreadable
+from ..overlay.request import ChatRequest, Form, read_request
 from .daemon_link import DaemonLink
-from .prompt_body import Form, NoPrompt, Prompt
 from .upstream import Headers
 
 logger = logging.getLogger(__name__)
 
 OFF: Final = "off"
+_SUBAGENTS: Final = (b"x-claude-code-agent-id", b"x-codex-parent-thread-id")
+"""Which headers Claude Code and Codex send for a helper of theirs."""
+
+
+class NoPrompt(Exception):
+    """Nothing can be put into the request: a code, and why."""
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
 
 
 class Outcome(NamedTuple):
-    """What became of a request's prompt, for the headers of the answer."""
+    """What became of a request, for the headers of the answer."""
 
     context: str
     """`added`, `off` or `unchanged`."""
     reason: str = ""
     """A code and why, if it is unchanged."""
-    session: str = ""
-    seq: int = 0
-    message: str | None = None
-    """The id of the prompt's last message, if the daemon names it."""
+    form: Form = "openai"
+    token: str = ""
+    """Names the insertions to the daemon, also those that the provider holds; empty: there are none."""
+    body_sha256: str = ""
+    """Of the body with them."""
 
     def headers(self) -> Headers:
         """Without what is empty."""
-        named = {
-            "": self.context,
-            "-reason": _one_line(self.reason),
-            "-session": self.session,
-            "-seq": str(self.seq or ""),
-        }
-        names = {name: f"x-workspaced{name or '-context'}".encode() for name in named}
-        return [(names[name], value.encode("ascii", "replace")) for name, value in named.items() if value]
+        named = {b"x-workspaced-context": self.context, b"x-workspaced-reason": _one_line(self.reason)}
+        return [(name, value.encode("ascii", "replace")) for name, value in named.items() if value]
 
 
 def unchanged(code: str, message: str) -> Outcome:
@@ -49,35 +60,47 @@ def _one_line(text: str) -> str:
     return plain[:PROXY_REASON_CHARS_MAX].strip()  # no header ends in a blank
 
 
-class Settings(NamedTuple):
-    """What the proxy tells the daemon of every prompt; None: the daemon's defaults."""
+def form_of_prompt(method: str, path: bytes, headers: dict[bytes, bytes]) -> Form:
+    """The form of a request.
 
-    context_window: int | None = None
-    output_reserve: int | None = None
-
-    def params(self) -> dict[str, Any]:
-        named = {"contextWindow": self.context_window, "outputReserve": self.output_reserve}
-        return {name: value for name, value in named.items() if value is not None}
-
-
-async def with_context(
-    daemon: DaemonLink, settings: Settings, form: Form, path: bytes, body: bytes, session: str | None
-) -> tuple[bytes, Outcome]:
-    """The body to send, and what became of it.
-
-    Args:
-        session: the conversation that the runtime names, from the headers of an earlier answer.
+    Raises:
+        NoPrompt: it holds no chat, or one that takes no context.
     """
+    form = form_of(path)
+    if form is None or method != "POST":
+        raise NoPrompt("NOT_A_PROMPT", "requests to this path hold no prompt")
+    if any(each in headers for each in _SUBAGENTS):
+        raise NoPrompt("SUBAGENT", "it is of an agent's helper")
+    return form
+
+
+async def _read(form: Form, body: bytes) -> ChatRequest:
+    """Long bodies are read on a thread: other requests would wait, and think that the daemon does not answer.
+
+    Raises:
+        Unreadable: as `read_request`.
+    """
+    if len(body) <= PROXY_READ_AT_ONCE_BYTES:
+        return read_request(form, body)
+    return await to_thread.run_sync(read_request, form, body)
+
+
+async def with_context(daemon: DaemonLink, form: Form, path: bytes, body: bytes) -> tuple[bytes, Outcome]:
+    """The body to send, which is the client's own bytes and what is inserted, and what became of it."""
     try:
-        prompt = Prompt(form, body, path)
-        params = {**prompt.params(), **settings.params()}
-        if session is not None:
-            params["session"] = session
-        made = await daemon.transform(prompt.messages, params)
-    except (NoPrompt, WorkspacedError) as error:
-        return body, unchanged(error.code, error.message)
+        request = await _read(form, body)
+        answer = await daemon.call(params_of(request, path))
+        made = overlaid(request, body, answer)
+    except Unreadable as error:
+        return body, unchanged("UNREADABLE", str(error))
+    except WorkspacedError as error:
+        return body, unchanged(error.code, str(error))
     except Exception as error:  # a defect of ours: the runtime is not to suffer from it
-        logger.exception("a prompt could not be given its context")
+        logger.exception("a request could not be given its context")
         return body, unchanged("INTERNAL", f"{type(error).__name__}, see the proxy's log")
-    outcome = Outcome("added", "", made["session"], made["seq"], made.get("message"))
-    return prompt.body_with(made["messages"], made["system"]), outcome
+    if answer["token"] is None and request.is_told:
+        return body, unchanged("TOLD", "a text of workspaced stands in the user's words already, such as a hook's")
+    told = Outcome("added") if answer["insertions"] else unchanged("NOTHING_NEW", answer["reason"] or "nothingNew")
+    if answer["token"] is None:
+        return body, told
+    return made, told._replace(form=form, token=answer["token"], body_sha256=sha256(made).hexdigest())

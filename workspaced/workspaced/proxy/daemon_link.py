@@ -11,17 +11,16 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import anyio
-import msgspec
 
 from workspaced_events.errors import WorkspacedError
 
 from ..client.async_client import Client
-from ..errors import NoDaemon, RequestError, TimedOut
-from ..limits import DAEMON_ANSWER_S, DAEMON_MARGIN_S, DAEMON_PAUSE_S, DAEMON_RETRY_S
+from ..errors import NoDaemon, TimedOut
+from ..limits import DAEMON_ANSWER_S, DAEMON_PAUSE_S, DAEMON_RETRY_S
+from ..overlay.asking import METHOD
 
 logger = logging.getLogger(__name__)
 Result = TypeVar("Result")
-_TRANSFORM = "workspaced/context/transform"
 
 
 class DaemonLink:
@@ -33,6 +32,8 @@ class DaemonLink:
         self._client: Client | None = None
         self._failure = NoDaemon(f"No daemon listens on {path} yet.", hint="Start one with `workspaced serve`.")
         self._paused_until = 0.0
+        self._untold: dict[str, anyio.Event] = {}
+        """Answers that pass, by the hashes of their names; set once the daemon was told of them."""
         self.tried = anyio.Event()
         """Set after the first try to connect."""
 
@@ -60,35 +61,32 @@ class DaemonLink:
             return TimedOut("The daemon did not answer a moment ago.")
         return None
 
-    async def transform(self, messages: bytes, params: dict[str, Any]) -> dict[str, Any]:
-        """The answer of `workspaced/context/transform`. `messages` is their list as JSON; one that is too long for
-        a line is uploaded. If this is cancelled, the daemon is told so, and records nothing more of it.
+    async def call(self, params: dict[str, Any], below: str = "") -> dict[str, Any]:
+        """The answer of `workspaced/context/overlay`, or of a method below it.
 
         Raises:
             WorkspacedError: the daemon is gone, refused, or did not answer within DAEMON_ANSWER_S.
         """
+        if (told := self._untold.get(params.get("previousResponseId", ""))) is not None:
+            with anyio.move_on_after(DAEMON_ANSWER_S):
+                await told.wait()
+        answer: dict[str, Any] = await self._in_time(lambda client: client.call(METHOD + below, params))
+        return answer
 
-        params = {**params, "deadline": round(1_000 * (time.time() + DAEMON_ANSWER_S - DAEMON_MARGIN_S))}
+    def will_tell(self, response_id: str) -> None:
+        """The daemon will be told that an answer of that name `finished`; who continues its chat waits for it."""
+        if response_id:
+            self._untold.setdefault(response_id, anyio.Event())
 
-        async def transformed(client: Client) -> dict[str, Any]:
-            try:
-                made = await client.call(_TRANSFORM, {**params, "messages": msgspec.Raw(messages)})
-            except RequestError as error:
-                if error.code != "LINE_TOO_LARGE":
-                    raise
-                sha256 = await client.upload(messages.decode())
-                made = await client.call(_TRANSFORM, {**params, "messagesSha256": sha256})
-            answer: dict[str, Any] = made
-            return answer
-
-        return await self._in_time(transformed)
-
-    async def report_usage(self, session: str, report: dict[str, Any], message: str | None) -> None:
-        """Tells the daemon what the provider counted of a prompt. A failure is logged: nobody waits for it."""
+    async def tell(self, method: str, params: dict[str, Any]) -> None:
+        """Tells the daemon what became of a request. A failure is logged: nobody waits for it."""
         try:
-            await self._in_time(lambda client: client.context.usage(session, report=report, message=message))
+            await self.call(params, f"/{method}")
         except WorkspacedError as error:
-            logger.warning("the usage of a prompt was not recorded: %s [%s]", error.message, error.code)
+            logger.warning("what became of a prompt was not recorded: %s [%s]", error.message, error.code)
+        finally:
+            if (told := self._untold.pop(params.get("responseId", ""), None)) is not None:
+                told.set()
 
     async def _in_time(self, call: Callable[[Client], Awaitable[Result]]) -> Result:
         if (failure := self.failure) is not None:

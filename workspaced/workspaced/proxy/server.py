@@ -10,7 +10,6 @@ import anyio
 from ..web.loopback_server import HOST, LoopbackServer, listening, silence_logs
 from .access import Access
 from .application import Application
-from .context import Settings
 from .daemon_link import DaemonLink
 from .upstream import Upstream
 
@@ -28,7 +27,6 @@ class Options(NamedTuple):
     """The daemon's."""
     client: str
     timeout_s: float
-    settings: Settings
 
 
 class Started(NamedTuple):
@@ -59,7 +57,7 @@ async def _serve(
 ) -> int:
     port: int = sockets[0].getsockname()[1]
     daemon = DaemonLink(options.socket, options.client)
-    application = Application(Access(options.token, port), upstream, daemon, options.settings)
+    application = Application(Access(options.token, port), upstream, daemon)
 
     def started() -> None:
         failure = daemon.failure

@@ -18,7 +18,7 @@ import msgspec
 from msgspec.structs import replace
 
 from workspaced_events.blobs.evictable import EvictableBlobStore
-from workspaced_events.schema.catalogue import ContextVolunteered, ToolCalled
+from workspaced_events.schema.catalogue import ContextInserted, ContextVolunteered, ToolCalled
 from workspaced_tools.recording.format import refused
 from workspaced_tools.recording.view_recorder import ViewRecorder, recorded
 from workspaced_tools.tools.tool import ANSWER_VERSION
@@ -52,6 +52,14 @@ class VolunteeredTo(msgspec.Struct, frozen=True):
     session: str
     event: str
     from_seq: int | None
+
+
+class Inserted(VolunteeredTo, frozen=True):
+    """What `context_inserted` says beside the call."""
+
+    near: str
+    insertion: str
+    after: str | None
 
 
 class Call(msgspec.Struct, frozen=True):
@@ -202,13 +210,8 @@ def _event(waiting: _Waiting, inputs_sha256: str | None) -> ToolCalled:
     make: Callable[..., ToolCalled] = ToolCalled
     if to is not None:
         given = text_told(call.tool, answer.payload)
-        make = partial(
-            ContextVolunteered,
-            session=to.session,
-            event=to.event,
-            from_seq=to.from_seq,
-            text_sha256=hashlib.sha256(given).hexdigest(),
-        )
+        data = ContextInserted if isinstance(to, Inserted) else ContextVolunteered
+        make = partial(data, **msgspec.structs.asdict(to), text_sha256=hashlib.sha256(given).hexdigest())
     return make(
         tool=call.tool,
         caller=call.caller,

@@ -175,7 +175,7 @@ class Dispatcher:
             return
         if not inspect.iscoroutine(result):
             self.answer(request_id, protocol.decorate(method, result))
-        elif request_id is not None and (protocol.is_mcp or method.is_cancellable):
+        elif request_id is not None and protocol.is_mcp:
             scope = self._running[request_id] = anyio.CancelScope()
             self._host.start_soon(self._finish_unless_cancelled, scope, request_id, result, protocol, method)
         else:

@@ -83,15 +83,12 @@ class ProtocolVersion:
     def __init__(self, methods: Mapping[str, Method]) -> None:
         self.methods = methods
 
-    def begin(self, session: Session, request: Request) -> Method | None:
+    def begin(self, session: Session, request: Request) -> Method | None:  # noqa: ARG002
         """The requested method; None for a notification that needs no more handling.
 
         Raises:
             RequestError: UNKNOWN_METHOD.
         """
-        if request.id is msgspec.UNSET and request.method == _CANCEL:
-            _cancel(session, request)
-            return None
         method = self.methods.get(request.method)
         if method is None:
             raise RequestError(

@@ -21,8 +21,6 @@ class Method:
     handler: Callable[[Session, RequestId | None, Any], Any]
     cache: dict[str, Any] | None = None
     """The fields that MCP 2026-07-28 adds to the result: how long it may be cached, and by which clients."""
-    is_cancellable: bool = False
-    """Whether a native client may cancel it. MCP's clients may cancel whatever waits."""
     works_paused: bool = False
     """Whether it answers while the user has paused the workspace; all other methods answer PAUSED. True for
     methods that administer the daemon or read the log, and for those that see to the pause themselves."""

@@ -34,6 +34,8 @@ from ..journal.publishing import Publishing
 from ..limits import CONTEXT_TEXTS_CHARS_MAX, PUBLISHER_GRACE_S
 from ..memory.places import Places
 from ..memory.writing import Memory
+from ..overlay.overlays import Log as OverlayLog
+from ..overlay.overlays import Overlays
 from ..peers.link import Link
 from ..peers.link_settings import LinkSettings
 from ..recording.call_recorder import CallRecorder
@@ -44,7 +46,6 @@ from ..vaults.served_vault import ServedVault, notes_attached_in, notes_publishe
 from ..vaults.timely_answers import TimelyAnswers
 from ..volunteering.volunteering import Volunteering
 from .open_views import OpenViews
-from .sent_contexts import SentContextsByClient
 from .uploads import Uploads
 
 if TYPE_CHECKING:
@@ -106,7 +107,6 @@ class Service:
         self.texts = texts = TextCache(texts_in(journal.blobs.get), chars_max=CONTEXT_TEXTS_CHARS_MAX)
         """The texts that the log names by their hashes."""
         self.uploads = Uploads()
-        self.sent_contexts = SentContextsByClient()
         self.levels = TimelyAnswers()
         """Whether notes may be shown unasked; for the writer's thread."""
         self.publishing = Publishing(writer, self.log, self._volunteers)
@@ -136,6 +136,19 @@ class Service:
             self.tail, self.served, answers, past, checks, threads, self.call_recorder, self._reconcile
         )
         self.volunteering = Volunteering(self.calls, lambda: self.tail.state, self.call_recorder.record)
+        self.overlays = Overlays(
+            self.volunteering,
+            self.calls,
+            OverlayLog(
+                lambda: self.tail.state,
+                self.publishing.record,
+                self.call_recorder.record,
+                self.wait_until_recorded,
+                sweeper.blobs.get,
+            ),
+            threads,
+            data,
+        )
 
     # -- the log --
 

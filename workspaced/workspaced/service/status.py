@@ -53,6 +53,7 @@ def status(service: Service, *, named: bool = True) -> dict[str, Any]:
         "conversations": conversations_status(state.conversations),
         "sharing": sharing_status(state, service.client_names()),
         "degraded": [each.message for each in problems],
+        **({"unchanged": dict(service.overlays.unchanged.most_common())} if named else {}),
         **({"problems": msgspec.to_builtins(problems)} if named else {}),
         "warnings": service.warnings,
         **({"link": link} if named and (link := service.link.status()) is not None else {}),

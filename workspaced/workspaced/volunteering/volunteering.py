@@ -4,7 +4,6 @@ A hook may die between the offer and the runtime. So a session counts as told, a
 hook confirms; until then the next offer tells the same again.
 """
 
-import secrets
 import time
 from collections import OrderedDict
 from collections.abc import Callable
@@ -13,6 +12,7 @@ from typing import Any, Final, Literal, NamedTuple
 import msgspec
 from msgspec.structs import replace
 
+from workspaced_events.ids import VaultId
 from workspaced_events.projections.workspace_state import WorkspaceState
 from workspaced_tools.recording.view_recorder import ViewRecorder
 from workspaced_tools.tools.tool import Tool
@@ -22,11 +22,9 @@ from workspaced_tools.volunteering.wording import Form
 
 from ..calls.calls import Calls
 from ..recording.call_recorder import Call, VolunteeredTo
+from .offers import OFFERS_MAX, Offers
 from .sessions import SessionKey, Sessions, Told
 
-OFFERS_MAX: Final = 256
-OFFERS_BYTES_MAX: Final = 16 * 1024 * 1024
-"""Of offers that are not confirmed yet, and of the texts behind them; beyond that the oldest are given up."""
 ON_ITS_WAY_S: Final = 1.0
 """For this long an offer may be on its way to its session, which is offered nothing else meanwhile."""
 
@@ -42,8 +40,6 @@ class Offer(NamedTuple):
     call: Call
     told: Told | None
     """What the session was told once it has the text; None: no difference will begin there."""
-    size_bytes: int
-    """Of the texts that it was made from."""
 
     def is_for(self, key: SessionKey, event: str) -> bool:
         """Whether it is on its way to that session for that event."""
@@ -67,13 +63,13 @@ class OfferedEditor(NamedTuple):
     reason: Reason | None = None
 
 
-class _Data(msgspec.Struct, frozen=True):
+class Answered(msgspec.Struct, frozen=True):
     text: str | None
     sight: dict[str, Any]
 
 
 class _Answer(msgspec.Struct, frozen=True):
-    data: _Data
+    data: Answered
 
 
 _ANSWER: Final = msgspec.json.Decoder(_Answer)
@@ -94,7 +90,7 @@ class Volunteering:
         self._state = state
         self._record = record
         self._clock = clock
-        self._offers: OrderedDict[str, Offer] = OrderedDict()
+        self._offers: Offers[Offer] = Offers()
         self._begun: OrderedDict[SessionKey, float] = OrderedDict()
         """When an offer for a session began that is not confirmed yet."""
 
@@ -116,7 +112,7 @@ class Volunteering:
         self._begin(key)
         told = self.sessions.told(key)
         try:
-            call, data, reason = await self._ask(key, client, told, form)
+            call, data, reason = await self.ask(key.vault, client, told.sight if told is not None else None, form)
         except BaseException:
             self._begun.pop(key, None)
             raise
@@ -143,23 +139,25 @@ class Volunteering:
         Raises:
             WorkspacedError: as a call of a tool.
         """
-        call, reason = await self._call(SHOW_EDITOR, {"part": part}, key, client)
+        call, reason = await self._call(SHOW_EDITOR, {"part": part}, key.vault, client)
         if call is None:
             return OfferedEditor(None, reason=reason)
-        for token in [token for token, offer in self._offers.items() if offer.is_for(key, event)]:
-            del self._offers[token]
+        for token, offer in self._offers:
+            if offer.is_for(key, event):
+                self._offers.pop(token)
         view = text_told(call.tool, call.answer.payload)
         to = VolunteeredTo(session=key.session, event=event, from_seq=None)
         return OfferedEditor(view, self._keep(key, call, to, None))
 
     async def preview(self, key: SessionKey, client: str, *, form: Form) -> Offered:
         """What the session would be told now. Nobody is told, so the session stays as it is."""
-        _call, data, reason = await self._ask(key, client, self.sessions.told(key), form)
+        told = self.sessions.told(key)
+        _call, data, reason = await self.ask(key.vault, client, told.sight if told is not None else None, form)
         return Offered(data.text if data is not None else None, reason=reason)
 
     def confirm(self, token: str) -> bool:
         """Records that the runtime has taken the text; False: the offer is not known any more."""
-        offer = self._offers.pop(token, None)
+        offer = self._offers.pop(token)
         if offer is None:
             return False
         self._begun.pop(offer.key, None)
@@ -172,23 +170,13 @@ class Volunteering:
         """The agent has lost what it was told, or will, and what is on its way too: it is told everything next."""
         self.sessions.forget(key)
         self._begun.pop(key, None)
-        for token in [token for token, offer in self._offers.items() if offer.key == key]:
-            del self._offers[token]
+        for token, offer in self._offers:
+            if offer.key == key:
+                self._offers.pop(token)
 
     def _keep(self, key: SessionKey, call: Call, to: VolunteeredTo, told: Told | None) -> str:
         """The token of an offer that waits to be confirmed."""
-        token = secrets.token_hex(8)
-        made_from = call.answer.made_from
-        size_bytes = made_from.texts_bytes() if isinstance(made_from, ViewRecorder) else 0
-        self._offers[token] = Offer(key, replace(call, volunteered=to), told, size_bytes)
-        self._bound_offers()
-        return token
-
-    def _bound_offers(self) -> None:
-        sizes = [offer.size_bytes for offer in self._offers.values()]
-        while len(self._offers) > 1 and (len(sizes) > OFFERS_MAX or sum(sizes) > OFFERS_BYTES_MAX):
-            self._offers.popitem(last=False)
-            del sizes[0]
+        return self._offers.put(Offer(key, replace(call, volunteered=to), told), call)
 
     def _begin(self, key: SessionKey) -> None:
         self._begun[key] = self._clock()
@@ -196,30 +184,35 @@ class Volunteering:
         if len(self._begun) > OFFERS_MAX:
             self._begun.popitem(last=False)
 
-    async def _ask(
-        self, key: SessionKey, client: str, told: Told | None, form: Form
-    ) -> tuple[Call | None, _Data | None, Reason | None]:
-        """The call that answers, what it answered, and why there is no text."""
-        arguments: dict[str, Any] = {"form": form}
+    async def ask(
+        self, vault: VaultId, client: str, told: dict[str, Any] | None, form: Form, **more: Any
+    ) -> tuple[Call | None, Answered | None, Reason | None]:
+        """The call that answers, what it answered, and why there is no text. Nobody is told by it.
+
+        Args:
+            told: the sight that the agent was told last; None: it is told everything.
+            more: further arguments of the tool.
+        """
+        arguments: dict[str, Any] = {"form": form, **more}
         if told is not None:
-            arguments["told"] = told.sight
+            arguments["told"] = told
         if self._state().peers.own is not None:
             arguments["ofPerson"] = True
-        call, reason = await self._call(VOLUNTEER, arguments, key, client)
+        call, reason = await self._call(VOLUNTEER, arguments, vault, client)
         if call is None:
             return None, None, reason
         data = _ANSWER.decode(call.answer.payload).data
         return call, data, "nothingNew" if data.text is None else None
 
     async def _call(
-        self, tool: Tool[Any], arguments: dict[str, Any], key: SessionKey, client: str
+        self, tool: Tool[Any], arguments: dict[str, Any], vault: VaultId, client: str
     ) -> tuple[Call | None, Reason | None]:
         """The call of a hidden tool with what the user lets the client be told, or why there is none."""
         state = self._state()
         setting = state.volunteering_of(client)
         if setting == "off":
             return None, "off"
-        if state.current != key.vault:
+        if state.current != vault:
             return None, "otherVault"
         arguments = {**arguments, "selection": setting == "on"}
         started = time.perf_counter_ns()
@@ -227,7 +220,7 @@ class Volunteering:
         made_from = answer.made_from
         if not answer.ok or not isinstance(made_from, ViewRecorder):
             return None, "refused"
-        if made_from.full.current != key.vault:
+        if made_from.full.current != vault:
             return None, "otherVault"  # the user went there meanwhile
         duration_us = (time.perf_counter_ns() - started) // 1000
         return Call(tool.name, client, arguments, answer, duration_us), None

@@ -5,22 +5,18 @@ turn's context, the history without context, and the user's words. The first two
 The third and the fifth form one user message, which results of tools follow. The pipeline decides which layers a
 prompt has. Nothing here reads a file, a clock, a locale or the order of a set, so log and blobs suffice to rebuild
 any prompt to the byte.
-
-`LibraryEntry.tokens` are seed tokens, so that one estimator counts a whole prompt.
 """
 
 from collections.abc import Iterator, Mapping
-from typing import Final, Literal
+from typing import Final
 
-import msgspec
 from msgspec.structs import replace
 
-from workspaced_events.ids import MessageId
 from workspaced_events.projections.conversations import Conversation, library_of, turn_of
-from workspaced_events.schema.catalogue import Attachment, LibraryEntry
+from workspaced_events.schema.catalogue import Attachment
 
 from ...errors import ArgumentInvalid
-from ...ports.manifest import LAYERS, LayerId, ManifestEntry
+from ...ports.manifest import LAYERS, LayerId
 from ..model import blocks as b
 from ..model.pipelines import PARTS
 from ..model.token_estimator import Estimator, seed_tokens
@@ -32,7 +28,6 @@ from ..model.types import (
     ChatMessage,
     Envelope,
     Layer,
-    Rebased,
     Texts,
     Turn,
 )
@@ -41,21 +36,18 @@ from .budget import Fitted, Parts, fit
 from .history import Past, continuation_of, history_of
 from .instructions import add_system, add_words
 from .layers import LayerBuilder, LayerEntry, digests_of, joined, reuse_of
-from .library import Attached, LibraryIndex, attached_to, latest_first, promoted, rebase_reason, refreshed
+from .library import Attached, LibraryIndex, attached_to
 from .manifest import cache_hints, manifest_of, summary_warning, warnings_of
 from .messages import leading, readable, with_context
 from .transcript import assemble_transcript
 from .turn_layer import Payload, Rendering, payload_of
 
-RebaseReason = Literal["replaced", "budget", "asked"]
 SUMMARY_ID: Final = "summary"
 EMPTY: Final = Past((), ())
 
 
 def assemble(conversation: Conversation, turn: Turn, texts: Texts) -> Assembled:
-    """The prompt up to `turn.message`.
-
-    If the library is rebased, this prompt already uses the rebased library.
+    """The prompt up to `turn.message`: a chat's as a transcript (transcript.py), the others' here.
 
     Raises:
         ArgumentInvalid: the turn belongs to another conversation, or a compression has nothing to summarise.
@@ -74,7 +66,7 @@ def assemble(conversation: Conversation, turn: Turn, texts: Texts) -> Assembled:
             f"The conversation {conversation.id!r} has no message {turn.message!r}.",
             hint="It may have been removed: name one that is there.",
         )
-    if turn.policy.transcript:
+    if turn.policy.pipeline == "chat":
         return assemble_transcript(conversation, turn, texts)
     prompt = _Prompt(conversation, turn, texts)
     if not (prompt.parts.turn or prompt.past.messages or prompt.past.summary):
@@ -85,23 +77,8 @@ def assemble(conversation: Conversation, turn: Turn, texts: Texts) -> Assembled:
     return prompt.assembled()
 
 
-class _Chosen(msgspec.Struct, frozen=True):
-    """The parts chosen for the prompt."""
-
-    library: tuple[LibraryEntry, ...]
-    reason: RebaseReason | None
-    """Why the library differs from the conversation's; None if it does not."""
-    attached: Attached
-    payload: Payload
-    history: tuple[ChatMessage, ...]
-    entries: tuple[ManifestEntry, ...]
-    """One for each part of the history that was shortened or left out to fit."""
-    elided_until: MessageId | None
-    estimate: int
-
-
 class _Prompt:
-    """Assembles one prompt."""
+    """Assembles one prompt of a completion, a refactoring or a compression: none has a context library."""
 
     def __init__(self, conversation: Conversation, turn: Turn, texts: Texts) -> None:
         self.conversation, self.turn, self.texts = conversation, turn, texts
@@ -109,49 +86,35 @@ class _Prompt:
         self.pipeline = turn.policy.pipeline
         self.parts = PARTS[self.pipeline]
         self.start = turn_of(conversation, turn.message)
-        self.base = library_of(conversation, self.start) if self.parts.library else ()
         self.library_index = LibraryIndex(texts, turn.fence)
         self.artifacts = tuple(map(readable, turn.artifacts))
         self.numbers = numbered(self.artifacts, texts)
         self.past = self._past()
         self.rest = EMPTY
         if self.parts.turn:
-            in_parts = turn.policy.results_in_parts
-            self.rest = continuation_of(conversation, turn.message, texts, self.numbers, in_parts=in_parts)
+            self.rest = continuation_of(conversation, turn.message, texts, self.numbers)
         tools = conversation.settings.tools_sha256
         self.tool_seed = seed_tokens(texts(tools)) if tools is not None else 0
         self.tool_tokens = self.estimator.calibrated(self.tool_seed)
 
     def assembled(self) -> Assembled:
         system, query = self._system(), self._query()
-        chosen = self._chosen(system, query)
+        payload = self._payload(attached_to(self.artifacts), query)
+        fitted = self._fitted(system, payload, query)
         builders: dict[LayerId, LayerBuilder] = {
             "L1_SYSTEM": system,
-            "L2_PREVIOUS": self._library(chosen),
-            "L3_TURN": chosen.payload.builder,
-            "L4_STRIP": self._history(chosen),
+            "L2_PREVIOUS": self._no_library(),
+            "L3_TURN": payload.builder,
+            "L4_STRIP": self._history(fitted),
             "L5_USER": query,
         }
-        rebased = self._rebased(chosen)
-        entries: tuple[LibraryEntry, ...] = ()
-        if self.parts.library:
-            known = (*chosen.library, *self._later_entries())
-            entries = promoted(chosen.attached.items, known, self.library_index, self.start)
-        entries_with_blocks = (*entries, *rebased.library) if rebased is not None else entries
-        blocks = dict.fromkeys(
-            entry.block_sha256 for entry in entries_with_blocks if entry.block_sha256 in self.library_index.blocks
-        )
-        lost = len(self.base) - len(chosen.library) if chosen.reason == "budget" else 0
         return Assembled(
-            envelope=self._envelope(builders, chosen, rebased=rebased is not None),
-            promoted=entries,
-            blocks=tuple(self.library_index.blocks[sha256] for sha256 in blocks),
+            envelope=self._envelope(builders, payload, fitted),
+            blocks=(),
             seed_estimate=sum(builder.seed for builder in builders.values()) + self.tool_seed,
-            prefix_tokens=system.tokens + builders["L2_PREVIOUS"].tokens,
+            prefix_tokens=system.tokens,
             pipeline=self.pipeline,
-            elided=len(chosen.entries) + lost,
-            elided_until=chosen.elided_until if self.pipeline == "chat" else None,
-            rebased=rebased,
+            elided=len(fitted.entries),
         )
 
     def _past(self) -> Past:
@@ -159,49 +122,12 @@ class _Prompt:
             return Past((), nothing_of(self.conversation, self.turn.message, "pipeline"))
         return history_of(self.conversation, self.turn.message, self.texts, self.turn.policy, self.turn.lost)
 
-    def _chosen(self, system: LayerBuilder, query: LayerBuilder) -> _Chosen:
-        """The library and the history that fit.
-
-        If the library loses an artifact that the turn refers to, the turn's context grows, so all is fitted again.
-        """
-        library, attached = self.base, attached_to(self.artifacts, self.base)
-        reason: RebaseReason | None = rebase_reason(self.turn, attached.items, library)
-        if reason is not None:
-            library = refreshed(library, attached.items, self.library_index)
-            attached = attached_to(self.artifacts, library)
-        history, entries, until = self.past.messages, list[ManifestEntry](), None
-        while True:
-            payload = self._payload(attached, query)
-            fixed = system.tokens + payload.builder.tokens + query.tokens + self.tool_tokens
-            named = (*system.entries, *payload.builder.entries, *query.entries)
-            fitted = self._fitted(fixed, system.tokens, library, history, attached, named)
-            history, until = fitted.history, fitted.elided_until or until
-            entries += (entry for entry in fitted.entries if entry.layer != "L2_PREVIOUS")
-            if fitted.library is not None:
-                reason, kept = "budget", {entry.id for entry in fitted.library}
-                library = tuple(entry for entry in library if entry.id in kept)
-                if any(item.how != "new" and item.artifact.id not in kept for item in attached.items):
-                    attached = attached_to(self.artifacts, library)
-                    continue
-            return _Chosen(library, reason, attached, payload, history, tuple(entries), until, fitted.estimate)
-
-    def _later_entries(self) -> tuple[LibraryEntry, ...]:
-        """Library entries added by later turns, or by an earlier prompt of this turn."""
-        earlier = {entry.id for entry in self.base}
-        return tuple(entry for entry in self.conversation.library if entry.id not in earlier)
-
-    def _rebased(self, chosen: _Chosen) -> Rebased | None:
-        if chosen.reason is None or chosen.library == self.base:
-            return None
-        return Rebased(chosen.reason, (*chosen.library, *self._later_entries()))
-
-    def _envelope(self, builders: Mapping[LayerId, LayerBuilder], chosen: _Chosen, *, rebased: bool) -> Envelope:
+    def _envelope(self, builders: Mapping[LayerId, LayerBuilder], payload: Payload, fitted: Fitted) -> Envelope:
         texts = {name: joined(builders[name].segments) for name in LAYERS}
         digests = digests_of(texts)
         hashes = digests.hashes
-        blocks = [entry.block_sha256 for entry in chosen.library]
-        reuse = reuse_of(self.conversation, self.turn.message, builders, hashes, blocks, self.pipeline)
-        warnings = warnings_of(self.conversation, self.turn.message, reuse, self.pipeline, rebased=rebased)
+        reuse = reuse_of(self.conversation, self.turn.message, builders, hashes, [], self.pipeline)
+        warnings = warnings_of(self.conversation, self.turn.message, reuse, self.pipeline, rebased=False)
         summary = self.estimator.tokens(self.past.summary or "")
         settings = self.conversation.settings
         manifest = manifest_of(
@@ -213,7 +139,7 @@ class _Prompt:
             settings.context_window - settings.output_reserve,
             (*warnings, *summary_warning(summary, self.turn.policy)),
         )
-        assert manifest.estimate == chosen.estimate, "what was fitted is what is sent"
+        assert manifest.estimate == fitted.estimate, "what was fitted is what is sent"
         layers = tuple(
             Layer(name, texts[name], getattr(hashes, name), reuse.stable[name], tuple(builders[name].segments))
             for name in LAYERS
@@ -223,7 +149,7 @@ class _Prompt:
             conversation_id=self.conversation.id,
             message_id=self.turn.message,
             layers=layers,
-            messages=self._messages(texts, chosen),
+            messages=self._messages(texts, payload, fitted),
             hashes=hashes,
             combined_hash=digests.combined,
             manifest=manifest,
@@ -231,46 +157,36 @@ class _Prompt:
             estimate=manifest.estimate,
         )
 
-    def _messages(self, texts: Mapping[LayerId, str], chosen: _Chosen) -> tuple[ChatMessage, ...]:
+    def _messages(self, texts: Mapping[LayerId, str], payload: Payload, fitted: Fitted) -> tuple[ChatMessage, ...]:
         """System, summary, history, the user's message, and the results of tools after it."""
         messages = leading(texts, self.past.summary)
-        content = chosen.payload.content(texts["L5_USER"])
+        content = payload.content(texts["L5_USER"])
         if not self.parts.turn:
-            return (*messages, *chosen.history, ChatMessage("user", content))
+            return (*messages, *fitted.history, ChatMessage("user", content))
         if begins(self.conversation.messages[self.start]):
             own = [ChatMessage("user", content, self.start)] if content else []
-            return (*messages, *chosen.history, *own, *self.rest.messages)
-        return (*messages, *with_context((*chosen.history, *self.rest.messages), content))
-
-    def _fitted(
-        self,
-        fixed: int,
-        system: int,
-        library: tuple[LibraryEntry, ...],
-        history: tuple[ChatMessage, ...],
-        attached: Attached,
-        named: tuple[ManifestEntry, ...],
-    ) -> Fitted:
-        summary = self.past.summary
-        settings = self.conversation.settings
-        return fit(
-            Parts(
-                fixed=fixed,
-                library=library,
-                library_frame=self.estimator.tokens(b.LIBRARY_FRAME),
-                history=history,
-                summary_tokens=self.estimator.tokens(b.summary_block(summary)) if summary is not None else 0,
-                system=system,
-                tools=self.tool_tokens,
-                named=named,
-            ),
-            settings.context_window - settings.output_reserve,
-            self.turn.policy,
-            self.estimator,
-            latest_first(self.conversation, attached.items, library),
-        )
+            return (*messages, *fitted.history, *own, *self.rest.messages)
+        return (*messages, *with_context((*fitted.history, *self.rest.messages), content))
 
     # -- the layers --
+
+    def _fitted(self, system: LayerBuilder, payload: Payload, query: LayerBuilder) -> Fitted:
+        summary, settings = self.past.summary, self.conversation.settings
+        parts = Parts(
+            fixed=system.tokens + payload.builder.tokens + query.tokens + self.tool_tokens,
+            history=self.past.messages,
+            summary_tokens=self.estimator.tokens(b.summary_block(summary)) if summary is not None else 0,
+            system=system.tokens,
+            tools=self.tool_tokens,
+            named=(*system.entries, *payload.builder.entries, *query.entries),
+        )
+        return fit(parts, settings.context_window - settings.output_reserve, self.turn.policy, self.estimator)
+
+    def _no_library(self) -> LayerBuilder:
+        builder = self._builder("L2_PREVIOUS")
+        for entry in library_of(self.conversation, self.start):
+            builder.record(LayerEntry(entry.id, entry.kind, "pipeline", "dropped", entry.revision))
+        return builder
 
     def _builder(self, layer: LayerId) -> LayerBuilder:
         return LayerBuilder(layer, self.estimator)
@@ -278,27 +194,6 @@ class _Prompt:
     def _system(self) -> LayerBuilder:
         builder = self._builder("L1_SYSTEM")
         add_system(builder, self.conversation.settings, self.pipeline, self.texts)
-        return builder
-
-    def _library(self, chosen: _Chosen) -> LayerBuilder:
-        library = chosen.library
-        builder = self._builder("L2_PREVIOUS")
-        for entry in library:
-            block = self.library_index.blocks.get(entry.block_sha256) or self.texts(entry.block_sha256)
-            builder.add(
-                LayerEntry(entry.id, entry.kind, "library", revision=entry.revision), block, seed=entry.tokens
-            )
-        if library:
-            builder.record(
-                LayerEntry("library", "frame", "frame"), seed_tokens(b.LIBRARY_FRAME), len(b.LIBRARY_FRAME)
-            )
-        kept = {entry.id for entry in library}
-        for entry in self.base:
-            if entry.id not in kept:
-                builder.record(LayerEntry(entry.id, entry.kind, chosen.reason or "", "dropped", entry.revision))
-        if not self.parts.library:
-            for entry in library_of(self.conversation, self.start):
-                builder.record(LayerEntry(entry.id, entry.kind, "pipeline", "dropped", entry.revision))
         return builder
 
     def _payload(self, attached: Attached, query: LayerBuilder) -> Payload:
@@ -310,7 +205,8 @@ class _Prompt:
         payload = payload_of(builder, self.turn.provided, attached, rendering, query=has_words)
         if not self.parts.turn:
             for pin in self.conversation.pins.values():
-                builder.record(LayerEntry(pin.id, pin.kind, "pipeline", "dropped"))
+                notes = () if pin.path is None else (pin.path,)
+                builder.record(LayerEntry(pin.id, pin.kind, "pipeline", "dropped", notes=notes))
             return payload
         for message in self.rest.messages:
             builder.add_message(message, "tool")
@@ -327,13 +223,13 @@ class _Prompt:
             if not begins(message):
                 yield from message.attachments
 
-    def _history(self, chosen: _Chosen) -> LayerBuilder:
+    def _history(self, fitted: Fitted) -> LayerBuilder:
         builder = self._builder("L4_STRIP")
         if self.past.summary is not None:
             builder.add(LayerEntry(SUMMARY_ID, "summary", "summary"), b.summary_block(self.past.summary))
-        for message in chosen.history:
+        for message in fitted.history:
             builder.add_message(message, "history")
-        builder.entries += (*self.past.dropped, *chosen.entries)
+        builder.entries += (*self.past.dropped, *fitted.entries)
         return builder
 
     def _query(self) -> LayerBuilder:

@@ -1,8 +1,8 @@
 """Makes a prompt fit its limit, in a fixed order of what is dropped first.
 
 Dropping anything invalidates the provider's cache from that point on, so drops are rare and large: all old results
-of tools at once; whole rounds of the history, in one step from over the limit down to a share of it; entries of
-the library likewise. A window that slides with every turn would cost as much as no cache.
+of tools at once; whole rounds of the history, in one step from over the limit down to a share of it. A chat's
+transcript is never fitted so: it folds (folding.py).
 """
 
 from collections.abc import Iterable, Sequence
@@ -11,8 +11,7 @@ from typing import Final, NamedTuple, get_args
 
 import msgspec
 
-from workspaced_events.ids import MessageId
-from workspaced_events.schema.catalogue import ArtifactKind, LibraryEntry
+from workspaced_events.schema.catalogue import ArtifactKind
 
 from ...errors import BudgetExceeded
 from ...limits import ECHO_CHARS_MAX
@@ -32,10 +31,6 @@ class Parts(msgspec.Struct, frozen=True):
 
     fixed: int
     """Tokens of everything except library, history and summary."""
-    library: tuple[LibraryEntry, ...]
-    """Entries; their `tokens` are seed tokens."""
-    library_frame: int
-    """Tokens of the text around the entries of a non-empty library."""
     history: tuple[ChatMessage, ...]
     """The result of `history_of`."""
     summary_tokens: int
@@ -51,42 +46,22 @@ class Fitted(msgspec.Struct, frozen=True):
     """The parts that fit into the prompt."""
 
     history: tuple[ChatMessage, ...]
-    library: tuple[LibraryEntry, ...] | None
-    """None: unchanged."""
     entries: tuple[ManifestEntry, ...]
     """One for each part shortened or left out, without tokens, since those are not in the prompt."""
-    elided: int
-    """The number of `entries`, without parts that earlier prompts left out: `history_of` relies on that."""
-    elided_until: MessageId | None
-    """The last message left out; None if no message was."""
     estimate: int
 
 
-def fit(parts: Parts, limit: int, policy: Policy, estimator: Estimator, latest: Sequence[str]) -> Fitted:
-    """Fits the parts into `limit` tokens.
-
-    Above the limit, parts go in this order, no further than necessary: old results of tools, old images, the
-    oldest rounds, the library. Old means before the last `policy.keep_rounds` rounds, which are never touched.
-
-    Args:
-        latest: ids of artifacts, most recently referred to first; all other artifacts count as older.
+def fit(parts: Parts, limit: int, policy: Policy, estimator: Estimator) -> Fitted:
+    """Fits the parts into `limit` tokens: old results of tools go first, then old images, then the oldest rounds.
 
     Raises:
         BudgetExceeded: the parts that are never touched exceed the limit.
     """
-    others = parts.fixed + parts.summary_tokens
-    beside = others + _library_tokens(parts, parts.library, estimator)
+    beside = parts.fixed + parts.summary_tokens
     history = _fit_history(parts.history, limit - beside, policy.slide_to * limit - beside, policy, estimator)
-    entries, until, estimate = history.entries, history.elided_until, beside + history.tokens
-    if estimate <= limit:
-        return Fitted(history.messages, None, entries, len(entries), until, estimate)
-    used = others + history.tokens
-    if used > limit:
-        raise exceeded(parts, limit, history.messages, history.tokens, beside - others, estimator)
-    library, without = _newest(parts, limit - used, limit, policy, estimator, latest)
-    entries += without
-    estimate = used + _library_tokens(parts, library, estimator)
-    return Fitted(history.messages, library, entries, len(entries), until, estimate)
+    if beside + history.tokens > limit:
+        raise exceeded(parts, limit, history.messages, history.tokens, 0, estimator)
+    return Fitted(history.messages, history.entries, beside + history.tokens)
 
 
 # -- the history --
@@ -96,7 +71,6 @@ class _History(NamedTuple):
     messages: tuple[ChatMessage, ...]
     tokens: int
     entries: tuple[ManifestEntry, ...] = ()
-    elided_until: MessageId | None = None
 
 
 def _fit_history(
@@ -110,13 +84,13 @@ def _fit_history(
             history = (*map(shorten, history[:old]), *history[old:])
             sizes = _sizes(history, estimator)
     gone = _rounds_to_leave_out(history[:old], sizes, low) if sum(sizes) > room else 0
-    kept, unpaired = paired(history[gone:], in_parts=policy.results_in_parts)
+    kept, unpaired = paired(history[gone:])
     entries = (
         *(_left_out(message, size) for message, size in zip(history[:gone], sizes, strict=False)),
         *shortenings(whole[gone:], history[gone:]),
         *unpaired,
     )
-    return _History(kept, sum(_sizes(kept, estimator)), entries, history[gone - 1].id if gone else None)
+    return _History(kept, sum(_sizes(kept, estimator)), entries)
 
 
 def _rounds_to_leave_out(old: Sequence[ChatMessage], sizes: Sequence[int], low: float) -> int:
@@ -136,41 +110,6 @@ def _left_out(message: ChatMessage, tokens: int) -> ManifestEntry:
 
 def _sizes(history: Iterable[ChatMessage], estimator: Estimator) -> list[int]:
     return [estimator.message_tokens(message) for message in history]
-
-
-# -- the library --
-
-
-def _library_tokens(parts: Parts, library: Sequence[LibraryEntry], estimator: Estimator) -> int:
-    if not library:
-        return 0
-    return parts.library_frame + sum(estimator.calibrated(entry.tokens) for entry in library)
-
-
-def _newest(
-    parts: Parts, room: int, limit: int, policy: Policy, estimator: Estimator, latest: Sequence[str]
-) -> tuple[tuple[LibraryEntry, ...], tuple[ManifestEntry, ...]]:
-    """The library entries referred to last, in the library's order, and a manifest entry for each other one.
-
-    They take at most `policy.slide_to` of the limit if that fits into `room`, else of `room`: the next turn needs
-    some room too.
-    """
-    most = policy.slide_to * (limit if policy.slide_to * limit <= room else room)
-    age = {name: at for at, name in enumerate(latest)}
-    newest_first = parts.library[::-1]
-    kept: set[str] = set()
-    tokens = parts.library_frame
-    for entry in sorted(newest_first, key=lambda entry: age.get(entry.id, len(age))):
-        size = estimator.calibrated(entry.tokens)
-        if tokens + size <= most:
-            kept.add(entry.id)
-            tokens += size
-    without = tuple(
-        ManifestEntry("L2_PREVIOUS", entry.id, entry.kind, "dropped", "budget", revision=entry.revision)
-        for entry in parts.library
-        if entry.id not in kept
-    )
-    return tuple(entry for entry in parts.library if entry.id in kept), without
 
 
 # -- no room --

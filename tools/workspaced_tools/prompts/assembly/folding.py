@@ -109,8 +109,8 @@ class Folding:
 
     @property
     def _is_last(self) -> bool:
-        """Whether no turn follows; older prompts did not ask."""
-        return self.turn.policy.rules >= 1 and self.turn.message == next(reversed(self.before.messages))
+        """Whether no turn follows."""
+        return self.turn.message == next(reversed(self.before.messages))
 
     def _old_rounds(self, made: Rendered) -> MessageId | None:
         """The last message with results of tools in this turn before its last rounds, which stay whole."""
@@ -184,7 +184,7 @@ class Folding:
         shown = {each.id: each for each in made.past.messages if each.id is not None}
         turns = list(self._turn_messages(made.conversation))
         policy = self.turn.policy
-        recent = len(turns) - policy.used_within_turns if policy.rules >= 1 else len(turns)
+        recent = len(turns) - policy.used_within_turns
         notes = {key[1] for key in made.standing.shown if key[0] == "note"}
         for at, names in enumerate(turns):
             parts = made.standing.turns.get(names[0], ())

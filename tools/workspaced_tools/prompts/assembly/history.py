@@ -75,27 +75,18 @@ def history_of(
         NotRecorded: a text is not kept.
     """
     window = window_of(conversation, message, policy)
-    skills = _skills(window.messages, texts, lost) if policy.skills_stay else {}
+    skills = _skills(window.messages, texts, lost)
     spoken = [each for each in window.messages if each.role != "system"]
-    fence = policy.fence_of(conversation.id)
-    read = paired(
-        (_chat(each, texts, skills.get(each.id, ()), fence) for each in spoken), in_parts=policy.results_in_parts
-    )
+    read = paired(_chat(each, texts, skills.get(each.id, ()), conversation.id) for each in spoken)
     systems = [_filtered(each.id, "message", "system role") for each in window.messages if each.role == "system"]
     failed = [_failed(skill) for each in skills.values() for skill in each if skill.failed is not None]
     dropped = [*window.dropped, *systems, *read.dropped, *failed]
     shown = written_by_turns(conversation, read.messages, texts, lost)
-    messages = shown
-    if policy.pipeline != "compression":
-        ids = list(conversation.messages)[: window.turn + 1]
-        old = _shortened(conversation, ids, shown, policy.keep_rounds)
-        messages = (*map(short_results, shown[:old]), *shown[old:])
-        dropped += shortenings(shown, messages)
     if (summary := conversation.summary) is None:
-        return Past(messages, tuple(dropped))
+        return Past(shown, tuple(dropped))
     if window.is_summed_up:
-        return Past(messages, tuple(dropped), texts(summary.text_sha256))
-    return Past(messages, (*dropped, _filtered("summary", "summary", "stands for no turn before this one")))
+        return Past(shown, tuple(dropped), texts(summary.text_sha256))
+    return Past(shown, (*dropped, _filtered("summary", "summary", "stands for no turn before this one")))
 
 
 def transcript_of(
@@ -112,10 +103,7 @@ def transcript_of(
     window = window_of(conversation, turn.message, policy)
     spoken = [each for each in window.messages if each.role != "system"]
     skills = _skills([each for each in spoken if each.id not in standing.turns], texts, lost)
-    read = paired(
-        (_repeated(each, texts, standing, skills.get(each.id, ()), turn.fence) for each in spoken),
-        in_parts=policy.results_in_parts,
-    )
+    read = paired(_repeated(each, texts, standing, skills.get(each.id, ()), turn.fence) for each in spoken)
     systems = [_filtered(each.id, "message", "system role") for each in window.messages if each.role == "system"]
     failed = [_failed(skill) for each in skills.values() for skill in each if skill.failed is not None]
     shown = written_by_turns(conversation, read.messages, texts, lost, sent)
@@ -161,13 +149,11 @@ def continuation_of(
     message: MessageId,
     texts: Texts,
     numbers: Numbers | None = None,
-    *,
-    in_parts: bool = False,
 ) -> Past:
     """The messages of the turn after the user's words, up to `message`: calls and results of tools.
 
     They are the whole turn if it begins without a user's words. `numbers` has the numbers of the sources that the
-    turn showed before; the function adds new ones. `in_parts`: as for `paired`.
+    turn showed before; the function adds new ones.
 
     Raises:
         NotRecorded: a text is not kept.
@@ -176,7 +162,7 @@ def continuation_of(
     turn = turn_of(conversation, message)
     begin = ids.index(turn) + begins(conversation.messages[turn])
     since = [conversation.messages[each] for each in ids[begin : ids.index(message) + 1]]
-    read = paired((_chat(each, texts) for each in since if each.role != "system"), in_parts=in_parts)
+    read = paired(_chat(each, texts) for each in since if each.role != "system")
     systems = [_filtered(each.id, "message", "system role") for each in since if each.role == "system"]
     shown = written(conversation, read.messages, numbers if numbers is not None else Numbers())
     return Past(shown, (*systems, *read.dropped))
@@ -232,19 +218,16 @@ def _images(result: ToolResult) -> tuple[Block, ...]:
     return tuple(Block("image", blob=each.sha256, media_type=each.media_type) for each in result.images)
 
 
-def paired(messages: Iterable[ChatMessage], *, in_parts: bool = False) -> Paired:
+def paired(messages: Iterable[ChatMessage]) -> Paired:
     """The messages without blocks that a provider would refuse.
 
     A tool's call stays if the user's messages after it have its result; a result stays if one of the assistant's
     messages directly before has its call; of several with one id the first stays. Thinking stays if it is the
     assistant's, and signed or redacted. Messages that are then empty go. Other messages stay unchanged.
-
-    Args:
-        in_parts: whether the results of one round may come in several messages; False: only in the first.
     """
     kept: list[ChatMessage] = []
     dropped: list[ManifestEntry] = []
-    for asking, answering in _exchanges(messages, in_parts=in_parts):
+    for asking, answering in _exchanges(messages):
         calls = {block.id for each in asking for block in each.content if block.type == "toolCall"}
         answered = calls & {block.id for each in answering for block in each.content if block.type == "toolResult"}
         _keep(asking, "toolCall", answered, kept, dropped)
@@ -252,16 +235,13 @@ def paired(messages: Iterable[ChatMessage], *, in_parts: bool = False) -> Paired
     return Paired(tuple(kept), tuple(dropped))
 
 
-def _exchanges(
-    messages: Iterable[ChatMessage], *, in_parts: bool
-) -> Iterator[tuple[list[ChatMessage], list[ChatMessage]]]:
-    """The assistant's messages in a row, and the user's message after them: with `in_parts` all those that go on
-    with nothing but results."""
+def _exchanges(messages: Iterable[ChatMessage]) -> Iterator[tuple[list[ChatMessage], list[ChatMessage]]]:
+    """The assistant's messages in a row, and the user's message after them, with all those that go on with nothing
+    but results."""
     asking: list[ChatMessage] = []
     answering: list[ChatMessage] = []
     for message in messages:
-        goes_on = in_parts and _brings_only_results(message)
-        if answering and not (goes_on and _brings_only_results(answering[-1])):
+        if answering and not (_brings_only_results(message) and _brings_only_results(answering[-1])):
             yield asking, answering
             asking, answering = [], []
         (asking if message.role == "assistant" else answering).append(message)
@@ -313,20 +293,6 @@ def _objection(block: Block, allowed: str, left: set[str | None]) -> str | None:
 
 
 # -- shortening --
-
-
-def _shortened(
-    conversation: Conversation, ids: Sequence[MessageId], history: Sequence[ChatMessage], keep_rounds: int
-) -> int:
-    """The number of messages in `history` that earlier prompts shortened; `ids` end with the turn's first."""
-    at = {each: index for index, each in enumerate(ids)}
-    for prompt in reversed(conversation.prompts):
-        if prompt.pipeline == "chat" and prompt.elided and prompt.message in conversation.messages:
-            turn = at.get(turn_of(conversation, prompt.message))
-            if turn is not None:
-                then = [each for each in history if each.id is not None and at[each.id] < turn]
-                return last_rounds(then, keep_rounds)
-    return 0
 
 
 def short_results(message: ChatMessage) -> ChatMessage:

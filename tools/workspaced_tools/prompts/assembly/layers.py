@@ -11,7 +11,7 @@ from typing import Final
 
 import msgspec
 
-from workspaced_events.ids import MessageId
+from workspaced_events.ids import MessageId, NoteId
 from workspaced_events.projections.conversations import Conversation, turn_of
 from workspaced_events.schema.catalogue import LayerHashes, Pipeline
 
@@ -44,6 +44,7 @@ class LayerEntry(msgspec.Struct, frozen=True):
     state: State = "full"
     revision: str | None = None
     detail: str | None = None
+    notes: tuple[NoteId, ...] = ()
 
 
 class LayerBuilder:
@@ -98,6 +99,7 @@ class LayerBuilder:
                 bytes=size,
                 revision=entry.revision,
                 detail=entry.detail,
+                notes=tuple(note for note in dict.fromkeys(entry.notes) if note != entry.id),
             )
         )
         return tokens

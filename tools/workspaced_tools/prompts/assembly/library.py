@@ -1,15 +1,11 @@
-"""The context library: how a turn's artifacts relate to it, and how it grows and is rebased.
-
-An artifact joins the library with the turn after its first one, in the order first seen, and keeps its bytes
-there. So a provider's cache keeps it, and attaching it again costs one line. If the artifact changes, its new
-version is in each turn that it is attached to, in full, until the library is rebased.
+"""A turn's artifacts, each once, and the entries of the context library that are made of artifacts.
 
 The library holds the active note as a note; only its turn's block says that the note is active. It never holds
-artifacts of one turn (selected text, results of tools, skills), images, or notes that embed images.
+artifacts of one turn (selected text, results of tools, skills) or images.
 """
 
 from collections.abc import Sequence
-from typing import Final, Literal
+from typing import Final
 
 import msgspec
 from msgspec.structs import replace
@@ -20,20 +16,16 @@ from workspaced_events.schema.catalogue import ArtifactKind, LibraryEntry
 
 from ..model.blocks import artifact_block
 from ..model.token_estimator import seed_tokens
-from ..model.types import Artifact, Texts, Turn
+from ..model.types import Artifact, Texts
 from .layers import sha256_hex
 
 LIBRARY_KINDS: Final = frozenset[ArtifactKind]({"note", "url", "pdf", "file", "dataview"})
-
-How = Literal["reference", "changed", "new"]
 
 
 class Item(msgspec.Struct, frozen=True):
     """An artifact of a turn; each artifact has one item."""
 
     artifact: Artifact
-    how: How
-    """`reference`: the library holds this version; `changed`: another version; `new`: none."""
     active: bool = False
 
 
@@ -50,9 +42,8 @@ def library_kind(kind: ArtifactKind) -> ArtifactKind:
     return "note" if kind == "active_note" else kind
 
 
-def attached_to(artifacts: Sequence[Artifact], library: Sequence[LibraryEntry]) -> Attached:
-    """Compares the artifacts with the library; of repeated artifacts the first one that could be read counts."""
-    entries = {(entry.id, entry.kind): entry for entry in library}
+def attached_to(artifacts: Sequence[Artifact]) -> Attached:
+    """The artifacts, each once; of repeated ones the first one that could be read counts."""
     groups: dict[tuple[str, ...], list[int]] = {}
     for at, artifact in enumerate(artifacts):
         groups.setdefault(_identity(artifact), []).append(at)
@@ -60,10 +51,8 @@ def attached_to(artifacts: Sequence[Artifact], library: Sequence[LibraryEntry]) 
     for group in groups.values():
         best = min(group, key=lambda at: (artifacts[at].failed is not None, at))
         duplicates.discard(best)
-        artifact = artifacts[best]
-        entry = entries.get((artifact.id, library_kind(artifact.kind)))
         active = any(artifacts[at].kind == "active_note" for at in group)
-        items.append(Item(artifact, _how(artifact, entry), active))
+        items.append(Item(artifacts[best], active))
     return Attached(tuple(items), tuple(artifacts[at] for at in sorted(duplicates)))
 
 
@@ -71,18 +60,6 @@ def _identity(artifact: Artifact) -> tuple[str, ...]:
     """The key by which artifacts are equal; it includes the revision for kinds that the library never holds."""
     kind = library_kind(artifact.kind)
     return (kind, artifact.id) if kind in LIBRARY_KINDS else (kind, artifact.id, artifact.revision)
-
-
-def _how(artifact: Artifact, entry: LibraryEntry | None) -> How:
-    if entry is None or artifact.failed is not None:
-        return "new"
-    return "reference" if entry.revision == artifact.revision else "changed"
-
-
-def may_be_kept(artifact: Artifact) -> bool:
-    """Whether the library may hold this version."""
-    kept = library_kind(artifact.kind) in LIBRARY_KINDS
-    return kept and artifact.failed is None and not artifact.has_images
 
 
 class LibraryIndex:
@@ -97,17 +74,17 @@ class LibraryIndex:
         self.blocks: dict[str, str] = {}
         self._texts = texts
         self._fence = fence
-        self._rendered: dict[tuple[ArtifactKind, str, str, bool], tuple[str, int]] = {}
+        self._rendered: dict[tuple[ArtifactKind, str, str], tuple[str, int]] = {}
 
-    def block(self, artifact: Artifact, *, replaces: bool = False) -> tuple[str, int]:
+    def block(self, artifact: Artifact) -> tuple[str, int]:
         """The artifact with its whole text, and the block's seed tokens.
 
         Raises:
             NotRecorded: the artifact's text is not kept.
         """
-        key = (artifact.kind, artifact.id, artifact.revision, replaces)
+        key = (artifact.kind, artifact.id, artifact.revision)
         if key not in self._rendered:
-            block = artifact_block(artifact, self._texts(artifact.revision), replaces=replaces, fence=self._fence)
+            block = artifact_block(artifact, self._texts(artifact.revision), fence=self._fence)
             self._rendered[key] = (block, seed_tokens(block))
         return self._rendered[key]
 
@@ -122,50 +99,6 @@ class LibraryIndex:
         sha256 = sha256_hex(block)
         self.blocks[sha256] = block
         return LibraryEntry(artifact.id, kind, artifact.revision, sha256, tokens, message)
-
-
-def rebase_reason(
-    turn: Turn, items: Sequence[Item], library: Sequence[LibraryEntry]
-) -> Literal["asked", "replaced"] | None:
-    """Why to rebase the library to this turn's versions of changed artifacts; None: keep its bytes."""
-    changed = {item.artifact.id for item in items if item.how == "changed"}
-    if not changed:
-        return None
-    if turn.rebase:
-        return "asked"
-    replaced = sum(entry.tokens for entry in library if entry.id in changed)
-    share_max = turn.policy.replaced_share_max * sum(entry.tokens for entry in library)
-    return "replaced" if replaced > share_max else None
-
-
-def refreshed(
-    library: Sequence[LibraryEntry],
-    items: Sequence[Item],
-    library_index: LibraryIndex,
-) -> tuple[LibraryEntry, ...]:
-    """The library with this turn's versions of changed artifacts in place, without those it may no longer hold."""
-    changed = {item.artifact.id: item.artifact for item in items if item.how == "changed"}
-    kept = []
-    for entry in library:
-        artifact = changed.get(entry.id)
-        if artifact is None:
-            kept.append(entry)
-        elif may_be_kept(artifact):
-            kept.append(library_index.entry(artifact, entry.message))
-    return tuple(kept)
-
-
-def promoted(
-    items: Sequence[Item], library: Sequence[LibraryEntry], library_index: LibraryIndex, message: MessageId
-) -> tuple[LibraryEntry, ...]:
-    """The entries that join the library with the next turn."""
-    known = {entry.id for entry in library}
-    found: dict[str, LibraryEntry] = {}
-    for item in items:
-        artifact = item.artifact
-        if artifact.id not in known and artifact.id not in found and may_be_kept(artifact):
-            found[artifact.id] = library_index.entry(artifact, message)
-    return tuple(found.values())
 
 
 def imported(
@@ -188,19 +121,3 @@ def imported(
                 break
             found.append(entry)
     return tuple(reversed(found))
-
-
-def latest_first(
-    conversation: Conversation, items: Sequence[Item], library: Sequence[LibraryEntry]
-) -> tuple[str, ...]:
-    """The library's ids, most recently referred to first: by this turn, then by each message before it."""
-    known = {entry.id for entry in library}
-    shown_in: dict[MessageId, list[str]] = {}
-    for entry in library:
-        shown_in.setdefault(entry.message, []).append(entry.id)
-    ids = [item.artifact.id for item in items]
-    for message in reversed(conversation.messages.values()):
-        ids += [attachment.id for attachment in message.attachments]
-        ids += shown_in.get(message.id, ())
-    ids += [entry.id for entry in reversed(library)]
-    return tuple(each for each in dict.fromkeys(ids) if each in known)

@@ -86,7 +86,6 @@ class _Transcript:
         builders = made.builders
         return Assembled(
             envelope=self._envelope(made, fold),
-            promoted=(),
             blocks=tuple(self.index.blocks[sha256] for sha256 in blocks),
             seed_estimate=sum(builder.seed for builder in builders.values()) + self.tool_seed,
             prefix_tokens=builders["L1_SYSTEM"].tokens + builders["L2_PREVIOUS"].tokens,
@@ -102,8 +101,7 @@ class _Transcript:
         standing = standing_before(conversation, self.start, self.sent)
         past = transcript_of(conversation, turn, texts, standing, self.sent)
         numbers = numbered(self.artifacts, texts)
-        in_parts = turn.policy.results_in_parts
-        rest = continuation_of(conversation, turn.message, texts, numbers, in_parts=in_parts)
+        rest = continuation_of(conversation, turn.message, texts, numbers)
         is_of_turn = any(each.id == conversation.results_up_to for each in rest.messages)
         short = short_up_to(conversation, rest.messages) if is_of_turn else rest.messages
         rest = Past(short, (*rest.dropped, *shortenings(rest.messages, short)))
@@ -179,13 +177,15 @@ class _Transcript:
             if name not in standing.turns:
                 for part in parts:
                     if part.revision and part.base != part.revision and part.kind != PIN:
-                        builder.record(LayerEntry(part.id, part.kind, "fold", "dropped", part.revision))
+                        builder.record(
+                            LayerEntry(part.id, part.kind, "fold", "dropped", part.revision, notes=part.notes)
+                        )
         return builder
 
     def _dropped(self, past: Past) -> Iterator[ManifestEntry]:
         """One entry for each message left out; for those that earlier prompts left out already one for all."""
         ids, until = list(self.before.messages), self.before.elided_until
-        earlier = set(ids[: ids.index(until) + 1]) if until is not None and self.turn.policy.rules >= 1 else set()
+        earlier = set(ids[: ids.index(until) + 1]) if until is not None else set()
         before = [each for each in past.dropped if each.kind == "message" and each.id in earlier]
         if before:
             detail = f"{len(before)} messages up to this one, left out by earlier folds"
@@ -202,12 +202,13 @@ class _Transcript:
         name, tokens, rest = message.id or "", 0, 0
         for part in parts:
             if part.form == LEFT_OUT:
-                entry = LayerEntry(part.id, part.kind, "fold" if part.id else "withheld", "elided")
+                why = "fold" if part.id else "withheld"
+                entry = LayerEntry(part.id, part.kind, why, "elided", notes=part.notes)
                 tokens += builder.record(entry, part.tokens, len(part.text.encode()))
             elif part.revision and part.base != part.revision:
                 is_stale = self._is_stale(part.key[0], part.id, part.revision)
                 state: State = "stale" if is_stale else "changes" if part.base else "full"
-                entry = LayerEntry(part.id, part.kind, "sent", state, part.revision)
+                entry = LayerEntry(part.id, part.kind, "sent", state, part.revision, notes=part.notes)
                 tokens += builder.record(entry, part.tokens, len(part.text.encode()))
             else:
                 rest += part.tokens
@@ -276,8 +277,6 @@ class _Transcript:
         fixed = sum(builders[name].tokens for name in _FIXED) + self.tool_tokens
         parts = Parts(
             fixed=fixed,
-            library=made.conversation.library,
-            library_frame=0,
             history=made.past.messages,
             summary_tokens=summary_tokens,
             system=builders["L1_SYSTEM"].tokens,

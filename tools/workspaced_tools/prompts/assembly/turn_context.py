@@ -68,7 +68,7 @@ class TurnContext:
             LogDamaged: a text of the form `search` is no search.
         """
         self._add_pins(provided)
-        attached = attached_to(artifacts, ())
+        attached = attached_to(artifacts)
         items = attached.items
         self._add_tool_results([item for item in items if _is_result(item)])
         self._add_artifacts([item for item in items if not _is_result(item) and item.artifact.failed is None])
@@ -88,12 +88,13 @@ class TurnContext:
                     "dropped",
                     artifact.revision or None,
                     artifact.failed,
+                    artifact.notes,
                 )
             )
 
     def _add(self, part: SentPart, entry: LayerEntry, *, segment: str = "", shown: bool = True) -> None:
         """Adds a part and its entry. `shown`: whether the layer's text has it; a frame between layers is not."""
-        text = b.trimmed(part.text)
+        text, entry = b.trimmed(part.text), replace(entry, notes=part.notes)
         tokens = seed_tokens(text) if text else 0
         if text and shown:
             self.builder.add(entry, text, seed=tokens, segment=segment)
@@ -107,10 +108,10 @@ class TurnContext:
         pins = {each.id: each for each in provided}
         for each in pins.values():
             self._add_pin(each)
-        gone = [key[1] for key in self._standing.shown if key[0] == PIN and key[1] not in pins]
-        for pin in gone:
-            entry = LayerEntry(pin, PIN, UNPINNED)
-            self._add(SentPart(PIN, pin, b.provider_gone(pin)), entry, segment="provider")
+        gone = [key for key in self._standing.shown if key[0] == PIN and key[1] not in pins]
+        for key in gone:
+            part = SentPart(PIN, key[1], b.provider_gone(key[1]), notes=self._standing.notes(key))
+            self._add(part, LayerEntry(key[1], PIN, UNPINNED), segment="provider")
 
     def _add_pin(self, provided: Provided) -> None:
         entry = LayerEntry(provided.id, provided.kind, "pinned", revision=provided.text_sha256)
@@ -127,7 +128,7 @@ class TurnContext:
             if known is not None:
                 self._add(replace(part, text=b.provider_gone(provided.id)), entry, segment="provider")
             else:
-                self.builder.record(replace(entry, state="empty"))
+                self.builder.record(replace(entry, state="empty", notes=provided.notes))
             return
         revision = provided.text_sha256 or ""
         if known == revision:
@@ -308,7 +309,6 @@ def _as_shown(item: Item) -> Artifact:
 
 def _part(item: Item, text: str) -> SentPart:
     artifact = _as_shown(item)
-    notes = (artifact.note,) if artifact.note is not None else ()
     return SentPart(
         artifact.kind,
         artifact.id,
@@ -316,11 +316,11 @@ def _part(item: Item, text: str) -> SentPart:
         revision=artifact.revision,
         title=artifact.title,
         mtime=artifact.mtime,
-        notes=notes,
+        notes=artifact.notes,
     )
 
 
 def _entry(item: Item, state: State = "full", detail: str | None = None) -> LayerEntry:
     artifact = item.artifact
     why = "active" if item.active else "attached"
-    return LayerEntry(artifact.id, artifact.kind, why, state, artifact.revision or None, detail)
+    return LayerEntry(artifact.id, artifact.kind, why, state, artifact.revision or None, detail, artifact.notes)

@@ -1,7 +1,7 @@
 """The third layer: the context that a turn's user message has besides the user's words.
 
-In this order: pinned providers; results of tools; references to the library; new or changed artifacts with their
-whole text, the active note last; failed artifacts; images. The history of later prompts has none of these.
+In this order: pinned providers; results of tools; artifacts with their whole text, the active note last; failed
+artifacts; images. The history of later prompts has none of these.
 """
 
 from collections.abc import Iterable, Iterator
@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from ...ports.manifest import State
 from ..model import blocks as b
 from ..model.token_estimator import IMAGE_TOKENS, seed_tokens
-from ..model.types import Artifact, Block, Provided, Segment, Texts
+from ..model.types import Artifact, Block, Provided, Texts
 from ..sources.search_block import DOCUMENT_CHARS_MAX, Numbers, read_search, search_block
 from ..sources.surroundings import LEFT_OUT, SHORTENED, around, is_cursor, marked_block
 from .layers import LayerBuilder, LayerEntry, joined
@@ -64,7 +64,6 @@ def payload_of(
         _add_provided(builder, each, rendering)
     providers = tuple(Block("text", segment.text) for segment in builder.segments)
     _add_tool_results(builder, attached.items, rendering)
-    _add_references(builder, attached.items)
     _add_blocks(builder, attached.items, rendering)
     _add_failed(builder, attached.items)
     context = joined(builder.segments[len(providers) :])
@@ -74,7 +73,13 @@ def payload_of(
     images = tuple(_images(builder, attached.items))
     for artifact in attached.duplicates:
         entry = LayerEntry(
-            artifact.id, artifact.kind, "duplicate", "dropped", artifact.revision or None, artifact.failed
+            artifact.id,
+            artifact.kind,
+            "duplicate",
+            "dropped",
+            artifact.revision or None,
+            artifact.failed,
+            artifact.notes,
         )
         builder.record(entry)
     return Payload(builder, providers, context, images, is_labelled)
@@ -82,13 +87,16 @@ def payload_of(
 
 def _add_provided(builder: LayerBuilder, provided: Provided, rendering: Rendering) -> None:
     if provided.failed is not None:
-        entry = LayerEntry(provided.id, provided.kind, "pinned", "failed", detail=provided.failed)
+        entry = LayerEntry(
+            provided.id, provided.kind, "pinned", "failed", detail=provided.failed, notes=provided.notes
+        )
         builder.add(entry, b.provider_unavailable(provided), segment="provider")
         return
     sha256 = provided.text_sha256
     text = rendering.texts(sha256) if sha256 is not None else ""
     block = b.provider_block(provided, text, fence=rendering.fence) if b.trimmed(text) else ""
-    builder.add(LayerEntry(provided.id, provided.kind, "pinned", revision=sha256), block, segment="provider")
+    entry = LayerEntry(provided.id, provided.kind, "pinned", revision=sha256, notes=provided.notes)
+    builder.add(entry, block, segment="provider")
 
 
 def _add_tool_results(builder: LayerBuilder, items: Iterable[Item], rendering: Rendering) -> None:
@@ -110,28 +118,13 @@ def _add_search(builder: LayerBuilder, item: Item, rendering: Rendering) -> None
     builder.add(entry, search_block(*b.block_head(item.artifact), search, rendering.numbers))
 
 
-def _add_references(builder: LayerBuilder, items: Iterable[Item]) -> None:
-    """Adds all references as one segment; the line of a changed artifact is counted with its block."""
-    listed = [item for item in items if item.how != "new"]
-    if not listed:
-        return
-    lines = [_line(item) for item in listed]
-    tokens = builder.record(LayerEntry("references", "frame", "frame"), seed_tokens(b.references(())))
-    for item, line in zip(listed, lines, strict=True):
-        if item.how == "reference":
-            tokens += builder.record(_entry(item, "reference"), seed_tokens(line), len(line.encode()))
-    builder.segments.append(Segment("references", "reference", b.references(lines), tokens))
-
-
 def _add_blocks(builder: LayerBuilder, items: Iterable[Item], rendering: Rendering) -> None:
     shown = [item for item in items if _is_block(item)]
     for item in sorted(shown, key=lambda item: item.active):
         if item.artifact.before or item.artifact.after:
             _add_selection(builder, item, rendering)
             continue
-        block, seed = rendering.library_index.block(_as_shown(item), replaces=item.how == "changed")
-        if item.how == "changed":
-            seed += seed_tokens(_line(item))
+        block, seed = rendering.library_index.block(_as_shown(item))
         builder.add(_entry(item), block, seed=seed)
 
 
@@ -149,7 +142,7 @@ def _add_selection(builder: LayerBuilder, item: Item, rendering: Rendering) -> N
 
 
 def _is_block(item: Item) -> bool:
-    return item.how != "reference" and item.artifact.failed is None and item.artifact.kind not in _ELSEWHERE
+    return item.artifact.failed is None and item.artifact.kind not in _ELSEWHERE
 
 
 def _add_failed(builder: LayerBuilder, items: Iterable[Item]) -> None:
@@ -172,11 +165,9 @@ def _as_shown(item: Item) -> Artifact:
     return replace(item.artifact, kind="active_note") if item.active else item.artifact
 
 
-def _line(item: Item) -> str:
-    return b.reference_line(item.artifact.id, active=item.active, changed=item.how == "changed")
-
-
 def _entry(item: Item, state: State = "full") -> LayerEntry:
     artifact = item.artifact
-    why = "changed" if item.how == "changed" else "active" if item.active else "attached"
-    return LayerEntry(artifact.id, artifact.kind, why, state, artifact.revision or None, artifact.failed)
+    why = "active" if item.active else "attached"
+    return LayerEntry(
+        artifact.id, artifact.kind, why, state, artifact.revision or None, artifact.failed, artifact.notes
+    )

@@ -37,7 +37,6 @@ def prompt_event(
         seed_estimate=made.seed_estimate,
         limit=envelope.manifest.limit,
         elided=made.elided,
-        promoted=made.promoted,
         elided_until=made.elided_until,
         pipeline=made.pipeline,
         shape=shape,

@@ -16,7 +16,7 @@ from workspaced_events.schema.catalogue import PromptAssembled
 from ...errors import ArgumentInvalid, NotRecorded
 from ...limits import ECHO_CHARS_MAX
 from ...ports.prompts import NO_PROMPT_HINT, StoredManifest
-from ..model.stored_inputs import inputs_of, manifest_of_prompt
+from ..model.stored_inputs import manifest_of_prompt
 from ..model.types import Texts
 
 _IDS_SHOWN_MAX: Final = 5
@@ -72,22 +72,15 @@ class ManifestStore:
 
 
 def stored_manifest(seq: int, prompt: Prompt | PromptAssembled, texts: Texts) -> StoredManifest:
-    """The manifest of the prompt that an event recorded at `seq`, with the notes that its inputs name.
+    """The manifest of the prompt that an event recorded at `seq`.
 
     Raises:
-        NotRecorded: manifest or inputs are not kept, or cannot be read.
+        NotRecorded: it is not kept, or cannot be read.
     """
     try:
-        manifest = manifest_of_prompt(prompt.manifest_sha256, texts)
-        turn = inputs_of(prompt.inputs_sha256, texts)
+        return StoredManifest(seq, manifest_of_prompt(prompt.manifest_sha256, texts))
     except (LogDamaged, NotRecorded) as error:
         raise NotRecorded("The prompt's manifest is not kept", hint=error.hint or error.message) from None
-    return StoredManifest(
-        seq,
-        manifest,
-        {each.id: each.note for each in turn.artifacts if each.note is not None},
-        {each.id: each.notes for each in turn.provided},
-    )
 
 
 def _ids(ids: Iterable[str]) -> str:

@@ -16,6 +16,7 @@ from ...errors import NotRecorded
 from ...ports.manifest import Manifest
 from ..model.stored_inputs import manifest_of_prompt, texts_in
 from ..model.types import Assembled
+from .overlaid_chats import OverlaidChats
 from .rebuild import Versions, checked, first_difference, rebuild
 
 _IDS_SHOWN_MAX = 10
@@ -35,10 +36,11 @@ class SentPrompt(msgspec.Struct, frozen=True):
 
 
 class PromptHistory(msgspec.Struct, frozen=True):
-    """All conversations at the end of a log, and all prompts of the log."""
+    """All conversations at the end of a log, and all prompts and overlaid requests of the log."""
 
     conversations: Conversations
     prompts: Mapping[ConversationId, Sequence[SentPrompt]]
+    overlaid: OverlaidChats
     warnings: list[str]
 
     def conversation(self, name: str) -> Conversation:
@@ -48,14 +50,17 @@ class PromptHistory(msgspec.Struct, frozen=True):
             InvalidArgument: no conversation or several match.
         """
         by_id = self.conversations.by_id
-        found = [each for each in by_id.values() if each.id == name]
-        found = found or [each for each in by_id.values() if name and each.id.startswith(name)]
-        if len(found) != 1:
-            among = found or list(by_id.values())
-            ids = ", ".join(each.id for each in among[-_IDS_SHOWN_MAX:]) or "none"
-            what = "There is no conversation" if not found else "Several conversations begin with"
-            raise InvalidArgument(f"{what} {name!r}.", hint=f"The latest: {ids}.")
-        return found[0]
+        return by_id[ConversationId(_named([*by_id], name))]
+
+    def conversation_or_chat(self, name: str) -> Conversation | str:
+        """As `conversation`, also of the hash of an overlaid chat, which is returned.
+
+        Raises:
+            InvalidArgument: neither or several match.
+        """
+        by_id, chats = self.conversations.by_id, self.overlaid.by_chat
+        found = _named([*chats, *by_id], name)
+        return found if found in chats else by_id[ConversationId(found)]
 
     def sent(self, conversation: Conversation, message: str | None, seq: int | None = None) -> SentPrompt:
         """The last prompt of a conversation, for `message` and with sequence `seq` if given.
@@ -83,26 +88,37 @@ class PromptHistory(msgspec.Struct, frozen=True):
         return [each.prompt for each in self.prompts[conversation.id] if first <= each.event.seq <= last]
 
 
+def _named(ids: Sequence[str], name: str) -> str:
+    found = [name] if name in ids else [each for each in ids if name and each.startswith(name)]
+    if len(found) != 1:
+        latest = ", ".join((found or ids)[-_IDS_SHOWN_MAX:]) or "none"
+        what = "There is no conversation" if not found else "Several conversations begin with"
+        raise InvalidArgument(f"{what} {name!r}.", hint=f"The latest: {latest}.")
+    return found[0]
+
+
 def read_prompt_history(source: Source, progress: Progress | None = None) -> PromptHistory:
-    """Reads all prompts and conversations of a log.
+    """Reads all prompts, conversations and overlaid requests of a log.
 
     Raises:
         LogDamaged, InvalidArgument, OSError: the source cannot be read.
     """
     state = source.start
     prompts: dict[ConversationId, list[SentPrompt]] = {}
+    overlaid = OverlaidChats()
 
     def take(events: list[Event]) -> None:
         nonlocal state
         for event in events:
             state = apply(state, event)
+            overlaid.take(event)
             data = event.data
             if isinstance(data, PromptAssembled) and data.conversation in state.conversations.by_id:
                 remembered = state.conversations.by_id[data.conversation].prompts[-1]
                 prompts.setdefault(data.conversation, []).append(SentPrompt(event, remembered))
 
     warnings = source.feed(take, progress)
-    return PromptHistory(state.conversations, prompts, warnings)
+    return PromptHistory(state.conversations, prompts, overlaid, warnings)
 
 
 class RebuiltPrompt(msgspec.Struct, frozen=True):

@@ -3,7 +3,6 @@
 Identical input gives identical bytes: no clock, no counts, nothing specific to the machine.
 """
 
-from collections.abc import Iterable
 from typing import Final
 
 import regex
@@ -18,14 +17,11 @@ LIBRARY_HEADING: Final = "## Context Library"
 LIBRARY_SENTENCE: Final = "The following notes are available for reference:"
 LIBRARY_FRAME: Final = f"{LIBRARY_HEADING}{BLANK_LINE}{LIBRARY_SENTENCE}"
 TOOLS_HEADING: Final = "# Additional context:"
-REFERENCES_BEGIN: Final = "Context attached to this message:"
-REFERENCES_END: Final = "Find them in the Context Library in the system prompt above."
 NO_ACTIVE_NOTE: Final = "Active note: none attached"
 CHANGED_SINCE: Final = "Changed since shown above:"
 QUERY_FRAME: Final = f"---{BLANK_LINE}[User query]:"
-REPLACES: Final = "This is the current version. The one in the Context Library is out of date."
-"""Goes into a field before the content, where no note text can be."""
 REPLACES_EARLIER: Final = "This is the current version. The one above is out of date."
+"""Goes into a field before the content, where no note text can be."""
 LINES_OF: Final = "Lines that left (-) and came (+) since it stood above."
 CHANGES_TO: Final = "A unified diff against the version above."
 
@@ -42,7 +38,6 @@ _OURS_AS_READ: Final = frozenset(
             "document_sources",
             "source_number",
             "left_out",
-            "replaces_library",
             "replaces_earlier",
             "changes_to",
             "user_query",
@@ -58,14 +53,12 @@ def trimmed(text: str) -> str:
     return text.strip(TRIMMED)
 
 
-def artifact_block(artifact: Artifact, text: str, *, replaces: bool = False, fence: str = "") -> str:
-    """The artifact with its whole text. `replaces`: the Context Library holds an older version of the artifact.
+def artifact_block(artifact: Artifact, text: str, *, fence: str = "") -> str:
+    """The artifact with its whole text.
 
     `fence`, here and below: the conversation, if bodies keep their bytes (untrusted_text.py).
     """
     name, fields = block_head(artifact)
-    if replaces:
-        fields["replaces_library"] = REPLACES
     return render_block(name, fields, text, fence=_fence_of(artifact, fence))
 
 
@@ -167,16 +160,6 @@ def standing_line(artifact_id: str, *, active: bool, as_id: str = "") -> str:
 def summary_block(text: str | None, *, fence: str = "") -> str:
     """Nothing if there is no summary."""
     return render_block(_SUMMARY, {}, text, fence=fence) if text is not None else ""
-
-
-def references(lines: Iterable[str]) -> str:
-    return "\n".join((REFERENCES_BEGIN, *lines, REFERENCES_END))
-
-
-def reference_line(artifact_id: str, *, active: bool, changed: bool) -> str:
-    """The line that points to an artifact in the Context Library, with the id spelt as in the library's block."""
-    marks = f"{' (active)' if active else ''}{' (changed, see below)' if changed else ''}"
-    return f"- {escape_field(artifact_id)}{marks}"
 
 
 def image_line(artifact: Artifact) -> str:

@@ -13,7 +13,7 @@ import msgspec
 from msgspec.structs import replace
 
 from workspaced_events.errors import LogDamaged
-from workspaced_events.ids import MessageId
+from workspaced_events.ids import MessageId, NoteId
 from workspaced_events.projections.conversations import Conversation, library_of
 from workspaced_events.schema.catalogue import LibraryEntry
 from workspaced_events.schema.decoding import decoded
@@ -64,6 +64,12 @@ class Standing:
         """The revision of the thing that the model saw last; None if none stands."""
         found = self.shown.get(key)
         return found.revision if found is not None else None
+
+    def notes(self, key: Key) -> tuple[NoteId, ...]:
+        """The notes that the thing had names or texts of where it was shown last."""
+        turn = self.shown[key].turn
+        parts = self.turns[turn] if turn is not None else ()
+        return next((part.notes for part in reversed(parts) if part.key == key), ())
 
     def same_text(self, key: Key, revision: str) -> str | None:
         """The id of another thing of this kind that stands with the same text."""
@@ -142,7 +148,7 @@ def stand_in(part: SentPart, *, withheld: bool = False) -> SentPart:
     if withheld:
         return SentPart(part.kind, "", "", form=LEFT_OUT)
     text = "" if part.kind == PIN or part.base == part.revision else _left_out_line(part.id)
-    return SentPart(part.kind, part.id, text, estimate_tokens(text), form=LEFT_OUT)
+    return SentPart(part.kind, part.id, text, estimate_tokens(text), form=LEFT_OUT, notes=part.notes)
 
 
 @lru_cache(maxsize=1_024)

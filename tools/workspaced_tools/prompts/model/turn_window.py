@@ -1,11 +1,7 @@
 """The window of earlier messages that a prompt carries, in whole turns.
 
-Three limits move the start of the window, and the latest start wins: the messages that the summary covers, the
-messages that an earlier prompt left out for want of room, and `Policy.history_turns`. The last one moves in steps
-of that many turns: a window that moved with every turn would cost as much as no cache.
-
-A compression carries every message that its summary will cover, except those that the last summary covers. It also
-carries messages that prompts had no room for: no summary covers them yet.
+Of a chat only folds leave messages out. A compression carries every message that its summary will cover, except
+those that the last summary covers. It also carries messages that folds left out: no summary covers them yet.
 """
 
 from collections.abc import Sequence
@@ -30,33 +26,18 @@ class Window(NamedTuple):
 
 
 def window_of(conversation: Conversation, message: MessageId, policy: Policy) -> Window:
-    """The messages in the history of the prompt up to `message`.
-
-    Nothing of the last `policy.keep_rounds` rounds is left out for want of room. That holds too if an earlier
-    prompt left it out and these rounds became the last ones when others were removed. In a transcript only folds
-    leave messages out.
-    """
+    """The messages in the history of the prompt up to `message`."""
     ids = list(conversation.messages)
     is_compression = policy.pipeline == "compression"
     end_of = _end_of_whole_turns if is_compression else _start_of_turn
     end = end_of(conversation, ids, message)
     every = list(conversation.messages.values())
-    before = every[:end]
     covered = _summed_up(conversation, ids, message, end)
-    no_room = trailing_history = 0
-    if policy.transcript:
-        no_room = min(end, _elided(conversation, ids))
-    elif not is_compression:
-        no_room = min(_elided(conversation, ids), _start_of_last_rounds(before, policy.keep_rounds))
-        trailing_history = _start_of_trailing_history(before, policy.history_turns)
-    start = no_room if policy.transcript else max(covered, no_room, trailing_history)
-    dropped = [
-        left_out(each.id, "summary" if at < covered else "budget" if at < no_room else "strip")
-        for at, each in enumerate(before[:start])
-    ]
+    start = covered if is_compression else min(end, _elided(conversation, ids))
+    dropped = [left_out(each.id, "summary" if at < covered else "budget") for at, each in enumerate(every[:start])]
     if is_compression:
         dropped += (left_out(each.id, "pipeline") for each in every[end : ids.index(message) + 1])
-    return Window(tuple(before[start:]), end, tuple(dropped), covered > 0)
+    return Window(tuple(every[start:end]), end, tuple(dropped), covered > 0)
 
 
 def nothing_of(conversation: Conversation, message: MessageId, why: str) -> tuple[ManifestEntry, ...]:
@@ -112,19 +93,3 @@ def _summed_up(conversation: Conversation, ids: Sequence[MessageId], message: Me
 def _elided(conversation: Conversation, ids: Sequence[MessageId]) -> int:
     until = conversation.elided_until
     return ids.index(until) + 1 if until in conversation.messages else 0
-
-
-def _start_of_last_rounds(messages: Sequence[Message], count: int) -> int:
-    return start_of_last(_starts(messages), count, len(messages))
-
-
-def _start_of_trailing_history(messages: Sequence[Message], turns: int | None) -> int:
-    """A start that keeps at least the last `turns` turns and fewer than twice as many."""
-    starts = _starts(messages)
-    if turns is None or len(starts) < 2 * turns:
-        return 0
-    return starts[(len(starts) // turns - 1) * turns]
-
-
-def _starts(messages: Sequence[Message]) -> list[int]:
-    return [at for at, each in enumerate(messages) if begins(each)]

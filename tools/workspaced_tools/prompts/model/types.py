@@ -17,7 +17,6 @@ from workspaced_events.schema.catalogue import (
     ContextFolded,
     Form,
     LayerHashes,
-    LibraryEntry,
     Pipeline,
     ProviderKind,
 )
@@ -61,6 +60,11 @@ class Artifact(Wire, frozen=True):
     block: str = ""
     """For a tool's result: the name of its block, as the tool was called; empty for older prompts."""
 
+    @property
+    def notes(self) -> tuple[NoteId, ...]:
+        """`note`, if there is one."""
+        return () if self.note is None else (self.note,)
+
 
 class Provided(Wire, frozen=True):
     """The text of a pinned provider. Empty text is not shown."""
@@ -99,25 +103,13 @@ class Policy(Wire, frozen=True):
     keep_rounds: int = 3
     """The budget never touches this many last rounds (assembly/history.py defines a round)."""
     slide_to: float = 0.5
-    """One step leaves out whole turns, down to this share of the limit."""
-    replaced_share_max: float = 0.3
-    """The library is rebased when replaced revisions hold more than this share of its tokens."""
-    skills_stay: bool = False
-    """Whether the bodies of skills stay in the user's message of their turn. False for older prompts."""
-    results_in_parts: bool = False
-    """Whether the results of one round of tools may come in several messages. False for older prompts."""
+    """A compression leaves out whole turns, down to this share of the limit."""
     history_turns: int | None = None
     """As in `conversation_started`."""
     summary_tokens_max: int | None = None
     """The manifest warns of a longer summary. None: no warning."""
-    transcript: bool = False
-    """Whether turns are repeated as they were sent, until a fold. False for older prompts: the library took over
-    their notes at once, and `slide_to` and `replaced_share_max` are theirs."""
     each_turn: bool = False
     """Whether the library takes over at each turn, not only at a fold that has another reason."""
-    rules: int = 0
-    """1: bodies keep their bytes behind fences, and a fold says when the library loses what a message that was
-    replaced had brought. 0 for older prompts."""
     fold_to: float = 0.4
     """A fold over budget leaves out the oldest turns, down to this share of the limit."""
     fold_below: float = 0.5
@@ -126,14 +118,6 @@ class Policy(Wire, frozen=True):
     """A fold keeps at least so many of the last turns."""
     used_within_turns: int = 10
     """A fold keeps the notes that the last so many turns used."""
-
-    def fence_of(self, conversation: ConversationId) -> str:
-        """As in blocks.artifact_block; empty: bodies are escaped."""
-        return conversation if self.rules >= 1 else ""
-
-
-RULES: Final = 1
-"""The present `Policy.rules`."""
 
 
 class Turn(Wire, frozen=True):
@@ -161,7 +145,7 @@ class Turn(Wire, frozen=True):
 
     @property
     def fence(self) -> str:
-        return self.policy.fence_of(self.conversation)
+        return self.conversation
 
 
 # -- outputs --
@@ -241,26 +225,17 @@ class Envelope(Wire, frozen=True, omit_defaults=False):
     estimate: int
 
 
-class Rebased(msgspec.Struct, frozen=True):
-    reason: Literal["replaced", "budget", "asked"]
-    library: tuple[LibraryEntry, ...]
-
-
 class Assembled(msgspec.Struct, frozen=True):
     """An envelope, and the facts about it for the log."""
 
     envelope: Envelope
-    promoted: tuple[LibraryEntry, ...]
-    """Artifacts first shown in this turn: they join the library with the next turn."""
     blocks: tuple[str, ...]
-    """Texts to store as blobs: the blocks of `promoted` and of a rebased library."""
+    """Texts to store as blobs: the blocks of the library's new entries."""
     seed_estimate: int
     prefix_tokens: int
     pipeline: Pipeline = "chat"
     elided: int = 0
     elided_until: MessageId | None = None
-    rebased: Rebased | None = None
-    """The library that this prompt uses, if it differs from the conversation's."""
     folded: ContextFolded | None = None
     """The fold that this prompt made necessary, and that it already shows."""
     sent: SentTurn | None = None

@@ -9,6 +9,7 @@ from typing import Any, Final, NamedTuple
 import regex
 
 from ...errors import ArgumentInvalid
+from ...limits import CONTEXT_TOKENS_MAX
 
 FAMILIES: Final = ("openai", "anthropic", "gemini")
 FAMILY_OF_SHAPE: Final = {**{name: name for name in FAMILIES}, "responses": "openai"}
@@ -46,7 +47,8 @@ def counted(report: Mapping[str, Any], family: str) -> Counted:
     were in no prompt.
 
     Raises:
-        ArgumentInvalid: a count is missing or invalid, more is cached than was read, or the family is not known.
+        ArgumentInvalid: a count is missing, invalid or above CONTEXT_TOKENS_MAX, more is cached than was read, or
+            the family is not known.
     """
     read = _READERS.get(family)
     if read is None:
@@ -78,8 +80,8 @@ class _Report:
         name = next((each for each in (name, *others) if self.has(each)), name)
         found = self._fields.get(name, default)
         found = default if found is None else found
-        if isinstance(found, bool) or not isinstance(found, int) or found < 0:
-            raise self._wrong(name, "a number of tokens", found)
+        if isinstance(found, bool) or not isinstance(found, int) or not 0 <= found <= CONTEXT_TOKENS_MAX:
+            raise self._wrong(name, f"a number of tokens, at most {CONTEXT_TOKENS_MAX},", found)
         return found
 
     def _wrong(self, name: str, expected: str, found: Any) -> ArgumentInvalid:

@@ -52,7 +52,7 @@ def _read(attachment: Attachment, reading: Reading) -> Iterator[Artifact]:
     except (Unavailable, WorkspacedError) as error:
         code = error.code
         if attachment.resolved and not _may_be_named(attachment, reading):
-            attachment, code = replace(attachment, id=""), _NOTHING[attachment.kind]
+            attachment, code = replace(attachment, id="", text_sha256=None), _NOTHING[attachment.kind]
         yield replace(named(attachment), failed=code)
 
 

@@ -10,7 +10,7 @@ from itertools import chain, takewhile
 from msgspec.structs import replace
 
 from workspaced_events.ids import MessageId, NoteId, VaultId
-from workspaced_events.projections.conversations import Conversation, Message, Settings, turn_of
+from workspaced_events.projections.conversations import Conversation, Message, turn_of
 from workspaced_events.projections.token_calibration import NO_CALIBRATION, Calibration, model_key
 from workspaced_events.schema.catalogue import Pipeline
 
@@ -22,7 +22,7 @@ from ..model.pipelines import PARTS
 from ..model.standing import lost_turns, sent_before, standing_before
 from ..model.stored_inputs import inputs_of
 from ..model.turn_window import begins
-from ..model.types import RULES, TURN_VERSION, Artifact, Policy, Present, Provided, Texts, Turn
+from ..model.types import TURN_VERSION, Artifact, Policy, Present, Provided, Texts, Turn
 from .attachments import attached
 from .environment import OTHER_VAULT, other_vault
 from .explicit_notes import ExplicitNotes
@@ -64,7 +64,7 @@ def gather(
     settings = conversation.settings
     reading = _reading(conversation, view, requested, texts, keep, calibration)
     begin, parts = turn_of(conversation, message), PARTS[pipeline]
-    transcript = pipeline == "chat" and settings.promotion is not None
+    transcript = pipeline == "chat"
     lost = lost_of(conversation, message, texts, with_turn=not parts.turn) if parts.history else ()
     if transcript:
         lost = (*lost, *lost_turns(conversation, begin, texts))
@@ -96,7 +96,12 @@ def gather(
         provided=provided,
         factor=calibration.factor,
         estimator=model_key(settings.provider, settings.model) if is_calibrated else "seed",
-        policy=_policy(settings, pipeline, transcript=transcript),
+        policy=Policy(
+            pipeline=pipeline,
+            history_turns=settings.history_turns,
+            summary_tokens_max=SUMMARY_TOKENS_MAX,
+            each_turn=settings.promotion == "each_turn",
+        ),
         present=present,
         rebase=rebase and parts.library,
         lost=lost,
@@ -124,19 +129,6 @@ def _reading(
         if requested
         else None,
         is_explicit=ExplicitNotes(conversation, requested) if requested else lambda _note: False,
-    )
-
-
-def _policy(settings: Settings, pipeline: Pipeline, *, transcript: bool) -> Policy:
-    return Policy(
-        pipeline=pipeline,
-        skills_stay=True,
-        results_in_parts=True,
-        history_turns=settings.history_turns,
-        summary_tokens_max=SUMMARY_TOKENS_MAX,
-        transcript=transcript,
-        rules=RULES,
-        each_turn=settings.promotion == "each_turn",
     )
 
 

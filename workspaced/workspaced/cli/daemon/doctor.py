@@ -30,7 +30,7 @@ from ...errors import NoDaemon
 from ..shared.connection import daemon
 from ..shared.options import daemon_options, json_option
 from ..shared.printing import print_json, say
-from ..shared.state_text import idle_rule_text, pause_text
+from ..shared.state_text import idle_rule_text, pause_text, unchanged_text
 from ..shared.target import choose
 from ..shared.terminal import print_labelled
 
@@ -295,6 +295,9 @@ def _daemon(client: SyncClient) -> Iterator[Finding]:
                 yield Finding(
                     "warning", "link", about, "Set the clock there; until then `of=me` does not follow it."
                 )
+    if unchanged := status.get("unchanged"):
+        says = f"went on to a provider without context since the daemon started: {unchanged_text(unchanged)}"
+        yield Finding("warning", "requests", says, "The log of `workspaced proxy` has a sentence for each.")
     for problem in status.get("problems", [{"message": each, "fix": ""} for each in status["degraded"]]):
         yield Finding("problem", "daemon", problem["message"], problem["fix"])
     for vault in status["vaults"]:

@@ -6,9 +6,8 @@ from pathlib import Path
 import click
 import platformdirs
 
-from ...limits import CLIENT_NAME_CHARS_MAX, CONTEXT_TOKENS_MAX, PROXY_PORT, UPSTREAM_TIMEOUT_S
+from ...limits import CLIENT_NAME_CHARS_MAX, PROXY_PORT, UPSTREAM_TIMEOUT_S
 from ...proxy.access import token_from
-from ...proxy.context import Settings
 from ...proxy.server import Options, Started, run_proxy
 from ..shared.logs import log_to_stderr
 from ..shared.options import daemon_options, json_option
@@ -30,15 +29,6 @@ providers have OpenAI's interface below `/openai`."""
     "--client", default="proxy", show_default=True, metavar="NAME", help="The name whose sharing level counts."
 )
 @click.option(
-    "--context-window", type=click.IntRange(1, CONTEXT_TOKENS_MAX), metavar="TOKENS", help="Of the model."
-)
-@click.option(
-    "--output-reserve",
-    type=click.IntRange(0, CONTEXT_TOKENS_MAX),
-    metavar="TOKENS",
-    help="Kept free for the answer.",
-)
-@click.option(
     "--token-file", type=click.Path(path_type=Path), metavar="F", help="Where the token of the URL lies."
 )
 @click.option(
@@ -56,8 +46,6 @@ def proxy_command(
     upstream: str,
     port: int,
     client: str,
-    context_window: int | None,
-    output_reserve: int | None,
     token_file: Path | None,
     timeout_s: float,
     socket_path: str | None,
@@ -70,7 +58,7 @@ def proxy_command(
 
     \b
     workspaced proxy --upstream https://api.openai.com/v1
-    workspaced proxy --upstream https://api.anthropic.com --context-window 200000
+    workspaced proxy --upstream https://api.anthropic.com
     """
     if not 1 <= len(client) <= CLIENT_NAME_CHARS_MAX:
         raise click.UsageError(f"--client takes a name of 1 to {CLIENT_NAME_CHARS_MAX} characters.")
@@ -87,5 +75,4 @@ def proxy_command(
     log_to_stderr()
     token = token_from(token_file or platformdirs.user_config_path("workspaced") / "proxy-token")
     socket = choose(socket_path, workspace).socket
-    settings = Settings(context_window, output_reserve)
-    return run_proxy(Options(upstream, port, token, socket, client, timeout_s, settings), ready)
+    return run_proxy(Options(upstream, port, token, socket, client, timeout_s), ready)

@@ -11,7 +11,7 @@ from ...errors import NoDaemon, TimedOut
 from ..shared.connection import daemon
 from ..shared.options import daemon_options, json_option
 from ..shared.printing import print_json, say
-from ..shared.state_text import pause_text
+from ..shared.state_text import pause_text, unchanged_text
 from ..shared.terminal import print_labelled
 
 GONE_S: Final = 15.0
@@ -48,7 +48,7 @@ def status_command(every: bool, socket_path: str | None, workspace: str | None, 
     if (paused := status.get("paused")) is not None:
         print_labelled("paused    ", pause_text(paused).removeprefix("paused "), colour="yellow")
     _print_recording(status["recording"])
-    _print_conversations(status["conversations"])
+    _print_prompts(status["conversations"], status["unchanged"])
     for each in status["sharing"]["clients"]:
         print_labelled("shared    ", f"{each['client']}: {each['level']}")
     if status["sharing"]["default"] != "all":
@@ -91,13 +91,15 @@ def _print_recording(recording: dict[str, Any]) -> None:
     print_labelled("recording ", f"{recording['record']}: {kept}{skipped}")
 
 
-def _print_conversations(conversations: dict[str, Any]) -> None:
+def _print_prompts(conversations: dict[str, Any], unchanged: dict[str, int]) -> None:
     for each in conversations["latest"]:
         cache = each["cache"]
         if cache["prompts"]:
             counts = f"{cache['prompts']} prompts, {cache['hits']} cache hits, {cache['misses']} misses"
             causes = ", ".join(f"{count} {cause}" for cause, count in cache["causes"].items())
             print_labelled("context   ", f"{each['id']}: {counts}{f' ({causes})' if causes else ''}")
+    if unchanged:
+        print_labelled("unchanged ", f"requests to a provider: {unchanged_text(unchanged)}", colour="yellow")
 
 
 def _duration(seconds: float) -> str:

@@ -9,7 +9,7 @@ import msgspec
 from workspaced_events.errors import WorkspacedError
 from workspaced_events.replay.position import Position
 from workspaced_events.replay.source import ExportSource, Source
-from workspaced_events.schema.catalogue import UnknownEvent
+from workspaced_events.schema.catalogue import PromptOverlaid, UnknownEvent
 
 from ..shared.output import print_warnings, segment_progress
 from ..shared.printing import print_json, say
@@ -169,6 +169,9 @@ def _print_prompt(rebuilt: Any, source: Source) -> None:
     from workspaced_tools.prompts.model.stored_inputs import manifest_of_prompt, texts_in
 
     prompt, envelope = rebuilt.prompt, rebuilt.envelope
+    if isinstance(prompt, PromptOverlaid):
+        say(f"The first that differs is the request of event {rebuilt.seq}: `{rebuilt.differs}` is another one.")
+        return
     of = f"for message {prompt.message} of conversation {prompt.conversation}"
     say(f"The first that differs is prompt {rebuilt.seq}, {of}:")
     if envelope is None:
@@ -217,12 +220,12 @@ def _json(call: Any) -> dict[str, Any]:
 
 def _prompt_json(rebuilt: Any) -> dict[str, Any]:
     prompt = rebuilt.prompt
-    report = {
-        "seq": rebuilt.seq,
-        "conversation": prompt.conversation,
-        "message": prompt.message,
-        "outcome": rebuilt.outcome,
-    }
+    of = (
+        {"insertion": prompt.insertion}
+        if isinstance(prompt, PromptOverlaid)
+        else {"conversation": prompt.conversation, "message": prompt.message}
+    )
+    report = {"seq": rebuilt.seq, **of, "outcome": rebuilt.outcome}
     if rebuilt.why:
         report["why"] = rebuilt.why
     if rebuilt.differs is not None:

@@ -15,6 +15,7 @@ from workspaced_tools.prompts.audit.cache_accounting import (
     first_changed,
     summed,
 )
+from workspaced_tools.prompts.audit.overlaid_chats import OverlaidChat
 from workspaced_tools.prompts.audit.sent_prompts import (
     PromptHistory,
     RebuiltPrompt,
@@ -42,6 +43,8 @@ _STATE_COLOURS = {
     "failed": "red",
 }
 _OUTCOME_COLOURS = {"hit": "green", "miss": "yellow"}
+_KEY_CHARS = 12
+"""Of a hash that people read."""
 
 
 class _WithList(click.Group):
@@ -63,13 +66,15 @@ def context_command() -> None:
     workspaced context show TALK --manifest    what is in it, what was left out, and why
     workspaced context show TALK --cache       what became of the provider's cache, prompt by prompt
     workspaced context show TALK --body sent   the body that it was given as; openai: as OpenAI would take it
+    workspaced context show 3f2a               what was put into the requests of an overlaid chat
     workspaced context diff m3 m5              which layer changed first between two prompts, and why
     workspaced context coverage                which notes agents were given, and which of them they used
     workspaced context export TALK -o chat.md  the conversation as Markdown; `import` begins one from it
 
     A prompt is made again from the log and its blobs, to the byte. A conversation is named by its id or the
-    beginning of it. LOG is a data directory, an export, a bundle, or - for standard input; without it that of the
-    running daemon is read, or where none runs the workspace's own.
+    beginning of it, a chat whose requests were overlaid by its hash, which the list has. LOG is a data directory,
+    an export, a bundle, or - for standard input; without it that of the running daemon is read, or where none runs
+    the workspace's own.
     """
 
 
@@ -86,7 +91,7 @@ context_command.add_command(coverage_command)
 @daemon_options
 @json_option
 def list_command(log: str | None, socket_path: str | None, workspace: str | None, as_json: bool) -> None:
-    """List the conversations, the one spoken of last at the end.
+    """List the conversations, the one spoken of last at the end, and the chats whose requests were overlaid.
 
     A narrow terminal does without ~TOKENS, MESSAGES, MISSES, HITS, MODEL and LAST, in this order.
     """
@@ -95,12 +100,17 @@ def list_command(log: str | None, socket_path: str | None, workspace: str | None
     print_warnings(history.warnings)
     prompts = history.prompts
     listed = [_listed(each, len(prompts.get(name, ()))) for name, each in history.conversations.by_id.items()]
+    chats = [_listed_chat(history, name) for name in history.overlaid.by_chat]
     if as_json:
-        print_ndjson(listed)
-    elif listed:
+        print_ndjson([*listed, *chats])
+        return
+    if listed:
         head = ("CONVERSATION", "LAST", "MODEL", "MESSAGES", "PROMPTS", "~TOKENS", "HITS", "MISSES", "")
         print_table([head, *map(_row, listed)], right={3, 4, 5, 6, 7}, drop=(5, 3, 7, 6, 2, 1), wrap=0)
-    else:
+    if chats:
+        head_of_chats = ("OVERLAID CHAT", "LAST", "CLIENT", "FORM", "INSERTIONS", "REQUESTS")
+        print_table([head_of_chats, *map(_chat_row, chats)], right={4, 5}, drop=(3, 1, 5), wrap=0)
+    if not listed and not chats:
         say("no conversations", err=True)
 
 
@@ -117,6 +127,23 @@ def _listed(conversation: Conversation, prompts: int) -> dict[str, Any]:
         "ended": conversation.ended,
         "cache": summed(account(conversation)),
     }
+
+
+def _listed_chat(history: PromptHistory, name: str) -> dict[str, Any]:
+    latest = history.overlaid.by_chat[name][-1]
+    return {
+        "chat": name,
+        "last": latest.time,
+        "caller": latest.data.caller,
+        "form": latest.data.event,
+        "insertions": len(history.overlaid.insertions_of(name)),
+        "requests": len(history.overlaid.requests_of(name)),
+    }
+
+
+def _chat_row(listed: dict[str, Any]) -> tuple[str, ...]:
+    counts = str(listed["insertions"]), str(listed["requests"])
+    return (listed["chat"], local_time(listed["last"]), listed["caller"], listed["form"], *counts)
 
 
 def _row(listed: dict[str, Any]) -> tuple[str, ...]:
@@ -168,6 +195,9 @@ def show_command(
     of an own template, by its name or file (*.jinja); `sent` is what the runtime was given, by the template of
     then.
 
+    Of a chat whose requests were overlaid: each text that was put into it, with its notes, and the requests that
+    left with it. The client's own words are not recorded, so there is no more to show.
+
     A narrow terminal does without hashes and BYTES, then CACHED, LAYER and ~TOKENS; --cache does without
     ~EXPECTED, READ, CACHED and ~TOKENS, in this order.
     """
@@ -177,7 +207,13 @@ def show_command(
         raise click.UsageError(f"--body and --{form} are two things to show: leave one out.")
     with call_source(log, socket_path, workspace) as source:
         history = _read_history(source)
-        about = history.conversation(conversation)
+        about = history.conversation_or_chat(conversation)
+        if isinstance(about, str):
+            if form is not None or body is not None or message is not None or prompt is not None:
+                raise click.UsageError("Of a chat whose requests were overlaid there is one thing to show.")
+            chat = history.overlaid.shown(about, source.blob)
+            print_ndjson([chat]) if as_json else _print_chat(chat)
+            return 0
         if form == "cache":
             _print_cache(account(about, history_tokens(source, about)), as_json=as_json)
             return 0
@@ -203,6 +239,31 @@ def show_command(
         _print_head(sent, envelope.manifest)
         _print_layers(envelope) if form == "layers" else _print_messages(envelope)
     return _warn_of_difference([rebuilt])
+
+
+def _print_chat(chat: OverlaidChat) -> None:
+    say(f"put into the requests of {chat.caller} in the chat {chat.chat}:")
+    for each in chat.insertions:
+        after = "everything" if each.from_seq is None else f"what differs from event {each.from_seq}"
+        told = f"event {each.seq} at {local_time(each.time)}, turn {each.turn[:_KEY_CHARS]} ({each.form}): {after}"
+        say(styled(f"--- {told}", bold=True))
+        if each.withdrawn_at is not None:
+            say(styled(f"withdrawn at event {each.withdrawn_at}: a note that it names is withheld", fg="yellow"))
+        if not each.requests:
+            say(styled("no request is known to have left with it", fg="yellow"))
+        for told_note in each.notes:
+            revision = told_note.revision[:_KEY_CHARS] if told_note.revision is not None else "no revision"
+            say(f"note {told_note.note}, {revision}")
+        if each.text:
+            say_text(each.text)
+        else:
+            say("The text is not kept." if each.text is None else "No text: nothing was new to the turn before.")
+    rows = [("REQUEST", "TIME", "INSERTIONS", "READ", "CACHED", "OUTPUT")]
+    for sent in chat.requests:
+        counted = _count(sent.input_tokens), _count(sent.cached_tokens), _count(sent.output_tokens)
+        stood = " ".join(map(str, sent.insertions)) or "not recorded"
+        rows.append((str(sent.seq), local_time(sent.time), stood, *counted))
+    print_table(rows, right={0, 3, 4, 5}, drop=(1, 5), wrap=2)
 
 
 def _read_history(source: Any) -> PromptHistory:

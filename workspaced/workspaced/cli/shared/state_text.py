@@ -24,6 +24,11 @@ def idle_rule_text(idle: dict[str, Any]) -> str:
     return f"the rule {idle['rule']!r}, {idle['source']}, line {idle['line']}, matches no file{meant}"
 
 
+def unchanged_text(reasons: dict[str, int]) -> str:
+    """How many requests went on without context, for people."""
+    return ", ".join(f"{count} {code}" for code, count in reasons.items())
+
+
 def state_lines(state: dict[str, Any]) -> list[str]:
     """A state's JSON form as lines for people."""
     active, selection = state["activeNote"], state["selection"]

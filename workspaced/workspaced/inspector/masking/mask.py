@@ -10,6 +10,8 @@ was found nowhere, is hidden. Two things show all the same, as they are shown to
 text of a note which may be shown, and the words of people and agents that name no note.
 """
 
+import functools
+import operator
 import time
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final, Protocol, TypeVar
@@ -20,7 +22,15 @@ from msgspec.structs import replace
 from workspaced_events.ids import NoteId, VaultId
 from workspaced_events.projections.conversations import Message
 from workspaced_events.projections.workspace_state import Selection, StateJson
-from workspaced_events.schema.catalogue import Data, Event, MessageData, PromptAssembled, ToolCalled, UsageReported
+from workspaced_events.schema.catalogue import (
+    Data,
+    Event,
+    MessageData,
+    PromptAnswered,
+    PromptAssembled,
+    ToolCalled,
+    UsageReported,
+)
 from workspaced_events.schema.sentences import notes_named
 from workspaced_tools.ports.prompts import ShownManifest
 from workspaced_tools.prompts.audit.manifests import stored_manifest
@@ -42,6 +52,9 @@ class Conversations(Protocol):
 
     def prompts_before(self, seq: int) -> Iterable[Event]:
         """The prompts before a sequence, the latest first; as many as may be searched for one."""
+
+    def stood_in(self, answered: PromptAnswered) -> Iterable[Event] | None:
+        """What was put into a chat up to a request that was answered; None: the log does not have all of it."""
 
     def messages_of(self, prompt: Event) -> Iterable[Message] | None:
         """The messages of its conversation that a prompt was made of; None: the log begins after them."""
@@ -67,8 +80,8 @@ class Mask:
             ask: answers whether notes are withheld (`withheld_notes.asking`); None: nothing is hidden. While it
                 raises a `WorkspacedError`, all that is named is hidden.
             blob: the blobs of the log, for what calls and prompts name.
-            conversations: for the prompt that reported usage is of, and for what tools were asked and answered in
-                the messages of a prompt; None: neither counts.
+            conversations: for the prompt or request that reported usage is of, and for what tools were asked and
+                answered in the messages of a prompt; None: neither counts.
             clock_s: as of `WithheldNotes`.
         """
         self._notes = WithheldNotes(ask, clock_s) if ask is not None else None
@@ -235,6 +248,8 @@ class Mask:
             return NOTHING
         if isinstance(event.data, UsageReported):
             return self._usage_hidden(event)
+        if isinstance(event.data, PromptAnswered):
+            return self._answered_hidden(event.data)
         if not isinstance(event.data, _RECORDED):
             return NOTHING
         names = self._names_recorded(event)
@@ -251,6 +266,15 @@ class Mask:
             if (prompt.data.conversation, prompt.data.message) == of:
                 return self._recorded_hidden(prompt)
         return Hidden(frozenset(), known=False)
+
+    def _answered_hidden(self, answered: PromptAnswered) -> Hidden:
+        """Likewise of what was put into the request that was answered."""
+        if self._conversations is None:
+            return NOTHING
+        stood = self._conversations.stood_in(answered)
+        if stood is None:
+            return Hidden(frozenset(), known=False)
+        return functools.reduce(operator.or_, map(self._recorded_hidden, stood), NOTHING)
 
     def _names_recorded(self, event: Event) -> NoteNames | None:
         """The notes that the texts of a call, prompt or message name; None: unknown. Nothing for other events."""

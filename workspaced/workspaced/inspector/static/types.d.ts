@@ -186,10 +186,38 @@ export interface ChangeLine {
   readonly text: string;
 }
 
+/** One text, cut to 200,000 characters. */
+export interface ChatInsertion {
+  readonly seq: number;
+  readonly time: string;
+  readonly insertion: string;
+  readonly turn: string;
+  readonly after: string | null;
+  readonly form: string;
+  readonly fromSeq: number | null;
+  readonly text: string | null;
+  readonly notes: readonly ToldNote[];
+  readonly requests: number;
+  readonly withdrawnAt: number | null;
+  readonly masked: string;
+}
+
+/** A request that left with insertions. */
+export interface ChatRequest {
+  readonly seq: number;
+  readonly time: string;
+  readonly insertions: readonly number[];
+  readonly inputTokens: number | null;
+  readonly cachedTokens: number | null;
+  readonly outputTokens: number | null;
+  readonly masked: string;
+}
+
 /** All conversations that the log's fold remembers, the one spoken of last at the end. */
 export interface Conversations {
   readonly conversations: readonly ListedConversation[];
   readonly rememberedMax: number;
+  readonly overlaid: readonly ListedChat[];
   readonly prices: Prices;
 }
 
@@ -380,6 +408,16 @@ export interface Life {
   readonly masked: string;
 }
 
+/** One chat whose requests were overlaid. */
+export interface ListedChat {
+  readonly chat: string;
+  readonly caller: string;
+  readonly form: string;
+  readonly last: string;
+  readonly insertions: number;
+  readonly requests: number;
+}
+
 /** One conversation. */
 export interface ListedConversation {
   readonly conversation: string;
@@ -463,6 +501,14 @@ export interface Opening {
 
 /** The result of verifying a call or a prompt. */
 export type Outcome = "damaged" | "different" | "notRecorded" | "otherVersion" | "same";
+
+/** What is known of a chat: of the client's own words nothing was recorded. */
+export interface OverlaidChatShown {
+  readonly chat: string;
+  readonly caller: string;
+  readonly insertions: readonly ChatInsertion[];
+  readonly requests: readonly ChatRequest[];
+}
 
 /** How the second call differs from the first, as lines for people. An empty list: not at all. */
 export interface Pair {
@@ -789,6 +835,13 @@ export interface Told {
   readonly session: string;
   readonly moment: string;
   readonly since: number | null;
+  readonly isInserted: boolean;
+}
+
+/** A note that a text names. */
+export interface ToldNote {
+  readonly note: string;
+  readonly revision: string | null;
 }
 
 /** A tool, and how often it was called. */

@@ -13,8 +13,7 @@ from workspaced_events.schema.catalogue import Event
 from ... import replay
 
 _TYPES: Final = (
-    "tool_called",
-    "context_volunteered",
+    *replay.CALL_TYPES,
     "sharing_set",
     "volunteering_set",
     "pause_started",

@@ -20,7 +20,6 @@ from .events import lane_of
 BINS_MAX: Final = 2_000
 CALLS_READ_MAX: Final = 5_000
 """Calls that one answer reads to find those that failed: whether one did stands in the event, not in the index."""
-_CALLS: Final = ("tool_called", "context_volunteered")
 
 
 class TimelineParameters(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
@@ -97,7 +96,7 @@ class _FailedCalls:
         """Reads the next calls, at most `CALLS_READ_MAX`."""
         if not self.unread(log):
             return
-        calls = log.events_of(_CALLS, after=self._read_until, limit=CALLS_READ_MAX)
+        calls = log.events_of(replay.CALL_TYPES, after=self._read_until, limit=CALLS_READ_MAX)
         for event in calls:
             if isinstance(event.data, ToolCalled) and not event.data.ok:
                 # Times only go back where the clock was set back.
@@ -108,7 +107,7 @@ class _FailedCalls:
     def unread(self, log: replay.Log) -> int:
         """The number of calls that are not read yet."""
         counts = log.counts()
-        return sum(counts.get(name, 0) for name in _CALLS) - self._read
+        return sum(counts.get(name, 0) for name in replay.CALL_TYPES) - self._read
 
     def binned(self, lane: Lane, edges: list[int]) -> list[int]:
         """The number of failed calls between each edge and the next; nothing if the lane has none."""

@@ -9,9 +9,8 @@ from nacl.public import PrivateKey
 from nacl.signing import SigningKey
 
 from workspaced_events.ids import OriginId
+from workspaced_events.private_files import read_private, write_durably
 from workspaced_events.schema.decoding import decoded
-
-from ..files import read_private, write_durably
 
 FILE: Final = "origin.json"
 

@@ -130,7 +130,9 @@ function Facts({ call }) {
 const ToldText = ({ told }) =>
   html`<h3>What the agent was told</h3>
     <p class="quiet">
-      in the session ${told.session}, at the runtime's ${told.moment};${" "}
+      ${told.isInserted
+        ? html`in a request of <a href=${link("prompt", "overlaid", told.session)}>its chat</a>, of the form ${told.moment};`
+        : `in the session ${told.session}, at the runtime's ${told.moment};`}${" "}
       ${told.since === null
         ? "the session had been told nothing before."
         : html`it had been told the state as of <a href=${link("at", told.since)}>event ${told.since}</a> before.`}

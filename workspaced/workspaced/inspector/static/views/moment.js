@@ -96,6 +96,7 @@ const NO_CHANGE = {
 function linksOf({ type, seq, lane, notes }, event) {
   if (lane === "calls" || lane === "volunteered") return [[`call ${seq}`, link("call", seq)]];
   if (type === "prompt_assembled") return [[`prompt ${seq}`, link("prompt", seq)]];
+  if (event?.data?.insertion) return [["its chat", link("prompt", "overlaid", event.data.insertion)]];
   const talk = event?.data?.conversation;
   if (talk) return [[`conversation ${talk}`, link("prompt", "of", talk)]];
   return notes.map((note) => [`why ${note}`, link("note", note)]);

@@ -1,6 +1,6 @@
 /** Conversations, one conversation as a column of prompts, and, in prompt.js, one prompt. */
 
-import { Command } from "../parts/copy.js";
+import { Command, Copy } from "../parts/copy.js";
 import { clock, count, day, tokens } from "../parts/format.js";
 import { Money, PricesNote, Uncached } from "../parts/money.js";
 import { Legend, PromptBar } from "../parts/prompt_bar.js";
@@ -16,15 +16,18 @@ import { Prompt } from "./prompt.js";
  * @typedef {import("../types").ListedConversation} Listed
  * @typedef {import("../types").PromptColumn} Column
  * @typedef {import("../types").PromptRow} Row
+ * @typedef {import("../types").OverlaidChatShown} Chat
  */
 
 /**
- * `#/prompt`: the conversations; `#/prompt/of/TALK`: one of them; `#/prompt/890`: a prompt.
+ * `#/prompt`: the conversations; `#/prompt/of/TALK`: one of them; `#/prompt/overlaid/CHAT`: a chat whose program
+ * keeps the history; `#/prompt/890`: a prompt.
  * @param {{ parts: string[] }} props
  */
 export function Prompts({ parts }) {
   const [first = "", name = "", , before] = parts;
   if (/^\d+$/.test(first)) return html`<${Prompt} seq=${Number(first)} parts=${parts.slice(1)} />`;
+  if (first === "overlaid") return html`<${OverlaidChat} name=${name} />`;
   if (first === "of") return html`<${Conversation} name=${name} before=${before} />`;
   return html`<${List} />`;
 }
@@ -36,13 +39,14 @@ function List() {
   return html`<section aria-labelledby="prompts-title">
     <h2 id="prompts-title">Prompts</h2>
     <p class="quiet">What models were sent, and what they answered. Choose a conversation, then a prompt: it shows each note in it, and which version.</p>
-    <${Loaded} of=${found}>${(/** @type {Conversations} */ shown) => html`<${Table} shown=${shown} />`}</${Loaded}>
+    <${Loaded} of=${found}>${(/** @type {Conversations} */ shown) => html`<${Table} shown=${shown} /><${Overlaid} chats=${shown.overlaid} />`}</${Loaded}>
   </section>`;
 }
 
 /** @param {{ shown: Conversations }} props */
 function Table({ shown }) {
   const { conversations, prices } = shown;
+  if (conversations.length === 0 && shown.overlaid.length > 0) return null;
   if (conversations.length === 0) {
     return html`<p>
         This log holds no conversation. Prompts are here once a runtime assembles them with workspaced
@@ -111,6 +115,95 @@ function Line({ each, prices }) {
  * @param {number} whole
  */
 const share = (part, whole) => `${Math.round((100 * part) / whole)} %`;
+
+/** @param {{ chats: readonly import("../types").ListedChat[] }} props */
+const Overlaid = ({ chats }) =>
+  chats.length > 0 &&
+  html`<h3>Chats of programs that keep the history</h3>
+    <p class="quiet">Texts were put into their requests, and nothing of theirs was changed or recorded.</p>
+    <div class="scroll" tabindex="0" role="region" aria-label="Overlaid chats">
+      <table class="conversations">
+        <thead>
+          <tr>
+            <th scope="col">Chat</th>
+            <th scope="col">Last told</th>
+            <th scope="col">Client</th>
+            <th scope="col">Form</th>
+            <th scope="col" class="number">Insertions</th>
+            <th scope="col" class="number">Requests</th>
+          </tr>
+        </thead>
+        <tbody>
+          ${[...chats].reverse().map(
+            (each) => html`<tr key=${each.chat}>
+              <th scope="row"><a href=${link("prompt", "overlaid", each.chat)}>${each.chat.slice(0, HASH_CHARS)}</a></th>
+              <td>${day(each.last)} ${clock(each.last).slice(0, 8)}</td>
+              <td>${each.caller}</td>
+              <td>${each.form}</td>
+              <td class="number">${each.insertions}</td>
+              <td class="number">${each.requests}</td>
+            </tr>`,
+          )}
+        </tbody>
+      </table>
+    </div>`;
+
+// -- one overlaid chat --
+
+const HASH_CHARS = 12;
+
+/** @param {{ name: string }} props */
+function OverlaidChat({ name }) {
+  const chat = /** @type {import("../parts/resource.js").Resource<Chat>} */ (useResource(`/api/overlaid/${encodeURIComponent(name)}`));
+  return html`<section aria-labelledby="chat-title">
+    <p><a href=${link("prompt")}>All conversations</a></p>
+    <h2 id="chat-title">What was put into the chat ${name.slice(0, HASH_CHARS)}</h2>
+    <${Loaded} of=${chat}>${(/** @type {Chat} */ shown) => html`<${Inserted} shown=${shown} />`}</${Loaded}>
+  </section>`;
+}
+
+/** @param {{ shown: Chat }} props */
+const Inserted = ({ shown }) =>
+  html`<p class="quiet">By ${shown.caller}. The chat is known by a hash of its name, or of its first words.</p>
+    <ol class="prompt-column">
+      ${shown.insertions.map((each) => html`<${Insertion} key=${each.seq} each=${each} />`)}
+    </ol>
+    <h3>Requests</h3>
+    <ul>
+      ${shown.requests.map((each) => html`<${Request} key=${each.seq} each=${each} />`)}
+    </ul>
+    <${Command} line=${`workspaced context show ${shown.chat} ${logArgument.value}`} />`;
+
+/** @param {{ each: import("../types").ChatInsertion }} props */
+const Insertion = ({ each }) =>
+  html`<li class="prompt-line">
+    <div class="prompt-head">
+      <a href=${link("call", each.seq)}>Event ${each.seq}</a>
+      <span class="quiet">${clock(each.time)}, before the words of turn ${each.turn.slice(0, HASH_CHARS)}, ${each.form}</span>
+      ${each.requests === 0
+        ? html`<span class="badge warn">no request is known to have left with it</span>`
+        : html`<span class="badge">left with ${count(each.requests, "request")}</span>`}
+      ${each.withdrawnAt !== null && html`<span class="badge warn">withdrawn at event ${each.withdrawnAt}</span>`}
+    </div>
+    ${each.notes.length > 0 &&
+    html`<p class="quiet">
+      ${each.notes.map((told, at) => html`${at > 0 && ", "}<a key=${told.note} href=${link("note", told.note)}>${told.note}</a>${told.revision !== null && html` <code>${told.revision.slice(0, HASH_CHARS)}</code>`}`)}
+    </p>`}
+    ${each.text === null
+      ? html`<p class="notice">${each.masked || "The text is not kept."}</p>`
+      : html`<${Copy} text=${each.text} label="copy the text" /><pre tabindex="0">${each.text}</pre>`}
+  </li>`;
+
+/** @param {{ each: import("../types").ChatRequest }} props */
+const Request = ({ each }) =>
+  html`<li>
+    <a href=${link("at", each.seq)}>Event ${each.seq}</a> <span class="quiet">${clock(each.time)}</span>${" "}
+    ${each.insertions.length ? `left with ${each.insertions.join(", ")}` : "left with what is not recorded any more"};${" "}
+    ${each.masked ||
+    (each.inputTokens === null
+      ? "nothing was reported of it"
+      : `the provider read ${tokens(each.inputTokens)}, ${each.cachedTokens} of them from its cache, and gave ${each.outputTokens}`)}
+  </li>`;
 
 // -- one conversation --
 

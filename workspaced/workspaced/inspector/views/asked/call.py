@@ -5,7 +5,7 @@ from typing import Any, Final
 import msgspec
 
 from workspaced_events.errors import InvalidArgument, LogDamaged, NotAllowed
-from workspaced_events.schema.catalogue import ContextVolunteered, Event, Sharing, ToolCalled
+from workspaced_events.schema.catalogue import ContextInserted, ContextVolunteered, Event, Sharing, ToolCalled
 from workspaced_events.schema.decoding import decoded
 from workspaced_tools.errors import NotRecorded
 from workspaced_tools.ports.questions import Read, VersionOf
@@ -70,6 +70,8 @@ class Told(msgspec.Struct, rename="camel"):
     """The runtime's name of the moment, such as `UserPromptSubmit`."""
     since: int | None
     """The session had been told the state as of this event before; null: nothing yet."""
+    is_inserted: bool
+    """Whether it was put into a request to a provider: the session is its chat, the moment the request's form."""
 
 
 class Call(msgspec.Struct, rename="camel"):
@@ -275,7 +277,8 @@ def call_at(inspected: Inspected, seq: int) -> RecordedCall:
 def _told(called: ToolCalled, result: bytes | None) -> Told | None:
     if not isinstance(called, ContextVolunteered):
         return None
-    return Told(told_in(result), called.session, called.event, called.from_seq)
+    is_inserted = isinstance(called, ContextInserted)
+    return Told(told_in(result), called.session, called.event, called.from_seq, is_inserted)
 
 
 def _asked(index: int, exchange: Exchange) -> Asked:

@@ -1,1 +1,1 @@
-"""Views of prompts: conversations, one prompt by its layers, two side by side, and what was never used."""
+"""Views of prompts: conversations, overlaid chats, one prompt by layers, two side by side, what nobody used."""

@@ -39,6 +39,7 @@ from workspaced_tools.prompts.model.stored_inputs import manifest_of_prompt, tex
 from .... import replay
 from ...inspected import Inspected
 from ...masking.masked_events import REASON, REASON_UNKNOWN
+from .overlaid import ListedChat, listed_chats
 
 COLUMN_PROMPTS_MAX: Final = 50
 _COUNTED: Final = ("prompt_assembled", "usage_reported")
@@ -108,6 +109,8 @@ class Conversations(msgspec.Struct, rename="camel"):
     conversations: list[ListedConversation]
     remembered_max: int
     """Older conversations than so many are not listed; links to their prompts work."""
+    overlaid: list[ListedChat]
+    """Chats whose programs keep the history; the one that was told something last at the end."""
     prices: Prices
 
 
@@ -247,7 +250,10 @@ def conversations(inspected: Inspected, _parameters: ConversationsParameters) ->
     by_id = log.end.state.conversations.by_id
     outputs = _outputs_in(log.events_of(_COUNTED, before=log.end.seq + 1, limit=_LISTED_COUNTED_MAX))
     return Conversations(
-        [_listed(inspected, each, list_of_prices, outputs) for each in by_id.values()], CONVERSATIONS_MAX, prices
+        [_listed(inspected, each, list_of_prices, outputs) for each in by_id.values()],
+        CONVERSATIONS_MAX,
+        listed_chats(inspected),
+        prices,
     )
 
 

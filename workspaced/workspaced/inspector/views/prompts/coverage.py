@@ -19,7 +19,7 @@ EXAMPLES_MAX: Final = 20
 """Of what one note was given by, or used by; the counts are of all."""
 READ_MAX: Final = 2_000
 """The last so many calls and prompts of a range are read."""
-_GIVING: Final = ("prompt_assembled", "tool_called", "context_volunteered")
+_GIVING: Final = ("prompt_assembled", *replay.CALL_TYPES)
 _ORDER: Final[dict[Status, int]] = {"unused": 0, "unknown": 1, "used": 2}
 
 

@@ -1,0 +1,1 @@
+"""Puts context into requests to providers: what stands, what is new, inserted between the client's bytes."""

@@ -1,1 +1,0 @@
-"""Reads requests in the forms of providers as messages of a conversation."""
