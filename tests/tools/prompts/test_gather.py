@@ -597,6 +597,14 @@ def test_a_client_with_names_gets_no_text(make_world: Any) -> None:
     assert set(given.values()) == {None, "NAMES_ONLY"}
 
 
+def test_a_selection_of_a_withheld_note_leaves_neither_its_name_nor_a_hash_of_its_text(make_world: Any) -> None:
+    world = make_world(FILES, deny=["keep/"])
+    place = "keep/s.md#L1-L2"
+    world.says(Attachment("selected_text", place, world.keep(b"canary text"), resolved=True))
+    [found] = world.gather().artifacts
+    assert found == Artifact("selected_text", "", "selected_text", failed="NO_SELECTION")
+
+
 # -- what stands around selected text --
 
 SELECTED = {"a.md": "one\ntwo\nthree\n", "private/b.md": "one\ntwo\nthree\n"}
