@@ -15,11 +15,10 @@ from workspaced_events.limits import NOTE_ID_CHARS_MAX
 from workspaced_events.projections.conversations import Message
 from workspaced_events.schema.catalogue import MessageData, PromptAssembled, ToolCalled
 from workspaced_tools.ports.questions import Resolve, ResolveFrom
-from workspaced_tools.prompts.model.note_names import NoteNames, notes_of
-from workspaced_tools.prompts.model.stored_inputs import inputs_of, manifest_of_prompt
+from workspaced_tools.prompts.model.note_names import NoteNames, names_of, notes_of
+from workspaced_tools.prompts.model.stored_inputs import manifest_of_prompt
 from workspaced_tools.prompts.model.types import Texts
 from workspaced_tools.recording.format import Exchange, Recording
-from workspaced_tools.recording.last_shown import notes_of_prompt
 from workspaced_tools.recording.reading import Blob, arguments_of, read_recording
 
 _RESOLVING: Final = frozenset({Resolve.name, ResolveFrom.name})
@@ -73,16 +72,15 @@ def of_prompt(prompt: PromptAssembled, texts: Texts) -> NoteNames:
     """The notes that a prompt shows, and those that it was asked to show.
 
     Raises:
-        NotKnown: its inputs or its manifest are not kept.
+        NotKnown: its manifest is not kept.
     """
     try:
-        names = NoteNames(frozenset(notes_of_prompt(prompt, texts)))
-        for entry in manifest_of_prompt(prompt.manifest_sha256, texts).entries:
-            names |= notes_of(entry.kind, entry.id)
-        for artifact in inputs_of(prompt.inputs_sha256, texts).artifacts:
-            names |= notes_of(artifact.kind, artifact.id)
+        entries = manifest_of_prompt(prompt.manifest_sha256, texts).entries
     except (WorkspacedError, msgspec.MsgspecError):
         raise NotKnown from None
+    names = NoteNames()
+    for entry in entries:
+        names |= names_of(entry)
     return names
 
 
