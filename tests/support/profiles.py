@@ -1,8 +1,9 @@
 """How thoroughly properties are tried: the variable TEST_PROFILE says `quick` or `thorough`.
 
 `quick` is what `make test` and `make test-all` run: a tenth of the examples. `thorough` is what `make thorough`
-and `make mutants` run. A test states the thorough number, as
-`@settings(max_examples=examples(200))`; one that states none has 100."""
+and `make mutants` run. A test states the thorough number, as `@settings(max_examples=examples(200))`; one that
+states none has 100.
+"""
 
 import os
 from collections.abc import Iterable

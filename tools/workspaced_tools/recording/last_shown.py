@@ -15,8 +15,8 @@ from workspaced_events.projections.workspace_state import client_key
 from workspaced_events.schema.catalogue import Event
 from workspaced_events.schema.conversation_events import PromptAssembled
 
-from ..prompts.model.note_names import notes_of
-from ..prompts.model.stored_inputs import inputs_of, manifest_of_prompt
+from ..prompts.model.note_names import names_of
+from ..prompts.model.stored_inputs import manifest_of_prompt
 from ..prompts.model.types import Texts
 from .reading import Blob, read_recording
 
@@ -107,17 +107,11 @@ def notes_of_prompt(prompt: PromptAssembled, texts: Texts) -> Iterator[NoteId]:
     """The notes that a prompt shows, some of them more than once.
 
     Raises:
-        NotRecorded, LogDamaged: its inputs or its manifest cannot be read.
+        NotRecorded, LogDamaged: its manifest cannot be read.
     """
-    turn = inputs_of(prompt.inputs_sha256, texts)
-    for provided in turn.provided:
-        yield from provided.notes
-    for artifact in turn.artifacts:
-        if artifact.note is not None and artifact.failed is None:
-            yield artifact.note
     for entry in manifest_of_prompt(prompt.manifest_sha256, texts).entries:
         if entry.state not in _NOT_IN_PROMPT:
-            yield from notes_of(entry.kind, entry.id).notes
+            yield from names_of(entry).notes
 
 
 def _names(answer: Any, names: Collection[NoteId]) -> bool:

@@ -27,11 +27,10 @@ from workspaced_events.schema.catalogue import (
 )
 
 from ..ports.questions import Resolve, ResolveFrom
-from ..prompts.model.note_names import NoteNames, notes_of
-from ..prompts.model.stored_inputs import inputs_of, manifest_of_prompt
+from ..prompts.model.note_names import NoteNames, names_of, notes_of
+from ..prompts.model.stored_inputs import manifest_of_prompt
 from ..prompts.model.types import Texts
 from .format import Exchange, Recording
-from .last_shown import notes_of_prompt
 from .reading import Blob, arguments_of, read_recording
 
 _RESOLVING: Final = frozenset({Resolve.name, ResolveFrom.name})
@@ -139,16 +138,15 @@ def of_prompt(prompt: PromptAssembled, messages: Iterable[Message], texts: Texts
         messages: of its conversation, as it was when the prompt was made.
 
     Raises:
-        NotKnown: its inputs, its manifest or a text of a message is not kept.
+        NotKnown: its manifest or a text of a message is not kept.
     """
     try:
-        names = NoteNames(frozenset(notes_of_prompt(prompt, texts)))
-        for entry in manifest_of_prompt(prompt.manifest_sha256, texts).entries:
-            names |= notes_of(entry.kind, entry.id)
-        for artifact in inputs_of(prompt.inputs_sha256, texts).artifacts:
-            names |= notes_of(artifact.kind, artifact.id)
+        entries = manifest_of_prompt(prompt.manifest_sha256, texts).entries
     except (WorkspacedError, msgspec.MsgspecError):
         raise NotKnown from None
+    names = NoteNames()
+    for entry in entries:
+        names |= names_of(entry)
     for message in messages:
         names |= of_tools(message, texts)
     return names

@@ -9,7 +9,7 @@ from workspaced_events.schema.catalogue import Sharing
 
 from ..ports.manifest import Manifest, ManifestEntry, ManifestLayer
 from ..ports.prompts import PromptSource, ShownManifest
-from ..prompts.model.note_names import IsWithheld, NoteNames, notes_of, path_in, then_and_now
+from ..prompts.model.note_names import IsWithheld, NoteNames, names_of, path_in, then_and_now
 
 
 class SharedPrompts:
@@ -42,7 +42,7 @@ class SharedPrompts:
 
     def manifest(self, conversation: str | None, message: str | None) -> ShownManifest:
         stored = self._prompts.prompt(conversation, message)
-        named = [(entry, _names(entry)) for entry in stored.manifest.entries]
+        named = [(entry, names_of(entry)) for entry in stored.manifest.entries]
         self._prompts.refresh_flags(
             sorted(then_and_now({name for _, names in named for name in names.every}, self._former))
         )
@@ -64,11 +64,6 @@ class SharedPrompts:
 
     def _hides(self, names: NoteNames) -> bool:
         return names.is_hidden(self._withheld, self._withdrew)
-
-
-def _names(entry: ManifestEntry) -> NoteNames:
-    """The notes that an entry names, by their paths at the time of the prompt."""
-    return notes_of(entry.kind, entry.id) | NoteNames(frozenset(entry.notes))
 
 
 def _without(manifest: Manifest, shown: list[ManifestEntry], hidden: list[ManifestEntry]) -> Manifest:

@@ -43,7 +43,7 @@ class Sight(Model):
     at: str
     """When it was."""
     texts: dict[str, str] = Field(default_factory=dict)
-    """For each note whose text was told, its sha256; empty: that it has none, or does not exist."""
+    """The sha256 of each note's text that was told; empty where it was told that there is no text."""
     vault: bool = True
     """Whether it was told where the vault is."""
 

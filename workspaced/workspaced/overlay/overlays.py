@@ -204,9 +204,9 @@ class Overlays:
             if offered is not None:
                 last, call = offered
                 texts[asked.turns[-1][0]] = self._texts[last.result_sha256].words
+        texts = {turn: text for turn, text in texts.items() if text}
         if last is None or not (texts or held is not None):
             return Overlaid({}, reason=reason)
-        texts = {turn: text for turn, text in texts.items() if text}
         return Overlaid(texts, self._offers.put(_Offer(client, last, without, call), call), reason)
 
     async def confirm(self, token: str, body_sha256: str) -> bool:

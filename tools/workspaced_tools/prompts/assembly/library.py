@@ -14,10 +14,11 @@ from workspaced_events.ids import MessageId
 from workspaced_events.projections.conversations import Conversation
 from workspaced_events.schema.catalogue import ArtifactKind, LibraryEntry
 
+from ...ports.manifest import State
 from ..model.blocks import artifact_block
 from ..model.token_estimator import seed_tokens
 from ..model.types import Artifact, Texts
-from .layers import sha256_hex
+from .layers import LayerEntry, sha256_hex
 
 LIBRARY_KINDS: Final = frozenset[ArtifactKind]({"note", "url", "pdf", "file", "dataview"})
 
@@ -28,6 +29,9 @@ class Item(msgspec.Struct, frozen=True):
     artifact: Artifact
     active: bool = False
 
+    def entry(self, state: State = "full", detail: str | None = None) -> LayerEntry:
+        return entry_of(self.artifact, "active" if self.active else "attached", state, detail)
+
 
 class Attached(msgspec.Struct, frozen=True):
     """A turn's artifacts, in the order attached."""
@@ -35,6 +39,11 @@ class Attached(msgspec.Struct, frozen=True):
     items: tuple[Item, ...]
     duplicates: tuple[Artifact, ...]
     """Artifacts that repeat one of the items."""
+
+
+def entry_of(artifact: Artifact, why: str, state: State, detail: str | None) -> LayerEntry:
+    revision = artifact.revision or None
+    return LayerEntry(artifact.id, artifact.kind, why, state, revision, detail, artifact.notes)
 
 
 def library_kind(kind: ArtifactKind) -> ArtifactKind:

@@ -14,7 +14,6 @@ from msgspec.structs import replace
 from workspaced_events.ids import NoteId
 
 from ...errors import NotRecorded
-from ...ports.manifest import State
 from ..model import blocks as b
 from ..model.changes import unified_diff
 from ..model.sent_turn import CHANGES, FRAME, PIN, SentPart, key_of
@@ -25,7 +24,7 @@ from ..model.untrusted_text import escape_field
 from ..sources.search_block import DOCUMENT_CHARS_MAX, Numbers, read_search, search_block
 from ..sources.surroundings import LEFT_OUT, SHORTENED, around, is_cursor, marked_block
 from .layers import LayerBuilder, LayerEntry
-from .library import Item, attached_to
+from .library import Item, attached_to, entry_of
 
 DIFF_SHARE_MAX: Final = 0.5
 """A diff is sent if it has less than this share of the whole text's characters."""
@@ -80,17 +79,7 @@ class TurnContext:
         if query and any(part.text for part in self.parts if part.kind != PIN):
             self._add(SentPart(FRAME, "query", b.QUERY_FRAME), LayerEntry("query", FRAME, FRAME), shown=False)
         for artifact in attached.duplicates:
-            self.builder.record(
-                LayerEntry(
-                    artifact.id,
-                    artifact.kind,
-                    "duplicate",
-                    "dropped",
-                    artifact.revision or None,
-                    artifact.failed,
-                    artifact.notes,
-                )
-            )
+            self.builder.record(entry_of(artifact, "duplicate", "dropped", artifact.failed))
 
     def _add(self, part: SentPart, entry: LayerEntry, *, segment: str = "", shown: bool = True) -> None:
         """Adds a part and its entry. `shown`: whether the layer's text has it; a frame between layers is not."""
@@ -162,7 +151,7 @@ class TurnContext:
             if item.artifact.form == "search":
                 search = read_search(self._texts(item.artifact.revision))
                 is_cut = any(len(document.text) > DOCUMENT_CHARS_MAX for document in search.documents)
-                entry = _entry(item, "shortened" if is_cut else "full", _CUT if is_cut else None)
+                entry = item.entry("shortened" if is_cut else "full", _CUT if is_cut else None)
                 block = search_block(*b.block_head(item.artifact), search, self._numbers)
                 self._add(replace(_part(item, block), form="search"), entry)
             else:
@@ -210,7 +199,7 @@ class TurnContext:
         said_before = item.active and self._standing.active == artifact.id and other is None
         line = "" if said_before else b.standing_line(artifact.id, active=item.active, as_id=other or "")
         part = replace(_part(item, line), base=artifact.revision, alias=other or "")
-        self._add(part, _entry(item, "reference", ABOVE if said_before else None), segment="reference")
+        self._add(part, item.entry("reference", ABOVE if said_before else None), segment="reference")
 
     def _add_block(self, item: Item) -> None:
         artifact = _as_shown(item)
@@ -219,16 +208,16 @@ class TurnContext:
         if known is None:
             detail = LEFT_OUT if artifact.before or artifact.after else None
             block = b.artifact_block(artifact, text, fence=self._fence)
-            self._add(_part(item, block), _entry(item, detail=detail))
+            self._add(_part(item, block), item.entry(detail=detail))
             return
         whole = b.newer_block(artifact, text, fence=self._fence)
         diff = self._diff(known, text)
         if diff and len(diff) < DIFF_SHARE_MAX * len(text):
             changes = b.changes_block(artifact, diff, fence=self._fence)
             if len(changes) < len(whole):
-                self._add(replace(_part(item, changes), base=known), _entry(item, "changes"))
+                self._add(replace(_part(item, changes), base=known), item.entry("changes"))
                 return
-        self._add(_part(item, whole), replace(_entry(item), why="changed"))
+        self._add(_part(item, whole), replace(item.entry(), why="changed"))
 
     def _diff(self, known: str, text: str, **how: int) -> str:
         try:
@@ -239,7 +228,7 @@ class TurnContext:
     def _add_cursor(self, item: Item) -> None:
         artifact = item.artifact
         shown = around(artifact, self._texts)
-        entry = _entry(item, "shortened", SHORTENED) if shown.is_shortened else _entry(item)
+        entry = item.entry("shortened", SHORTENED) if shown.is_shortened else item.entry()
         text = self._texts(artifact.revision)
         part = _part(item, marked_block(artifact, text, shown, fence=self._fence))
         self._add(replace(part, form="cursor"), entry)
@@ -247,7 +236,7 @@ class TurnContext:
     def _add_failed(self, item: Item) -> None:
         artifact = item.artifact
         part = replace(_part(item, b.unavailable(artifact)), revision="", failed=artifact.failed)
-        self._add(part, _entry(item, "failed", artifact.failed))
+        self._add(part, item.entry("failed", artifact.failed))
 
     def _add_images(self, items: Iterable[Item]) -> None:
         """Images; the layer's text has the hashes of their bytes, so its hash covers the images."""
@@ -258,7 +247,7 @@ class TurnContext:
             if self._above(artifact):
                 self._add_line(item)
                 continue
-            self.builder.add(_entry(item), b.image_line(artifact), seed=IMAGE_TOKENS)
+            self.builder.add(item.entry(), b.image_line(artifact), seed=IMAGE_TOKENS)
             part = replace(_part(item, ""), media_type=artifact.media_type, tokens=IMAGE_TOKENS)
             self.parts.append(part)
 
@@ -318,9 +307,3 @@ def _part(item: Item, text: str) -> SentPart:
         mtime=artifact.mtime,
         notes=artifact.notes,
     )
-
-
-def _entry(item: Item, state: State = "full", detail: str | None = None) -> LayerEntry:
-    artifact = item.artifact
-    why = "active" if item.active else "attached"
-    return LayerEntry(artifact.id, artifact.kind, why, state, artifact.revision or None, detail, artifact.notes)

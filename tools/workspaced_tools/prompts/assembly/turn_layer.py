@@ -10,14 +10,13 @@ from typing import Final
 import msgspec
 from msgspec.structs import replace
 
-from ...ports.manifest import State
 from ..model import blocks as b
 from ..model.token_estimator import IMAGE_TOKENS, seed_tokens
 from ..model.types import Artifact, Block, Provided, Texts
 from ..sources.search_block import DOCUMENT_CHARS_MAX, Numbers, read_search, search_block
 from ..sources.surroundings import LEFT_OUT, SHORTENED, around, is_cursor, marked_block
 from .layers import LayerBuilder, LayerEntry, joined
-from .library import Attached, Item, LibraryIndex
+from .library import Attached, Item, LibraryIndex, entry_of
 
 _CUT: Final = f"documents are cut to {DOCUMENT_CHARS_MAX} characters"
 _ELSEWHERE: Final = frozenset({"tool_result", "image"})
@@ -72,16 +71,7 @@ def payload_of(
         builder.record(LayerEntry("query", "frame", "frame"), seed_tokens(b.QUERY_FRAME), len(b.QUERY_FRAME))
     images = tuple(_images(builder, attached.items))
     for artifact in attached.duplicates:
-        entry = LayerEntry(
-            artifact.id,
-            artifact.kind,
-            "duplicate",
-            "dropped",
-            artifact.revision or None,
-            artifact.failed,
-            artifact.notes,
-        )
-        builder.record(entry)
+        builder.record(entry_of(artifact, "duplicate", "dropped", artifact.failed))
     return Payload(builder, providers, context, images, is_labelled)
 
 
@@ -108,13 +98,13 @@ def _add_tool_results(builder: LayerBuilder, items: Iterable[Item], rendering: R
             _add_search(builder, item, rendering)
         else:
             block, seed = rendering.library_index.block(item.artifact)
-            builder.add(_entry(item), block, seed=seed)
+            builder.add(item.entry(), block, seed=seed)
 
 
 def _add_search(builder: LayerBuilder, item: Item, rendering: Rendering) -> None:
     search = read_search(rendering.texts(item.artifact.revision))
     is_cut = any(len(document.text) > DOCUMENT_CHARS_MAX for document in search.documents)
-    entry = replace(_entry(item), state="shortened", detail=_CUT) if is_cut else _entry(item)
+    entry = replace(item.entry(), state="shortened", detail=_CUT) if is_cut else item.entry()
     builder.add(entry, search_block(*b.block_head(item.artifact), search, rendering.numbers))
 
 
@@ -125,7 +115,7 @@ def _add_blocks(builder: LayerBuilder, items: Iterable[Item], rendering: Renderi
             _add_selection(builder, item, rendering)
             continue
         block, seed = rendering.library_index.block(_as_shown(item))
-        builder.add(_entry(item), block, seed=seed)
+        builder.add(item.entry(), block, seed=seed)
 
 
 def _add_selection(builder: LayerBuilder, item: Item, rendering: Rendering) -> None:
@@ -133,10 +123,10 @@ def _add_selection(builder: LayerBuilder, item: Item, rendering: Rendering) -> N
     artifact = item.artifact
     if not rendering.surroundings and not is_cursor(artifact):
         block, seed = rendering.library_index.block(artifact)
-        builder.add(replace(_entry(item), detail=LEFT_OUT), block, seed=seed)
+        builder.add(replace(item.entry(), detail=LEFT_OUT), block, seed=seed)
         return
     shown = around(artifact, rendering.texts)
-    entry = replace(_entry(item), state="shortened", detail=SHORTENED) if shown.is_shortened else _entry(item)
+    entry = replace(item.entry(), state="shortened", detail=SHORTENED) if shown.is_shortened else item.entry()
     text = rendering.texts(artifact.revision)
     builder.add(entry, marked_block(artifact, text, shown, fence=rendering.fence))
 
@@ -148,7 +138,7 @@ def _is_block(item: Item) -> bool:
 def _add_failed(builder: LayerBuilder, items: Iterable[Item]) -> None:
     for item in items:
         if item.artifact.failed is not None:
-            builder.add(_entry(item, "failed"), b.unavailable(item.artifact))
+            builder.add(item.entry("failed", item.artifact.failed), b.unavailable(item.artifact))
 
 
 def _images(builder: LayerBuilder, items: Iterable[Item]) -> Iterator[Block]:
@@ -156,18 +146,10 @@ def _images(builder: LayerBuilder, items: Iterable[Item]) -> Iterator[Block]:
     for item in items:
         artifact = item.artifact
         if artifact.kind == "image" and artifact.failed is None:
-            builder.add(_entry(item), b.image_line(artifact), seed=IMAGE_TOKENS)
+            builder.add(item.entry(), b.image_line(artifact), seed=IMAGE_TOKENS)
             yield Block("image", blob=artifact.revision, media_type=artifact.media_type)
 
 
 def _as_shown(item: Item) -> Artifact:
     """The artifact, shown as the active note even if it was attached as a note too."""
     return replace(item.artifact, kind="active_note") if item.active else item.artifact
-
-
-def _entry(item: Item, state: State = "full") -> LayerEntry:
-    artifact = item.artifact
-    why = "active" if item.active else "attached"
-    return LayerEntry(
-        artifact.id, artifact.kind, why, state, artifact.revision or None, artifact.failed, artifact.notes
-    )

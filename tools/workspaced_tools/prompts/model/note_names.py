@@ -12,6 +12,8 @@ from typing import Final, NamedTuple
 from workspaced_events.errors import WorkspacedError
 from workspaced_events.ids import NoteId, is_markdown, note_id
 
+from ...ports.manifest import ManifestEntry
+
 NOTE_KINDS: Final = frozenset({"note", "active_note"})
 """Kinds that are a note: the id is the note's path, or another name of the note."""
 _IN_NOTES: Final = frozenset({"selected_text", "dataview"})
@@ -56,6 +58,11 @@ def notes_of(kind: str, id: str) -> NoteNames:  # noqa: A002
     # Any other name may be a title as well.
     certain = (note for name in names if is_markdown(name) for note in _paths(name))
     return NoteNames(frozenset(certain)) | notes_at(id)
+
+
+def names_of(entry: ManifestEntry) -> NoteNames:
+    """The notes that an entry of a manifest names or shows, by their paths at the time of the prompt."""
+    return notes_of(entry.kind, entry.id) | NoteNames(frozenset(entry.notes))
 
 
 def path_in(id: str) -> str:  # noqa: A002

@@ -13,7 +13,7 @@ from workspaced_events.schema.decoding import converted
 from workspaced_tools.ports.manifest import ManifestEntry
 from workspaced_tools.prompts.citations.renumber import cited
 from workspaced_tools.prompts.citations.turn_sources import sources_of
-from workspaced_tools.prompts.model.note_names import notes_of
+from workspaced_tools.prompts.model.note_names import names_of
 from workspaced_tools.prompts.model.pipelines import PARTS
 from workspaced_tools.prompts.model.stored_inputs import inputs_of, manifest_of_prompt, texts_in
 from workspaced_tools.recording.format import RecordedNote
@@ -89,7 +89,7 @@ def entries_in_prompt(log: replay.Log, prompt: c.PromptAssembled, names: Names) 
     """
     manifest = manifest_of_prompt(prompt.manifest_sha256, texts_in(log.blob))
     wanted = {NoteId(name) for name in names}
-    return [entry for entry in manifest.entries if not notes_of(entry.kind, entry.id).notes.isdisjoint(wanted)]
+    return [entry for entry in manifest.entries if not names_of(entry).notes.isdisjoint(wanted)]
 
 
 def is_left_out(entry: ManifestEntry) -> bool:
