@@ -111,8 +111,8 @@ def test_salvage_makes_a_log_of_what_a_damaged_one_still_holds(daemon: Any) -> N
     assert running.cli("log", "salvage", "--data-dir", str(running.data), "--to", "saved").returncode == 2
 
 
-HEAVY = "jmespath pydantic jsonschema rich asyncio tempfile workspaced_tools workspaced_events.log"
-HEAVY += " workspaced_events.journal"
+HEAVY = "jmespath pydantic jsonschema rich asyncio tempfile workspaced_events.log workspaced_events.journal"
+HEAVY += " workspaced_tools.limits workspaced_tools.ports workspaced_tools.tools workspaced_tools.vault"
 CATALOGUE = "workspaced_events.schema.catalogue"
 
 
