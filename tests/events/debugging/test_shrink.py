@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support import random_log as logs
 from support.profiles import examples
+from support.simulated_disk import SimDisk
 
 from workspaced_events.debugging.bisect import find_first
 from workspaced_events.debugging.predicate import Expression, Predicate
@@ -20,7 +21,6 @@ from workspaced_events.debugging.shrink import Shrinking, minimise
 from workspaced_events.errors import ActionError, AlreadyTrue, CannotTell, InvalidArgument, NeverTrue
 from workspaced_events.ids import EventId, NoteId, TabId, VaultId
 from workspaced_events.journal.actions import Action, admit
-from workspaced_events.log.simulated_disk import SimDisk
 from workspaced_events.projections import workspace_fold
 from workspaced_events.projections.workspace_fold import apply, fold_all
 from workspaced_events.projections.workspace_state import EMPTY, VaultState, WorkspaceState, to_json

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.profiles import examples
+from support.simulated_disk import PowerCut, SimDisk
 
 from workspaced_events.clock import just_after
 from workspaced_events.errors import LogDamaged
@@ -24,7 +25,6 @@ from workspaced_events.journal.writer import Outcome
 from workspaced_events.limits import SNAPSHOT_EVENTS
 from workspaced_events.log.scan import resume_scan, scan_log
 from workspaced_events.log.segments import Batch
-from workspaced_events.log.simulated_disk import PowerCut, SimDisk
 from workspaced_events.projections.workspace_fold import fold_all
 from workspaced_events.projections.workspace_state import EMPTY, WorkspaceState, to_json
 from workspaced_events.schema import catalogue as c

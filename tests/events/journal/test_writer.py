@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 import pytest
 from support import ROOT
+from support.simulated_disk import SimDisk
 
 from workspaced_events.clock import just_after
 from workspaced_events.errors import (
@@ -38,7 +39,6 @@ from workspaced_events.limits import (
     WAITING_CLIENT_BYTES_MAX,
 )
 from workspaced_events.log.disk import RealDisk
-from workspaced_events.log.simulated_disk import SimDisk
 from workspaced_events.projections.workspace_fold import fold_all
 from workspaced_events.projections.workspace_state import EMPTY
 from workspaced_events.schema import catalogue as c

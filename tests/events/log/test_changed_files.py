@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.simulated_disk import SimDisk
 
 from workspaced_events.errors import LogFailed
 from workspaced_events.ids import EventId, NoteId, VaultId
@@ -15,7 +16,6 @@ from workspaced_events.journal.actions import Action
 from workspaced_events.journal.opening import Journal, open_journal
 from workspaced_events.journal.writer import Committed, Outcome, deliver_here
 from workspaced_events.log.disk import Disk, RealDisk, write_all
-from workspaced_events.log.simulated_disk import SimDisk
 from workspaced_events.schema import catalogue as c
 
 

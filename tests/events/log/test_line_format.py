@@ -16,6 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.profiles import examples
+from support.simulated_disk import SimDisk
 
 from workspaced_events.errors import LogReadOnly
 from workspaced_events.ids import EventId, NoteId, VaultId
@@ -34,7 +35,6 @@ from workspaced_events.log.line_format import (
     verified_lines,
 )
 from workspaced_events.log.scan import Scan, scan_log
-from workspaced_events.log.simulated_disk import SimDisk
 from workspaced_events.schema import catalogue as c
 from workspaced_events.schema.catalogue import CATALOGUE_VERSION, Event
 

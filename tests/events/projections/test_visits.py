@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.profiles import examples
+from support.simulated_disk import SimDisk
 
 from workspaced_events.ids import EventId, NoteId, VaultId
 from workspaced_events.limits import HISTORY_EVENTS_MAX, VISITS_MAX
 from workspaced_events.log.recovery import open_log
 from workspaced_events.log.segments import Batch
-from workspaced_events.log.simulated_disk import SimDisk
 from workspaced_events.projections.visits import Bounds, Visit, VisitLog, visits_of
 from workspaced_events.schema import catalogue as c
 from workspaced_events.schema.catalogue import ENTRY_OF, Event, UnknownEvent
