@@ -15,7 +15,8 @@ from workspaced_events.ids import EventId, NoteId, VaultId
 from workspaced_events.journal.actions import Action, parse_actions
 from workspaced_events.journal.idempotency import seen_in
 from workspaced_events.journal.opening import Journal, open_journal
-from workspaced_events.journal.writer import Outcome, Receipt, deliver_here
+from workspaced_events.journal.submissions import Outcome, Receipt
+from workspaced_events.journal.writer import deliver_here
 from workspaced_events.limits import SELECTION_INLINE_CHARS_MAX
 from workspaced_events.log.scan import scan_log
 from workspaced_events.log.segments import Batch, SegmentLog

@@ -154,7 +154,11 @@ def find_between(
             assert event is not None
             return Found(event, points[at].state, points[to].state)
         if stride == 1 or (at, to) == (0, len(points) - 1):
-            raise _one_of(points[at], points[to])
+            first, last = points[at].seq + 1, points[to].seq
+            message = (
+                f"It becomes true at one of the events {first} to {last}; in between the command cannot tell."
+            )
+            raise CannotTell(message, first=first, last=last)
         low, high = points[at], points[to]
 
 
@@ -240,11 +244,3 @@ def _narrowed(
         if report is not None:
             report(points[low].seq, points[high].seq)
     return low, high
-
-
-def _one_of(low: _Point, high: _Point) -> CannotTell:
-    return CannotTell(
-        f"It becomes true at one of the events {low.seq + 1} to {high.seq}; in between the command cannot tell.",
-        first=low.seq + 1,
-        last=high.seq,
-    )

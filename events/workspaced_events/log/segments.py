@@ -90,7 +90,6 @@ class SegmentLog:
         tail: Tail,
         positions: list[LogOffset],
         *,
-        writable: Writable | None,
         damage: LogDamaged | None = None,
         opening: Opening | None = None,
         segment_bytes_max: int = SEGMENT_BYTES_MAX,
@@ -109,9 +108,7 @@ class SegmentLog:
         self._passed: dict[str, list[LogOffset]] = {}
         """Further places of segments, in their order, where reads have come by."""
         self._passing = threading.Lock()
-        self._writable = writable
-        if writable is not None:
-            disk.reserve(_RESERVED_DESCRIPTORS)
+        self._writable: Writable | None = None
         self._segment_bytes_max = segment_bytes_max
         self._head_synced_at = time.monotonic()
         self._head_seq = tail.seq
@@ -143,7 +140,7 @@ class SegmentLog:
             raise self.poison(f"Opening log/{self.tail.segment} for writing failed: {error.strerror}.") from error
         self._opening = self.waiting = None
         self._disk.reserve(_RESERVED_DESCRIPTORS)
-        self.write_head()
+        self._write_head(self._writable, sync=True)
 
     def append(self, batch: Batch, expected: int) -> None:
         """Appends `batch` as one line and syncs it.
@@ -170,7 +167,8 @@ class SegmentLog:
         line, chain = frame_line(batch.payload, tail.chain)
         self._write_synced(writable, tail.offset, line)
         writable.hasher.update(line)
-        if not self._positions or self._is_stride(tail):
+        last = self._positions[-1] if self._positions else None
+        if last is None or last.segment != tail.segment or tail.offset - last.offset >= INDEX_STRIDE_BYTES:
             self._positions.append(LogOffset(batch.first, tail.segment, tail.offset, tail.chain))
         self.tail = msgspec.structs.replace(
             tail,
@@ -318,11 +316,6 @@ class SegmentLog:
         tail = self.tail
         return Head(self.log_id, tail.seq, tail.segment, tail.offset, chain_text(tail.chain), clean=clean)
 
-    def write_head(self) -> None:
-        """Writes the tail to HEAD, durably; call it on the appending thread."""
-        if self._writable is not None:
-            self._write_head(self._writable, sync=True)
-
     def _write_head(self, writable: Writable, *, sync: bool = False, clean: bool = False) -> None:
         """Writes HEAD. A failure does not stop the log, because HEAD only helps to notice missing events."""
         now = time.monotonic()
@@ -419,10 +412,6 @@ class SegmentLog:
             if consumed == 0:
                 chunk *= 2
             offset += consumed
-
-    def _is_stride(self, tail: Tail) -> bool:
-        last = self._positions[-1]
-        return last.segment != tail.segment or tail.offset - last.offset >= INDEX_STRIDE_BYTES
 
 
 def create_segment(

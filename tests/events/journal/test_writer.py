@@ -29,7 +29,8 @@ from workspaced_events.journal.actions import Action, parse_actions
 from workspaced_events.journal.idempotency import IdWindow, seen_in
 from workspaced_events.journal.opening import Journal, open_journal
 from workspaced_events.journal.planned import Plan, Planned
-from workspaced_events.journal.writer import Committed, Outcome, Receipt
+from workspaced_events.journal.submissions import Outcome, Receipt
+from workspaced_events.journal.writer import Committed
 from workspaced_events.limits import (
     BATCH_BYTES_MAX,
     ID_WINDOW_EVENTS,

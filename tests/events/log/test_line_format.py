@@ -22,7 +22,7 @@ from workspaced_events.errors import LogReadOnly
 from workspaced_events.ids import EventId, NoteId, VaultId
 from workspaced_events.journal.actions import Action
 from workspaced_events.journal.opening import Journal, open_journal
-from workspaced_events.journal.writer import Outcome
+from workspaced_events.journal.submissions import Outcome
 from workspaced_events.log.line_format import (
     FORMAT_VERSION,
     BadLine,

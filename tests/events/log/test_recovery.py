@@ -14,7 +14,7 @@ from workspaced_events.errors import DiskFull, LogReadOnly
 from workspaced_events.ids import EventId, NoteId, VaultId
 from workspaced_events.journal.actions import Action
 from workspaced_events.journal.opening import Journal, open_journal
-from workspaced_events.journal.writer import Outcome
+from workspaced_events.journal.submissions import Outcome
 from workspaced_events.log.line_format import segment_first
 from workspaced_events.log.scan import Scan, scan_log
 from workspaced_events.log.segments import Batch

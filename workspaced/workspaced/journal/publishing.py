@@ -22,8 +22,9 @@ from workspaced_events.journal.actions import Action, parse_actions
 from workspaced_events.journal.held_views import HeldViews
 from workspaced_events.journal.planned import Plan, Planned
 from workspaced_events.journal.shown_views import ShownViews
+from workspaced_events.journal.submissions import Done, Outcome, Receipt
 from workspaced_events.journal.view_diff import Snapshot, SnapshotSelection, checked, vault_of
-from workspaced_events.journal.writer import OWN_SOURCE, Done, LogWriter, Outcome, Receipt
+from workspaced_events.journal.writer import OWN_SOURCE, LogWriter
 from workspaced_events.limits import ACTION_BYTES, SOURCE_CHARS_MAX
 from workspaced_events.log.segments import SegmentLog
 from workspaced_events.projections.workspace_state import WorkspaceState

@@ -13,7 +13,7 @@ from hashlib import sha256
 from workspaced_events.errors import InvalidArgument, WorkspacedError
 from workspaced_events.ids import VaultId
 from workspaced_events.journal.actions import Action
-from workspaced_events.journal.writer import Receipt
+from workspaced_events.journal.submissions import Receipt
 from workspaced_events.projections.pending_writes import PendingWrite
 from workspaced_events.schema import catalogue as c
 from workspaced_events.schema.catalogue import Event

@@ -1,4 +1,5 @@
-"""Packs the texts of large batches on a thread of its own, so that other publishers do not wait for them.
+"""Submissions: batches queued for the writer; the texts of large ones are packed on a thread of its own, so that
+other publishers do not wait for them.
 
 A batch with several texts goes this way before it is queued for the writer, and so does what its client, or the
 daemon itself, submits behind it: nobody's own order changes. The writer lets the pack be found when it accepts the
@@ -10,36 +11,55 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
 from queue import Empty, SimpleQueue
-from typing import Final, Generic, Protocol, Self, TypeVar
+from typing import Final, NamedTuple
+
+import msgspec
 
 from ..blobs.durable import PACKED_MIN, DurableBlobStore
 from ..blobs.packs import Pack
+from ..errors import WorkspacedError
+from ..ids import EventId
+from .actions import Action
+from .planned import Plan
 
 _logger: Final = logging.getLogger(__name__)
 
 
-class Packable(Protocol):
-    """A queued batch."""
+class Receipt(msgspec.Struct, frozen=True):
+    """An action's sequence and id. `duplicate`: an earlier append at `seq` already had this id."""
 
-    @property
-    def client(self) -> Hashable:
-        """None: the daemon itself."""
-
-    @property
-    def texts(self) -> Sequence[bytes]:
-        """Texts that its events will name."""
-
-    def with_pack(self, pack: Pack) -> Self:
-        """The batch with its texts packed."""
+    seq: int
+    id: EventId
+    duplicate: bool
 
 
-B = TypeVar("B", bound=Packable)
+Outcome = list[Receipt] | WorkspacedError
+Done = Callable[[Outcome], None]
 
 
-class TextPacking(Generic[B]):
+class Submission(NamedTuple):
+    """A queued batch of actions, appended as a whole or not at all."""
+
+    actions: Sequence[Action] | Plan
+    source: str
+    done: Done
+    client: Hashable = None
+    """None: the daemon itself."""
+    size_bytes: int = 0
+    begins: bool = False
+    """True for `LogWriter.begin`: retries an opening that found no room on the disk."""
+    texts: Sequence[bytes] = ()
+    """Texts that the events will name, as far as they are known before."""
+    pack: Pack | None = None
+    """Holds those of them that were new."""
+
+
+class TextPacking:
     """Packs the texts of batches, in the order in which these come."""
 
-    def __init__(self, blobs: DurableBlobStore, is_wanted: Callable[[], bool], queue: Callable[[B], None]) -> None:
+    def __init__(
+        self, blobs: DurableBlobStore, is_wanted: Callable[[], bool], queue: Callable[[Submission], None]
+    ) -> None:
         """
         Args:
             is_wanted: whether the log takes batches at present.
@@ -48,7 +68,7 @@ class TextPacking(Generic[B]):
         self._blobs = blobs
         self._is_wanted = is_wanted
         self._queue = queue
-        self._waiting: SimpleQueue[B | None] = SimpleQueue()
+        self._waiting: SimpleQueue[Submission | None] = SimpleQueue()
         """None ends the thread."""
         self._clients: Counter[Hashable] = Counter()
         """The clients of the batches that are not handed on yet."""
@@ -60,7 +80,7 @@ class TextPacking(Generic[B]):
         """The number of batches that are not handed on yet."""
         return self._clients.total()
 
-    def take(self, batch: B) -> bool:
+    def take(self, batch: Submission) -> bool:
         """Takes a batch if it has texts to pack, or must not overtake one that has. On any thread."""
         with self._lock:
             follows = self._clients.total() if batch.client is None else self._clients[batch.client]
@@ -96,7 +116,7 @@ class TextPacking(Generic[B]):
         while (batch := self._waiting.get()) is not None:
             self._hand_on(batch)
 
-    def _hand_on(self, batch: B) -> None:
+    def _hand_on(self, batch: Submission) -> None:
         packed = self._packed(batch)
         with self._lock:
             self._queue(packed)
@@ -104,7 +124,7 @@ class TextPacking(Generic[B]):
             if not self._clients[batch.client]:
                 del self._clients[batch.client]
 
-    def _packed(self, batch: B) -> B:
+    def _packed(self, batch: Submission) -> Submission:
         if len(batch.texts) < PACKED_MIN or not self._is_wanted():
             return batch
         try:
@@ -116,4 +136,4 @@ class TextPacking(Generic[B]):
             # The batch must reach the writer whatever happens here.
             _logger.exception("Packing the texts of a batch failed.")
             return batch
-        return batch.with_pack(pack) if pack is not None else batch
+        return batch._replace(pack=pack)
