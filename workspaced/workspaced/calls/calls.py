@@ -6,6 +6,7 @@ A call that a pause refuses is not recorded. What takes long may end after a pau
 import itertools
 import time
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Any, TypeVar, cast
 
 from msgspec.structs import replace
@@ -198,16 +199,12 @@ class Calls:
                     made = await self._threads.run(self._past.answer, tool, arguments, caller, state, served)
                 else:
                     run = self._threads.run_writing if tool.writes else self._threads.run
-                    made = await run(self._answer_blocking, tool, arguments, caller, present)
+                    answer = partial(self._answers.answer, nonblocking=False)
+                    made = await run(answer, tool, arguments, caller, present)
                 return cast(ToolAnswer, made)
             except ReconcileFirst:
                 await self._enforce_policy(served, attempt)
         raise AssertionError("it ends with an answer")
-
-    def _answer_blocking(
-        self, tool: Tool[Any], arguments: dict[str, Any], caller: str, present: Present
-    ) -> ToolAnswer:
-        return self._answers.answer(tool, arguments, caller, present, nonblocking=False)
 
     async def _enforce_policy(self, served: ServedVault | None, attempt: int) -> None:
         """Reconciles a vault with its present rules before attempt number `attempt` + 1 of a call."""
