@@ -8,7 +8,9 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import Final, Literal, NamedTuple
+from typing import Final, Literal
+
+import msgspec
 
 from workspaced_events.debugging.bisect import Found, follow, never_true
 from workspaced_events.debugging.predicate import Expression
@@ -50,11 +52,11 @@ class _Watched(Expression):
         return super().__call__(state)
 
 
-class Seen(NamedTuple):
-    """The part of the log in which agents saw that the predicate is true: from the event found on."""
+class Seen(msgspec.Struct, rename="camel"):
+    """The calls and prompts that saw it: made after the event found, while it stayed true."""
 
     last: int
-    """The sequence of the last call or prompt that saw it."""
+    """The sequence of the last one."""
     calls: int
     prompts: int
 
@@ -191,8 +193,6 @@ class Search:
 
     def _keep(self, source: Source, events: list[Event]) -> None:
         shrunk = Shrunk(self.text, self.vault, events, source.blob)
-        # What the source gives is read now: it closes with the search.
-        shrunk.keep_blobs()
         self.origins = _origins(source, {event.id for event in events})
         self.left = len(events)
         self.shows_redacted = shows_under_pseudonyms(shrunk, self._is_true_plainly)

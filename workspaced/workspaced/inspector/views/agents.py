@@ -12,7 +12,7 @@ from workspaced_events.schema.catalogue import Sharing, Volunteering
 
 from ... import replay
 from ...client.sync_client import connect
-from ..inspected import Inspected
+from ..inspected import Inspected, MomentParameters
 from .agent_calls import AgentCalls, Calls, calls_of
 from .newest import EventTold, told
 
@@ -23,13 +23,6 @@ _CONNECTED_S: Final = 2.0
 _LATEST: Final = 5
 _SETTINGS: Final = 20
 _NO_CALLS: Final = Calls()
-
-
-class AgentsParameters(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
-    """Which moment."""
-
-    at: str = ""
-    """A sequence or an ISO 8601 time; empty: the end."""
 
 
 class ToolCount(msgspec.Struct, rename="camel"):
@@ -108,7 +101,7 @@ class Agents(msgspec.Struct, rename="camel"):
     """The latest changes of levels and pauses, newest first."""
 
 
-def agents(inspected: Inspected, parameters: AgentsParameters) -> Agents:
+def agents(inspected: Inspected, parameters: MomentParameters) -> Agents:
     """All agents at a moment.
 
     Raises:

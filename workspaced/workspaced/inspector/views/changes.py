@@ -12,7 +12,7 @@ from workspaced_events.schema.catalogue import Sharing, Volunteering
 
 from ...client.sync_client import connect
 from ...limits import PAUSE_S_MAX, PAUSE_S_MIN
-from ..inspected import Inspected
+from ..inspected import Inspected, NoParameters
 from .agents import CLIENT
 
 
@@ -38,10 +38,6 @@ class StartPause(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
 
     for_s: Annotated[float, Meta(ge=PAUSE_S_MIN, le=PAUSE_S_MAX)] | None = None
     """Seconds until it ends by itself; left out: until it is ended."""
-
-
-class EndPause(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
-    """Nothing more to say."""
 
 
 class PauseSet(msgspec.Struct, rename="camel"):
@@ -71,7 +67,7 @@ def start_pause(inspected: Inspected, parameters: StartPause) -> PauseSet:
     return _paused(_ask(inspected, "workspaced/pause", params))
 
 
-def end_pause(inspected: Inspected, _parameters: EndPause) -> PauseSet:
+def end_pause(inspected: Inspected, _parameters: NoParameters) -> PauseSet:
     """Ends a pause. Raises as `set_level`."""
     return _paused(_ask(inspected, "workspaced/resume", {}))
 

@@ -6,6 +6,7 @@ import msgspec
 
 from workspaced_events.errors import InvalidArgument, LogDamaged
 from workspaced_events.schema.catalogue import ContextInserted, ContextVolunteered, Sharing, ToolCalled
+from workspaced_events.schema.decoding import decoded
 from workspaced_tools.errors import NotRecorded
 from workspaced_tools.prompts.model.token_estimate import estimate_tokens, estimate_tokens_of_chars
 from workspaced_tools.recording.format import (
@@ -25,7 +26,6 @@ from workspaced_tools.recording.recorded_calls import (
 
 from .... import replay
 from ...inspected import Download, Inspected
-from .told import told_in
 
 TEXT_CHARS_MAX: Final = 200_000
 """Of one text in an answer of the API; a call's whole answer is a download."""
@@ -218,6 +218,20 @@ def _told(called: ToolCalled, result: str | None) -> Told | None:
         return None
     is_inserted = isinstance(called, ContextInserted)
     return Told(told_in(result), called.session, called.event, called.from_seq, is_inserted)
+
+
+class _Data(msgspec.Struct):
+    text: str | None = None
+
+
+class _Answer(msgspec.Struct):
+    data: _Data | None = None
+
+
+def told_in(result: bytes | str | None) -> str | None:
+    """The text in a recorded answer of `volunteer_context`; None: it holds none, or is not kept."""
+    answer = decoded(result, _Answer) if result is not None else None
+    return answer.data.text if answer is not None and answer.data is not None else None
 
 
 def _asked(index: int, exchange: Exchange) -> Asked:

@@ -37,7 +37,7 @@ from workspaced_tools.prompts.model.note_names import notes_of
 from workspaced_tools.prompts.model.stored_inputs import manifest_of_prompt, texts_in
 
 from .... import replay
-from ...inspected import Inspected
+from ...inspected import Inspected, NoParameters
 from .overlaid import ListedChat, listed_chats
 
 COLUMN_PROMPTS_MAX: Final = 50
@@ -93,10 +93,6 @@ class ListedConversation(msgspec.Struct, rename="camel"):
     """What those would have cost had no cache served any; null: none has a price."""
     stale: int
     """Of the last 10 remembered prompts those with a note in an older version than it had by then."""
-
-
-class ConversationsParameters(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
-    """None."""
 
 
 class Conversations(msgspec.Struct, rename="camel"):
@@ -237,7 +233,7 @@ def cost_of(
 # -- the list --
 
 
-def conversations(inspected: Inspected, _parameters: ConversationsParameters) -> Conversations:
+def conversations(inspected: Inspected, _parameters: NoParameters) -> Conversations:
     """Lists the conversations at the end of the log."""
     list_of_prices, prices = current_prices()
     log = inspected.log
