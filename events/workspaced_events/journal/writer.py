@@ -21,7 +21,7 @@ from typing import NamedTuple
 from ..blobs.durable import DurableBlobStore, blob_path
 from ..blobs.packs import Pack
 from ..clock import Clock, LogClock, Uptime, just_after
-from ..errors import ActionError, BatchTooLarge, BlobFailed, DiskFull, LogError, LogFailed, WorkspacedError
+from ..errors import ActionError, BatchTooLarge, DiskFull, LogError, LogFailed, WorkspacedError
 from ..ids import EventId, uuid7
 from ..limits import (
     BATCH_BYTES_MAX,
@@ -461,7 +461,7 @@ class LogWriter:
         names that are new.
 
         Raises:
-            DiskFull, BlobFailed: a text could not be stored; all new ones are removed again.
+            DiskFull, LogError: a text could not be stored; all new ones are removed again.
         """
         new_names: list[str] = []
         if not self.log.is_healthy:
@@ -478,10 +478,11 @@ class LogWriter:
                 self._discard(new_names)
                 place = blob_path(BLOBS, name)
                 if error.errno not in NO_SPACE:
-                    raise BlobFailed(
+                    raise LogError(
                         f"Writing {place} failed: {error.strerror}.",
                         hint="Nothing of the batch was kept; the log goes on. Check the disk and publish again.",
                         file=place,
+                        code="BLOB_FAILED",
                     ) from error
                 raise DiskFull(
                     f"The disk refused {place}: {error.strerror}.",

@@ -11,6 +11,7 @@ from typing import Any, TypeVar, cast
 
 from msgspec.structs import replace
 
+from workspaced_events.errors import WorkspacedError
 from workspaced_events.ids import VaultId
 from workspaced_events.journal.actions import check_not_paused
 from workspaced_tools.ports.view import View
@@ -20,7 +21,6 @@ from workspaced_tools.tools.registry import MEMORY, TOOLS
 from workspaced_tools.tools.tool import Tool
 from workspaced_tools.vault.nonblocking import WouldBlock
 
-from ..errors import UnknownTool
 from ..journal.log_tail import LogTail
 from ..limits import COMPARES_PER_CALL_MAX
 from ..recording.call_recorder import Call, CallRecorder
@@ -43,14 +43,16 @@ def tool_named(name: str, *, memory: bool, linked: bool) -> Tool[Any]:
         linked: whether the daemon takes part in a link.
 
     Raises:
-        UnknownTool: there is none.
+        WorkspacedError: UNKNOWN_TOOL: there is none.
     """
     tools = {**TOOLS, MEMORY.name: MEMORY} if memory else TOOLS
     tool = LINKED.get(name) if linked else None
     if tool is None:
         tool = tools.get(name)
     if tool is None:
-        raise UnknownTool(f"There is no tool {name[:200]!r}.", hint=f"Tools: {', '.join(tools)}.")
+        raise WorkspacedError(
+            f"There is no tool {name[:200]!r}.", hint=f"Tools: {', '.join(tools)}.", code="UNKNOWN_TOOL"
+        )
     return tool
 
 

@@ -20,7 +20,7 @@ import msgspec
 from workspaced_events.private_files import make_folder, write_file
 from workspaced_events.schema.decoding import decoded
 
-from ..errors import FolderUnsafe, SettingsInvalid
+from ..errors import SettingsInvalid
 from ..limits import LINK_LOCK_BYTES_MAX
 
 IDE_NAME: Final = "workspaced"
@@ -49,7 +49,7 @@ def announced(port: int, folders: Sequence[str], token: str) -> Iterator[Path]:
 
     Raises:
         FileExistsError: another editor has a lock file of this port, so the link needs another port.
-        FolderUnsafe: other users may write to the folder.
+        SettingsInvalid: other users may write to the folder.
         SettingsInvalid: the file cannot be written.
     """
     folder = lock_folder()
@@ -76,7 +76,7 @@ def _make_private(folder: Path) -> None:
     make_folder(folder)
     status = folder.stat()
     if status.st_uid != os.getuid() or status.st_mode & _OTHERS_WRITE:
-        raise FolderUnsafe(
+        raise SettingsInvalid(
             f"Other users may write to {folder}, and would read or replace the token of the link.",
             hint=f"If you trust what is in it: chmod 700 {folder}",
             path=str(folder),

@@ -25,7 +25,8 @@ from websockets.exceptions import ConnectionClosed
 from websockets.http11 import Request, Response
 from websockets.typing import Subprotocol
 
-from ..errors import PortTaken
+from workspaced_events.errors import WorkspacedError
+
 from ..limits import (
     LINK_CONNECTIONS_MAX,
     LINK_END_S,
@@ -71,7 +72,7 @@ def run_link(options: Options, ready: Callable[[Started], None]) -> int:
     """Serves until a signal; returns the exit code.
 
     Raises:
-        PortTaken: no port is free.
+        WorkspacedError: no port is free.
         SettingsInvalid: the lock file cannot be written.
     """
     logging.getLogger("websockets").disabled = True  # its lines would hold headers, and so the token
@@ -97,9 +98,10 @@ def _announced_port(folders: tuple[str, ...], token: str) -> Iterator[tuple[sock
                 continue
             yield listener, path
             return
-    raise PortTaken(
+    raise WorkspacedError(
         f"Found no free port from {LINK_PORTS[0]} to {LINK_PORTS[1]} on {HOST}.",
         hint="Do many programs listen there? `ss -ltn` lists them.",
+        code="PORT_TAKEN",
     )
 
 

@@ -38,7 +38,7 @@ def run_inspector(options: Options, ready: Callable[[str, str], None], forgotten
         forgotten: called before it ends because nobody looks.
 
     Raises:
-        PortTaken: another program listens on the port.
+        WorkspacedError: PORT_TAKEN: another program listens on the port.
     """
     silence_logs()
     # A thread verifies and folds the log while the page and its forty files are asked for.

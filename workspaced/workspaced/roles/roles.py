@@ -21,7 +21,7 @@ from workspaced_tools.ports.view import View
 from workspaced_tools.prompts.sources.pinned import checked_parameters, folder_id
 from workspaced_tools.tools.registry import EVERY_TOOL, TOOLS
 
-from ..errors import AgentInvalid, SettingsInvalid, UnknownAgent
+from ..errors import AgentInvalid, SettingsInvalid
 from ..limits import ROLE_NOTES_LISTED_MAX, ROLE_SYSTEM_CHARS_MAX, ROLES_IN_SETTINGS_MAX, ROLES_NAMED_MAX
 from .role import Role, Source
 
@@ -91,7 +91,7 @@ class Roles:
         """The role of that name.
 
         Raises:
-            UnknownAgent: there is none that the client may use; lists those that there are.
+            WorkspacedError: there is none that the client may use; lists those that there are.
             AgentInvalid: its note cannot be used as a role.
         """
         if (role := self._configured.get(name)) is not None:
@@ -101,8 +101,10 @@ class Roles:
             names = [*self._configured, *notes][:ROLES_NAMED_MAX]
             more = len(self._configured) + total - len(names)
             listed = ", ".join(names) or "none"
-            raise UnknownAgent(
-                f"There is no role {name!r}.", hint=f"Roles: {listed}{f' and {more} more' if more > 0 else ''}."
+            raise WorkspacedError(
+                f"There is no role {name!r}.",
+                hint=f"Roles: {listed}{f' and {more} more' if more > 0 else ''}.",
+                code="UNKNOWN_AGENT",
             )
         return self._role_of(name, note)
 

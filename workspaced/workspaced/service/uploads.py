@@ -6,9 +6,8 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import NamedTuple
 
-from workspaced_events.errors import InvalidArgument
+from workspaced_events.errors import ActionError, InvalidArgument
 
-from ..errors import UnknownBlob
 from ..limits import UPLOAD_BYTES_MAX, UPLOAD_S, UPLOADS_BYTES_MAX
 
 Key = tuple[str, str] | str
@@ -59,13 +58,14 @@ class Uploads:
         """The whole text of that hash. It stays, since the message may be sent again.
 
         Raises:
-            UnknownBlob: there is none, or none any more.
+            ActionError: there is none, or none any more.
         """
         self._forget_old()
         if sha256 not in self._held:
-            raise UnknownBlob(
+            raise ActionError(
                 f"No text of the sha256 {sha256} was uploaded in the last {UPLOAD_S / 60:.0f} minutes.",
                 hint="Upload it with workspaced/blob/put, then name it.",
+                code="UNKNOWN_BLOB",
             )
         content = self._taken(sha256)
         self._hold(sha256, content)

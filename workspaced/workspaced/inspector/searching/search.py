@@ -139,7 +139,7 @@ class Search:
     def _find(self, source: Source) -> Found:
         """
         Raises:
-            AlreadyTrue, NeverTrue, InvalidArgument: there is no such event.
+            ALREADY_TRUE, NeverTrue, InvalidArgument: there is no such event.
         """
         found, last = follow(source, self._expression, self._passed)
         if found is None:

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
-from workspaced_events.errors import InvalidArgument, NotAllowed
+from workspaced_events.errors import ActionError, InvalidArgument
 from workspaced_events.limits import SHARING_CLIENT_CHARS_MAX
 from workspaced_events.projections.workspace_state import Pause
 from workspaced_events.schema.catalogue import Sharing, Volunteering
@@ -50,7 +50,7 @@ def set_level(inspected: Inspected, parameters: SetLevel) -> LevelSet:
     """Sets levels of a client.
 
     Raises:
-        NotAllowed, InvalidArgument: as `_ask`, or neither of both is given.
+        ActionError, InvalidArgument: as `_ask`, or neither of both is given.
         NoDaemon, RemoteError, TimedOut: the daemon does not do it.
     """
     given = {"level": parameters.level, "volunteering": parameters.volunteering}
@@ -80,14 +80,15 @@ def _paused(answer: Any) -> PauseSet:
 def _ask(inspected: Inspected, method: str, params: dict[str, Any]) -> Any:
     """
     Raises:
-        NotAllowed: this page may change nothing.
+        ActionError: this page may change nothing.
         InvalidArgument: no daemon writes this log.
     """
     if not inspected.may_change:
-        raise NotAllowed(
+        raise ActionError(
             "This inspector only reads.",
             hint="Start it with `workspaced inspect --allow-changes`, or use `workspaced share` and "
             "`workspaced pause`.",
+            code="NOT_ALLOWED",
         )
     socket = inspected.subject.socket
     if socket is None:

@@ -99,7 +99,7 @@ def what_if(inspected: Inspected, parameters: WhatIfParameters) -> WhatIf:
     Raises:
         ActionError: an action is invalid, or does not fit that world; `index` says which.
         InvalidArgument: the log does not hold the moment or an event, or too much would be folded.
-        UnknownTool: there is no such tool.
+        WorkspacedError: UNKNOWN_TOOL: there is no such tool.
     """
     log = inspected.log
     at = parse_position(parameters.at) if parameters.at else None

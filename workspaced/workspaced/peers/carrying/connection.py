@@ -23,10 +23,9 @@ from ...limits import CARRIED_BYTES_MAX, CARRIER_ANSWER_S, CARRIER_CONNECT_S, CA
 from ..carrier import PREFIX, Carried, CarrierError, SubjectName
 from .server_errors import (
     NO_MESSAGE,
+    SEE_CONFIG,
     away,
-    forbidden,
     misbehaves,
-    no_jetstream,
     not_acknowledged,
     server_refused,
 )
@@ -139,7 +138,8 @@ class Connection:
                 raise denied.result()
             answer = _decoded(asking.result())
         except nats.errors.NoRespondersError:
-            raise no_jetstream() from None
+            message = "Nothing on the server takes the message: no stream, or no JetStream."
+            raise CarrierError("NO_STREAM", message, SEE_CONFIG) from None
         except nats.errors.MaxPayloadError:
             raise server_refused(
                 {"err_code": 10054, "description": "the server's max_payload is smaller"}
@@ -164,7 +164,8 @@ class Connection:
             os._exit(MEMORY_EXIT)
         if (denied := _DENIED.search(str(error))) is None:
             return
-        refusal = forbidden(f"The server's permissions deny {denied[1]} to {denied[2][:200]!r}.")
+        message = f"The server's permissions deny {denied[1]} to {denied[2][:200]!r}."
+        refusal = CarrierError("REFUSED", message, SEE_CONFIG)
         waiting = self._waiting.get(denied[2].lower(), [])
         for each in waiting:
             if not each.done():

@@ -21,7 +21,7 @@ from ...limits import (
     CARRIER_RESTART_S,
     STOP_S,
 )
-from ..carrier import Carried, CarrierError, CarrierState, NotAcknowledged, SubjectName, WrongPredecessor
+from ..carrier import Carried, CarrierError, CarrierState, SubjectName
 from ..link_settings import LinkSettings, TlsSettings
 from .server_errors import away, misbehaves, not_acknowledged
 from .wire import (
@@ -44,7 +44,6 @@ PATIENCE_S: Final = 2 * CARRIER_ANSWER_S
 """The process answers within half of it, as long as it works."""
 GATHER_S: Final = 60.0
 """For all messages of a subject, or all subjects."""
-_ERRORS: Final = {"WRONG_PREDECESSOR": WrongPredecessor, "NOT_ACKNOWLEDGED": NotAcknowledged}
 Arrived = Callable[[Carried], None]
 
 
@@ -255,8 +254,7 @@ class NatsCarrier:
         elif isinstance(answer, Done):
             waiting.done.set_result(answer.sequence)
         else:
-            error_type = _ERRORS.get(answer.code, CarrierError)
-            waiting.done.set_exception(error_type(answer.code, answer.message, answer.hint))
+            waiting.done.set_exception(CarrierError(answer.code, answer.message, answer.hint))
 
     def _report(self, error: CarrierError) -> None:
         with suppress(asyncio.QueueFull):
