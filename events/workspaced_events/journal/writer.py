@@ -44,8 +44,7 @@ from .idempotency import IdWindow, Seen, first_seq, seen_in
 from .planned import Plan, Planned
 from .segment_states import SegmentStates
 from .snapshots import Snapshot, Snapshots
-from .submissions import Done, Outcome, Receipt, Submission, TextPacking
-from .waiting_bytes import WaitingBytes, busy
+from .submissions import Done, Outcome, Receipt, Submission, TextPacking, WaitingBytes, busy
 
 _logger = logging.getLogger(__name__)
 OWN_SOURCE = "workspaced"

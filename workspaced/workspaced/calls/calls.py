@@ -5,6 +5,7 @@ A call that a pause refuses is not recorded. What takes long may end after a pau
 
 import itertools
 import time
+from collections import deque
 from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Any, TypeVar, cast
@@ -22,14 +23,13 @@ from workspaced_tools.tools.tool import Tool
 from workspaced_tools.vault.nonblocking import WouldBlock
 
 from ..journal.log_tail import LogTail
-from ..limits import COMPARES_PER_CALL_MAX
+from ..limits import COMPARES_PER_CALL_MAX, LATENCY_SAMPLES
 from ..recording.call_recorder import Call, CallRecorder
 from ..recording.tool_answer import ToolAnswer
 from ..vaults.policy_checks import PolicyChecks, ReconcileFirst
 from ..vaults.served_vault import ServedVault
 from .answers import Answers, Present, Seen
 from .past_calls import PastCalls
-from .statistics import CallStatistics
 from .threads import Threads
 
 R = TypeVar("R")
@@ -223,3 +223,31 @@ class Calls:
         self.statistics.add(tool.name, duration_us)
         # The recorder's queue does not hold each answer twice.
         self._recorder.record(Call(tool.name, caller, arguments, replace(answer, text=None), duration_us))
+
+
+class CallStatistics:
+    """Counts and durations of calls, for each tool. Belongs to the loop's thread."""
+
+    def __init__(self) -> None:
+        self._counts: dict[str, int] = {}
+        self._latencies: dict[str, deque[int]] = {}
+
+    def add(self, tool: str, duration_us: int) -> None:
+        """Counts an answered call."""
+        self._counts[tool] = self._counts.get(tool, 0) + 1
+        self._latencies.setdefault(tool, deque(maxlen=LATENCY_SAMPLES)).append(duration_us)
+
+    def status(self) -> dict[str, Any]:
+        """Calls and latencies of every tool, in the form of `workspaced/status`."""
+        return {name: self._status_of(name) for name in {**TOOLS, **self._counts}}
+
+    def _status_of(self, name: str) -> dict[str, Any]:
+        samples = sorted(self._latencies.get(name, ()))
+        if not samples:
+            return {"calls": 0}
+        return {
+            "calls": self._counts[name],
+            "p50Us": samples[len(samples) // 2],
+            "p99Us": samples[min(len(samples) - 1, len(samples) * 99 // 100)],
+            "maxUs": samples[-1],
+        }

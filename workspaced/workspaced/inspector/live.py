@@ -25,10 +25,9 @@ from ..limits import TAIL_PACE_S, TAIL_RETRY_S
 from .inspected import Inspected
 from .open_log import OpenLog
 from .tail import DaemonLink, Opened, Tail
+from .views.agents import CLIENT
 from .views.newest import grew
 
-CLIENT: Final = "inspector"
-"""Our name among the daemon's clients."""
 _GOES_ON: Final = "This page goes on when it is back."
 _PAGE_EVENTS: Final = 1_000
 _NOTICES_MAX: Final = 200

@@ -9,6 +9,7 @@ from workspaced_events.errors import ActionError, InvalidArgument
 from workspaced_events.limits import SHARING_CLIENT_CHARS_MAX
 from workspaced_events.projections.workspace_state import Pause
 from workspaced_events.schema.catalogue import Sharing, Volunteering
+from workspaced_events.schema.decoding import converted
 
 from ...client.sync_client import connect
 from ...limits import PAUSE_S_MAX, PAUSE_S_MIN
@@ -57,24 +58,18 @@ def set_level(inspected: Inspected, parameters: SetLevel) -> LevelSet:
     if not any(given.values()):
         raise InvalidArgument("Expected a level or a setting for telling, got neither.")
     params = {"client": parameters.client, **{name: value for name, value in given.items() if value is not None}}
-    answer = _ask(inspected, "workspaced/share", params)
-    return LevelSet(answer["client"], answer["level"], answer["volunteering"])
+    return converted(_ask(inspected, "workspaced/share", params), LevelSet)
 
 
 def start_pause(inspected: Inspected, parameters: StartPause) -> PauseSet:
     """Pauses the workspace. Raises as `set_level`."""
     params = {} if parameters.for_s is None else {"forS": parameters.for_s}
-    return _paused(_ask(inspected, "workspaced/pause", params))
+    return converted(_ask(inspected, "workspaced/pause", params), PauseSet)
 
 
 def end_pause(inspected: Inspected, _parameters: NoParameters) -> PauseSet:
     """Ends a pause. Raises as `set_level`."""
-    return _paused(_ask(inspected, "workspaced/resume", {}))
-
-
-def _paused(answer: Any) -> PauseSet:
-    paused = answer["paused"]
-    return PauseSet(Pause(paused["since"], paused.get("until")) if paused is not None else None)
+    return converted(_ask(inspected, "workspaced/resume", {}), PauseSet)
 
 
 def _ask(inspected: Inspected, method: str, params: dict[str, Any]) -> Any:

@@ -1,7 +1,6 @@
 """A note's line of life: looked at, changed, shown to whom at which revision, cited, withheld since when."""
 
 from collections.abc import Iterator
-from contextlib import suppress
 from typing import Annotated, Any, Final, Literal
 
 import msgspec
@@ -19,9 +18,8 @@ from workspaced_tools.recording.last_shown import NOT_IN_PROMPT
 from workspaced_tools.vault.withholding_reasons import Reason
 
 from ... import replay
-from ...client.sync_client import connect
 from ..inspected import Inspected
-from .agents import CLIENT
+from .agents import daemon_says
 from .newest import client_of, told_in_words
 from .note_shown import CallNotKept, entries_in_prompt, is_cited, shown_in_call
 
@@ -29,7 +27,6 @@ _SEARCHED_EVENTS: Final = 10_000
 """Events that one answer looks at, backwards."""
 _RECORDINGS_READ: Final = 1_000
 """Recordings and manifests that one answer reads."""
-_PRESENT_S: Final = 2.0
 _VISITS: Final = Bounds(visits=_SEARCHED_EVENTS)
 
 Kind = Literal[
@@ -245,8 +242,5 @@ def _kind(data: c.Data) -> Kind:
 
 
 def _present(inspected: Inspected, vault: VaultId, path: str) -> Present | None:
-    if inspected.subject.socket is None:
-        return None
-    with suppress(WorkspacedError), connect(inspected.subject.socket, name=CLIENT, timeout_s=_PRESENT_S) as client:
-        return converted(client.call("workspaced/share/why", {"path": path, "vault": vault}), Present)
-    return None
+    answer = daemon_says(inspected, "workspaced/share/why", {"path": path, "vault": vault})
+    return converted(answer, Present) if answer is not None else None
