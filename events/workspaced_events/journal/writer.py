@@ -16,21 +16,14 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from functools import partial
 from hashlib import sha256
 from queue import Empty, SimpleQueue
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from ..blobs.durable import DurableBlobStore, blob_path
 from ..blobs.packs import Pack
 from ..clock import Clock, LogClock, Uptime, just_after
 from ..errors import ActionError, BatchTooLarge, DiskFull, LogError, LogFailed, WorkspacedError
 from ..ids import EventId, uuid7
-from ..limits import (
-    BATCH_BYTES_MAX,
-    BUFFERED_DELAY_S,
-    HEAD_DELAY_S,
-    LINE_BYTES_MAX,
-    QUEUE_BATCHES_MAX,
-    SLOW_SYNC_S,
-)
+from ..limits import BATCH_BYTES_MAX, BUFFERED_DELAY_S, LINE_BYTES_MAX, QUEUE_BATCHES_MAX, SLOW_SYNC_S
 from ..log.data_directory import BLOBS
 from ..log.segments import NO_SPACE, Batch, SegmentLog
 from ..projections.note_visibility import VisibilityFold
@@ -46,6 +39,8 @@ from .segment_states import SegmentStates
 from .snapshots import Snapshot, Snapshots
 from .submissions import Done, Outcome, Receipt, Submission, TextPacking, WaitingBytes, busy
 
+_HEAD_DELAY_S: Final = 0.02
+"""HEAD may lag this far behind the last acknowledgement; it is written while nobody waits for the disk."""
 _logger = logging.getLogger(__name__)
 OWN_SOURCE = "workspaced"
 """The source of events that the daemon itself appends."""
@@ -243,7 +238,7 @@ class LogWriter:
                 self._answer(self._commit())
                 self._start_due_snapshot()
                 flush_at = now if self._taken or self._buffered else math.inf
-                head_at = min(head_at, now + HEAD_DELAY_S)
+                head_at = min(head_at, now + _HEAD_DELAY_S)
             elif self._buffered:
                 flush_at = min(flush_at, now + BUFFERED_DELAY_S)
             if now >= head_at:

@@ -16,13 +16,7 @@ from typing import Final, NamedTuple
 import msgspec
 
 from ..errors import DiskFull, LogDamaged, LogError, LogFailed, LogReadOnly
-from ..limits import (
-    HEAD_SYNC_INTERVAL_S,
-    INDEX_STRIDE_BYTES,
-    LINE_BYTES_MAX,
-    READ_BYTES_MAX,
-    SEGMENT_BYTES_MAX,
-)
+from ..limits import INDEX_STRIDE_BYTES, LINE_BYTES_MAX, READ_BYTES_MAX, SEGMENT_BYTES_MAX
 from ..schema.catalogue import CATALOGUE_VERSION, Event, LogRecovered
 from ..schema.codec import decode_batch
 from .data_directory import LOG
@@ -42,6 +36,7 @@ from .line_format import (
 )
 from .scan import LogOffset, Tail, read_segment
 
+_HEAD_SYNC_INTERVAL_S: Final = 1.0
 NO_SPACE: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 _CHUNK_BYTES: Final = 256 * 1024
 _RESERVED_DESCRIPTORS: Final = 2
@@ -322,7 +317,7 @@ class SegmentLog:
         self._head_seq = self.tail.seq
         try:
             writable.head.write(self._head(clean=clean))
-            if sync or now - self._head_synced_at >= HEAD_SYNC_INTERVAL_S:
+            if sync or now - self._head_synced_at >= _HEAD_SYNC_INTERVAL_S:
                 self._head_synced_at = now
                 writable.head.sync()
         except OSError as error:

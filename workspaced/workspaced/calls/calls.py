@@ -8,7 +8,7 @@ import time
 from collections import deque
 from collections.abc import Awaitable, Callable
 from functools import partial
-from typing import Any, TypeVar, cast
+from typing import Any, Final, TypeVar, cast
 
 from msgspec.structs import replace
 
@@ -23,7 +23,6 @@ from workspaced_tools.tools.tool import Tool
 from workspaced_tools.vault.nonblocking import WouldBlock
 
 from ..journal.log_tail import LogTail
-from ..limits import COMPARES_PER_CALL_MAX, LATENCY_SAMPLES
 from ..recording.call_recorder import Call, CallRecorder
 from ..recording.tool_answer import ToolAnswer
 from ..vaults.policy_checks import PolicyChecks, ReconcileFirst
@@ -32,6 +31,10 @@ from .answers import Answers, Present, Seen
 from .past_calls import PastCalls
 from .threads import Threads
 
+_LATENCY_SAMPLES: Final = 1_024
+_COMPARES_PER_CALL_MAX: Final = 3
+"""How often one call reconciles its vault to find missing notes; then the notes stay withheld until the next
+reconcile."""
 R = TypeVar("R")
 
 
@@ -213,7 +216,7 @@ class Calls:
         assert served is not None, "only a served vault has rules"
         digest = served.vault.policy.digest
         await self._reconcile(served)
-        searched = served.vault.error is None and attempt < COMPARES_PER_CALL_MAX
+        searched = served.vault.error is None and attempt < _COMPARES_PER_CALL_MAX
         self._checks.policy_enforced(served, digest, searched=searched)
 
     def _record(
@@ -235,7 +238,7 @@ class CallStatistics:
     def add(self, tool: str, duration_us: int) -> None:
         """Counts an answered call."""
         self._counts[tool] = self._counts.get(tool, 0) + 1
-        self._latencies.setdefault(tool, deque(maxlen=LATENCY_SAMPLES)).append(duration_us)
+        self._latencies.setdefault(tool, deque(maxlen=_LATENCY_SAMPLES)).append(duration_us)
 
     def status(self) -> dict[str, Any]:
         """Calls and latencies of every tool, in the form of `workspaced/status`."""

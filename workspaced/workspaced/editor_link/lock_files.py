@@ -21,8 +21,9 @@ from workspaced_events.private_files import make_folder, write_file
 from workspaced_events.schema.decoding import decoded
 
 from ..errors import SettingsInvalid
-from ..limits import LINK_LOCK_BYTES_MAX
 
+_LINK_LOCK_BYTES_MAX: Final = 64 * 1024
+"""A longer lock file is none of ours."""
 IDE_NAME: Final = "workspaced"
 _SUFFIX: Final = ".lock"
 _OTHERS_WRITE: Final = 0o022
@@ -132,10 +133,10 @@ def _read(path: Path) -> Lock | None:
         if (
             not stat.S_ISREG(status.st_mode)
             or status.st_uid != os.getuid()
-            or status.st_size > LINK_LOCK_BYTES_MAX
+            or status.st_size > _LINK_LOCK_BYTES_MAX
         ):
             return None
-        lock: Lock = decoded(os.read(descriptor, LINK_LOCK_BYTES_MAX), Lock)
+        lock: Lock = decoded(os.read(descriptor, _LINK_LOCK_BYTES_MAX), Lock)
     except (OSError, msgspec.MsgspecError):
         return None
     finally:

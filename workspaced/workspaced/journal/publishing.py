@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Hashable, Sequence
 from contextlib import suppress
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
 import anyio
 from msgspec.structs import replace
@@ -30,8 +30,10 @@ from workspaced_events.log.segments import SegmentLog
 from workspaced_events.projections.workspace_state import WorkspaceState
 from workspaced_events.schema import catalogue as c
 
-from ..limits import MIN_SEQ_WAIT_S, RECORD_WAIT_S, ROOM_CHECK_S, STEP_S
+from ..limits import MIN_SEQ_WAIT_S, RECORD_WAIT_S, STEP_S
 
+_ROOM_CHECK_S: Final = 1.0
+"""How often a daemon checks for room if the disk was full at its start."""
 logger = logging.getLogger(__name__)
 
 
@@ -255,7 +257,7 @@ class Publishing:
         logger.warning("the disk is full: nothing is recorded until there is room")
         begun = False
         while not begun:
-            await anyio.sleep(ROOM_CHECK_S)
+            await anyio.sleep(_ROOM_CHECK_S)
             begun = await self.begin(actions)
         logger.warning("there is room again: what happens is recorded")
 

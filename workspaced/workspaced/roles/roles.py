@@ -22,9 +22,11 @@ from workspaced_tools.prompts.sources.pinned import checked_parameters, folder_i
 from workspaced_tools.tools.registry import EVERY_TOOL, TOOLS
 
 from ..errors import AgentInvalid, SettingsInvalid
-from ..limits import ROLE_NOTES_LISTED_MAX, ROLE_SYSTEM_CHARS_MAX, ROLES_IN_SETTINGS_MAX, ROLES_NAMED_MAX
+from ..limits import ROLE_NOTES_LISTED_MAX, ROLE_SYSTEM_CHARS_MAX, ROLES_IN_SETTINGS_MAX
 from .role import Role, Source
 
+_ROLES_NAMED_MAX: Final = 20
+"""Roles that an error names."""
 _SUFFIX: Final = ".md"
 _FIELDS: Final = ("tools", "pins", "pipeline")
 """What is read of a note's front matter; other fields are the user's own."""
@@ -97,8 +99,8 @@ class Roles:
         if (role := self._configured.get(name)) is not None:
             return role
         if (note := self._note(view, name)) is None:
-            notes, total = self._notes(view, ROLES_NAMED_MAX)
-            names = [*self._configured, *notes][:ROLES_NAMED_MAX]
+            notes, total = self._notes(view, _ROLES_NAMED_MAX)
+            names = [*self._configured, *notes][:_ROLES_NAMED_MAX]
             more = len(self._configured) + total - len(names)
             listed = ", ".join(names) or "none"
             raise WorkspacedError(

@@ -23,9 +23,12 @@ from workspaced_events.replay.open import open_source
 from workspaced_events.replay.source import Source
 from workspaced_events.schema.catalogue import Event, PromptAssembled, ToolCalled
 
-from ...limits import INSPECTOR_SEARCH_S, INSPECTOR_SHRINK_EVENTS_MAX
 from .files import Shrunk, shows_under_pseudonyms
 
+_INSPECTOR_SHRINK_EVENTS_MAX: Final = 200_000
+"""They are all in memory while they are shrunk."""
+_INSPECTOR_SEARCH_S: Final = 600.0
+"""How long one search for a predicate may take."""
 Phase = Literal["finding", "shrinking", "done", "stopped", "failed"]
 _JOIN_S: Final = 5.0
 _AFTER_EVENTS_MAX: Final = 1_000
@@ -86,7 +89,7 @@ class Search:
         self.vault = vault
         self._expression = _Watched(text, VaultId(vault) if vault is not None else None, self._check)
         self._stopping = threading.Event()
-        self._ends = time.monotonic() + INSPECTOR_SEARCH_S
+        self._ends = time.monotonic() + _INSPECTOR_SEARCH_S
         self.phase: Phase = "finding"
         self.read = self.given = self.left = self.asked = 0
         self.found: Found | None = None
@@ -181,9 +184,9 @@ class Search:
             InvalidArgument: the log is too long for a page, or does not show it when it is published anew.
         """
         self.given = self.left = self.read
-        if self.given > INSPECTOR_SHRINK_EVENTS_MAX:
+        if self.given > _INSPECTOR_SHRINK_EVENTS_MAX:
             raise InvalidArgument(
-                f"The event is number {self.given}; a page shrinks at most {INSPECTOR_SHRINK_EVENTS_MAX} events.",
+                f"The event is number {self.given}; a page shrinks at most {_INSPECTOR_SHRINK_EVENTS_MAX} events.",
                 hint="`workspaced log shrink` has no limit.",
             )
         return Shrinking(source, self._expression)

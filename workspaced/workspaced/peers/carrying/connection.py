@@ -19,7 +19,7 @@ import nats.errors
 from nats.aio.client import Client
 from nats.aio.msg import Msg
 
-from ...limits import CARRIED_BYTES_MAX, CARRIER_ANSWER_S, CARRIER_CONNECT_S, CARRIER_PING_S
+from ...limits import CARRIED_BYTES_MAX, CARRIER_ANSWER_S, CARRIER_CONNECT_S
 from ..carrier import PREFIX, Carried, CarrierError, SubjectName
 from .server_errors import (
     NO_MESSAGE,
@@ -31,6 +31,8 @@ from .server_errors import (
 )
 from .wire import MEMORY_EXIT, Open
 
+_CARRIER_PING_S: Final = 10.0
+"""How often a quiet connection is asked whether it is there; lost after the second silence."""
 _DENIED: Final = re.compile(r"permissions violation for (publish|subscription) to \"([^\"]*)\"", re.I)
 
 
@@ -205,7 +207,7 @@ async def connect(opened: Open, server: str, report: Callable[[CarrierError], No
                 max_reconnect_attempts=1,
                 reconnect_time_wait=0,
                 connect_timeout=int(CARRIER_CONNECT_S),
-                ping_interval=int(CARRIER_PING_S),
+                ping_interval=int(_CARRIER_PING_S),
                 max_outstanding_pings=1,
                 **_credentials(opened),
             )
