@@ -11,7 +11,8 @@ from typing import Final
 from workspaced_events.ids import EventId, NoteId, VaultId, uuid7
 from workspaced_events.journal.actions import Action
 from workspaced_events.journal.opening import open_journal
-from workspaced_events.journal.writer import Committed, LogWriter, Outcome, deliver_here
+from workspaced_events.journal.submissions import Outcome
+from workspaced_events.journal.writer import Committed, LogWriter, deliver_here
 from workspaced_events.log.disk import RealDisk
 from workspaced_events.schema import catalogue as c
 

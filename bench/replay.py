@@ -8,7 +8,7 @@ from typing import Final
 from workspaced_events.ids import VaultId
 from workspaced_events.journal.actions import Action
 from workspaced_events.journal.opening import open_journal
-from workspaced_events.journal.writer import Outcome
+from workspaced_events.journal.submissions import Outcome
 from workspaced_events.log.disk import RealDisk, RealFile
 from workspaced_events.replay.replay import replay
 from workspaced_events.schema import catalogue as c

@@ -1,33 +1,9 @@
-"""Errors of floor 1.
-
-    WorkspacedError                 code, message, hint, details: what reaches the wire and the command line
-      ActionError                   the caller's fault; carries the action's index in its batch
-        InvalidArgument             INVALID_ARGUMENT
-          NotInLog                  the same: no event in the log names a note with this path
-        UnknownAction               UNKNOWN_ACTION
-        NotAllowed                  NOT_ALLOWED
-        OutsideVault                OUTSIDE_VAULT
-        BatchTooLarge               BATCH_TOO_LARGE
-        Conflict                    CONFLICT
-        Paused                      PAUSED: the user paused the workspace; `since` and `until`
-      Busy                          BUSY: the queue before the disk is full; retry
-      PredicateFailed               PREDICATE_FAILED: the predicate command failed
-      NeverTrue                     NEVER_TRUE: the predicate holds after no event in the range
-      AlreadyTrue                   ALREADY_TRUE: the predicate holds before the first event of the range
-      CannotTell                    CANNOT_TELL: the predicate turned true in a range it cannot narrow further
-      LogError                      the log's fault
-        DiskFull                    DISK_FULL: nothing of the batch was kept; works again once there is space
-        BlobFailed                  BLOB_FAILED: a blob was not written, so its batch was refused; the log is fine
-        LogFailed                   LOG_FAILED: poisoned until a restart
-        LogReadOnly                 LOG_READ_ONLY: the log is damaged, so it was opened for reading
-        LogDamaged                  LOG_DAMAGED: names file, offset and sequence
-        LogUnreadable               LOG_UNREADABLE: names the file that cannot be read
-        LogLocked                   ALREADY_RUNNING: another process holds the log
+"""Errors of floor 1: what reaches the wire and the command line.
 
 `code` is stable and part of the contract; the message is for people and may change.
 """
 
-from typing import Any, ClassVar
+from typing import Any
 
 
 class WorkspacedError(Exception):
@@ -40,10 +16,13 @@ class WorkspacedError(Exception):
         details: further fields for the wire, JSON-shaped, in snake_case.
     """
 
-    code: ClassVar[str] = "INTERNAL"
+    code: str = "INTERNAL"
 
-    def __init__(self, message: str, *, hint: str = "", **details: Any) -> None:
+    def __init__(self, message: str, *, code: str | None = None, hint: str = "", **details: Any) -> None:
+        """`code`: another one than the class's, for errors that differ in nothing else."""
         super().__init__(message)
+        if code is not None:
+            self.code = code
         self.message = message
         self.hint = hint
         self.details: dict[str, Any] = details
@@ -69,14 +48,6 @@ class NotInLog(InvalidArgument):
     """No event in the log names a note with this path."""
 
 
-class UnknownAction(ActionError):
-    code = "UNKNOWN_ACTION"
-
-
-class NotAllowed(ActionError):
-    code = "NOT_ALLOWED"
-
-
 class OutsideVault(ActionError):
     code = "OUTSIDE_VAULT"
 
@@ -96,23 +67,15 @@ class Paused(ActionError):
 
 
 class Busy(WorkspacedError):
-    code = "BUSY"
+    code = "BUSY"  # the queue before the disk is full: retry
 
 
 class PredicateFailed(WorkspacedError):
-    code = "PREDICATE_FAILED"
+    code = "PREDICATE_FAILED"  # the command that is a predicate
 
 
 class NeverTrue(WorkspacedError):
-    code = "NEVER_TRUE"
-
-
-class AlreadyTrue(WorkspacedError):
-    code = "ALREADY_TRUE"
-
-
-class CannotTell(WorkspacedError):
-    code = "CANNOT_TELL"
+    code = "NEVER_TRUE"  # the predicate holds after no event in the range
 
 
 class LogError(WorkspacedError):
@@ -120,19 +83,15 @@ class LogError(WorkspacedError):
 
 
 class DiskFull(LogError):
-    code = "DISK_FULL"
-
-
-class BlobFailed(LogError):
-    code = "BLOB_FAILED"
+    code = "DISK_FULL"  # nothing of the batch was kept; works again once there is space
 
 
 class LogFailed(LogError):
-    code = "LOG_FAILED"
+    """The log takes nothing more until a restart."""
 
 
 class LogReadOnly(LogError):
-    code = "LOG_READ_ONLY"
+    code = "LOG_READ_ONLY"  # it is damaged, so it was opened for reading
 
 
 class LogDamaged(LogError):
@@ -144,4 +103,4 @@ class LogUnreadable(LogError):
 
 
 class LogLocked(LogError):
-    code = "ALREADY_RUNNING"
+    code = "ALREADY_RUNNING"  # another process holds the log

@@ -1,4 +1,4 @@
-"""All limits of floor 1. A name ends with its unit."""
+"""The limits of floor 1 that several modules, a test or a document name. A name ends with its unit."""
 
 from typing import Final
 
@@ -6,12 +6,9 @@ from typing import Final
 TEMPORARY_TABS_MAX: Final = 10
 RECENT_NOTES_MAX: Final = 50
 FORMER_PATHS_MAX: Final = 10_000
-TAB_LIFETIME_HOURS: Final = 24
 CLOCK_STEPS_MAX: Final = 100
 """Clock steps kept; before the oldest one, events can be found by sequence only, not by time."""
 
-VIEWS_MAX: Final = 1_000
-"""Open views of one vault; of more publishers the oldest one's stays when its editor is gone."""
 
 # Fields of one action.
 NOTE_ID_CHARS_MAX: Final = 1_024
@@ -42,8 +39,6 @@ SNAPSHOT_EVENTS: Final = 20_000
 
 HELD_BYTES_MAX: Final = 512 * 1024
 """Of the events at the end of a pause, which are one batch; renames take up to half of it."""
-HELD_IDS_MAX: Final = 1_000
-"""Ids of actions that are known as retries during a pause."""
 
 # What may wait for the writer.
 QUEUE_BATCHES_MAX: Final = 4_096
@@ -54,9 +49,6 @@ WAITING_CLIENT_BYTES_MAX: Final = 4 * 1024 * 1024
 ACTION_BYTES: Final = 512
 """Memory per action beside its text: decoding a line of short actions takes nine times its size."""
 BUSY_RETRY_MS: Final = 100
-HEAD_DELAY_S: Final = 0.02
-"""HEAD may lag this far behind the last acknowledgement; it is written while nobody waits for the disk."""
-HEAD_SYNC_INTERVAL_S: Final = 1.0
 SLOW_SYNC_S: Final = 1.0
 BUFFERED_DELAY_S: Final = 0.2
 INTERRUPTIONS_MAX: Final = 100
@@ -71,10 +63,6 @@ INDEX_STRIDE_BYTES: Final = 64 * 1024
 # The history of visits (projections/visits.py).
 TURNS_MAX: Final = 10_000
 """Turns of agents' chats whose insertions are known; beyond it those of the longest unused chats go."""
-INSERTIONS_PER_TURN_MAX: Final = 16
-"""Chats that were the same up to a turn; the newest are known."""
-RESPONSES_PER_INSERTION_MAX: Final = 4
-"""Answers that a provider holds after one insertion; the newest can be continued."""
 VISITS_MAX: Final = 5_000
 """Per vault."""
 HISTORY_EVENTS_MAX: Final = 50_000

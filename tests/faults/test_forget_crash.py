@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from hashlib import sha256
 
 import pytest
+from support.simulated_disk import PowerCut, SimDisk
 
 from workspaced_events.blobs.durable import blob_path, packed, unpacked
 from workspaced_events.blobs.packs import encode, members_of
@@ -22,7 +23,6 @@ from workspaced_events.journal.actions import Action
 from workspaced_events.journal.opening import open_journal
 from workspaced_events.log.data_directory import ERASURE_READY
 from workspaced_events.log.scan import scan_log
-from workspaced_events.log.simulated_disk import PowerCut, SimDisk
 from workspaced_events.privacy.erasure import carry_out, finish, prepare
 from workspaced_events.schema import catalogue as c
 from workspaced_events.schema.catalogue import Event

@@ -21,7 +21,7 @@ from workspaced_events.errors import WorkspacedError
 from workspaced_events.ids import EventId, NoteId, VaultId
 from workspaced_events.journal.actions import Action
 from workspaced_events.journal.opening import open_journal
-from workspaced_events.journal.writer import Outcome, Receipt
+from workspaced_events.journal.submissions import Outcome, Receipt
 from workspaced_events.log.disk import RealDisk
 from workspaced_events.log.scan import scan_log
 from workspaced_events.schema import catalogue as c

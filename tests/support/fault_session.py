@@ -18,7 +18,7 @@ from workspaced_events.errors import LogError, LogUnreadable, WorkspacedError
 from workspaced_events.ids import EventId, NoteId, VaultId
 from workspaced_events.journal.actions import Action, parse_actions
 from workspaced_events.journal.opening import Journal, open_journal
-from workspaced_events.journal.writer import Outcome
+from workspaced_events.journal.submissions import Outcome
 from workspaced_events.limits import SELECTION_INLINE_CHARS_MAX
 from workspaced_events.log.disk import Disk
 from workspaced_events.projections.workspace_fold import fold_all

@@ -31,7 +31,8 @@ from workspaced_events.clock import event_time
 from workspaced_events.errors import ActionError, WorkspacedError
 from workspaced_events.journal.actions import Action
 from workspaced_events.journal.opening import open_journal
-from workspaced_events.journal.writer import OWN_SOURCE, Outcome
+from workspaced_events.journal.submissions import Outcome
+from workspaced_events.journal.writer import OWN_SOURCE
 from workspaced_events.log.disk import RealDisk
 from workspaced_events.replay.source import DirectorySource
 from workspaced_events.schema import catalogue as c

@@ -8,17 +8,18 @@ from typing import Any
 
 import msgspec
 
+from support.simulated_disk import PowerCut, SimDisk
 from workspaced_events.clock import Clock
 from workspaced_events.errors import Conflict, DiskFull, InvalidArgument, LogError, LogFailed
 from workspaced_events.ids import EventId, NoteId, VaultId
 from workspaced_events.journal.actions import Action, parse_actions
 from workspaced_events.journal.idempotency import seen_in
 from workspaced_events.journal.opening import Journal, open_journal
-from workspaced_events.journal.writer import Outcome, Receipt, deliver_here
+from workspaced_events.journal.submissions import Outcome, Receipt
+from workspaced_events.journal.writer import deliver_here
 from workspaced_events.limits import SELECTION_INLINE_CHARS_MAX
 from workspaced_events.log.scan import scan_log
 from workspaced_events.log.segments import Batch, SegmentLog
-from workspaced_events.log.simulated_disk import PowerCut, SimDisk
 from workspaced_events.projections.workspace_fold import fold_all
 from workspaced_events.projections.workspace_state import EMPTY
 from workspaced_events.schema import catalogue as c

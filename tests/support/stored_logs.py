@@ -7,6 +7,7 @@ import msgspec
 
 from workspaced_events.log.disk import RealDisk
 from workspaced_events.log.recovery import open_log
+from workspaced_events.log.scan import scan_log
 from workspaced_events.log.segments import Batch
 from workspaced_events.projections.visits import visits_from
 from workspaced_events.projections.workspace_state import EMPTY
@@ -30,9 +31,9 @@ def part_of(
 def as_directory(place: Path, events: Sequence[Event], events_a_line: int = 3) -> Path:
     """A data directory of several segments; returns `place`."""
     place.mkdir()
-    log = open_log(
-        RealDisk(place), lambda _events: None, version="t", now=lambda: "now", segment_bytes_max=SEGMENT_BYTES
-    ).log
+    disk = RealDisk(place)
+    scan = scan_log(disk, lambda _events: None)
+    log = open_log(disk, scan, version="t", now=lambda: "now", segment_bytes_max=SEGMENT_BYTES).log
     for begin in range(0, len(events), events_a_line):
         batch = events[begin : begin + events_a_line]
         log.append(Batch(batch[0].seq, batch[-1].seq, encode_batch(batch)), log.tail.seq)

@@ -1,35 +1,5 @@
 """Errors of floor 2.
 
-    WorkspacedError                (workspaced_events.errors: code, message, hint, details)
-      ToolError                    a tool cannot answer; becomes a result with success: false
-        NoActiveNote               NO_ACTIVE_NOTE
-        NoActiveVault              NO_ACTIVE_VAULT
-        NoteNotFound               NOTE_NOT_FOUND
-        SectionNotFound            SECTION_NOT_FOUND: the note is there, the heading or block is not
-        AmbiguousReference         AMBIGUOUS_REFERENCE
-        IndexBuilding              INDEX_BUILDING: a name may mean another note once the index is built
-        ReferenceOutsideVault      OUTSIDE_VAULT
-        SymlinkNotFollowed         SYMLINK: the path is a symlink, or leads through one
-        ArgumentInvalid            INVALID_ARGUMENT
-        ReadFailed                 READ_ERROR
-        NotDownloaded              NOT_DOWNLOADED: a sync program keeps the file elsewhere
-        BinaryFile                 BINARY_FILE: the file is no text, so only its name is known
-        FileTooLarge               FILE_TOO_LARGE: the file is not read, only its name is known
-        SharingOff                 SHARING_OFF
-        NotRecorded                NOT_RECORDED: the question is about the past, and its answer is not kept
-        MemoryOff                  MEMORY_OFF: no memory folder is set
-        MemoryNotFound             MEMORY_NOT_FOUND: no such file or folder
-        MemoryExists               MEMORY_EXISTS: the path is taken already
-        MemoryPathUnusable         MEMORY_PATH_UNUSABLE: a link, a device, a path that is not the agent's
-        MemoryEditFailed           MEMORY_EDIT_FAILED: no such line, or no such text, or several
-        MemoryFull                 MEMORY_FULL: a bound on files, bytes or folders
-        MemoryChanged              MEMORY_CHANGED: the file changed since
-        MemoryWriteFailed          MEMORY_WRITE_FAILED: the disk refused the write
-      BudgetExceeded               BUDGET_EXCEEDED: a prompt needs more tokens than it may have
-      UnknownShape                 UNKNOWN_SHAPE: no usable template has that name
-      TemplateFailed               TEMPLATE_FAILED: a template cannot be rendered, or renders no JSON object
-      BodyInvalid                  BODY_INVALID: a template renders a body that its provider would refuse
-
 A `ToolError` becomes a failed result: `message` becomes its `error`, a short sentence; `hint` becomes its
 `message`, the next thing to try; `details` become its `data`, such as candidates, near titles or the
 note's outline.
@@ -75,7 +45,7 @@ class ReferenceOutsideVault(ToolError):
 
 
 class SymlinkNotFollowed(ToolError):
-    code = "SYMLINK"
+    code = "SYMLINK"  # the path is a symlink, or leads through one
 
 
 class ArgumentInvalid(ToolError):
@@ -87,7 +57,7 @@ class ReadFailed(ToolError):
 
 
 class NotDownloaded(ToolError):
-    code = "NOT_DOWNLOADED"
+    code = "NOT_DOWNLOADED"  # a sync program keeps the file elsewhere
     what_to_do = "Ask the user to download it: open it once, or keep the whole vault on this machine."
 
 
@@ -108,7 +78,7 @@ class SharingOff(ToolError):
 
 
 class NotRecorded(ToolError):
-    code = "NOT_RECORDED"
+    code = "NOT_RECORDED"  # the question is about the past, and its answer is not kept
 
 
 class NotKept(NotRecorded):
@@ -116,7 +86,7 @@ class NotKept(NotRecorded):
 
 
 class MemoryOff(ToolError):
-    code = "MEMORY_OFF"
+    code = "MEMORY_OFF"  # no memory folder is set
 
 
 class MemoryNotFound(ToolError):
@@ -128,15 +98,15 @@ class MemoryExists(ToolError):
 
 
 class MemoryPathUnusable(ToolError):
-    code = "MEMORY_PATH_UNUSABLE"
+    code = "MEMORY_PATH_UNUSABLE"  # a link, a device, a path that is not the agent's
 
 
 class MemoryEditFailed(ToolError):
-    code = "MEMORY_EDIT_FAILED"
+    code = "MEMORY_EDIT_FAILED"  # no such line, or no such text, or several
 
 
 class MemoryFull(ToolError):
-    code = "MEMORY_FULL"
+    code = "MEMORY_FULL"  # a bound on files, bytes or folders
 
 
 class MemoryChanged(ToolError):

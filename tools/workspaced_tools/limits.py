@@ -1,4 +1,4 @@
-"""Every limit of floor 2. The last word of a name is its unit."""
+"""The limits of floor 2 that several modules, a test or a document name. The last word of a name is its unit."""
 
 from typing import Final
 
@@ -23,7 +23,6 @@ YOUNG_BYTES_MAX: Final = 16 * 1024
 """So many bytes of notes that changed a moment ago are read for one question without a thread."""
 
 CONTENT_CHARS_MAX: Final = 50_000
-INCOMING_LINKS_MAX: Final = 100
 LINK_CONTEXT_CHARS_MAX: Final = 240
 NEAR_TITLES_MAX: Final = 5
 CANDIDATES_MAX: Final = 20
@@ -64,10 +63,6 @@ SCAN_REPORT_NAMES_MAX: Final = 100
 # The parts of an answer other than content, so that the whole answer stays near CONTENT_CHARS_MAX.
 FRAME_CHARS_MAX: Final = 20_000
 """Names and metadata of all notes in an answer with content. An answer without content may hold twice as much."""
-RECENT_NOTES_SHOWN_MAX: Final = 10
-CUSTOM_FIELDS_CHARS_MAX: Final = 8_000
-TAGS_CHARS_MAX: Final = 4_000
-NOTE_TYPE_CHARS_MAX: Final = 100
 LISTED_MAX: Final = 500
 """Headings of an outline; outgoing links."""
 WARNINGS_MAX: Final = 20
@@ -115,38 +110,13 @@ HISTORY_CHARS_MAX: Final = 48_000
 """All visits of one answer, as JSON. The rest of the answer has a few hundred characters."""
 MANIFEST_CHARS_MAX: Final = 24_000
 """All entries of one prompt's manifest, as JSON."""
-SUMMARY_CHARS_MAX: Final = 20_000
-"""The lists of notes as JSON, and the same again for open questions. Tags and warnings are extra."""
-SUMMARY_LISTED_MAX: Final = 10
-"""Notes or tags in each list."""
-QUESTIONS_LISTED_MAX: Final = 20
-"""Open questions of each kind."""
-SUMMARY_SOURCES_MAX: Final = 50
-"""Notes whose links are checked."""
-SUMMARY_LINKS_PER_NOTE_MAX: Final = 2_000
-MOST_VISITED_DAYS: Final = 30
-UNTOUCHED_DAYS: Final = 30
-"""A pin without a visit for this long is an open question."""
 
 # Search and related notes.
 QUERY_CHARS_MAX: Final = 500
-SEARCH_TAGS_MAX: Final = 10
 RESULTS_LISTED_MAX: Final = 50
 """Notes in one answer about hits or related notes."""
 RESULTS_CHARS_MAX: Final = 48_000
 """The notes of such an answer, or the suggestions for a reference, as JSON."""
-RELATED_LOOKED_AT_MAX: Final = 50
-"""Notes compared for each signal: shared tags, similar text, visits close together, visits soon after."""
-RELATED_INCOMING_MAX: Final = 500
-"""Links to a note that are counted."""
-REASON_WORDS_MAX: Final = 5
-"""Tags or words in one reason."""
-VISITED_TOGETHER_VISITS: Final = 3
-"""The number of visits before and after a visit that can be close to it."""
-VISITED_TOGETHER_S: Final = 1_800
-"""The longest time between the end of a visit and the beginning of a close one."""
-NEXT_VISITS_MIN: Final = 3
-"""A note is opened next by habit if it followed this many visits."""
 
 # The inputs of one prompt.
 ATTACHED_CHARS_MAX: Final = 400_000
@@ -175,19 +145,7 @@ SUMMARY_TOKENS_MAX: Final = 300
 # What an agent is told without asking.
 VOLUNTEERED_BYTES_MAX: Final = 6_000
 """Of one text. Above 10,000 characters one runtime shows its model a file's name instead."""
-ATTACHED_TEXT_CHARS_MAX: Final = 20_000
-"""Of one note whose text is told to an agent that cannot read it."""
-ATTACHED_BYTES_MAX: Final = 60_000
-"""Of one text with such notes."""
-VOLUNTEERED_PINS_MAX: Final = 50
-VOLUNTEERED_LIST_BYTES_MAX: Final = 600
-"""Of one list of names in it, unless its first name alone is longer."""
-VOLUNTEERED_NAME_CHARS_MAX: Final = 150
-VOLUNTEERED_FOLDER_BYTES_MAX: Final = 500
-"""A folder of a longer path is not named."""
 VOLUNTEERED_SELECTION_CHARS_MAX: Final = 1_000
-VOLUNTEERED_SELECTION_S: Final = 600.0
-"""An older selection is not told."""
 
 # The memory folder. An agent's own texts: small, few, and each one readable in one answer.
 MEMORY_FILE_BYTES_MAX: Final = 64 * 1024
@@ -197,24 +155,14 @@ MEMORY_BYTES_MAX: Final = 8 * 1024 * 1024
 MEMORY_FILES_MAX: Final = 500
 MEMORY_DEPTH_MAX: Final = 8
 """Folders above a file, below the memory folder."""
-MEMORY_PATH_CHARS_MAX: Final = 512
 MEMORY_ENTRIES_SEEN_MAX: Final = 5_000
 """A folder of more entries than this, made by others, is refused instead of listed."""
 MEMORY_INDEX_NAMES_MAX: Final = 100
 """Names in a prompt's index of the memory."""
-MEMORY_SNIPPET_LINES: Final = 4
-"""Lines shown around an edit."""
 
 # Outlines of source code.
 OUTLINE_BYTES_MAX: Final = 1024 * 1024
 """A larger file has no outline."""
-OUTLINE_S: Final = 3.0
-"""How long an agent waits for the parser."""
-OUTLINE_CPU_S: Final = 3
-OUTLINE_MEMORY_BYTES: Final = 2 * 1024 * 1024 * 1024
-"""The address space of a parser's process."""
-OUTLINE_SYMBOLS_MAX: Final = 5_000
-OUTLINE_NAME_CHARS_MAX: Final = 200
 
 # The text of PDFs.
 PDF_BYTES_MAX: Final = 200 * 1024 * 1024

@@ -1,33 +1,8 @@
-"""Errors of the process floor, and the one table from codes to JSON-RPC numbers and exit codes.
-
-WorkspacedError            (workspaced_events.errors)
-  NoDaemon                 NO_DAEMON: no daemon listens, or the connection was refused or lost
-  OutcomeUnknown           OUTCOME_UNKNOWN: the daemon ended while it wrote for an agent
-  SocketUnusable           SOCKET_UNUSABLE: the path or its directory cannot be trusted or used
-  WorkspaceNotNamed        WORKSPACE_NOT_NAMED: a write to a daemon that was neither named nor is the default one
-  SettingsInvalid          INVALID_ARGUMENT: a setting, by name
-    FolderUnsafe           a directory of the daemon's own that other users own or may write to
-  VaultUnusable            INVALID_ARGUMENT: a vault that is not a readable directory
-  RequestError             an invalid request: INVALID_JSON, INVALID_REQUEST, UNKNOWN_METHOD, LINE_TOO_LARGE
-  RemoteError              the daemon answered with an error; `code` is the daemon's
-  TimedOut                 TIMEOUT
-  PackageMissing           PACKAGE_MISSING: what needs packages of an extra
-  PortTaken                PORT_TAKEN: another program listens on the port
-  LinkRefused              a command of a link: NOT_LINKED, ALREADY_LINKED, NOT_CREATOR
-  ServiceFailed            SERVICE_FAILED: the system's manager of services refused a command
-  UnknownTool              UNKNOWN_TOOL
-  UnknownConversation      UNKNOWN_CONVERSATION: no conversation has that id, or it has ended
-  UnknownMessage           UNKNOWN_MESSAGE: no message of the conversation has that id
-  UnknownBlob              UNKNOWN_BLOB: no text of that sha256 was uploaded, or none any more
-  UnknownAgent             UNKNOWN_AGENT: no role has that name, as far as the client may see
-  AgentInvalid             AGENT_INVALID: the note of a role cannot be used as one
-  McpError                 an error of MCP with its own JSON-RPC number
-    UnsupportedVersion     UNSUPPORTED_VERSION, -32022: `supported` and `requested`, as the specification wants
-"""
+"""Errors of the process floor, and the one table from codes to JSON-RPC numbers and exit codes."""
 
 from typing import Any, Final, NamedTuple
 
-from workspaced_events.errors import ActionError, WorkspacedError
+from workspaced_events.errors import WorkspacedError
 from workspaced_events.interpreter import installation_of
 
 
@@ -99,11 +74,7 @@ def wire(code: str) -> Wire:
 
 
 class NoDaemon(WorkspacedError):
-    code = "NO_DAEMON"
-
-
-class OutcomeUnknown(WorkspacedError):
-    code = "OUTCOME_UNKNOWN"
+    code = "NO_DAEMON"  # none listens, or the connection was refused or lost
 
 
 class SocketUnusable(WorkspacedError):
@@ -117,14 +88,6 @@ class WorkspaceNotNamed(WorkspacedError):
 
 
 class SettingsInvalid(WorkspacedError):
-    code = "INVALID_ARGUMENT"
-
-
-class FolderUnsafe(SettingsInvalid):
-    """A directory of the daemon's own that other users own or may write to. `path` names the directory."""
-
-
-class VaultUnusable(WorkspacedError):
     code = "INVALID_ARGUMENT"
 
 
@@ -147,24 +110,8 @@ class PackageMissing(WorkspacedError):
         super().__init__(f"{what} needs packages that are not installed.", hint=f"Install them: {command}")
 
 
-class PortTaken(WorkspacedError):
-    code = "PORT_TAKEN"
-
-
-class LinkRefused(WorkspacedError):
-    """A command that this machine's part in the link does not allow."""
-
-    def __init__(self, code: str, message: str, *, hint: str = "", **details: Any) -> None:
-        super().__init__(message, hint=hint, **details)
-        self.code = code  # type: ignore[misc]  # one class for three codes that differ in nothing else
-
-
 class ServiceFailed(WorkspacedError):
-    code = "SERVICE_FAILED"
-
-
-class UnknownTool(WorkspacedError):
-    code = "UNKNOWN_TOOL"
+    code = "SERVICE_FAILED"  # the system's manager of services refused a command
 
 
 class UnknownConversation(WorkspacedError):
@@ -175,34 +122,24 @@ class UnknownMessage(WorkspacedError):
     code = "UNKNOWN_MESSAGE"
 
 
-class UnknownAgent(WorkspacedError):
-    code = "UNKNOWN_AGENT"
-
-
 class AgentInvalid(WorkspacedError):
     code = "AGENT_INVALID"
 
 
-class UnknownBlob(ActionError):
-    code = "UNKNOWN_BLOB"
-
-
 class RequestError(WorkspacedError):
-    """A line that is not a valid request; carries the request's id if it could be read."""
+    """An invalid request: INVALID_JSON, INVALID_REQUEST, UNKNOWN_METHOD, LINE_TOO_LARGE."""
 
     code = "INVALID_REQUEST"
 
     def __init__(self, code: str, message: str, *, hint: str = "", **details: Any) -> None:
-        super().__init__(message, hint=hint, **details)
-        self.code = code  # type: ignore[misc]  # one class for four codes that differ in nothing else
+        super().__init__(message, code=code, hint=hint, **details)
 
 
 class RemoteError(WorkspacedError):
-    """The daemon refused a request."""
+    """The daemon refused a request, with a code of its own, known here or not."""
 
     def __init__(self, code: str, message: str, *, hint: str = "", **details: Any) -> None:
-        super().__init__(message, hint=hint, **details)
-        self.code = code  # type: ignore[misc]  # the daemon's code, known here or not
+        super().__init__(message, code=code, hint=hint, **details)
 
 
 class McpError(WorkspacedError):

@@ -22,7 +22,7 @@ from msgspec.structs import replace
 
 from workspaced_events.debugging.bisect import find_first
 from workspaced_events.debugging.predicate import Expression
-from workspaced_events.errors import InvalidArgument, LogDamaged
+from workspaced_events.errors import InvalidArgument, LogDamaged, WorkspacedError
 from workspaced_events.ids import VaultId
 from workspaced_events.projections.visits import Visit
 from workspaced_events.projections.workspace_state import WorkspaceState, to_json
@@ -58,8 +58,6 @@ from workspaced_tools.replay.verify import (
 from workspaced_tools.sharing.gate import shared_view
 from workspaced_tools.tools.registry import TOOLS
 from workspaced_tools.tools.tool import run
-
-from .errors import UnknownTool
 
 __all__ = ["CALL_TYPES", "Call", "Log", "Moment", "Outcome", "Prompt", "Rebuilt", "Verified", "open"]
 
@@ -310,7 +308,7 @@ class Log:
 
         Raises:
             NeverTrue: it is true after no event.
-            AlreadyTrue: it is true of the state that the log begins with.
+            ALREADY_TRUE: it is true of the state that the log begins with.
             InvalidArgument: it cannot be evaluated, or there is no such vault.
         """
         return find_first(self._part, Expression(expression, VaultId(vault) if vault is not None else None)).event
@@ -375,11 +373,13 @@ class Moment:
         the note in it, has the error NOT_RECORDED. Arguments have the names of the wire.
 
         Raises:
-            UnknownTool: there is no tool with that name.
+            WorkspacedError: there is no tool with that name.
             InvalidArgument: `at` is among the arguments.
         """
         if tool not in TOOLS:
-            raise UnknownTool(f"There is no tool {tool[:200]!r}.", hint=f"Tools: {', '.join(TOOLS)}.")
+            raise WorkspacedError(
+                f"There is no tool {tool[:200]!r}.", hint=f"Tools: {', '.join(TOOLS)}.", code="UNKNOWN_TOOL"
+            )
         if arguments.get("at") is not None:
             raise InvalidArgument("The moment is named twice.", hint="Leave `at` out: `Log.at` says the moment.")
         answered: Json = run(TOOLS[tool], self._view(), arguments)

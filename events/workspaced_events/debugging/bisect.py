@@ -10,7 +10,7 @@ from contextlib import suppress
 
 import msgspec
 
-from ..errors import AlreadyTrue, CannotTell, InvalidArgument, NeverTrue, WorkspacedError
+from ..errors import InvalidArgument, NeverTrue, WorkspacedError
 from ..escaping import escape_control
 from ..projections.workspace_fold import apply
 from ..projections.workspace_state import WorkspaceState
@@ -41,7 +41,7 @@ def find_first(source: Source, expression: Expression, *, progress: Progress | N
     """The first event of the source after which the expression is true.
 
     Raises:
-        AlreadyTrue: the expression is true before the first event.
+        ALREADY_TRUE: the expression is true before the first event.
         NeverTrue: the expression is true after no event.
         InvalidArgument: the expression is invalid, or its vault is unknown to the log.
         LogDamaged, OSError: the source cannot be read far enough.
@@ -76,13 +76,14 @@ def follow(
     return found, state
 
 
-def already_true(seq: int) -> AlreadyTrue:
+def already_true(seq: int) -> WorkspacedError:
     """The error for a predicate that is true in the state after event `seq`, where the search begins."""
     where = f"after event {seq}" if seq else "of the state before the first event"
-    return AlreadyTrue(
+    return WorkspacedError(
         f"It is true {where} already, so there is no event at which it becomes true.",
         hint="Look for what is not so at first.",
         seq=seq,
+        code="ALREADY_TRUE",
     )
 
 
@@ -127,9 +128,9 @@ def find_between(
         upto: an event known to be true; default: the last.
 
     Raises:
-        AlreadyTrue: true after `after`.
+        ALREADY_TRUE: true after `after`.
         NeverTrue: not true after `upto`.
-        CannotTell: the predicate cannot tell at an end, or at every state that would single out the event.
+        CANNOT_TELL: the predicate cannot tell at an end, or at every state that would single out the event.
         InvalidArgument: the log holds no such events, or they are in the wrong order.
         PredicateFailed: the predicate failed.
         LogDamaged, OSError: the source cannot be read far enough.
@@ -154,7 +155,11 @@ def find_between(
             assert event is not None
             return Found(event, points[at].state, points[to].state)
         if stride == 1 or (at, to) == (0, len(points) - 1):
-            raise _one_of(points[at], points[to])
+            first, last = points[at].seq + 1, points[to].seq
+            message = (
+                f"It becomes true at one of the events {first} to {last}; in between the command cannot tell."
+            )
+            raise WorkspacedError(message, first=first, last=last, code="CANNOT_TELL")
         low, high = points[at], points[to]
 
 
@@ -197,7 +202,7 @@ def _check_ends(predicate: Predicate, low: _Point, high: _Point) -> None:
         verdicts.append(predicate(point.state))
         if verdicts[-1] is None:
             message = f"The command cannot tell of the state after event {point.seq}."
-            raise CannotTell(message, hint=name_others, first=point.seq, last=point.seq)
+            raise WorkspacedError(message, hint=name_others, first=point.seq, last=point.seq, code="CANNOT_TELL")
     if verdicts[0]:
         raise already_true(low.seq)
     if not verdicts[1]:
@@ -240,11 +245,3 @@ def _narrowed(
         if report is not None:
             report(points[low].seq, points[high].seq)
     return low, high
-
-
-def _one_of(low: _Point, high: _Point) -> CannotTell:
-    return CannotTell(
-        f"It becomes true at one of the events {low.seq + 1} to {high.seq}; in between the command cannot tell.",
-        first=low.seq + 1,
-        last=high.seq,
-    )

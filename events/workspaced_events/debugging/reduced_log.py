@@ -22,7 +22,8 @@ from ..schema import catalogue as c
 from ..schema.catalogue import ENTRY_OF, Data, Event, UnknownEvent
 
 _TAB: Final = "tab-"
-_OF_NO_VAULT: Final = (c.SharingSet, c.ClockStepped, c.PauseStarted, c.PauseEnded)
+OF_NO_VAULT: Final = (c.SharingSet, c.VolunteeringSet, c.ClockStepped, c.PauseStarted, c.PauseEnded)
+"""Types that belong to no vault, so that none needs to be open."""
 
 
 class ReducedLog:
@@ -93,8 +94,7 @@ def _published(state: WorkspaceState, count: int, events: Sequence[Event]) -> tu
         data = _refitted(event, state, lambda seq: seq if seq <= count else numbers.get(seq))
         if data is None:
             continue
-        # The share policy, the clock and a pause belong to no vault, so no vault needs to be open.
-        vault = None if type(data) in _OF_NO_VAULT else event.vault
+        vault = None if type(data) in OF_NO_VAULT else event.vault
         try:
             vault = admit(state, Action(data, event.id, vault))
         except ActionError:

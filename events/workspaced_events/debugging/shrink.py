@@ -11,7 +11,7 @@ from typing import Final
 
 import msgspec
 
-from ..errors import CannotTell, InvalidArgument
+from ..errors import InvalidArgument, WorkspacedError
 from ..ids import NoteId
 from ..projections.workspace_fold import fold_all
 from ..projections.workspace_state import EMPTY, WorkspaceState
@@ -50,9 +50,9 @@ class Shrinking:
         A part of a log is preceded by seed events for its first state.
 
         Raises:
-            AlreadyTrue: an empty log satisfies the predicate.
+            ALREADY_TRUE: an empty log satisfies the predicate.
             NeverTrue: the log does not satisfy it.
-            CannotTell: the command cannot tell.
+            CANNOT_TELL: the command cannot tell.
             InvalidArgument: the log, published again from its beginning, does not satisfy it.
             PredicateFailed: the predicate failed.
             LogDamaged, OSError: the source cannot be read far enough.
@@ -182,7 +182,7 @@ def _leading(
     name_another = "Name an event after which it is true with --until."
     if verdict is None:
         message = f"The command cannot tell of the state after event {state.seq}."
-        raise CannotTell(message, hint=name_another, first=state.seq, last=state.seq)
+        raise WorkspacedError(message, hint=name_another, first=state.seq, last=state.seq, code="CANNOT_TELL")
     if not verdict:
         message = f"It is not true after event {state.seq}, the last one looked at."
         raise never_true(predicate, state, message, name_another)

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Final
 import msgspec
 from msgspec import Meta
 
-from ..errors import ActionError, BatchTooLarge, InvalidArgument, NotAllowed, Paused, UnknownAction
+from ..errors import ActionError, BatchTooLarge, InvalidArgument, Paused
 from ..ids import EventId, VaultId, note_id
 from ..limits import BATCH_ACTIONS_MAX, ID_CHARS_MAX, SELECTION_INLINE_CHARS_MAX
 from ..projections.workspace_fold import is_permutation
@@ -73,12 +73,13 @@ def _parse(raw: Any, keep_text: Callable[[bytes], str]) -> Action:
     envelope = _convert(raw, ActionJson, "an action", lambda: ENVELOPE_HINT)
     entry = CATALOGUE.get(envelope.type)
     if entry is None:
-        raise UnknownAction(
+        raise ActionError(
             f"There is no action {envelope.type[:ID_CHARS_MAX]!r}.",
             hint=actions_hint(envelope.type),
+            code="UNKNOWN_ACTION",
         )
     if entry.data in DAEMON_TYPES:
-        raise NotAllowed(f"Only the daemon may publish {entry.name}.", hint=actions_hint())
+        raise ActionError(f"Only the daemon may publish {entry.name}.", hint=actions_hint(), code="NOT_ALLOWED")
     if not entry.fields.issuperset(envelope.data):
         unknown = min(envelope.data.keys() - entry.fields)
         raise InvalidArgument(

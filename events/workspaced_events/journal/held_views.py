@@ -15,7 +15,7 @@ import msgspec
 
 from ..errors import ActionError, Conflict
 from ..ids import EventId, VaultId
-from ..limits import HELD_BYTES_MAX, HELD_IDS_MAX
+from ..limits import HELD_BYTES_MAX
 from ..projections.workspace_state import EMPTY, WorkspaceState
 from ..schema import catalogue as c
 from .actions import Action, admit, is_recorded_in_pause
@@ -23,6 +23,8 @@ from .balance import Balance
 from .idempotency import Seen, fingerprint, first_seq
 from .planned import Planned
 
+_HELD_IDS_MAX: Final = 1_000
+"""Ids of actions that are known as retries during a pause."""
 _EVENT_BYTES: Final = 256
 """An event's bytes beside its data, at most: id, source, vault and time."""
 
@@ -73,7 +75,7 @@ class HeldViews:
             shown = shown.after([action], source)
             held.append(action)
         self._keep(state.paused.since, shown.state, held)
-        self._ids = dict(list(ids.items())[-HELD_IDS_MAX:])
+        self._ids = dict(list(ids.items())[-_HELD_IDS_MAX:])
         return [action for action in actions if is_recorded_in_pause(action.data)]
 
     def _ids_of(self, state: WorkspaceState) -> dict[EventId, _Named]:

@@ -14,9 +14,9 @@ from ..blobs.durable import DurableBlobStore
 from ..clock import Clock, Uptime, system_clock
 from ..errors import LogReadOnly
 from ..limits import ID_WINDOW_EVENTS, SEGMENT_BYTES_MAX, SNAPSHOT_EVENTS
-from ..log.data_directory import is_erasure_interrupted
+from ..log.data_directory import ERASURE, ERASURE_READY
 from ..log.disk import Disk, RealDisk
-from ..log.recovery import open_scanned
+from ..log.recovery import open_log
 from ..log.scan import Scan, Sink, resume_scan, scan_log
 from ..log.segments import SegmentLog
 from ..projections.note_visibility import VisibilityFold
@@ -94,7 +94,7 @@ def open_journal(
     """
     snapshots = Snapshots(disk)
     scan, folding, snapshot_seq = _fold(disk, snapshots)
-    opened = open_scanned(disk, scan, version=version, now=clock, segment_bytes_max=segment_bytes_max)
+    opened = open_log(disk, scan, version=version, now=clock, segment_bytes_max=segment_bytes_max)
     blobs = DurableBlobStore(disk)
     states = SegmentStates(disk, opened.log)
     writer = LogWriter(
@@ -148,7 +148,7 @@ def check_no_erasure(directory: Path) -> None:
     Raises:
         LogReadOnly: an erasure was interrupted there.
     """
-    if is_erasure_interrupted(directory):
+    if (directory / ERASURE / ERASURE_READY).exists():
         raise LogReadOnly(
             f"A note was being forgotten in {directory}, and that was interrupted.",
             hint="Start the daemon, or run `workspaced forget` again: either finishes it.",

@@ -18,17 +18,12 @@ from ..log.disk import Disk, write_whole
 from ..log.scan import LogOffset
 from ..log.segments import SegmentLog
 from ..projections.workspace_state import WorkspaceState
-from ..schema.decoding import decoded
-from .snapshots import Made, encode, payload_of
+from .snapshots import Made, encode, parse
 
 STATES_BYTES_MAX: Final = 64 * 1024 * 1024
 """Beyond it every second state is removed."""
 _NAME: Final = re.compile(r"([0-9]{20})\.wstate", re.ASCII)
 _logger: Final = logging.getLogger(__name__)
-
-
-class _Envelope(msgspec.Struct, frozen=True):
-    made: Made
 
 
 class _Kept(msgspec.Struct, frozen=True, kw_only=True):
@@ -98,13 +93,12 @@ class SegmentStates:
     def _read(self, seq: int, following: LogOffset | None) -> WorkspaceState | None:
         """The state, if this program made it of this log."""
         try:
-            payload = payload_of(self._disk.read(_path(seq)))
-            if decoded(payload, _Envelope).made != Made():
-                return None
-            kept = decoded(payload, _Kept)
-        except (OSError, ValueError, msgspec.MsgspecError):
+            kept = parse(self._disk.read(_path(seq)), _Kept)
+        except (OSError, ValueError):
             return None
-        return kept.state if (kept.log, kept.following) == (self._log.log_id, following) else None
+        if kept is None or (kept.log, kept.following) != (self._log.log_id, following):
+            return None
+        return kept.state
 
     def _thin_out(self) -> None:
         kept = self._sequences()

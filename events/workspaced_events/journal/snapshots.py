@@ -9,7 +9,7 @@ import contextlib
 import re
 import zlib
 from collections.abc import Iterator
-from typing import Final
+from typing import Final, TypeVar
 
 import msgspec
 
@@ -23,6 +23,7 @@ from ..projections.pending_writes import PendingWrites
 from ..projections.workspace_fold import FOLD_VERSION
 from ..projections.workspace_state import WorkspaceState
 from ..schema.catalogue import CATALOGUE_VERSION
+from ..schema.decoding import decoded
 from .idempotency import Seen
 
 FORMAT_VERSION: Final = 1
@@ -56,8 +57,7 @@ class _Envelope(msgspec.Struct, frozen=True):
     made: Made
 
 
-_ENVELOPE: Final = msgspec.json.Decoder(_Envelope)
-_SNAPSHOT: Final = msgspec.json.Decoder(Snapshot)
+T = TypeVar("T")
 
 
 class Snapshots:
@@ -81,7 +81,7 @@ class Snapshots:
             return
         for name in reversed(names):
             try:
-                snapshot = parse(self._disk.read(f"{SNAPSHOTS}/{name}"))
+                snapshot = parse(self._disk.read(f"{SNAPSHOTS}/{name}"), Snapshot)
             except ValueError as error:
                 warnings.append(f"{SNAPSHOTS}/{name} is no good snapshot ({error}); ignored.")
                 continue
@@ -119,28 +119,16 @@ def encode(value: msgspec.Struct) -> bytes:
     return frame_line(msgspec.json.encode(value), 0)[0]
 
 
-def payload_of(data: bytes) -> bytes:
-    """The JSON in such a file.
+def parse(data: bytes, kind: type[T]) -> T | None:
+    """Decodes such a file; None if other versions made it.
 
     Raises:
-        ValueError: the file is torn or damaged.
+        ValueError: the file is torn, damaged, or no value of that kind.
     """
     payload = data[PREFIX_BYTES:-1]
     if data[:PREFIX_BYTES] != b"%08x " % zlib.crc32(payload) or data[-1:] != b"\n":
         raise ValueError("its checksum is wrong")
-    return payload
-
-
-def parse(data: bytes) -> Snapshot | None:
-    """Decodes a snapshot's file; None if other versions made it.
-
-    Raises:
-        ValueError: the file is torn, damaged, or no snapshot.
-    """
-    payload = payload_of(data)
     try:
-        if _ENVELOPE.decode(payload).made != Made():
-            return None
-        return _SNAPSHOT.decode(payload)
+        return decoded(payload, kind) if decoded(payload, _Envelope).made == Made() else None
     except msgspec.MsgspecError as error:
         raise ValueError(str(error)) from None

@@ -1,6 +1,6 @@
 """Turns a UI's whole view into the actions that bring the state to it. Pure; unchanged parts yield no action."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from hashlib import sha256
 from typing import Annotated
 
@@ -121,7 +121,8 @@ def differences(now: Planned, snapshot: Snapshot, *, inferred: bool = False) -> 
     confidence: c.Confidence | None = "inferred" if inferred else None
     vault_state = state.of(vault)
     data: list[c.Data] = []
-    if vault is not None and state.vaults[vault].open and not _is_open(views, snapshot.source, confidence):
+    is_shown = snapshot.source in views and views[snapshot.source] == confidence
+    if vault is not None and state.vaults[vault].open and not is_shown:
         data.append(c.ViewOpened(confidence))
     data += [*_pins(vault_state, snapshot), *_tabs(vault_state, snapshot)]
     data += _tab_order(_folded(data, now, vault, snapshot.source), snapshot)
@@ -162,10 +163,6 @@ def closed_views(state: WorkspaceState, source: str) -> list[Action]:
             data.append(c.ActiveNoteCleared())
         actions += [Action(each, vault=vault) for each in (*data, c.ViewClosed())]
     return actions
-
-
-def _is_open(views: Mapping[str, c.Confidence | None], source: str, confidence: c.Confidence | None) -> bool:
-    return source in views and views[source] == confidence
 
 
 def _active(state: VaultState, snapshot: Snapshot) -> list[c.Data]:

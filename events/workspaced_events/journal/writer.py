@@ -16,24 +16,14 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from functools import partial
 from hashlib import sha256
 from queue import Empty, SimpleQueue
-from typing import NamedTuple
-
-import msgspec
+from typing import Final, NamedTuple
 
 from ..blobs.durable import DurableBlobStore, blob_path
 from ..blobs.packs import Pack
 from ..clock import Clock, LogClock, Uptime, just_after
-from ..errors import ActionError, BatchTooLarge, BlobFailed, DiskFull, LogError, LogFailed, WorkspacedError
+from ..errors import ActionError, BatchTooLarge, DiskFull, LogError, LogFailed, WorkspacedError
 from ..ids import EventId, uuid7
-from ..limits import (
-    BATCH_BYTES_MAX,
-    BUFFERED_DELAY_S,
-    HEAD_DELAY_S,
-    LINE_BYTES_MAX,
-    QUEUE_BATCHES_MAX,
-    SLOW_SYNC_S,
-    SNAPSHOT_EVENTS,
-)
+from ..limits import BATCH_BYTES_MAX, BUFFERED_DELAY_S, LINE_BYTES_MAX, QUEUE_BATCHES_MAX, SLOW_SYNC_S
 from ..log.data_directory import BLOBS
 from ..log.segments import NO_SPACE, Batch, SegmentLog
 from ..projections.note_visibility import VisibilityFold
@@ -47,43 +37,13 @@ from .idempotency import IdWindow, Seen, first_seq, seen_in
 from .planned import Plan, Planned
 from .segment_states import SegmentStates
 from .snapshots import Snapshot, Snapshots
-from .text_packing import TextPacking
-from .waiting_bytes import WaitingBytes, busy
+from .submissions import Done, Outcome, Receipt, Submission, TextPacking, WaitingBytes, busy
 
+_HEAD_DELAY_S: Final = 0.02
+"""HEAD may lag this far behind the last acknowledgement; it is written while nobody waits for the disk."""
 _logger = logging.getLogger(__name__)
 OWN_SOURCE = "workspaced"
 """The source of events that the daemon itself appends."""
-
-
-class Receipt(msgspec.Struct, frozen=True):
-    """An action's sequence and id. `duplicate`: an earlier append at `seq` already had this id."""
-
-    seq: int
-    id: EventId
-    duplicate: bool
-
-
-Outcome = list[Receipt] | WorkspacedError
-Done = Callable[[Outcome], None]
-
-
-class Submission(NamedTuple):
-    """A queued batch of actions, appended as a whole or not at all."""
-
-    actions: Sequence[Action] | Plan
-    source: str
-    done: Done
-    client: Hashable = None
-    size_bytes: int = 0
-    begins: bool = False
-    """True for `LogWriter.begin`: retries an opening that found no room on the disk."""
-    texts: Sequence[bytes] = ()
-    """Texts that the events will name, as far as they are known before."""
-    pack: Pack | None = None
-    """Holds those of them that were new."""
-
-    def with_pack(self, pack: Pack) -> "Submission":
-        return self._replace(pack=pack)
 
 
 class Committed(NamedTuple):
@@ -130,13 +90,13 @@ class LogWriter:
         blobs: DurableBlobStore,
         *,
         clock: Clock,
-        uptime: Uptime | None = None,
-        last_time: str = "",
-        deliver: Callable[[Committed], None] | None = None,
-        snapshots: Snapshots | None = None,
-        snapshot_events: int = SNAPSHOT_EVENTS,
-        snapshot_seq: int = 0,
-        states: SegmentStates | None = None,
+        uptime: Uptime | None,
+        last_time: str,
+        deliver: Callable[[Committed], None] | None,
+        snapshots: Snapshots,
+        snapshot_events: int,
+        snapshot_seq: int,
+        states: SegmentStates,
     ) -> None:
         """`deliver` is called on the writer thread once per group; by default it calls each `done`.
 
@@ -162,7 +122,7 @@ class LogWriter:
         self._taken: deque[Submission] = deque()
         """Taken off the queue but not appended; only the writer thread uses it."""
         self._buffering = threading.Lock()
-        self._packing = TextPacking[Submission](blobs, lambda: log.is_healthy, self._queue.put)
+        self._packing = TextPacking(blobs, lambda: log.is_healthy, self._queue.put)
         self._waiting = WaitingBytes()
         self._closing = False
         self._thread: threading.Thread | None = None
@@ -278,7 +238,7 @@ class LogWriter:
                 self._answer(self._commit())
                 self._start_due_snapshot()
                 flush_at = now if self._taken or self._buffered else math.inf
-                head_at = min(head_at, now + HEAD_DELAY_S)
+                head_at = min(head_at, now + _HEAD_DELAY_S)
             elif self._buffered:
                 flush_at = min(flush_at, now + BUFFERED_DELAY_S)
             if now >= head_at:
@@ -315,7 +275,7 @@ class LogWriter:
     def _snapshot_due(self, events: int) -> Callable[[], Snapshot] | None:
         """A function that makes a snapshot of the present on any thread; None before `events` have passed."""
         tail = self.log.tail
-        if self._snapshots is None or tail.seq - self._snapshot_seq < events or not self.log.is_healthy:
+        if tail.seq - self._snapshot_seq < events or not self.log.is_healthy:
             return None
         if tail.seq != self._seq:
             return None  # another writer appended, so our state is behind the tail
@@ -348,7 +308,7 @@ class LogWriter:
     def _due(self, events: int) -> list[Callable[[], None]]:
         """Functions that write a state and a snapshot, on any thread: those that are due after `events`."""
         due: list[Callable[[], None]] = []
-        if self._segment_end is not None and self._states is not None:
+        if self._segment_end is not None:
             due.append(partial(self._states.put, *self._segment_end))
             self._segment_end = None
         if (make := self._snapshot_due(events)) is not None:
@@ -356,7 +316,6 @@ class LogWriter:
         return due
 
     def _put_snapshot(self, make: Callable[[], Snapshot]) -> None:
-        assert self._snapshots is not None
         try:
             self._snapshots.put(make())
         except Exception as error:
@@ -496,7 +455,7 @@ class LogWriter:
         names that are new.
 
         Raises:
-            DiskFull, BlobFailed: a text could not be stored; all new ones are removed again.
+            DiskFull, LogError: a text could not be stored; all new ones are removed again.
         """
         new_names: list[str] = []
         if not self.log.is_healthy:
@@ -513,10 +472,11 @@ class LogWriter:
                 self._discard(new_names)
                 place = blob_path(BLOBS, name)
                 if error.errno not in NO_SPACE:
-                    raise BlobFailed(
+                    raise LogError(
                         f"Writing {place} failed: {error.strerror}.",
                         hint="Nothing of the batch was kept; the log goes on. Check the disk and publish again.",
                         file=place,
+                        code="BLOB_FAILED",
                     ) from error
                 raise DiskFull(
                     f"The disk refused {place}: {error.strerror}.",

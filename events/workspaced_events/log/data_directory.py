@@ -1,11 +1,12 @@
 """Names of the files and folders in a data directory, except `HEAD`."""
 
-from pathlib import Path
 from typing import Final
 
 LOG: Final = "log"
 BLOBS: Final = "blobs"
 """Durable blobs."""
+IMPORTED: Final = "imported"
+"""File with the last sequence imported from an export, which holds no texts."""
 SERVED: Final = "served"
 """Evictable blobs."""
 SWEPT: Final = "swept"
@@ -16,9 +17,4 @@ STATES: Final = "states"
 ERASURE: Final = "forgetting"
 """An erasure's prepared files."""
 ERASURE_READY: Final = "ready"
-"""Marker in that folder: preparation is complete."""
-
-
-def is_erasure_interrupted(data: Path) -> bool:
-    """Whether an erasure was interrupted: the log is partly old, partly new, until `finish_forgetting`."""
-    return (data / ERASURE / ERASURE_READY).exists()
+"""Marker in that folder: preparation is complete. While it is there the log is partly old, partly new."""

@@ -1,6 +1,6 @@
 """The port to the disk, and its real implementation.
 
-The log touches files only through `Disk`, so that the simulated disk (simulated_disk.py) can lose, tear and
+The log touches files only through `Disk`, so that the simulated disk of the tests can lose, tear and
 reorder unsynced writes. Names are relative to the disk's root, with `/`. Guarantees for callers:
 
 - `write_at` writes at an offset and may write less than asked; only `sync` makes bytes durable, and only

@@ -123,21 +123,25 @@ def verified_lines(data: bytes, offset: int, chain: int) -> Iterator[Line | BadL
 
 
 def valid_line_after(data: bytes, bad: BadLine, chain: int) -> bool:
-    """Whether a valid line follows the bad one, which is then damage, not a torn tail.
+    """Whether a valid line follows the bad one, which is then damage, not a torn tail."""
+    return any(offset > bad.offset for offset, _payload in fitting_lines(data, bad.offset, chain))
+
+
+def fitting_lines(data: bytes, offset: int, chain: int) -> Iterator[tuple[int, bytes]]:
+    """Offset and JSON of each line from `offset` on that fits the chain, whatever lies between.
 
     The chain value before such a line is either the one its predecessor stores or the one computed from its JSON.
     """
-    offset, computed, stored = bad.offset, chain, chain
+    computed = stored = chain
     while (stop := data.find(b"\n", offset)) >= 0:
         payload = data[offset + PREFIX_BYTES : stop]
         prefix = data[offset : offset + 8]
         candidates = {zlib.crc32(payload, computed), zlib.crc32(payload, stored)}
-        if offset > bad.offset and payload and prefix in {b"%08x" % each for each in candidates}:
-            return True
+        if payload and prefix in {b"%08x" % each for each in candidates}:
+            yield offset, payload
         computed = zlib.crc32(payload, computed)
         stored = int(prefix, 16) if _HEX.match(prefix) else computed
         offset = stop + 1
-    return False
 
 
 def parse_header(payload: bytes) -> Header | None:

@@ -18,7 +18,7 @@ from ..schema.catalogue import LogRecovered
 from .data_directory import LOG
 from .disk import Disk, write_whole
 from .head import HeadFile
-from .scan import Scan, Sink, Tail, Torn, is_unfinished, read_segment, scan_log
+from .scan import Scan, Tail, Torn, is_unfinished, read_segment
 from .segments import SegmentLog, Writable, create_segment
 
 QUARANTINE = "quarantine"
@@ -35,32 +35,6 @@ class OpenedLog(msgspec.Struct, frozen=True):
 
 def open_log(
     disk: Disk,
-    sink: Sink,
-    *,
-    version: str,
-    now: Callable[[], str],
-    new_id: Callable[[], str] = lambda: os.urandom(8).hex(),
-    segment_bytes_max: int = SEGMENT_BYTES_MAX,
-) -> OpenedLog:
-    """Opens the log and passes every event to `sink`. A damaged log opens read-only, up to the damage.
-
-    Args:
-        disk: the data directory; its missing `log` and `quarantine` are made.
-        sink: gets each batch in order.
-        version: the program's, for the headers of new segments.
-        now: the clock, in an event's time form.
-        new_id: makes a new log's id.
-        segment_bytes_max: the log seals a segment before it exceeds this.
-
-    Raises:
-        OSError: the directory cannot be read or written.
-    """
-    scan = scan_log(disk, sink)
-    return open_scanned(disk, scan, version=version, now=now, new_id=new_id, segment_bytes_max=segment_bytes_max)
-
-
-def open_scanned(
-    disk: Disk,
     scan: Scan,
     *,
     version: str,
@@ -68,13 +42,20 @@ def open_scanned(
     new_id: Callable[[], str] = lambda: os.urandom(8).hex(),
     segment_bytes_max: int = SEGMENT_BYTES_MAX,
 ) -> OpenedLog:
-    """Like `open_log`, for a log that was just scanned.
+    """Opens a log that was just scanned for appending. A damaged log opens read-only, up to the damage.
+
+    Args:
+        disk: the data directory; its missing `log` and `quarantine` are made.
+        version: the program's, for the headers of new segments.
+        now: the clock, in an event's time form.
+        new_id: makes a new log's id.
+        segment_bytes_max: the log seals a segment before it exceeds this.
 
     Raises:
         OSError: the directory cannot be read or written, for a reason other than lack of space.
     """
     if scan.damage is not None:
-        log = SegmentLog(disk, scan.log_id, scan.tail, scan.positions, writable=None, damage=scan.damage)
+        log = SegmentLog(disk, scan.log_id, scan.tail, scan.positions, damage=scan.damage)
         return OpenedLog(log, None, scan.warnings)
     if scan.segments == 0:
         scan.log_id = new_id()
@@ -83,7 +64,6 @@ def open_scanned(
         scan.log_id,
         scan.tail,
         scan.positions,
-        writable=None,
         opening=_Opening(disk, scan, version, now),
         segment_bytes_max=segment_bytes_max,
     )

@@ -5,9 +5,6 @@ new log, because events before them are lost; they go to `after-damage.jsonl`, w
 to read. The damaged log is only read.
 """
 
-import re
-import zlib
-from collections.abc import Iterator
 from contextlib import suppress
 from typing import Final
 
@@ -16,17 +13,14 @@ import msgspec
 from ..errors import InvalidArgument, LogDamaged
 from ..schema.catalogue import CATALOGUE_VERSION, Event
 from ..schema.codec import decode_batch, encode_batch, encode_event
-from .data_directory import LOG
+from .data_directory import BLOBS, IMPORTED, LOG
 from .disk import Disk, write_whole
-from .line_format import PREFIX_BYTES, segment_first
+from .line_format import fitting_lines, segment_first
 from .recovery import open_log
 from .scan import read_segment, scan_log
 from .segments import Batch
 
 AFTER_DAMAGE: Final = "after-damage.jsonl"
-_HEX: Final = re.compile(rb"^[0-9a-f]{8}$")
-_BLOBS: Final = "blobs"
-_IMPORTED: Final = "imported"
 
 
 class AfterDamageHeader(msgspec.Struct, frozen=True):
@@ -76,7 +70,7 @@ def salvage(disk: Disk, to: Disk, *, version: str, now: str) -> Salvaged:
     if to.names(LOG) or AFTER_DAMAGE in to.names("."):
         raise InvalidArgument("The new directory already holds a log.", hint="Give one that does not exist yet.")
     blobs = _copy_blobs(disk, to)
-    log = open_log(to, lambda _events: None, version=version, now=lambda: now).log
+    log = open_log(to, scan_log(to, lambda _events: None), version=version, now=lambda: now).log
 
     def append(events: list[Event]) -> None:
         log.append(Batch(events[0].seq, events[-1].seq, encode_batch(events)), log.tail.seq)
@@ -100,29 +94,16 @@ def _behind(disk: Disk, last: int) -> dict[int, Event]:
     for name in disk.names(LOG):
         if segment_first(name) is None:
             continue
-        for payload in _valid_lines(read_segment(disk, name)):
+        data = read_segment(disk, name)
+        for offset, payload in fitting_lines(data, 0, 0):
             try:
-                events = decode_batch(payload) if payload.startswith(b"[") else []
+                events = decode_batch(payload) if data[offset + 8 : offset + 10] == b" [" else []
             except msgspec.MsgspecError:
                 continue
             for event in events:
                 if event.seq > last:
                     events_by_seq.setdefault(event.seq, event)
     return events_by_seq
-
-
-def _valid_lines(data: bytes) -> Iterator[bytes]:
-    """The JSON of each line whose checksum fits its predecessor's stored or computed one."""
-    stored = computed = 0
-    offset = 0
-    while (stop := data.find(b"\n", offset)) >= 0:
-        payload, prefix = data[offset + PREFIX_BYTES : stop], data[offset : offset + 8]
-        values = {zlib.crc32(payload, stored), zlib.crc32(payload, computed)}
-        if payload and data[offset + 8 : offset + 9] == b" " and prefix in {b"%08x" % value for value in values}:
-            yield payload
-        computed = zlib.crc32(payload, computed)
-        stored = int(prefix, 16) if _HEX.match(prefix) else computed
-        offset = stop + 1
 
 
 def _gaps(last: int, after: list[Event], acknowledged: int) -> list[tuple[int, int]]:
@@ -140,12 +121,12 @@ def _gaps(last: int, after: list[Event], acknowledged: int) -> list[tuple[int, i
 def _copy_blobs(disk: Disk, to: Disk) -> int:
     """Copies the blobs byte by byte; every read verifies a blob against its name."""
     count = 0
-    to.make_directory(_BLOBS)
-    for directory in disk.names(_BLOBS):
-        to.make_directory(f"{_BLOBS}/{directory}")
-        for name in disk.names(f"{_BLOBS}/{directory}"):
-            write_whole(to, f"{_BLOBS}/{directory}/{name}", disk.read(f"{_BLOBS}/{directory}/{name}"))
+    to.make_directory(BLOBS)
+    for directory in disk.names(BLOBS):
+        to.make_directory(f"{BLOBS}/{directory}")
+        for name in disk.names(f"{BLOBS}/{directory}"):
+            write_whole(to, f"{BLOBS}/{directory}/{name}", disk.read(f"{BLOBS}/{directory}/{name}"))
             count += 1
     with suppress(FileNotFoundError):  # lists the blobs missing since the import (blob_check)
-        write_whole(to, _IMPORTED, disk.read(_IMPORTED))
+        write_whole(to, IMPORTED, disk.read(IMPORTED))
     return count

@@ -16,13 +16,7 @@ from typing import Final, NamedTuple
 import msgspec
 
 from ..errors import DiskFull, LogDamaged, LogError, LogFailed, LogReadOnly
-from ..limits import (
-    HEAD_SYNC_INTERVAL_S,
-    INDEX_STRIDE_BYTES,
-    LINE_BYTES_MAX,
-    READ_BYTES_MAX,
-    SEGMENT_BYTES_MAX,
-)
+from ..limits import INDEX_STRIDE_BYTES, LINE_BYTES_MAX, READ_BYTES_MAX, SEGMENT_BYTES_MAX
 from ..schema.catalogue import CATALOGUE_VERSION, Event, LogRecovered
 from ..schema.codec import decode_batch
 from .data_directory import LOG
@@ -42,6 +36,7 @@ from .line_format import (
 )
 from .scan import LogOffset, Tail, read_segment
 
+_HEAD_SYNC_INTERVAL_S: Final = 1.0
 NO_SPACE: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 _CHUNK_BYTES: Final = 256 * 1024
 _RESERVED_DESCRIPTORS: Final = 2
@@ -90,7 +85,6 @@ class SegmentLog:
         tail: Tail,
         positions: list[LogOffset],
         *,
-        writable: Writable | None,
         damage: LogDamaged | None = None,
         opening: Opening | None = None,
         segment_bytes_max: int = SEGMENT_BYTES_MAX,
@@ -109,9 +103,7 @@ class SegmentLog:
         self._passed: dict[str, list[LogOffset]] = {}
         """Further places of segments, in their order, where reads have come by."""
         self._passing = threading.Lock()
-        self._writable = writable
-        if writable is not None:
-            disk.reserve(_RESERVED_DESCRIPTORS)
+        self._writable: Writable | None = None
         self._segment_bytes_max = segment_bytes_max
         self._head_synced_at = time.monotonic()
         self._head_seq = tail.seq
@@ -143,7 +135,7 @@ class SegmentLog:
             raise self.poison(f"Opening log/{self.tail.segment} for writing failed: {error.strerror}.") from error
         self._opening = self.waiting = None
         self._disk.reserve(_RESERVED_DESCRIPTORS)
-        self.write_head()
+        self._write_head(self._writable, sync=True)
 
     def append(self, batch: Batch, expected: int) -> None:
         """Appends `batch` as one line and syncs it.
@@ -170,7 +162,8 @@ class SegmentLog:
         line, chain = frame_line(batch.payload, tail.chain)
         self._write_synced(writable, tail.offset, line)
         writable.hasher.update(line)
-        if not self._positions or self._is_stride(tail):
+        last = self._positions[-1] if self._positions else None
+        if last is None or last.segment != tail.segment or tail.offset - last.offset >= INDEX_STRIDE_BYTES:
             self._positions.append(LogOffset(batch.first, tail.segment, tail.offset, tail.chain))
         self.tail = msgspec.structs.replace(
             tail,
@@ -318,18 +311,13 @@ class SegmentLog:
         tail = self.tail
         return Head(self.log_id, tail.seq, tail.segment, tail.offset, chain_text(tail.chain), clean=clean)
 
-    def write_head(self) -> None:
-        """Writes the tail to HEAD, durably; call it on the appending thread."""
-        if self._writable is not None:
-            self._write_head(self._writable, sync=True)
-
     def _write_head(self, writable: Writable, *, sync: bool = False, clean: bool = False) -> None:
         """Writes HEAD. A failure does not stop the log, because HEAD only helps to notice missing events."""
         now = time.monotonic()
         self._head_seq = self.tail.seq
         try:
             writable.head.write(self._head(clean=clean))
-            if sync or now - self._head_synced_at >= HEAD_SYNC_INTERVAL_S:
+            if sync or now - self._head_synced_at >= _HEAD_SYNC_INTERVAL_S:
                 self._head_synced_at = now
                 writable.head.sync()
         except OSError as error:
@@ -419,10 +407,6 @@ class SegmentLog:
             if consumed == 0:
                 chunk *= 2
             offset += consumed
-
-    def _is_stride(self, tail: Tail) -> bool:
-        last = self._positions[-1]
-        return last.segment != tail.segment or tail.offset - last.offset >= INDEX_STRIDE_BYTES
 
 
 def create_segment(

@@ -45,7 +45,13 @@ class ConversationEraser:
         if isinstance(remaining, c.PromptAssembled) and (
             conversation in self._cut or self._mentions_note(remaining)
         ):
-            remaining = _without_hashes(remaining)
+            remaining = replace(
+                remaining,
+                inputs_sha256=FORGOTTEN,
+                manifest_sha256=FORGOTTEN,
+                layer_hashes=c.LayerHashes(*[FORGOTTEN] * len(c.LayerHashes.__struct_fields__)),
+                combined_hash=FORGOTTEN,
+            )
             if remaining.turn_sha256 is not None and self._mentions_note(remaining.turn_sha256):
                 remaining = replace(remaining, turn_sha256=None)
         if self._mentions_note(remaining):
@@ -73,16 +79,6 @@ _MAY_BE_NONE: Final[dict[type[Data], tuple[str, ...]]] = {
     c.MessageReplaced: ("text_sha256",),
 }
 """Texts that an event of the type may lack."""
-
-
-def _without_hashes(data: c.PromptAssembled) -> c.PromptAssembled:
-    return replace(
-        data,
-        inputs_sha256=FORGOTTEN,
-        manifest_sha256=FORGOTTEN,
-        layer_hashes=c.LayerHashes(*[FORGOTTEN] * len(c.LayerHashes.__struct_fields__)),
-        combined_hash=FORGOTTEN,
-    )
 
 
 def notes_named(data: Any) -> Iterator[tuple[str, str | None]]:

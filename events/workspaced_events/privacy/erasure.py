@@ -107,7 +107,7 @@ def prepare(
     scan = scan_log(disk, fold)
     if scan.damage is not None:
         raise scan.damage
-    log = SegmentLog(disk, scan.log_id, scan.tail, scan.positions, writable=None)
+    log = SegmentLog(disk, scan.log_id, scan.tail, scan.positions)
     vault = _vault(state, vault)
     trail = Trail(vault, note)
     trail.feed(_events(log))
@@ -125,7 +125,9 @@ def prepare(
                 f"The log of vault {vault!r} never mentions {note!r}.",
                 hint="Give the note's path in the vault; `workspaced log export` shows what the log holds.",
             )
-        ready = Ready(staging.names(LOG), list(_to_remove(disk, recordings)), _packs_left(disk, recordings.kept))
+        remove = [AFTER_DAMAGE] if recordings.after_damage_mentions_note() else []
+        remove += _files_but(disk, recordings.kept)
+        ready = Ready(staging.names(LOG), remove, _packs_left(disk, recordings.kept))
     except BaseException:
         with suppress(OSError):
             clear(staging)
@@ -240,12 +242,6 @@ def _events(log: SegmentLog) -> Iterator[Event]:
     while events := log.read(following, READ_EVENTS_MAX):
         yield from events
         following = events[-1].seq + 1
-
-
-def _to_remove(disk: Disk, recordings: "_Recordings") -> Iterator[str]:
-    if recordings.after_damage_mentions_note():
-        yield AFTER_DAMAGE
-    yield from _files_but(disk, recordings.kept)
 
 
 def _files_but(disk: Disk, kept: set[str]) -> Iterator[str]:

@@ -8,8 +8,13 @@ import msgspec
 from msgspec.structs import replace
 
 from ..ids import VaultId
-from ..limits import INSERTIONS_PER_TURN_MAX, RESPONSES_PER_INSERTION_MAX, TURNS_MAX
+from ..limits import TURNS_MAX
 from ..schema.catalogue import ContextInserted, ContextWithdrawn, Event, PromptAnswered, PromptOverlaid
+
+_RESPONSES_PER_INSERTION_MAX: Final = 4
+"""Answers that a provider holds after one insertion; the newest can be continued."""
+_INSERTIONS_PER_TURN_MAX: Final = 16
+"""Chats that were the same up to a turn; the newest are known."""
 
 
 class Insertion(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -58,7 +63,7 @@ def apply_insertion(insertions: Insertions, event: Event) -> Insertions:
         new = Insertion(
             data.insertion, data.session, data.near, data.after, event.vault, data.as_of_seq, data.result_sha256
         )
-        here = (*insertions.get(new.key, ()), new)[-INSERTIONS_PER_TURN_MAX:]
+        here = (*insertions.get(new.key, ()), new)[-_INSERTIONS_PER_TURN_MAX:]
         return _used({**insertions, new.key: here}, new.id)
     if isinstance(data, PromptOverlaid):
         return _used(dict(insertions), data.insertion)
@@ -82,7 +87,7 @@ def _change(insertions: Insertions, name: str, change: Callable[[Insertion], Ins
 
 def _answered(insertion: Insertion, *, response: str, without: tuple[str, ...]) -> Insertion:
     others = [each for each in insertion.responses.items() if each[0] != response]
-    return replace(insertion, responses=dict([*others, (response, without)][-RESPONSES_PER_INSERTION_MAX:]))
+    return replace(insertion, responses=dict([*others, (response, without)][-_RESPONSES_PER_INSERTION_MAX:]))
 
 
 def _used(insertions: Insertions, last: str) -> Insertions:

@@ -16,15 +16,7 @@ from msgspec.structs import force_setattr, replace
 
 from ..clock import event_time, microseconds
 from ..ids import NoteId, TabId, VaultId
-from ..limits import (
-    CLOCK_STEPS_MAX,
-    FORMER_PATHS_MAX,
-    RECENT_NOTES_MAX,
-    SHARING_CLIENTS_MAX,
-    TAB_LIFETIME_HOURS,
-    TEMPORARY_TABS_MAX,
-    VIEWS_MAX,
-)
+from ..limits import CLOCK_STEPS_MAX, FORMER_PATHS_MAX, RECENT_NOTES_MAX, SHARING_CLIENTS_MAX, TEMPORARY_TABS_MAX
 from ..schema import catalogue as c
 from ..schema.catalogue import Event, UnknownEvent
 from .clock_steps import ClockStep, clock_advance_us
@@ -44,6 +36,9 @@ from .workspace_state import (
     client_key,
 )
 
+_VIEWS_MAX: Final = 1_000
+"""Open views of one vault; of more publishers the oldest one's stays when its editor is gone."""
+_TAB_LIFETIME_HOURS: Final = 24
 V = TypeVar("V")
 _NEVER_US: Final = 2**63 - 1
 
@@ -126,7 +121,7 @@ def same_tabs_us(state: VaultState, now: str, steps: Sequence[ClockStep] = ()) -
 
 def _expires_us(tab: Tab, steps: Sequence[ClockStep]) -> int:
     advance_us = clock_advance_us(steps, tab.accessed_seq)
-    return microseconds(tab.last_accessed) + advance_us + TAB_LIFETIME_HOURS * 3_600_000_000
+    return microseconds(tab.last_accessed) + advance_us + _TAB_LIFETIME_HOURS * 3_600_000_000
 
 
 # -- workspace --
@@ -208,11 +203,11 @@ def _pause_ended(state: WorkspaceState, _event: Event, _data: c.PauseEnded) -> W
 
 
 def _view_opened(state: WorkspaceState, event: Event, data: c.ViewOpened) -> WorkspaceState:
-    """Beyond VIEWS_MAX the oldest view counts as published singly: what it showed stays."""
+    """Beyond _VIEWS_MAX the oldest view counts as published singly: what it showed stays."""
     if event.vault is None:
         return state
     views = {**state.views.get(event.vault, {}), event.source: data.confidence}
-    if len(views) > VIEWS_MAX:
+    if len(views) > _VIEWS_MAX:
         del views[next(iter(views))]
     return replace(state, views={**state.views, event.vault: views})
 

@@ -7,21 +7,17 @@ it. A log imported from an export never had the texts of the imported events.
 
 from collections.abc import Iterator
 from functools import partial
-from typing import Final
 
 import msgspec
 
 from ..blobs.durable import BlobTrouble, DurableBlobs, blob_path, problem_of, read_blob
 from ..limits import BLOB_CHECK_EVENTS, READ_EVENTS_MAX
-from ..log.data_directory import SERVED
+from ..log.data_directory import IMPORTED, SERVED
 from ..log.disk import Disk, write_whole
 from ..log.segments import SegmentLog
 from ..projections.conversations import CONVERSATION_EVENT_TYPES, FORGOTTEN, blobs_named
 from ..schema import catalogue as c
 from ..schema.catalogue import Event
-
-IMPORTED: Final = "imported"
-"""File in the data directory with the last sequence imported from an export, which holds no texts."""
 
 
 class Examined(msgspec.Struct, frozen=True):

@@ -14,7 +14,7 @@ import tempfile
 import zipfile
 import zlib
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from hashlib import sha256
 from typing import IO, Any, Final, Self
 
@@ -103,7 +103,9 @@ def write_bundle(
         _put(bundle, STATE, msgspec.json.encode(part.start))
         _put(bundle, VISITS, part.visits_json)
         for name in sorted(set(blobs)):
-            content = _blob_or_none(part, name)
+            content = None
+            with suppress(LogDamaged):
+                content = part.blob(name)
             if content is None:
                 missing.append(name)
             else:
@@ -111,13 +113,6 @@ def write_bundle(
         manifest = msgspec.structs.replace(manifest, missing=tuple(missing))
         _put(bundle, MANIFEST, msgspec.json.format(msgspec.json.encode(manifest), indent=1))
     return manifest
-
-
-def _blob_or_none(part: Slice, name: str) -> bytes | None:
-    try:
-        return part.blob(name)
-    except LogDamaged:
-        return None
 
 
 def _entry(name: str) -> zipfile.ZipInfo:

@@ -7,7 +7,7 @@ pages, and each of these reads verifies its bytes again: a file may change while
 import zlib
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
-from typing import IO, Final, Protocol
+from typing import IO, Any, Final, Protocol
 
 from ..errors import LogDamaged
 from ..limits import INDEX_STRIDE_BYTES
@@ -147,7 +147,7 @@ class KeptPages:
         return decode_batch(zlib.decompress(self._encoded[page]))
 
 
-def _changed(where: str, **details: object) -> LogDamaged:
+def _changed(where: str, **details: Any) -> LogDamaged:
     return LogDamaged(
         f"{where} is not what it was when the log was opened.",
         hint="The file was changed, or the disk is failing: open the log again, or see `workspaced log verify`.",

@@ -17,7 +17,7 @@ from ..projections.workspace_fold import apply, fold_all
 from ..projections.workspace_state import WorkspaceState
 from ..schema.catalogue import Event, PromptAssembled, ToolCalled
 from ..schema.decoding import decoded
-from .position import Position, feed_until, place_of
+from .position import Position, also_named, feed_until, place_of
 from .source import Progress, Sink, Source, feed_in_chunks
 
 LAST_EVENTS: Final = 200
@@ -94,7 +94,7 @@ def cut(
     place = place_of(source, since) if isinstance(since, str) else None
     window = _Window(source, last, since, place.first_seq if place is not None else None)
     warnings = feed_until(source, until, window.take, progress)
-    warnings += place.warnings(str(since)) if place is not None else []
+    warnings += also_named(str(since), place.also) if place is not None else []
     window.close()
     return Slice(
         source.log_id,

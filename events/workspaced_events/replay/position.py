@@ -59,7 +59,7 @@ def feed_until(source: Source, until: Position | None, sink: Sink, progress: Pro
         return source.feed(sink, progress)
     if isinstance(until, str):
         place = place_until(source, until)
-        return [*place.warnings(until), *feed_until(source, place.seq, sink, progress)]
+        return [*also_named(until, place.also), *feed_until(source, place.seq, sink, progress)]
     if until == source.start.seq:
         return []
     first: Event | None = None
@@ -111,10 +111,6 @@ class Place(msgspec.Struct, frozen=True):
     """The last events at or before the time in the other stretches that contain it, newest first."""
     begin: Event
     """The first event of the stretch."""
-
-    def warnings(self, time: str) -> list[str]:
-        """A warning if the log holds the time more than once."""
-        return also_named(time, self.also)
 
 
 def also_named(time: str, also: Sequence[int]) -> list[str]:

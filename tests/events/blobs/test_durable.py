@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.profiles import examples
+from support.simulated_disk import PowerCut, SimDisk
 
 from workspaced_events.blobs.durable import DurableBlobStore, packed
 from workspaced_events.errors import LogDamaged
 from workspaced_events.log.disk import Disk, RealDisk, write_all
-from workspaced_events.log.simulated_disk import PowerCut, SimDisk
 
 TEXT = "ein langer Text, αβγ\n".encode() * 500
 NAME = sha256(TEXT).hexdigest()

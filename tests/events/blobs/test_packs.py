@@ -5,12 +5,12 @@ from hashlib import sha256
 from pathlib import Path
 
 import pytest
+from support.simulated_disk import PowerCut, SimDisk
 
 from workspaced_events.blobs.durable import DurableBlobs, DurableBlobStore, packed
 from workspaced_events.blobs.packs import Pack
 from workspaced_events.errors import LogDamaged
 from workspaced_events.log.disk import Disk, RealDisk
-from workspaced_events.log.simulated_disk import PowerCut, SimDisk
 
 TEXTS = [f"the text number {number} ".encode() * (1 + number % 3) for number in range(6)]
 NAMES = [sha256(text).hexdigest() for text in TEXTS]

@@ -22,14 +22,7 @@ from support.profiles import examples
 
 from workspaced_events.debugging.bisect import find_between, find_first
 from workspaced_events.debugging.predicate import EXPRESSION_CHARS_MAX, Command, Expression, is_true
-from workspaced_events.errors import (
-    AlreadyTrue,
-    CannotTell,
-    InvalidArgument,
-    LogDamaged,
-    NeverTrue,
-    PredicateFailed,
-)
+from workspaced_events.errors import InvalidArgument, LogDamaged, NeverTrue, PredicateFailed, WorkspacedError
 from workspaced_events.ids import EventId, NoteId, VaultId
 from workspaced_events.projections.workspace_fold import apply, fold_all
 from workspaced_events.projections.workspace_state import EMPTY, WorkspaceState, to_json
@@ -196,7 +189,7 @@ class TestTheFirstEvent:
     def test_is_that_after_which_the_expression_is_true_first(self, events: list[Event], text: str) -> None:
         says = [truth(text, state) for state in states_of(events)]
         if says[0]:
-            with pytest.raises(AlreadyTrue):
+            with pytest.raises(WorkspacedError, match="already"):
                 find_first(logs.source_of(events), Expression(text))
         elif True not in says:
             with pytest.raises(NeverTrue):
@@ -229,7 +222,7 @@ class TestTheFirstEvent:
 
     def test_of_a_part_of_a_log_is_counted_from_its_first_state(self) -> None:
         part = cut(logs.source_of(SESSION), since=5)
-        with pytest.raises(AlreadyTrue):
+        with pytest.raises(WorkspacedError, match="already"):
             find_first(part, Expression("pinnedNotes[?id == 'a.md']", V))
         assert find_first(part, Expression("pinnedNotes[?id == 'b.md']", V)).event.seq == 6
 
@@ -295,25 +288,27 @@ class TestBisecting:
         def says(seq: int) -> bool | None:
             return None if seq in unknown else seq >= 700
 
-        with pytest.raises(CannotTell) as caught:
+        with pytest.raises(WorkspacedError) as caught:
             find_between(logs.source_of(LONG), Asked(says))
+        assert caught.value.code == "CANNOT_TELL"
         first, last = caught.value.details["first"], caught.value.details["last"]
         assert first - 1 <= unknown[0] <= 700 <= unknown[-1] <= last
         assert len(unknown) <= last - first + 1 <= len(unknown) + 8
 
     @pytest.mark.parametrize(
-        ("says", "error"),
+        ("says", "code"),
         [
-            (lambda _seq: True, AlreadyTrue),
-            (lambda _seq: False, NeverTrue),
-            (lambda _seq: None, CannotTell),
-            (lambda seq: True if seq > 500 else None, CannotTell),
-            (lambda seq: False if seq < 500 else None, CannotTell),
+            (lambda _seq: True, "ALREADY_TRUE"),
+            (lambda _seq: False, "NEVER_TRUE"),
+            (lambda _seq: None, "CANNOT_TELL"),
+            (lambda seq: True if seq > 500 else None, "CANNOT_TELL"),
+            (lambda seq: False if seq < 500 else None, "CANNOT_TELL"),
         ],
     )
-    def test_needs_it_not_so_at_first_and_so_at_last(self, says: Any, error: type[Exception]) -> None:
-        with pytest.raises(error):
+    def test_needs_it_not_so_at_first_and_so_at_last(self, says: Any, code: str) -> None:
+        with pytest.raises(WorkspacedError) as caught:
             find_between(logs.source_of(LONG), Asked(says))
+        assert caught.value.code == code
 
     @pytest.mark.parametrize(
         ("after", "upto"),

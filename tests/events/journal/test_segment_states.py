@@ -7,6 +7,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from support.simulated_disk import PowerCut, SimDisk
 
 from workspaced_events.ids import NoteId, VaultId
 from workspaced_events.journal.actions import Action
@@ -14,7 +15,6 @@ from workspaced_events.journal.opening import Journal, open_journal
 from workspaced_events.journal.segment_states import SegmentStates
 from workspaced_events.log import segments
 from workspaced_events.log.disk import RealDisk
-from workspaced_events.log.simulated_disk import PowerCut, SimDisk
 from workspaced_events.projections.workspace_fold import fold_all
 from workspaced_events.projections.workspace_state import EMPTY, WorkspaceState
 from workspaced_events.replay import log_cursor

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.profiles import examples
+from support.simulated_disk import PowerCut, SimDisk
 
 from workspaced_events.clock import just_after
 from workspaced_events.errors import LogDamaged
@@ -19,12 +20,11 @@ from workspaced_events.journal import snapshots as snapshot_module
 from workspaced_events.journal.actions import Action
 from workspaced_events.journal.idempotency import IdWindow, fingerprint, seen_in
 from workspaced_events.journal.opening import Journal, open_journal
-from workspaced_events.journal.snapshots import Made, Snapshots, encode, parse
-from workspaced_events.journal.writer import Outcome
+from workspaced_events.journal.snapshots import Made, Snapshot, Snapshots, encode, parse
+from workspaced_events.journal.submissions import Outcome
 from workspaced_events.limits import SNAPSHOT_EVENTS
 from workspaced_events.log.scan import resume_scan, scan_log
 from workspaced_events.log.segments import Batch
-from workspaced_events.log.simulated_disk import PowerCut, SimDisk
 from workspaced_events.projections.workspace_fold import fold_all
 from workspaced_events.projections.workspace_state import EMPTY, WorkspaceState, to_json
 from workspaced_events.schema import catalogue as c
@@ -171,7 +171,7 @@ class TestOpeningFromASnapshot:
     def test_reads_the_end_of_the_log_alone(self) -> None:
         disk = closed(session(1, 300))
         [name] = snapshots_of(disk)
-        snapshot = parse(disk.read(name))
+        snapshot = parse(disk.read(name), Snapshot)
         assert snapshot is not None
         handed: list[Event] = []
         scan = resume_scan(disk, handed.extend, snapshot.log, snapshot.tail, snapshot.positions)
@@ -313,7 +313,7 @@ class TestABadSnapshot:
         self, disk: SimDisk, field: str, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         for name in snapshots_of(disk):
-            snapshot = parse(disk.read(name))
+            snapshot = parse(disk.read(name), Snapshot)
             assert snapshot is not None
             made = msgspec.structs.replace(Made(), **{field: 99})
             disk.overwrite(name, encode(msgspec.structs.replace(snapshot, made=made, state=EMPTY)))

@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 import pytest
 from support import ROOT
+from support.simulated_disk import SimDisk
 
 from workspaced_events.clock import just_after
 from workspaced_events.errors import (
@@ -28,7 +29,8 @@ from workspaced_events.journal.actions import Action, parse_actions
 from workspaced_events.journal.idempotency import IdWindow, seen_in
 from workspaced_events.journal.opening import Journal, open_journal
 from workspaced_events.journal.planned import Plan, Planned
-from workspaced_events.journal.writer import Committed, Outcome, Receipt
+from workspaced_events.journal.submissions import Outcome, Receipt
+from workspaced_events.journal.writer import Committed
 from workspaced_events.limits import (
     BATCH_BYTES_MAX,
     ID_WINDOW_EVENTS,
@@ -38,7 +40,6 @@ from workspaced_events.limits import (
     WAITING_CLIENT_BYTES_MAX,
 )
 from workspaced_events.log.disk import RealDisk
-from workspaced_events.log.simulated_disk import SimDisk
 from workspaced_events.projections.workspace_fold import fold_all
 from workspaced_events.projections.workspace_state import EMPTY
 from workspaced_events.schema import catalogue as c

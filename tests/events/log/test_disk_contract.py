@@ -7,9 +7,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from support.simulated_disk import SECTOR_BYTES, PowerCut, SimDisk
 
 from workspaced_events.log.disk import Disk, DiskFile, RealDisk, write_all, write_whole
-from workspaced_events.log.simulated_disk import SECTOR_BYTES, PowerCut, SimDisk
 
 EIO = OSError(errno.EIO, "Input/output error")
 

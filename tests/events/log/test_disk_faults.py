@@ -10,8 +10,7 @@ from itertools import islice
 import pytest
 from support import fault_session as sessions
 from support.profiles import is_thorough
-
-from workspaced_events.log.simulated_disk import SimDisk
+from support.simulated_disk import SimDisk
 
 
 class Failing:

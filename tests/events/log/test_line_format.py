@@ -16,12 +16,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.profiles import examples
+from support.simulated_disk import SimDisk
 
 from workspaced_events.errors import LogReadOnly
 from workspaced_events.ids import EventId, NoteId, VaultId
 from workspaced_events.journal.actions import Action
 from workspaced_events.journal.opening import Journal, open_journal
-from workspaced_events.journal.writer import Outcome
+from workspaced_events.journal.submissions import Outcome
 from workspaced_events.log.line_format import (
     FORMAT_VERSION,
     BadLine,
@@ -34,7 +35,6 @@ from workspaced_events.log.line_format import (
     verified_lines,
 )
 from workspaced_events.log.scan import Scan, scan_log
-from workspaced_events.log.simulated_disk import SimDisk
 from workspaced_events.schema import catalogue as c
 from workspaced_events.schema.catalogue import CATALOGUE_VERSION, Event
 

@@ -8,16 +8,16 @@ from typing import Any
 
 import msgspec
 import pytest
+from support.simulated_disk import PowerCut, SimDisk
 
 from workspaced_events.errors import DiskFull, LogReadOnly
 from workspaced_events.ids import EventId, NoteId, VaultId
 from workspaced_events.journal.actions import Action
 from workspaced_events.journal.opening import Journal, open_journal
-from workspaced_events.journal.writer import Outcome
+from workspaced_events.journal.submissions import Outcome
 from workspaced_events.log.line_format import segment_first
 from workspaced_events.log.scan import Scan, scan_log
 from workspaced_events.log.segments import Batch
-from workspaced_events.log.simulated_disk import PowerCut, SimDisk
 from workspaced_events.projections.workspace_fold import fold_all
 from workspaced_events.projections.workspace_state import EMPTY
 from workspaced_events.schema import catalogue as c

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.simulated_disk import SimDisk
 
 from workspaced_events.errors import InvalidArgument
 from workspaced_events.ids import EventId, NoteId, VaultId
@@ -14,7 +15,6 @@ from workspaced_events.journal.opening import open_journal
 from workspaced_events.log.disk import RealDisk
 from workspaced_events.log.salvage import AFTER_DAMAGE, Salvaged, salvage
 from workspaced_events.log.scan import scan_log
-from workspaced_events.log.simulated_disk import SimDisk
 from workspaced_events.replay.json_lines import read_export
 from workspaced_events.schema import catalogue as c
 from workspaced_events.schema.catalogue import Event

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from support.simulated_disk import SimDisk
 
 from workspaced_events.errors import DiskFull, LogDamaged, LogFailed
 from workspaced_events.ids import EventId, NoteId, VaultId
@@ -16,7 +17,6 @@ from workspaced_events.log.line_format import Header, parse_header, segment_firs
 from workspaced_events.log.recovery import open_log
 from workspaced_events.log.scan import Scan, scan_log
 from workspaced_events.log.segments import Batch, SegmentLog
-from workspaced_events.log.simulated_disk import SimDisk
 from workspaced_events.schema import catalogue as c
 from workspaced_events.schema.catalogue import CATALOGUE_VERSION, ENTRY_OF, Event
 from workspaced_events.schema.codec import encode_batch
@@ -28,7 +28,7 @@ LATER = CATALOGUE_VERSION + 1
 
 def opened(disk: SimDisk, **options: Any) -> SegmentLog:
     options = {"version": "t", "now": lambda: NOW, "segment_bytes_max": 1_000, **options}
-    return open_log(disk, lambda _events: None, **options).log
+    return open_log(disk, scan_log(disk, lambda _events: None), **options).log
 
 
 def event(seq: int, *, pad: int = 0) -> Event:

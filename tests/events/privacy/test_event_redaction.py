@@ -14,9 +14,9 @@ import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 from support.profiles import examples
+from support.simulated_disk import SimDisk
 
 from workspaced_events.ids import ConversationId, EventId, MessageId, NoteId, TabId, VaultId
-from workspaced_events.log.simulated_disk import SimDisk
 from workspaced_events.privacy.event_redaction import TAGS, Redactor, tags
 from workspaced_events.privacy.pseudonyms import KEY_BYTES, PUBLIC_WORDS, REMOVED, Pseudonyms
 from workspaced_events.projections.conversations import CONVERSATION_TYPES, Conversations

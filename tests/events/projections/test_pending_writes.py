@@ -44,5 +44,5 @@ def test_a_snapshot_keeps_it() -> None:
         visibility=VisibilityFold(),
         pending=folded(ONE),
     )
-    read = parse(encode(snapshot))
+    read = parse(encode(snapshot), Snapshot)
     assert read is not None and read.pending == folded(ONE)

@@ -11,12 +11,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.profiles import examples
+from support.simulated_disk import SimDisk
 
 from workspaced_events.ids import EventId, NoteId, VaultId
 from workspaced_events.limits import HISTORY_EVENTS_MAX, VISITS_MAX
 from workspaced_events.log.recovery import open_log
+from workspaced_events.log.scan import scan_log
 from workspaced_events.log.segments import Batch
-from workspaced_events.log.simulated_disk import SimDisk
 from workspaced_events.projections.visits import Bounds, Visit, VisitLog, visits_of
 from workspaced_events.schema import catalogue as c
 from workspaced_events.schema.catalogue import ENTRY_OF, Event, UnknownEvent
@@ -395,9 +396,9 @@ def test_threads_that_ask_at_once_get_the_same_answer() -> None:
 
 
 def test_it_reads_the_real_log() -> None:
-    log = open_log(
-        SimDisk(), lambda _events: None, version="t", now=lambda: time_at(0), segment_bytes_max=1_000
-    ).log
+    disk = SimDisk()
+    scan = scan_log(disk, lambda _events: None)
+    log = open_log(disk, scan, version="t", now=lambda: time_at(0), segment_bytes_max=1_000).log
     visits = VisitLog(log)
     made = events_of(*[SET_A, SET_B, TOOL] * 20)
     for at in range(0, len(made), 4):

@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from support.simulated_disk import SimDisk
 
 from workspaced_events.errors import InvalidArgument, LogDamaged
 from workspaced_events.ids import EventId, NoteId, VaultId
@@ -16,7 +17,6 @@ from workspaced_events.limits import LINE_BYTES_MAX
 from workspaced_events.log.disk import RealDisk
 from workspaced_events.log.scan import scan_log
 from workspaced_events.log.segments import Batch
-from workspaced_events.log.simulated_disk import SimDisk
 from workspaced_events.projections.workspace_fold import fold_all
 from workspaced_events.projections.workspace_state import EMPTY, WorkspaceState
 from workspaced_events.replay.json_lines import export_lines, import_events, read_export

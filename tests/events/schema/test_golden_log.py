@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 from support import DATA
+from support.simulated_disk import SimDisk
 
 from workspaced_events.ids import NoteId
 from workspaced_events.journal.actions import Action
@@ -15,7 +16,6 @@ from workspaced_events.journal.opening import Journal, open_journal, read_journa
 from workspaced_events.log.disk import RealDisk
 from workspaced_events.log.line_format import PREFIX_BYTES, parse_header
 from workspaced_events.log.salvage import AFTER_DAMAGE, salvage
-from workspaced_events.log.simulated_disk import SimDisk
 from workspaced_events.projections.workspace_fold import fold_all
 from workspaced_events.projections.workspace_state import EMPTY, WorkspaceState, to_json
 from workspaced_events.replay.json_lines import export_lines, import_events, read_export

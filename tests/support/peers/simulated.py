@@ -21,9 +21,7 @@ from workspaced.peers.carrier import (
     Carried,
     CarrierError,
     CarrierState,
-    NotAcknowledged,
     SubjectName,
-    WrongPredecessor,
 )
 
 R = TypeVar("R")
@@ -154,7 +152,7 @@ class SimulatedServer:
         messages = store.subjects.get(subject, [])
         found = messages[-1].sequence if messages else 0
         if found != after:
-            raise WrongPredecessor("WRONG_PREDECESSOR", f"The last message of {subject} is {found}, not {after}.")
+            raise CarrierError("WRONG_PREDECESSOR", f"The last message of {subject} is {found}, not {after}.")
         if self.chance(self.faults.duplicate_acknowledgements):
             raise CarrierError("DUPLICATE", "The server took the message for a copy.")
         message = store.keep(subject, data, begins=begins)
@@ -194,7 +192,7 @@ class SimulatedCarrier:
         return "connected" if self._is_connected else "away"
 
     async def publish(self, subject: SubjectName, data: bytes, *, after: int, begins: bool) -> int:
-        lost = NotAcknowledged("NOT_ACKNOWLEDGED", f"Nobody acknowledged a message of {subject}.")
+        lost = CarrierError("NOT_ACKNOWLEDGED", f"Nobody acknowledged a message of {subject}.")
         return await self._ask(lambda: self._server.publish(subject, bytes(data), after, begins), lost)
 
     async def last(self, subject: SubjectName) -> Carried | None:

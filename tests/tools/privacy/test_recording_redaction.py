@@ -403,7 +403,9 @@ def test_a_call_that_comes_out_otherwise_loses_its_recording(
     session.look_at("a.md")
     session.call("get_current_note")
     session.close()
-    monkeypatch.setattr(recording_redaction, "answer_from", lambda *_args: b'{"success":false,"code":"INTERNAL"}')
+    monkeypatch.setattr(
+        recording_redaction, "replay_answer", lambda *_args: b'{"success":false,"code":"INTERNAL"}'
+    )
     with redacted_bundle(session.data) as (content, made, _part):
         assert made.calls_lost == 1
         assert [each.outcome for each in bundle_verified(content)] == [Outcome.NOT_RECORDED]

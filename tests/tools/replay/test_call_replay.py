@@ -21,7 +21,7 @@ from workspaced_tools.errors import NotRecorded, ToolError
 from workspaced_tools.recording.format import VERSION, Exchange, Recording, raised, refused
 from workspaced_tools.recording.reading import read_recording
 from workspaced_tools.recording.view_recorder import ViewRecorder, recorded
-from workspaced_tools.replay.call_replay import Notes, replay_answer
+from workspaced_tools.replay.call_replay import Answers, Notes, replay_answer
 from workspaced_tools.sharing.gate import policy_kept_changing, refusal, shared_view, sharing_off
 from workspaced_tools.tools.registry import TOOLS
 from workspaced_tools.tools.tool import payload_of, run
@@ -109,9 +109,9 @@ class World:
         """The answer of the call made again, its event and recording having been JSON."""
         called = msgspec.json.decode(msgspec.json.encode(called), type=ToolCalled)
         visits = self.visits if not isinstance(self.visits, Exception) else ()
-        return replay_answer(
-            called, read_recording(recording, "it"), self.state, lambda _vault: visits, Notes(self.blobs.get)
-        )
+        read = read_recording(recording, "it")
+        answers = Answers(read.asked, Notes(self.blobs.get))
+        return replay_answer(answers, called, read, self.state, lambda _vault: visits)
 
 
 def called_of(tool: str, arguments: dict[str, Any], payload: bytes) -> ToolCalled:

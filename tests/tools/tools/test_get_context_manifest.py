@@ -22,7 +22,7 @@ from workspaced_tools.prompts.audit.manifests import ManifestStore
 from workspaced_tools.prompts.model.stored_inputs import texts_in
 from workspaced_tools.recording.reading import read_recording
 from workspaced_tools.recording.view_recorder import ViewRecorder, recorded
-from workspaced_tools.replay.call_replay import Notes, replay_answer
+from workspaced_tools.replay.call_replay import Answers, Notes, replay_answer
 from workspaced_tools.sharing.gate import is_current, shared_view
 from workspaced_tools.sharing.manifests import SharedPrompts
 from workspaced_tools.tools.registry import TOOLS
@@ -252,8 +252,9 @@ def test_a_call_made_again_answers_the_same_and_its_recording_tells_of_nothing_w
         TOOL, "agent", arguments, state.seq, sha256(payload).hexdigest(), len(payload), 1, True, recorder.view.now
     )
     bare = msgspec.structs.replace(state, conversations=past_world.EMPTY.conversations)
-    notes = Notes({}.get)
-    assert replay_answer(called, read_recording(recording, "it"), bare, lambda _vault: (), notes) == payload
+    read = read_recording(recording, "it")
+    answers = Answers(read.asked, Notes({}.get))
+    assert replay_answer(answers, called, read, bare, lambda _vault: ()) == payload
 
 
 def test_at_an_earlier_moment_the_prompt_of_that_moment_is_told_of(held: Held) -> None:

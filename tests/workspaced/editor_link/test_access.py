@@ -17,7 +17,7 @@ from support.editor_link import TOKEN, Link, opened
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from workspaced.editor_link.lock_files import announced
-from workspaced.errors import FolderUnsafe
+from workspaced.errors import SettingsInvalid
 from workspaced.limits import (
     LINK_BATCH_MAX,
     LINK_CONNECTIONS_MAX,
@@ -269,7 +269,7 @@ class TestTheLockFile:
         folder = tmp_path / ".claude" / "ide"
         folder.mkdir(parents=True)
         folder.chmod(0o777)
-        with pytest.raises(FolderUnsafe), announced(12345, ["/notes"], "token"):
+        with pytest.raises(SettingsInvalid), announced(12345, ["/notes"], "token"):
             pass
         assert not [*folder.iterdir()]
 

@@ -8,7 +8,7 @@ from jsonschema import Draft202012Validator
 from support import ROOT
 from support.inspector import Inspector
 
-from workspaced.inspector.answers import ANSWERS
+from workspaced.inspector.routes import ANSWERS
 
 HUGE: Final = "9" * 5_000
 """More digits than Python makes a number of."""

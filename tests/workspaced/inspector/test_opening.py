@@ -28,6 +28,7 @@ from workspaced_events.errors import LogUnreadable
 from workspaced_events.ids import VaultId
 from workspaced_events.log.disk import RealDisk
 from workspaced_events.log.recovery import open_log
+from workspaced_events.log.scan import scan_log
 from workspaced_events.log.segments import Batch
 from workspaced_events.projections.workspace_fold import fold_all
 from workspaced_events.projections.workspace_state import EMPTY, WorkspaceState
@@ -133,7 +134,8 @@ def _long_log(place: Path) -> Path:
     """300,000 events, which take seconds to fold."""
     place.mkdir()
     vault = VaultId("v")
-    written = open_log(RealDisk(place), lambda _events: None, version="t", now=lambda: "now").log
+    disk = RealDisk(place)
+    written = open_log(disk, scan_log(disk, lambda _events: None), version="t", now=lambda: "now").log
     written.append(Batch(1, 1, encode_batch(recorded(c.VaultOpened(vault, vault, "/v")))), 0)
     for first in range(2, 300_000, 5_000):
         events = [

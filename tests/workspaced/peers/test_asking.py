@@ -11,13 +11,13 @@ from support.peers.virtual_time import run_virtually
 from workspaced.peers.forgetting import ask_to_forget
 from workspaced.peers.keys.origin_keys import new_keys, save_keys
 from workspaced.peers.keys.roster import Member, new_roster, with_member, with_vault, without_member
-from workspaced.peers.membership import Ask, Mapped, Membership, load_membership, save_membership
+from workspaced.peers.membership import Ask, Membership, load_membership, save_membership
 from workspaced.peers.outbox import FileOutbox, Sent, load_sent
 from workspaced_events.ids import NoteId, VaultId
 from workspaced_events.peers.forgetting import name_hash
 from workspaced_events.schema import catalogue as c
 from workspaced_events.schema.codec import encode_event
-from workspaced_events.schema.peer_events import Position, SharedActive, SharedPin, SharedVault
+from workspaced_events.schema.peer_events import Position, SharedActive, SharedPin, SharedVault, VaultMapping
 
 V, SHARED, OLD, PRIVATE = VaultId("v"), NoteId("shared.md"), NoteId("old.md"), NoteId("private.md")
 
@@ -30,7 +30,7 @@ def link(folder: Path) -> Membership:
         roster = with_member(roster, Member(each.origin, "Ann", machine, each.verify_key, each.box_key), keys)
     roster = without_member(roster, gone.origin, Position())
     [linked] = roster.vaults
-    made = Membership("0" * 32, keys.verify_key, "laptop", roster=roster, vaults={V: Mapped(linked)})
+    made = Membership("0" * 32, keys.verify_key, "laptop", roster=roster, vaults={V: VaultMapping(V, linked)})
     save_keys(folder, keys)
     save_membership(folder, made)
 

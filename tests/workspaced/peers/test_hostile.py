@@ -11,7 +11,7 @@ from support.peers.simulated import SimulatedServer
 from support.peers.virtual_time import run_virtually
 
 from workspaced.peers.keys.message import Header, digest, seal
-from workspaced.peers.payload import Payload, encode_payload
+from workspaced.peers.payload import Payload
 from workspaced_events.ids import LinkedVaultId, NoteId
 from workspaced_events.peers.differences import ASKS_MAX, PINS_MAX, VAULTS_MAX
 from workspaced_events.peers.forgetting import name_hash
@@ -103,11 +103,13 @@ def test_the_others_see_each_other_as_before_and_their_logs_read_back(attack: st
 def test_what_one_machine_shares_is_bounded_however_long_it_goes_on() -> None:
     def attack(mallory: Node, server: SimulatedServer) -> None:
         view = SharedVault(mallory.linked, SharedActive(NoteId("a.md"), 1))
-        previous = digest(sends(mallory, server, encode_payload(Payload(1, True, (view,))), 5, 1_000))
+        previous = digest(sends(mallory, server, msgspec.json.encode(Payload(1, True, (view,))), 5, 1_000))
         for step in range(1, 6):
             pins = tuple(NewPin(0, NoteId(f"{step}-{number}.md"), 1, 1) for number in range(600))
             changed = (VaultDifference(mallory.linked, pinned=pins),)
-            frame = sends(mallory, server, encode_payload(Payload(1, changed=changed)), 5, 1_000 + step, previous)
+            frame = sends(
+                mallory, server, msgspec.json.encode(Payload(1, changed=changed)), 5, 1_000 + step, previous
+            )
             previous = digest(frame)
 
     here, _there = attacked(attack)
@@ -119,12 +121,12 @@ def test_what_one_machine_shares_is_bounded_however_long_it_goes_on() -> None:
 
 def test_asks_of_vaults_that_nobody_has_push_no_vault_out_and_swell_no_message() -> None:
     def attack(mallory: Node, server: SimulatedServer) -> None:
-        previous = digest(sends(mallory, server, encode_payload(Payload(1, True)), 5, 1_000))
+        previous = digest(sends(mallory, server, msgspec.json.encode(Payload(1, True)), 5, 1_000))
         for step in range(VAULTS_MAX):
             asks = tuple(f"{step:032x}{number:032x}" for number in range(ASKS_MAX))
             vault = LinkedVaultId(f"{step:032x}")
             changed = (VaultDifference(vault, forgetting=Forgetting(asks)),)
-            payload = encode_payload(Payload(1, changed=changed))
+            payload = msgspec.json.encode(Payload(1, changed=changed))
             previous = digest(sends(mallory, server, payload, 5, 1_001 + step, previous))
 
     for node in attacked(attack):
@@ -144,7 +146,9 @@ def test_who_asks_to_forget_another_persons_note_keeps_no_pin_of_it_alive() -> N
         await mallory.kill()
         here.act(c.NotePinned(note))
         ask = Forgetting((name_hash(mallory.linked, note),))
-        sends(mallory, server, encode_payload(Payload(1, True, (SharedVault(mallory.linked, forgetting=ask),))))
+        sends(
+            mallory, server, msgspec.json.encode(Payload(1, True, (SharedVault(mallory.linked, forgetting=ask),)))
+        )
         await anyio.sleep(10)
         assert [pin.note for pin in here.pins()] == [note] == [pin.note for pin in there.pins()]
         there.act(c.NoteUnpinned(note))

@@ -20,7 +20,7 @@ from workspaced_events.clock import system_clock
 from workspaced_events.ids import ConversationId, EventId, VaultId
 from workspaced_events.journal.actions import Action
 from workspaced_events.journal.planned import Plan, Planned
-from workspaced_events.journal.writer import Receipt
+from workspaced_events.journal.submissions import Receipt
 from workspaced_events.projections.workspace_fold import apply
 from workspaced_events.projections.workspace_state import EMPTY, WorkspaceState
 from workspaced_events.schema.catalogue import ENTRY_OF, Data, VaultOpened

@@ -7,8 +7,11 @@ import msgspec
 
 from workspaced_events.interpreter import own_module
 
-from ..limits import OUTLINE_BYTES_MAX, OUTLINE_S
+from ..limits import OUTLINE_BYTES_MAX
 from .grammars import grammar_of
+
+_OUTLINE_S: Final = 3.0
+"""How long an agent waits for the parser."""
 
 
 class Symbol(msgspec.Struct, frozen=True):
@@ -36,7 +39,7 @@ _SYMBOLS: Final = msgspec.json.Decoder(tuple[Symbol, ...])
 
 
 def outline_of_code(path: str, source: bytes) -> CodeOutline:
-    """The outline of the file at `path`, by its ending. Blocks for at most OUTLINE_S; raises for no source."""
+    """The outline of the file at `path`, by its ending. Blocks for at most _OUTLINE_S; raises for no source."""
     grammar = grammar_of(path)
     if grammar is None:
         return CodeOutline(missing="language")
@@ -46,7 +49,7 @@ def outline_of_code(path: str, source: bytes) -> CodeOutline:
         return CodeOutline(missing="large")
     command = own_module(f"{__package__}.parsing", path.rpartition("/")[2])
     try:
-        done = subprocess.run(command, input=source, capture_output=True, timeout=OUTLINE_S, check=True)  # noqa: S603
+        done = subprocess.run(command, input=source, capture_output=True, timeout=_OUTLINE_S, check=True)  # noqa: S603
         return CodeOutline(_SYMBOLS.decode(done.stdout))
     except (OSError, subprocess.SubprocessError, msgspec.MsgspecError):
         return CodeOutline(missing="failed")

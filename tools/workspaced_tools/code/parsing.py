@@ -12,17 +12,21 @@ from typing import Any, Final
 
 import msgspec
 
-from ..limits import OUTLINE_CPU_S, OUTLINE_MEMORY_BYTES, OUTLINE_NAME_CHARS_MAX, OUTLINE_SYMBOLS_MAX
 from .grammars import Grammar, grammar_of
 from .outline import Symbol
 
+_OUTLINE_NAME_CHARS_MAX: Final = 200
+_OUTLINE_SYMBOLS_MAX: Final = 5_000
+_OUTLINE_MEMORY_BYTES: Final = 2 * 1024 * 1024 * 1024
+"""The address space of a parser's process."""
+_OUTLINE_CPU_S: Final = 3
 _DEFINITION: Final = "definition."
 
 
 def main() -> None:
     """Parses standard input."""
-    resource.setrlimit(resource.RLIMIT_CPU, (OUTLINE_CPU_S, OUTLINE_CPU_S))
-    resource.setrlimit(resource.RLIMIT_AS, (OUTLINE_MEMORY_BYTES, OUTLINE_MEMORY_BYTES))
+    resource.setrlimit(resource.RLIMIT_CPU, (_OUTLINE_CPU_S, _OUTLINE_CPU_S))
+    resource.setrlimit(resource.RLIMIT_AS, (_OUTLINE_MEMORY_BYTES, _OUTLINE_MEMORY_BYTES))
     grammar = grammar_of(sys.argv[1])
     assert grammar is not None, "the caller has looked"
     found = symbols(grammar, sys.stdin.buffer.read())
@@ -38,7 +42,7 @@ def symbols(grammar: Grammar, source: bytes) -> list[Symbol]:
             around.pop()
         found.append(Symbol(name, kind, line, len(around) + 1))
         around.append(end)
-    return found[:OUTLINE_SYMBOLS_MAX]
+    return found[:_OUTLINE_SYMBOLS_MAX]
 
 
 def _outer_first(found: tuple[tuple[int, int], object]) -> tuple[int, int]:
@@ -66,7 +70,7 @@ def _definitions(grammar: Grammar, source: bytes) -> dict[tuple[int, int], tuple
 
 def _text(node: Any) -> str:
     written: str = node.text.decode(errors="replace")
-    return " ".join(written.split())[:OUTLINE_NAME_CHARS_MAX]
+    return " ".join(written.split())[:_OUTLINE_NAME_CHARS_MAX]
 
 
 if __name__ == "__main__":

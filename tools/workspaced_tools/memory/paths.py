@@ -11,9 +11,10 @@ from typing import Final
 from workspaced_events.ids import COMPONENT_BYTES_MAX
 
 from ..errors import ArgumentInvalid
-from ..limits import ECHO_CHARS_MAX, MEMORY_DEPTH_MAX, MEMORY_PATH_CHARS_MAX
+from ..limits import ECHO_CHARS_MAX, MEMORY_DEPTH_MAX
 from ..ports.memory import MEMORY_ROOT
 
+_MEMORY_PATH_CHARS_MAX: Final = 512
 Parts = tuple[str, ...]
 """The components of a path below the memory folder; empty for the folder itself."""
 _UNSEEN: Final = re.compile(
@@ -33,8 +34,8 @@ def parts_of(path: str) -> Parts:
     if not _is_seen(path):  # Before normalising: a surrogate has no normal form.
         raise _refused(path, "holds a character that cannot be seen")
     path = unicodedata.normalize("NFC", path)
-    if len(path) > MEMORY_PATH_CHARS_MAX:
-        raise _refused(path, f"is longer than {MEMORY_PATH_CHARS_MAX} characters")
+    if len(path) > _MEMORY_PATH_CHARS_MAX:
+        raise _refused(path, f"is longer than {_MEMORY_PATH_CHARS_MAX} characters")
     if path != MEMORY_ROOT and not path.startswith(f"{MEMORY_ROOT}/"):
         raise _refused(path, f"does not begin with {MEMORY_ROOT}")
     below = path.removeprefix(MEMORY_ROOT).removeprefix("/").removesuffix("/")

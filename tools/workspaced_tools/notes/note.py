@@ -190,8 +190,8 @@ class PrivateNote(msgspec.Struct, frozen=True):
     stat: StatKey
 
 
-class NoteFailure(msgspec.Struct, frozen=True, rename="camel"):
-    """Why a note could not be read.
+class NoteFailure(msgspec.Struct, frozen=True, omit_defaults=True, tag="failure", tag_field="is"):
+    """Why a note could not be read; recordings hold it as it is.
 
     `code` is NOTE_NOT_FOUND, OUTSIDE_VAULT, SYMLINK, READ_ERROR, NOT_DOWNLOADED, BINARY_FILE or
     FILE_TOO_LARGE.

@@ -21,9 +21,9 @@ class NoteImage(msgspec.Struct, frozen=True, rename="camel"):
     """Whether `content` is a smaller version of the file."""
 
 
-class ImageFailure(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
-    """Why an image is not shown. Of a withheld image and of one that does not exist nothing differs but
-    `address`."""
+class ImageFailure(msgspec.Struct, frozen=True, omit_defaults=True, tag="failure", tag_field="is"):
+    """Why an image is not shown; recordings hold it as it is. Of a withheld image and of one that does not exist
+    nothing differs but `address`."""
 
     address: str
     """The file as the note names it."""

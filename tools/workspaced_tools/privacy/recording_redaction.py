@@ -58,7 +58,8 @@ from workspaced_events.schema.peer_events import Heard, SharedVault
 from ..code.outline import CodeOutline, Symbol
 from ..errors import NotRecorded
 from ..notes.frontmatter import split_front_matter
-from ..ports.images import IMAGE_NOT_SENT
+from ..notes.note import NoteFailure
+from ..ports.images import IMAGE_NOT_SENT, ImageFailure
 from ..ports.manifest import ManifestEntry, ManifestLayer
 from ..ports.peers import Machine
 from ..ports.questions import LinesChanged, VersionOf
@@ -66,16 +67,14 @@ from ..ports.vault import NameHit, Resolution
 from ..recording.format import (
     Exchange,
     Raised,
-    RecordedFailure,
     RecordedImage,
-    RecordedImageFailure,
     RecordedNote,
     RecordedRead,
     RecordedVersion,
     Recording,
 )
 from ..recording.reading import arguments_of, read_recording
-from ..replay.call_replay import ANSWER_TYPES, Notes, answer_from
+from ..replay.call_replay import ANSWER_TYPES, Notes, replay_answer
 from ..replay.verify import Moments, StateNotRetained
 from ..tools.registry import EVERY_TOOL
 from ..tools.tool import normalised
@@ -98,8 +97,8 @@ _PLAIN: Final[dict[type[msgspec.Struct], frozenset[str]]] = {
     NameHit: frozenset({"kind"}),
     Symbol: frozenset({"kind"}),
     CodeOutline: frozenset({"missing"}),
-    RecordedFailure: frozenset({"code"}),
-    RecordedImageFailure: frozenset({"code"}),
+    NoteFailure: frozenset({"code"}),
+    ImageFailure: frozenset({"code"}),
     RecordedVersion: frozenset({"at"}),
     ManifestLayer: frozenset({"id"}),
     Machine: frozenset({"origin", "heard_at"}),
@@ -206,7 +205,7 @@ class _Redaction:
         if state is None:
             raise StateNotRetained
         visits = partial(moments.visits_at, called.tail)
-        result = answer_from(answers, called, recording, state, visits)
+        result = replay_answer(answers, called, recording, state, visits)
         if _outcome(result) != (original.ok, self._code(original.result_sha256)):
             raise NotRecorded("The call came out otherwise")
         inputs = msgspec.json.encode(replace(recording, caller=called.caller, asked=tuple(answers.asked)))
@@ -294,7 +293,7 @@ class _Redaction:
         if isinstance(value, RecordedNote):
             return self._note(value)
         if isinstance(value, RecordedImage):
-            return self._struct(RecordedImageFailure(value.path, IMAGE_NOT_SENT, IMAGE_REMOVED, value.path))
+            return self._struct(ImageFailure(value.path, IMAGE_NOT_SENT, IMAGE_REMOVED, value.path))
         special: dict[str, Any] = {}
         if isinstance(value, WorkspaceState):
             special["sharing"] = self._by_client(value.sharing)
@@ -314,7 +313,7 @@ class _Redaction:
                 "hint": self._sentence(value.hint),
                 "details": self._json(value.details),
             }
-        elif isinstance(value, RecordedFailure | RecordedImageFailure):
+        elif isinstance(value, NoteFailure | ImageFailure):
             special["message"] = self._sentence(value.message)
         elif isinstance(value, RecordedVersion):
             kept: RecordedRead = decoded(value.note, RecordedRead)

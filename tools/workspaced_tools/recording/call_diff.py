@@ -9,7 +9,7 @@ import msgspec
 
 from ..ports.questions import Read
 from .format import RecordedNote, RecordedRead, Recording
-from .recorded_calls import RecordedCall, brief, notes_of
+from .recorded_calls import RecordedCall, brief, notes_read
 
 
 class Compared(msgspec.Struct, frozen=True):
@@ -74,7 +74,8 @@ def _inputs(first: RecordedCall, second: RecordedCall) -> list[str]:
     old, new = first.recording, second.recording
     lines = list(_changes({"shared": old.level}, {"shared": new.level}))
     if old.refused != new.refused:
-        lines += [f"call {each.event.seq} was refused" for each in (first, second) if _is_refused(each)]
+        both = (first, old), (second, new)
+        lines += [f"call {each.event.seq} was refused" for each, own in both if own.refused is not None]
     if (old.withheld, old.left_out) != (new.withheld, new.left_out):
         lines.append(f"withheld: {old.withheld} -> {new.withheld} notes, or others")
     only = [f"by call {each.event.seq} only" for each in (first, second)]
@@ -82,10 +83,6 @@ def _inputs(first: RecordedCall, second: RecordedCall) -> list[str]:
     questions = _asked(old), _asked(new)
     lines += _differing(*questions, lambda _old, _new: "answered otherwise", [f"asked {each}" for each in only])
     return lines
-
-
-def _is_refused(call: RecordedCall) -> bool:
-    return call.recording is not None and call.recording.refused is not None
 
 
 def _differing(
@@ -101,8 +98,8 @@ def _differing(
 
 
 def _notes_read(recording: Recording) -> dict[str, RecordedRead]:
-    read = (each for each in recording.asked if each.ask == Read.name and each.raised is None)
-    return {f"note {kept.id}": kept for exchange in read for kept in notes_of(exchange.answer)}
+    read = (each for each in recording.asked if each.ask == Read.name)
+    return {f"note {kept.id}": kept for exchange in read for kept in notes_read(exchange)}
 
 
 def _version_changed(old: RecordedRead, new: RecordedRead) -> str:

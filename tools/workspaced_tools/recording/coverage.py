@@ -142,7 +142,8 @@ class _Found:
             return
         for entry in manifest.entries:
             if entry.state in _GIVEN_STATES and entry.tokens:
-                for note in _longest(notes_of(entry.kind, entry.id).notes):
+                # One name of an entry's note: that with its ending.
+                for note in sorted(notes_of(entry.kind, entry.id).notes, key=len)[-1:]:
                     to = event.source, data.conversation
                     self.given[note].append(GivenNote(event.seq, "prompt", "text", *to, entry.bytes, entry.tokens))
 
@@ -182,11 +183,8 @@ class _Found:
             names |= _resolved(msgspec.json.decode(result).get("data"))
         for name in names:
             for note in (NoteId(name), NoteId(f"{name}.md")):
-                if self._had(note, called.caller):
+                if any(client_key(each.to) == client_key(called.caller) for each in self.given.get(note, ())):
                     self._used[note].append(UsedNote(event.seq, "touched", called.caller))
-
-    def _had(self, note: NoteId, client: str) -> bool:
-        return note in self.given and any(client_key(each.to) == client_key(client) for each in self.given[note])
 
     def add_answers(self, conversation: Conversation, sent: list[_Sent]) -> None:
         """The notes that the conversation's answers name."""
@@ -256,11 +254,6 @@ def _has_words(text: str, name: str) -> bool:
             return True
         at = text.find(name, at + 1)
     return False
-
-
-def _longest(notes: Iterable[NoteId]) -> list[NoteId]:
-    """One name of an entry's note: that with its ending."""
-    return sorted(notes, key=len)[-1:]
 
 
 def _size(text: str) -> tuple[int, int]:

@@ -11,7 +11,8 @@ from workspaced_events.ids import NoteId
 from workspaced_events.projections.workspace_state import VaultState
 from workspaced_events.schema.catalogue import Sharing
 
-from ..notes.note import StatKey
+from ..notes.note import NoteFailure, StatKey
+from ..ports.images import ImageFailure
 from ..ports.questions import Question
 
 VERSION: Final = 1
@@ -38,16 +39,7 @@ class RecordedName(msgspec.Struct, frozen=True, tag="name", tag_field="is"):
     title: str
 
 
-class RecordedFailure(msgspec.Struct, frozen=True, omit_defaults=True, tag="failure", tag_field="is"):
-    """A note that could not be read."""
-
-    id: NoteId
-    code: str
-    message: str
-    size: int | None = None
-
-
-RecordedRead = RecordedNote | RecordedName | RecordedFailure
+RecordedRead = RecordedNote | RecordedName | NoteFailure
 """What reading one note gave."""
 
 
@@ -72,21 +64,10 @@ class RecordedImage(msgspec.Struct, frozen=True, rename="camel", omit_defaults=T
     scaled: bool = False
 
 
-class RecordedImageFailure(
-    msgspec.Struct, frozen=True, rename="camel", omit_defaults=True, tag="failure", tag_field="is"
-):
-    """An `ImageFailure`."""
-
-    address: str
-    code: str
-    message: str
-    path: str | None = None
-
-
 class RecordedImages(msgspec.Struct, frozen=True):
     """A `NoteImages`."""
 
-    images: tuple[RecordedImage | RecordedImageFailure, ...]
+    images: tuple[RecordedImage | ImageFailure, ...]
     total: int
 
 
@@ -119,8 +100,8 @@ class Recording(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True)
     """What one call read through its View."""
 
     version: int
-    caller: str | None = None
-    """The client's name; None: nothing says it but the call's event."""
+    caller: str = ""
+    """The client's name."""
     refused: Raised | None = None
     """Why the call ran no tool. A refused call has no other fields than these."""
     level: Sharing = "all"

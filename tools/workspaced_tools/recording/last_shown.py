@@ -18,13 +18,14 @@ from workspaced_events.schema.conversation_events import PromptAssembled
 from ..prompts.model.note_names import names_of
 from ..prompts.model.stored_inputs import manifest_of_prompt
 from ..prompts.model.types import Texts
+from .format import Exchange
 from .reading import Blob, read_recording
 
 SHOWN_EVENTS_MAX: Final = 20_000
 """The events that are scanned, from the log's end backwards."""
 SHOWN_RECORDINGS_MAX: Final = 5_000
 """The recordings and prompts that are read."""
-_NOT_IN_PROMPT: Final = frozenset({"elided", "dropped", "failed", "empty"})
+NOT_IN_PROMPT: Final = frozenset({"elided", "dropped", "failed", "empty"})
 
 
 class Shown(msgspec.Struct, frozen=True, rename="camel"):
@@ -96,9 +97,7 @@ def _shows(event: Event, names: Collection[NoteId], blob: Blob, texts: Texts) ->
         if content is None:
             return False
         recording = read_recording(content, data.inputs_sha256)
-        return any(
-            each.raised is None and _names(msgspec.json.decode(each.answer), names) for each in recording.asked
-        )
+        return any(True for each in recording.asked for _ in mentions(each, names))
     except (WorkspacedError, msgspec.MsgspecError):
         return False
 
@@ -110,14 +109,25 @@ def notes_of_prompt(prompt: PromptAssembled, texts: Texts) -> Iterator[NoteId]:
         NotRecorded, LogDamaged: its manifest cannot be read.
     """
     for entry in manifest_of_prompt(prompt.manifest_sha256, texts).entries:
-        if entry.state not in _NOT_IN_PROMPT:
+        if entry.state not in NOT_IN_PROMPT:
             yield from names_of(entry).notes
 
 
-def _names(answer: Any, names: Collection[NoteId]) -> bool:
-    """Whether an answer names one of the notes. A failure names what there is not."""
-    if isinstance(answer, str):
-        return answer in names
+def mentions(exchange: Exchange, names: Collection[str]) -> Iterator[dict[str, Any] | None]:
+    """Each place of an answer that names one of the notes: a version that was read, or None."""
+    return _mentions(msgspec.json.decode(exchange.answer), names) if exchange.raised is None else iter(())
+
+
+def _mentions(answer: Any, names: Collection[str]) -> Iterator[dict[str, Any] | None]:
     if isinstance(answer, dict):
-        return answer.get("is") != "failure" and any(_names(each, names) for each in answer.values())
-    return isinstance(answer, list) and any(_names(each, names) for each in answer)
+        if answer.get("is") == "failure":
+            return  # it names what there is not
+        if answer.get("is") == "note" and answer.get("id") in names:
+            yield answer
+            return
+        answer = list(answer.values())
+    if isinstance(answer, list):
+        for each in answer:
+            yield from _mentions(each, names)
+    elif isinstance(answer, str) and answer in names:
+        yield None

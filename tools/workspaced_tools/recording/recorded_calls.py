@@ -17,9 +17,10 @@ from workspaced_events.schema.catalogue import Event, ToolCalled
 from workspaced_events.schema.decoding import decoded
 
 from ..errors import NotRecorded
+from ..notes.note import NoteFailure
 from ..ports.questions import Read, VersionOf
 from ..prompts.model.token_estimate import estimate_tokens, estimate_tokens_of_chars
-from .format import RecordedFailure, RecordedName, RecordedNote, RecordedRead, RecordedVersion, Recording
+from .format import Exchange, RecordedName, RecordedNote, RecordedRead, RecordedVersion, Recording
 from .reading import SWEPT, Blob, arguments_of, read_recording
 
 OFF: Final = "What agents are shown was not recorded then; the setting record = served records it."
@@ -187,18 +188,24 @@ def made_from(recording: Recording) -> list[str]:
         if exchange.raised is not None:
             lines.append(f"{_question(exchange.ask, exchange.question)} -> {exchange.raised.message}")
         elif exchange.ask == Read.name:
-            lines += map(_version, notes_of(exchange.answer))
+            lines += map(_version, notes_read(exchange))
         elif exchange.ask == VersionOf.name:
             then = decoded(exchange.answer, RecordedVersion)
-            lines.append(f"as of event {then.seq}: {_version(decoded(then.note, RecordedRead))}")
+            lines += [f"as of event {then.seq}: {_version(each)}" for each in notes_read(exchange)]
         else:
             lines.append(f"{_question(exchange.ask, exchange.question)} -> {brief(exchange.answer)}")
     return lines
 
 
-def notes_of(answer: msgspec.Raw) -> list[RecordedRead]:
-    """Decodes the recorded answer of a `Read` question."""
-    return decoded(answer, list[RecordedRead])
+def notes_read(exchange: Exchange) -> list[RecordedRead]:
+    """The notes that the answer to a question holds, as they were read."""
+    if exchange.raised is not None:
+        return []
+    if exchange.ask == Read.name:
+        return decoded(exchange.answer, list[RecordedRead])
+    if exchange.ask == VersionOf.name:
+        return [decoded(decoded(exchange.answer, RecordedVersion).note, RecordedRead)]
+    return []
 
 
 def _version(kept: RecordedRead) -> str:
@@ -207,7 +214,7 @@ def _version(kept: RecordedRead) -> str:
             return f"note {kept.id}, {kept.stat.size} bytes, sha256 {kept.sha256[:_HASH_CHARS_SHOWN]}"
         case RecordedName():
             return f"note {kept.id}, its title alone"
-        case RecordedFailure():
+        case NoteFailure():
             return f"note {kept.id}: {kept.message} [{kept.code}]"
 
 

@@ -20,7 +20,7 @@ from ..prompts.model.token_estimate import estimate_tokens_of_chars
 from ..tools.registry import EVERY_TOOL
 from .reading import Blob
 from .recorded_calls import result_of
-from .usage_advice import RULES, Answer, Held, advised, read_answer
+from .usage_advice import Answer, Held, advised, read_answer
 
 SESSION_PAUSE_MINUTES: Final = 30
 _ANSWERS_KEPT: Final = 10_000
@@ -28,24 +28,24 @@ _SESSIONS_KEPT: Final = 1_000
 """Beyond this number, ended sessions are dropped."""
 
 
-class Used(msgspec.Struct, frozen=True, rename="camel"):
+class Used(msgspec.Struct, rename="camel"):
     """The calls of one tool by one client. Tokens are estimates (token_estimate.py)."""
 
     tool: str
     caller: str
-    calls: int
-    failures: int
-    bytes: int
-    tokens: int
-    p50_us: int
-    p99_us: int
-    repeated: int
+    calls: int = 0
+    failures: int = 0
+    bytes: int = 0
+    tokens: int = 0
+    p50_us: int = 0
+    p99_us: int = 0
+    repeated: int = 0
     """Calls that repeated a question of the same session and got the same answer."""
-    repeated_tokens: int
+    repeated_tokens: int = 0
     """The tokens of the repeated answers."""
 
 
-class Advised(msgspec.Struct, frozen=True, rename="camel"):
+class Advised(msgspec.Struct, rename="camel"):
     """The calls of one client to one tool for which one rule has a cheaper alternative."""
 
     rule: str
@@ -71,23 +71,6 @@ class Usage(msgspec.Struct, frozen=True, rename="camel"):
     """The greatest saving first."""
 
 
-class _Counts:
-    def __init__(self) -> None:
-        self.failures = 0
-        self.bytes = 0
-        self.tokens = 0
-        self.repeated = 0
-        self.repeated_tokens = 0
-        self.durations_us = array("Q")
-
-
-class _Saved:
-    def __init__(self) -> None:
-        self.calls = 0
-        self.tokens = 0
-        self.example = 0
-
-
 class _Session:
     def __init__(self, ends: str) -> None:
         self.ends = ends
@@ -102,8 +85,9 @@ class UsageCounter:
 
     def __init__(self, blob: Blob) -> None:
         self._blob = blob
-        self._counts: dict[tuple[str, str], _Counts] = {}
-        self._saved: dict[tuple[str, str, str], _Saved] = {}
+        self._used: dict[tuple[str, str], Used] = {}
+        self._durations_us: dict[tuple[str, str], array[int]] = {}
+        self._saved: dict[tuple[str, str, str], Advised] = {}
         self._sessions: dict[str, _Session] = {}
         self._session_count = 0
         self._not_kept = 0
@@ -119,11 +103,13 @@ class UsageCounter:
 
     def _add(self, event: Event, called: ToolCalled) -> None:
         answer = self._answer(called)
-        counts = self._counts.setdefault((called.tool, called.caller), _Counts())
+        key = called.tool, called.caller
+        counts = self._used.setdefault(key, Used(*key))
+        counts.calls += 1
         counts.failures += not called.ok
         counts.bytes += called.bytes
         counts.tokens += answer.tokens
-        counts.durations_us.append(max(called.duration_us, 0))
+        self._durations_us.setdefault(key, array("Q")).append(max(called.duration_us, 0))
         session = self._session(called.caller, event.time)
         identity = _identity(called)
         if identity in session.identities:
@@ -131,7 +117,8 @@ class UsageCounter:
             counts.repeated_tokens += answer.tokens
         elif found := advised(called, answer, session.held):
             rule, tokens = found
-            saved = self._saved.setdefault((rule.name, called.tool, called.caller), _Saved())
+            new = Advised(rule.name, *key, 0, 0, 0, rule.advice)
+            saved = self._saved.setdefault((rule.name, *key), new)
             saved.calls, saved.tokens, saved.example = saved.calls + 1, saved.tokens + tokens, event.seq
         session.identities.add(identity)
         session.held.add(called, answer)
@@ -163,35 +150,18 @@ class UsageCounter:
 
     def usage(self) -> Usage:
         """The counts so far."""
-        used = [_used(tool, caller, counts) for (tool, caller), counts in sorted(self._counts.items())]
-        advice = {rule.name: rule.advice for rule in RULES}
+        for key, used in self._used.items():
+            durations = sorted(self._durations_us[key])
+            used.p50_us = durations[len(durations) // 2]
+            used.p99_us = durations[min(len(durations) - 1, len(durations) * 99 // 100)]
         saved = sorted(self._saved.items(), key=lambda each: (-each[1].tokens, each[0]))
         return Usage(
-            calls=sum(each.calls for each in used),
+            calls=sum(each.calls for each in self._used.values()),
             sessions=self._session_count,
             not_kept=self._not_kept,
-            used=used,
-            advised=[
-                Advised(rule, tool, caller, each.calls, each.tokens, each.example, advice[rule])
-                for (rule, tool, caller), each in saved
-            ],
+            used=[used for _key, used in sorted(self._used.items())],
+            advised=[advised for _key, advised in saved],
         )
-
-
-def _used(tool: str, caller: str, counts: _Counts) -> Used:
-    durations = sorted(counts.durations_us)
-    return Used(
-        tool=tool,
-        caller=caller,
-        calls=len(durations),
-        failures=counts.failures,
-        bytes=counts.bytes,
-        tokens=counts.tokens,
-        p50_us=durations[len(durations) // 2],
-        p99_us=durations[min(len(durations) - 1, len(durations) * 99 // 100)],
-        repeated=counts.repeated,
-        repeated_tokens=counts.repeated_tokens,
-    )
 
 
 def _identity(called: ToolCalled) -> bytes:

@@ -4,7 +4,7 @@ A rule matches only if the log proves the saving: the client already held the te
 A rule returns an estimate of the tokens saved, and 0 if it does not match.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from hashlib import blake2b
 from typing import Any, Final, NamedTuple
 
@@ -113,7 +113,7 @@ def read_answer(called: ToolCalled, result: bytes) -> Answer:
         if called.tool == SEARCH:
             return Answer(tokens, total=decoded(result, _SearchResult).data.total)
     except msgspec.ValidationError:
-        pass  # another version wrote the answer, in a form that we cannot read
+        pass  # another program wrote the answer, in a form that we cannot read
     return Answer(tokens)
 
 
@@ -282,10 +282,5 @@ def advised(called: ToolCalled, answer: Answer, held: Held) -> tuple[Rule, int] 
     """The first rule that matches, and its estimate of the tokens saved."""
     if called.names_moment or called.arguments_sha256 is not None:
         return None  # the call may be about another moment than the answers that the client holds
-    return next(_matches(called, answer, held), None)
-
-
-def _matches(called: ToolCalled, answer: Answer, held: Held) -> Iterator[tuple[Rule, int]]:
-    for rule in RULES:
-        if tokens := rule.saves(called, answer, held):
-            yield rule, tokens
+    saved = ((rule, rule.saves(called, answer, held)) for rule in RULES)
+    return next(((rule, tokens) for rule, tokens in saved if tokens), None)

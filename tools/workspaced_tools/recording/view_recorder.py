@@ -23,7 +23,7 @@ from workspaced_events.projections.workspace_state import VaultState, WorkspaceS
 from ..notes.name_only import NameOnly
 from ..notes.note import Note, NoteFailure
 from ..ports.asking import VaultPort
-from ..ports.images import NoteImage, NoteImages
+from ..ports.images import ImageFailure, NoteImage, NoteImages
 from ..ports.peers import LinkedMachines
 from ..ports.questions import Images, Question, R, Read, VersionOf, Visits
 from ..ports.vault import Resolution
@@ -35,9 +35,7 @@ from .format import (
     VERSION,
     Exchange,
     Raised,
-    RecordedFailure,
     RecordedImage,
-    RecordedImageFailure,
     RecordedImages,
     RecordedName,
     RecordedNote,
@@ -119,7 +117,8 @@ class ViewRecorder:
             return False
         if self._state() != other._state() or self.view.sharing != other.view.sharing:
             return False
-        return all(map(_repeats, self.exchanges, other.exchanges))
+        pairs = zip(self.exchanges, other.exchanges, strict=True)
+        return all(one[0] == another[0] and is_same(*one, another[1]) for one, another in pairs)
 
     def texts_bytes(self, *, new: bool = False) -> int:
         """The size of the texts and images that the call read, in bytes.
@@ -141,10 +140,6 @@ class ViewRecorder:
     def _state(self) -> tuple[int, int, int, tuple[int, ...]]:
         full, view = self.full, self.view
         return id(full.of(full.current)), id(view.vault_state), view.withheld, view.also_at
-
-
-def _repeats(one: tuple[Question[Any], Any], other: tuple[Question[Any], Any]) -> bool:
-    return one[0] == other[0] and is_same(*one, other[1])
 
 
 def is_same(question: Question[Any], answer: Any, other: Any) -> bool:
@@ -208,14 +203,14 @@ def _exchange(question: Question[Any], answer: Any, keep: Keep) -> Exchange:
 
 def _recorded_images(answer: NoteImages, keep: Keep) -> RecordedImages:
     """The answer without the images' bytes, which go to `keep`."""
-    images: list[RecordedImage | RecordedImageFailure] = []
+    images: list[RecordedImage | ImageFailure] = []
     for each in answer.images:
         if isinstance(each, NoteImage):
             keep(each.content, each.sha256)
             size = each.width, each.height
             images.append(RecordedImage(each.path, each.media_type, each.sha256, *size, each.scaled))
         else:
-            images.append(RecordedImageFailure(each.address, each.code, each.message, each.path))
+            images.append(each)
     return RecordedImages(tuple(images), answer.total)
 
 
@@ -232,7 +227,7 @@ def _recorded_read(found: Note | NoteFailure, keep: Keep) -> bytes:
     The JSON is cached in the note as `recorded`, which the content cache drops when the file's stat changes.
     """
     if isinstance(found, NoteFailure):
-        return msgspec.json.encode(RecordedFailure(found.id, found.code, found.message, found.size))
+        return msgspec.json.encode(found)
     if isinstance(found, NameOnly):
         return msgspec.json.encode(RecordedName(found.id, found.title))
     cached: tuple[str, bytes] | None = vars(found).get("recorded")

@@ -1,7 +1,7 @@
 """Makes a bundle: a part of a log, the recordings of its calls, and the versions of the programs."""
 
 from collections.abc import Iterator
-from typing import IO, Any, Final
+from typing import IO, Any
 
 import msgspec
 from msgspec.structs import replace
@@ -21,20 +21,12 @@ from workspaced_events.schema.catalogue import (
 )
 from workspaced_events.schema.decoding import decoded
 from workspaced_tools.errors import NotRecorded
-from workspaced_tools.ports.questions import Images, Read, VersionOf
+from workspaced_tools.ports.questions import Images
 from workspaced_tools.prompts.model.sent_turn import SentTurn
 from workspaced_tools.prompts.model.types import Turn
-from workspaced_tools.recording.format import (
-    RecordedImage,
-    RecordedImages,
-    RecordedNote,
-    RecordedRead,
-    RecordedVersion,
-    Recording,
-)
+from workspaced_tools.recording.format import RecordedImage, RecordedImages, RecordedNote
 from workspaced_tools.recording.reading import read_recording
-
-_READ: Final = msgspec.json.Decoder(list[RecordedRead])
+from workspaced_tools.recording.recorded_calls import notes_read
 
 
 def make_bundle(
@@ -126,25 +118,8 @@ def _content_read(part: Slice, inputs: str) -> Iterator[str]:
         recording = read_recording(content, inputs) if content is not None else None
     except (LogDamaged, NotRecorded):
         return
-    for kept in _notes_of(recording) if recording is not None else ():
-        if isinstance(kept, RecordedNote):
-            yield kept.text
-    yield from _images_of(recording) if recording is not None else ()
-
-
-def _notes_of(recording: Recording) -> Iterator[RecordedRead]:
-    for exchange in recording.asked:
-        if exchange.raised is not None:
-            continue
-        if exchange.ask == Read.name:
-            yield from _READ.decode(exchange.answer)
-        elif exchange.ask == VersionOf.name:
-            version = decoded(exchange.answer, RecordedVersion)
-            yield decoded(version.note, RecordedRead)
-
-
-def _images_of(recording: Recording) -> Iterator[str]:
-    for exchange in recording.asked:
+    for exchange in recording.asked if recording is not None else ():
+        yield from (each.text for each in notes_read(exchange) if isinstance(each, RecordedNote))
         if exchange.raised is None and exchange.ask == Images.name:
             found = decoded(exchange.answer, RecordedImages)
             yield from (each.sha256 for each in found.images if isinstance(each, RecordedImage))

@@ -74,7 +74,6 @@ from ..recording.format import (
     Exchange,
     Raised,
     RecordedImage,
-    RecordedImageFailure,
     RecordedImages,
     RecordedName,
     RecordedNote,
@@ -140,9 +139,9 @@ class Notes:
         """
         return NoteImages(tuple(map(self._image, kept.images)), kept.total)
 
-    def _image(self, kept: RecordedImage | RecordedImageFailure) -> NoteImage | ImageFailure:
+    def _image(self, kept: RecordedImage | ImageFailure) -> NoteImage | ImageFailure:
         if not isinstance(kept, RecordedImage):
-            return ImageFailure(kept.address, kept.code, kept.message, kept.path)
+            return kept
         content = self._blob(kept.sha256)
         if content is None:
             raise NotKept(f"The image {kept.path} as it was read is not kept", hint=SWEPT)
@@ -151,25 +150,18 @@ class Notes:
 
 
 def replay_answer(
-    called: ToolCalled, recording: Recording, state: WorkspaceState, visits: VisitsOf, notes: Notes
+    answers: "Answers", called: ToolCalled, recording: Recording, state: WorkspaceState, visits: VisitsOf
 ) -> bytes:
     """The answer of the present tool to a recorded call, as JSON.
 
     Args:
+        answers: what the tool's View returns.
         state: the fold of the log at the call's `asOfSeq`.
         visits: the visits at the call's `tailSeq`.
 
     Raises:
-        NotRecorded: this version has no such tool, or a text is not kept.
-        LogDamaged: the recording holds a value that no View returns.
+        NotRecorded: this version has no such tool.
     """
-    return answer_from(Answers(recording.asked, notes), called, recording, state, visits)
-
-
-def answer_from(
-    answers: "Answers", called: ToolCalled, recording: Recording, state: WorkspaceState, visits: VisitsOf
-) -> bytes:
-    """As `replay_answer`, with a View that returns `answers`."""
     if recording.refused is not None:
         error = error_of(recording.refused)
         if not isinstance(error, ToolError):
@@ -228,6 +220,7 @@ class Answers:
         """
         Raises:
             NotRecorded: a text is not kept.
+            LogDamaged: the recording holds a value that no View returns.
         """
         self._left: dict[Key, list[Any]] = {}
         for exchange in asked:
@@ -324,9 +317,7 @@ def read_of(kept: RecordedRead, notes: Notes) -> Note | NoteFailure:
     """
     if isinstance(kept, RecordedNote):
         return notes.note(kept)
-    if isinstance(kept, RecordedName):
-        return name_known(kept.id, kept.title)
-    return NoteFailure(kept.id, kept.code, kept.message, kept.size)
+    return name_known(kept.id, kept.title) if isinstance(kept, RecordedName) else kept
 
 
 def error_of(raised: Raised) -> WorkspacedError | Exception:

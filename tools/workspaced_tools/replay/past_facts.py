@@ -31,7 +31,7 @@ from ..notes.note import Note, NoteFailure, StatKey
 from ..ports.history import SWITCHED_ON, VersionAt
 from ..ports.questions import IndexState, NoteCount, Question, Resolve, ResolveFrom
 from ..ports.vault import NoteRef
-from ..recording.format import Exchange, RecordedFailure, RecordedNote, RecordedRead
+from ..recording.format import Exchange, RecordedNote, RecordedRead
 from .call_replay import Answers, Key, answer_of, key_of, raise_or_return
 from .recorded_reads import RECORDINGS_BYTES_MAX, RECORDINGS_READ_MAX, ReadBudget, RecordedReads, Recordings
 
@@ -131,8 +131,8 @@ class Past:
             fact = self._bytes_of(note, fact)
         if isinstance(fact, RecordedNote):
             return self._recordings.notes.note(replace(fact, id=note))
-        if isinstance(fact, RecordedFailure):
-            return NoteFailure(note, fact.code, fact.message, fact.size)
+        if isinstance(fact, NoteFailure):
+            return replace(fact, id=note)
         raise self._not_recorded(f"No version of {note} at that moment is recorded")
 
     def title(self, note: NoteId) -> str | None:
@@ -293,11 +293,11 @@ class Past:
         for note, ref in reads.names:
             self._take_name(note, ref)
 
-    def _compare(self, kept: RecordedNote | RecordedFailure) -> None:
+    def _compare(self, kept: RecordedNote | NoteFailure) -> None:
         """Detects that the vault changed, from a later call that read another version of the note."""
         note = self._name(kept.id)
         later = self._facts.get(note) if note is not None else None
-        if isinstance(later, RecordedNote | RecordedFailure):
+        if isinstance(later, RecordedNote | NoteFailure):
             self._recounted |= type(kept) is not type(later)
             self._moved |= _stat(kept) != _stat(later)
 
@@ -311,7 +311,7 @@ class Past:
     def _take_name(self, note: NoteId, ref: NoteRef | None) -> None:
         now = self._name(note)
         if ref is None:
-            self._know(note, RecordedFailure(note, NoteNotFound.code, _GONE))
+            self._know(note, NoteFailure(note, NoteNotFound.code, _GONE))
         elif now == note and now not in self._facts:  # after a rename the title may come from the new file name
             self._titles.setdefault(now, ref.title)
 
@@ -320,9 +320,9 @@ class Past:
         note = self._name(called)
         if note is None or note in self._facts:
             return
-        unread = isinstance(fact, RecordedFailure) and fact.code == ReadFailed.code
+        unread = isinstance(fact, NoteFailure) and fact.code == ReadFailed.code
         self._facts[note] = None if unread else fact  # a failed read does not say what the file was
-        if isinstance(fact, RecordedFailure) and not unread:
+        if isinstance(fact, NoteFailure) and not unread:
             self._missing[note] = len(self._missing)
 
     def _name(self, note: NoteId) -> NoteId | None:
@@ -368,5 +368,5 @@ def named_in(answer: Any) -> Iterator[NoteId]:
             yield from named_in(each)
 
 
-def _stat(kept: RecordedNote | RecordedFailure) -> StatKey | None:
+def _stat(kept: RecordedNote | NoteFailure) -> StatKey | None:
     return kept.stat if isinstance(kept, RecordedNote) else None

@@ -18,9 +18,10 @@ from workspaced_events.ids import NoteId
 from workspaced_events.schema.catalogue import ToolCalled
 
 from ..errors import NotRecorded, ReadFailed
+from ..notes.note import NoteFailure
 from ..ports.questions import Names, Read, Resolve
 from ..ports.vault import NoteRef, Resolution
-from ..recording.format import Exchange, RecordedFailure, RecordedName, RecordedNote, RecordedRead, Recording
+from ..recording.format import Exchange, RecordedName, RecordedNote, RecordedRead, Recording
 from ..recording.reading import Blob, read_recording
 from .call_replay import Key, Notes
 
@@ -45,7 +46,7 @@ class RecordedReads(NamedTuple):
     """What one call read, decoded."""
 
     recording: Recording
-    kept: tuple[RecordedNote | RecordedFailure, ...]
+    kept: tuple[RecordedNote | NoteFailure, ...]
     """The notes that the call read, the latest first."""
     answers: tuple[tuple[Key, Exchange], ...]
     """The other questions with answers, the latest first. Without answers that say nothing about the vault."""
@@ -144,7 +145,7 @@ def decode_reads(recording: Recording) -> RecordedReads:
     Raises:
         msgspec.MsgspecError: the recording holds a value that no View returns.
     """
-    kept: list[RecordedNote | RecordedFailure] = []
+    kept: list[RecordedNote | NoteFailure] = []
     answers: list[tuple[Key, Exchange]] = []
     for exchange in reversed(recording.asked):
         if exchange.ask != Read.name:

@@ -44,7 +44,7 @@ from ..recording.format import Recording
 from ..recording.reading import SWEPT, arguments_of, read_recording
 from ..tools.tool import ANSWER_VERSION
 from ..volunteering.tool import text_told
-from .call_replay import Notes, replay_answer
+from .call_replay import Answers, Notes, replay_answer
 
 NOT_KEPT: Final = "See the setting `record`, and what `workspaced status` says of it."
 _NO_MOMENT: Final = "Its moment is not in this log."
@@ -242,7 +242,7 @@ def verify_call(source: Source, notes: Notes, moments: KnownMoments, event: Even
         whole = msgspec.structs.replace(called, arguments=arguments_of(called, blob))
         visits = partial(moments.visits_at, called.tail)
         recording = read_recording(inputs, called.inputs_sha256 or "")
-        answered = replay_answer(whole, recording, state, visits, notes)
+        answered = replay_answer(Answers(recording.asked, notes), whole, recording, state, visits)
     except NotKept as error:
         why = _REMOVED if source.redacted else _sentence(error)
         is_explained = source.redacted or event.time <= source.swept_until
@@ -271,7 +271,7 @@ def _differs(called: ToolCalled, recording: Recording, state: WorkspaceState, an
         return "bytes"
     if isinstance(called, ContextVolunteered) and sha256(given).hexdigest() != called.text_sha256:
         return "textSha256"
-    if recording.caller not in {None, called.caller}:
+    if recording.caller != called.caller:
         return "caller"
     if called.names_moment:  # the level came from a later state than `state`
         return None

@@ -31,14 +31,7 @@ from workspaced_events.projections.workspace_state import VaultState
 
 from ..answers import Kind, Reason, RelatedNote, RelatedNotes, Suggestions
 from ..errors import NoActiveNote, NoteNotFound
-from ..limits import (
-    REASON_WORDS_MAX,
-    REFERENCE_CHARS_MAX,
-    RELATED_INCOMING_MAX,
-    RELATED_LOOKED_AT_MAX,
-    RESULTS_CHARS_MAX,
-    RESULTS_LISTED_MAX,
-)
+from ..limits import REFERENCE_CHARS_MAX, RESULTS_CHARS_MAX, RESULTS_LISTED_MAX
 from ..notes.name_only import NAMES_ONLY
 from ..notes.note import Note
 from ..ports.asking import VaultPort
@@ -51,6 +44,12 @@ from .references import resolved
 from .tool import Answer, Arguments, Tool
 from .visit_answers import Room, opened_next, visited_together
 
+_REASON_WORDS_MAX: Final = 5
+"""Tags or words in one reason."""
+_RELATED_INCOMING_MAX: Final = 500
+"""Links to a note that are counted."""
+_RELATED_LOOKED_AT_MAX: Final = 50
+"""Notes compared for each signal: shared tags, similar text, visits close together, visits soon after."""
 _WEIGHTS: Final[dict[Kind, float]] = {
     "linksTo": 1.0,
     "linkedFrom": 1.0,
@@ -147,7 +146,7 @@ class Tied(msgspec.Struct):
 
 def _all_ties(vault: VaultPort, note: Note, warnings: list[str]) -> list[Tie]:
     outgoing = _outgoing(vault, note)
-    incoming = vault.ask(Incoming(note.id, RELATED_INCOMING_MAX))
+    incoming = vault.ask(Incoming(note.id, _RELATED_INCOMING_MAX))
     if incoming.total > len(incoming.links):
         warnings.append(f"Of {incoming.total} links to the note {len(incoming.links)} were counted.")
     linking = Counter(link.source for link in incoming.links)
@@ -157,10 +156,10 @@ def _all_ties(vault: VaultPort, note: Note, warnings: list[str]) -> list[Tie]:
     return [
         *_counted("linksTo", outgoing, _LINKS_HALF),
         *_counted("linkedFrom", linking, _LINKS_HALF),
-        *_tagged(vault.ask(SharingTags(note.id, RELATED_LOOKED_AT_MAX))),
+        *_tagged(vault.ask(SharingTags(note.id, _RELATED_LOOKED_AT_MAX))),
         *_counted("visitedTogether", together, _VISITS_HALF),
         *_counted("openedNext", Counter({ref: following[ref.id] for ref in together}), _NEXT_HALF),
-        *_similar(vault.ask(Similar(note.id, RELATED_LOOKED_AT_MAX))),
+        *_similar(vault.ask(Similar(note.id, _RELATED_LOOKED_AT_MAX))),
     ]
 
 
@@ -173,7 +172,7 @@ def _outgoing(vault: VaultPort, note: Note) -> Counter[NoteRef]:
 
 def _named(vault: VaultPort, counts: Counter[NoteId]) -> Counter[NoteRef]:
     """The names of the notes with the greatest counts. Missing notes are left out."""
-    most = sorted(counts, key=lambda note: (-counts[note], note))[:RELATED_LOOKED_AT_MAX]
+    most = sorted(counts, key=lambda note: (-counts[note], note))[:_RELATED_LOOKED_AT_MAX]
     names = vault.ask(Names(most)) if most else []
     return Counter({ref: counts[ref.id] for ref in names if ref is not None})
 
@@ -187,7 +186,7 @@ def _counted(kind: Kind, counts: Counter[NoteRef], half: float) -> Iterable[Tie]
 def _tagged(notes: Sequence[TaggedNote]) -> Iterable[Tie]:
     for each in notes:
         if each.weight > 0:
-            reason = Reason("sharedTags", tags=list(each.tags[:REASON_WORDS_MAX]))
+            reason = Reason("sharedTags", tags=list(each.tags[:_REASON_WORDS_MAX]))
             yield Tie(each.note, "sharedTags", _saturating(each.weight, _TAGS_HALF), reason)
 
 
@@ -196,7 +195,7 @@ def _similar(notes: Sequence[SimilarNote]) -> Iterable[Tie]:
     for each in notes:
         if each.score > 0:
             strength = each.score / best * _saturating(max(1, len(each.words)), _WORDS_HALF)
-            reason = Reason("similarText", words=list(each.words[:REASON_WORDS_MAX]))
+            reason = Reason("similarText", words=list(each.words[:_REASON_WORDS_MAX]))
             yield Tie(each.note, "similarText", strength, reason)
 
 

@@ -21,7 +21,7 @@ from ..answers import (
     WorkspaceContext,
 )
 from ..errors import NoteNotFound
-from ..limits import FRAME_CHARS_MAX, RECENT_NOTES_SHOWN_MAX
+from ..limits import FRAME_CHARS_MAX
 from ..notes.name_only import NAMES_ONLY, NameOnly
 from ..notes.note import Note, NoteFailure
 from ..ports.questions import IndexState, NoteCount, Read
@@ -29,6 +29,7 @@ from ..ports.view import View
 from .note_answers import Facts, content_of, facts, note_entry, served_vault
 from .tool import Answer, Arguments, Tool
 
+_RECENT_NOTES_SHOWN_MAX: Final = 10
 T = TypeVar("T")
 CONTENT_CHARS_MIN: Final = 100
 """With less room than this, an answer holds no beginning of a long note."""
@@ -52,7 +53,7 @@ def get_workspace_context(view: View, arguments: GetWorkspaceContext) -> Answer[
     vault, state = served_vault(view)
     active = state.active
     tabs = visible_tabs(state, view.now, view.state.clock_steps)
-    recents = list(islice(reversed(state.recents.items()), RECENT_NOTES_SHOWN_MAX))
+    recents = list(islice(reversed(state.recents.items()), _RECENT_NOTES_SHOWN_MAX))
     members = [*([active.id] if active else ()), *state.pins, *(tab.note_id for tab in tabs)]
     listed = [*members, *(note for note, _ in recents)]
     distinct = list(dict.fromkeys(listed))

@@ -21,15 +21,6 @@ from ..answers import (
     WorkspaceCounts,
     WorkspaceSummary,
 )
-from ..limits import (
-    MOST_VISITED_DAYS,
-    QUESTIONS_LISTED_MAX,
-    SUMMARY_CHARS_MAX,
-    SUMMARY_LINKS_PER_NOTE_MAX,
-    SUMMARY_LISTED_MAX,
-    SUMMARY_SOURCES_MAX,
-    UNTOUCHED_DAYS,
-)
 from ..notes.name_keys import fold
 from ..notes.note import Note
 from ..ports.asking import VaultPort
@@ -40,6 +31,19 @@ from .note_answers import served_vault
 from .tool import Answer, Arguments, Tool
 from .visit_answers import NoteTitles, Room, latest, tallies
 
+_UNTOUCHED_DAYS: Final = 30
+"""A pin without a visit for this long is an open question."""
+_MOST_VISITED_DAYS: Final = 30
+_SUMMARY_LINKS_PER_NOTE_MAX: Final = 2_000
+_SUMMARY_SOURCES_MAX: Final = 50
+"""Notes whose links are checked."""
+_QUESTIONS_LISTED_MAX: Final = 20
+"""Open questions of each kind."""
+_SUMMARY_LISTED_MAX: Final = 10
+"""Notes or tags in each list."""
+_SUMMARY_CHARS_MAX: Final = 20_000
+"""The lists of notes as JSON, and the same again for open questions. Tags and warnings are extra."""
+
 
 class GetWorkspaceSummary(Arguments):
     pass
@@ -48,9 +52,9 @@ class GetWorkspaceSummary(Arguments):
 def get_workspace_summary(view: View, _arguments: GetWorkspaceSummary) -> Answer[WorkspaceSummary]:
     """Counts, the notes visited last, changed last and visited most, tags, and open questions.
 
-    The most visited notes are those of the last MOST_VISITED_DAYS, as far as visits are remembered. Open questions
+    The most visited notes are those of the last _MOST_VISITED_DAYS, as far as these are remembered. Open questions
     are links in pins and in the active note that lead nowhere or to several notes, listed notes whose file is
-    missing, and pins without a visit for UNTOUCHED_DAYS. A client that may see only names gets no tags, no links
+    missing, and pins without a visit for _UNTOUCHED_DAYS. A client that may see only names gets no tags, no links
     and no file times.
 
     Raises:
@@ -58,17 +62,17 @@ def get_workspace_summary(view: View, _arguments: GetWorkspaceSummary) -> Answer
     """
     vault, state = served_vault(view)
     visits = vault.ask(Visits())
-    overview = vault.ask(Overview(SUMMARY_LISTED_MAX))
+    overview = vault.ask(Overview(_SUMMARY_LISTED_MAX))
     listed = _listed(view)
     recent = latest(visits)
-    visited = list(recent.values())[:SUMMARY_LISTED_MAX]
-    since = _before(view, MOST_VISITED_DAYS)
-    busiest = tallies((visit for visit in visits if visit.at >= since), view.now)[:SUMMARY_LISTED_MAX]
+    visited = list(recent.values())[:_SUMMARY_LISTED_MAX]
+    since = _before(view, _MOST_VISITED_DAYS)
+    busiest = tallies((visit for visit in visits if visit.at >= since), view.now)[:_SUMMARY_LISTED_MAX]
     names = NoteTitles(vault, [*listed, *(visit.note for visit in visited), *(tally.note for tally in busiest)])
 
     warnings: list[str] = []
     questions = _questions(view, vault, listed, names, recent, warnings)
-    lists = Room(SUMMARY_CHARS_MAX)
+    lists = Room(_SUMMARY_CHARS_MAX)
     activity = Activity(
         recently_visited=lists.fitting(ListedNote(*names.entry(visit.note), at=visit.at) for visit in visited),
         recently_changed=lists.fitting(_changed(view, overview)),
@@ -77,14 +81,14 @@ def get_workspace_summary(view: View, _arguments: GetWorkspaceSummary) -> Answer
             for tally in busiest
         ),
     )
-    asked = Room(SUMMARY_CHARS_MAX)
+    asked = Room(_SUMMARY_CHARS_MAX)
     data = WorkspaceSummary(
         counts=_counts(view, overview, questions, VisitCounts(len(visits), len(recent))),
         index_state=vault.ask(IndexState()),
         activity=activity,
         top_tags=dict(overview.tags) if view.sharing == "all" else None,
         open_questions=OpenQuestions(
-            **{name: asked.fitting(found[:QUESTIONS_LISTED_MAX]) for name, found in questions.items()}
+            **{name: asked.fitting(found[:_QUESTIONS_LISTED_MAX]) for name, found in questions.items()}
         ),
     )
     open_count = sum(map(len, questions.values()))
@@ -174,9 +178,9 @@ def _questions(
         warnings.append("The index is still being built: links were not looked at.")
         return questions
     sources = [note for note, lists in listed.items() if lists != ["temporaryTabs"] and names.exists(note)]
-    if len(sources) > SUMMARY_SOURCES_MAX:
-        warnings.append(f"Links were looked at in {SUMMARY_SOURCES_MAX} of {len(sources)} notes.")
-    broken, ambiguous = _open_links(vault, sources[:SUMMARY_SOURCES_MAX], warnings)
+    if len(sources) > _SUMMARY_SOURCES_MAX:
+        warnings.append(f"Links were looked at in {_SUMMARY_SOURCES_MAX} of {len(sources)} notes.")
+    broken, ambiguous = _open_links(vault, sources[:_SUMMARY_SOURCES_MAX], warnings)
     return {"broken_links": broken, "ambiguous_links": ambiguous, **questions}
 
 
@@ -193,11 +197,11 @@ def _open_links(
         if not isinstance(note, Note):
             continue  # the file cannot be read, or was deleted just now
         links = [link for link in note.markdown.links if link.target]
-        if len(links) > SUMMARY_LINKS_PER_NOTE_MAX:
+        if len(links) > _SUMMARY_LINKS_PER_NOTE_MAX:
             warnings.append(
-                f"{note.id}: the first {SUMMARY_LINKS_PER_NOTE_MAX} of {len(links)} links were looked at."
+                f"{note.id}: the first {_SUMMARY_LINKS_PER_NOTE_MAX} of {len(links)} links were looked at."
             )
-        first = {(link.wiki, fold(link.target)): link for link in reversed(links[:SUMMARY_LINKS_PER_NOTE_MAX])}
+        first = {(link.wiki, fold(link.target)): link for link in reversed(links[:_SUMMARY_LINKS_PER_NOTE_MAX])}
         distinct = sorted(first.values(), key=lambda link: link.start)
         targets = vault.ask(LinkTargets(note.id, [LinkName(link.target, link.wiki) for link in distinct]))
         for link, target in zip(distinct, targets, strict=True):
@@ -210,7 +214,7 @@ def _open_links(
 def _untouched(view: View, recent: dict[NoteId, Visit]) -> list[tuple[NoteId, str]]:
     """The pins without a recent visit, each with the time of its last visit or pinning, the oldest first."""
     state = view.vault_state
-    long_ago = _before(view, UNTOUCHED_DAYS)
+    long_ago = _before(view, _UNTOUCHED_DAYS)
     found = []
     for pin in state.pins.values():
         visit = recent.get(pin.id)

@@ -6,12 +6,14 @@ from pydantic import ConfigDict, Field, WithJsonSchema
 
 from ..answers import MemoryData
 from ..errors import ArgumentInvalid
-from ..limits import CONTENT_CHARS_MAX, MEMORY_FILE_BYTES_MAX, MEMORY_SNIPPET_LINES
+from ..limits import CONTENT_CHARS_MAX, MEMORY_FILE_BYTES_MAX
 from ..ports.memory import MemoryAnswer, MemoryVerb
 from ..ports.questions import UseMemory
 from ..ports.view import View
 from .tool import Answer, PresentArguments, Tool
 
+_MEMORY_SNIPPET_LINES: Final = 4
+"""Lines shown around an edit."""
 _NEEDED: Final[dict[str, tuple[str, ...]]] = {
     "view": ("path",),
     "create": ("path", "file_text"),
@@ -140,7 +142,7 @@ def _file(path: str, text: str, view_range: list[int] | None) -> str:
 
 def _snippet(done: MemoryAnswer) -> str:
     lines, (first, last) = _lines(done.text or ""), done.lines or (1, 1)
-    around = _numbered(lines, max(first - MEMORY_SNIPPET_LINES, 1), last + MEMORY_SNIPPET_LINES)
+    around = _numbered(lines, max(first - _MEMORY_SNIPPET_LINES, 1), last + _MEMORY_SNIPPET_LINES)
     head = f"The memory file {done.path} has been edited. Here's a snippet of it with line numbers:"
     return _capped(head, around, "View the file.")
 

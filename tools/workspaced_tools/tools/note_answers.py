@@ -29,16 +29,7 @@ from ..errors import (
     SymlinkNotFollowed,
     ToolError,
 )
-from ..limits import (
-    CUSTOM_FIELDS_CHARS_MAX,
-    HEADINGS_PER_NOTE_MAX,
-    INCOMING_LINKS_MAX,
-    LINKS_PER_NOTE_MAX,
-    LISTED_MAX,
-    NOTE_TYPE_CHARS_MAX,
-    TAGS_CHARS_MAX,
-    TAGS_PER_NOTE_MAX,
-)
+from ..limits import HEADINGS_PER_NOTE_MAX, LINKS_PER_NOTE_MAX, LISTED_MAX, TAGS_PER_NOTE_MAX
 from ..notes.formats.kinds import kind_of
 from ..notes.markdown import Link, word_count
 from ..notes.name_keys import stem
@@ -55,6 +46,10 @@ from ..ports.vault import LinkName, LinkTarget
 from ..ports.view import View
 from .tool import Json
 
+_NOTE_TYPE_CHARS_MAX: Final = 100
+_TAGS_CHARS_MAX: Final = 4_000
+_CUSTOM_FIELDS_CHARS_MAX: Final = 8_000
+_INCOMING_LINKS_MAX: Final = 100
 T = TypeVar("T")
 N = TypeVar("N", bound=NoteEntry)
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -236,7 +231,7 @@ def links_of(note: Note | NoteFailure, vault: VaultPort, warnings: list[str]) ->
         links = [link for link in note.markdown.links if link.target]
     targets = vault.ask(LinkTargets(note.id, [LinkName(link.target, link.wiki) for link in links]))
     pairs = list(zip(links, targets, strict=True))
-    incoming = vault.ask(Incoming(note.id, INCOMING_LINKS_MAX))
+    incoming = vault.ask(Incoming(note.id, _INCOMING_LINKS_MAX))
     if not incoming.complete:
         warnings.append(f"Some notes have more than {LINKS_PER_NOTE_MAX} links: links from them may be missing.")
     shown = Links(
@@ -282,9 +277,9 @@ def _facts(note: Note) -> Facts:
     note_type = _note_type(fields, shown_elsewhere)
     created = _created(note, shown_elsewhere)
     all_tags = _tags(note, shown_elsewhere)
-    tags = _within(all_tags, len, TAGS_CHARS_MAX)
+    tags = _within(all_tags, len, _TAGS_CHARS_MAX)
     all_custom = [(name, value) for name, value in fields.items() if name not in shown_elsewhere]
-    custom = _within(all_custom, lambda each: len(msgspec.json.encode(each)), CUSTOM_FIELDS_CHARS_MAX)
+    custom = _within(all_custom, lambda each: len(msgspec.json.encode(each)), _CUSTOM_FIELDS_CHARS_MAX)
     if len(custom) < len(all_custom):
         warnings.append(
             f"{note.id}: {len(all_custom) - len(custom)} front-matter fields are left out for their size."
@@ -323,7 +318,7 @@ def _note_type(fields: Json, shown: set[str]) -> NoteType:
     written, value = found
     parts = value if isinstance(value, dict) else {"name": value}
     name = parts.get("name")
-    if not isinstance(name, str) or not 0 < len(name.strip()) <= NOTE_TYPE_CHARS_MAX:
+    if not isinstance(name, str) or not 0 < len(name.strip()) <= _NOTE_TYPE_CHARS_MAX:
         return NoteType("note")
     shown.add(written)
     return NoteType(name.strip(), parts.get("schema", msgspec.UNSET))

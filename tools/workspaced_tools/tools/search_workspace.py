@@ -18,7 +18,6 @@ from ..limits import (
     QUERY_WORDS_MAX,
     RESULTS_CHARS_MAX,
     RESULTS_LISTED_MAX,
-    SEARCH_TAGS_MAX,
     TAG_CHARS_MAX,
 )
 from ..notes.name_only import NAMES_ONLY
@@ -31,6 +30,7 @@ from .references import in_vault
 from .tool import Answer, Arguments, Tool
 from .visit_answers import Room
 
+_SEARCH_TAGS_MAX: Final = 10
 _SCORE_DIGITS: Final = 3
 _FOREIGN_SYNTAX: Final = re.compile(r"\w[*?]\w|\.[*+]|(?<!\S)(?:OR|AND|NOT)(?!\S)|(?<!\S)/.+/(?!\S)")
 """Wildcards, operators and regular expressions of other searches."""
@@ -43,7 +43,7 @@ class SearchWorkspace(Arguments):
     limit: int = Field(10, ge=1, le=RESULTS_LISTED_MAX, description="Notes.")
     scope: Literal["vault", "workspace"] = Field("vault", description="workspace: active, pins, tabs, recents.")
     tags: list[Annotated[str, StringConstraints(min_length=1, max_length=TAG_CHARS_MAX)]] | None = Field(
-        None, max_length=SEARCH_TAGS_MAX, description="Only notes with all."
+        None, max_length=_SEARCH_TAGS_MAX, description="Only notes with all."
     )
     folder: str | None = Field(None, max_length=NOTE_ID_CHARS_MAX, description="Only below this path.")
 

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import takewhile
-from typing import TypeVar
+from typing import Final, TypeVar
 
 import msgspec
 
@@ -11,12 +11,17 @@ from workspaced_events.clock import microseconds
 from workspaced_events.ids import NoteId
 from workspaced_events.projections.visits import Visit
 
-from ..limits import NEXT_VISITS_MIN, VISITED_TOGETHER_S, VISITED_TOGETHER_VISITS
 from ..notes.name_keys import stem
 from ..ports.asking import VaultPort
 from ..ports.questions import Names
 from ..ports.vault import NoteRef
 
+_NEXT_VISITS_MIN: Final = 3
+"""A note is opened next by habit if it followed this many visits."""
+_VISITED_TOGETHER_S: Final = 1_800
+"""The longest time between the end of a visit and the beginning of a close one."""
+_VISITED_TOGETHER_VISITS: Final = 3
+"""The number of visits before and after a visit that can be close to it."""
 T = TypeVar("T", bound=msgspec.Struct)
 
 
@@ -56,7 +61,7 @@ def tallies(visits: Iterable[Visit], now: str) -> list[Tally]:
 def visited_together(visits: Sequence[Visit], note: NoteId) -> Counter[NoteId]:
     """Maps each other note to the number of visits of `note` that are close to one of its visits.
 
-    Two visits are close if at most VISITED_TOGETHER_VISITS visits and VISITED_TOGETHER_S seconds lie between them.
+    Two visits are close if at most _VISITED_TOGETHER_VISITS visits and _VISITED_TOGETHER_S seconds lie between.
 
     Args:
         visits: the visits of one vault, oldest first.
@@ -65,10 +70,10 @@ def visited_together(visits: Sequence[Visit], note: NoteId) -> Counter[NoteId]:
     for at, visit in enumerate(visits):
         if visit.note != note:
             continue
-        earlier = visits[max(0, at - VISITED_TOGETHER_VISITS) : at]
-        later = visits[at + 1 : at + 1 + VISITED_TOGETHER_VISITS]
-        close = {each.note for each in earlier if _gap_s(each, visit) <= VISITED_TOGETHER_S}
-        close |= {each.note for each in later if _gap_s(visit, each) <= VISITED_TOGETHER_S}
+        earlier = visits[max(0, at - _VISITED_TOGETHER_VISITS) : at]
+        later = visits[at + 1 : at + 1 + _VISITED_TOGETHER_VISITS]
+        close = {each.note for each in earlier if _gap_s(each, visit) <= _VISITED_TOGETHER_S}
+        close |= {each.note for each in later if _gap_s(visit, each) <= _VISITED_TOGETHER_S}
         counts.update(close - {note})
     return counts
 
@@ -77,7 +82,7 @@ def opened_next(visits: Sequence[Visit], note: NoteId) -> Counter[NoteId]:
     """Maps the notes that usually follow `note` to the number of its visits that they followed.
 
     A note follows a visit if it is visited soon after it (close, as in `visited_together`) and before `note` is
-    visited again. Fewer than NEXT_VISITS_MIN visits are chance, not habit, and are left out.
+    visited again. Fewer than _NEXT_VISITS_MIN visits are chance, not habit, and are left out.
 
     Args:
         visits: the visits of one vault, oldest first.
@@ -86,10 +91,10 @@ def opened_next(visits: Sequence[Visit], note: NoteId) -> Counter[NoteId]:
     for at, visit in enumerate(visits):
         if visit.note != note:
             continue
-        later = visits[at + 1 : at + 1 + VISITED_TOGETHER_VISITS]
+        later = visits[at + 1 : at + 1 + _VISITED_TOGETHER_VISITS]
         until_again = takewhile(lambda each: each.note != note, later)
-        counts.update({each.note for each in until_again if _gap_s(visit, each) <= VISITED_TOGETHER_S})
-    return Counter({each: count for each, count in counts.items() if count >= NEXT_VISITS_MIN})
+        counts.update({each.note for each in until_again if _gap_s(visit, each) <= _VISITED_TOGETHER_S})
+    return Counter({each: count for each, count in counts.items() if count >= _NEXT_VISITS_MIN})
 
 
 def _gap_s(earlier: Visit, later: Visit) -> float:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from hashlib import sha256
-from typing import Any
+from typing import Any, Final
 
 from pydantic import Field
 
@@ -11,11 +11,14 @@ from workspaced_events.ids import NoteId
 from workspaced_events.projections.workspace_fold import visible_tabs
 from workspaced_events.projections.workspace_state import Selection
 
-from ..limits import VOLUNTEERED_PINS_MAX, VOLUNTEERED_SELECTION_S
 from ..notes.note import Note, NoteFailure
 from ..ports.questions import Read
 from ..ports.view import View
 from ..tools.tool import Model
+
+_VOLUNTEERED_SELECTION_S: Final = 600.0
+"""An older selection is not told."""
+_VOLUNTEERED_PINS_MAX: Final = 50
 
 
 class Selected(Model):
@@ -33,7 +36,7 @@ class Sight(Model):
     active: str | None
     selection: Selected | None
     pins: list[str]
-    """The first VOLUNTEERED_PINS_MAX."""
+    """The first _VOLUNTEERED_PINS_MAX."""
     more_pins: int
     tabs: list[str]
     versions: dict[str, str]
@@ -55,7 +58,7 @@ class Seen:
         """`with_selection`: whether what is selected may be told."""
         state = view.vault_state
         pins = list(state.pins)
-        listed = pins[:VOLUNTEERED_PINS_MAX]
+        listed = pins[:_VOLUNTEERED_PINS_MAX]
         tabs = [tab.note_id for tab in visible_tabs(state, view.now, view.state.clock_steps)]
         active = state.active.id if state.active is not None else None
         self.notes = _read(view, dict.fromkeys([*([active] if active else ()), *listed, *tabs]))
@@ -88,7 +91,7 @@ def recent_selection(view: View) -> Selection | None:
     if selection is None or selection.text == "":
         return None
     age_us = microseconds(view.now) - microseconds(selection.at)
-    return selection if 0 <= age_us <= VOLUNTEERED_SELECTION_S * 1e6 else None
+    return selection if 0 <= age_us <= _VOLUNTEERED_SELECTION_S * 1e6 else None
 
 
 def _selected(selection: Selection | None) -> Selected | None:

@@ -10,20 +10,21 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final, Literal, NamedTuple
 
-from ..limits import (
-    ATTACHED_BYTES_MAX,
-    ATTACHED_TEXT_CHARS_MAX,
-    VOLUNTEERED_BYTES_MAX,
-    VOLUNTEERED_FOLDER_BYTES_MAX,
-    VOLUNTEERED_LIST_BYTES_MAX,
-    VOLUNTEERED_NAME_CHARS_MAX,
-    VOLUNTEERED_SELECTION_CHARS_MAX,
-)
+from ..limits import VOLUNTEERED_BYTES_MAX, VOLUNTEERED_SELECTION_CHARS_MAX
 from ..ports.history import ChangedLines
 from ..prompts.model.untrusted_text import escape_body
 from .difference import Difference
 from .sight import Sight
 
+_VOLUNTEERED_FOLDER_BYTES_MAX: Final = 500
+"""A folder of a longer path is not named."""
+_VOLUNTEERED_NAME_CHARS_MAX: Final = 150
+_VOLUNTEERED_LIST_BYTES_MAX: Final = 600
+"""Of one list of names in it, unless its first name alone is longer."""
+_ATTACHED_BYTES_MAX: Final = 60_000
+"""Of one text with such notes."""
+_ATTACHED_TEXT_CHARS_MAX: Final = 20_000
+"""Of one note whose text is told to an agent that cannot read it."""
 Form = Literal["tagged", "plain"]
 """`plain`: without tags, for a runtime that would escape them."""
 BLOCK: Final = "workspace"
@@ -65,7 +66,7 @@ def vault_line(name: str, folder: str | None) -> str:
         name: the vault's.
         folder: its path on this machine, where the client may see it.
     """
-    if folder is None or len(folder.encode()) > VOLUNTEERED_FOLDER_BYTES_MAX:
+    if folder is None or len(folder.encode()) > _VOLUNTEERED_FOLDER_BYTES_MAX:
         return f"vault: {_name(name)}"
     return f"vault: {_one_line(folder)} (read its notes as files, or ask workspaced's get_note_by_reference)"
 
@@ -116,7 +117,7 @@ def texts_of(notes: Mapping[str, str]) -> Lines:
     for note, text in notes.items():
         lines += [
             f"text of {_name(note)}:",
-            Quoted(text, ATTACHED_TEXT_CHARS_MAX, "; get_note_by_reference reads on"),
+            Quoted(text, _ATTACHED_TEXT_CHARS_MAX, "; get_note_by_reference reads on"),
         ]
     return lines
 
@@ -135,13 +136,13 @@ def text_of(note: str, text: str) -> str | None:
 
 
 def block(lines: Lines, *, as_of_seq: int, form: Form) -> str:
-    """The whole text: at most VOLUNTEERED_BYTES_MAX, or ATTACHED_BYTES_MAX where it has the texts of notes."""
+    """The whole text: at most VOLUNTEERED_BYTES_MAX, or _ATTACHED_BYTES_MAX where it has the texts of notes."""
     if form == "tagged":
         head, tail = f'<{BLOCK} as-of="{as_of_seq}" note="{_NOTE}">', [f"</{BLOCK}>"]
     else:
         head, tail = f"What the user has before them, as of {as_of_seq} ({_NOTE}):", list[str]()
     ours = (head, *(line for line in lines if isinstance(line, str)), *tail)
-    most = ATTACHED_BYTES_MAX if any(isinstance(line, Quoted) and line.reads_on for line in lines) else None
+    most = _ATTACHED_BYTES_MAX if any(isinstance(line, Quoted) and line.reads_on for line in lines) else None
     room = (most or VOLUNTEERED_BYTES_MAX) - sum(len(line.encode()) + 1 for line in ours)
     shown = list[str]()
     for line in lines:
@@ -197,7 +198,7 @@ def _names(notes: Sequence[str], more: int = 0) -> str:
 def _joined(items: Sequence[str], more: int = 0) -> str:
     """The items, separated; those that find no room are counted."""
     shown = list[str]()
-    room = VOLUNTEERED_LIST_BYTES_MAX
+    room = _VOLUNTEERED_LIST_BYTES_MAX
     for item in items:
         room -= len(item.encode()) + len(", ")
         if room < 0 and shown:
@@ -210,7 +211,7 @@ def _joined(items: Sequence[str], more: int = 0) -> str:
 def _name(text: str) -> str:
     """A name on one line."""
     escaped = _one_line(text)
-    return escaped if len(escaped) <= VOLUNTEERED_NAME_CHARS_MAX else escaped[:VOLUNTEERED_NAME_CHARS_MAX] + CUT
+    return escaped if len(escaped) <= _VOLUNTEERED_NAME_CHARS_MAX else escaped[:_VOLUNTEERED_NAME_CHARS_MAX] + CUT
 
 
 def _one_line(text: str) -> str:

@@ -6,7 +6,7 @@ import msgspec
 from msgspec import Meta
 
 from workspaced_events.errors import WorkspacedError
-from workspaced_events.journal.writer import Done, Outcome
+from workspaced_events.journal.submissions import Done, Outcome
 from workspaced_events.limits import BATCH_ACTIONS_MAX, BATCH_BYTES_MAX
 from workspaced_tools.tools.registry import ToolSet
 

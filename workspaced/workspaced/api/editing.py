@@ -9,7 +9,7 @@ user's own editor, are no calls of tools and are recorded nowhere, and an editor
 in the user's way.
 """
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Final, Literal
 
 from msgspec import Meta
 
@@ -22,16 +22,23 @@ from workspaced_tools.editing.positions import Encoding
 from ..calls.answers import Seen
 from ..ipc.jsonrpc import RequestId
 from ..ipc.params import Params
-from ..limits import COMPLETION_PREFIX_CHARS_MAX, COMPLETIONS_MAX, EXCERPT_CHARS_MAX, LINKS_MAX
 from ..service.session import Session
+
+_EXCERPT_CHARS_MAX: Final = 2_000
+"""Of a link's target, in an answer to an editor."""
+_LINKS_MAX: Final = 1_000
+"""Links in one answer to an editor, and in one request."""
+_COMPLETION_PREFIX_CHARS_MAX: Final = 1_000
+_COMPLETIONS_MAX: Final = 500
+"""Names in one answer to an editor."""
 
 
 class Names(Params, frozen=True):
-    prefix: Annotated[str, Meta(max_length=COMPLETION_PREFIX_CHARS_MAX)]
+    prefix: Annotated[str, Meta(max_length=_COMPLETION_PREFIX_CHARS_MAX)]
     """What the user has written behind `[[`."""
     note: Annotated[str, Meta(max_length=NOTE_ID_CHARS_MAX)] | None = None
     """The note in which they write; default: one in the vault's root."""
-    limit: Annotated[int, Meta(ge=1, le=COMPLETIONS_MAX)] = 30
+    limit: Annotated[int, Meta(ge=1, le=_COMPLETIONS_MAX)] = 30
     vault: str | None = None
     """Default: the current vault."""
 
@@ -39,15 +46,15 @@ class Names(Params, frozen=True):
 class Links(Params, frozen=True):
     note: Annotated[str, Meta(max_length=NOTE_ID_CHARS_MAX)]
     direction: Literal["out", "in"]
-    links: Annotated[tuple[WrittenLink, ...], Meta(max_length=LINKS_MAX)] | None = None
+    links: Annotated[tuple[WrittenLink, ...], Meta(max_length=_LINKS_MAX)] | None = None
     """Only with `out`: these links, of the note's unsaved text, instead of those in its file."""
     parts: bool = False
     """Only with `out`: also the lines of headings and blocks, for which the targets are read."""
-    excerpt_chars: Annotated[int, Meta(ge=0, le=EXCERPT_CHARS_MAX)] = 0
+    excerpt_chars: Annotated[int, Meta(ge=0, le=_EXCERPT_CHARS_MAX)] = 0
     """Only with `out`: how much of each target, or of the part of it that is named, is told."""
     encoding: Encoding = "utf-16"
     """What the columns of ranges count."""
-    limit: Annotated[int, Meta(ge=1, le=LINKS_MAX)] = LINKS_MAX
+    limit: Annotated[int, Meta(ge=1, le=_LINKS_MAX)] = _LINKS_MAX
     vault: str | None = None
     """Default: the current vault."""
 

@@ -1,6 +1,6 @@
 """`workspaced/link/*`: one workspace on several machines."""
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 from msgspec import Meta
 
@@ -8,12 +8,16 @@ from workspaced_events.schema.peer_events import Replicate
 
 from ..ipc.jsonrpc import RequestId
 from ..ipc.params import Params
-from ..limits import LINK_CODE_CHARS_MAX, LINK_NAME_CHARS_MAX, LINK_SERVER_CHARS_MAX, LINK_SERVERS_MAX
+from ..limits import LINK_NAME_CHARS_MAX
 from ..service.session import Session
 
+_LINK_CODE_CHARS_MAX: Final = 512
+"""Of an invitation."""
+_LINK_SERVERS_MAX: Final = 16
+_LINK_SERVER_CHARS_MAX: Final = 512
 Name = Annotated[str, Meta(min_length=1, max_length=LINK_NAME_CHARS_MAX)]
-Server = Annotated[str, Meta(min_length=1, max_length=LINK_SERVER_CHARS_MAX)]
-Servers = Annotated[tuple[Server, ...], Meta(max_length=LINK_SERVERS_MAX)]
+Server = Annotated[str, Meta(min_length=1, max_length=_LINK_SERVER_CHARS_MAX)]
+Servers = Annotated[tuple[Server, ...], Meta(max_length=_LINK_SERVERS_MAX)]
 Origin = Annotated[str, Meta(pattern="^[0-9a-f]{4,32}$")]
 """The beginning of an origin's id, if only one begins so."""
 
@@ -35,7 +39,7 @@ class Invite(Params, frozen=True):
 
 
 class Join(Params, frozen=True):
-    code: Annotated[str, Meta(min_length=1, max_length=LINK_CODE_CHARS_MAX)]
+    code: Annotated[str, Meta(min_length=1, max_length=_LINK_CODE_CHARS_MAX)]
     servers: Servers = ()
     machine: Name | None = None
 

@@ -6,7 +6,7 @@ from typing import Any, Final
 import msgspec
 
 from workspaced_events.ids import NoteId, VaultId, note_id
-from workspaced_events.journal.writer import Receipt
+from workspaced_events.journal.submissions import Receipt
 from workspaced_tools.errors import SharingOff, ToolError
 from workspaced_tools.notes.note import NoteFailure
 from workspaced_tools.ports.questions import Read, Resolve

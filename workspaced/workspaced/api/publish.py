@@ -9,8 +9,8 @@ from msgspec import Meta
 
 from workspaced_events.errors import WorkspacedError
 from workspaced_events.ids import COMPONENT_BYTES_MAX
+from workspaced_events.journal.submissions import Outcome, Receipt
 from workspaced_events.journal.view_diff import Snapshot, without_long_paths
-from workspaced_events.journal.writer import Outcome, Receipt
 from workspaced_events.limits import NOTE_ID_CHARS_MAX, SOURCE_CHARS_MAX
 
 from ..ipc.jsonrpc import RequestId

@@ -8,8 +8,10 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Final, NamedTuple
 
-from ..limits import BRIDGE_ID_BYTES, REQUEST_BYTES_MAX
+from ..limits import REQUEST_BYTES_MAX
 
+_BRIDGE_ID_BYTES: Final = 1024
+"""Of the beginning and the end of a line that is too long, where its id is looked for."""
 _ID: Final = rb'"id"\s*:\s*(-?\d{1,400}|"(?:[^"\\]|\\.)*")\s*'
 _TEXT: Final = rb'"(?:jsonrpc|method)"\s*:\s*"(?:[^"\\]|\\.)*"\s*'
 _FIRST: Final = rb"\s*\{\s*(?:" + _TEXT + rb",\s*)*" + _ID + rb","
@@ -50,9 +52,9 @@ class Input:
     def _add(self, part: bytes) -> None:
         self._partial += part
         if self._head is None and len(self._partial) > self._bytes_max:
-            self._head = bytes(self._partial[:BRIDGE_ID_BYTES])
+            self._head = bytes(self._partial[:_BRIDGE_ID_BYTES])
         if self._head is not None:
-            del self._partial[:-BRIDGE_ID_BYTES]
+            del self._partial[:-_BRIDGE_ID_BYTES]
 
 
 def _id_of(head: bytes, tail: bytes) -> int | str | None:

@@ -18,7 +18,7 @@ from typing import Any, Final, NamedTuple
 
 from workspaced_events.errors import WorkspacedError
 
-from ..errors import McpError, NoDaemon, OutcomeUnknown, UnsupportedVersion, wire
+from ..errors import McpError, NoDaemon, UnsupportedVersion, wire
 from ..ipc.tool_choice import CHOICES, TOOLS_CHOSEN, chosen
 
 Id = int | float | str
@@ -344,9 +344,10 @@ def _ended_with(request: dict[str, Any]) -> WorkspacedError:
     if request["method"] == "tools/call" and params.get("name") == "memory":
         arguments = params.get("arguments")
         if not (isinstance(arguments, dict) and arguments.get("command") == "view"):
-            return OutcomeUnknown(
+            return WorkspacedError(
                 "The connection to the daemon ended during this write; whether it was carried out is not known.",
                 hint="View the memory before you write again.",
                 retryable=False,
+                code="OUTCOME_UNKNOWN",
             )
     return NoDaemon("The connection to the daemon ended before it answered.", hint="Ask again.", retryable=True)

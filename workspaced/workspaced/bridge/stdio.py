@@ -31,13 +31,10 @@ from ..ipc.greeting import GREETING, SERVES
 from ..ipc.peer import open_socket
 from ..limits import (
     ANSWER_BYTES_MAX,
-    BRIDGE_CHUNK_BYTES,
     BRIDGE_GREETING_S,
     BRIDGE_HELD_BYTES_MAX,
-    BRIDGE_IDLE_LOOK_S,
     BRIDGE_LINE_BYTES_MAX,
     BRIDGE_LINGER_S,
-    BRIDGE_LOOK_S,
     BRIDGE_RESTART_S,
     PROBE_S,
     REQUEST_BYTES_MAX,
@@ -46,6 +43,11 @@ from .lines import Input, Output, TooLong
 from .session import Session, failures, id_of, messages, pong, refused
 from .target import Target, connect, named
 
+_BRIDGE_IDLE_LOOK_S: Final = 1.0
+"""How often it looks at other times."""
+_BRIDGE_LOOK_S: Final = 0.05
+"""How often a bridge looks for the next daemon in that time, and while requests wait."""
+_BRIDGE_CHUNK_BYTES: Final = 64 * 1024
 _USAGE_EXIT: Final = 2
 _NO_DAEMON_EXIT: Final = 3
 _INTERRUPTED_EXIT: Final = 130
@@ -200,7 +202,7 @@ class _Bridge:
 
     def _read(self) -> None:
         try:
-            data = os.read(0, BRIDGE_CHUNK_BYTES)
+            data = os.read(0, _BRIDGE_CHUNK_BYTES)
         except BlockingIOError:
             return
         except OSError:
@@ -243,7 +245,7 @@ class _Bridge:
         if self._output.ready:
             return
         try:
-            data = self._connection.recv(BRIDGE_CHUNK_BYTES)
+            data = self._connection.recv(_BRIDGE_CHUNK_BYTES)
         except BlockingIOError:
             return
         except OSError:
@@ -296,7 +298,7 @@ class _Bridge:
             is_soon = is_passive and time.monotonic() < restart_until
             if not is_soon:
                 self._refuse_held(error)
-            self._pause(BRIDGE_LOOK_S if is_soon else BRIDGE_IDLE_LOOK_S)
+            self._pause(_BRIDGE_LOOK_S if is_soon else _BRIDGE_IDLE_LOOK_S)
 
     def _look(self, *, may_start: bool) -> bool:
         """Lets a daemon that runs, or one that may be started, take the session up; returns whether there is one.

@@ -5,11 +5,14 @@ A call that a pause refuses is not recorded. What takes long may end after a pau
 
 import itertools
 import time
+from collections import deque
 from collections.abc import Awaitable, Callable
-from typing import Any, TypeVar, cast
+from functools import partial
+from typing import Any, Final, TypeVar, cast
 
 from msgspec.structs import replace
 
+from workspaced_events.errors import WorkspacedError
 from workspaced_events.ids import VaultId
 from workspaced_events.journal.actions import check_not_paused
 from workspaced_tools.ports.view import View
@@ -19,18 +22,19 @@ from workspaced_tools.tools.registry import MEMORY, TOOLS
 from workspaced_tools.tools.tool import Tool
 from workspaced_tools.vault.nonblocking import WouldBlock
 
-from ..errors import UnknownTool
 from ..journal.log_tail import LogTail
-from ..limits import COMPARES_PER_CALL_MAX
 from ..recording.call_recorder import Call, CallRecorder
 from ..recording.tool_answer import ToolAnswer
 from ..vaults.policy_checks import PolicyChecks, ReconcileFirst
 from ..vaults.served_vault import ServedVault
 from .answers import Answers, Present, Seen
 from .past_calls import PastCalls
-from .statistics import CallStatistics
 from .threads import Threads
 
+_LATENCY_SAMPLES: Final = 1_024
+_COMPARES_PER_CALL_MAX: Final = 3
+"""How often one call reconciles its vault to find missing notes; then the notes stay withheld until the next
+reconcile."""
 R = TypeVar("R")
 
 
@@ -42,14 +46,16 @@ def tool_named(name: str, *, memory: bool, linked: bool) -> Tool[Any]:
         linked: whether the daemon takes part in a link.
 
     Raises:
-        UnknownTool: there is none.
+        WorkspacedError: UNKNOWN_TOOL: there is none.
     """
     tools = {**TOOLS, MEMORY.name: MEMORY} if memory else TOOLS
     tool = LINKED.get(name) if linked else None
     if tool is None:
         tool = tools.get(name)
     if tool is None:
-        raise UnknownTool(f"There is no tool {name[:200]!r}.", hint=f"Tools: {', '.join(tools)}.")
+        raise WorkspacedError(
+            f"There is no tool {name[:200]!r}.", hint=f"Tools: {', '.join(tools)}.", code="UNKNOWN_TOOL"
+        )
     return tool
 
 
@@ -198,23 +204,19 @@ class Calls:
                     made = await self._threads.run(self._past.answer, tool, arguments, caller, state, served)
                 else:
                     run = self._threads.run_writing if tool.writes else self._threads.run
-                    made = await run(self._answer_blocking, tool, arguments, caller, present)
+                    answer = partial(self._answers.answer, nonblocking=False)
+                    made = await run(answer, tool, arguments, caller, present)
                 return cast(ToolAnswer, made)
             except ReconcileFirst:
                 await self._enforce_policy(served, attempt)
         raise AssertionError("it ends with an answer")
-
-    def _answer_blocking(
-        self, tool: Tool[Any], arguments: dict[str, Any], caller: str, present: Present
-    ) -> ToolAnswer:
-        return self._answers.answer(tool, arguments, caller, present, nonblocking=False)
 
     async def _enforce_policy(self, served: ServedVault | None, attempt: int) -> None:
         """Reconciles a vault with its present rules before attempt number `attempt` + 1 of a call."""
         assert served is not None, "only a served vault has rules"
         digest = served.vault.policy.digest
         await self._reconcile(served)
-        searched = served.vault.error is None and attempt < COMPARES_PER_CALL_MAX
+        searched = served.vault.error is None and attempt < _COMPARES_PER_CALL_MAX
         self._checks.policy_enforced(served, digest, searched=searched)
 
     def _record(
@@ -224,3 +226,31 @@ class Calls:
         self.statistics.add(tool.name, duration_us)
         # The recorder's queue does not hold each answer twice.
         self._recorder.record(Call(tool.name, caller, arguments, replace(answer, text=None), duration_us))
+
+
+class CallStatistics:
+    """Counts and durations of calls, for each tool. Belongs to the loop's thread."""
+
+    def __init__(self) -> None:
+        self._counts: dict[str, int] = {}
+        self._latencies: dict[str, deque[int]] = {}
+
+    def add(self, tool: str, duration_us: int) -> None:
+        """Counts an answered call."""
+        self._counts[tool] = self._counts.get(tool, 0) + 1
+        self._latencies.setdefault(tool, deque(maxlen=_LATENCY_SAMPLES)).append(duration_us)
+
+    def status(self) -> dict[str, Any]:
+        """Calls and latencies of every tool, in the form of `workspaced/status`."""
+        return {name: self._status_of(name) for name in {**TOOLS, **self._counts}}
+
+    def _status_of(self, name: str) -> dict[str, Any]:
+        samples = sorted(self._latencies.get(name, ()))
+        if not samples:
+            return {"calls": 0}
+        return {
+            "calls": self._counts[name],
+            "p50Us": samples[len(samples) // 2],
+            "p99Us": samples[min(len(samples) - 1, len(samples) * 99 // 100)],
+            "maxUs": samples[-1],
+        }

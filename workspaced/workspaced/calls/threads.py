@@ -3,11 +3,11 @@
 import asyncio
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import Any, Final
 
 from workspaced_events.errors import Busy
 
-from ..limits import TOOL_THREADS
+_TOOL_THREADS: Final = 4
 
 
 class Threads:
@@ -15,7 +15,7 @@ class Threads:
 
     def __init__(self, loop: "asyncio.AbstractEventLoop") -> None:
         self._loop = loop
-        self._pool = ThreadPoolExecutor(TOOL_THREADS, thread_name_prefix="workspaced-tool")
+        self._pool = ThreadPoolExecutor(_TOOL_THREADS, thread_name_prefix="workspaced-tool")
         self._writing = ThreadPoolExecutor(1, thread_name_prefix="workspaced-memory")
         self._ending = threading.Event()
 

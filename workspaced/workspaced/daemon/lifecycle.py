@@ -14,6 +14,7 @@ import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import Final
 
 import anyio
 from anyio import to_thread
@@ -38,7 +39,7 @@ from ..__about__ import __version__
 from ..discovery.own_directories import own_folder
 from ..discovery.records import Record, announced
 from ..ipc.socket_path import bind_socket, inherited_socket, remove_socket
-from ..limits import FREE_PAGES_INTERVAL_S, STEP_S, STOP_S, SWITCH_INTERVAL_S, TAB_EXPIRY_INTERVAL_S
+from ..limits import FREE_PAGES_INTERVAL_S, STEP_S, STOP_S, SWITCH_INTERVAL_S
 from ..memory.places import checked_place
 from ..recording.sweeper import Sweeper
 from ..roles.roles import Roles
@@ -50,6 +51,7 @@ from ..vaults.served_vault import ServedVault, rules_file
 from .memory import give_back_free_pages, give_back_freed_memory
 from .settings import Settings
 
+_TAB_EXPIRY_INTERVAL_S: Final = 600.0
 logger = logging.getLogger(__name__)
 
 SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
@@ -234,7 +236,7 @@ async def _start(service: Service, settings: Settings, folders: list[Path], task
     tasks.start_soon(check_texts, service)
     await expire_tabs(service)
     tasks.start_soon(service.link.run)
-    tasks.start_soon(_every, TAB_EXPIRY_INTERVAL_S, expire_tabs, service)
+    tasks.start_soon(_every, _TAB_EXPIRY_INTERVAL_S, expire_tabs, service)
     tasks.start_soon(_every, FREE_PAGES_INTERVAL_S, to_thread.run_sync, give_back_free_pages)
 
 

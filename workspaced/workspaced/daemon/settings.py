@@ -4,7 +4,7 @@ import os
 import re
 import tomllib
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Final, Literal
 
 import platformdirs
 from pydantic import Field, ValidationError, field_validator
@@ -21,10 +21,15 @@ from workspaced_tools.limits import CACHE_BYTES_MAX
 
 from ..errors import SettingsInvalid
 from ..ipc.socket_path import WORKSPACE_NAME, default_socket
-from ..limits import PUBLISHER_GRACE_S, RECONCILE_INTERVAL_S, RECORD_BYTES, RECORD_DAYS, RECORD_DAYS_MAX
+from ..limits import PUBLISHER_GRACE_S
 from ..peers.link_settings import LinkSettings
 from ..roles.role import Name as RoleName
 from ..roles.role import Role
+
+_RECORD_DAYS_MAX: Final = 36_500.0
+_RECORD_DAYS: Final = 90.0
+_RECORD_BYTES: Final = 1024 * 1024 * 1024
+_RECONCILE_INTERVAL_S: Final = 60.0
 
 
 class Settings(BaseSettings):
@@ -50,9 +55,9 @@ class Settings(BaseSettings):
     socket: Path | None = None
     record: Literal["served", "none"] = "served"
     """Whether to record what agents see, so that their calls can be replayed."""
-    record_bytes: Annotated[int, Field(ge=0)] = RECORD_BYTES
+    record_bytes: Annotated[int, Field(ge=0)] = _RECORD_BYTES
     """Limit of the recordings; beyond it the longest unused ones go."""
-    record_days: Annotated[float, Field(ge=0, le=RECORD_DAYS_MAX)] = RECORD_DAYS
+    record_days: Annotated[float, Field(ge=0, le=_RECORD_DAYS_MAX)] = _RECORD_DAYS
     """Days after their last use when recordings go."""
     templates: Path | None = None
     """The folder of the user's request templates, `NAME.json.jinja`; None: `templates` beside config.toml."""
@@ -63,7 +68,7 @@ class Settings(BaseSettings):
     agents_folder: str | None = None
     """A folder of the vault whose notes are roles too; None: none are."""
     cache_bytes: Annotated[int, Field(ge=1024 * 1024)] = CACHE_BYTES_MAX
-    reconcile_s: Annotated[float, Field(gt=0)] = RECONCILE_INTERVAL_S
+    reconcile_s: Annotated[float, Field(gt=0)] = _RECONCILE_INTERVAL_S
     """The interval of comparing the vault with the index, whether or not the watcher reported a change."""
     watch: bool = True
     """Whether to watch the vault; without it, changes are found when a note is read."""

@@ -15,12 +15,16 @@ from typing import TYPE_CHECKING, Final, TypeVar
 from workspaced_events.interpreter import own_module
 
 from ..errors import NoDaemon
-from ..limits import ON_DEMAND_IDLE_MINUTES, OTHER_S, START_LOG_BYTES_MAX, START_S
+from ..limits import ON_DEMAND_IDLE_MINUTES, START_S
 from .records import make_state_directory, running
 
 if TYPE_CHECKING:
     import subprocess
 
+_START_LOG_BYTES_MAX: Final = 1024 * 1024
+"""The log file of daemons started on demand is emptied above this size."""
+_OTHER_S: Final = 3.0
+"""How long to wait for a daemon that holds the log but does not listen: it is starting or ending."""
 T = TypeVar("T")
 
 _PAUSE_S: Final = 0.02
@@ -68,7 +72,7 @@ def reach_or_start(
                 child = _spawn(_command(vaults, socket_path, wanted), log)
             if child is not None and child.poll() is not None:
                 output = _output(log, begin)
-                other_until = other_until or time.monotonic() + OTHER_S
+                other_until = other_until or time.monotonic() + _OTHER_S
                 if not _is_passing(output) or time.monotonic() > other_until:
                     if (reached := reach()) is not None:  # another daemon may be listening by this time
                         return reached
@@ -141,7 +145,7 @@ def _open_files() -> tuple[int, int]:
             f"A daemon cannot be started on demand: {error.strerror or error}: {error.filename}.",
             hint="Start one with `workspaced serve --vault DIR`.",
         ) from None
-    if os.fstat(log).st_size > START_LOG_BYTES_MAX:
+    if os.fstat(log).st_size > _START_LOG_BYTES_MAX:
         os.ftruncate(log, 0)
     return lock, log
 

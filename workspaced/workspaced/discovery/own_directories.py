@@ -14,7 +14,7 @@ from pathlib import Path
 
 from workspaced_events.private_files import FILE_MODE, FOLDER_MODE, make_folder
 
-from ..errors import FolderUnsafe, SettingsInvalid
+from ..errors import SettingsInvalid
 
 _OTHERS = 0o077
 _OTHERS_WRITE = 0o022
@@ -49,7 +49,7 @@ def own_folder(directory: Path, what: str) -> None:
         what: `data` or `cache`, as in the option's name.
 
     Raises:
-        FolderUnsafe: an entry belongs to another user, or others may write to a folder.
+        SettingsInvalid: an entry belongs to another user, or others may write to a folder.
         SettingsInvalid: the directory cannot be made or checked.
     """
     try:
@@ -82,13 +82,13 @@ def _within(directory: Path, levels: int) -> Iterator[tuple[Path, os.stat_result
 def _check(path: Path, status: os.stat_result, what: str) -> None:
     quoted = shlex.quote(str(path))
     if status.st_uid != os.getuid():
-        raise FolderUnsafe(
+        raise SettingsInvalid(
             f"{path} in the {what} directory belongs to user {status.st_uid}, and we are {os.getuid()}.",
             hint=f"Give another --{what}-dir; if you trust what is in it: sudo chown -R {os.getuid()} {quoted}",
             path=str(path),
         )
     if stat.S_ISDIR(status.st_mode) and status.st_mode & _OTHERS_WRITE:
-        raise FolderUnsafe(
+        raise SettingsInvalid(
             f"Others may write to {path} in the {what} directory (mode {stat.S_IMODE(status.st_mode):04o}).",
             hint=f"If you trust what is in it: chmod 700 {quoted}",
             path=str(path),

@@ -16,8 +16,11 @@ from workspaced_events.schema.registry import CATALOGUE
 
 from ..client.async_client import Client
 from ..errors import NoDaemon
-from ..limits import LINK_ANSWER_S, LINK_RETRY_S
 
+_LINK_RETRY_S: Final = 1.0
+"""How often a link looks for a daemon that is gone."""
+_LINK_ANSWER_S: Final = 5.0
+"""How long a link waits for the daemon."""
 logger = logging.getLogger(__name__)
 
 CLIENT_NAME: Final = "workspaced-ide"
@@ -59,7 +62,7 @@ class DaemonLink:
         """Runs until it is cancelled."""
         while True:
             try:
-                async with Client.open(self._socket, name=CLIENT_NAME, timeout_s=LINK_ANSWER_S) as client:
+                async with Client.open(self._socket, name=CLIENT_NAME, timeout_s=_LINK_ANSWER_S) as client:
                     self._client = client
                     while True:
                         await self._follow(client)
@@ -68,7 +71,7 @@ class DaemonLink:
                     logger.warning("the daemon is gone, and waited for: %s", error.message)
             self._client = None
             self._move()
-            await anyio.sleep(LINK_RETRY_S)
+            await anyio.sleep(_LINK_RETRY_S)
 
     async def moved_since(self, moves: int) -> None:
         """Returns once something else may be told than at that count."""
@@ -76,7 +79,7 @@ class DaemonLink:
             await self._moved.wait()
 
     async def look(self, session: str, event: str, part: Part = "selection") -> Look:
-        """What may be told now. Never raises, never waits longer than LINK_ANSWER_S.
+        """What may be told now. Never raises, never waits longer than _LINK_ANSWER_S.
 
         Args:
             event: the name of the message that will tell it; recorded if it was told.

@@ -20,9 +20,10 @@ import msgspec
 from workspaced_events.private_files import make_folder, write_file
 from workspaced_events.schema.decoding import decoded
 
-from ..errors import FolderUnsafe, SettingsInvalid
-from ..limits import LINK_LOCK_BYTES_MAX
+from ..errors import SettingsInvalid
 
+_LINK_LOCK_BYTES_MAX: Final = 64 * 1024
+"""A longer lock file is none of ours."""
 IDE_NAME: Final = "workspaced"
 _SUFFIX: Final = ".lock"
 _OTHERS_WRITE: Final = 0o022
@@ -49,7 +50,7 @@ def announced(port: int, folders: Sequence[str], token: str) -> Iterator[Path]:
 
     Raises:
         FileExistsError: another editor has a lock file of this port, so the link needs another port.
-        FolderUnsafe: other users may write to the folder.
+        SettingsInvalid: other users may write to the folder.
         SettingsInvalid: the file cannot be written.
     """
     folder = lock_folder()
@@ -76,7 +77,7 @@ def _make_private(folder: Path) -> None:
     make_folder(folder)
     status = folder.stat()
     if status.st_uid != os.getuid() or status.st_mode & _OTHERS_WRITE:
-        raise FolderUnsafe(
+        raise SettingsInvalid(
             f"Other users may write to {folder}, and would read or replace the token of the link.",
             hint=f"If you trust what is in it: chmod 700 {folder}",
             path=str(folder),
@@ -132,10 +133,10 @@ def _read(path: Path) -> Lock | None:
         if (
             not stat.S_ISREG(status.st_mode)
             or status.st_uid != os.getuid()
-            or status.st_size > LINK_LOCK_BYTES_MAX
+            or status.st_size > _LINK_LOCK_BYTES_MAX
         ):
             return None
-        lock: Lock = decoded(os.read(descriptor, LINK_LOCK_BYTES_MAX), Lock)
+        lock: Lock = decoded(os.read(descriptor, _LINK_LOCK_BYTES_MAX), Lock)
     except (OSError, msgspec.MsgspecError):
         return None
     finally:

@@ -25,24 +25,22 @@ from websockets.exceptions import ConnectionClosed
 from websockets.http11 import Request, Response
 from websockets.typing import Subprotocol
 
-from ..errors import PortTaken
-from ..limits import (
-    LINK_CONNECTIONS_MAX,
-    LINK_END_S,
-    LINK_MESSAGE_BYTES_MAX,
-    LINK_MESSAGES_WAITING_MAX,
-    LINK_OPEN_S,
-    LINK_PING_S,
-    LINK_PORT_TRIES_MAX,
-    LINK_PORTS,
-    LINK_SESSIONS_MAX,
-    LINK_TOKEN_BYTES,
-)
+from workspaced_events.errors import WorkspacedError
+
+from ..limits import LINK_CONNECTIONS_MAX, LINK_MESSAGE_BYTES_MAX, LINK_OPEN_S, LINK_PORTS, LINK_SESSIONS_MAX
 from .access import Access
 from .daemon_link import DaemonLink
 from .lock_files import announced
 from .session import Session
 
+_LINK_END_S: Final = 2.0
+"""How long sessions may take to end with the link."""
+_LINK_PING_S: Final = 20.0
+"""A session that does not answer a ping for so long is ended."""
+_LINK_MESSAGES_WAITING_MAX: Final = 16
+"""Of one session; one that sends more is not read from meanwhile."""
+_LINK_TOKEN_BYTES: Final = 32
+_LINK_PORT_TRIES_MAX: Final = 50
 HOST: Final = "127.0.0.1"
 MCP: Final = Subprotocol("mcp")
 _INTERRUPTED: Final = 130
@@ -71,12 +69,12 @@ def run_link(options: Options, ready: Callable[[Started], None]) -> int:
     """Serves until a signal; returns the exit code.
 
     Raises:
-        PortTaken: no port is free.
+        WorkspacedError: no port is free.
         SettingsInvalid: the lock file cannot be written.
     """
     logging.getLogger("websockets").disabled = True  # its lines would hold headers, and so the token
     logging.getLogger("websockets.server").disabled = True
-    token = secrets.token_hex(LINK_TOKEN_BYTES)
+    token = secrets.token_hex(_LINK_TOKEN_BYTES)
     with _announced_port(options.folders, token) as (listener, lock):
         return anyio.run(_serve, options, listener, lock, token, ready)
 
@@ -85,7 +83,7 @@ def run_link(options: Options, ready: Callable[[Started], None]) -> int:
 def _announced_port(folders: tuple[str, ...], token: str) -> Iterator[tuple[socket.socket, Path]]:
     """A socket that listens on a free port, and its lock file, which is removed before the port is free again."""
     with ExitStack() as stack:
-        for _ in range(LINK_PORT_TRIES_MAX):
+        for _ in range(_LINK_PORT_TRIES_MAX):
             port = random.randint(*LINK_PORTS)
             listener = stack.enter_context(socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP))
             try:
@@ -97,9 +95,10 @@ def _announced_port(folders: tuple[str, ...], token: str) -> Iterator[tuple[sock
                 continue
             yield listener, path
             return
-    raise PortTaken(
+    raise WorkspacedError(
         f"Found no free port from {LINK_PORTS[0]} to {LINK_PORTS[1]} on {HOST}.",
         hint="Do many programs listen there? `ss -ltn` lists them.",
+        code="PORT_TAKEN",
     )
 
 
@@ -141,11 +140,11 @@ class _Link:
             compression=None,  # so that a short message cannot become a long one
             server_header=None,
             open_timeout=LINK_OPEN_S,
-            ping_interval=LINK_PING_S,
-            ping_timeout=LINK_PING_S,
-            close_timeout=LINK_END_S,
+            ping_interval=_LINK_PING_S,
+            ping_timeout=_LINK_PING_S,
+            close_timeout=_LINK_END_S,
             max_size=LINK_MESSAGE_BYTES_MAX,
-            max_queue=LINK_MESSAGES_WAITING_MAX,
+            max_queue=_LINK_MESSAGES_WAITING_MAX,
         )
 
     def _check(self, connection: ServerConnection, request: Request) -> Response | None:

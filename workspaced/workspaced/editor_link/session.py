@@ -10,7 +10,7 @@ from typing import Any, Final, Protocol
 import anyio
 
 from ..__about__ import __version__
-from ..limits import LINK_BATCH_MAX, LINK_LISTENS_S, LINK_LOOK_AGAIN_S, LINK_PAUSE_S, LINK_REPEAT_S
+from ..limits import LINK_BATCH_MAX, LINK_LISTENS_S, LINK_PAUSE_S, LINK_REPEAT_S
 from .daemon_link import DaemonLink
 from .editor_messages import (
     NO_SELECTION,
@@ -22,6 +22,8 @@ from .editor_messages import (
     workspace_folders,
 )
 
+_LINK_LOOK_AGAIN_S: Final = 30.0
+"""How often a link looks without an event: a selection grows old, and rules in files change, without one."""
 PROTOCOL: Final = "2025-03-26"
 SELECTION_CHANGED: Final = "selection_changed"
 _NO_ARGUMENTS: Final = {"type": "object", "properties": {}, "additionalProperties": False}
@@ -114,7 +116,7 @@ class Session:
                 if selection is not NO_SELECTION:
                     await self._daemon.confirm(look)
             await anyio.sleep(LINK_PAUSE_S)
-            with anyio.move_on_after(LINK_LOOK_AGAIN_S if is_repeated else LINK_REPEAT_S) as quiet:
+            with anyio.move_on_after(_LINK_LOOK_AGAIN_S if is_repeated else LINK_REPEAT_S) as quiet:
                 await self._daemon.moved_since(moves)
             if quiet.cancelled_caught and not is_repeated:
                 told, is_repeated = NO_SELECTION, True

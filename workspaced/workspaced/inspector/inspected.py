@@ -3,6 +3,8 @@
 from typing import Final, NamedTuple
 from weakref import WeakKeyDictionary
 
+import msgspec
+
 from workspaced_tools.prompts.audit.overlaid_chats import OVERLAY_TYPES, OverlaidChats
 
 from .. import replay
@@ -17,6 +19,17 @@ class Download(NamedTuple):
     media_type: str
     name: str
     """As the browser saves it; ASCII, without a slash."""
+
+
+class NoParameters(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
+    """None."""
+
+
+class MomentParameters(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
+    """Which moment."""
+
+    at: str = ""
+    """A sequence or an ISO 8601 time; empty: the end."""
 
 
 class Inspected(NamedTuple):

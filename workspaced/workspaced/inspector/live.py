@@ -21,14 +21,16 @@ from workspaced_events.schema.codec import decode_event
 from ..client.async_client import Client
 from ..client.wire import Notice
 from ..errors import NoDaemon, RemoteError, TimedOut
-from ..limits import TAIL_PACE_S, TAIL_RETRY_S
 from .inspected import Inspected
 from .open_log import OpenLog
 from .tail import DaemonLink, Opened, Tail
+from .views.agents import CLIENT
 from .views.newest import grew
 
-CLIENT: Final = "inspector"
-"""Our name among the daemon's clients."""
+_TAIL_RETRY_S: Final = 1.0
+"""How often a daemon that is gone is looked for."""
+_TAIL_PACE_S: Final = 0.1
+"""Pause between two messages about a log that grows, so that a burst becomes few messages."""
 _GOES_ON: Final = "This page goes on when it is back."
 _PAGE_EVENTS: Final = 1_000
 _NOTICES_MAX: Final = 200
@@ -73,7 +75,7 @@ class _Follower:
                 with suppress(WorkspacedError):  # the page is told why by whatever it asks
                     await self._log.reload()
                     self._tail.tell(Opened(await self._log.read(_last), grows=True))
-            await anyio.sleep(TAIL_RETRY_S)
+            await anyio.sleep(_TAIL_RETRY_S)
 
     def _tell_gone(self, why: str) -> None:
         self._tail.tell(DaemonLink(connected=False, why=f"{why} {_GOES_ON}"))
@@ -92,7 +94,7 @@ class _Follower:
                 self._tail.tell(DaemonLink(connected=True))
                 async for notice in notices:
                     await self._take(client, [notice, *_waiting(notices)])
-                    await anyio.sleep(TAIL_PACE_S)
+                    await anyio.sleep(_TAIL_PACE_S)
 
     def _check_same(self, server: dict[str, Any], log_id: str) -> None:
         """

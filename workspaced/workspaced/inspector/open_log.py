@@ -58,7 +58,7 @@ class OpenLog:
 
         `read` waits until it is open, and raises the error if it could not be opened.
         """
-        await self._reopen()
+        await self.reload()
         self._tried.set()
         while True:
             await self._unfolded.wait()
@@ -66,10 +66,6 @@ class OpenLog:
             with suppress(WorkspacedError, OSError):  # told to whoever asks for a moment
                 while not await self._folded_to(None):
                     pass
-
-    async def reload(self) -> None:
-        """Opens the log anew, as it is now; until then views read it as it was."""
-        await self._reopen()
 
     async def read(self, view: Callable[[Inspected], T]) -> T:
         """What `view` makes of the log, on a thread, after all views before it.
@@ -130,7 +126,8 @@ class OpenLog:
         assert self._inspected is not None
         return self._inspected
 
-    async def _reopen(self) -> None:
+    async def reload(self) -> None:
+        """Opens the log anew, as it is now; until then views read it as it was."""
         opened, failure = ExitStack(), None
         inspected = None
         try:

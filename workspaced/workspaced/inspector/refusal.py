@@ -10,14 +10,12 @@ from workspaced_events.errors import WorkspacedError
 from ..web.refusal import Refused
 
 _STATUS: Final = {
-    "OPENING": 503,
     "BUSY": 409,
     "NOT_RECORDED": 404,
     "UNKNOWN_PATH": 404,
     "NOT_ALLOWED": 403,
     "INTERNAL": 500,
 }
-_BAD_REQUEST: Final = 400
 
 
 class Refusal(Refused):
@@ -32,7 +30,7 @@ class Refusal(Refused):
 
 def refusal_of(error: WorkspacedError) -> Refusal:
     """An error of ours as an answer."""
-    return Refusal(_STATUS.get(error.code, _BAD_REQUEST), error.code, error.message, error.hint or "")
+    return Refusal(_STATUS.get(error.code, 400), error.code, error.message, error.hint)
 
 
 def refusal_messages(refusal: Refusal) -> Iterator[dict[str, Any]]:

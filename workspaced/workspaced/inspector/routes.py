@@ -7,9 +7,10 @@ import msgspec
 
 from workspaced_tools.prompts.audit.overlaid_chats import OverlaidChat
 
-from .inspected import Download, Inspected
-from .views.about import About, AboutParameters, about
-from .views.agents import Agents, AgentsParameters, agents
+from .inspected import Download, Inspected, MomentParameters, NoParameters
+from .tail import MESSAGES
+from .views.about import About, Folding, about, folding
+from .views.agents import Agents, agents
 from .views.asked.call import AskedParameters, Call, CallParameters, Exchanged, answer, call, exchanged
 from .views.asked.call_differences import Badge, Pair, PairParameters, badge, pair
 from .views.asked.calls import Calls, CallsParameters, calls
@@ -17,12 +18,10 @@ from .views.asked.search import (
     BundleParameters,
     ExpressionParameters,
     FileParameters,
-    NoParameters,
     SearchShown,
     StartParameters,
     Tried,
     Vocabulary,
-    VocabularyParameters,
     bundle,
     pytest_file,
     search,
@@ -32,7 +31,6 @@ from .views.asked.search import (
     words,
 )
 from .views.changes import (
-    EndPause,
     LevelSet,
     PauseSet,
     SetLevel,
@@ -42,14 +40,12 @@ from .views.changes import (
     start_pause,
 )
 from .views.events import Events, EventsParameters, events
-from .views.folding import Folding, FoldingParameters, folding
-from .views.moment import Moment, MomentParameters, moment
+from .views.moment import Moment, moment
 from .views.newest import Newest, NewestParameters, newest
 from .views.note_names import Notes, NotesParameters, notes
 from .views.prompts.conversations import (
     ColumnParameters,
     Conversations,
-    ConversationsParameters,
     PromptColumn,
     column,
     conversations,
@@ -59,7 +55,6 @@ from .views.prompts.overlaid import OverlaidParameters, overlaid
 from .views.prompts.prompt import (
     BlockParameters,
     BlockShown,
-    BodyParameters,
     PromptBody,
     PromptParameters,
     PromptShown,
@@ -89,24 +84,24 @@ class Route(NamedTuple):
 
 
 ROUTES: Final = (
-    Route("/api/about", about, AboutParameters, About),
+    Route("/api/about", about, NoParameters, About),
     Route("/api/events", events, EventsParameters, Events),
-    Route("/api/folding", folding, FoldingParameters, Folding),
+    Route("/api/folding", folding, NoParameters, Folding),
     Route("/api/state", moment, MomentParameters, Moment),
-    Route("/api/agents", agents, AgentsParameters, Agents),
+    Route("/api/agents", agents, MomentParameters, Agents),
     Route("/api/agents/level", set_level, SetLevel, LevelSet, "POST"),
     Route("/api/pause", start_pause, StartPause, PauseSet, "POST"),
-    Route("/api/resume", end_pause, EndPause, PauseSet, "POST"),
+    Route("/api/resume", end_pause, NoParameters, PauseSet, "POST"),
     Route("/api/newest", newest, NewestParameters, Newest),
     Route("/api/notes", notes, NotesParameters, Notes),
     Route("/api/notes/{path:path}", why, WhyParameters, Life),
     Route("/api/what-if", what_if, WhatIfParameters, WhatIf, "POST"),
-    Route("/api/conversations", conversations, ConversationsParameters, Conversations),
+    Route("/api/conversations", conversations, NoParameters, Conversations),
     Route("/api/conversations/{conversation:path}", column, ColumnParameters, PromptColumn),
     Route("/api/overlaid/{chat}", overlaid, OverlaidParameters, OverlaidChat),
     Route("/api/coverage", coverage, CoverageParameters, CoverageShown),
     Route("/api/prompts/{seq}", prompt, PromptParameters, PromptShown),
-    Route("/api/prompts/{seq}/body", body, BodyParameters, PromptBody),
+    Route("/api/prompts/{seq}/body", body, PromptParameters, PromptBody),
     Route("/api/prompts/{seq}/sent", sent, PromptParameters, None),
     Route("/api/prompts/{seq}/diff", diff, DiffParameters, PromptDiff),
     Route("/api/prompts/{seq}/layers/{layer}/blocks/{index}", block, BlockParameters, BlockShown),
@@ -121,8 +116,11 @@ ROUTES: Final = (
     Route("/api/search", search, NoParameters, SearchShown),
     Route("/api/search", start, StartParameters, SearchShown, "POST"),
     Route("/api/search/stop", stop, NoParameters, SearchShown, "POST"),
-    Route("/api/search/words", words, VocabularyParameters, Vocabulary),
+    Route("/api/search/words", words, MomentParameters, Vocabulary),
     Route("/api/search/tried", tried, ExpressionParameters, Tried),
     Route("/api/search/bundle", bundle, BundleParameters, None),
     Route("/api/search/test", pytest_file, FileParameters, None),
 )
+
+ANSWERS: Final = tuple(dict.fromkeys((*(each.answer for each in ROUTES if each.answer is not None), *MESSAGES)))
+"""The types of the API's answers, for schemas/ and for the page's own types."""

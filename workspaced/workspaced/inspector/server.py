@@ -4,17 +4,20 @@ import socket
 import sys
 from collections.abc import Callable
 from importlib import import_module
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import anyio
 from anyio import to_thread
 
-from ..limits import INSPECTOR_IDLE_S, SWITCH_INTERVAL_S
+from ..limits import SWITCH_INTERVAL_S
 from ..web.loopback_server import LoopbackServer, listening, silence_logs
 from .access import Access
 from .application import Api, application
 from .idle import Idle
 from .subject import Subject
+
+_INSPECTOR_IDLE_S: Final = 600.0
+"""How long the inspector goes on without a page or a request."""
 
 
 class Options(NamedTuple):
@@ -26,7 +29,7 @@ class Options(NamedTuple):
     at: int | str | None = None
     """The moment that the page shows first."""
     may_change: bool = False
-    idle_s: float = INSPECTOR_IDLE_S
+    idle_s: float = _INSPECTOR_IDLE_S
     """It ends when nobody looked for so long."""
 
 
@@ -38,7 +41,7 @@ def run_inspector(options: Options, ready: Callable[[str, str], None], forgotten
         forgotten: called before it ends because nobody looks.
 
     Raises:
-        PortTaken: another program listens on the port.
+        WorkspacedError: PORT_TAKEN: another program listens on the port.
     """
     silence_logs()
     # A thread verifies and folds the log while the page and its forty files are asked for.

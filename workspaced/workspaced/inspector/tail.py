@@ -14,9 +14,14 @@ import msgspec
 from starlette.responses import Response
 from starlette.types import Message, Receive, Scope, Send
 
-from ..limits import INSPECTOR_TAILS_MAX, STREAM_COMMENT_S, TAIL_MESSAGES_MAX
+from ..limits import TAIL_MESSAGES_MAX
 from .refusal import Refusal
 from .views.newest import Grew
+
+_INSPECTOR_TAILS_MAX: Final = 256
+"""Pages that follow the log at once."""
+_STREAM_COMMENT_S: Final = 15.0
+"""Interval of the comments in a stream: some clients give up one that says nothing for five minutes."""
 
 
 class Opening(msgspec.Struct, frozen=True, rename="camel"):
@@ -104,8 +109,8 @@ class Tail:
         Raises:
             Refusal: too many do.
         """
-        if len(self._pages) >= INSPECTOR_TAILS_MAX:
-            raise Refusal(503, "BUSY", f"{INSPECTOR_TAILS_MAX} pages follow the log.", "Close some of them.")
+        if len(self._pages) >= _INSPECTOR_TAILS_MAX:
+            raise Refusal(503, "BUSY", f"{_INSPECTOR_TAILS_MAX} pages follow the log.", "Close some of them.")
         page = _Page()
         for message in (self._opened, self._daemon):
             if message is not None:
@@ -138,10 +143,10 @@ class _Page:
         self._wake()
 
     async def next(self) -> bytes | None:
-        """What to send next, a comment after a silence of STREAM_COMMENT_S; None: the stream ends."""
+        """What to send next, a comment after a silence of _STREAM_COMMENT_S; None: the stream ends."""
         if not self._waiting and not self._ended:
             self._changed = anyio.Event()
-            with anyio.move_on_after(STREAM_COMMENT_S):
+            with anyio.move_on_after(_STREAM_COMMENT_S):
                 await self._changed.wait()
         if self._ended:
             return None

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Hashable, Sequence
 from contextlib import suppress
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
 import anyio
 from msgspec.structs import replace
@@ -22,15 +22,18 @@ from workspaced_events.journal.actions import Action, parse_actions
 from workspaced_events.journal.held_views import HeldViews
 from workspaced_events.journal.planned import Plan, Planned
 from workspaced_events.journal.shown_views import ShownViews
+from workspaced_events.journal.submissions import Done, Outcome, Receipt
 from workspaced_events.journal.view_diff import Snapshot, SnapshotSelection, checked, vault_of
-from workspaced_events.journal.writer import OWN_SOURCE, Done, LogWriter, Outcome, Receipt
+from workspaced_events.journal.writer import OWN_SOURCE, LogWriter
 from workspaced_events.limits import ACTION_BYTES, SOURCE_CHARS_MAX
 from workspaced_events.log.segments import SegmentLog
 from workspaced_events.projections.workspace_state import WorkspaceState
 from workspaced_events.schema import catalogue as c
 
-from ..limits import MIN_SEQ_WAIT_S, RECORD_WAIT_S, ROOM_CHECK_S, STEP_S
+from ..limits import MIN_SEQ_WAIT_S, RECORD_WAIT_S, STEP_S
 
+_ROOM_CHECK_S: Final = 1.0
+"""How often a daemon checks for room if the disk was full at its start."""
 logger = logging.getLogger(__name__)
 
 
@@ -254,7 +257,7 @@ class Publishing:
         logger.warning("the disk is full: nothing is recorded until there is room")
         begun = False
         while not begun:
-            await anyio.sleep(ROOM_CHECK_S)
+            await anyio.sleep(_ROOM_CHECK_S)
             begun = await self.begin(actions)
         logger.warning("there is room again: what happens is recorded")
 

@@ -5,7 +5,7 @@ import logging
 import math
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import anyio
 
@@ -13,9 +13,15 @@ from workspaced_events.errors import WorkspacedError
 
 from ..client.async_client import Client
 from ..discovery import records
-from ..limits import LSP_CONNECT_S, LSP_LEAVE_S, LSP_RETRY_FIRST_S, LSP_RETRY_MAX_S
 from .daemon import NAME, Daemon
 
+_LSP_LEAVE_S: Final = 2.0
+"""How long the end waits until every daemon has taken the view back."""
+_LSP_RETRY_MAX_S: Final = 10.0
+"""Pauses between looks for daemons; each is twice as long as the one before."""
+_LSP_RETRY_FIRST_S: Final = 0.2
+_LSP_CONNECT_S: Final = 5.0
+"""How long a daemon may take to greet, and to take a view."""
 logger = logging.getLogger(__name__)
 
 
@@ -88,8 +94,8 @@ class Daemons:
         return self._is_looking or len(self._ready) < len(self._connections)
 
     async def leave(self) -> None:
-        """Takes all views back and ends the connections, within LSP_LEAVE_S."""
-        with anyio.move_on_after(LSP_LEAVE_S):
+        """Takes all views back and ends the connections, within _LSP_LEAVE_S."""
+        with anyio.move_on_after(_LSP_LEAVE_S):
             await asyncio.gather(*(daemon.leave() for daemon in self._ready.values()))
         tasks = [*self._connections.values(), *([self._searcher] if self._searcher is not None else [])]
         for task in tasks:
@@ -98,7 +104,7 @@ class Daemons:
 
     async def _search(self) -> None:
         """Looks again and again while a document has no daemon, with growing pauses."""
-        pause_s = LSP_RETRY_FIRST_S
+        pause_s = _LSP_RETRY_FIRST_S
         while True:
             self._sought.clear()
             await self._look()
@@ -106,10 +112,10 @@ class Daemons:
             await self._tell_moved()
             is_done = all(self.place(path) is not None for path in self._wanted()) and not self._owing()
             rest_s = math.inf if is_done else pause_s
-            pause_s = min(2 * pause_s, LSP_RETRY_MAX_S)
+            pause_s = min(2 * pause_s, _LSP_RETRY_MAX_S)
             with anyio.move_on_after(rest_s):
                 await self._sought.wait()
-                pause_s = LSP_RETRY_FIRST_S
+                pause_s = _LSP_RETRY_FIRST_S
 
     async def _look(self) -> None:
         for socket in self._owing():
@@ -137,7 +143,7 @@ class Daemons:
     async def _keep(self, socket: str) -> None:
         """One connection from its beginning to its loss."""
         try:
-            async with Client.open(Path(socket), name=NAME, timeout_s=LSP_CONNECT_S) as client:
+            async with Client.open(Path(socket), name=NAME, timeout_s=_LSP_CONNECT_S) as client:
                 owed = self._owed.setdefault(socket, set())
                 daemon = Daemon(client, owed, lambda: self._greeted(socket, daemon))
                 await daemon.attend()

@@ -1,15 +1,15 @@
 """The documents that are open in the editor, with the text that it shows."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from workspaced_events.ids import NoteId, is_markdown
 from workspaced_tools.editing.placed_links import PlacedLink, placed_links
 from workspaced_tools.editing.positions import Encoding, Position, Positions
 from workspaced_tools.notes.note import Note, StatKey
 
-from ..limits import LSP_DOCUMENT_BYTES_MAX
-
+_LSP_DOCUMENT_BYTES_MAX: Final = 16 * 1024 * 1024
+"""A longer document is shown to the daemon, but nothing in it is read."""
 _NO_STAT = StatKey(0, 0, 0, 0, 0)
 
 
@@ -79,7 +79,7 @@ class Document:
         return self._links
 
     def _set(self, text: str) -> None:
-        self.text = text if len(text) <= LSP_DOCUMENT_BYTES_MAX else None
+        self.text = text if len(text) <= _LSP_DOCUMENT_BYTES_MAX else None
         self._positions = self._note = self._links = None
 
 

@@ -13,11 +13,12 @@ from workspaced_tools.notes.markdown import Link
 from workspaced_tools.notes.note import Note
 from workspaced_tools.notes.privacy_flag import HEAD_BYTES, flag_line, not_understood
 
-from ..limits import LSP_ANSWER_S, LSP_HOVER_CHARS, LSP_NAMES_MAX
+from ..limits import LSP_ANSWER_S, LSP_NAMES_MAX
 from .daemons import Place
 from .session import Session, Sight
 from .uris import uri_of
 
+_LSP_HOVER_CHARS: Final = 800
 _WITHIN: Final = re.compile(r"\[\[(?P<wiki>[#^][^\]|\n]*)(?:\|[^\]\n]*)?\]\]|\[[^\]\n]*\]\((?P<path>#[^()\s]*)\)")
 """A link to a part of its own note."""
 
@@ -96,7 +97,7 @@ async def hover(session: Session, uri: str, at: types.Position) -> types.Hover |
     link = link_at(sight, at) if sight is not None else None
     if sight is None or link is None:
         return None
-    found = await session.targets(sight.place, [wire(link.link)], parts=True, excerptChars=LSP_HOVER_CHARS)
+    found = await session.targets(sight.place, [wire(link.link)], parts=True, excerptChars=_LSP_HOVER_CHARS)
     if not found or found[0]["note"] is None:
         return None
     note, excerpt = found[0]["note"], found[0]["excerpt"]

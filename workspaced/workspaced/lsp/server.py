@@ -17,7 +17,6 @@ from workspaced_tools.editing.positions import Encoding
 from workspaced_tools.limits import ECHO_CHARS_MAX
 
 from ..__about__ import __version__
-from ..limits import LSP_DIAGNOSE_S
 from . import commands, links, renaming
 from .completion import TRIGGERS, completion
 from .documents import Change
@@ -27,6 +26,8 @@ from .session import Options, Session
 from .uris import path_of
 from .view import Selection
 
+_LSP_DIAGNOSE_S: Final = 0.5
+"""A text is looked through for broken links once it has not changed for this long."""
 logger = logging.getLogger(__name__)
 _FILES: Final = types.FileOperationRegistrationOptions(
     [types.FileOperationFilter(types.FileOperationPattern("**/*"), scheme="file")]
@@ -111,7 +112,7 @@ class Server(LanguageServer):
         if before is not None:
             before.cancel()
         loop = asyncio.get_running_loop()
-        self._diagnosing[uri] = loop.call_later(LSP_DIAGNOSE_S, lambda: self.session.start(self._diagnose(uri)))
+        self._diagnosing[uri] = loop.call_later(_LSP_DIAGNOSE_S, lambda: self.session.start(self._diagnose(uri)))
 
     async def _diagnose(self, uri: str) -> None:
         self._diagnosing.pop(uri, None)

@@ -3,7 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import anyio
 import msgspec
@@ -12,15 +12,7 @@ from workspaced_events.errors import WorkspacedError
 from workspaced_tools.errors import NoteNotFound
 
 from ..errors import RemoteError
-from ..limits import (
-    LSP_ANSWER_S,
-    LSP_COALESCE_S,
-    LSP_EDIT_S,
-    LSP_LINKS_CHARS_MAX,
-    LSP_LINKS_MAX,
-    LSP_SELECTION_CHARS,
-    LSP_USED_MAX,
-)
+from ..limits import LSP_ANSWER_S, LSP_EDIT_S
 from .actions import Actions
 from .daemon import Daemon
 from .daemons import Daemons, Place
@@ -28,6 +20,15 @@ from .documents import Change, Document, Documents
 from .uris import notes_below, path_of, real_path
 from .view import Selection, Shown, shown
 
+_LSP_SELECTION_CHARS: Final = 65_536
+"""Of a longer selection only the lines are told."""
+_LSP_LINKS_CHARS_MAX: Final = 100_000
+"""Of the links in one request to a daemon, which takes at most a mebibyte; a character is up to 6 bytes there."""
+_LSP_LINKS_MAX: Final = 1_000
+_LSP_USED_MAX: Final = 50
+"""Documents that are remembered for having been worked in."""
+_LSP_COALESCE_S: Final = 0.05
+"""What happens in an editor within this time is one view."""
 logger = logging.getLogger(__name__)
 
 
@@ -92,7 +93,7 @@ class Session:
     def use(self, document: Document) -> None:
         """The user works in a document."""
         if not self._used or self._used[-1] is not document:
-            self._used = [*(each for each in self._used if each is not document), document][-LSP_USED_MAX:]
+            self._used = [*(each for each in self._used if each is not document), document][-_LSP_USED_MAX:]
             self.touch()
 
     def select(self, document: Document, selection: Selection | None) -> None:
@@ -104,7 +105,7 @@ class Session:
     def selected_text(self, document: Document, start: int, end: int) -> str | None:
         """The text between two offsets in bytes; None if it is too long to be told."""
         text = (document.text or "").encode(errors="replace")[start:end]
-        return text.decode(errors="ignore") if len(text) <= LSP_SELECTION_CHARS else None
+        return text.decode(errors="ignore") if len(text) <= _LSP_SELECTION_CHARS else None
 
     def renamed(self, old: str, new: str) -> None:
         """A file or folder has another path now."""
@@ -167,9 +168,9 @@ class Session:
     # -- the view --
 
     def touch(self) -> None:
-        """What the editor shows may be another: told LSP_COALESCE_S later, with all that happened by then."""
+        """What the editor shows may be another: told _LSP_COALESCE_S later, with all that happened by then."""
         if self._looking is None:
-            self._looking = asyncio.get_running_loop().call_later(LSP_COALESCE_S, self._look)
+            self._looking = asyncio.get_running_loop().call_later(_LSP_COALESCE_S, self._look)
 
     def _look(self) -> None:
         self._looking = None
@@ -275,7 +276,7 @@ def _parts(links: Sequence[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
     chars = 0
     for link in links:
         size = sum(len(each) for each in link.values() if isinstance(each, str))
-        if part and (len(part) == LSP_LINKS_MAX or chars + size > LSP_LINKS_CHARS_MAX):
+        if part and (len(part) == _LSP_LINKS_MAX or chars + size > _LSP_LINKS_CHARS_MAX):
             yield part
             part, chars = [], 0
         part.append(link)

@@ -6,11 +6,11 @@ selected when the editor last asked for actions for the selection.
 """
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
-from ..limits import LSP_TABS_MAX
+_LSP_TABS_MAX: Final = 10
 
 
 class Selection(msgspec.Struct, frozen=True):
@@ -42,8 +42,8 @@ def shown(active: str | None, notes: Sequence[str], selection: Selection | None)
         selection: in the active note.
     """
     tabs = tuple(dict.fromkeys(notes))
-    if len(tabs) > LSP_TABS_MAX:
-        kept = set(tabs[-LSP_TABS_MAX:])
+    if len(tabs) > _LSP_TABS_MAX:
+        kept = set(tabs[-_LSP_TABS_MAX:])
         tabs = tuple(note for note in tabs if note in kept)
     # A note alone is the active note; beside others each is a tab, so that going from one to the next opens none.
     return Shown(active, () if tabs == (active,) else tabs, selection if active is not None else None)

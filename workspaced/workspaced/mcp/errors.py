@@ -24,11 +24,10 @@ class MetaMissing(McpError):
 
 
 class Refused(McpError):
-    """A resource or a prompt that does not exist, or cannot be made now."""
+    """A resource or a prompt that does not exist, or cannot be made now; with the code of what answered."""
 
     def __init__(self, code: str, message: str, *, hint: str, jsonrpc: int = -32602, **details: Any) -> None:
-        super().__init__(message, hint=hint, **details)
-        self.code = code  # type: ignore[misc]  # the code of the tool that answered
+        super().__init__(message, code=code, hint=hint, **details)
         self.jsonrpc = jsonrpc
 
 

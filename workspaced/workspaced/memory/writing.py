@@ -9,11 +9,12 @@ import logging
 import threading
 from collections.abc import Callable, Sequence
 from hashlib import sha256
+from typing import Final
 
 from workspaced_events.errors import InvalidArgument, WorkspacedError
 from workspaced_events.ids import VaultId
 from workspaced_events.journal.actions import Action
-from workspaced_events.journal.writer import Receipt
+from workspaced_events.journal.submissions import Receipt
 from workspaced_events.projections.pending_writes import PendingWrite
 from workspaced_events.schema import catalogue as c
 from workspaced_events.schema.catalogue import Event
@@ -26,12 +27,13 @@ from workspaced_tools.ports.questions import UseMemory
 from workspaced_tools.sharing.gate import sharing_off
 
 from ..journal.publishing import Publishing
-from ..limits import MEMORY_CHANGES_PER_BATCH
 from .places import Place, Places
 from .recorded_changes import Blob, is_made, recorded_change
 from .recovery import finish
 from .text_budget import TextBudget
 
+_MEMORY_CHANGES_PER_BATCH: Final = 64
+"""Files of a moved or deleted folder that are recorded together: with the longest paths they fit a batch."""
 logger = logging.getLogger(__name__)
 
 
@@ -144,8 +146,8 @@ class Memory:
         """Records the changes, makes them, and returns their sequences. A few at a time: a folder may hold more
         than one batch of the log."""
         seqs: list[int] = []
-        for at in range(0, len(changes), MEMORY_CHANGES_PER_BATCH):
-            some = changes[at : at + MEMORY_CHANGES_PER_BATCH]
+        for at in range(0, len(changes), _MEMORY_CHANGES_PER_BATCH):
+            some = changes[at : at + _MEMORY_CHANGES_PER_BATCH]
             actions = [
                 Action(_event(each, command, client, place, undoes), vault=vault, blobs=_texts(each))
                 for each in some

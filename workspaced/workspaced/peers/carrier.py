@@ -38,14 +38,6 @@ class CarrierError(Exception):
         self.code, self.message, self.hint = code, message, hint
 
 
-class NotAcknowledged(CarrierError):
-    """No answer came in time: the message may or may not be kept. Only the subject's last message can tell."""
-
-
-class WrongPredecessor(CarrierError):
-    """The subject's last message is not the expected one."""
-
-
 class Carrier(Protocol):
     """All methods may be called concurrently, and raise CarrierError with a code:
 
@@ -63,8 +55,8 @@ class Carrier(Protocol):
         `begins`: it replaces all messages of the subject. One call at a time for each subject.
 
         Raises:
-            WrongPredecessor: nothing is kept.
-            NotAcknowledged: unknown whether it is kept.
+            CarrierError: WRONG_PREDECESSOR: the subject's last message is not the expected one; nothing is kept.
+                NOT_ACKNOWLEDGED: no answer came in time; only the subject's last message tells whether it is kept.
         """
 
     async def last(self, subject: SubjectName) -> Carried | None:

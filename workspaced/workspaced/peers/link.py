@@ -22,10 +22,10 @@ from workspaced_events.errors import InvalidArgument, WorkspacedError
 from workspaced_events.ids import OriginId, VaultId
 from workspaced_events.journal.actions import Action
 from workspaced_events.projections.workspace_state import WorkspaceState
-from workspaced_events.schema.peer_events import LinkChanged, Position, Replicate
+from workspaced_events.schema.peer_events import LinkChanged, Position, Replicate, VaultMapping
 
 from ..calls.threads import Threads
-from ..errors import LinkRefused, PackageMissing
+from ..errors import PackageMissing
 from ..journal.log_tail import COMMITTED, NOTES_MOVED, LogTail
 from ..journal.publishing import Publishing
 from ..vaults.served_vault import ServedVault
@@ -238,7 +238,7 @@ class Link:
         """Makes a link of which this daemon is the creator; gives its first invitation.
 
         Raises:
-            PackageMissing, LinkRefused: ALREADY_LINKED.
+            PackageMissing, WorkspacedError: ALREADY_LINKED.
             InvalidArgument: there is no server, or it is no URL of one.
         """
         self._check_unlinked()
@@ -273,7 +273,7 @@ class Link:
         """A code for one machine, within 15 minutes.
 
         Raises:
-            LinkRefused: NOT_LINKED, NOT_CREATOR.
+            WorkspacedError: NOT_LINKED, NOT_CREATOR.
         """
         from .keys.invitation import code_of, new_invitation
 
@@ -300,7 +300,7 @@ class Link:
         """Asks to join the link of an invitation; `status` tells when it is in.
 
         Raises:
-            PackageMissing, LinkRefused: ALREADY_LINKED.
+            PackageMissing, WorkspacedError: ALREADY_LINKED.
             InvalidArgument: this is no code, or there is no server.
         """
         self._check_unlinked()
@@ -318,7 +318,7 @@ class Link:
         """Lets in who asked to join.
 
         Raises:
-            LinkRefused: NOT_LINKED, NOT_CREATOR.
+            WorkspacedError: NOT_LINKED, NOT_CREATOR.
             InvalidArgument: nobody, or several ask under such an id.
         """
         from .keys.roster import with_member
@@ -338,7 +338,7 @@ class Link:
         """Removes a member, and gives the others a new key.
 
         Raises:
-            LinkRefused: NOT_LINKED, NOT_CREATOR.
+            WorkspacedError: NOT_LINKED, NOT_CREATOR.
             InvalidArgument: no member, several, or the creator has such an id.
         """
         from .keys.roster import without_member
@@ -354,7 +354,7 @@ class Link:
         """Gives every member a new key.
 
         Raises:
-            LinkRefused: NOT_LINKED, NOT_CREATOR.
+            WorkspacedError: NOT_LINKED, NOT_CREATOR.
         """
         from .keys.roster import rotated
 
@@ -366,11 +366,10 @@ class Link:
         """Says which vault of the link a vault of this machine is.
 
         Raises:
-            LinkRefused: NOT_LINKED; NOT_CREATOR: there is no such name yet, and only the creator makes one.
+            WorkspacedError: NOT_LINKED; NOT_CREATOR: there is no such name yet, and only the creator makes one.
             InvalidArgument: the folder is no served vault.
         """
         from .keys.roster import with_vault
-        from .membership import Mapped
 
         keys, _membership, _roster = self._as_member()
         vault = self._vault_of(folder)
@@ -383,7 +382,7 @@ class Link:
                 roster = with_vault(roster, name)
             linked = roster.vault_named(name)
             assert linked is not None, "it is there, or was just added"
-            vaults = {**membership.vaults, vault: Mapped(linked, replicate)}
+            vaults = {**membership.vaults, vault: VaultMapping(vault, linked, replicate)}
             return replace(membership, roster=roster, vaults=vaults)
 
         await self.change(mapped)
@@ -394,7 +393,7 @@ class Link:
         """Becomes another origin of the same link, with an invitation: after a data directory was copied.
 
         Raises:
-            LinkRefused: NOT_LINKED.
+            WorkspacedError: NOT_LINKED.
             InvalidArgument: this is no code of that link.
         """
         from .keys.invitation import read_code
@@ -416,7 +415,7 @@ class Link:
         """Leaves the link, and forgets its keys.
 
         Raises:
-            LinkRefused: NOT_LINKED.
+            WorkspacedError: NOT_LINKED.
         """
         await self._leave(_FILES)
         return {}
@@ -436,8 +435,10 @@ class Link:
     def _check_unlinked(self) -> None:
         check_installed()
         if self._membership is not None or self._failed is not None:
-            raise LinkRefused(
-                "ALREADY_LINKED", "This daemon takes part in a link.", hint="`workspaced link leave` ends that."
+            raise WorkspacedError(
+                "This daemon takes part in a link.",
+                code="ALREADY_LINKED",
+                hint="`workspaced link leave` ends that.",
             )
 
     def _as_member(self) -> "tuple[OriginKeys, Membership, Roster]":
@@ -445,9 +446,9 @@ class Link:
         if keys is None or membership is None:
             raise _not_linked()
         if membership.roster is None:
-            raise LinkRefused(
-                "NOT_LINKED",
+            raise WorkspacedError(
                 "This machine is not let in yet.",
+                code="NOT_LINKED",
                 hint="`workspaced link approve` where it was invited.",
             )
         return keys, membership, membership.roster
@@ -457,8 +458,10 @@ class Link:
         if not membership.is_creator(keys.origin):
             creator = roster.member(roster.creator)
             where = f"{creator.machine!r}" if creator is not None else "the machine that made the link"
-            raise LinkRefused(
-                "NOT_CREATOR", "Only the machine that made the link may do this.", hint=f"Run it on {where}."
+            raise WorkspacedError(
+                "Only the machine that made the link may do this.",
+                code="NOT_CREATOR",
+                hint=f"Run it on {where}.",
             )
         return keys, membership, roster
 
@@ -528,14 +531,14 @@ def _with_roster(change: "Callable[[Roster], Roster]") -> "Callable[[Membership]
 def _check_may_name(membership: "Membership", origin: OriginId, name: str) -> None:
     """
     Raises:
-        LinkRefused: only the creator of the link names its vaults.
+        WorkspacedError: only the creator of the link names its vaults.
     """
     if not membership.is_creator(origin):
         assert membership.roster is not None, "a member has one"
         known = ", ".join(map(repr, membership.roster.vaults.values())) or "none yet"
-        raise LinkRefused(
-            "NOT_CREATOR",
+        raise WorkspacedError(
             f"The link knows no vault {name!r}.",
+            code="NOT_CREATOR",
             hint=f"Known: {known}. Map a new one first at the machine that made the link.",
         )
 
@@ -556,10 +559,10 @@ def _the_one(members: "Any", origin: str, what: str) -> "Member":
     return member
 
 
-def _not_linked() -> LinkRefused:
-    return LinkRefused(
-        "NOT_LINKED",
+def _not_linked() -> WorkspacedError:
+    return WorkspacedError(
         "This daemon takes part in no link.",
+        code="NOT_LINKED",
         hint="`workspaced link new`, or `workspaced link join CODE`.",
     )
 

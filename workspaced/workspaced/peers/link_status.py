@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 from workspaced_events.clock import microseconds
 from workspaced_events.ids import LinkedVaultId, OriginId
-from workspaced_events.projections.peers import Peers, PeerView
+from workspaced_events.projections.peers import Peers
 
 from .carrier import CarrierError
 
@@ -117,7 +117,8 @@ def _member(member: "Member", own: OriginId, live: "Live | None", peers: Peers) 
         "here": member.origin == own,
         "appliedAt": heard.applied_at if heard is not None else None,
         "n": heard.position.n if heard is not None else 0,
-        "aheadMs": _ahead_ms(heard) if heard is not None else 0,
+        # How far its clock was ahead of this one's, at least, when it was last heard of.
+        "aheadMs": max(0, heard.ms - microseconds(heard.applied_at) // 1_000) if heard is not None else 0,
         "behind": receiver.behind(member.origin) if receiver is not None else 0,
         "behindS": round(receiver.behind_s(member.origin), 1) if receiver is not None else 0.0,
         "refused": dict(status.refused) if status is not None else {},
@@ -128,11 +129,6 @@ def _asked(ask: "Ask", names: dict[LinkedVaultId, str], peers: Peers) -> dict[st
     """A note that was forgotten here, whose name is known no more."""
     waits = peers.not_reached(ask.vault, ask.name)
     return {"vault": names.get(ask.vault, "?"), "notReached": [peers.members[each].machine for each in waits]}
-
-
-def _ahead_ms(heard: PeerView) -> int:
-    """How far the machine's clock was ahead of this one's, at least, when it was last heard of."""
-    return max(0, heard.ms - microseconds(heard.applied_at) // 1_000)
 
 
 def _problem(error: CarrierError | None) -> dict[str, str] | None:

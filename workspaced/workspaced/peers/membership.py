@@ -9,20 +9,13 @@ from msgspec.structs import replace
 from workspaced_events.ids import LinkedVaultId, OriginId, VaultId
 from workspaced_events.private_files import read_private, write_durably
 from workspaced_events.schema.decoding import decoded
-from workspaced_events.schema.peer_events import LinkChanged, LinkMember, Replicate, VaultMapping
+from workspaced_events.schema.peer_events import LinkChanged, LinkMember, VaultMapping
 from workspaced_events.schema.registry import Sha256
 
 from .keys.invitation import Code, Invitation
 from .keys.roster import Member, Roster
 
 FILE: Final = "link.json"
-
-
-class Mapped(msgspec.Struct, frozen=True):
-    """Which vault of the link a vault of this machine is."""
-
-    linked: LinkedVaultId
-    replicate: Replicate = "all"
 
 
 class Ask(msgspec.Struct, frozen=True):
@@ -51,7 +44,7 @@ class Membership(msgspec.Struct, frozen=True):
     invitations: tuple[Invitation, ...] = ()
     requests: tuple[Member, ...] = ()
     """Who has asked to join, with a valid invitation, and waits to be approved."""
-    vaults: dict[VaultId, Mapped] = {}
+    vaults: dict[VaultId, VaultMapping] = {}
     was_removed: bool = False
     asks: tuple[Ask, ...] = ()
 
@@ -68,11 +61,7 @@ class Membership(msgspec.Struct, frozen=True):
         return LinkChanged(
             origin,
             tuple(LinkMember(each.origin, each.person, each.machine) for each in members),
-            tuple(
-                VaultMapping(vault, own.linked, own.replicate)
-                for vault, own in sorted(self.vaults.items())
-                if own.linked in roster.vaults
-            ),
+            tuple(own for _vault, own in sorted(self.vaults.items()) if own.linked in roster.vaults),
         )
 
 

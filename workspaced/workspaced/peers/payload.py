@@ -31,11 +31,6 @@ class Payload(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fi
 _PAYLOAD: Final = msgspec.json.Decoder(Payload)
 
 
-def encode_payload(payload: Payload) -> bytes:
-    """The bytes to seal."""
-    return msgspec.json.encode(payload)
-
-
 def decode_payload(data: bytes, vaults: Collection[LinkedVaultId]) -> Payload:
     """
     Args:

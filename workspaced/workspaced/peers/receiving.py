@@ -18,7 +18,7 @@ from workspaced_events.schema.peer_events import Position, RemoteEventsApplied
 
 from .carrier import Carried, Carrier, CarrierError
 from .keys.keyring import Keyring
-from .keys.message import Header, MessageRefused, digest
+from .keys.message import MessageRefused, digest
 from .payload import decode_payload
 
 logger = logging.getLogger(__name__)
@@ -130,7 +130,7 @@ class Receiver:
 
     def _take(self, message: Carried) -> None:
         self.problem = None
-        if not _is_origin(message.subject):
+        if len(message.subject) != _ORIGIN_CHARS or "." in message.subject:
             self._other(message)
         elif message.subject == self._keyring.origin:
             pass
@@ -173,12 +173,13 @@ class Receiver:
             payload = decode_payload(data, self._keyring.roster.vaults)
             status.seen = max(status.seen, (header.generation, header.n))
             known = self._positions().get(header.origin, _NOT_HEARD)
-            if not _is_newer(header, known):
+            if (header.generation, header.n) <= (known.generation, known.n):
                 return True
             if status.behind_since is None:
                 status.behind_since = anyio.current_time()
             position = Position(header.generation, header.n, digest(message.data))
-            if not payload.whole and not _follows(header, known):
+            follows = header.generation == known.generation and header.previous == known.digest
+            if not payload.whole and not follows:
                 return False
         except MessageRefused as error:
             status.refused[error.code] += 1
@@ -198,15 +199,3 @@ class Receiver:
 
     def _status(self, subject: str) -> OriginStatus:
         return self.origins.setdefault(subject, OriginStatus())
-
-
-def _is_newer(header: Header, known: Position) -> bool:
-    return (header.generation, header.n) > (known.generation, known.n)
-
-
-def _follows(header: Header, known: Position) -> bool:
-    return header.generation == known.generation and header.previous == known.digest
-
-
-def _is_origin(subject: str) -> bool:
-    return len(subject) == _ORIGIN_CHARS and "." not in subject

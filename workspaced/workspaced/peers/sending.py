@@ -18,11 +18,11 @@ from workspaced_events.peers.differences import SharedView, difference, notes_of
 from workspaced_events.peers.forgetting import has_new_asks
 from workspaced_events.schema.peer_events import SharedVault
 
-from .carrier import Carried, Carrier, CarrierError, WrongPredecessor
+from .carrier import Carried, Carrier, CarrierError
 from .keys.keyring import Keyring
 from .keys.message import MessageRefused, digest, header_of
 from .outbox import NamesByVault, Outbox, Sent
-from .payload import PAYLOAD_BYTES_MAX, Payload, encode_payload
+from .payload import PAYLOAD_BYTES_MAX, Payload
 
 logger = logging.getLogger(__name__)
 
@@ -188,11 +188,7 @@ class Sender:
 
     async def _publish(self, sent: Sent, after: int) -> int:
         begins = not sent.previous
-        try:
-            return await self._carrier.publish(self._keyring.origin, sent.frame, after=after, begins=begins)
-        except WrongPredecessor:
-            logger.debug("the server has another message than %s", after)
-            raise
+        return await self._carrier.publish(self._keyring.origin, sent.frame, after=after, begins=begins)
 
     def _next(self) -> Sent | None:
         """The message that leads from what was shared to what is to be; None: nothing changed."""
@@ -219,7 +215,7 @@ class Sender:
         )
         generation = sent.generation + is_whole
         previous = "" if is_whole else sent.digest
-        frame = self._keyring.seal(generation, n, previous, encode_payload(payload))
+        frame = self._keyring.seal(generation, n, previous, msgspec.json.encode(payload))
         return Sent(
             generation,
             n,

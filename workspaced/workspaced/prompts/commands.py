@@ -268,7 +268,7 @@ def add_messages(params: p.Messages, uploaded: Uploaded) -> Added:
 
     Raises:
         InvalidArgument: a message is invalid, or there is nothing to do.
-        UnknownBlob: a message names a text that was not uploaded.
+        ActionError: UNKNOWN_BLOB: a message names a text that was not uploaded.
     """
     if not params.messages and params.remove is None:
         raise InvalidArgument("Expected a message, or one to remove; got neither.")

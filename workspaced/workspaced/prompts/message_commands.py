@@ -26,7 +26,7 @@ NEEDS_NO_ID: Final = ("active_note", "selected_text")
 """Kinds of attachments that the workspace's state identifies."""
 
 Uploaded = Callable[[str], bytes]
-"""Returns the uploaded text of that sha256. Raises UnknownBlob if there is none."""
+"""Returns the uploaded text of that sha256. Raises UNKNOWN_BLOB if there is none."""
 
 
 def nothing_uploaded(sha256: str) -> bytes:
@@ -43,7 +43,7 @@ def recorded(
     Raises:
         InvalidArgument: the message's parts do not fit its role, or each other; an image is no data URI, or too
             large.
-        UnknownBlob: from `uploaded`.
+        UNKNOWN_BLOB: from `uploaded`.
     """
     _check(message, index)
     staging = _Staging(uploaded)

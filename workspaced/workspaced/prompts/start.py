@@ -42,7 +42,7 @@ async def start(service: Service, params: p.Start, caller: str) -> Started:
 
     Raises:
         WorkspacedError: the parameters are invalid; there is no such vault, or the conversation belongs to
-            another one; SharingOff if the caller may not be shown the environment; UnknownAgent, AgentInvalid.
+            another one; SharingOff if the caller may not be shown the environment; UNKNOWN_AGENT, AgentInvalid.
     """
     conversation = ConversationId(params.conversation or uuid7())
     before = service.tail.state.conversations.by_id.get(conversation)

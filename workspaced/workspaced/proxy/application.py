@@ -12,7 +12,6 @@ import httpx2
 
 from workspaced_events.errors import WorkspacedError
 
-from ..limits import PROXY_BODY_BYTES_MAX
 from ..overlay.usage import UsageReader, usage_reader
 from .access import Access
 from .context import OFF, NoPrompt, Outcome, form_of_prompt, unchanged, with_context
@@ -21,6 +20,8 @@ from .refusal import Refusal
 from .request_body import ClientLeft, Message, Receive, RequestBody
 from .upstream import Content, Headers, Upstream, end_to_end
 
+_PROXY_BODY_BYTES_MAX: Final = 32 * 1024 * 1024
+"""Of a request that gets context: as long as the longest that Anthropic takes."""
 logger = logging.getLogger(__name__)
 
 Send = Callable[[Message], Awaitable[None]]
@@ -189,10 +190,10 @@ async def _whole(headers: dict[bytes, bytes], body: RequestBody) -> bytes:
     if headers.get(b"content-encoding", b"").strip().lower() not in _ANY_ENCODING:
         raise NoPrompt("COMPRESSED", "the body is compressed")
     length = b"0" if b"transfer-encoding" in headers else headers.get(b"content-length", b"0")
-    is_short = len(length) < 16 and int(length) <= PROXY_BODY_BYTES_MAX
-    whole = await body.up_to(PROXY_BODY_BYTES_MAX) if is_short else None
+    is_short = len(length) < 16 and int(length) <= _PROXY_BODY_BYTES_MAX
+    whole = await body.up_to(_PROXY_BODY_BYTES_MAX) if is_short else None
     if whole is None:
-        raise NoPrompt("BODY_TOO_LARGE", f"the body is longer than {PROXY_BODY_BYTES_MAX} bytes")
+        raise NoPrompt("BODY_TOO_LARGE", f"the body is longer than {_PROXY_BODY_BYTES_MAX} bytes")
     return whole
 
 

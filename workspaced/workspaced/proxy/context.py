@@ -8,13 +8,15 @@ from anyio import to_thread
 
 from workspaced_events.errors import WorkspacedError
 
-from ..limits import PROXY_READ_AT_ONCE_BYTES, PROXY_REASON_CHARS_MAX
 from ..overlay.asking import form_of, overlaid, params_of
 from ..overlay.json_places import Unreadable
 from ..overlay.request import ChatRequest, Form, read_request
 from .daemon_link import DaemonLink
 from .upstream import Headers
 
+_PROXY_REASON_CHARS_MAX: Final = 300
+_PROXY_READ_AT_ONCE_BYTES: Final = 262_144
+"""Longer bodies are read on a thread of their own."""
 logger = logging.getLogger(__name__)
 
 OFF: Final = "off"
@@ -57,7 +59,7 @@ def unchanged(code: str, message: str) -> Outcome:
 
 def _one_line(text: str) -> str:
     plain = "".join(each if each.isascii() and each.isprintable() else "?" for each in text)
-    return plain[:PROXY_REASON_CHARS_MAX].strip()  # no header ends in a blank
+    return plain[:_PROXY_REASON_CHARS_MAX].strip()  # no header ends in a blank
 
 
 def form_of_prompt(method: str, path: bytes, headers: dict[bytes, bytes]) -> Form:
@@ -80,7 +82,7 @@ async def _read(form: Form, body: bytes) -> ChatRequest:
     Raises:
         Unreadable: as `read_request`.
     """
-    if len(body) <= PROXY_READ_AT_ONCE_BYTES:
+    if len(body) <= _PROXY_READ_AT_ONCE_BYTES:
         return read_request(form, body)
     return await to_thread.run_sync(read_request, form, body)
 

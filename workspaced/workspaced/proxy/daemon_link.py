@@ -8,7 +8,7 @@ import logging
 import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 import anyio
 
@@ -16,9 +16,11 @@ from workspaced_events.errors import WorkspacedError
 
 from ..client.async_client import Client
 from ..errors import NoDaemon, TimedOut
-from ..limits import DAEMON_ANSWER_S, DAEMON_PAUSE_S, DAEMON_RETRY_S
+from ..limits import DAEMON_ANSWER_S, DAEMON_PAUSE_S
 from ..overlay.asking import METHOD
 
+_DAEMON_RETRY_S: Final = 1.0
+"""How often the proxy looks for a daemon that did not run when it started."""
 logger = logging.getLogger(__name__)
 Result = TypeVar("Result")
 
@@ -48,7 +50,7 @@ class DaemonLink:
             except NoDaemon as failure:
                 self._failure = failure
                 self.tried.set()
-            await anyio.sleep(DAEMON_RETRY_S)
+            await anyio.sleep(_DAEMON_RETRY_S)
 
     @property
     def failure(self) -> WorkspacedError | None:

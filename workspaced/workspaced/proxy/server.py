@@ -43,7 +43,7 @@ def run_proxy(options: Options, ready: Callable[[Started], None]) -> int:
     """Serves until SIGINT or SIGTERM; returns the exit code.
 
     Raises:
-        PortTaken: another program listens on the port.
+        WorkspacedError: PORT_TAKEN: another program listens on the port.
         SettingsInvalid: the upstream is no URL.
     """
     silence_logs("httpx2", "httpcore2")

@@ -27,14 +27,15 @@ from workspaced_tools.volunteering.tool import text_told
 from ..limits import (
     ARGUMENTS_INLINE_BYTES_MAX,
     CALL_RECORDER_DELAY_S,
-    CALL_RECORDER_HURRY,
-    CALL_RECORDER_PAUSE_S,
-    CALL_RECORDER_SLICE_S,
     CALL_RECORDER_WAITING_BYTES_MAX,
     CALL_RECORDER_WAITING_MAX,
 )
 from .tool_answer import ToolAnswer
 
+_CALL_RECORDER_HURRY: Final = 500
+"""With so many calls queued, the recorder makes no more pauses."""
+_CALL_RECORDER_PAUSE_S: Final = 0.03
+_CALL_RECORDER_SLICE_S: Final = 0.002
 logger = logging.getLogger(__name__)
 
 _LASTS_MAX: Final = 64
@@ -151,12 +152,12 @@ class CallRecorder:
             self._closing.wait(CALL_RECORDER_DELAY_S)  # for more calls, and so that answers are sent first
             while self._waiting and not self._closing.is_set():
                 self._write_some()
-                if len(self._waiting) < CALL_RECORDER_HURRY:
+                if len(self._waiting) < _CALL_RECORDER_HURRY:
                     # Answering new calls is more urgent than recording old ones.
-                    self._closing.wait(CALL_RECORDER_PAUSE_S)
+                    self._closing.wait(_CALL_RECORDER_PAUSE_S)
 
     def _write_some(self) -> None:
-        until = time.monotonic() + CALL_RECORDER_SLICE_S
+        until = time.monotonic() + _CALL_RECORDER_SLICE_S
         with self._writing:
             while self._waiting and time.monotonic() < until:
                 self._write(self._waiting.popleft())

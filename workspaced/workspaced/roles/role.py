@@ -1,13 +1,14 @@
 """A role, as the settings or a note's front matter give it. Imports little: every command reads the settings."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
 from workspaced_events.schema.conversation_events import Pipeline, ProviderKind
 
-from ..limits import CONTEXT_NAME_CHARS_MAX, PINS_PER_CONVERSATION_MAX, ROLE_SYSTEM_CHARS_MAX, ROLE_TOOLS_MAX
+from ..limits import CONTEXT_NAME_CHARS_MAX, PINS_PER_CONVERSATION_MAX, ROLE_SYSTEM_CHARS_MAX
 
+_ROLE_TOOLS_MAX: Final = 100
 Source = Literal["settings", "note"]
 Name = Annotated[str, Field(min_length=1, max_length=CONTEXT_NAME_CHARS_MAX)]
 
@@ -36,7 +37,7 @@ class Role(_Part):
     system: Annotated[
         str, StringConstraints(strip_whitespace=True, min_length=1, max_length=ROLE_SYSTEM_CHARS_MAX)
     ]
-    tools: Annotated[tuple[Name, ...], Field(max_length=ROLE_TOOLS_MAX)] | None = None
+    tools: Annotated[tuple[Name, ...], Field(max_length=_ROLE_TOOLS_MAX)] | None = None
     """Names of our tools; None: the role says nothing of tools."""
     pins: Annotated[tuple[RolePin, ...], Field(max_length=PINS_PER_CONVERSATION_MAX)] = ()
     pipeline: Pipeline | None = None

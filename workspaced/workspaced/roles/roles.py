@@ -21,10 +21,12 @@ from workspaced_tools.ports.view import View
 from workspaced_tools.prompts.sources.pinned import checked_parameters, folder_id
 from workspaced_tools.tools.registry import EVERY_TOOL, TOOLS
 
-from ..errors import AgentInvalid, SettingsInvalid, UnknownAgent
-from ..limits import ROLE_NOTES_LISTED_MAX, ROLE_SYSTEM_CHARS_MAX, ROLES_IN_SETTINGS_MAX, ROLES_NAMED_MAX
+from ..errors import AgentInvalid, SettingsInvalid
+from ..limits import ROLE_NOTES_LISTED_MAX, ROLE_SYSTEM_CHARS_MAX, ROLES_IN_SETTINGS_MAX
 from .role import Role, Source
 
+_ROLES_NAMED_MAX: Final = 20
+"""Roles that an error names."""
 _SUFFIX: Final = ".md"
 _FIELDS: Final = ("tools", "pins", "pipeline")
 """What is read of a note's front matter; other fields are the user's own."""
@@ -91,18 +93,20 @@ class Roles:
         """The role of that name.
 
         Raises:
-            UnknownAgent: there is none that the client may use; lists those that there are.
+            WorkspacedError: there is none that the client may use; lists those that there are.
             AgentInvalid: its note cannot be used as a role.
         """
         if (role := self._configured.get(name)) is not None:
             return role
         if (note := self._note(view, name)) is None:
-            notes, total = self._notes(view, ROLES_NAMED_MAX)
-            names = [*self._configured, *notes][:ROLES_NAMED_MAX]
+            notes, total = self._notes(view, _ROLES_NAMED_MAX)
+            names = [*self._configured, *notes][:_ROLES_NAMED_MAX]
             more = len(self._configured) + total - len(names)
             listed = ", ".join(names) or "none"
-            raise UnknownAgent(
-                f"There is no role {name!r}.", hint=f"Roles: {listed}{f' and {more} more' if more > 0 else ''}."
+            raise WorkspacedError(
+                f"There is no role {name!r}.",
+                hint=f"Roles: {listed}{f' and {more} more' if more > 0 else ''}.",
+                code="UNKNOWN_AGENT",
             )
         return self._role_of(name, note)
 

@@ -5,15 +5,20 @@ import os
 import resource
 import socket
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 from anyio.abc import TaskGroup
 
 from ..journal.log_tail import COMMITTED
-from ..limits import ACCEPTS_PER_TURN, CONNECTIONS_MAX, DESCRIPTORS_RESERVED
+from ..limits import CONNECTIONS_MAX
 from ..service.service import Service
 from .connection import Connection
 from .host import Accepted
+
+_DESCRIPTORS_RESERVED: Final = 24
+"""File descriptors that clients never get: for the log, vaults, watchers, and files that tools open."""
+_ACCEPTS_PER_TURN: Final = 4
+"""Connections accepted in one turn of the loop, so that many at once are refused before descriptors run out."""
 
 
 class Server:
@@ -32,7 +37,7 @@ class Server:
     async def start(self, listening: socket.socket) -> None:
         """Starts accepting."""
         self._listener = await self.loop.create_unix_server(
-            lambda: Connection(self), sock=listening, backlog=ACCEPTS_PER_TURN
+            lambda: Connection(self), sock=listening, backlog=_ACCEPTS_PER_TURN
         )
         # asyncio accepts at most `backlog` connections per turn; the kernel's queue may be longer.
         listening.listen(CONNECTIONS_MAX)
@@ -84,4 +89,4 @@ def _connections_max() -> int:
     if descriptors == resource.RLIM_INFINITY:
         return CONNECTIONS_MAX
     # A refused connection keeps its descriptor for up to four turns of the loop.
-    return max(1, min(CONNECTIONS_MAX, descriptors - DESCRIPTORS_RESERVED - 4 * ACCEPTS_PER_TURN))
+    return max(1, min(CONNECTIONS_MAX, descriptors - _DESCRIPTORS_RESERVED - 4 * _ACCEPTS_PER_TURN))

@@ -12,7 +12,7 @@ import logging
 from collections.abc import Hashable
 
 from workspaced_events.errors import InvalidArgument, WorkspacedError
-from workspaced_events.journal.writer import Outcome
+from workspaced_events.journal.submissions import Outcome
 from workspaced_events.projections.workspace_state import WorkspaceState
 
 from ..journal.publishing import Publishing

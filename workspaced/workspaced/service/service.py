@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import anyio
 from msgspec.structs import replace
@@ -31,7 +31,7 @@ from ..calls.threads import Threads
 from ..journal.log_tail import NOTES_MOVED, LogTail
 from ..journal.pausing import Pausing
 from ..journal.publishing import Publishing
-from ..limits import CONTEXT_TEXTS_CHARS_MAX, PUBLISHER_GRACE_S
+from ..limits import PUBLISHER_GRACE_S
 from ..memory.places import Places
 from ..memory.writing import Memory
 from ..overlay.overlays import Log as OverlayLog
@@ -50,6 +50,9 @@ from .uploads import Uploads
 
 if TYPE_CHECKING:
     import asyncio
+
+_CONTEXT_TEXTS_CHARS_MAX: Final = 16 * 1024 * 1024
+"""The log's texts that are cached in memory for later prompts."""
 
 
 class Service:
@@ -104,7 +107,7 @@ class Service:
         self.records_calls = record
         self.threads = threads = Threads(loop)
         self.visits = visits = VisitLog(self.log)
-        self.texts = texts = TextCache(texts_in(journal.blobs.get), chars_max=CONTEXT_TEXTS_CHARS_MAX)
+        self.texts = texts = TextCache(texts_in(journal.blobs.get), chars_max=_CONTEXT_TEXTS_CHARS_MAX)
         """The texts that the log names by their hashes."""
         self.uploads = Uploads()
         self.levels = TimelyAnswers()

@@ -37,8 +37,8 @@ async def reconcile(service: Service) -> None:
 
 
 async def check_known_notes(service: Service, served: ServedVault) -> None:
-    """Queues a visibility check of every note that the log names and that has no finding: notes of older versions'
-    logs, and notes named just before a crash."""
+    """Queues a visibility check of every note that the log names and that has no finding, such as one named just
+    before a crash."""
     visits: list[Visit] = []
     try:
         visits = await service.threads.run(service.visits.visits, served.id, service.tail.seq)

@@ -4,13 +4,16 @@ import hashlib
 import time
 from collections import OrderedDict
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
-from workspaced_events.errors import InvalidArgument
+from workspaced_events.errors import ActionError, InvalidArgument
 
-from ..errors import UnknownBlob
-from ..limits import UPLOAD_BYTES_MAX, UPLOAD_S, UPLOADS_BYTES_MAX
+from ..limits import UPLOAD_BYTES_MAX
 
+_UPLOAD_S: Final = 600.0
+"""An upload that nobody touched for this long is no longer held."""
+_UPLOADS_BYTES_MAX: Final = 64 * 1024 * 1024
+"""Of all uploads of all clients that are held in memory."""
 Key = tuple[str, str] | str
 """Of parts: the client's name, and the id that it gave its upload. Of a whole text: its sha256."""
 
@@ -59,13 +62,14 @@ class Uploads:
         """The whole text of that hash. It stays, since the message may be sent again.
 
         Raises:
-            UnknownBlob: there is none, or none any more.
+            ActionError: there is none, or none any more.
         """
         self._forget_old()
         if sha256 not in self._held:
-            raise UnknownBlob(
-                f"No text of the sha256 {sha256} was uploaded in the last {UPLOAD_S / 60:.0f} minutes.",
+            raise ActionError(
+                f"No text of the sha256 {sha256} was uploaded in the last {_UPLOAD_S / 60:.0f} minutes.",
                 hint="Upload it with workspaced/blob/put, then name it.",
+                code="UNKNOWN_BLOB",
             )
         content = self._taken(sha256)
         self._hold(sha256, content)
@@ -80,10 +84,10 @@ class Uploads:
         self._taken(key)
         self._held[key] = _Held(content, self._clock())
         self._bytes += len(content)
-        while self._bytes > UPLOADS_BYTES_MAX:
+        while self._bytes > _UPLOADS_BYTES_MAX:
             self._taken(next(iter(self._held)))
 
     def _forget_old(self) -> None:
-        before = self._clock() - UPLOAD_S
+        before = self._clock() - _UPLOAD_S
         while self._held and next(iter(self._held.values())).since < before:
             self._taken(next(iter(self._held)))

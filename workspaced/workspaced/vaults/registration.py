@@ -11,30 +11,30 @@ from workspaced_events.journal.actions import Action
 from workspaced_events.projections.workspace_state import WorkspaceState
 from workspaced_events.schema import catalogue as c
 
-from ..errors import VaultUnusable
+from ..errors import SettingsInvalid
 
 
 def usable_folder(path: Path) -> Path:
     """The real path of a vault's folder.
 
     Raises:
-        VaultUnusable: the path does not exist, is not a directory, or cannot be read.
+        SettingsInvalid: the path does not exist, is not a directory, or cannot be read.
     """
     try:
         real = path.expanduser().resolve(strict=True)
     except OSError as error:
-        raise VaultUnusable(
+        raise SettingsInvalid(
             f"The vault {path} cannot be opened: {error.strerror or error}.",
             hint="Give an existing folder with --vault.",
         ) from None
     try:
         str(real).encode()
     except UnicodeEncodeError:
-        raise VaultUnusable(f"The vault's path {str(real)!r} is not UTF-8.", hint="Rename the folder.") from None
+        raise SettingsInvalid(f"The vault's path {str(real)!r} is not UTF-8.", hint="Rename the folder.") from None
     if not real.is_dir():
-        raise VaultUnusable(f"The vault {path} is no directory.", hint="Give the folder that holds the notes.")
+        raise SettingsInvalid(f"The vault {path} is no directory.", hint="Give the folder that holds the notes.")
     if not os.access(real, os.R_OK | os.X_OK):
-        raise VaultUnusable(f"The vault {path} cannot be read.", hint="Check its permissions.")
+        raise SettingsInvalid(f"The vault {path} cannot be read.", hint="Check its permissions.")
     return real
 
 
@@ -42,7 +42,7 @@ def check_apart(folders: Iterable[Path], data: Path, socket: Path, cache: Path) 
     """Checks that the daemon's own files lie outside all vaults, since it never writes into a vault.
 
     Raises:
-        VaultUnusable: the data directory, the socket or the cache directory would lie in a vault.
+        SettingsInvalid: the data directory, the socket or the cache directory would lie in a vault.
     """
     places = (
         ("data directory", data, "--data-dir"),
@@ -52,7 +52,7 @@ def check_apart(folders: Iterable[Path], data: Path, socket: Path, cache: Path) 
     for folder in folders:
         for what, path, flag in places:
             if path.expanduser().resolve().is_relative_to(folder):
-                raise VaultUnusable(
+                raise SettingsInvalid(
                     f"The {what} {path} lies in the vault {folder}; nothing is ever written into a vault.",
                     hint=f"Give another {flag}.",
                 )

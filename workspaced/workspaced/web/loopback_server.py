@@ -12,7 +12,8 @@ from typing import Any, Final
 
 import uvicorn
 
-from ..errors import PortTaken
+from workspaced_events.errors import WorkspacedError
+
 from ..limits import HTTP_DRAIN_S, HTTP_IDLE_S
 
 HOST: Final = "127.0.0.1"
@@ -31,14 +32,16 @@ def listening(port: int, hint: str, *, also_v6: bool = False) -> Iterator[list[s
     """Sockets that listen on `port` of 127.0.0.1, and of ::1 where that is there and free; 0: any port.
 
     Raises:
-        PortTaken: another program listens there; with `hint`.
+        WorkspacedError: another program listens there; with `hint`.
     """
     with _socket(socket.AF_INET) as first:
         try:
             first.bind((HOST, port))
             first.listen()
         except OSError as error:
-            raise PortTaken(f"Cannot listen on port {port}: {error.strerror or error}.", hint=hint) from None
+            raise WorkspacedError(
+                f"Cannot listen on port {port}: {error.strerror or error}.", hint=hint, code="PORT_TAKEN"
+            ) from None
         second = _v6(first.getsockname()[1]) if also_v6 else None
         if second is None:
             yield [first]

@@ -7,7 +7,7 @@ transcript is never fitted so: it folds (folding.py).
 
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
-from typing import Final, NamedTuple, get_args
+from typing import Any, Final, NamedTuple, get_args
 
 import msgspec
 
@@ -127,7 +127,7 @@ def exceeded(
 
     `history`: what of it must stay. `library`: the tokens that it had, which are left out.
     """
-    needed = {
+    needed: dict[str, Any] = {
         "system": parts.system,
         "tools": parts.tools,
         "turn": parts.fixed - parts.system - parts.tools,

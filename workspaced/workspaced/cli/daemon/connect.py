@@ -11,7 +11,7 @@ from ...connecting.command_lines import absolute, is_folder
 from ...connecting.plans import PARTS, Part, plan_connection, plan_removal
 from ...connecting.runtimes import RUNTIMES
 from ...connecting.settings_files import Change, write
-from ...errors import VaultUnusable
+from ...errors import SettingsInvalid
 from ..shared.options import json_option
 from ..shared.printing import print_json, say, say_text
 from ..shared.terminal import utc_option
@@ -125,10 +125,10 @@ def _outcome(change: Change, backup: Path | None, *, dry_run: bool, unneeded: st
 def _check_folder(vault: str) -> None:
     """
     Raises:
-        VaultUnusable: there is no such folder, or we may not look into it.
+        SettingsInvalid: there is no such folder, or we may not look into it.
     """
     shown = vault
     if not is_folder(vault):
-        raise VaultUnusable(f"{shown} is no folder.", hint="Give the folder of your notes: --vault DIR.")
+        raise SettingsInvalid(f"{shown} is no folder.", hint="Give the folder of your notes: --vault DIR.")
     if not os.access(absolute(vault), os.R_OK | os.X_OK):
-        raise VaultUnusable(f"{shown} cannot be read.", hint="Check its permissions.")
+        raise SettingsInvalid(f"{shown} cannot be read.", hint="Check its permissions.")

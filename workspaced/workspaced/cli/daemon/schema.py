@@ -8,7 +8,7 @@ import click
 
 from ...api.json_schemas import all_schemas, definitions
 from ...errors import SettingsInvalid
-from ...inspector.answers import ANSWERS
+from ...inspector.routes import ANSWERS
 from ..shared.options import json_option
 from ..shared.printing import print_json, say, say_text
 

@@ -15,7 +15,7 @@ from workspaced_events.projections.workspace_fold import apply
 from workspaced_events.projections.workspace_state import StateJson, WorkspaceState, to_json
 from workspaced_events.replay.blob_check import NamedBlobs
 from workspaced_events.replay.open import open_source
-from workspaced_events.replay.position import Position, feed_until, parse_position, place_until
+from workspaced_events.replay.position import Position, also_named, feed_until, parse_position, place_until
 from workspaced_events.replay.replay import replay
 from workspaced_events.replay.source import DirectorySource, Source, StoredSource
 from workspaced_events.schema.catalogue import Event
@@ -125,7 +125,7 @@ def _step(source: StoredSource, until: Position | None, vault: VaultId | None) -
 
     if isinstance(until, str):
         place = place_until(source, until)
-        print_warnings(place.warnings(until))
+        print_warnings(also_named(until, place.also))
         until = place.seq
     with segment_progress("reading") as progress:
         tape = Tape(source, vault, until=until, progress=progress)

@@ -55,16 +55,10 @@ class Shrunk:
         self.predicate = predicate
         self.vault = vault
         self.events = events
-        self._blob = blob
-
-    @property
-    def part(self) -> Slice:
+        self.part = Slice("", EMPTY, msgspec.json.encode(visits_from(0)), events, blob)
         """The events as a log that begins with nothing."""
-        return Slice("", EMPTY, msgspec.json.encode(visits_from(0)), self.events, self._blob)
-
-    def keep_blobs(self) -> None:
-        """Reads the blobs that the events name; from then on the log is not read."""
-        self._blob = {name: self._blob(name) for name in named_blobs(self.part)}.get
+        # What the log gives is read now: it closes with the search.
+        self.part.blob = {name: blob(name) for name in named_blobs(self.part)}.get
 
 
 def bundle_name(*, redacted: bool, with_calls: bool = False) -> str:

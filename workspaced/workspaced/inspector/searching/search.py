@@ -8,7 +8,9 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import Final, Literal, NamedTuple
+from typing import Final, Literal
+
+import msgspec
 
 from workspaced_events.debugging.bisect import Found, follow, never_true
 from workspaced_events.debugging.predicate import Expression
@@ -21,9 +23,12 @@ from workspaced_events.replay.open import open_source
 from workspaced_events.replay.source import Source
 from workspaced_events.schema.catalogue import Event, PromptAssembled, ToolCalled
 
-from ...limits import INSPECTOR_SEARCH_S, INSPECTOR_SHRINK_EVENTS_MAX
 from .files import Shrunk, shows_under_pseudonyms
 
+_INSPECTOR_SHRINK_EVENTS_MAX: Final = 200_000
+"""They are all in memory while they are shrunk."""
+_INSPECTOR_SEARCH_S: Final = 600.0
+"""How long one search for a predicate may take."""
 Phase = Literal["finding", "shrinking", "done", "stopped", "failed"]
 _JOIN_S: Final = 5.0
 _AFTER_EVENTS_MAX: Final = 1_000
@@ -50,11 +55,11 @@ class _Watched(Expression):
         return super().__call__(state)
 
 
-class Seen(NamedTuple):
-    """The part of the log in which agents saw that the predicate is true: from the event found on."""
+class Seen(msgspec.Struct, rename="camel"):
+    """The calls and prompts that saw it: made after the event found, while it stayed true."""
 
     last: int
-    """The sequence of the last call or prompt that saw it."""
+    """The sequence of the last one."""
     calls: int
     prompts: int
 
@@ -84,7 +89,7 @@ class Search:
         self.vault = vault
         self._expression = _Watched(text, VaultId(vault) if vault is not None else None, self._check)
         self._stopping = threading.Event()
-        self._ends = time.monotonic() + INSPECTOR_SEARCH_S
+        self._ends = time.monotonic() + _INSPECTOR_SEARCH_S
         self.phase: Phase = "finding"
         self.read = self.given = self.left = self.asked = 0
         self.found: Found | None = None
@@ -137,7 +142,7 @@ class Search:
     def _find(self, source: Source) -> Found:
         """
         Raises:
-            AlreadyTrue, NeverTrue, InvalidArgument: there is no such event.
+            ALREADY_TRUE, NeverTrue, InvalidArgument: there is no such event.
         """
         found, last = follow(source, self._expression, self._passed)
         if found is None:
@@ -179,9 +184,9 @@ class Search:
             InvalidArgument: the log is too long for a page, or does not show it when it is published anew.
         """
         self.given = self.left = self.read
-        if self.given > INSPECTOR_SHRINK_EVENTS_MAX:
+        if self.given > _INSPECTOR_SHRINK_EVENTS_MAX:
             raise InvalidArgument(
-                f"The event is number {self.given}; a page shrinks at most {INSPECTOR_SHRINK_EVENTS_MAX} events.",
+                f"The event is number {self.given}; a page shrinks at most {_INSPECTOR_SHRINK_EVENTS_MAX} events.",
                 hint="`workspaced log shrink` has no limit.",
             )
         return Shrinking(source, self._expression)
@@ -191,8 +196,6 @@ class Search:
 
     def _keep(self, source: Source, events: list[Event]) -> None:
         shrunk = Shrunk(self.text, self.vault, events, source.blob)
-        # What the source gives is read now: it closes with the search.
-        shrunk.keep_blobs()
         self.origins = _origins(source, {event.id for event in events})
         self.left = len(events)
         self.shows_redacted = shows_under_pseudonyms(shrunk, self._is_true_plainly)

@@ -128,21 +128,6 @@ export interface Call {
   readonly keepLonger: string;
 }
 
-/** One call of the list. */
-export interface CallRow {
-  readonly seq: number;
-  readonly time: string;
-  readonly caller: string;
-  readonly tool: string;
-  readonly arguments: Readonly<Record<string, unknown>> | null;
-  readonly ok: boolean;
-  readonly code: string | null;
-  readonly bytes: number;
-  readonly tokens: number;
-  readonly durationUs: number;
-  readonly kept: boolean;
-}
-
 /** One call, or one time that something was told. */
 export interface CallShown {
   readonly seq: number;
@@ -163,7 +148,7 @@ export interface CallTotals {
 
 /** Some calls, and where the next ones begin. */
 export interface Calls {
-  readonly calls: readonly CallRow[];
+  readonly calls: readonly Listed[];
   readonly before: number | null;
 }
 
@@ -297,16 +282,6 @@ export interface Folding {
   readonly events: number;
 }
 
-/** The first event after which the predicate is true. */
-export interface FoundEvent {
-  readonly seq: number;
-  readonly time: string;
-  readonly type: string;
-  readonly source: string;
-  readonly words: string;
-  readonly changes: readonly string[];
-}
-
 /** The log grew by more than this stream shows. */
 export interface Gap {
   readonly last: number;
@@ -387,6 +362,23 @@ export interface Life {
   readonly notKept: number;
   readonly searchedFrom: number | null;
   readonly present: Present | null;
+}
+
+/** One call of a list. */
+export interface Listed {
+  readonly seq: number;
+  readonly time: string;
+  readonly caller: string;
+  readonly tool: string;
+  readonly arguments: Readonly<Record<string, unknown>>;
+  readonly argumentsSha256: string | null;
+  readonly asOfSeq: number;
+  readonly ok: boolean;
+  readonly code: string | null;
+  readonly bytes: number;
+  readonly tokens: number;
+  readonly durationUs: number;
+  readonly kept: boolean;
 }
 
 /** One chat whose requests were overlaid. */
@@ -584,7 +576,7 @@ export interface PromptDiff {
 
 /** What rebuilding the prompt from the log alone came to. */
 export interface PromptRebuilt {
-  readonly outcome: "damaged" | "different" | "notRecorded" | "same";
+  readonly outcome: Outcome;
   readonly why: string;
   readonly differs: string | null;
 }
@@ -650,11 +642,12 @@ export interface Reach {
   readonly unasked: boolean;
 }
 
-/** Why a note may go no further than it does. */
+/** One reason why a note is not volunteered, for people. */
 export interface Reason {
-  readonly level: string;
-  readonly kind: string;
+  readonly kind: "attachment" | "frontMatter" | "gitignore" | "missing" | "rule" | "settling" | "unknown";
   readonly detail: string;
+  /** (default "never") */
+  readonly level?: "never" | "on-request";
 }
 
 export interface RecentJson {
@@ -686,8 +679,8 @@ export interface SearchShown {
   readonly vault: string | null;
   readonly eventsRead: number;
   readonly events: number;
-  readonly found: FoundEvent | null;
-  readonly seen: SeenShown | null;
+  readonly found: Step | null;
+  readonly seen: Seen | null;
   readonly given: number;
   readonly left: number;
   readonly asked: number;
@@ -699,7 +692,7 @@ export interface SearchShown {
 }
 
 /** The calls and prompts that saw it: made after the event found, while it stayed true. */
-export interface SeenShown {
+export interface Seen {
   readonly last: number;
   readonly calls: number;
   readonly prompts: number;
@@ -758,7 +751,7 @@ export interface StatusTotal {
   readonly tokens: number;
 }
 
-/** One event of a story. */
+/** One event of a story, or the event that was found. */
 export interface Step {
   readonly seq: number;
   readonly origin: number | null;

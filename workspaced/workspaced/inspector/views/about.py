@@ -9,13 +9,9 @@ from workspaced_events.schema.catalogue import CATALOGUE
 
 from ... import replay
 from ...__about__ import __version__
-from ..inspected import Inspected
+from ..inspected import Inspected, NoParameters
 
 _FIRST_CALLS: Final = 8
-
-
-class AboutParameters(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
-    """None."""
 
 
 class Damage(msgspec.Struct, rename="camel"):
@@ -59,7 +55,15 @@ class About(msgspec.Struct, rename="camel"):
     """Whether the page may change levels and pauses."""
 
 
-def about(inspected: Inspected, _parameters: AboutParameters) -> About:
+class Folding(msgspec.Struct, rename="camel"):
+    """How far the log is folded. Moments among the folded events are answered at once, others once they are."""
+
+    folded: int
+    """Events from the first one on."""
+    events: int
+
+
+def about(inspected: Inspected, _parameters: NoParameters) -> About:
     """Says what is inspected."""
     events, counts = inspected.log.events(), inspected.log.counts()
     socket, damage = inspected.subject.socket, inspected.log.damage
@@ -84,6 +88,11 @@ def about(inspected: Inspected, _parameters: AboutParameters) -> About:
         recordings=_recordings(inspected.log),
         may_change=inspected.may_change,
     )
+
+
+def folding(inspected: Inspected, _parameters: NoParameters) -> Folding:
+    """Says how far the log is folded; ask again until all events are. `OpenLog` folds it step by step."""
+    return Folding(*inspected.log.folded)
 
 
 def _recordings(log: replay.Log) -> Literal["kept", "missing", "damaged"]:

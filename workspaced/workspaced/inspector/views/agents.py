@@ -1,7 +1,7 @@
 """Agents: what each may see, what it was told without asking, what it asked; and pauses."""
 
 from contextlib import suppress
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
@@ -12,24 +12,17 @@ from workspaced_events.schema.catalogue import Sharing, Volunteering
 
 from ... import replay
 from ...client.sync_client import connect
-from ..inspected import Inspected
+from ..inspected import Inspected, MomentParameters
 from .agent_calls import AgentCalls, Calls, calls_of
 from .newest import EventTold, told
 
 CLIENT: Final = "inspector"
 """Our name among the daemon's clients, and the source of what the page changes."""
-_CONNECTED_S: Final = 2.0
-"""How long a page waits to hear who is connected."""
+_DAEMON_S: Final = 2.0
+"""How long a page waits for what only the daemon knows."""
 _LATEST: Final = 5
 _SETTINGS: Final = 20
 _NO_CALLS: Final = Calls()
-
-
-class AgentsParameters(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
-    """Which moment."""
-
-    at: str = ""
-    """A sequence or an ISO 8601 time; empty: the end."""
 
 
 class ToolCount(msgspec.Struct, rename="camel"):
@@ -108,7 +101,7 @@ class Agents(msgspec.Struct, rename="camel"):
     """The latest changes of levels and pauses, newest first."""
 
 
-def agents(inspected: Inspected, parameters: AgentsParameters) -> Agents:
+def agents(inspected: Inspected, parameters: MomentParameters) -> Agents:
     """All agents at a moment.
 
     Raises:
@@ -138,14 +131,19 @@ def agents(inspected: Inspected, parameters: AgentsParameters) -> Agents:
 
 def _connected(inspected: Inspected) -> set[str] | None:
     """The clients that are connected to the daemon now; None if that is unknown."""
-    if inspected.subject.socket is None:
-        return None
-    with (
-        suppress(WorkspacedError),
-        connect(inspected.subject.socket, name=CLIENT, timeout_s=_CONNECTED_S) as client,
-    ):
-        listed = client.call("workspaced/status")["sharing"]["clients"]
-        return {each["client"] for each in listed if each["connected"]} - {CLIENT}
+    status = daemon_says(inspected, "workspaced/status", {})
+    listed = status["sharing"]["clients"] if status is not None else None
+    return {each["client"] for each in listed if each["connected"]} - {CLIENT} if listed is not None else None
+
+
+def daemon_says(inspected: Inspected, method: str, params: dict[str, Any]) -> Any:
+    """What the daemon answers; None: there is none, or it does not answer soon."""
+    if inspected.subject.socket is not None:
+        with (
+            suppress(WorkspacedError),
+            connect(inspected.subject.socket, name=CLIENT, timeout_s=_DAEMON_S) as client,
+        ):
+            return client.call(method, params)
     return None
 
 

@@ -5,14 +5,15 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
-from workspaced_events.errors import InvalidArgument, NotAllowed
+from workspaced_events.errors import ActionError, InvalidArgument
 from workspaced_events.limits import SHARING_CLIENT_CHARS_MAX
 from workspaced_events.projections.workspace_state import Pause
 from workspaced_events.schema.catalogue import Sharing, Volunteering
+from workspaced_events.schema.decoding import converted
 
 from ...client.sync_client import connect
 from ...limits import PAUSE_S_MAX, PAUSE_S_MIN
-from ..inspected import Inspected
+from ..inspected import Inspected, NoParameters
 from .agents import CLIENT
 
 
@@ -40,10 +41,6 @@ class StartPause(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
     """Seconds until it ends by itself; left out: until it is ended."""
 
 
-class EndPause(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
-    """Nothing more to say."""
-
-
 class PauseSet(msgspec.Struct, rename="camel"):
     """The pause that lasts now; null: none."""
 
@@ -54,44 +51,39 @@ def set_level(inspected: Inspected, parameters: SetLevel) -> LevelSet:
     """Sets levels of a client.
 
     Raises:
-        NotAllowed, InvalidArgument: as `_ask`, or neither of both is given.
+        ActionError, InvalidArgument: as `_ask`, or neither of both is given.
         NoDaemon, RemoteError, TimedOut: the daemon does not do it.
     """
     given = {"level": parameters.level, "volunteering": parameters.volunteering}
     if not any(given.values()):
         raise InvalidArgument("Expected a level or a setting for telling, got neither.")
     params = {"client": parameters.client, **{name: value for name, value in given.items() if value is not None}}
-    answer = _ask(inspected, "workspaced/share", params)
-    return LevelSet(answer["client"], answer["level"], answer["volunteering"])
+    return converted(_ask(inspected, "workspaced/share", params), LevelSet)
 
 
 def start_pause(inspected: Inspected, parameters: StartPause) -> PauseSet:
     """Pauses the workspace. Raises as `set_level`."""
     params = {} if parameters.for_s is None else {"forS": parameters.for_s}
-    return _paused(_ask(inspected, "workspaced/pause", params))
+    return converted(_ask(inspected, "workspaced/pause", params), PauseSet)
 
 
-def end_pause(inspected: Inspected, _parameters: EndPause) -> PauseSet:
+def end_pause(inspected: Inspected, _parameters: NoParameters) -> PauseSet:
     """Ends a pause. Raises as `set_level`."""
-    return _paused(_ask(inspected, "workspaced/resume", {}))
-
-
-def _paused(answer: Any) -> PauseSet:
-    paused = answer["paused"]
-    return PauseSet(Pause(paused["since"], paused.get("until")) if paused is not None else None)
+    return converted(_ask(inspected, "workspaced/resume", {}), PauseSet)
 
 
 def _ask(inspected: Inspected, method: str, params: dict[str, Any]) -> Any:
     """
     Raises:
-        NotAllowed: this page may change nothing.
+        ActionError: this page may change nothing.
         InvalidArgument: no daemon writes this log.
     """
     if not inspected.may_change:
-        raise NotAllowed(
+        raise ActionError(
             "This inspector only reads.",
             hint="Start it with `workspaced inspect --allow-changes`, or use `workspaced share` and "
             "`workspaced pause`.",
+            code="NOT_ALLOWED",
         )
     socket = inspected.subject.socket
     if socket is None:

@@ -13,15 +13,8 @@ from workspaced_events.schema.catalogue import Confidence, Event
 from workspaced_events.schema.codec import encode_event
 
 from ... import replay
-from ..inspected import Inspected
+from ..inspected import Inspected, MomentParameters
 from .events import EventRow, row_of
-
-
-class MomentParameters(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
-    """Which moment."""
-
-    at: str = ""
-    """A sequence or an ISO 8601 time; empty: the end."""
 
 
 class ViewPublisher(msgspec.Struct, rename="camel"):

@@ -12,10 +12,11 @@ from workspaced_events.schema.catalogue import CATALOGUE, Event
 from workspaced_events.schema.codec import encode_event
 from workspaced_events.schema.sentences import notes_named, sentence, who
 
-from ...limits import TAIL_EVENTS_MAX
 from ..inspected import Inspected
 from ..lanes import LANE_OF, Lane
 
+_TAIL_EVENTS_MAX: Final = 50
+"""Events that one message shows; the page asks for the others."""
 _SEARCHED_EVENTS_MAX: Final = 20_000
 """Events that one question looks at; for more it is asked again, with a smaller `before`."""
 
@@ -102,7 +103,7 @@ def grew(inspected: Inspected, since: int) -> Grew:
     """What came after the sequence `since`."""
     events = inspected.log.events()
     added = events[-1].seq - since
-    shown = events[-min(added, TAIL_EVENTS_MAX) :]
+    shown = events[-min(added, _TAIL_EVENTS_MAX) :]
     return Grew(events[-1].seq, added, list(map(told, reversed(shown))))
 
 

@@ -1,7 +1,6 @@
 """How a call, a prompt or an answer showed a note: from recordings, manifests and citations."""
 
-from collections.abc import Collection, Iterator
-from typing import Any, Final, NamedTuple
+from collections.abc import Collection
 
 import msgspec
 
@@ -17,28 +16,21 @@ from workspaced_tools.prompts.model.note_names import names_of
 from workspaced_tools.prompts.model.pipelines import PARTS
 from workspaced_tools.prompts.model.stored_inputs import inputs_of, manifest_of_prompt, texts_in
 from workspaced_tools.recording.format import RecordedNote
+from workspaced_tools.recording.last_shown import mentions
 from workspaced_tools.recording.reading import read_recording
 
 from ... import replay
 
 Names = Collection[str]
 """The paths that a note has or had."""
-_LEFT_OUT: Final = frozenset({"elided", "dropped", "failed", "empty"})
-
-
-class ShownInCall(NamedTuple):
-    """What a call's answer may have held of a note."""
-
-    version: RecordedNote | None
-    """The version that was read; None: the note was only named."""
 
 
 class CallNotKept(Exception):
     """What the call read is not kept, so nobody can say."""
 
 
-def shown_in_call(log: replay.Log, called: c.ToolCalled, names: Names) -> ShownInCall | None:
-    """How a call got the note; None: not at all.
+def shown_in_call(log: replay.Log, called: c.ToolCalled, names: Names) -> list[RecordedNote | None]:
+    """How a call got the note, each time: the version that was read, or None where the note was only named.
 
     Raises:
         CallNotKept: its recording was swept, or is of a newer version.
@@ -50,35 +42,10 @@ def shown_in_call(log: replay.Log, called: c.ToolCalled, names: Names) -> ShownI
         if content is None:
             raise CallNotKept
         asked = read_recording(content, called.inputs_sha256).asked
-        found = [
-            each
-            for exchange in asked
-            if exchange.raised is None
-            for each in _mentions(msgspec.json.decode(exchange.answer), names)
-        ]
+        found = [each for exchange in asked for each in mentions(exchange, names)]
     except (WorkspacedError, msgspec.MsgspecError):
         raise CallNotKept from None
-    versions = [each for each in found if each is not None]
-    if versions:
-        return ShownInCall(converted(versions[-1], RecordedNote))
-    return ShownInCall(None) if found else None
-
-
-def _mentions(answer: Any, names: Names) -> Iterator[dict[str, Any] | None]:
-    """Each place of an answer that names the note: a version that was read, or None. A failure names what there
-    is not."""
-    if isinstance(answer, dict):
-        if answer.get("is") == "failure":
-            return
-        if answer.get("is") == "note" and answer.get("id") in names:
-            yield answer
-            return
-        answer = list(answer.values())
-    if isinstance(answer, list):
-        for each in answer:
-            yield from _mentions(each, names)
-    elif isinstance(answer, str) and answer in names:
-        yield None
+    return [converted(each, RecordedNote) if each is not None else None for each in found]
 
 
 def entries_in_prompt(log: replay.Log, prompt: c.PromptAssembled, names: Names) -> list[ManifestEntry]:
@@ -90,11 +57,6 @@ def entries_in_prompt(log: replay.Log, prompt: c.PromptAssembled, names: Names) 
     manifest = manifest_of_prompt(prompt.manifest_sha256, texts_in(log.blob))
     wanted = {NoteId(name) for name in names}
     return [entry for entry in manifest.entries if not names_of(entry).notes.isdisjoint(wanted)]
-
-
-def is_left_out(entry: ManifestEntry) -> bool:
-    """Whether the prompt does without it."""
-    return entry.state in _LEFT_OUT
 
 
 def is_cited(log: replay.Log, event: Event, names: Names) -> bool:

@@ -10,8 +10,9 @@ from typing import Annotated, Any, Final
 import msgspec
 from msgspec import Meta
 
+from workspaced_events.debugging.reduced_log import OF_NO_VAULT
 from workspaced_events.errors import ActionError, InvalidArgument
-from workspaced_events.ids import EventId, VaultId
+from workspaced_events.ids import EventId
 from workspaced_events.journal.actions import Action, admit, parse_actions
 from workspaced_events.limits import HISTORY_EVENTS_MAX
 from workspaced_events.projections.state_diff import Change, changes, lines
@@ -33,8 +34,6 @@ _ACTIONS_MAX: Final = 100
 _SHOWN_MAX: Final = 200
 """Events of each list in the answer."""
 _SOURCE: Final = "what-if"
-_OWN_VAULT: Final = frozenset({"sharing_set", "volunteering_set", "clock_stepped", "pause_started", "pause_ended"})
-"""Types that belong to no vault, so that none needs to be open."""
 
 
 class WhatIfParameters(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
@@ -99,7 +98,7 @@ def what_if(inspected: Inspected, parameters: WhatIfParameters) -> WhatIf:
     Raises:
         ActionError: an action is invalid, or does not fit that world; `index` says which.
         InvalidArgument: the log does not hold the moment or an event, or too much would be folded.
-        UnknownTool: there is no such tool.
+        WorkspacedError: UNKNOWN_TOOL: there is no such tool.
     """
     log = inspected.log
     at = parse_position(parameters.at) if parameters.at else None
@@ -208,7 +207,7 @@ class _World:
         if isinstance(event, UnknownEvent) or not ENTRY_OF[type(event.data)].by_ui:
             self._apply(event)
             return
-        vault = VaultId(event.vault) if event.vault is not None and event.type not in _OWN_VAULT else None
+        vault = event.vault if type(event.data) not in OF_NO_VAULT else None
         try:
             admit(self.state, Action(event.data, event.id, vault))
         except ActionError as error:

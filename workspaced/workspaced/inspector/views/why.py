@@ -1,7 +1,6 @@
 """A note's line of life: looked at, changed, shown to whom at which revision, cited, withheld since when."""
 
 from collections.abc import Iterator
-from contextlib import suppress
 from typing import Annotated, Any, Final, Literal
 
 import msgspec
@@ -15,19 +14,19 @@ from workspaced_events.schema import catalogue as c
 from workspaced_events.schema.catalogue import Event
 from workspaced_events.schema.decoding import converted
 from workspaced_events.schema.sentences import notes_named
+from workspaced_tools.recording.last_shown import NOT_IN_PROMPT
+from workspaced_tools.vault.withholding_reasons import Reason
 
 from ... import replay
-from ...client.sync_client import connect
 from ..inspected import Inspected
-from .agents import CLIENT
+from .agents import daemon_says
 from .newest import client_of, told_in_words
-from .note_shown import CallNotKept, entries_in_prompt, is_cited, is_left_out, shown_in_call
+from .note_shown import CallNotKept, entries_in_prompt, is_cited, shown_in_call
 
 _SEARCHED_EVENTS: Final = 10_000
 """Events that one answer looks at, backwards."""
 _RECORDINGS_READ: Final = 1_000
 """Recordings and manifests that one answer reads."""
-_PRESENT_S: Final = 2.0
 _VISITS: Final = Bounds(visits=_SEARCHED_EVENTS)
 
 Kind = Literal[
@@ -65,14 +64,6 @@ class Trace(msgspec.Struct, rename="camel"):
     """Of a prompt: the layer that held it."""
     tokens: int | None
     """Likewise, as estimated."""
-
-
-class Reason(msgspec.Struct, rename="camel"):
-    """Why a note may go no further than it does."""
-
-    level: str
-    kind: str
-    detail: str
 
 
 class Reach(msgspec.Struct, rename="camel"):
@@ -195,15 +186,16 @@ class _Search:
         except CallNotKept:
             self.not_kept += 1
             return
-        if shown is None:
+        if not shown:
             return
+        version = next((each for each in reversed(shown) if each is not None), None)
         kind: Kind = "told" if isinstance(called, c.ContextVolunteered) else "asked"
         how = f"{called.caller} is told of it unasked" if kind == "told" else f"{called.caller} asks {called.tool}"
-        what = "" if shown.version is not None else ": only its name"
+        what = "" if version is not None else ": only its name"
         trace = self._trace(event, kind)
         trace.sentence = f"{how}{what}"
-        if shown.version is not None:
-            trace.revision, trace.bytes = shown.version.text, shown.version.stat.size
+        if version is not None:
+            trace.revision, trace.bytes = version.text, version.stat.size
         yield trace
 
     def _of_prompt(self, event: Event, prompt: c.PromptAssembled) -> Iterator[Trace]:
@@ -213,10 +205,11 @@ class _Search:
             self.not_kept += 1
             return
         for entry in entries:
-            trace = self._trace(event, "leftOut" if is_left_out(entry) else "prompt", revision=entry.revision)
+            is_left_out = entry.state in NOT_IN_PROMPT
+            trace = self._trace(event, "leftOut" if is_left_out else "prompt", revision=entry.revision)
             trace.sentence = (
                 f"a prompt does without it ({entry.state}: {entry.detail or entry.why})"
-                if is_left_out(entry)
+                if is_left_out
                 else f"it stands in a prompt ({entry.state}, {entry.why})"
             )
             trace.layer, trace.tokens, trace.bytes = entry.layer, entry.tokens, entry.bytes or None
@@ -249,8 +242,5 @@ def _kind(data: c.Data) -> Kind:
 
 
 def _present(inspected: Inspected, vault: VaultId, path: str) -> Present | None:
-    if inspected.subject.socket is None:
-        return None
-    with suppress(WorkspacedError), connect(inspected.subject.socket, name=CLIENT, timeout_s=_PRESENT_S) as client:
-        return converted(client.call("workspaced/share/why", {"path": path, "vault": vault}), Present)
-    return None
+    answer = daemon_says(inspected, "workspaced/share/why", {"path": path, "vault": vault})
+    return converted(answer, Present) if answer is not None else None

@@ -19,19 +19,20 @@ import nats.errors
 from nats.aio.client import Client
 from nats.aio.msg import Msg
 
-from ...limits import CARRIED_BYTES_MAX, CARRIER_ANSWER_S, CARRIER_CONNECT_S, CARRIER_PING_S
+from ...limits import CARRIED_BYTES_MAX, CARRIER_ANSWER_S, CARRIER_CONNECT_S
 from ..carrier import PREFIX, Carried, CarrierError, SubjectName
 from .server_errors import (
     NO_MESSAGE,
+    SEE_CONFIG,
     away,
-    forbidden,
     misbehaves,
-    no_jetstream,
     not_acknowledged,
     server_refused,
 )
 from .wire import MEMORY_EXIT, Open
 
+_CARRIER_PING_S: Final = 10.0
+"""How often a quiet connection is asked whether it is there; lost after the second silence."""
 _DENIED: Final = re.compile(r"permissions violation for (publish|subscription) to \"([^\"]*)\"", re.I)
 
 
@@ -139,7 +140,8 @@ class Connection:
                 raise denied.result()
             answer = _decoded(asking.result())
         except nats.errors.NoRespondersError:
-            raise no_jetstream() from None
+            message = "Nothing on the server takes the message: no stream, or no JetStream."
+            raise CarrierError("NO_STREAM", message, SEE_CONFIG) from None
         except nats.errors.MaxPayloadError:
             raise server_refused(
                 {"err_code": 10054, "description": "the server's max_payload is smaller"}
@@ -164,7 +166,8 @@ class Connection:
             os._exit(MEMORY_EXIT)
         if (denied := _DENIED.search(str(error))) is None:
             return
-        refusal = forbidden(f"The server's permissions deny {denied[1]} to {denied[2][:200]!r}.")
+        message = f"The server's permissions deny {denied[1]} to {denied[2][:200]!r}."
+        refusal = CarrierError("REFUSED", message, SEE_CONFIG)
         waiting = self._waiting.get(denied[2].lower(), [])
         for each in waiting:
             if not each.done():
@@ -204,7 +207,7 @@ async def connect(opened: Open, server: str, report: Callable[[CarrierError], No
                 max_reconnect_attempts=1,
                 reconnect_time_wait=0,
                 connect_timeout=int(CARRIER_CONNECT_S),
-                ping_interval=int(CARRIER_PING_S),
+                ping_interval=int(_CARRIER_PING_S),
                 max_outstanding_pings=1,
                 **_credentials(opened),
             )

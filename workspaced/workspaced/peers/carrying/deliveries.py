@@ -8,17 +8,21 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from secrets import token_hex
-from typing import Any, Literal, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
 from nats.aio.msg import Msg
 from nats.errors import NotJSMessageError
 
-from ...limits import CARRIED_BYTES_MAX, CARRIER_HEARTBEAT_S, CARRIER_PENDING_BYTES_MAX, CARRIER_READ_MESSAGES_MAX
+from ...limits import CARRIED_BYTES_MAX, CARRIER_READ_MESSAGES_MAX
 from ..carrier import Carried, CarrierError
 from .connection import Connection
 from .server_errors import misbehaves
 
-SILENCE_S = 3 * CARRIER_HEARTBEAT_S
+_CARRIER_PENDING_BYTES_MAX: Final = 64 * 1024 * 1024
+"""Of deliveries that wait in that process, twice what a server sends ahead; later ones are dropped, and missed."""
+_CARRIER_HEARTBEAT_S: Final = 2.0
+"""How often the server tells who listens that it is there; deliveries have stopped after the third silence."""
+SILENCE_S = 3 * _CARRIER_HEARTBEAT_S
 Which = Literal["all", "last_per_subject"]
 
 
@@ -52,7 +56,7 @@ async def deliveries(
         inbox,
         cb=waiting.put,
         pending_msgs_limit=CARRIER_READ_MESSAGES_MAX,
-        pending_bytes_limit=CARRIER_PENDING_BYTES_MAX,
+        pending_bytes_limit=_CARRIER_PENDING_BYTES_MAX,
     )
     try:
         name = token_hex(8)
@@ -66,7 +70,7 @@ async def deliveries(
             "replay_policy": "instant",
             "headers_only": headers_only,
             "flow_control": True,
-            "idle_heartbeat": int(CARRIER_HEARTBEAT_S * 1e9),
+            "idle_heartbeat": int(_CARRIER_HEARTBEAT_S * 1e9),
             "mem_storage": True,
             "num_replicas": 1,
         }

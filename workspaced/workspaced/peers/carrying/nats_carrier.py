@@ -12,16 +12,8 @@ import msgspec
 
 from workspaced_events.interpreter import own_module
 
-from ...limits import (
-    CARRIED_BYTES_MAX,
-    CARRIER_ANSWER_S,
-    CARRIER_CONNECT_S,
-    CARRIER_MISBEHAVED_S,
-    CARRIER_REPORTS_MAX,
-    CARRIER_RESTART_S,
-    STOP_S,
-)
-from ..carrier import Carried, CarrierError, CarrierState, NotAcknowledged, SubjectName, WrongPredecessor
+from ...limits import CARRIED_BYTES_MAX, CARRIER_ANSWER_S, CARRIER_CONNECT_S, STOP_S
+from ..carrier import Carried, CarrierError, CarrierState, SubjectName
 from ..link_settings import LinkSettings, TlsSettings
 from .server_errors import away, misbehaves, not_acknowledged
 from .wire import (
@@ -40,11 +32,16 @@ from .wire import (
     receive,
 )
 
+_CARRIER_MISBEHAVED_S: Final = 60.0
+"""The same after one that the server brought to its memory limit."""
+_CARRIER_RESTART_S: Final = 1.0
+"""Pause before a process that died is started again."""
+_CARRIER_REPORTS_MAX: Final = 64
+"""Reports that nobody has read yet; later ones are dropped."""
 PATIENCE_S: Final = 2 * CARRIER_ANSWER_S
 """The process answers within half of it, as long as it works."""
 GATHER_S: Final = 60.0
 """For all messages of a subject, or all subjects."""
-_ERRORS: Final = {"WRONG_PREDECESSOR": WrongPredecessor, "NOT_ACKNOWLEDGED": NotAcknowledged}
 Arrived = Callable[[Carried], None]
 
 
@@ -107,7 +104,7 @@ class NatsCarrier:
         """To the process, while there is one."""
         self._waiting: dict[int, _Waiting] = {}
         self._number = 0
-        self._reports: asyncio.Queue[CarrierError] = asyncio.Queue(CARRIER_REPORTS_MAX)
+        self._reports: asyncio.Queue[CarrierError] = asyncio.Queue(_CARRIER_REPORTS_MAX)
         self._misbehaved: CarrierError | None = None
         """Why there is no process, if the server brought the last one to its limit."""
 
@@ -203,10 +200,10 @@ class NatsCarrier:
             code = await self._live()
             if self._closed.is_set():
                 return
-            pause_s = CARRIER_RESTART_S
+            pause_s = _CARRIER_RESTART_S
             if code == MEMORY_EXIT:
                 self._misbehaved = misbehaves("The server sent more than the connection may hold in memory.")
-                pause_s = CARRIER_MISBEHAVED_S
+                pause_s = _CARRIER_MISBEHAVED_S
             self._report(self._misbehaved or away(f"The process of the connection ended with code {code}."))
             with suppress(TimeoutError):
                 async with asyncio.timeout(pause_s):
@@ -255,8 +252,7 @@ class NatsCarrier:
         elif isinstance(answer, Done):
             waiting.done.set_result(answer.sequence)
         else:
-            error_type = _ERRORS.get(answer.code, CarrierError)
-            waiting.done.set_exception(error_type(answer.code, answer.message, answer.hint))
+            waiting.done.set_exception(CarrierError(answer.code, answer.message, answer.hint))
 
     def _report(self, error: CarrierError) -> None:
         with suppress(asyncio.QueueFull):

@@ -14,15 +14,9 @@ from collections.abc import AsyncIterator
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
+from typing import Final
 
-from ...limits import (
-    CARRIER_MEMORY_BYTES,
-    CARRIER_READ_BYTES_MAX,
-    CARRIER_READ_MESSAGES_MAX,
-    CARRIER_RETRY_S_MAX,
-    CARRIER_RETRY_S_MIN,
-    CARRIER_SUBJECTS_MAX,
-)
+from ...limits import CARRIER_READ_MESSAGES_MAX
 from ..carrier import Carried, CarrierError
 from .connection import Connection, connect
 from .deliveries import DeliveriesEnded, deliveries
@@ -43,6 +37,14 @@ from .wire import (
     receive,
     requests,
 )
+
+_CARRIER_SUBJECTS_MAX: Final = 16_384
+_CARRIER_READ_BYTES_MAX: Final = 64 * 1024 * 1024
+_CARRIER_MEMORY_BYTES: Final = 256 * 1024 * 1024
+"""Address space that the process of the connection may take beyond what it has when it starts."""
+_CARRIER_RETRY_S_MAX: Final = 30.0
+"""Pauses between attempts to connect: each is twice the last one."""
+_CARRIER_RETRY_S_MIN: Final = 0.1
 
 
 class Process:
@@ -80,7 +82,7 @@ class Process:
 
     async def _stay_connected(self) -> None:
         """Connects to any of the servers, again and again, for as long as the process lives."""
-        pause_s = CARRIER_RETRY_S_MIN
+        pause_s = _CARRIER_RETRY_S_MIN
         while True:
             for server in random.sample(self._opened.servers, len(self._opened.servers)):
                 try:
@@ -88,7 +90,7 @@ class Process:
                 except CarrierError as error:
                     self._report(error)
                     continue
-                pause_s, self._reported = CARRIER_RETRY_S_MIN, None
+                pause_s, self._reported = _CARRIER_RETRY_S_MIN, None
                 self._tell(State("connected"))
                 await self._connection.lost.wait()
                 self._tell(State("away"))
@@ -97,7 +99,7 @@ class Process:
             else:
                 self._tell(State("away"))
             await asyncio.sleep(random.uniform(pause_s / 2, pause_s))
-            pause_s = min(2 * pause_s, CARRIER_RETRY_S_MAX)
+            pause_s = min(2 * pause_s, _CARRIER_RETRY_S_MAX)
 
     def _report(self, error: CarrierError) -> None:
         if self._reported is None or self._reported.message != error.message:
@@ -186,8 +188,8 @@ async def _read(connection: Connection, subject: str) -> AsyncIterator[Carried]:
             if message is None:
                 continue
             count, size = count + 1, size + len(message.data)
-            if count > CARRIER_READ_MESSAGES_MAX or size > CARRIER_READ_BYTES_MAX:
-                raise misbehaves(f"A subject has over {count - 1} messages or {CARRIER_READ_BYTES_MAX} bytes.")
+            if count > CARRIER_READ_MESSAGES_MAX or size > _CARRIER_READ_BYTES_MAX:
+                raise misbehaves(f"A subject has over {count - 1} messages or {_CARRIER_READ_BYTES_MAX} bytes.")
             yield message
             if pending == 0 and message.sequence >= until.sequence:
                 return
@@ -199,8 +201,8 @@ async def _subjects(connection: Connection) -> AsyncIterator[Carried]:
     async with deliveries(connection, subjects, "last_per_subject", headers_only=True) as delivered:
         async for message, pending in delivered:
             if message is not None:
-                if (count := count + 1) > CARRIER_SUBJECTS_MAX:
-                    raise misbehaves(f"The link has over {CARRIER_SUBJECTS_MAX} subjects.")
+                if (count := count + 1) > _CARRIER_SUBJECTS_MAX:
+                    raise misbehaves(f"The link has over {_CARRIER_SUBJECTS_MAX} subjects.")
                 yield message
             if pending == 0:
                 return
@@ -236,7 +238,7 @@ def _bound_memory() -> None:
 
     with suppress(ValueError, OSError):
         pages = Path("/proc/self/statm").read_text().split()[0] if sys.platform == "linux" else 0
-        bytes_max = int(pages) * resource.getpagesize() + CARRIER_MEMORY_BYTES
+        bytes_max = int(pages) * resource.getpagesize() + _CARRIER_MEMORY_BYTES
         resource.setrlimit(resource.RLIMIT_AS, (bytes_max, bytes_max))
 
 

@@ -1,10 +1,13 @@
 """What the operator of a NATS server applies for links: the stream, and the permissions of a daemon."""
 
-from typing import Any
+from typing import Any, Final
 
-from ...limits import CARRIED_BYTES_MAX, CARRIED_HEADER_BYTES
+from ...limits import CARRIED_BYTES_MAX
 from ..carrier import PREFIX
 from ..link_settings import STREAM
+
+_CARRIED_HEADER_BYTES: Final = 4_096
+"""What a message on the server may have beside its bytes: the server counts both against the stream's limit."""
 
 
 def stream_config(stream: str = STREAM, *, replicas: int = 1) -> dict[str, Any]:
@@ -15,7 +18,7 @@ def stream_config(stream: str = STREAM, *, replicas: int = 1) -> dict[str, Any]:
         "retention": "limits",
         "storage": "file",
         "num_replicas": replicas,
-        "max_msg_size": CARRIED_BYTES_MAX + CARRIED_HEADER_BYTES,
+        "max_msg_size": CARRIED_BYTES_MAX + _CARRIED_HEADER_BYTES,
         "max_age": 0,
         "max_msgs": -1,
         "max_bytes": -1,

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-from ..carrier import CarrierError, NotAcknowledged, WrongPredecessor
+from ..carrier import CarrierError
 
 SEE_CONFIG: Final = "See `workspaced link server-config` for what the server needs."
 WRONG_SEQUENCE: Final = frozenset({10071, 10164})
@@ -18,7 +18,7 @@ def server_refused(error: object) -> CarrierError:
     known: Mapping[str, Any] = error if isinstance(error, Mapping) else {}
     number, text = known.get("err_code"), str(known.get("description", "no description"))[:200]
     if number in WRONG_SEQUENCE:
-        return WrongPredecessor("WRONG_PREDECESSOR", f"The subject's last message is another one: {text}.")
+        return CarrierError("WRONG_PREDECESSOR", f"The subject's last message is another one: {text}.")
     if number in NO_STREAM:
         return CarrierError("NO_STREAM", f"The server has no usable stream: {text}.", SEE_CONFIG)
     if number in FULL:
@@ -36,21 +36,9 @@ def away(message: str) -> CarrierError:
     )
 
 
-def not_acknowledged(message: str) -> NotAcknowledged:
-    return NotAcknowledged(
-        "NOT_ACKNOWLEDGED", message, "It is compared with what the server has, then sent again."
-    )
+def not_acknowledged(message: str) -> CarrierError:
+    return CarrierError("NOT_ACKNOWLEDGED", message, "It is compared with what the server has, then sent again.")
 
 
 def misbehaves(message: str) -> CarrierError:
     return CarrierError("SERVER_MISBEHAVES", message, "Is it a NATS server, and yours? Look at its log.")
-
-
-def forbidden(message: str) -> CarrierError:
-    return CarrierError("REFUSED", message, SEE_CONFIG)
-
-
-def no_jetstream() -> CarrierError:
-    return CarrierError(
-        "NO_STREAM", "Nothing on the server takes the message: no stream, or no JetStream.", SEE_CONFIG
-    )

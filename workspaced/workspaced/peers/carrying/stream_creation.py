@@ -3,7 +3,9 @@
 from importlib.util import find_spec
 from typing import Any
 
-from ...errors import LinkRefused, PackageMissing
+from workspaced_events.errors import WorkspacedError
+
+from ...errors import PackageMissing
 from ..carrier import CarrierError
 from ..link_settings import LinkSettings
 
@@ -16,7 +18,7 @@ async def create_stream(settings: LinkSettings, config: dict[str, Any]) -> None:
 
     Raises:
         PackageMissing: the extra `nats` is not installed.
-        LinkRefused: the server cannot be reached, refuses, or has another stream of that name or those subjects.
+        WorkspacedError: the server cannot be reached, refuses, or has another stream of that name or subjects.
     """
     if find_spec("nats") is None:
         raise PackageMissing("Making a stream", "nats")
@@ -30,4 +32,4 @@ async def create_stream(settings: LinkSettings, config: dict[str, Any]) -> None:
         finally:
             await connection.close()
     except CarrierError as error:
-        raise LinkRefused(error.code, error.message, hint=error.hint) from None
+        raise WorkspacedError(error.message, code=error.code, hint=error.hint) from None

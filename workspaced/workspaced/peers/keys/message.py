@@ -75,12 +75,13 @@ def seal(header: Header, payload: bytes, key: bytes, signing: SigningKey) -> byt
     Raises:
         ValueError: the payload does not fit in FRAME_BYTES_MAX.
     """
-    head = _length(len(encoded := _encoded(header)), 2) + encoded
+    encoded = msgspec.msgpack.encode(header)
+    head = len(encoded).to_bytes(2) + encoded
     fixed = len(head) + _NONCE + _TAG + _SIGNATURE
     size = max(FRAME_BYTES_MIN, 1 << (fixed + _LENGTH + len(payload) - 1).bit_length())
     if size > FRAME_BYTES_MAX:
         raise ValueError(f"a payload of {len(payload)} bytes is too long for one message")
-    plain = (_length(len(payload), _LENGTH) + payload).ljust(size - fixed, b"\0")
+    plain = (len(payload).to_bytes(_LENGTH) + payload).ljust(size - fixed, b"\0")
     nonce = os.urandom(_NONCE)
     sealed = crypto_aead_xchacha20poly1305_ietf_encrypt(plain, _CONTEXT + head, nonce, key)
     body = head + nonce + sealed
@@ -132,14 +133,6 @@ def open_frame(frame: bytes, header: Header, key: bytes, verify_key: str) -> byt
     if _LENGTH + length > len(plain) or any(plain[_LENGTH + length :]):
         raise _damaged("its padding is wrong")
     return plain[_LENGTH : _LENGTH + length]
-
-
-def _encoded(header: Header) -> bytes:
-    return msgspec.msgpack.encode(header)
-
-
-def _length(length: int, size: int) -> bytes:
-    return length.to_bytes(size, "big")
 
 
 def _damaged(why: str) -> MessageRefused:

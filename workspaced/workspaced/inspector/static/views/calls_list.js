@@ -9,7 +9,7 @@ import { html, useEffect, useState } from "../vendor/index.js";
 
 /** @typedef {import("./calls.js").Filters} Filters */
 /** @typedef {import("../types").Calls} Page */
-/** @typedef {import("../types").CallRow} CallRow */
+/** @typedef {import("../types").Listed} CallRow */
 
 const PAGE = 100;
 /** What agents were told without asking is the answer of this tool. */
@@ -139,7 +139,7 @@ export const Outcome = ({ ok, code }) =>
 /** @param {CallRow} row */
 function argumentsOf(row) {
   if (row.tool === VOLUNTEERED) return "(told without asking)";
-  if (row.arguments === null) return "(long)";
+  if (row.argumentsSha256 !== null) return "(long)";
   const text = Object.entries(row.arguments)
     .map(([name, value]) => `${name}=${JSON.stringify(value)}`)
     .join(", ");

@@ -8,7 +8,6 @@ import { about, logArgument } from "../store.js";
 import { html } from "../vendor/index.js";
 
 /** @typedef {import("../types").SearchShown} Search */
-/** @typedef {import("../types").FoundEvent} FoundEvent */
 /** @typedef {import("../types").Step} Step */
 
 /** @param {{ search: Search }} props */
@@ -19,7 +18,7 @@ export function Found({ search }) {
   `;
 }
 
-/** @param {{ found: FoundEvent, expression: string }} props */
+/** @param {{ found: Step, expression: string }} props */
 const First = ({ found, expression }) =>
   html`<h3>First true</h3>
     <p><code>${expression}</code> is first true after <a href=${link("at", found.seq)}>event ${found.seq}</a>, ${day(found.time)} ${clock(found.time)}:</p>

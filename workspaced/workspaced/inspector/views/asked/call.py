@@ -8,27 +8,24 @@ from workspaced_events.errors import InvalidArgument, LogDamaged
 from workspaced_events.schema.catalogue import ContextInserted, ContextVolunteered, Sharing, ToolCalled
 from workspaced_events.schema.decoding import decoded
 from workspaced_tools.errors import NotRecorded
-from workspaced_tools.ports.questions import Read, VersionOf
 from workspaced_tools.prompts.model.token_estimate import estimate_tokens, estimate_tokens_of_chars
 from workspaced_tools.recording.format import (
     Exchange,
     Raised,
     RecordedNote,
     RecordedRead,
-    RecordedVersion,
 )
 from workspaced_tools.recording.recorded_calls import (
     RecordedCall,
     brief,
     checked_call,
     listed,
-    notes_of,
+    notes_read,
     recorded_call,
 )
 
 from .... import replay
 from ...inspected import Download, Inspected
-from .told import told_in
 
 TEXT_CHARS_MAX: Final = 200_000
 """Of one text in an answer of the API; a call's whole answer is a download."""
@@ -203,7 +200,7 @@ def exchanged(inspected: Inspected, parameters: AskedParameters) -> Exchanged:
     if not 0 <= parameters.index < len(questions):
         raise InvalidArgument(f"Call {parameters.seq} asked {len(questions)} questions; got {parameters.index}.")
     exchange = questions[parameters.index]
-    notes = [_note(each, inspected.log) for each in _read_by(exchange)]
+    notes = [_note(each, inspected.log) for each in notes_read(exchange)]
     return Exchanged(exchange.ask, exchange.question, exchange.answer, exchange.raised, notes)
 
 
@@ -223,24 +220,27 @@ def _told(called: ToolCalled, result: str | None) -> Told | None:
     return Told(told_in(result), called.session, called.event, called.from_seq, is_inserted)
 
 
+class _Data(msgspec.Struct):
+    text: str | None = None
+
+
+class _Answer(msgspec.Struct):
+    data: _Data | None = None
+
+
+def told_in(result: bytes | str | None) -> str | None:
+    """The text in a recorded answer of `volunteer_context`; None: it holds none, or is not kept."""
+    answer = decoded(result, _Answer) if result is not None else None
+    return answer.data.text if answer is not None and answer.data is not None else None
+
+
 def _asked(index: int, exchange: Exchange) -> Asked:
-    read = _read_by(exchange)
+    read = notes_read(exchange)
     fields = bytes(exchange.question).decode()
     about = brief(", ".join(each.id for each in read) if read else "" if fields == "[]" else fields)
     texts = sum(each.stat.size for each in read if isinstance(each, RecordedNote))
     size = len(bytes(exchange.answer)) + texts
     return Asked(index, exchange.ask, about, size, exchange.raised is not None)
-
-
-def _read_by(exchange: Exchange) -> list[RecordedRead]:
-    """The notes that a question's answer names."""
-    if exchange.raised is not None:
-        return []
-    if exchange.ask == Read.name:
-        return notes_of(exchange.answer)
-    if exchange.ask == VersionOf.name:
-        return [decoded(decoded(exchange.answer, RecordedVersion).note, RecordedRead)]
-    return []
 
 
 def _note(kept: RecordedRead, log: replay.Log) -> NoteRead:

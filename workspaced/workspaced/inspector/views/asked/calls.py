@@ -1,18 +1,19 @@
 """Who asked what, when, how long it took, and how much was answered: the latest calls first."""
 
-from typing import Any, Final
+from typing import Final
 
 import msgspec
+from msgspec.structs import replace
 
 from workspaced_events.errors import InvalidArgument
 from workspaced_events.schema.catalogue import ContextVolunteered, Event
 from workspaced_tools.prompts.model.token_estimate import estimate_tokens
 from workspaced_tools.recording.reading import Blob
-from workspaced_tools.recording.recorded_calls import Wanted, listed, result_of
+from workspaced_tools.recording.recorded_calls import Listed, Wanted, listed, result_of
 
 from .... import replay
 from ...inspected import Inspected
-from .told import told_in
+from .call import told_in
 
 CALLS_MAX: Final = 200
 _LOOKED_AT_MAX: Final = 5_000
@@ -33,31 +34,10 @@ class CallsParameters(msgspec.Struct, rename="camel", forbid_unknown_fields=True
     limit: int = 50
 
 
-class CallRow(msgspec.Struct, rename="camel"):
-    """One call of the list."""
-
-    seq: int
-    time: str
-    caller: str
-    tool: str
-    arguments: dict[str, Any] | None
-    """Null: long; the call has them."""
-    ok: bool
-    code: str | None
-    """The error code of a failed call; null if the answer is not kept."""
-    bytes: int
-    """Of the answer; of what was told without asking: of its text."""
-    tokens: int
-    """An estimate."""
-    duration_us: int
-    kept: bool
-    """Whether the answer is kept."""
-
-
 class Calls(msgspec.Struct, rename="camel"):
     """Some calls, and where the next ones begin."""
 
-    calls: list[CallRow]
+    calls: list[Listed]
     """The latest first."""
     before: int | None
     """Ask with it for the calls before these; null: there are none."""
@@ -72,7 +52,7 @@ def calls(inspected: Inspected, parameters: CallsParameters) -> Calls:
     if not 1 <= parameters.limit <= CALLS_MAX:
         raise InvalidArgument(f"Expected a limit of 1 to {CALLS_MAX} calls, got {parameters.limit}.")
     wanted = Wanted(parameters.tool, parameters.caller, parameters.failed)
-    found: list[CallRow] = []
+    found: list[Listed] = []
     before = parameters.before if parameters.before is not None else inspected.log.end.seq + 1
     for looked_at, event in enumerate(inspected.log.events_of(replay.CALL_TYPES, before=before)):
         if len(found) == parameters.limit or looked_at == _LOOKED_AT_MAX:
@@ -82,13 +62,8 @@ def calls(inspected: Inspected, parameters: CallsParameters) -> Calls:
     return Calls(found, None)
 
 
-def _row(event: Event, blob: Blob) -> CallRow:
+def _row(event: Event, blob: Blob) -> Listed:
     row = listed(event, blob)
     # The bytes of what was told are those of its text: the tokens are to be of the same.
     text = told_in(result_of(event.data, blob)) if isinstance(event.data, ContextVolunteered) else None
-    fields = {
-        **msgspec.structs.asdict(row),
-        "arguments": row.arguments if row.arguments_sha256 is None else None,
-        "tokens": row.tokens if text is None else estimate_tokens(text),
-    }
-    return CallRow(**{name: fields[name] for name in CallRow.__struct_fields__})
+    return row if text is None else replace(row, tokens=estimate_tokens(text))

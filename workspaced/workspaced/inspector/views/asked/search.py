@@ -8,18 +8,15 @@ import msgspec
 from workspaced_events.debugging.predicate import Expression
 from workspaced_events.errors import InvalidArgument
 from workspaced_events.ids import VaultId
-from workspaced_events.projections.state_diff import changes, lines
-from workspaced_events.projections.workspace_state import to_json
 from workspaced_events.replay.log_slice import cut
 from workspaced_events.replay.open import open_source
 from workspaced_events.replay.position import parse_position
-from workspaced_events.schema.sentences import sentence
 from workspaced_tools.errors import NotRecorded
 
-from ...inspected import Download, Inspected
+from ...inspected import Download, Inspected, MomentParameters, NoParameters
 from ...searching.files import Shrunk, bundle_name, bundle_of, pytest_file_name, pytest_file_of
-from ...searching.search import Search
-from ...searching.story import Step, story
+from ...searching.search import Search, Seen
+from ...searching.story import Step, step, story
 from ...searching.vocabulary import Word, vocabulary
 
 
@@ -46,13 +43,6 @@ class Tried(msgspec.Struct, rename="camel"):
     """Where in the expression it is wrong: characters before that place; null: everywhere, or nowhere."""
 
 
-class VocabularyParameters(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
-    """A moment."""
-
-    at: str = ""
-    """A sequence or an ISO 8601 time; empty: the end."""
-
-
 class Vocabulary(msgspec.Struct, rename="camel"):
     """What an expression may be made of."""
 
@@ -70,10 +60,6 @@ class StartParameters(msgspec.Struct, rename="camel", forbid_unknown_fields=True
     """Of this vault instead of the one that is current."""
 
 
-class NoParameters(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
-    """None."""
-
-
 class FileParameters(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
     """Which file."""
 
@@ -88,26 +74,6 @@ class BundleParameters(FileParameters, rename="camel", forbid_unknown_fields=Tru
     """Instead of the few events the log as it was, from the event found to the last call or prompt that saw it."""
 
 
-class SeenShown(msgspec.Struct, rename="camel"):
-    """The calls and prompts that saw it: made after the event found, while it stayed true."""
-
-    last: int
-    """The sequence of the last one."""
-    calls: int
-    prompts: int
-
-
-class FoundEvent(msgspec.Struct, rename="camel"):
-    """The first event after which the predicate is true."""
-
-    seq: int
-    time: str
-    type: str
-    source: str
-    words: str
-    changes: list[str]
-
-
 class SearchShown(msgspec.Struct, rename="camel"):
     """The inspector's search, as far as it is."""
 
@@ -117,8 +83,9 @@ class SearchShown(msgspec.Struct, rename="camel"):
     events_read: int
     events: int
     """How many there are."""
-    found: FoundEvent | None
-    seen: SeenShown | None
+    found: Step | None
+    """The first event after which the predicate is true."""
+    seen: Seen | None
     """Null: none did, or it is not known yet."""
     given: int
     """Events up to the one found."""
@@ -156,7 +123,7 @@ def tried(inspected: Inspected, parameters: ExpressionParameters) -> Tried:
     return Tried(here.seq, is_true, value, "", "", None)
 
 
-def words(inspected: Inspected, parameters: VocabularyParameters) -> Vocabulary:
+def words(inspected: Inspected, parameters: MomentParameters) -> Vocabulary:
     """What can be completed in an expression.
 
     Raises:
@@ -197,7 +164,7 @@ def search(inspected: Inspected, _parameters: NoParameters) -> SearchShown:
         events_read=last.read,
         events=events,
         found=_found(last),
-        seen=SeenShown(*last.seen) if last.seen is not None else None,
+        seen=last.seen,
         given=last.given,
         left=last.left,
         asked=last.asked,
@@ -260,10 +227,6 @@ def _seen(inspected: Inspected) -> tuple[int, int]:
     return last.found.event.seq, last.seen.last
 
 
-def _found(last: Search) -> FoundEvent | None:
-    found = last.found
-    if found is None:
-        return None
-    event, vault = found.event, VaultId(last.vault) if last.vault is not None else None
-    changed = lines(changes(to_json(found.before, vault), to_json(found.after, vault)))
-    return FoundEvent(event.seq, event.time, event.type, event.source, sentence(event), changed)
+def _found(last: Search) -> Step | None:
+    found, vault = last.found, VaultId(last.vault) if last.vault is not None else None
+    return step(found.event, found.event.seq, found.before, found.after, vault) if found is not None else None

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Mapping
 from itertools import dropwhile, islice
-from pathlib import Path
 from typing import Final
 
 import msgspec
@@ -37,7 +36,7 @@ from workspaced_tools.prompts.model.note_names import notes_of
 from workspaced_tools.prompts.model.stored_inputs import manifest_of_prompt, texts_in
 
 from .... import replay
-from ...inspected import Inspected
+from ...inspected import Inspected, NoParameters
 from .overlaid import ListedChat, listed_chats
 
 COLUMN_PROMPTS_MAX: Final = 50
@@ -93,10 +92,6 @@ class ListedConversation(msgspec.Struct, rename="camel"):
     """What those would have cost had no cache served any; null: none has a price."""
     stale: int
     """Of the last 10 remembered prompts those with a note in an older version than it had by then."""
-
-
-class ConversationsParameters(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
-    """None."""
 
 
 class Conversations(msgspec.Struct, rename="camel"):
@@ -187,14 +182,9 @@ class PromptColumn(msgspec.Struct, rename="camel"):
 # -- prices --
 
 
-def prices_path() -> Path:
-    """The user's own prices."""
-    return platformdirs.user_config_path("workspaced") / FILE
-
-
 def current_prices() -> tuple[PriceList, Prices]:
     """The list that counts, read anew so that an edit counts at once."""
-    path, problem = prices_path(), ""
+    path, problem = platformdirs.user_config_path("workspaced") / FILE, ""
     try:
         found = read_prices(path.read_text(encoding="utf-8"), str(path))
         return found, Prices(found.dated, found.currency, str(path), True)
@@ -237,7 +227,7 @@ def cost_of(
 # -- the list --
 
 
-def conversations(inspected: Inspected, _parameters: ConversationsParameters) -> Conversations:
+def conversations(inspected: Inspected, _parameters: NoParameters) -> Conversations:
     """Lists the conversations at the end of the log."""
     list_of_prices, prices = current_prices()
     log = inspected.log
@@ -307,7 +297,8 @@ def column(inspected: Inspected, parameters: ColumnParameters) -> PromptColumn:
     shown = known[-parameters.limit :]
     outputs = output_tokens(log, shown)
     rows = [row_of(log, found, each, list_of_prices, outputs.get(each.seq)) for each in shown]
-    more = len(known) > len(shown) or (shown and _has_earlier(log, found.id, shown[0].seq))
+    then = state_of(log, shown[0].seq - 1, found.id) if shown else None
+    more = len(known) > len(shown) or (then is not None and prompts_in(log, then))
     return PromptColumn(
         conversation=found.id,
         vault=found.vault,
@@ -324,7 +315,8 @@ def _conversation(log: replay.Log, parameters: ColumnParameters) -> Conversation
     """The conversation at the end of the log, or as it was when it remembered the prompts before `before`."""
     name = ConversationId(parameters.conversation)
     found = log.end.state.conversations.by_id.get(name)
-    if parameters.before is not None and (found is None or not _remembers(found, parameters.before)):
+    remembers = found is not None and any(each.seq < (parameters.before or 0) for each in found.prompts)
+    if parameters.before is not None and not remembers:
         found = state_of(log, parameters.before - 1, name)
     if found is None:
         raise InvalidArgument(
@@ -334,19 +326,10 @@ def _conversation(log: replay.Log, parameters: ColumnParameters) -> Conversation
     return found
 
 
-def _remembers(conversation: Conversation, before: int) -> bool:
-    return any(each.seq < before for each in conversation.prompts)
-
-
 def prompts_in(log: replay.Log, conversation: Conversation) -> list[Prompt]:
     """The remembered prompts whose events are in the log: it may begin after others of them."""
     events = log.events()
     return [each for each in conversation.prompts if events and each.seq >= events[0].seq]
-
-
-def _has_earlier(log: replay.Log, name: ConversationId, seq: int) -> bool:
-    then = state_of(log, seq - 1, name)
-    return then is not None and bool(prompts_in(log, then))
 
 
 # -- a prompt --

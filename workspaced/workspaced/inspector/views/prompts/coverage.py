@@ -6,7 +6,6 @@ from typing import Final
 import msgspec
 
 from workspaced_events.errors import InvalidArgument
-from workspaced_events.schema.catalogue import Event
 from workspaced_tools.recording.coverage import GivenNote, NoteCoverage, Status, UsedNote
 from workspaced_tools.recording.coverage import coverage as coverage_of
 
@@ -90,7 +89,9 @@ def coverage(inspected: Inspected, parameters: CoverageParameters) -> CoverageSh
         raise InvalidArgument(f"Expected a limit from 1 to {NOTES_MAX} and an offset of at least 0.")
     log = inspected.log
     last = log.end.seq if parameters.end is None else min(parameters.end, log.end.seq)
-    events = [event for event in _giving(log, last) if event.seq >= (parameters.begin or 0)]
+    # The last that give an agent something, at most one more than are read.
+    giving = islice(log.events_of(_GIVING, before=last + 1), READ_MAX + 1)
+    events = [event for event in giving if event.seq >= (parameters.begin or 0)][::-1]
     read = events[-READ_MAX:]
     conversations = log.at(last).state.conversations.by_id if events else {}
     found = coverage_of(read, conversations, log.blob)
@@ -106,11 +107,6 @@ def coverage(inspected: Inspected, parameters: CoverageParameters) -> CoverageSh
         notes=wanted[parameters.offset : parameters.offset + parameters.limit],
         notes_total=len(wanted),
     )
-
-
-def _giving(log: replay.Log, end: int) -> list[Event]:
-    """The last events up to `end` that give an agent something: at most one more than are read."""
-    return list(islice(log.events_of(_GIVING, before=end + 1), READ_MAX + 1))[::-1]
 
 
 def _covered(found: NoteCoverage) -> CoveredNote:

@@ -1,6 +1,6 @@
 """One prompt: rebuilt, block by block, with what was left out, its text, and the body as it was sent."""
 
-from typing import Final, Literal
+from typing import Final
 
 import msgspec
 
@@ -16,7 +16,7 @@ from workspaced_tools.prompts.model.stored_inputs import texts_in
 from workspaced_tools.prompts.model.types import CacheHint, Envelope
 from workspaced_tools.prompts.requests.rebuild import rebuild_request_body
 from workspaced_tools.prompts.requests.templates import body_hash
-from workspaced_tools.replay.verify import Outcome as Replayed
+from workspaced_tools.replay.verify import Outcome
 
 from .... import replay
 from ...inspected import Download, Inspected
@@ -47,13 +47,13 @@ class PromptParameters(msgspec.Struct, rename="camel", forbid_unknown_fields=Tru
 
     seq: int
     offset: int = 0
-    """Blocks to skip."""
+    """Blocks to skip; of the body: characters."""
 
 
 class PromptRebuilt(msgspec.Struct, rename="camel"):
     """What rebuilding the prompt from the log alone came to."""
 
-    outcome: Literal["same", "different", "notRecorded", "damaged"]
+    outcome: Outcome
     why: str
     """Why it could not be rebuilt or compared; empty: it was."""
     differs: str | None
@@ -140,13 +140,6 @@ class BlockShown(msgspec.Struct, rename="camel"):
     not_kept: str
     """Why there is no text."""
     since: BlockSince | None
-
-
-class BodyParameters(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
-    """Which prompt, and from which character on."""
-
-    seq: int
-    offset: int = 0
 
 
 class PromptBody(msgspec.Struct, rename="camel"):
@@ -242,7 +235,7 @@ def prompt(inspected: Inspected, parameters: PromptParameters) -> PromptShown:
         conversation=data.conversation,
         as_of_seq=data.as_of_seq,
         shape=data.shape.name if data.shape is not None else None,
-        rebuilt=_rebuilt(made.rebuilt),
+        rebuilt=PromptRebuilt(made.rebuilt.outcome, made.rebuilt.why, made.rebuilt.differs),
         estimator=manifest.estimator if manifest is not None else "",
         marks=list(envelope.cache_hints) if envelope is not None else [],
         blocks=[_shown(each) for each in blocks[begin : begin + BLOCKS_MAX]],
@@ -258,15 +251,6 @@ def _blocks(made: OpenedPrompt) -> list[PromptBlock]:
     if made.manifest is None:
         return []
     return blocks_of(made.manifest, before_of(made.log, made.record, made.latest.id)[0])
-
-
-def _rebuilt(found: replay.Rebuilt) -> PromptRebuilt:
-    outcomes: dict[Replayed, Literal["same", "different", "notRecorded", "damaged"]] = {
-        Replayed.SAME: "same",
-        Replayed.DIFFERENT: "different",
-        Replayed.DAMAGED: "damaged",
-    }
-    return PromptRebuilt(outcomes.get(found.outcome, "notRecorded"), found.why, found.differs)
 
 
 def _shown(block: PromptBlock) -> ShownBlock:
@@ -354,7 +338,7 @@ def _since(made: OpenedPrompt, entry: ManifestEntry) -> BlockSince | None:
 # -- the body --
 
 
-def body(inspected: Inspected, parameters: BodyParameters) -> PromptBody:
+def body(inspected: Inspected, parameters: PromptParameters) -> PromptBody:
     """The body that the runtime was given, rebuilt; its messages if it was given messages.
 
     Raises:
