@@ -15,7 +15,6 @@ from workspaced.prompts.assemble import ConversationChanged, Prompted, assemble
 from workspaced.prompts.commands import add_messages, end, start_plan
 from workspaced.prompts.message_commands import nothing_uploaded
 from workspaced.vaults.policy_checks import PolicyChecks
-from workspaced.vaults.served_vault import Sources
 from workspaced_events.clock import system_clock
 from workspaced_events.ids import ConversationId, EventId, VaultId
 from workspaced_events.journal.actions import Action
@@ -25,7 +24,6 @@ from workspaced_events.projections.workspace_fold import apply
 from workspaced_events.projections.workspace_state import EMPTY, WorkspaceState
 from workspaced_events.schema.catalogue import ENTRY_OF, Data, VaultOpened
 from workspaced_tools.errors import ReadFailed
-from workspaced_tools.notes.note import Level
 from workspaced_tools.prompts.model.stored_inputs import texts_in
 from workspaced_tools.prompts.model.text_store import BlobStaging, TextCache
 from workspaced_tools.sharing.gate import AllWithheld, shared_view
@@ -174,10 +172,9 @@ class Served:
     def __init__(self) -> None:
         self.id = VaultId("vault")
         self.privacy_version = 0
-        self.vault = self.checked = self.policy = self.visibility = self
+        self.vault = self.notes = self.policy = self.visibility = self
         self.digest = "rules"
         self.wants_search = False
-        self.sources = {each: Sources(self, self) for each in Level}  # type: ignore[arg-type]
 
     def refresh(self) -> None: ...
 

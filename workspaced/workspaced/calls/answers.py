@@ -5,6 +5,7 @@ is repeated if the policy changed. No answer names a note that was known to be w
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Final, NamedTuple, TypeVar
 
 from workspaced_events.clock import Clock
@@ -12,6 +13,7 @@ from workspaced_events.ids import NoteId, VaultId
 from workspaced_events.projections.visits import VisitLog
 from workspaced_events.projections.workspace_state import WorkspaceState
 from workspaced_tools.notes.note import Level
+from workspaced_tools.ports.asking import WouldBlock
 from workspaced_tools.ports.history import ChangedLines, VersionAt
 from workspaced_tools.ports.memory import MemoryAnswer
 from workspaced_tools.ports.questions import UseMemory
@@ -29,7 +31,6 @@ from workspaced_tools.sharing.gate import (
     sharing_off,
 )
 from workspaced_tools.tools.tool import Tool, run_call
-from workspaced_tools.vault.nonblocking import NonBlockingPast, NonBlockingPrompts, WouldBlock
 from workspaced_tools.vault.withheld_names import WithheldNames
 
 from ..memory.writing import Memory
@@ -186,26 +187,26 @@ class Answers:
         """`least`: the least level of the notes in the view."""
         state, seq, served = present
         level = state.sharing_of(caller)
-        prompts = (
-            NonBlockingPrompts()
-            if nonblocking
-            else ManifestStore(
-                state.conversations,
-                state.current,
-                self._texts,
-                served.vault.checked.names if served is not None else None,
-            )
-        )
+        names = served.vault.notes.names if served is not None else None
+        prompts = ManifestStore(state.conversations, state.current, self._texts, names)
         memory = _MemoryOf(self._memory, caller, state.current)
         if served is None:
-            return shared_view(state, now, None, prompts=prompts, level=level, withheld=withheld, memory=memory)
-        source = served.sources[least]
+            return shared_view(
+                state,
+                now,
+                None,
+                prompts=prompts,
+                level=level,
+                withheld=withheld,
+                memory=memory,
+                may_block=not nonblocking,
+            )
         return shared_view(
             state,
             now,
-            source.nonblocking if nonblocking else source.blocking,
+            served.nonblocking if nonblocking else served.vault,
             VaultHistory(self._visits, served.id, seq, nonblocking=nonblocking),
-            NonBlockingPast() if nonblocking else _PastOf(self._past, served, state),
+            _PastOf(self._past, served, state),
             prompts,
             level=level,
             withheld=withheld,
@@ -213,6 +214,8 @@ class Answers:
             uncounted=withheld.uncounted,
             lists=self._lists_of(served, least),
             memory=memory,
+            least=least,
+            may_block=not nonblocking,
         )
 
     def _lists_of(self, served: ServedVault, least: Level) -> KnownLists:
@@ -254,5 +257,5 @@ def _withheld(present: Present, least: Level = Level.VOLUNTEER, *, nonblocking: 
     if served is None:
         return AllWithheld()
     former = present.state.of(served.id).former
-    withholds = served.sources[least].nonblocking.withholds if nonblocking else None
+    withholds = partial(served.nonblocking.withholds, least=least) if nonblocking else None
     return WithheldNames(served.vault, former, withholds, least)

@@ -12,12 +12,12 @@ from msgspec.structs import replace
 
 from workspaced_events.ids import VaultId
 from workspaced_events.journal.actions import check_not_paused
+from workspaced_tools.ports.asking import WouldBlock
 from workspaced_tools.ports.view import View
 from workspaced_tools.sharing.gate import Withheld
 from workspaced_tools.tools.linked_tools import LINKED
 from workspaced_tools.tools.registry import MEMORY, TOOLS
 from workspaced_tools.tools.tool import Tool
-from workspaced_tools.vault.nonblocking import WouldBlock
 
 from ..errors import UnknownTool
 from ..journal.log_tail import LogTail

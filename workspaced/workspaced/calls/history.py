@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from workspaced_events.ids import VaultId
 from workspaced_events.projections.visits import Visit, VisitLog
-from workspaced_tools.vault.nonblocking import WouldBlock
+from workspaced_tools.ports.asking import WouldBlock
 
 
 class VaultHistory:

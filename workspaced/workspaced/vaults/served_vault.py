@@ -14,7 +14,7 @@ import time
 from collections.abc import Awaitable, Callable, Collection, Iterable
 from hashlib import sha256
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
 import anyio
 import watchfiles
@@ -29,15 +29,12 @@ from workspaced_events.schema.catalogue import ENTRY_OF, Event
 from workspaced_tools.errors import ReadFailed
 from workspaced_tools.limits import SETTLE_EMPTY_S
 from workspaced_tools.notes.formats.kinds import is_image_name
-from workspaced_tools.notes.note import Level
-from workspaced_tools.ports.asking import VaultSource
 from workspaced_tools.prompts.model.note_names import NOTE_KINDS, notes_of
 from workspaced_tools.vault.files.gitignore import GITIGNORE
 from workspaced_tools.vault.files.ignore_rules import IGNORE_FILE
 from workspaced_tools.vault.files.walk import folders as folders_of
 from workspaced_tools.vault.index.changes import Changes, FileVersion
 from workspaced_tools.vault.nonblocking import NonBlockingVault
-from workspaced_tools.vault.requested_vault import RequestedVault
 from workspaced_tools.vault.vault import Vault
 
 from .loop_pause import LoopPause
@@ -62,13 +59,6 @@ HINTS_MAX: Final = 1_000
 """More hints than this at once cause a reconcile of the whole vault."""
 
 
-class Sources(NamedTuple):
-    """The vault for one audience."""
-
-    blocking: VaultSource
-    nonblocking: NonBlockingVault
-
-
 class ServedVault:
     """One vault's folder and how it is watched."""
 
@@ -84,11 +74,7 @@ class ServedVault:
         self.path = path
         self.vault = vault
         self.visibility_checker = VisibilityChecker(vault_id, vault, record)
-        self.sources: Final = {
-            Level.VOLUNTEER: Sources(vault, NonBlockingVault(vault)),
-            Level.ON_REQUEST: Sources(RequestedVault(vault), NonBlockingVault(vault, Level.ON_REQUEST)),
-        }
-        """By the least level that the audience is shown."""
+        self.nonblocking: Final = NonBlockingVault(vault)
         self.loop_pause = LoopPause()
         """When calls are not tried on the event loop, by `time.perf_counter_ns` (see `Calls`)."""
         self.watcher = "off"
