@@ -14,7 +14,6 @@ from workspaced.prompts import params
 from workspaced.prompts.assemble import ConversationChanged, Prompted, assemble
 from workspaced.prompts.commands import add_messages, end, start_plan
 from workspaced.prompts.message_commands import nothing_uploaded
-from workspaced.vaults.policy_checks import PolicyChecks
 from workspaced_events.clock import system_clock
 from workspaced_events.ids import ConversationId, EventId, VaultId
 from workspaced_events.journal.actions import Action
@@ -171,12 +170,12 @@ class Served:
 
     def __init__(self) -> None:
         self.id = VaultId("vault")
-        self.privacy_version = 0
-        self.vault = self.notes = self.policy = self.visibility = self
-        self.digest = "rules"
-        self.wants_search = False
+        self.policy_version = 0
+        self.vault = self.notes = self
 
-    def refresh(self) -> None: ...
+    def check_rules(self, _changed: object) -> None: ...
+
+    def check_missing(self, _missing: object) -> None: ...
 
     def names(self, notes: list[object]) -> list[None]:
         return [None] * len(notes)
@@ -189,15 +188,13 @@ def looked(*made: object, moving: int) -> object:
     """What comes of a look that makes these one after the other; notes turn private during the first `moving`."""
     served: Any = Served()
     unused: Any = None
-    checks = PolicyChecks()
-    answers = Answers(unused, unused, checks, unused, unused, lambda: "now")
-    checks.policy_enforced(served, "rules")
+    answers = Answers(unused, unused, unused, unused, lambda: "now")
     found = iter(made)
 
     def make(_shown: object, _requested: object) -> object:
         nonlocal moving
         moving -= 1
-        served.privacy_version += moving >= 0
+        served.policy_version += moving >= 0
         each = next(found)
         if isinstance(each, type):
             raise each

@@ -35,8 +35,7 @@ from workspaced_tools.vault.withheld_names import WithheldNames
 
 from ..memory.writing import Memory
 from ..recording.tool_answer import ToolAnswer, answered, refused
-from ..vaults.policy_checks import PolicyChecks, ReconcileFirst, policy_version
-from ..vaults.served_vault import ServedVault
+from ..vaults.served_vault import ReconcileFirst, ServedVault
 from .history import VaultHistory
 from .past_calls import PastCalls
 from .traced_answers import TracedAnswers
@@ -70,9 +69,7 @@ class Seen(NamedTuple):
 class Answers:
     """One for each daemon."""
 
-    def __init__(
-        self, visits: VisitLog, texts: Texts, checks: PolicyChecks, past: PastCalls, memory: Memory, clock: Clock
-    ) -> None:
+    def __init__(self, visits: VisitLog, texts: Texts, past: PastCalls, memory: Memory, clock: Clock) -> None:
         """
         Args:
             texts: the texts that the log names.
@@ -80,7 +77,6 @@ class Answers:
         """
         self._visits = visits
         self._texts = texts
-        self._checks = checks
         self._past = past
         self._memory = memory
         self._clock = clock
@@ -109,16 +105,16 @@ class Answers:
         error = WouldBlock if nonblocking else ReconcileFirst
         for _ in range(ATTEMPTS_MAX):
             if served is not None:
-                self._checks.check_rules(served, error)
-            version = policy_version(served) if served is not None else None
+                served.check_rules(error)
+            version = served.policy_version if served is not None else None
             least = Level.ON_REQUEST if tool.answers_on_request else Level.VOLUNTEER
             withheld = _withheld(present, least, nonblocking=nonblocking)
             view = self._view(present, now, caller, withheld, least, nonblocking=nonblocking)
             answer = self._traced.answer(tool, arguments, view, state, seq)
             if served is None:
                 return answer
-            self._checks.check_missing(served, error)
-            if policy_version(served) == version or is_current(view, state, withheld, withheld.uncounted):
+            served.check_missing(error)
+            if served.policy_version == version or is_current(view, state, withheld, withheld.uncounted):
                 return answer
             if nonblocking:
                 raise WouldBlock
@@ -154,15 +150,15 @@ class Answers:
             return make(*self._seen(present, now, caller))
         last: R | None = None
         for _ in range(ATTEMPTS_MAX):
-            self._checks.check_rules(served, ReconcileFirst)
-            version = policy_version(served)
+            served.check_rules(ReconcileFirst)
+            version = served.policy_version
             try:
                 made = make(*self._seen(present, now, caller))
             except WithheldDuringRead:
-                self._checks.check_missing(served, ReconcileFirst)
+                served.check_missing(ReconcileFirst)
                 continue
-            self._checks.check_missing(served, ReconcileFirst)
-            if policy_version(served) == version or made == last:
+            served.check_missing(ReconcileFirst)
+            if served.policy_version == version or made == last:
                 return made
             last = made
         raise policy_kept_changing()
@@ -221,7 +217,7 @@ class Answers:
     def _lists_of(self, served: ServedVault, least: Level) -> KnownLists:
         known = self._lists.get((served.id, least))
         if known is None:
-            known = self._lists[served.id, least] = KnownLists(lambda: policy_version(served))
+            known = self._lists[served.id, least] = KnownLists(lambda: served.policy_version)
         return known
 
 

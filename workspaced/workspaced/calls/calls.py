@@ -24,8 +24,7 @@ from ..journal.log_tail import LogTail
 from ..limits import COMPARES_PER_CALL_MAX
 from ..recording.call_recorder import Call, CallRecorder
 from ..recording.tool_answer import ToolAnswer
-from ..vaults.policy_checks import PolicyChecks, ReconcileFirst
-from ..vaults.served_vault import ServedVault
+from ..vaults.served_vault import ReconcileFirst, ServedVault
 from .answers import Answers, Present, Seen
 from .past_calls import PastCalls
 from .statistics import CallStatistics
@@ -62,7 +61,6 @@ class Calls:
         served: dict[VaultId, ServedVault],
         answers: Answers,
         past: PastCalls,
-        checks: PolicyChecks,
         threads: Threads,
         recorder: CallRecorder,
         reconcile: Callable[[ServedVault], Awaitable[None]],
@@ -76,7 +74,6 @@ class Calls:
         self._served = served
         self._answers = answers
         self._past = past
-        self._checks = checks
         self._threads = threads
         self._recorder = recorder
         self._reconcile = reconcile
@@ -215,7 +212,7 @@ class Calls:
         digest = served.vault.policy.digest
         await self._reconcile(served)
         searched = served.vault.error is None and attempt < COMPARES_PER_CALL_MAX
-        self._checks.policy_enforced(served, digest, searched=searched)
+        served.policy_enforced(digest, searched=searched)
 
     def _record(
         self, tool: Tool[Any], caller: str, arguments: dict[str, Any], answer: ToolAnswer, started_ns: int

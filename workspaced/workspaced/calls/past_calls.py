@@ -28,8 +28,7 @@ from workspaced_tools.tools.tool import Tool, run_call
 from workspaced_tools.vault.withheld_names import WithheldNames
 
 from ..recording.tool_answer import ToolAnswer, answered, refused
-from ..vaults.policy_checks import PolicyChecks, ReconcileFirst
-from ..vaults.served_vault import ServedVault
+from ..vaults.served_vault import ReconcileFirst, ServedVault
 from .history import VaultHistory
 
 AT_HINT: Final = "Give a sequence such as an asOfSeq you were given, or a time such as 2026-03-01T12:00:00Z."
@@ -44,7 +43,6 @@ class PastCalls:
         recordings: Recordings,
         visits: VisitLog,
         texts: Texts,
-        checks: PolicyChecks,
         clock: Clock,
         wait_until_recorded: Callable[[], None],
     ) -> None:
@@ -58,7 +56,6 @@ class PastCalls:
         self._recordings = recordings
         self._visits = visits
         self._texts = texts
-        self._checks = checks
         self._clock = clock
         self._wait_until_recorded = wait_until_recorded
 
@@ -97,13 +94,13 @@ class PastCalls:
         except ArgumentInvalid as error:
             return refused(error, present, present.seq, now)
         if served is not None:
-            self._checks.check_rules(served, ReconcileFirst)
+            served.check_rules(ReconcileFirst)
         state = self._moments.state_at(moment.seq)
         least = Level.ON_REQUEST if tool.answers_on_request else Level.VOLUNTEER
         recorder = ViewRecorder(self._view(moment, state, caller, present, served, least), state)
         ran = run_call(tool, recorder.view, arguments)
         if served is not None:
-            self._checks.check_missing(served, ReconcileFirst)
+            served.check_missing(ReconcileFirst)
         return answered(ran, recorder, moment.seq)
 
     def _view(

@@ -93,13 +93,9 @@ class Places:
     def __init__(self, setting: Path | None, served: Mapping[VaultId, ServedVault]) -> None:
         """`setting`: as `checked_place` returns it; None: there is no memory folder."""
         self._setting = setting
+        self.is_set: Final = setting is not None
         self._served = served
         self._known: dict[VaultId | None, Place] = {}
-
-    @property
-    def is_set(self) -> bool:
-        """Whether there is a memory folder."""
-        return self._setting is not None
 
     def of(self, vault: VaultId | None) -> Place:
         """The memory folder of a vault.

@@ -51,6 +51,8 @@ class Memory:
             check_running: raises Busy if the daemon is ending.
         """
         self._places = places
+        self.is_set = places.is_set
+        """Whether there is a memory folder, and so the tool."""
         self._publishing = publishing
         self._blob = blob
         self._check_running = check_running
@@ -59,11 +61,6 @@ class Memory:
         """Held from the first look at the folder until the file is changed: writes come one after the other."""
         self.interrupted: int = 0
         """The number of writes of an earlier run that could not be ended, because their folder is not there."""
-
-    @property
-    def is_set(self) -> bool:
-        """Whether there is a memory folder, and so the tool."""
-        return self._places.is_set
 
     def use(self, command: UseMemory, client: str, vault: VaultId | None) -> MemoryAnswer:
         """Carries out an agent's command on the memory folder of a vault.
