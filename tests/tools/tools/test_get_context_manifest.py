@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterator
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -62,7 +63,7 @@ class Held:
     ) -> View:
         state = state or self.world.state
         texts, look = texts_in(self.world.blobs.get), self.world.vault.notes.names
-        prompts = ManifestStore(state.conversations, state.current, texts, look)
+        prompts = partial(ManifestStore, state.conversations, state.current, texts, look)
         port = self.world.vault if vault == "served" else vault
         return shared_view(
             state,
@@ -205,7 +206,7 @@ def test_a_withheld_note_stays_withheld_under_its_former_name(held: Held) -> Non
 def test_a_note_whose_own_flag_was_not_known_is_looked_at_first(held: Held) -> None:
     held.world.write(DIARY, "---\nworkspaced: private\n---\n# Diary\n", told=False)
     state, texts = held.world.state, texts_in(held.world.blobs.get)
-    prompts = ManifestStore(state.conversations, state.current, texts, held.world.vault.notes.names)
+    prompts = partial(ManifestStore, state.conversations, state.current, texts, held.world.vault.notes.names)
     view = shared_view(
         state,
         past_world.event_time(0),
@@ -226,7 +227,7 @@ def test_a_note_that_becomes_private_while_it_is_told_of_makes_the_view_stale(he
 
 def test_without_a_served_vault_no_note_is_named(held: Held) -> None:
     state = held.world.state
-    prompts = ManifestStore(state.conversations, state.current, texts_in(held.world.blobs.get))
+    prompts = partial(ManifestStore, state.conversations, state.current, texts_in(held.world.blobs.get))
     view = shared_view(state, "", None, prompts=prompts, level="all", withheld=lambda _note: True)
     told = payload_of(run(TOOLS[TOOL], view, {"message": "m3"})).decode()
     assert '"success":true' in told and ".md" not in told

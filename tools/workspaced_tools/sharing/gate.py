@@ -113,7 +113,7 @@ def shared_view(
     vault: VaultSource | None,
     history: HistoryPort | None = None,
     past: PastPort | None = None,
-    prompts: PromptSource | None = None,
+    prompts: Callable[[], PromptSource] | None = None,
     *,
     level: Sharing,
     withheld: IsWithheld,
@@ -145,7 +145,19 @@ def shared_view(
     if level == "none":
         raise sharing_off("CLIENT")
     shared, count = _shared_state(state, level, withheld, uncounted, lists or KnownLists())
-    former = state.of(state.current).former
+
+    def shared_prompts() -> SharedPrompts:
+        assert prompts is not None
+        former = state.of(state.current).former
+        return SharedPrompts(
+            prompts(),
+            former,
+            level=level,
+            withheld=withheld,
+            withdrew=withdrew or withheld,
+            uncounted=uncounted,
+        )
+
     return View(
         state=shared,
         now=now,
@@ -155,16 +167,7 @@ def shared_view(
             level,
             SharedHistory(history, withheld) if history is not None else None,
             past if level == "all" else None,
-            SharedPrompts(
-                prompts,
-                former,
-                level=level,
-                withheld=withheld,
-                withdrew=withdrew or withheld,
-                uncounted=uncounted,
-            )
-            if prompts is not None
-            else None,
+            shared_prompts if prompts is not None else None,
             memory,
             partial(linked_machines, state, level, withheld),
             least,
@@ -297,7 +300,7 @@ class SharedVault:
         level: Sharing,
         history: "SharedHistory | None",
         past: PastPort | None,
-        prompts: SharedPrompts | None,
+        prompts: Callable[[], SharedPrompts] | None,
         memory: MemoryPort | None,
         machines: Callable[[], LinkedMachines | None],
         least: Level,
@@ -324,6 +327,7 @@ class SharedVault:
         self._least = least
         self._may_block = may_block
         self._given_machines: LinkedMachines | None = None
+        self._given_prompts: list[SharedPrompts] = []
 
     def ask(self, question: Question[R]) -> R:
         answer: Any
@@ -353,7 +357,7 @@ class SharedVault:
             return False
         if self.history is not None and not self.history.is_current():
             return False
-        return self._prompts is None or self._prompts.is_current()
+        return all(each.is_current() for each in self._given_prompts)
 
     def _ask_vault(self, question: Question[R]) -> R:
         assert self._vault is not None, "A tool checks first that the vault is served."
@@ -390,7 +394,9 @@ class SharedVault:
         if self._prompts is None:
             raise NotRecorded("No prompt was assembled", hint=NO_PROMPT_HINT)
         self._check_waiting(question)
-        return self._prompts.manifest(question.conversation, question.message)
+        prompts = self._prompts()
+        self._given_prompts.append(prompts)
+        return prompts.manifest(question.conversation, question.message)
 
 
 class SharedHistory:

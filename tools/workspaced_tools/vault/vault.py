@@ -443,7 +443,7 @@ class Vault:
         return known
 
     def note_count(self) -> int:
-        return self._indexer.progress().notes_found
+        return self._indexer.note_count()
 
     def index_state(self) -> str:
         return "ready" if self._indexer.ready.is_set() else "building"

@@ -36,8 +36,7 @@ from workspaced_tools.vault.withheld_names import WithheldNames
 from ..memory.writing import Memory
 from ..recording.tool_answer import ToolAnswer, answered, refused
 from ..vaults.served_vault import ReconcileFirst, ServedVault
-from .history import VaultHistory
-from .past_calls import PastCalls
+from .past_calls import PastCalls, VaultHistory
 from .traced_answers import TracedAnswers
 
 R = TypeVar("R")
@@ -184,7 +183,7 @@ class Answers:
         state, seq, served = present
         level = state.sharing_of(caller)
         names = served.vault.notes.names if served is not None else None
-        prompts = ManifestStore(state.conversations, state.current, self._texts, names)
+        prompts = partial(ManifestStore, state.conversations, state.current, self._texts, names)
         memory = _MemoryOf(self._memory, caller, state.current)
         if served is None:
             return shared_view(

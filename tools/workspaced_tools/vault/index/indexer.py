@@ -144,16 +144,19 @@ class Indexer:
 
     def progress(self) -> Progress:
         """The present progress of indexing."""
-        count, withheld = self._index.count(), self._index.withheld_count()
-        ready = self.ready.is_set()
         return Progress(
-            "ready" if ready else "building",
+            "ready" if self.ready.is_set() else "building",
             "ready" if self.text_ready.is_set() else "building",
-            count if ready else max(self._found - withheld, count),
-            count,
+            self.note_count(),
+            self._index.count(),
             self._index.text_count(),
-            withheld,
+            self._index.withheld_count(),
         )
+
+    def note_count(self) -> int:
+        """The notes that are not withheld, as far as they were found."""
+        count = self._index.count()
+        return count if self.ready.is_set() else max(self._found - self._index.withheld_count(), count)
 
     @property
     def requested_count(self) -> int:
