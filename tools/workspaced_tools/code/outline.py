@@ -8,7 +8,7 @@ import msgspec
 from workspaced_events.interpreter import own_module
 
 from ..limits import OUTLINE_BYTES_MAX, OUTLINE_S
-from .grammars import grammar_of
+from .languages import grammar_of
 
 
 class Symbol(msgspec.Struct, frozen=True):

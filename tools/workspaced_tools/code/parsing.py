@@ -13,7 +13,7 @@ from typing import Any, Final
 import msgspec
 
 from ..limits import OUTLINE_CPU_S, OUTLINE_MEMORY_BYTES, OUTLINE_NAME_CHARS_MAX, OUTLINE_SYMBOLS_MAX
-from .grammars import Grammar, grammar_of
+from .languages import Grammar, grammar_of
 from .outline import Symbol
 
 _DEFINITION: Final = "definition."

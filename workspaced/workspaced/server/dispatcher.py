@@ -31,7 +31,7 @@ from ..ipc.jsonrpc import (
     readable_ids,
     response,
 )
-from ..ipc.param_hints import choices
+from ..ipc.params import choices
 from ..limits import ANSWER_BYTES_MAX
 from ..service.method import DEFERRED, Method
 from ..service.service import Service
