@@ -41,7 +41,7 @@ def walks(at: Place) -> Iterator[Figure]:
             # The active note is set anew before each call: an answer that is kept would enter nothing.
             yield from _figures(
                 "get_workspace_context",
-                _counted(running, counts, lambda: client.publish(workspace_of(notes)[-1:]), context),
+                _counted(running, client, counts, lambda: client.publish(workspace_of(notes)[-1:]), context),
                 files=40,
                 functions=160,
             )
@@ -51,6 +51,7 @@ def walks(at: Place) -> Iterator[Figure]:
                 "prompt",
                 _counted(
                     running,
+                    client,
                     counts,
                     lambda: _say(client, talk, notes),
                     lambda: client.call("workspaced/context/assemble", body),
@@ -61,14 +62,14 @@ def walks(at: Place) -> Iterator[Figure]:
 
 
 def _counted(
-    running: Daemon, counts: Path, before: Callable[[], object], call: Callable[[], object]
+    running: Daemon, client: SyncClient, counts: Path, before: Callable[[], object], call: Callable[[], object]
 ) -> dict[str, Any]:
     """What `call` enters, after `before`, warm: of several the one that entered the fewest functions."""
     taken = []
     for number in range(WARM + COUNTED):
         before()
         os.kill(running.pid, signal.SIGUSR1)
-        running.status()  # the signal was handled, since what came later was answered
+        client.call("workspaced/status")  # the signal was handled, since what came later was answered
         os.kill(running.pid, signal.SIGUSR1)
         call()
         os.kill(running.pid, signal.SIGUSR2)

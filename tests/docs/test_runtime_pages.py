@@ -11,9 +11,9 @@ import pytest
 from support import ROOT, model_server
 from support import documentation as page
 
-from workspaced.client.conversations import AttachmentKind, ContextMethods, PinKind
+from workspaced.client.conversations import ContextMethods
 from workspaced.errors import CODES
-from workspaced_events.schema.catalogue import Pipeline
+from workspaced_events.schema.catalogue import AttachmentKind, Pipeline, ProviderKind
 from workspaced_tools.ports.manifest import LAYERS
 from workspaced_tools.prompts.assembly.library import LIBRARY_KINDS
 from workspaced_tools.prompts.audit import cache_accounting
@@ -93,7 +93,7 @@ def test_its_programs_name_no_host(name: str) -> None:
 
 
 def test_it_names_all_layers_pins_pipelines_shapes_and_methods() -> None:
-    assert {*LAYERS, *get_args(PinKind), *get_args(Pipeline), *BUILT_IN} <= WORDS
+    assert {*LAYERS, *get_args(ProviderKind), *get_args(Pipeline), *BUILT_IN} <= WORDS
     methods = {name for name in vars(ContextMethods) if not name.startswith("_")}
     assert methods <= WORDS
 

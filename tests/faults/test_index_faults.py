@@ -85,7 +85,7 @@ def asked(vault: Vault) -> dict[str, Any]:
         "path": vault.links.resolve("d1/n1", EMPTY_VAULT).note,
         "links": vault.links.link_targets(note, [LinkName("n2", True)], EMPTY_VAULT),
         "incoming": vault.links.incoming(NoteId("d2/n2.md"), 9, EMPTY_VAULT),
-        "names": vault.checked.names([note, NoteId("private.md"), NoteId("missing.md")]),
+        "names": vault.notes.names([note, NoteId("private.md"), NoteId("missing.md")]),
         "similar": [each.note.id for each in vault.searches.similar(note, 9)],
         "tags": [each.note.id for each in vault.searches.sharing_tags(note, 50)],
         "members": vault.searches.members("d1", None, 9),
@@ -186,7 +186,7 @@ def test_a_failed_file_is_seen_as_building_then_ready(
         assert vault.links.resolve("Title 7", EMPTY_VAULT).note is None
         with pytest.raises(WouldBlock):
             NonBlockingVault(vault).ask(Resolve("Title 7"), EMPTY_VAULT)
-        assert vault.checked.names([NoteId("d1/n1.md"), NoteId("private.md")]) == [
+        assert vault.notes.names([NoteId("d1/n1.md"), NoteId("private.md")]) == [
             vault.links.resolve("d1/n1.md", EMPTY_VAULT).note,
             None,
         ]

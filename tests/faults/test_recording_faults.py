@@ -10,6 +10,7 @@ import pytest
 from support import session_machine as sessions
 
 from workspaced.limits import ARGUMENTS_INLINE_BYTES_MAX, REQUEST_BYTES_MAX
+from workspaced.vaults.served_vault import ServedVault
 from workspaced_events.blobs.durable import unpacked
 from workspaced_events.replay.source import DirectorySource
 from workspaced_events.schema.catalogue import Event, ToolCalled
@@ -154,7 +155,7 @@ def test_a_call_during_which_notes_keep_turning_private_is_recorded_as_refused(
 ) -> None:
     begin(session, b"")
     count = iter(range(10**6))
-    monkeypatch.setattr("workspaced.calls.answers.policy_version", lambda _served: next(count))
+    monkeypatch.setattr(ServedVault, "policy_version", property(lambda _served: next(count)))
     monkeypatch.setattr("workspaced.calls.answers.is_current", lambda *_args: False)
     for tool, arguments in CALLS:
         assert json.loads(session.call(tool, arguments).payload)["code"] in ("READ_ERROR", "INVALID_ARGUMENT")

@@ -81,7 +81,7 @@ class Aged:
     def __init__(self, vault: Vault) -> None:
         self._vault = vault
 
-    def ask(self, question: Question[Any], state: VaultState) -> Any:
+    def ask(self, question: Question[Any], state: VaultState, _least: Any = None) -> Any:
         answer = self._vault.ask(question, state)
         if not isinstance(question, Read):
             return answer

@@ -12,7 +12,7 @@ were withheld at their call, and a user who has the file can read the rest of it
 import os
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import islice
 from pathlib import Path
 from typing import IO, Any, Final
@@ -398,7 +398,7 @@ class Moment:
 
     def _view(self) -> View:
         vault = self.state.current
-        prompts = ManifestStore(self.state.conversations, vault, self._texts)
+        prompts = partial(ManifestStore, self.state.conversations, vault, self._texts)
         also = tuple(self._past.state_at(seq).seq for seq in self._place.also)
         if vault is None:
             view = shared_view(self.state, self.time, None, prompts=prompts, level="all", withheld=_nothing)

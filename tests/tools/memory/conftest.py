@@ -8,7 +8,7 @@ import pytest
 
 from workspaced_tools.memory.commands import plan
 from workspaced_tools.memory.folder import MemoryFolder
-from workspaced_tools.memory.shared_folder import BesideVaults, SharedFolder
+from workspaced_tools.memory.shared_folder import SharedFolder
 from workspaced_tools.ports.memory import MemoryAnswer
 from workspaced_tools.ports.questions import UseMemory
 from workspaced_tools.vault.files.safe_open import VaultRoot
@@ -25,7 +25,7 @@ def vault(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def folder(vault: Path) -> SharedFolder:
-    return SharedFolder(MemoryFolder(VaultRoot(vault), ("Memory",)), "Memory/", BesideVaults())
+    return SharedFolder(MemoryFolder(VaultRoot(vault), ("Memory",)), "Memory/", None)
 
 
 @pytest.fixture

@@ -328,7 +328,7 @@ class Raising:
     def __init__(self, error: Exception) -> None:
         self._error = error
 
-    def ask(self, question: Question[Any], state: VaultState) -> Any:
+    def ask(self, question: Question[Any], state: VaultState, _least: Any = None) -> Any:
         raise self._error
 
 
@@ -405,7 +405,7 @@ def test_the_same_question_gets_the_answers_it_got_in_their_order_and_then_the_l
     class Counting:
         count = 0
 
-        def ask(self, question: NoteCount, state: VaultState) -> int:
+        def ask(self, question: NoteCount, state: VaultState, _least: Any = None) -> int:
             self.count += 1
             return self.count
 

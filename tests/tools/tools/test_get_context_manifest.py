@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterator
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from workspaced_events.projections.workspace_state import WorkspaceState
 from workspaced_events.schema import catalogue as c
 from workspaced_events.schema.catalogue import Sharing, ToolCalled
 from workspaced_tools.limits import MANIFEST_CHARS_MAX
+from workspaced_tools.ports.asking import WouldBlock
 from workspaced_tools.ports.questions import ManifestOf
 from workspaced_tools.ports.view import View
 from workspaced_tools.prompts.audit.manifests import ManifestStore
@@ -24,10 +26,8 @@ from workspaced_tools.recording.reading import read_recording
 from workspaced_tools.recording.view_recorder import ViewRecorder, recorded
 from workspaced_tools.replay.call_replay import Answers, Notes, replay_answer
 from workspaced_tools.sharing.gate import is_current, shared_view
-from workspaced_tools.sharing.manifests import SharedPrompts
 from workspaced_tools.tools.registry import TOOLS
 from workspaced_tools.tools.tool import payload_of, run
-from workspaced_tools.vault.nonblocking import NonBlockingPrompts, WouldBlock
 
 TOOL = "get_context_manifest"
 DIARY = "private/diary.md"
@@ -53,13 +53,26 @@ class Held:
         self.chat.unpin("pinned-diary")
         self.chat.turn("Three", "a.md", w.c.Attachment("selected_text", f"{DIARY}#L1-L3", self.chat.keep(b"Dear")))
 
-    def view(self, level: Sharing = "all", state: WorkspaceState | None = None, vault: Any = "served") -> View:
+    def view(
+        self,
+        level: Sharing = "all",
+        state: WorkspaceState | None = None,
+        vault: Any = "served",
+        *,
+        may_block: bool = True,
+    ) -> View:
         state = state or self.world.state
-        texts, look = texts_in(self.world.blobs.get), self.world.vault.checked.names
-        prompts = ManifestStore(state.conversations, state.current, texts, look)
+        texts, look = texts_in(self.world.blobs.get), self.world.vault.notes.names
+        prompts = partial(ManifestStore, state.conversations, state.current, texts, look)
         port = self.world.vault if vault == "served" else vault
         return shared_view(
-            state, past_world.event_time(0), port, prompts=prompts, level=level, withheld=self.is_private
+            state,
+            past_world.event_time(0),
+            port,
+            prompts=prompts,
+            level=level,
+            withheld=self.is_private,
+            may_block=may_block,
         )
 
     def is_private(self, note: NoteId) -> bool:
@@ -193,7 +206,7 @@ def test_a_withheld_note_stays_withheld_under_its_former_name(held: Held) -> Non
 def test_a_note_whose_own_flag_was_not_known_is_looked_at_first(held: Held) -> None:
     held.world.write(DIARY, "---\nworkspaced: private\n---\n# Diary\n", told=False)
     state, texts = held.world.state, texts_in(held.world.blobs.get)
-    prompts = ManifestStore(state.conversations, state.current, texts, held.world.vault.checked.names)
+    prompts = partial(ManifestStore, state.conversations, state.current, texts, held.world.vault.notes.names)
     view = shared_view(
         state,
         past_world.event_time(0),
@@ -214,7 +227,7 @@ def test_a_note_that_becomes_private_while_it_is_told_of_makes_the_view_stale(he
 
 def test_without_a_served_vault_no_note_is_named(held: Held) -> None:
     state = held.world.state
-    prompts = ManifestStore(state.conversations, state.current, texts_in(held.world.blobs.get))
+    prompts = partial(ManifestStore, state.conversations, state.current, texts_in(held.world.blobs.get))
     view = shared_view(state, "", None, prompts=prompts, level="all", withheld=lambda _note: True)
     told = payload_of(run(TOOLS[TOOL], view, {"message": "m3"})).decode()
     assert '"success":true' in told and ".md" not in told
@@ -264,8 +277,5 @@ def test_at_an_earlier_moment_the_prompt_of_that_moment_is_told_of(held: Held) -
 
 
 def test_what_must_not_block_does_not_read_a_manifest(held: Held) -> None:
-    prompts = SharedPrompts(
-        NonBlockingPrompts(), {}, level="all", withheld=held.is_private, withdrew=held.is_private
-    )
     with pytest.raises(WouldBlock):
-        prompts.manifest(None, None)
+        held.view(may_block=False).vault.ask(ManifestOf(None, None))

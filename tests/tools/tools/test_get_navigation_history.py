@@ -31,7 +31,7 @@ class FakeVault:
         self._titles = titles
         self.asked: list[list[NoteId]] = []
 
-    def ask(self, question: Names, _state: VaultState) -> list[NoteRef | None]:
+    def ask(self, question: Names, _state: VaultState, _least: Any = None) -> list[NoteRef | None]:
         notes = question.notes
         self.asked.append(list(notes))
         return [NoteRef(note, self._titles[note], note) if note in self._titles else None for note in notes]

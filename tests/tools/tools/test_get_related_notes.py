@@ -64,7 +64,7 @@ class FakeVault:
         self._failure = failure
         self._state = state
 
-    def ask(self, question: Question[Any], _state: VaultState) -> Any:
+    def ask(self, question: Question[Any], _state: VaultState, _least: Any = None) -> Any:
         return getattr(self, question.name)(*msgspec.structs.astuple(question))
 
     def read(self, notes: Sequence[NoteId]) -> list[Note | NoteFailure]:

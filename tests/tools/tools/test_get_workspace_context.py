@@ -139,7 +139,7 @@ class CountingVault:
         self.vault = vault
         self.reads: list[list[NoteId]] = []
 
-    def ask(self, question: Question[Any], state: VaultState) -> Any:
+    def ask(self, question: Question[Any], state: VaultState, _least: Any = None) -> Any:
         if isinstance(question, Read):
             self.reads.append(list(question.notes))
         return self.vault.ask(question, state)

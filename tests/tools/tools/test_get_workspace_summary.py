@@ -34,7 +34,7 @@ class FakeVault:
         self._state = state
         self._mtime_ns = mtime_ns
 
-    def ask(self, question: Question[Any], _state: VaultState) -> Any:
+    def ask(self, question: Question[Any], _state: VaultState, _least: Any = None) -> Any:
         return getattr(self, question.name)(*msgspec.structs.astuple(question))
 
     def _ref(self, path: str) -> NoteRef:

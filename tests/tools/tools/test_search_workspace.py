@@ -38,7 +38,7 @@ class FakeVault:
         self._found = Found(hits, len(hits) if total is None else total, complete)
         self.asked: list[SearchQuery] = []
 
-    def ask(self, question: Search, _state: VaultState) -> Found:
+    def ask(self, question: Search, _state: VaultState, _least: Any = None) -> Found:
         self.asked.append(question.query)
         return self._found
 

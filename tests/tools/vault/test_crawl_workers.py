@@ -397,7 +397,7 @@ def test_what_lies_in_the_present_folder_is_never_run(
     vault.reconcile()
     assert workers.started == 1
     assert not marker.exists()
-    assert vault.checked.names([NoteId("a.md")]) != [None]
+    assert vault.notes.names([NoteId("a.md")]) != [None]
 
 
 @pytest.mark.thorough

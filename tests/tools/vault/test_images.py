@@ -29,7 +29,7 @@ from workspaced_tools.limits import (
 )
 from workspaced_tools.ports.images import ImageFailure, NoteImage, NoteImages
 from workspaced_tools.ports.questions import Images
-from workspaced_tools.vault.images import gate
+from workspaced_tools.vault import other_files
 from workspaced_tools.vault.images.targets import image_target
 from workspaced_tools.vault.index.crawl import Bounds
 from workspaced_tools.vault.index.files import file_name
@@ -281,7 +281,7 @@ def test_an_image_of_more_notes_than_can_be_compared_is_not_shown(
     files: dict[str, str | bytes] = {f"n{number}.md": "![[a.png]]" for number in range(6)}
     vault = make_vault({"n.md": "![[a.png]]", "a.png": PNG, **files})
     assert seen(vault) == ["a.png"]
-    monkeypatch.setattr(gate, "EMBEDDERS_COMPARED_MAX", 5)
+    monkeypatch.setattr(other_files, "EMBEDDERS_COMPARED_MAX", 5)
     assert seen(vault) == ["IMAGE_NOT_FOUND"]
 
 

@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support import images
 from support.profiles import examples
+from support.requested_vault import RequestedVault
 
 from workspaced_events.ids import NoteId
 from workspaced_events.projections.workspace_state import EMPTY_VAULT
@@ -42,7 +43,6 @@ from workspaced_tools.vault.files.glob_rules import RuleInvalid
 from workspaced_tools.vault.files.ignore_rules import IGNORE_FILE, Policy
 from workspaced_tools.vault.files.safe_open import VaultRoot
 from workspaced_tools.vault.index.crawl import Bounds
-from workspaced_tools.vault.requested_vault import RequestedVault
 from workspaced_tools.vault.vault import Vault
 
 LATER_NS = 10_000_000_000

@@ -410,7 +410,7 @@ def shows_nothing_withheld(vault: Vault) -> None:
         found_note = vault.links.resolve(reference, EMPTY_VAULT)
         named = [found_note.note] if found_note.note else [*found_note.candidates, *found_note.near]
         assert not {"private.md", "denied/x.md"} & {ref.id for ref in named}, reference
-    assert vault.checked.names([NoteId("private.md"), NoteId("denied/x.md")]) == [None, None]
+    assert vault.notes.names([NoteId("private.md"), NoteId("denied/x.md")]) == [None, None]
 
 
 def test_a_withheld_note_is_nowhere(make_vault: MakeVault) -> None:

@@ -171,7 +171,7 @@ def test_a_hint_tells_a_rename_as_the_reconcile_does(make_vault: MakeVault) -> N
 def test_a_rename_that_a_question_met_first_is_told_by_the_next_reconcile(make_vault: MakeVault) -> None:
     vault = make_vault({"a.md": "# One"})
     (vault.root.path / "a.md").rename(vault.root.path / "b.md")
-    assert vault.checked.names([NoteId("a.md")]) == [None]
+    assert vault.notes.names([NoteId("a.md")]) == [None]
     assert pairs(vault.reconcile()) == [("a.md", "b.md")]
 
 

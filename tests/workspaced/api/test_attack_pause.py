@@ -126,7 +126,7 @@ class _Overtaken:
 def test_what_was_being_made_for_a_hook_or_a_watch_when_the_pause_began_is_not_given() -> None:
     world: Any = _Overtaken()
     recorder: Any = SimpleNamespace(record=lambda _call: None)
-    calls = Calls(world, {}, world, world, cast(Any, None), world, recorder, cast(Any, None))
+    calls = Calls(world, {}, world, world, world, recorder, cast(Any, None))
 
     async def ask() -> None:
         with pytest.raises(Paused):

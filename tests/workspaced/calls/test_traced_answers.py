@@ -18,8 +18,7 @@ from workspaced.calls.answers import Answers, Present
 from workspaced.calls.traced_answers import TracedAnswers
 from workspaced.limits import TRACES_BYTES_MAX, TRACES_MAX
 from workspaced.recording.tool_answer import ToolAnswer
-from workspaced.vaults.policy_checks import PolicyChecks, ReconcileFirst
-from workspaced.vaults.served_vault import ServedVault
+from workspaced.vaults.served_vault import ReconcileFirst, ServedVault
 from workspaced_events.clock import event_time
 from workspaced_events.errors import ActionError
 from workspaced_events.ids import EventId, NoteId, VaultId
@@ -71,8 +70,7 @@ class World:
             self.write(note, TEXTS[0])
         vault = Vault(self.folder, clock_ns=lambda: self.wall_ns, clock_s=lambda: self.wall_ns / 1e9)
         self.served = ServedVault(V, self.folder, vault)
-        self.checks = PolicyChecks()
-        self.checks.policy_enforced(self.served, vault.policy.digest)
+        self.served.policy_enforced(vault.policy.digest)
         vault.reconcile()
         self.state = EMPTY
         self.publish(c.VaultOpened(V, "v", str(self.folder)), c.VaultOpened(W, "w", "/w"))
@@ -83,7 +81,7 @@ class World:
 
     def answers(self) -> Answers:
         unused: Any = None
-        return Answers(unused, unused, self.checks, unused, unused, lambda: self.now)
+        return Answers(unused, unused, unused, unused, lambda: self.now)
 
     def tick(self) -> None:
         self.wall_ns = time.time_ns() + self.ahead_ns
@@ -124,7 +122,7 @@ class World:
             except ReconcileFirst:
                 digest = self.served.vault.policy.digest
                 self.served.vault.reconcile()
-                self.checks.policy_enforced(self.served, digest)
+                self.served.policy_enforced(digest)
         raise AssertionError("the policy kept changing")
 
     def check(self) -> None:

@@ -16,7 +16,7 @@ from workspaced_tools.errors import MemoryEditFailed, MemoryPathUnusable, Memory
 from workspaced_tools.memory.commands import plan
 from workspaced_tools.memory.edits import replaced
 from workspaced_tools.memory.folder import Change, MemoryFolder
-from workspaced_tools.memory.shared_folder import BesideVaults, SharedFolder
+from workspaced_tools.memory.shared_folder import SharedFolder
 from workspaced_tools.ports.questions import UseMemory
 from workspaced_tools.vault.files.safe_open import VaultRoot
 
@@ -241,7 +241,7 @@ def test_a_move_onto_the_memory_folder_itself_is_refused_in_words(
     memory = tmp_path / "Memory"
     memory.mkdir()
     (memory / "a.md").write_text(OLD)
-    shared = SharedFolder(MemoryFolder(VaultRoot(tmp_path), ("Memory",)), "Memory/", BesideVaults())
+    shared = SharedFolder(MemoryFolder(VaultRoot(tmp_path), ("Memory",)), "Memory/", None)
     read = SharedFolder.read
 
     def and_the_user_removes_it(folder: SharedFolder, path: tuple[str, ...]) -> bytes | None:

@@ -14,8 +14,6 @@ from workspaced.prompts import params
 from workspaced.prompts.assemble import ConversationChanged, Prompted, assemble
 from workspaced.prompts.commands import add_messages, end, start_plan
 from workspaced.prompts.message_commands import nothing_uploaded
-from workspaced.vaults.policy_checks import PolicyChecks
-from workspaced.vaults.served_vault import Sources
 from workspaced_events.clock import system_clock
 from workspaced_events.ids import ConversationId, EventId, VaultId
 from workspaced_events.journal.actions import Action
@@ -25,7 +23,6 @@ from workspaced_events.projections.workspace_fold import apply
 from workspaced_events.projections.workspace_state import EMPTY, WorkspaceState
 from workspaced_events.schema.catalogue import ENTRY_OF, Data, VaultOpened
 from workspaced_tools.errors import ReadFailed
-from workspaced_tools.notes.note import Level
 from workspaced_tools.prompts.model.stored_inputs import texts_in
 from workspaced_tools.prompts.model.text_store import BlobStaging, TextCache
 from workspaced_tools.sharing.gate import AllWithheld, shared_view
@@ -173,13 +170,12 @@ class Served:
 
     def __init__(self) -> None:
         self.id = VaultId("vault")
-        self.privacy_version = 0
-        self.vault = self.checked = self.policy = self.visibility = self
-        self.digest = "rules"
-        self.wants_search = False
-        self.sources = {each: Sources(self, self) for each in Level}  # type: ignore[arg-type]
+        self.policy_version = 0
+        self.vault = self.notes = self
 
-    def refresh(self) -> None: ...
+    def check_rules(self, _changed: object) -> None: ...
+
+    def check_missing(self, _missing: object) -> None: ...
 
     def names(self, notes: list[object]) -> list[None]:
         return [None] * len(notes)
@@ -192,15 +188,13 @@ def looked(*made: object, moving: int) -> object:
     """What comes of a look that makes these one after the other; notes turn private during the first `moving`."""
     served: Any = Served()
     unused: Any = None
-    checks = PolicyChecks()
-    answers = Answers(unused, unused, checks, unused, unused, lambda: "now")
-    checks.policy_enforced(served, "rules")
+    answers = Answers(unused, unused, unused, unused, lambda: "now")
     found = iter(made)
 
     def make(_shown: object, _requested: object) -> object:
         nonlocal moving
         moving -= 1
-        served.privacy_version += moving >= 0
+        served.policy_version += moving >= 0
         each = next(found)
         if isinstance(each, type):
             raise each

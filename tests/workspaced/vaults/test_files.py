@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from workspaced.errors import RemoteError
-from workspaced_tools.code import grammars
+from workspaced_tools.code import languages
 
 CODE = 'def greet(name):\n    # [[Home]] #tag\n    return f"hello {name}, xyzzy"\n'
 NOTES = {
@@ -138,9 +138,9 @@ def outline(client: Any, reference: str) -> tuple[list[dict[str, Any]], list[str
 
 
 def test_code_has_an_outline_in_every_language_of_the_list(daemon: Callable[..., Any]) -> None:
-    endings = {f"x.{ending}" for ending in grammars._GRAMMARS}
-    kinds = {grammars.grammar_of(name) for name in SOURCES}
-    assert {grammars.grammar_of(name) for name in endings} == kinds, "a language without a source here"
+    endings = {f"x.{ending}" for ending in languages._GRAMMARS}
+    kinds = {languages.grammar_of(name) for name in SOURCES}
+    assert {languages.grammar_of(name) for name in endings} == kinds, "a language without a source here"
     running = daemon("--files", "*", notes=SOURCES)
     with running.connect("agent") as client:
         for name in SOURCES:

@@ -101,7 +101,7 @@ def test_calls_tell_the_pause_of_each_attempt_and_make_none_while_it_lasts(block
     tail: Any = SimpleNamespace(state=replace(EMPTY, current=VAULT), seq=0)
     served: Any = {VAULT: SimpleNamespace(loop_pause=pause)}
     nothing = cast(Any, SimpleNamespace(record=lambda _call: None))
-    calls = Calls(tail, served, cast(Any, SimpleNamespace(answer=answer)), *4 * (nothing,), nothing)
+    calls = Calls(tail, served, cast(Any, SimpleNamespace(answer=answer)), *4 * (nothing,))
     tool = TOOLS["get_workspace_context"]
     if blocks:
         with pytest.raises(WouldBlock):

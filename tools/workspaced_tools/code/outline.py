@@ -8,7 +8,7 @@ import msgspec
 from workspaced_events.interpreter import own_module
 
 from ..limits import OUTLINE_BYTES_MAX
-from .grammars import grammar_of
+from .languages import grammar_of
 
 _OUTLINE_S: Final = 3.0
 """How long an agent waits for the parser."""

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import msgspec
 
-from .grammars import Grammar, grammar_of
+from .languages import Grammar, grammar_of
 from .outline import Symbol
 
 _OUTLINE_NAME_CHARS_MAX: Final = 200

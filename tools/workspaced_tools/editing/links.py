@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from workspaced_events.ids import NoteId
+from workspaced_events.ids import NoteId, is_markdown
 
 from ..errors import NoteNotFound, ReadFailed
 from ..notes.markdown import Link
@@ -13,8 +13,14 @@ from ..notes.sections import Section, block_section, heading_section
 from ..ports.questions import Incoming, LinkTargets, Read
 from ..ports.vault import LinkName, NoteRef
 from ..ports.view import View
-from .placed_links import placed_links
-from .positions import Encoding, Range
+from .positions import Encoding, Positions, Range
+
+
+class PlacedLink(msgspec.Struct, frozen=True):
+    """A link, and where it stands in the whole text, front matter included."""
+
+    link: Link
+    range: Range
 
 
 class WrittenLink(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
@@ -76,6 +82,18 @@ class IncomingPlaces(msgspec.Struct, frozen=True, rename="camel"):
     links: list[IncomingPlace]
     total: int
     """The number of all links from other notes."""
+
+
+def placed_links(note: Note, encoding: Encoding = "utf-16") -> list[PlacedLink]:
+    """Every link of the note, in the order of the text; those of a canvas's cards stand nowhere in its file."""
+    links = note.markdown.links if is_markdown(note.id) else ()
+    if not links:
+        return []
+    positions = Positions(note.text, encoding)
+    return [
+        PlacedLink(each, positions.range(each.start, each.start + len(each.raw.encode(errors="replace"))))
+        for each in links
+    ]
 
 
 def outgoing(

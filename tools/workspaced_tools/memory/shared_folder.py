@@ -7,7 +7,7 @@ A withheld file does not exist here: it is neither listed nor read, moved or del
 from collections import OrderedDict
 from contextlib import suppress
 from hashlib import sha256
-from typing import Final, Protocol
+from typing import Final
 
 from workspaced_events.ids import NoteId
 
@@ -22,73 +22,25 @@ from .paths import Parts, shown
 from .steps import Listed, check_size, unusable
 
 
-class Withholding(Protocol):
-    """What is withheld from every agent."""
+class SharedFolder:
+    """A memory folder without what is withheld: what front matter says is no note for every agent, and in a vault
+    what its rules and findings say.
 
-    def denies(self, note: NoteId) -> bool:
-        """Whether a rule withholds the path, whatever is there."""
-        ...
-
-    def withholds(self, note: NoteId, content: bytes) -> bool:
-        """Whether a file with this content is withheld."""
-        ...
-
-
-class BesideVaults:
-    """Implements `Withholding` for a folder beside the vaults, where only the front matter decides."""
-
-    def denies(self, _note: NoteId) -> bool:
-        return False
-
-    def withholds(self, _note: NoteId, content: bytes) -> bool:
-        return _is_flagged(content)
-
-
-class InVault:
-    """Implements `Withholding` for a folder in a vault: the vault's rules and findings decide.
-
-    A note that someone else has just written may not be whole, so it is withheld until it settles. What an agent
-    wrote itself is whole.
+    A note of a vault that someone else has just written may not be whole, so it is withheld until it settles. What
+    an agent wrote itself is whole.
     """
 
-    def __init__(self, vault: Vault) -> None:
-        self._vault = vault
-        self._written: OrderedDict[NoteId, bytes] = OrderedDict()
-        """Digests of the texts that agents wrote last."""
-
-    def denies(self, note: NoteId) -> bool:
-        self._vault.policy.refresh()
-        return self._vault.policy.denies(note)
-
-    def withholds(self, note: NoteId, content: bytes) -> bool:
-        if self.denies(note) or _is_flagged(content):
-            return True
-        if not note.lower().endswith(".md") or self._written.get(note) == sha256(content).digest():
-            return False
-        return not isinstance(self._vault.notes.read([note])[0], Note)
-
-    def wrote(self, note: NoteId, content: bytes | None) -> None:
-        """Remembers what an agent wrote; None: it removed the file."""
-        self._written.pop(note, None)
-        if content is not None:
-            self._written[note] = sha256(content).digest()
-            if len(self._written) > MEMORY_FILES_MAX:
-                self._written.popitem(last=False)
-
-
-def _is_flagged(content: bytes) -> bool:
-    level = level_of_head(content[:HEAD_BYTES], whole=len(content) <= HEAD_BYTES)
-    return level is not Level.VOLUNTEER
-
-
-class SharedFolder:
-    """A memory folder without what is withheld."""
-
-    def __init__(self, folder: MemoryFolder, prefix: str, withholding: Withholding) -> None:
-        """`prefix`: comes before a file's path in the log: the folder's path in its vault, or BESIDE_VAULTS."""
+    def __init__(self, folder: MemoryFolder, prefix: str, vault: Vault | None) -> None:
+        """
+        Args:
+            prefix: comes before a file's path in the log: the folder's path in its vault, or BESIDE_VAULTS.
+            vault: where the folder lies; None: beside the vaults.
+        """
         self.folder: Final = folder
         self._prefix = prefix
-        self._withholding = withholding
+        self._vault = vault
+        self._written: OrderedDict[NoteId, bytes] = OrderedDict()
+        """Digests of the notes that agents wrote last into the vault."""
 
     def note(self, path: Parts) -> NoteId:
         """The file's path in the log."""
@@ -97,6 +49,24 @@ class SharedFolder:
     def parts(self, note: NoteId) -> Parts | None:
         """The opposite of `note`; None if the path is not of this folder."""
         return tuple(note.removeprefix(self._prefix).split("/")) if note.startswith(self._prefix) else None
+
+    def denies(self, note: NoteId) -> bool:
+        """Whether a rule withholds the path from every agent, whatever is there."""
+        if self._vault is None:
+            return False
+        self._vault.policy.refresh()
+        return self._vault.policy.denies(note)
+
+    def wrote(self, path: Parts, content: bytes | None) -> None:
+        """Remembers what an agent wrote; None: it removed the file."""
+        if self._vault is None:
+            return
+        note = self.note(path)
+        self._written.pop(note, None)
+        if content is not None:
+            self._written[note] = sha256(content).digest()
+            if len(self._written) > MEMORY_FILES_MAX:
+                self._written.popitem(last=False)
 
     def read(self, path: Parts) -> bytes | None:
         """The file's content; None if there is none, or a withheld one.
@@ -132,7 +102,7 @@ class SharedFolder:
         Raises:
             MemoryPathUnusable: a rule denies the path, or something that is not the agent's has it.
         """
-        if self._withholding.denies(self.note(path)) or self.folder.head(path) is not None:
+        if self.denies(self.note(path)) or self.folder.head(path) is not None:
             raise unusable(path)
 
     def is_folder(self, path: Parts) -> bool:
@@ -153,7 +123,7 @@ class SharedFolder:
 
     def _head(self, path: Parts) -> bytes | None:
         """As `MemoryFolder.head`, without what is withheld."""
-        if self._withholding.denies(self.note(path)):
+        if self.denies(self.note(path)):
             return None
         try:
             content = self.folder.head(path)
@@ -161,7 +131,18 @@ class SharedFolder:
             if self._is_below_withheld(path):
                 return None
             raise
-        return None if content is None or self._withholding.withholds(self.note(path), content) else content
+        return None if content is None or self._withholds(self.note(path), content) else content
+
+    def _withholds(self, note: NoteId, content: bytes) -> bool:
+        """Whether a file with this content is withheld."""
+        level = level_of_head(content[:HEAD_BYTES], whole=len(content) <= HEAD_BYTES)
+        if level is not Level.VOLUNTEER or self.denies(note):
+            return True
+        if self._vault is None or not note.lower().endswith(".md"):
+            return False
+        if self._written.get(note) == sha256(content).digest():
+            return False
+        return not isinstance(self._vault.notes.read([note])[0], Note)
 
     def _is_below_withheld(self, path: Parts) -> bool:
         """Whether a path is unusable only because of what is withheld: a file above it, or files below it."""

@@ -4,8 +4,13 @@ from typing import Protocol
 
 from workspaced_events.projections.workspace_state import VaultState
 
+from ..notes.note import Level
 from .memory import MemoryAnswer
 from .questions import Question, R, UseMemory
+
+
+class WouldBlock(BaseException):
+    """The call may wait, and must not. A BaseException, so that no tool handles it as a failure."""
 
 
 class VaultPort(Protocol):
@@ -31,11 +36,12 @@ class VaultSource(Protocol):
     Otherwise the guarantees of `VaultPort` hold.
     """
 
-    def ask(self, question: Question[R], state: VaultState) -> R:
+    def ask(self, question: Question[R], state: VaultState, least: Level = Level.VOLUNTEER) -> R:
         """Answers a question.
 
         Args:
             state: its archived notes and former paths decide what references and links mean.
+            least: the least level of the notes that the asker is shown.
 
         Raises:
             WorkspacedError: see the question's docstring.

@@ -7,10 +7,11 @@ recording gets `NOT_RECORDED`, and its answer differs; verification of a log fin
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
 from threading import Lock
-from typing import Any, Final
+from typing import Any, Final, get_args
 
 import msgspec
 from msgspec.structs import replace
+from typing_extensions import get_original_bases
 
 import workspaced_events.errors
 from workspaced_events.errors import LogDamaged, WorkspacedError
@@ -22,53 +23,12 @@ from workspaced_events.schema.catalogue import ToolCalled
 from workspaced_events.schema.decoding import decoded
 
 from .. import errors
-from ..code.outline import CodeOutline
 from ..errors import NotKept, NotRecorded, ToolError
 from ..notes.name_only import name_known
 from ..notes.note import Note, NoteFailure
-from ..ports.history import ChangedLines, VersionAt
+from ..ports.history import VersionAt
 from ..ports.images import ImageFailure, NoteImage, NoteImages
-from ..ports.memory import MemoryAnswer
-from ..ports.peers import LinkedMachines
-from ..ports.prompts import ShownManifest
-from ..ports.questions import (
-    Images,
-    Incoming,
-    IndexState,
-    LinesChanged,
-    LinkTargets,
-    ManifestOf,
-    Members,
-    Names,
-    NamesLike,
-    NoteCount,
-    Outline,
-    Overview,
-    Question,
-    R,
-    Read,
-    Resolve,
-    ResolveFrom,
-    Search,
-    SharedBy,
-    SharingTags,
-    Similar,
-    UseMemory,
-    VersionOf,
-    Visits,
-)
-from ..ports.vault import (
-    Found,
-    IncomingLinks,
-    LinkTarget,
-    MemberNotes,
-    NamesFound,
-    NoteRef,
-    Resolution,
-    SimilarNote,
-    TaggedNote,
-    VaultOverview,
-)
+from ..ports.questions import Images, Question, R, Read, SharedBy, VersionOf, Visits
 from ..ports.view import View
 from ..recording.format import (
     Exchange,
@@ -256,28 +216,11 @@ def raise_or_return(answer: Any) -> Any:
 
 
 ANSWER_TYPES: Final[dict[str, Any]] = {
+    **{each.name: get_args(get_original_bases(each)[0])[0] for each in Question.__subclasses__()},
     Read.name: list[RecordedRead],
-    Resolve.name: Resolution,
-    ResolveFrom.name: Resolution,
-    LinkTargets.name: list[LinkTarget],
-    Incoming.name: IncomingLinks,
     Images.name: RecordedImages,
-    Outline.name: CodeOutline,
-    Names.name: list[NoteRef | None],
-    NamesLike.name: NamesFound,
-    Search.name: Found,
-    Members.name: MemberNotes,
-    Similar.name: list[SimilarNote],
-    SharingTags.name: list[TaggedNote],
-    Overview.name: VaultOverview,
-    NoteCount.name: int | None,
-    IndexState.name: str,
-    ManifestOf.name: ShownManifest,
-    SharedBy.name: LinkedMachines | None,
     Visits.name: tuple[int, ...],
     VersionOf.name: RecordedVersion,
-    LinesChanged.name: ChangedLines | None,
-    UseMemory.name: MemoryAnswer,
 }
 """The type of the recorded answers to each question."""
 

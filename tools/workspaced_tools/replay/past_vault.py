@@ -16,7 +16,7 @@ from workspaced_events.replay.log_cursor import Moment
 
 from ..code.outline import CodeOutline
 from ..errors import ArgumentInvalid, NoteNotFound, NotRecorded
-from ..notes.note import Note, NoteFailure
+from ..notes.note import Level, Note, NoteFailure
 from ..ports.history import SWITCHED_ON, VersionAt
 from ..ports.images import NoteImages
 from ..ports.questions import (
@@ -65,7 +65,7 @@ class PastVault:
         self._withheld_image = withheld_image
         self._some_withheld = some_withheld
 
-    def ask(self, question: Question[R], state: VaultState) -> R:  # noqa: ARG002 (the answers are recorded)
+    def ask(self, question: Question[R], _state: VaultState, _least: Level = Level.VOLUNTEER) -> R:
         answer: Any
         match question:
             case Read():

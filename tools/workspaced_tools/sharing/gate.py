@@ -21,52 +21,22 @@ from workspaced_events.projections.visits import Visit
 from workspaced_events.projections.workspace_state import VaultState, WorkspaceState
 from workspaced_events.schema.catalogue import Sharing
 
-from ..code.outline import CodeOutline
 from ..errors import NotRecorded, ReadFailed, SharingOff
-from ..notes.name_keys import fold, stem, without_ending
-from ..notes.name_only import name_known, name_only
-from ..notes.note import Note, NoteFailure
-from ..ports.asking import MemoryPort, VaultSource
+from ..notes.note import Level
+from ..ports.asking import MemoryPort, VaultSource, WouldBlock
 from ..ports.history import SWITCHED_ON, ChangedLines, HistoryPort, PastPort, VersionAt
-from ..ports.images import NoteImages
 from ..ports.memory import MemoryAnswer
 from ..ports.peers import LinkedMachines
 from ..ports.prompts import NO_PROMPT_HINT, PromptSource, ShownManifest
 from ..ports.questions import (
-    Images,
-    Incoming,
-    IndexState,
     LinesChanged,
-    LinkTargets,
     ManifestOf,
-    Members,
-    Names,
-    NamesLike,
-    NoteCount,
-    Outline,
-    Overview,
     Question,
     R,
-    Read,
-    Resolve,
-    ResolveFrom,
-    Search,
     SharedBy,
-    SharingTags,
-    Similar,
     UseMemory,
     VersionOf,
     Visits,
-)
-from ..ports.vault import (
-    Found,
-    IncomingLinks,
-    LinkTarget,
-    MemberNotes,
-    NamesFound,
-    NoteRef,
-    Resolution,
-    VaultOverview,
 )
 from ..ports.view import View
 from .machines import linked_machines
@@ -143,7 +113,7 @@ def shared_view(
     vault: VaultSource | None,
     history: HistoryPort | None = None,
     past: PastPort | None = None,
-    prompts: PromptSource | None = None,
+    prompts: Callable[[], PromptSource] | None = None,
     *,
     level: Sharing,
     withheld: IsWithheld,
@@ -151,6 +121,8 @@ def shared_view(
     uncounted: IsWithheld = lambda _note: False,
     lists: KnownLists | None = None,
     memory: MemoryPort | None = None,
+    least: Level = Level.VOLUNTEER,
+    may_block: bool = True,
 ) -> View:
     """The view of a client with the level `level`.
 
@@ -164,6 +136,8 @@ def shared_view(
         uncounted: whether a withheld note is not even counted.
         lists: the cache of this vault, shared between calls.
         memory: the memory folder. None: the call is about the past, where nothing is written.
+        least: the least level of the notes in the view.
+        may_block: whether questions may be asked that wait; else they raise WouldBlock.
 
     Raises:
         SharingOff: the level is `none`.
@@ -171,7 +145,19 @@ def shared_view(
     if level == "none":
         raise sharing_off("CLIENT")
     shared, count = _shared_state(state, level, withheld, uncounted, lists or KnownLists())
-    former = state.of(state.current).former
+
+    def shared_prompts() -> SharedPrompts:
+        assert prompts is not None
+        former = state.of(state.current).former
+        return SharedPrompts(
+            prompts(),
+            former,
+            level=level,
+            withheld=withheld,
+            withdrew=withdrew or withheld,
+            uncounted=uncounted,
+        )
+
     return View(
         state=shared,
         now=now,
@@ -181,18 +167,11 @@ def shared_view(
             level,
             SharedHistory(history, withheld) if history is not None else None,
             past if level == "all" else None,
-            SharedPrompts(
-                prompts,
-                former,
-                level=level,
-                withheld=withheld,
-                withdrew=withdrew or withheld,
-                uncounted=uncounted,
-            )
-            if prompts is not None
-            else None,
+            shared_prompts if prompts is not None else None,
             memory,
             partial(linked_machines, state, level, withheld),
+            least,
+            may_block=may_block,
         ),
         served=vault is not None,
         sharing=level,
@@ -321,9 +300,12 @@ class SharedVault:
         level: Sharing,
         history: "SharedHistory | None",
         past: PastPort | None,
-        prompts: SharedPrompts | None,
-        memory: MemoryPort | None = None,
-        machines: Callable[[], LinkedMachines | None] = lambda: None,
+        prompts: Callable[[], SharedPrompts] | None,
+        memory: MemoryPort | None,
+        machines: Callable[[], LinkedMachines | None],
+        least: Level,
+        *,
+        may_block: bool,
     ) -> None:
         """
         Args:
@@ -342,7 +324,10 @@ class SharedVault:
         self._prompts = prompts
         self._memory = memory
         self._machines = machines
+        self._least = least
+        self._may_block = may_block
         self._given_machines: LinkedMachines | None = None
+        self._given_prompts: list[SharedPrompts] = []
 
     def ask(self, question: Question[R]) -> R:
         answer: Any
@@ -360,7 +345,7 @@ class SharedVault:
             case SharedBy():
                 answer = self._given_machines = self._machines()
             case _ if self._names_only:
-                answer = names_only(question, self._ask_vault)
+                answer = question.of_names(self._ask_vault)
             case _:
                 return self._ask_vault(question)
         found: R = answer
@@ -372,19 +357,28 @@ class SharedVault:
             return False
         if self.history is not None and not self.history.is_current():
             return False
-        return self._prompts is None or self._prompts.is_current()
+        return all(each.is_current() for each in self._given_prompts)
 
     def _ask_vault(self, question: Question[R]) -> R:
         assert self._vault is not None, "A tool checks first that the vault is served."
-        return self._vault.ask(question, self._state)
+        self._check_waiting(question)
+        return self._vault.ask(question, self._state, self._least)
+
+    def _check_waiting(self, question: Question[Any]) -> None:
+        if question.blocks and not self._may_block:
+            raise WouldBlock
 
     def _version(self, question: VersionOf) -> VersionAt:
         if self._past is None:
             raise NotRecorded("No earlier version is recorded", hint=SWITCHED_ON)
+        self._check_waiting(question)
         return self._past.version(question.note, question.since, question.current)
 
     def _lines_changed(self, question: LinesChanged) -> ChangedLines | None:
-        return self._past.lines_changed(question.note, question.before_sha256) if self._past is not None else None
+        if self._past is None:
+            return None
+        self._check_waiting(question)
+        return self._past.lines_changed(question.note, question.before_sha256)
 
     def _use_memory(self, command: UseMemory) -> MemoryAnswer:
         if self._names_only:
@@ -399,7 +393,10 @@ class SharedVault:
     def _manifest(self, question: ManifestOf) -> ShownManifest:
         if self._prompts is None:
             raise NotRecorded("No prompt was assembled", hint=NO_PROMPT_HINT)
-        return self._prompts.manifest(question.conversation, question.message)
+        self._check_waiting(question)
+        prompts = self._prompts()
+        self._given_prompts.append(prompts)
+        return prompts.manifest(question.conversation, question.message)
 
 
 class SharedHistory:
@@ -427,94 +424,3 @@ class SharedHistory:
     def _shared(self, visits: Sequence[Visit]) -> Sequence[Visit]:
         hidden = {note for note in {visit.note for visit in visits} if self._withheld(note)}
         return [visit for visit in visits if visit.note not in hidden] if hidden else visits
-
-
-# -- names only --
-
-
-_BY_NAME: Final = frozenset({"path", "title", "foldedTitle", "filename", "pathSuffix", "formerPath"})
-
-
-_OF_TEXTS: Final[dict[type[Question[Any]], Any]] = {
-    Incoming: IncomingLinks((), 0),
-    Images: NoteImages(),
-    Outline: CodeOutline(),
-}
-"""The questions about what stands in notes, each with the answer that tells nothing of it."""
-
-
-class _Ask(Protocol):
-    def __call__(self, question: Question[R], /) -> R: ...
-
-
-def names_only(question: Question[Any], ask: _Ask) -> Any:
-    """The answer for a client with `names`: only paths and titles, and only notes found by them."""
-    if (nothing := _OF_TEXTS.get(type(question))) is not None:
-        return nothing
-    match question:
-        case Read():
-            return [_name_only(each) for each in ask(question)]
-        case Resolve() | ResolveFrom():
-            return _resolved_by_name(question.reference, ask(question))
-        case LinkTargets():
-            return [LinkTarget(None) for _ in question.links]
-        case NamesLike():
-            found = ask(question)
-            return NamesFound(tuple(hit for hit in found.names if hit.kind != "alias"), found.complete)
-        case Search():
-            return _searched_by_name(question, ask)
-        case Members():
-            return ask(question) if question.tag is None else MemberNotes((), 0)
-        case Similar() | SharingTags():
-            return []
-        case Overview():
-            return VaultOverview(ask(question).notes, 0, (), ())
-        case Names() | NoteCount() | IndexState():
-            return ask(question)
-    raise AssertionError(f"No rule decides what a client with `names` gets for {question.name!r}.")
-
-
-def _name_only(found: Note | NoteFailure) -> Note | NoteFailure:
-    if isinstance(found, Note):
-        return name_only(found)
-    return name_known(found.id, stem(found.id)) if found.size is not None else found
-
-
-def _resolved_by_name(reference: str, found: Resolution) -> Resolution:
-    """`found` without notes that only front matter or an alias gave, and without near names.
-
-    Near names would reveal aliases: a client would get them for one reference and not for another.
-    """
-    if found.note is not None:
-        by_name = found.resolved_by in _BY_NAME
-        shown = Resolution(found.note, found.resolved_by) if by_name else Resolution()
-    else:
-        by_name = all(_named_like(each, reference) for each in found.candidates)
-        shown = Resolution(candidates=found.candidates if by_name else ())
-    return msgspec.structs.replace(shown, complete=found.complete)
-
-
-def _searched_by_name(question: Search, ask: _Ask) -> Found:
-    """The hits in titles and paths. A query with tags has no hits."""
-    if question.query.tags:
-        return Found((), 0, True)
-    found = ask(Search(msgspec.structs.replace(question.query, names_only=True)))
-    hits = tuple(msgspec.structs.replace(hit, line=1, snippet="") for hit in found.hits)
-    return Found(hits, found.total, found.complete)
-
-
-def _named_like(note: NoteRef, reference: str) -> bool:
-    """Whether the note's path or title alone matches the reference."""
-    text = reference.strip().removeprefix("!").removeprefix("[[").removesuffix("]]")
-    cuts = [text, *(text[:at] for at, sign in enumerate(text) if sign in "#|^")]
-    names = {fold(each) for each in (note.title, stem(note.id), without_ending(note.id))}
-    for cut in cuts:
-        name = cut.strip()
-        if not name:
-            continue
-        path = f"/{fold(without_ending(name))}"
-        if f"/{fold(without_ending(note.id))}".endswith(path):
-            return True
-        if fold(name) in names:
-            return True
-    return False

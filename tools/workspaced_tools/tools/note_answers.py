@@ -15,8 +15,7 @@ from workspaced_events.ids import NoteId, is_markdown
 from workspaced_events.projections.workspace_state import VaultState
 
 from ..answers import IncomingLink, Links, Metadata, NoteEntry, NoteType, OutgoingLink, OutlineHeading, Truncation
-from ..code.grammars import grammar_of
-from ..code.languages import language_of
+from ..code.languages import grammar_of, language_of
 from ..errors import (
     BinaryFile,
     FileTooLarge,

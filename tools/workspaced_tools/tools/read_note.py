@@ -5,16 +5,18 @@ from typing import TypeVar
 
 import msgspec
 
+from workspaced_events.ids import NoteId
 from workspaced_events.projections.workspace_state import VaultState
 
-from ..answers import LinkedNote, NoteName, Suggestions, Truncation
+from ..answers import EmbeddedImage, LinkedNote, NoteName, Suggestions, Truncation
 from ..errors import AmbiguousReference, IndexBuilding, NoteNotFound, ToolError
 from ..limits import ECHO_CHARS_MAX, RESULTS_CHARS_MAX
 from ..notes.name_only import NAMES_ONLY, NameOnly
 from ..notes.note import Note, NoteFailure
 from ..notes.sections import Section
 from ..ports.asking import VaultPort
-from ..ports.questions import IndexState
+from ..ports.images import NoteImage
+from ..ports.questions import Images, IndexState
 from ..ports.vault import NoteRef, Resolution
 from .note_answers import (
     content_of,
@@ -26,7 +28,6 @@ from .note_answers import (
     outline_of_code,
     part_of,
 )
-from .note_images import images_of
 from .tool import Answer, Json
 from .visit_answers import Room
 
@@ -86,7 +87,7 @@ def note_answer(
         data.outline = outline_of(note, warnings) if is_text else outline_of_code(note, vault, warnings)
     answer = Answer(data, "", warnings, truncation)
     if asked.images:
-        data.images, answer.images = images_of(note.id, vault, warnings)
+        data.images, answer.images = _images_of(note.id, vault, warnings)
     return answer
 
 
@@ -102,7 +103,7 @@ def _file_answer(
         data.outline = []
     answer = Answer(data, "", warnings)
     if asked.images:
-        data.images, answer.images = images_of(found.id, vault, warnings)
+        data.images, answer.images = _images_of(found.id, vault, warnings)
     return answer
 
 
@@ -165,3 +166,35 @@ def _suggestions(resolution: Resolution) -> Json:
         )
     )
     return found
+
+
+def _images_of(note: NoteId, vault: VaultPort, warnings: list[str]) -> tuple[list[EmbeddedImage], list[NoteImage]]:
+    """The entries for the images that a note embeds, and the images to send, in the same order.
+
+    Adds a warning if the note embeds more images than are shown.
+    """
+    found = vault.ask(Images(note))
+    if (more := found.total - len(found.images)) > 0:
+        warnings.append(f"The note embeds {found.total} images; the last {more} are not shown.")
+    entries: list[EmbeddedImage] = []
+    shown: list[NoteImage] = []
+    for image in found.images:
+        if isinstance(image, NoteImage):
+            entries.append(_image_entry(image))
+            shown.append(image)
+        else:
+            entries.append(EmbeddedImage(image.address, code=image.code, error=image.message))
+    return entries, shown
+
+
+def _image_entry(image: NoteImage) -> EmbeddedImage:
+    width, height = (None, None) if image.width is None or image.height is None else (image.width, image.height)
+    return EmbeddedImage(
+        path=image.path,
+        media_type=image.media_type,
+        bytes=len(image.content),
+        sha256=image.sha256,
+        width=width,
+        height=height,
+        scaled=image.scaled or None,
+    )

@@ -16,34 +16,25 @@ from workspaced_events.ids import NoteId
 from workspaced_events.projections.workspace_state import VaultState
 
 from ..notes.note import Level, Note, NoteFailure, readable
-from ..ports.history import ChangedLines, VersionAt
-from ..ports.prompts import StoredManifest
+from ..ports.asking import WouldBlock
 from ..ports.questions import IndexState, Names, NoteCount, Question, R, Read, Resolve, ResolveFrom
 from ..ports.vault import NoteRef, Resolution
 from .index.database import IndexLost
 from .index.entries import NamedNote
 from .index.files import files_named, is_file_known
 from .links.followed_references import resolve_from
-from .links.resolver import IndexLookup, members, resolve
+from .links.resolver import IndexLookup, Lookup, members, resolve
 from .vault import Vault
 
 
-class WouldBlock(BaseException):
-    """The call needs more than the cache. A BaseException, so that no tool handles it as a failure."""
-
-
 class NonBlockingVault:
-    """Implements `VaultSource` over `vault`."""
+    """Implements `VaultSource` over `vault`. Where a method takes `least`, it is the least level that its audience
+    is shown; what the name of a note for explicit requests means, only the blocking vault finds out."""
 
-    paths_by_name: Final = False
-
-    def __init__(self, vault: Vault, least: Level = Level.VOLUNTEER) -> None:
-        """`least`: the least level that the audience is shown. What such a note's name means, only the blocking
-        vault finds out."""
+    def __init__(self, vault: Vault) -> None:
         self._vault = vault
-        self._least = least
 
-    def ask(self, question: Question[R], state: VaultState) -> R:
+    def ask(self, question: Question[R], state: VaultState, least: Level = Level.VOLUNTEER) -> R:
         """As `VaultSource.ask`.
 
         Raises:
@@ -52,11 +43,11 @@ class NonBlockingVault:
         answer: Any
         match question:
             case Read(notes):
-                answer = self._read(notes, state)
+                answer = self._read(notes, state, least)
             case Resolve(reference):
-                answer = self._resolved(lambda: resolve(reference, self, state))
+                answer = self._resolved(lambda lookup: resolve(reference, lookup, state), least)
             case ResolveFrom(reference, source):
-                answer = self._resolved(lambda: resolve_from(reference, source, self, state))
+                answer = self._resolved(lambda lookup: resolve_from(reference, source, lookup, state), least)
             case Names(notes):
                 answer = self._names(notes)
             case NoteCount():
@@ -68,41 +59,42 @@ class NonBlockingVault:
         found: R = answer
         return found
 
-    def _read(self, notes: Sequence[NoteId], state: VaultState) -> list[Note | NoteFailure]:
-        files = [note for note in notes if self._vault.files.has(note)]
-        if files and (any(map(self._vault.files.is_attachment, files)) or not members(state).keys() >= set(files)):
+    def _read(self, notes: Sequence[NoteId], state: VaultState, least: Level) -> list[Note | NoteFailure]:
+        selected = self._vault.root.selected
+        files = [note for note in notes if not selected.holds(note)]
+        if files and (any(map(selected.is_attachment, files)) or not members(state).keys() >= set(files)):
             raise WouldBlock
-        found = self._vault.notes.read_nonblocking(notes, self._least)
+        found = self._vault.notes.read_nonblocking(notes, least)
         if found is None:
             raise WouldBlock
         for each in found:
             if isinstance(each, NoteFailure):
-                self._check_settled(each.id)
+                _check_settled(self._vault, each.id, least)
         return [readable(each) for each in found]
 
-    def withholds(self, note: NoteId) -> bool:
+    def withholds(self, note: NoteId, least: Level = Level.VOLUNTEER) -> bool:
         """As `Vault.withholds`."""
-        if self._vault.files.is_attachment(note):
+        if self._vault.root.selected.is_attachment(note):
             raise WouldBlock
-        known = self._vault.known_to_withhold(note, self._least)
+        known = self._vault.known_to_withhold(note, least)
         if known is not None:
             return known
-        self._check_settled(note)
-        if not self._vault.has(note, self._least):
+        _check_settled(self._vault, note, least)
+        if not self._vault.has(note, least):
             return True
         if self._vault.visibility.finding(note) is None:
             raise WouldBlock
-        found = self._vault.notes.read_nonblocking([note], self._least)
+        found = self._vault.notes.read_nonblocking([note], least)
         if found is None:
             raise WouldBlock
         return not isinstance(found[0], Note)
 
-    def _resolved(self, look: Callable[[], Resolution]) -> Resolution:
+    def _resolved(self, look: Callable[[Lookup], Resolution], least: Level) -> Resolution:
         try:
-            found = look()
+            found = look(_QuickLookup(self._vault, least))
         except IndexLost:
             raise WouldBlock from None
-        if self._least is not Level.VOLUNTEER and found.resolved_by != "path" and self._vault.has_requested:
+        if least is not Level.VOLUNTEER and found.resolved_by != "path" and self._vault.notes.has_requested:
             raise WouldBlock
         refs = [found.note] if found.note is not None else found.candidates
         if found.resolved_by != "path":
@@ -114,17 +106,25 @@ class NonBlockingVault:
 
     def _names(self, notes: Sequence[NoteId]) -> list[NoteRef | None]:
         try:
-            found = self._vault.checked.names_nonblocking(notes)
+            found = self._vault.notes.names_nonblocking(notes)
         except IndexLost:
             raise WouldBlock from None
         if found is None:
             raise WouldBlock
         return found
 
-    # -- the resolver's look-up --
+
+class _QuickLookup:
+    """The resolver's look-up."""
+
+    paths_by_name: Final = False
+
+    def __init__(self, vault: Vault, least: Level) -> None:
+        self._vault = vault
+        self._least = least
 
     def at_path(self, path: NoteId) -> NoteRef | None:
-        if self._vault.files.has(path):
+        if not self._vault.root.selected.holds(path):
             if is_file_known(self._vault.index.file, path):
                 raise WouldBlock
             return None
@@ -133,43 +133,19 @@ class NonBlockingVault:
             return NoteRef(path, found[0].title, path)
         if not unicodedata.is_normalized("NFC", path) or self._vault.has(path):
             raise WouldBlock
-        self._check_settled(path)
+        _check_settled(self._vault, path, self._least)
         return None
 
-    def _check_settled(self, note: NoteId) -> None:
-        if self._vault.levels.settles_in_s(note, self._least) is not None:
-            raise WouldBlock
-
     def named(self, name_key: str) -> Sequence[NamedNote]:
-        index = self._ready_index()
-        if files_named(index.index.file, name_key):
+        index = self._vault.index
+        if self._vault.index_state() != "ready" or files_named(index.file, name_key):
             raise WouldBlock
-        return index.named(name_key)
+        return IndexLookup(index, self._vault.is_withheld).named(name_key)
 
     def near(self, name: str, limit: int) -> Sequence[NamedNote]:
         raise WouldBlock  # the search compares thousands of titles
 
-    def _ready_index(self) -> IndexLookup:
-        if self._vault.index_state() != "ready":
-            raise WouldBlock
-        return IndexLookup(self._vault.index, self._vault.is_withheld)
 
-
-class NonBlockingPast:
-    """Implements `PastPort`. Always raises `WouldBlock`, because the past is read from files."""
-
-    def version(self, note: NoteId, since: int | str | None, current: str) -> VersionAt:
-        raise WouldBlock
-
-    def lines_changed(self, note: NoteId, before_sha256: str) -> ChangedLines | None:
-        raise WouldBlock
-
-
-class NonBlockingPrompts:
-    """Implements `PromptSource`. Always raises `WouldBlock`, because a manifest is read from a file."""
-
-    def prompt(self, conversation: str | None, message: str | None) -> StoredManifest:
-        raise WouldBlock
-
-    def refresh_flags(self, notes: Sequence[NoteId]) -> None:
+def _check_settled(vault: Vault, note: NoteId, least: Level) -> None:
+    if vault.levels.settles_in_s(note, least) is not None:
         raise WouldBlock

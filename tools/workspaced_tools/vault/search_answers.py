@@ -1,5 +1,6 @@
 """`SearchAnswers`: which notes hold words, lie in a folder, have a tag or are similar, and what a vault holds."""
 
+import time
 from collections.abc import Mapping
 from typing import Final
 
@@ -7,7 +8,7 @@ import msgspec
 
 from workspaced_events.ids import NoteId
 
-from ..limits import HITS_COMPARED_MAX
+from ..limits import HITS_COMPARED_MAX, MEMBERS_ATTACHED_MAX, SETTLE_S
 from ..notes.note import Level, Note
 from ..notes.snippet import Snippets
 from ..ports.vault import (
@@ -20,35 +21,45 @@ from ..ports.vault import (
     TaggedNote,
     VaultOverview,
 )
-from .checked_index import UPDATE_ATTEMPTS, CheckedIndex
+from .files.safe_open import VaultRoot
+from .files.walk import notes_below
 from .index import queries
 from .index.search import NEVER, search
 from .index.similarity import similar
-from .shared_notes import SharedNotes
-from .young_folder import file_young_notes
+from .shared_notes import UPDATE_ATTEMPTS, SharedNotes, asking_again
+
+_YOUNG_S: Final = 5.0
+"""A watcher has reported a change of a folder by this time."""
+_MARGIN_S: Final = 0.02
 
 
 class SearchAnswers:
     """One for each vault. Waits a limited time for an index that is being built."""
 
-    def __init__(self, checked: CheckedIndex, notes: SharedNotes) -> None:
-        self._checked: Final = checked
+    def __init__(self, notes: SharedNotes) -> None:
         self._notes: Final = notes
-        self._is_withheld: Final = checked.levels.is_withheld
+        self._is_withheld: Final = notes.levels.is_withheld
 
     def search(
         self, query: SearchQuery, visited: Mapping[NoteId, str] = NEVER, least: Level = Level.VOLUNTEER
     ) -> Found:
-        """The hits among the notes of the level `least` alone.
+        """The hits among the notes that an audience is shown.
 
-        `visited`: when the user last visited notes; later times sort later.
+        Args:
+            visited: when the user last visited notes; later times sort later.
+            least: the least level of these notes.
         """
-        return self._checked.asking(lambda: self._search(query, visited, least))
+        shown = self._search(query, visited, Level.VOLUNTEER)
+        if least is Level.VOLUNTEER or not self._notes.has_requested:
+            return shown
+        return _merged(shown, self._search(query, visited, least), query.limit)
 
+    @asking_again
     def _search(self, query: SearchQuery, visited: Mapping[NoteId, str], least: Level) -> Found:
-        self._checked.await_names()
-        index = self._checked.index if least is Level.VOLUNTEER else self._checked.requested
-        complete = self._checked.indexer.text_ready.is_set()
+        """The hits among the notes of the level `least` alone."""
+        self._notes.await_names()
+        index = self._notes.index if least is Level.VOLUNTEER else self._notes.requested
+        complete = self._notes.indexer.text_ready.is_set()
         for attempt in range(UPDATE_ATTEMPTS):
             # After a wrong hit more hits may be wrong, so ask for more of them.
             # A hit beyond the limit counts in the total, where a note must not show that turned private.
@@ -56,14 +67,14 @@ class SearchAnswers:
             wider = msgspec.structs.replace(query, limit=limit)
             found = search(index, wider, visited)
             shown = [hit for hit in found.hits if not self._is_withheld(hit.note, least)]
-            if self._checked.is_current([hit.note for hit in shown], least):
+            if self._notes.is_current([hit.note for hit in shown], least):
                 break
         else:
             found = search(index, query, visited)
             shown = [
                 hit
                 for hit in found.hits
-                if not self._is_withheld(hit.note, least) and self._checked.is_current([hit.note], least)
+                if not self._is_withheld(hit.note, least) and self._notes.is_current([hit.note], least)
             ]
         total = found.total - (len(found.hits) - len(shown))
         shown = shown[: query.limit]
@@ -75,63 +86,102 @@ class SearchAnswers:
         ]
         return Found(tuple(hits), total - (len(shown) - len(hits)), complete, found.is_exact, found.as_text)
 
+    @asking_again
     def members(self, folder: str | None, tag: str | None, limit: int) -> MemberNotes:
-        def ask() -> MemberNotes:
-            self._checked.await_names()
-            if folder is not None:
-                file_young_notes(self._checked, folder)
-            for _ in range(UPDATE_ATTEMPTS):
-                found, total = queries.members(self._checked.index, folder, tag, limit)
-                shown = [note for note in found if not self._is_withheld(note)]
-                if self._checked.is_current(shown):
-                    break
-            refs = self._checked.refs(shown)
-            return MemberNotes(
-                tuple(refs[note] for note in shown if note in refs), total - (len(found) - len(refs))
-            )
+        self._notes.await_names()
+        if folder is not None:
+            self._file_young_notes(folder)
+        for _ in range(UPDATE_ATTEMPTS):
+            found, total = queries.members(self._notes.index, folder, tag, limit)
+            shown = [note for note in found if not self._is_withheld(note)]
+            if self._notes.is_current(shown):
+                break
+        refs = self._notes.refs(shown)
+        return MemberNotes(tuple(refs[note] for note in shown if note in refs), total - (len(found) - len(refs)))
 
-        return self._checked.asking(ask)
-
+    @asking_again
     def similar(self, note: NoteId, limit: int) -> list[SimilarNote]:
-        def ask() -> list[SimilarNote]:
-            [read] = self._notes.read([note])
-            if not isinstance(read, Note):
-                return []
-            self._checked.await_names()
-            text = f"{read.title}\n{read.body}"
-            for _ in range(UPDATE_ATTEMPTS):
-                found = similar(self._checked.index, note, text, limit)
-                # A note that turned private a moment ago must not show in the weights of words.
-                if self._checked.is_current([each for each in found.compared if not self._is_withheld(each)]):
-                    break
-            refs = self._checked.refs([each.note for each in found.notes])
-            return [
-                SimilarNote(refs[each.note], each.score, each.words) for each in found.notes if each.note in refs
-            ]
+        [read] = self._notes.read([note])
+        if not isinstance(read, Note):
+            return []
+        self._notes.await_names()
+        text = f"{read.title}\n{read.body}"
+        for _ in range(UPDATE_ATTEMPTS):
+            found = similar(self._notes.index, note, text, limit)
+            # A note that turned private a moment ago must not show in the weights of words.
+            if self._notes.is_current([each for each in found.compared if not self._is_withheld(each)]):
+                break
+        refs = self._notes.refs([each.note for each in found.notes])
+        return [SimilarNote(refs[each.note], each.score, each.words) for each in found.notes if each.note in refs]
 
-        return self._checked.asking(ask)
-
+    @asking_again
     def sharing_tags(self, note: NoteId, limit: int) -> list[TaggedNote]:
-        def ask() -> list[TaggedNote]:
-            self._checked.await_names()
-            if self._is_withheld(note):
-                return []
-            found = queries.sharing_tags(self._checked.index, note, limit)
-            refs = self._checked.refs([each.note for each in found])
-            return [TaggedNote(refs[each.note], each.words, each.score) for each in found if each.note in refs]
+        self._notes.await_names()
+        if self._is_withheld(note):
+            return []
+        found = queries.sharing_tags(self._notes.index, note, limit)
+        refs = self._notes.refs([each.note for each in found])
+        return [TaggedNote(refs[each.note], each.words, each.score) for each in found if each.note in refs]
 
-        return self._checked.asking(ask)
-
+    @asking_again
     def overview(self, limit: int) -> VaultOverview:
-        def ask() -> VaultOverview:
-            self._checked.await_names()
-            changed = queries.last_changed(self._checked.index, limit)
-            refs = self._checked.refs([note for note, _ in changed])
-            return VaultOverview(
-                self._checked.index.count(),
-                self._checked.index.link_count(),
-                tuple(queries.top_tags(self._checked.index, limit)),
-                tuple((refs[note], mtime_ns) for note, mtime_ns in changed if note in refs),
-            )
+        self._notes.await_names()
+        changed = queries.last_changed(self._notes.index, limit)
+        refs = self._notes.refs([note for note, _ in changed])
+        return VaultOverview(
+            self._notes.index.count(),
+            self._notes.index.link_count(),
+            tuple(queries.top_tags(self._notes.index, limit)),
+            tuple((refs[note], mtime_ns) for note, mtime_ns in changed if note in refs),
+        )
 
-        return self._checked.asking(ask)
+    def _file_young_notes(self, folder: str) -> None:
+        """Files the notes of a folder that changed a moment ago, or of which the index knows no note.
+
+        Waits until those that may still be being written have settled, at most SETTLE_S. Blocks, and reads files.
+
+        Raises:
+            ReadFailed: the vault's folder is absent or cannot be opened.
+        """
+        notes = self._notes
+        index, levels = notes.index, notes.levels
+        if not folder or levels.policy.denies(NoteId(f"{folder}/")):
+            return
+        if index.any_below(f"{folder}/") and not _is_young(notes.root, folder):
+            return
+        found = [
+            note
+            for note in notes_below(notes.root, folder, MEMBERS_ATTACHED_MAX)
+            if not levels.policy.denies(note)
+        ]
+        known = index.entries(found)
+        new = [note for note in found if note not in known or levels.volunteered.is_hidden(note)]
+        if not new:
+            return
+        notes.indexer.file(new)
+        held = set(new).intersection(levels.volunteered.held)
+        if held:
+            time.sleep(SETTLE_S + _MARGIN_S)
+            notes.indexer.file(held)
+
+
+def _is_young(root: VaultRoot, folder: str) -> bool:
+    try:
+        status = (root.path / folder).lstat()
+    except OSError:
+        return False
+    return time.time() - status.st_mtime < _YOUNG_S
+
+
+def _merged(one: Found, other: Found, limit: int) -> Found:
+    """The hits of two indexes. A score depends on its note alone, so scores can be compared."""
+    if one.as_text is not other.as_text:  # The operators found something in one of the two, so they are operators.
+        return other if one.as_text else one
+    hits = sorted((*one.hits, *other.hits), key=lambda hit: -hit.score)
+    return Found(
+        tuple(hits[:limit]),
+        one.total + other.total,
+        one.complete and other.complete,
+        one.exact and other.exact,
+        one.as_text,
+    )

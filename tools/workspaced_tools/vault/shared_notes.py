@@ -1,27 +1,35 @@
-"""`SharedNotes`: the notes of a folder that may be shown, in their present version.
+"""`SharedNotes`: the notes of a folder that may be shown, in their present version, and what the index says of it.
 
-Every note that a vault returns went through `_shared`. Where a method takes `least`, it is the least level that
-its audience is shown.
+Every note that a vault returns went through `_shared`. The index answers quickly but may lag behind the files: its
+answers are checked on disk before they name a note. If an answer was wrong, the index is updated and asked again,
+at most UPDATE_ATTEMPTS times. Where a method takes `least`, it is the least level that its audience is shown.
 """
 
 import time
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Concatenate, Final, ParamSpec, TypeVar
 
 from workspaced_events.ids import NoteId
 from workspaced_events.projections.note_visibility import Visibility
 
-from ..errors import NotDownloaded, NoteNotFound
+from ..errors import NotDownloaded, NoteNotFound, ToolError
 from ..limits import SETTLE_S
 from ..notes.note import Level, Note, NoteFailure, PrivateNote
 from ..notes.privacy_flag import level_of
-from .files.content_cache import ContentCache, NoteRead
+from ..ports.vault import NoteRef
+from .files.content_cache import ContentCache, NoteRead, stat_key
 from .files.note_levels import NoteLevels
 from .files.placeholders import not_downloaded
 from .files.safe_open import VaultRoot, missing_note
+from .index.database import IndexLost
+from .index.entries import IndexEntry, NamedNote, Withheld, indexed
 from .index.index import Index
-from .index.indexer import Indexer, was_requestable, was_shown
+from .index.indexer import Indexer
+from .links.resolver import IndexLookup
 
+P = ParamSpec("P")
+T = TypeVar("T")
+UPDATE_ATTEMPTS: Final = 3
 _MARGIN_S: Final = 0.01
 _VOLUNTEER: Final = Level.VOLUNTEER
 """A member of an enum takes longer to look up than to compare."""
@@ -38,15 +46,25 @@ class SharedNotes:
         index: Index,
         requested: Index,
         indexer: Indexer,
+        wait_s: float,
     ) -> None:
-        self._root: Final = root
+        """
+        Args:
+            requested: the index of the notes for explicit requests only.
+            wait_s: how long after its beginning look-ups wait for an index that is being built. A call asks
+                several questions, and each would wait anew if this counted from the question.
+        """
+        self.root: Final = root
+        self.levels: Final = levels
+        self.index: Final = index
+        self.requested: Final = requested
+        self.indexer: Final = indexer
         self._cache: Final = cache
-        self._levels: Final = levels
-        self._index: Final = index
-        self._requested: Final = requested
-        self._indexer: Final = indexer
+        self._wait_s: Final = wait_s
         self.last_read = 0.0
         """When notes were last read, by the monotonic clock."""
+
+    # -- files --
 
     def read(self, notes: Sequence[NoteId], least: Level = Level.VOLUNTEER) -> list[Note | NoteFailure]:
         self.last_read = time.monotonic()
@@ -59,7 +77,7 @@ class SharedNotes:
     ) -> list[Note | NoteFailure]:
         """As `read`, but waits for files that appeared a moment ago, if they settle within `wait_s`."""
         found = self.read(notes, least)
-        left_s = [self._levels.settles_in_s(note, least) for note in notes]
+        left_s = [self.levels.settles_in_s(note, least) for note in notes]
         soon_s = [each for each in left_s if each is not None and each <= wait_s]
         if not soon_s:
             return found
@@ -78,48 +96,41 @@ class SharedNotes:
         return [self._shared(found[note], least) if note in found else missing_note(note) for note in notes]
 
     def _allowed(self, notes: Sequence[NoteId], least: Level) -> list[NoteId]:
-        policy = self._levels.policy
+        policy = self.levels.policy
         allowed = [note for note in notes if policy.level(note) >= least]
         if len(allowed) < len(notes):
             for note in set(notes).difference(allowed):
-                self._levels.volunteered.let_go(note)
+                self.levels.volunteered.let_go(note)
         return allowed
 
     def _changed_level(self, found: NoteRead) -> bool:
         """Whether the note's level changed. The index then needs an update, which may block."""
         if isinstance(found, NoteFailure):
             return False
-        flagged, policy = _flagged(found), self._levels.policy
+        flagged, policy = _flagged(found), self.levels.policy
         if flagged is _VOLUNTEER and not policy.denies(found.id):
-            return self._levels.volunteered.is_hidden(found.id)
-        return min(policy.level(found.id), flagged) is not self._levels.level(found.id)
+            return self.levels.volunteered.is_hidden(found.id)
+        return min(policy.level(found.id), flagged) is not self.levels.level(found.id)
 
     def _shared(self, found: NoteRead, least: Level) -> Note | NoteFailure:
         """The result of a read for the caller. A withheld note gives exactly the result of a missing note."""
         if isinstance(found, NoteFailure):
             return self._failed(found)
-        note, flagged, ruled = found.id, _flagged(found), self._levels.policy.level(found.id)
-        is_open = ruled is _VOLUNTEER and not self._levels.volunteered.is_hidden(note)
-        before = ruled if is_open else self._levels.level(note)
-        level = self._levels.saw(
-            note,
-            found.stat,
-            ruled=ruled,
-            flagged=flagged,
-            was_shown=self.was_indexed,
-            was_requestable=self._was_requestable,
-        )
+        note, flagged, ruled = found.id, _flagged(found), self.levels.policy.level(found.id)
+        is_open = ruled is _VOLUNTEER and not self.levels.volunteered.is_hidden(note)
+        before = ruled if is_open else self.levels.level(note)
+        level = self.indexer.saw(note, found.stat, ruled, flagged)
         if level is not before:
             if flagged is Level.NEVER:
-                self._indexer.hide(note)
+                self.indexer.hide(note)
             elif level > before or flagged is Level.ON_REQUEST:
-                self._indexer.file([note])
+                self.indexer.file([note])
         return found if level >= least and isinstance(found, Note) else missing_note(note)
 
     def _failed(self, found: NoteFailure) -> NoteFailure:
-        note, visibility = found.id, self._levels.volunteered
-        self._levels.requested.let_go(note)
-        if self._levels.policy.denies(note):
+        note, visibility = found.id, self.levels.volunteered
+        self.levels.requested.let_go(note)
+        if self.levels.policy.denies(note):
             return missing_note(note)
         is_missing = found.code == NoteNotFound.code and visibility.is_missing(note)
         if is_missing or visibility.is_hidden(note) or visibility.was_withheld(note):
@@ -128,17 +139,122 @@ class SharedNotes:
         was_shown = visibility.finding(note) is Visibility.SHOWN
         if found.code == NotDownloaded.code and not was_shown:
             return missing_note(note)
-        if found.code == NoteNotFound.code and was_shown and (program := self._root.program_with(note)):
+        if found.code == NoteNotFound.code and was_shown and (program := self.root.program_with(note)):
             return NoteFailure(note, NotDownloaded.code, not_downloaded(note, program).message)
         return found
 
-    def was_indexed(self, note: NoteId) -> bool:
-        return was_shown(self._index, note)
+    # -- the index --
 
-    def _was_requestable(self, note: NoteId) -> bool:
-        return was_requestable(self._index, self._requested, note)
+    def await_names(self) -> None:
+        """Waits a limited time until the index can look up names and links, then removes denied notes from it."""
+        self.indexer.usable.wait(self._left_s())
+        self.indexer.enforce()
+
+    def await_ready(self) -> bool:
+        """Waits a limited time until the index has been compared with all files; returns whether it has."""
+        return self.indexer.ready.wait(self._left_s())
+
+    def _left_s(self) -> float:
+        return max(self.indexer.begun_s + self._wait_s - time.monotonic(), 0.0)
+
+    def asking(self, ask: Callable[[], T]) -> T:
+        """Calls `ask`; if the index fails, rebuilds the index and calls `ask` again."""
+        for _ in range(UPDATE_ATTEMPTS):
+            generation = self.index.file.generation
+            try:
+                found = ask()
+                if generation == self.index.file.generation:
+                    return found
+            except IndexLost:
+                self.indexer.rebuild(generation)
+            self.await_ready()
+        return ask()
+
+    def lookup(
+        self, own: NamedNote | None, files: Callable[[str], Sequence[NamedNote]] = lambda _name_key: ()
+    ) -> IndexLookup:
+        """A look-up in the index that finds `own` whatever its level, notes kept elsewhere, and `files`."""
+        elsewhere = [each for each in self.indexer.elsewhere if not self.levels.is_withheld(each.id)]
+        notes = [*elsewhere, *([own] if own is not None else [])]
+        return IndexLookup(self.index, self.levels.is_withheld, files, notes)
+
+    def is_fresh(self, entry: IndexEntry, least: Level = Level.VOLUNTEER) -> bool:
+        """Whether the index has the file's present version, and the note may be shown."""
+        if not entry.certain or entry.withheld or self.levels.is_withheld(entry.id, least):
+            return False
+        try:
+            return stat_key(self.root.stat_note(entry.id)) == entry.stat
+        except ToolError:
+            return False
+
+    def is_current(self, notes: Iterable[NoteId], least: Level = Level.VOLUNTEER) -> bool:
+        """Whether the indexes have the present versions of these notes, and other files are still there.
+
+        If not, updates the index and returns False: the caller asks the index again. Returns True if the update
+        changed nothing.
+        """
+        every = list(notes)
+        wanted = list(filter(self.root.selected.holds, every))
+        gone = [each for each in every if not self.root.selected.holds(each) and not self.root.has_other(each)]
+        if gone:
+            self.indexer.file_others(gone)
+        known = self.index.entries(wanted)
+        stale = [note for note in wanted if note not in known or not self.is_fresh(known[note])]
+        if stale and least is not Level.VOLUNTEER:
+            known = self.requested.entries(stale)
+            stale = [note for note in stale if note not in known or not self.is_fresh(known[note], least)]
+        return not gone and (not stale or not self.indexer.file(stale))
+
+    def names(self, notes: Sequence[NoteId]) -> list[NoteRef | None]:
+        """The present names of the notes; None for one that is missing or withheld."""
+        known = self.asking(lambda: self.index.entries(list(notes)))
+        fresh = {note: known[note].ref for note in known if self.is_fresh(known[note])}
+        others = [note for note in notes if note not in fresh and self.root.selected.holds(note)]
+        read = {found.id: found for found in self.read(others)}
+        refs: list[NoteRef | None] = []
+        for note in notes:
+            found = read.get(note)
+            refs.append(NoteRef(note, found.title, note) if isinstance(found, Note) else fresh.get(note))
+        return refs
+
+    def names_nonblocking(self, notes: Sequence[NoteId]) -> list[NoteRef | None] | None:
+        """As `names` if the index has the present version of every note, otherwise None."""
+        known = self.index.entries(list(notes))
+        if len(known) < len(set(notes)) or not all(map(self.is_fresh, known.values())):
+            return None
+        return [known[note].ref for note in notes]
+
+    @property
+    def has_requested(self) -> bool:
+        """Whether any note is known to be for explicit requests only."""
+        return self.requested.count() > 0
+
+    def refs(self, notes: Sequence[NoteId]) -> dict[NoteId, NoteRef]:
+        """The present names of the notes, without missing and withheld notes."""
+        return {note: ref for note, ref in zip(notes, self.names(notes), strict=True) if ref is not None}
+
+    def entry(self, note: NoteId, least: Level) -> IndexEntry | None:
+        """The index entry of a note; for a file that is not indexed yet, the entry made from the file itself."""
+        entry = (self.index if least is Level.VOLUNTEER else self.requested).entry(note)
+        if entry is None:
+            [found] = self.read([note], least)
+            if not isinstance(found, Note):
+                return None
+            entry = indexed(found, self.levels.policy, certain=False).entry
+        is_shown = entry is not None and (entry.withheld is Withheld.NO or least is not Level.VOLUNTEER)
+        return entry if is_shown and not self.levels.is_withheld(note, least) else None
 
 
 def _flagged(found: Note | PrivateNote) -> Level:
     """The level by the front matter."""
     return level_of(found) if isinstance(found, Note) else Level.NEVER
+
+
+def asking_again(method: Callable[Concatenate[Any, P], T]) -> Callable[Concatenate[Any, P], T]:
+    """A method of an object that has `SharedNotes` as `_notes`, called by `SharedNotes.asking`."""
+
+    def ask(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        notes: SharedNotes = self._notes
+        return notes.asking(lambda: method(self, *args, **kwargs))
+
+    return ask

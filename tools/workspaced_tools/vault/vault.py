@@ -1,10 +1,12 @@
 """`Vault`: one vault as tools see it, over its folder, content cache, index and share policy; a `VaultSource`.
 
-It is put together of parts: `notes` reads what may be shown, `checked` is the index whose answers are checked on
-disk, `links` and `searches` answer from both. An answer never names a missing or withheld note.
+It is put together of parts: `notes` reads what may be shown, and checks on disk what the index says; `files` are
+those that are no notes; `links` and `searches` answer from them. An answer never names a missing or withheld note.
 
-What the vault answers is shown unasked, so notes for explicit requests only do not exist here; `requested_vault`
-answers for agents that name one. Where a method takes `least`, it is the least level that its audience is shown.
+Where a method takes `least`, it is the least level that its audience is shown. To the audience that is shown notes
+unasked, those for explicit requests only do not exist. To agents that ask explicitly they exist where the question
+itself means them: as what a path or reference names, and among the hits of a search. In what is said about another
+note they do not.
 """
 
 import os
@@ -47,7 +49,6 @@ from ..ports.questions import (
     Similar,
 )
 from ..ports.vault import NoteRef
-from .checked_index import CheckedIndex
 from .files.content_cache import CacheStatistics, ContentCache, stat_key
 from .files.idle_rules import IdleRule, idle_rules
 from .files.ignore_rules import Policy
@@ -56,13 +57,10 @@ from .files.pdf_texts import PdfTexts
 from .files.safe_open import VaultRoot, missing_note
 from .files.selected_files import ALL_DEFAULT, FileChoice, SelectedFiles
 from .files.stored_rules import RulesStore
-from .images.embedded import EmbeddedImages
-from .images.gate import AttachmentGate
 from .images.reading import read_image
 from .index.changes import Changes
 from .index.crawl import Bounds
 from .index.database import IndexLost, requested
-from .index.entries import IndexEntry
 from .index.files import all_files
 from .index.index import Index
 from .index.indexer import INLINE, Indexer, Progress
@@ -153,15 +151,11 @@ class Vault:
         )
         self._pdfs: Final = PdfTexts(self.root)
         self.notes: Final = SharedNotes(
-            self.root, self._cache, self.levels, self.index, self.requested, self._indexer
+            self.root, self._cache, self.levels, self.index, self.requested, self._indexer, index_wait_s
         )
-        self.checked: Final = CheckedIndex(
-            self.root, self.index, self.requested, self._indexer, self.levels, self.notes, index_wait_s
-        )
-        self._gates = {least: self._gate(least) for least in (Level.ON_REQUEST, Level.VOLUNTEER)}
-        self.files: Final = OtherFiles(self.checked, self._gates)
-        self.links: Final = LinkAnswers(self.checked, self.notes, self.files)
-        self.searches: Final = SearchAnswers(self.checked, self.notes)
+        self.files: Final = OtherFiles(self.notes)
+        self.links: Final = LinkAnswers(self.notes, self.files)
+        self.searches: Final = SearchAnswers(self.notes)
         self._closing = threading.Lock()
         self._closed = False
 
@@ -199,13 +193,13 @@ class Vault:
             The actual changes.
         """
         paths = list(paths)
-        notes, reconcile = self.checked.asking(lambda: self._indexer.hinted(paths))
+        notes, reconcile = self.notes.asking(lambda: self._indexer.hinted(paths))
         for note in notes:
             self._cache.evict(note)
         if not reconcile:
-            self.checked.asking(lambda: self._indexer.file(sorted(notes)))
+            self.notes.asking(lambda: self._indexer.file(sorted(notes)))
             # After the notes: one of them may withhold an image that came with it.
-            self.checked.asking(lambda: self._indexer.file_others([*paths, *others]))
+            self.notes.asking(lambda: self._indexer.file_others([*paths, *others]))
             return self._indexer.refresh(())
         try:
             return self.reconcile()
@@ -232,7 +226,7 @@ class Vault:
                 return self.reconcile()
             except ReadFailed:
                 return Changes()
-        return self.checked.asking(lambda: self._indexer.refresh(self.levels.held))
+        return self.notes.asking(lambda: self._indexer.refresh(self.levels.held))
 
     def due_s(self) -> float | None:
         """The time, by the monotonic clock, at which `settle` may find changes; None: nothing waits."""
@@ -265,7 +259,7 @@ class Vault:
 
     def is_on_request(self, note: NoteId) -> bool:
         """Whether a note, or a file that is named by such notes, is known to be shown on request only."""
-        if self.files.is_attachment(note):
+        if self.root.selected.is_attachment(note):
             return self.files.withholds(note) and not self.files.withholds(note, Level.ON_REQUEST)
         return self.levels.is_on_request(note)
 
@@ -288,7 +282,7 @@ class Vault:
             guessed: an agent may have invented the name. Then a finding that the note is withheld is not recorded,
                 because a missing note would leave no record either.
         """
-        if self.files.is_attachment(note) and self.files.withholds(note):
+        if self.root.selected.is_attachment(note) and self.files.withholds(note):
             return True
         withheld = not isinstance(self.notes.read_settled([note])[0], Note)
         if not withheld or (self.visibility.is_private(note) and not guessed):
@@ -298,7 +292,9 @@ class Vault:
     def known_to_withhold(self, note: NoteId, least: Level = Level.VOLUNTEER) -> bool | None:
         """As `withholds`, without reading; None: the note must be read."""
         # Of an attachment that is gone, it may be forgotten that a withheld note named it.
-        if self.files.is_attachment(note) and (self.files.withholds(note, least) or not self.root.has_other(note)):
+        if self.root.selected.is_attachment(note) and (
+            self.files.withholds(note, least) or not self.root.has_other(note)
+        ):
             return True
         if self.is_withheld(note, least):
             settles_in_s = self.levels.settles_in_s(note, least)
@@ -310,7 +306,7 @@ class Vault:
 
     def renamed(self, old: NoteId, new: NoteId) -> None:
         """Handles a rename that the log records: what was found about the old path holds for the new one."""
-        if self.visibility.finding(old) is None and not self.is_withheld(old) and self.notes.was_indexed(old):
+        if self.visibility.finding(old) is None and not self.is_withheld(old) and self._indexer.was_shown(old):
             self.visibility.looked_at(old)
         self.levels.renamed(old, new)
 
@@ -339,7 +335,7 @@ class Vault:
 
         Empty if it is.
         """
-        if self.files.is_attachment(note) and self.files.withholds(note) and not self.policy.denies(note):
+        if self.root.selected.is_attachment(note) and self.files.withholds(note) and not self.policy.denies(note):
             never = self.files.withholds(note, Level.ON_REQUEST)
             detail = "a note that is withheld names a file of this name"
             return [Reason("attachment", detail, "never" if never else "on-request")]
@@ -365,15 +361,6 @@ class Vault:
         """A number that changes whenever the set of withheld notes may have changed."""
         return self.levels.version
 
-    @property
-    def has_requested(self) -> bool:
-        """Whether any note is known to be for explicit requests only."""
-        return self.requested.count() > 0
-
-    def requested_entry(self, note: NoteId) -> IndexEntry | None:
-        """The names of a note that is for explicit requests only; None: there is none, or it is withheld."""
-        return self.checked.asking(lambda: self.checked.entry(note, Level.ON_REQUEST))
-
     def volunteers(self, note: NoteId) -> bool:
         """Whether the note is known to be one that may be shown unasked: false also where its file or the rules
         have changed since they were read. Opens no file, but costs two stats, which a dead mount never answers."""
@@ -387,49 +374,13 @@ class Vault:
 
     # -- questions --
 
-    def ask(self, question: Question[R], state: VaultState) -> R:
-        answer: Any
-        match question:
-            case Read(notes):
-                answer = self.read(notes, state)
-            case Resolve(reference):
-                answer = self.links.resolve(reference, state)
-            case ResolveFrom(reference, source):
-                answer = self.links.resolve_from(reference, source, state)
-            case Names(notes):
-                answer = self.names(notes, state)
-            case NoteCount():
-                answer = self.note_count()
-            case IndexState():
-                answer = self.index_state()
-            case _:
-                answer = self._ask_index(question, state)
-        found: R = answer
-        return found
+    def ask(self, question: Question[R], state: VaultState, least: Level = Level.VOLUNTEER) -> R:
+        answer: R = _ANSWERS[type(question)](self, question, state, least)
+        return answer
 
-    def _ask_index(self, question: Question[Any], state: VaultState) -> Any:
-        match question:
-            case LinkTargets(source, links):
-                return self.links.link_targets(source, links, state)
-            case Incoming(note, limit):
-                return self.links.incoming(note, limit, state)
-            case NamesLike(prefix, limit):
-                return self.links.names_like(prefix, limit, state)
-            case Images(note):
-                return self.images(note, state)
-            case Outline(note):
-                return self.outline(note, state)
-            case Search(query):
-                return self.searches.search(query, state.recents)
-            case Members(folder, tag, limit):
-                return self.searches.members(folder, tag, limit)
-            case Similar(note, limit):
-                return self.searches.similar(note, limit)
-            case SharingTags(note, limit):
-                return self.searches.sharing_tags(note, limit)
-            case Overview(limit):
-                return self.searches.overview(limit)
-        raise AssertionError(f"No vault answers {question.name!r}.")
+    def _least_of(self, note: NoteId, least: Level) -> Level:
+        """VOLUNTEER for a note that is shown unasked, so that the answers about it are those that all get."""
+        return least if self.is_withheld(note) else Level.VOLUNTEER
 
     # -- reading --
 
@@ -445,9 +396,15 @@ class Vault:
         self, notes: Sequence[NoteId], state: VaultState, least: Level = Level.VOLUNTEER
     ) -> list[NoteRef | None]:
         """As `Names` is answered: of files that are no notes, those are named that may be opened."""
-        files = [note for note in dict.fromkeys(notes) if self.files.has(note) and self.root.has_other(note)]
-        named = {note: file_at(note).ref for note in files if self.files.opens(note, state, least)}
-        return [named.get(note, ref) for note, ref in zip(notes, self.checked.names(notes), strict=True)]
+        is_note = self.root.selected.holds
+        files = [note for note in dict.fromkeys(notes) if not is_note(note) and self.root.has_other(note)]
+        named = self.notes.refs(notes)
+        named |= {note: file_at(note).ref for note in files if self.files.opens(note, state, least)}
+        if least is not Level.VOLUNTEER:
+            unnamed = [note for note in notes if note not in named and is_note(note)]
+            read = [each for each in self.notes.read(unnamed, least) if isinstance(each, Note)]
+            named |= {each.id: NoteRef(each.id, each.title, each.id) for each in read}
+        return [named.get(note) for note in notes]
 
     def _readable(self, found: Note | NoteFailure) -> Note | NoteFailure:
         is_pdf = isinstance(found, Note) and found.unread is not None and kind_of(found.id) == PDF
@@ -462,31 +419,14 @@ class Vault:
 
     # -- images and other attachments --
 
-    def _gate(self, least: Level) -> AttachmentGate:
-        return AttachmentGate(
-            self.index,
-            self.policy,
-            lambda note: self.is_withheld(note, least),
-            lambda notes: self.checked.is_current(notes, least),
-            least,
-        )
-
     def images(self, note: NoteId, state: VaultState, least: Level = Level.VOLUNTEER) -> NoteImages:
-        """The images that a note embeds, or the one that the file is.
-
-        Waits for the index; while it is not complete, no image is shown.
-        """
+        """The images that a note embeds, or the one that the file is. Waits for the index."""
         if self.files.closed([note], state, least):
             return NoteImages()
         if is_image_name(note):
             return NoteImages((read_image(self.root, note, note),), 1)
         [found] = self.notes.read([note], least)
-        if not isinstance(found, Note):
-            return NoteImages()
-        self.checked.await_names()
-        self.checked.await_ready()
-        images = EmbeddedImages(self.root, self._indexer, self._gates[least])
-        return self.checked.asking(lambda: images.of(found, complete=self._indexer.is_complete))
+        return self.files.images(found, least) if isinstance(found, Note) else NoteImages()
 
     def outline(self, note: NoteId, state: VaultState, least: Level = Level.VOLUNTEER) -> CodeOutline:
         """The definitions in a note that is no Markdown; kept with the note's version."""
@@ -503,7 +443,7 @@ class Vault:
         return known
 
     def note_count(self) -> int:
-        return self._indexer.progress().notes_found
+        return self._indexer.note_count()
 
     def index_state(self) -> str:
         return "ready" if self._indexer.ready.is_set() else "building"
@@ -526,3 +466,32 @@ class Vault:
             if names:
                 shown = f": {', '.join(map(repr, names[:3]))}{', …' if len(names) > 3 else ''}" if named else ""
                 yield f"{len(names)} {problem}{shown}"
+
+
+_ANSWERS: Final[dict[type[Question[Any]], Callable[[Vault, Any, VaultState, Level], Any]]] = {
+    Read: lambda vault, asked, state, least: vault.read(asked.notes, state, least),
+    Resolve: lambda vault, asked, state, least: vault.links.resolve(asked.reference, state, least),
+    ResolveFrom: lambda vault, asked, state, least: vault.links.resolve_from(
+        asked.reference, asked.source, state, least
+    ),
+    Names: lambda vault, asked, state, least: vault.names(asked.notes, state, least),
+    NoteCount: lambda vault, *_: vault.note_count(),
+    IndexState: lambda vault, *_: vault.index_state(),
+    LinkTargets: lambda vault, asked, state, least: vault.links.link_targets(
+        asked.source, asked.links, state, vault._least_of(asked.source, least)
+    ),
+    Incoming: lambda vault, asked, state, least: vault.links.incoming(
+        asked.note, asked.limit, state, vault._least_of(asked.note, least)
+    ),
+    Images: lambda vault, asked, state, least: vault.images(asked.note, state, vault._least_of(asked.note, least)),
+    Outline: lambda vault, asked, state, least: vault.outline(
+        asked.note, state, vault._least_of(asked.note, least)
+    ),
+    NamesLike: lambda vault, asked, state, _least: vault.links.names_like(asked.prefix, asked.limit, state),
+    Search: lambda vault, asked, state, least: vault.searches.search(asked.query, state.recents, least),
+    Members: lambda vault, asked, *_: vault.searches.members(asked.folder, asked.tag, asked.limit),
+    Similar: lambda vault, asked, *_: vault.searches.similar(asked.note, asked.limit),
+    SharingTags: lambda vault, asked, *_: vault.searches.sharing_tags(asked.note, asked.limit),
+    Overview: lambda vault, asked, *_: vault.searches.overview(asked.limit),
+}
+"""How each question is answered."""

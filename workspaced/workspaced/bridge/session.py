@@ -19,7 +19,7 @@ from typing import Any, Final, NamedTuple
 from workspaced_events.errors import WorkspacedError
 
 from ..errors import McpError, NoDaemon, UnsupportedVersion, wire
-from ..ipc.tool_choice import CHOICES, TOOLS_CHOSEN, chosen
+from ..ipc.greeting import CHOICES, TOOLS_CHOSEN, chosen
 
 Id = int | float | str
 _BEGINNING: Final = b'{"id":'

@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 from ..discovery.records import Record, is_listening, running, serving
 from ..errors import NoDaemon
+from ..ipc.greeting import CHOICES
 from ..ipc.peer import open_socket
-from ..ipc.tool_choice import CHOICES
 
 
 class Target(NamedTuple):

@@ -5,6 +5,7 @@ is repeated if the policy changed. No answer names a note that was known to be w
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Final, NamedTuple, TypeVar
 
 from workspaced_events.clock import Clock
@@ -12,6 +13,7 @@ from workspaced_events.ids import NoteId, VaultId
 from workspaced_events.projections.visits import VisitLog
 from workspaced_events.projections.workspace_state import WorkspaceState
 from workspaced_tools.notes.note import Level
+from workspaced_tools.ports.asking import WouldBlock
 from workspaced_tools.ports.history import ChangedLines, VersionAt
 from workspaced_tools.ports.memory import MemoryAnswer
 from workspaced_tools.ports.questions import UseMemory
@@ -29,15 +31,12 @@ from workspaced_tools.sharing.gate import (
     sharing_off,
 )
 from workspaced_tools.tools.tool import Tool, run_call
-from workspaced_tools.vault.nonblocking import NonBlockingPast, NonBlockingPrompts, WouldBlock
 from workspaced_tools.vault.withheld_names import WithheldNames
 
 from ..memory.writing import Memory
 from ..recording.tool_answer import ToolAnswer, answered, refused
-from ..vaults.policy_checks import PolicyChecks, ReconcileFirst, policy_version
-from ..vaults.served_vault import ServedVault
-from .history import VaultHistory
-from .past_calls import PastCalls
+from ..vaults.served_vault import ReconcileFirst, ServedVault
+from .past_calls import PastCalls, VaultHistory
 from .traced_answers import TracedAnswers
 
 R = TypeVar("R")
@@ -69,9 +68,7 @@ class Seen(NamedTuple):
 class Answers:
     """One for each daemon."""
 
-    def __init__(
-        self, visits: VisitLog, texts: Texts, checks: PolicyChecks, past: PastCalls, memory: Memory, clock: Clock
-    ) -> None:
+    def __init__(self, visits: VisitLog, texts: Texts, past: PastCalls, memory: Memory, clock: Clock) -> None:
         """
         Args:
             texts: the texts that the log names.
@@ -79,7 +76,6 @@ class Answers:
         """
         self._visits = visits
         self._texts = texts
-        self._checks = checks
         self._past = past
         self._memory = memory
         self._clock = clock
@@ -108,16 +104,16 @@ class Answers:
         error = WouldBlock if nonblocking else ReconcileFirst
         for _ in range(ATTEMPTS_MAX):
             if served is not None:
-                self._checks.check_rules(served, error)
-            version = policy_version(served) if served is not None else None
+                served.check_rules(error)
+            version = served.policy_version if served is not None else None
             least = Level.ON_REQUEST if tool.answers_on_request else Level.VOLUNTEER
             withheld = _withheld(present, least, nonblocking=nonblocking)
             view = self._view(present, now, caller, withheld, least, nonblocking=nonblocking)
             answer = self._traced.answer(tool, arguments, view, state, seq)
             if served is None:
                 return answer
-            self._checks.check_missing(served, error)
-            if policy_version(served) == version or is_current(view, state, withheld, withheld.uncounted):
+            served.check_missing(error)
+            if served.policy_version == version or is_current(view, state, withheld, withheld.uncounted):
                 return answer
             if nonblocking:
                 raise WouldBlock
@@ -153,15 +149,15 @@ class Answers:
             return make(*self._seen(present, now, caller))
         last: R | None = None
         for _ in range(ATTEMPTS_MAX):
-            self._checks.check_rules(served, ReconcileFirst)
-            version = policy_version(served)
+            served.check_rules(ReconcileFirst)
+            version = served.policy_version
             try:
                 made = make(*self._seen(present, now, caller))
             except WithheldDuringRead:
-                self._checks.check_missing(served, ReconcileFirst)
+                served.check_missing(ReconcileFirst)
                 continue
-            self._checks.check_missing(served, ReconcileFirst)
-            if policy_version(served) == version or made == last:
+            served.check_missing(ReconcileFirst)
+            if served.policy_version == version or made == last:
                 return made
             last = made
         raise policy_kept_changing()
@@ -186,26 +182,26 @@ class Answers:
         """`least`: the least level of the notes in the view."""
         state, seq, served = present
         level = state.sharing_of(caller)
-        prompts = (
-            NonBlockingPrompts()
-            if nonblocking
-            else ManifestStore(
-                state.conversations,
-                state.current,
-                self._texts,
-                served.vault.checked.names if served is not None else None,
-            )
-        )
+        names = served.vault.notes.names if served is not None else None
+        prompts = partial(ManifestStore, state.conversations, state.current, self._texts, names)
         memory = _MemoryOf(self._memory, caller, state.current)
         if served is None:
-            return shared_view(state, now, None, prompts=prompts, level=level, withheld=withheld, memory=memory)
-        source = served.sources[least]
+            return shared_view(
+                state,
+                now,
+                None,
+                prompts=prompts,
+                level=level,
+                withheld=withheld,
+                memory=memory,
+                may_block=not nonblocking,
+            )
         return shared_view(
             state,
             now,
-            source.nonblocking if nonblocking else source.blocking,
+            served.nonblocking if nonblocking else served.vault,
             VaultHistory(self._visits, served.id, seq, nonblocking=nonblocking),
-            NonBlockingPast() if nonblocking else _PastOf(self._past, served, state),
+            _PastOf(self._past, served, state),
             prompts,
             level=level,
             withheld=withheld,
@@ -213,12 +209,14 @@ class Answers:
             uncounted=withheld.uncounted,
             lists=self._lists_of(served, least),
             memory=memory,
+            least=least,
+            may_block=not nonblocking,
         )
 
     def _lists_of(self, served: ServedVault, least: Level) -> KnownLists:
         known = self._lists.get((served.id, least))
         if known is None:
-            known = self._lists[served.id, least] = KnownLists(lambda: policy_version(served))
+            known = self._lists[served.id, least] = KnownLists(lambda: served.policy_version)
         return known
 
 
@@ -254,5 +252,5 @@ def _withheld(present: Present, least: Level = Level.VOLUNTEER, *, nonblocking: 
     if served is None:
         return AllWithheld()
     former = present.state.of(served.id).former
-    withholds = served.sources[least].nonblocking.withholds if nonblocking else None
+    withholds = partial(served.nonblocking.withholds, least=least) if nonblocking else None
     return WithheldNames(served.vault, former, withholds, least)

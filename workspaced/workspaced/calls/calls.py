@@ -15,18 +15,17 @@ from msgspec.structs import replace
 from workspaced_events.errors import WorkspacedError
 from workspaced_events.ids import VaultId
 from workspaced_events.journal.actions import check_not_paused
+from workspaced_tools.ports.asking import WouldBlock
 from workspaced_tools.ports.view import View
 from workspaced_tools.sharing.gate import Withheld
 from workspaced_tools.tools.linked_tools import LINKED
 from workspaced_tools.tools.registry import MEMORY, TOOLS
 from workspaced_tools.tools.tool import Tool
-from workspaced_tools.vault.nonblocking import WouldBlock
 
 from ..journal.log_tail import LogTail
 from ..recording.call_recorder import Call, CallRecorder
 from ..recording.tool_answer import ToolAnswer
-from ..vaults.policy_checks import PolicyChecks, ReconcileFirst
-from ..vaults.served_vault import ServedVault
+from ..vaults.served_vault import ReconcileFirst, ServedVault
 from .answers import Answers, Present, Seen
 from .past_calls import PastCalls
 from .threads import Threads
@@ -68,7 +67,6 @@ class Calls:
         served: dict[VaultId, ServedVault],
         answers: Answers,
         past: PastCalls,
-        checks: PolicyChecks,
         threads: Threads,
         recorder: CallRecorder,
         reconcile: Callable[[ServedVault], Awaitable[None]],
@@ -82,7 +80,6 @@ class Calls:
         self._served = served
         self._answers = answers
         self._past = past
-        self._checks = checks
         self._threads = threads
         self._recorder = recorder
         self._reconcile = reconcile
@@ -217,7 +214,7 @@ class Calls:
         digest = served.vault.policy.digest
         await self._reconcile(served)
         searched = served.vault.error is None and attempt < _COMPARES_PER_CALL_MAX
-        self._checks.policy_enforced(served, digest, searched=searched)
+        served.policy_enforced(digest, searched=searched)
 
     def _record(
         self, tool: Tool[Any], caller: str, arguments: dict[str, Any], answer: ToolAnswer, started_ns: int

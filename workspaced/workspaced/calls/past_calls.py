@@ -1,6 +1,6 @@
 """Calls about a moment of the past: answers only from the log and its recordings."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, Final
 
@@ -9,11 +9,12 @@ from msgspec.structs import replace
 from workspaced_events.clock import Clock
 from workspaced_events.errors import InvalidArgument
 from workspaced_events.ids import NoteId, VaultId
-from workspaced_events.projections.visits import VisitLog
+from workspaced_events.projections.visits import Visit, VisitLog
 from workspaced_events.projections.workspace_state import WorkspaceState
 from workspaced_events.replay.log_cursor import LogMoments, Moment
 from workspaced_tools.errors import ArgumentInvalid
 from workspaced_tools.notes.note import Level, Note
+from workspaced_tools.ports.asking import WouldBlock
 from workspaced_tools.ports.history import ChangedLines, VersionAt
 from workspaced_tools.ports.view import View
 from workspaced_tools.prompts.audit.manifests import ManifestStore
@@ -28,11 +29,28 @@ from workspaced_tools.tools.tool import Tool, run_call
 from workspaced_tools.vault.withheld_names import WithheldNames
 
 from ..recording.tool_answer import ToolAnswer, answered, refused
-from ..vaults.policy_checks import PolicyChecks, ReconcileFirst
-from ..vaults.served_vault import ServedVault
-from .history import VaultHistory
+from ..vaults.served_vault import ReconcileFirst, ServedVault
 
 AT_HINT: Final = "Give a sequence such as an asOfSeq you were given, or a time such as 2026-03-01T12:00:00Z."
+
+
+class VaultHistory:
+    """Implements `HistoryPort` for one vault up to one sequence. Reads the log if memory lacks the visits; raises
+    WouldBlock if `nonblocking`."""
+
+    def __init__(self, visits: VisitLog, vault: VaultId, seq: int, *, nonblocking: bool = False) -> None:
+        self._visits = visits
+        self._vault = vault
+        self._seq = seq
+        self._nonblocking = nonblocking
+
+    def visits(self) -> Sequence[Visit]:
+        if not self._nonblocking:
+            return self._visits.visits(self._vault, self._seq)
+        found = self._visits.visits_nonblocking(self._vault, self._seq)
+        if found is None:
+            raise WouldBlock
+        return found
 
 
 class PastCalls:
@@ -44,7 +62,6 @@ class PastCalls:
         recordings: Recordings,
         visits: VisitLog,
         texts: Texts,
-        checks: PolicyChecks,
         clock: Clock,
         wait_until_recorded: Callable[[], None],
     ) -> None:
@@ -58,7 +75,6 @@ class PastCalls:
         self._recordings = recordings
         self._visits = visits
         self._texts = texts
-        self._checks = checks
         self._clock = clock
         self._wait_until_recorded = wait_until_recorded
 
@@ -97,13 +113,13 @@ class PastCalls:
         except ArgumentInvalid as error:
             return refused(error, present, present.seq, now)
         if served is not None:
-            self._checks.check_rules(served, ReconcileFirst)
+            served.check_rules(ReconcileFirst)
         state = self._moments.state_at(moment.seq)
         least = Level.ON_REQUEST if tool.answers_on_request else Level.VOLUNTEER
         recorder = ViewRecorder(self._view(moment, state, caller, present, served, least), state)
         ran = run_call(tool, recorder.view, arguments)
         if served is not None:
-            self._checks.check_missing(served, ReconcileFirst)
+            served.check_missing(ReconcileFirst)
         return answered(ran, recorder, moment.seq)
 
     def _view(
@@ -116,7 +132,7 @@ class PastCalls:
         least: Level,
     ) -> View:
         level = present.sharing_of(caller)
-        prompts = ManifestStore(state.conversations, state.current, self._texts)
+        prompts = partial(ManifestStore, state.conversations, state.current, self._texts)
         # Sequences of states, not of events: event sequences would reveal the number of events that tools omit.
         also = tuple(self._moments.state_at(seq).seq for seq in moment.also)
         if served is None:

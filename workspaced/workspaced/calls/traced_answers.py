@@ -20,7 +20,7 @@ from workspaced_tools.recording.view_recorder import ViewRecorder, is_same
 from workspaced_tools.tools.tool import Tool, run_call
 
 from ..limits import TRACES_BYTES_MAX, TRACES_MAX
-from ..recording.tool_answer import ToolAnswer, answered, as_text
+from ..recording.tool_answer import ToolAnswer, answered
 
 _OVERHEAD_BYTES: Final = 8_192
 """Of a trace without its answer and its texts."""
@@ -76,7 +76,7 @@ class TracedAnswers:
         answer = answered(run_call(tool, recorder.view, arguments), recorder, seq)
         if not (answer.ok and _can_be_compared(recorder)):
             return answer
-        answer = msgspec.structs.replace(answer, text=as_text(answer.payload))
+        answer = msgspec.structs.replace(answer, text=msgspec.Raw(_ENCODER.encode(answer.payload.decode())))
         self._keep(key, answer, recorder)
         return answer
 

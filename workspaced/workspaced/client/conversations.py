@@ -5,29 +5,13 @@ awaitable of it. A result is JSON values, as documented in docs/reference/method
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Generic, Literal, TypedDict, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypedDict, TypeVar
+
+if TYPE_CHECKING:  # since commands start without the events' schema
+    from workspaced_events.schema.catalogue import AttachmentKind, Pipeline, Promotion, ProviderKind
 
 Result = TypeVar("Result")
 """The return type of a client's call: JSON values, or an awaitable of them."""
-
-AttachmentKind = Literal[
-    "note",
-    "active_note",
-    "folder",
-    "tag",
-    "selected_text",
-    "url",
-    "pdf",
-    "file",
-    "image",
-    "dataview",
-    "skill",
-    "tool_result",
-]
-PinKind = Literal[
-    "text", "note", "folder", "workspace", "linked-files", "open-files", "recent-changes", "next-notes"
-]
-Pipeline = Literal["chat", "completion", "refactor", "compression"]
 
 
 class Skill(TypedDict, total=False):
@@ -59,7 +43,7 @@ class Attachment(TypedDict, total=False):
     `search` replaces the `text` of a tool's result; `before` and `after` are the texts around a selection.
     """
 
-    kind: AttachmentKind
+    kind: "AttachmentKind"
     id: str
     text: str
     textSha256: str
@@ -158,7 +142,7 @@ class ContextMethods(Generic[Result]):
         composer: str | None = None,
         adapter: str | None = None,
         history_turns: int | None = None,
-        promotion: Literal["at_fold", "each_turn"] | None = None,
+        promotion: "Promotion | None" = None,
     ) -> Result:
         """Begins a conversation, or changes one's settings: `{conversation, clock}`, with `agent` also
         `agent: {tools, pipeline}`.
@@ -218,7 +202,7 @@ class ContextMethods(Generic[Result]):
         self,
         conversation: str,
         pin: str,
-        kind: PinKind,
+        kind: "ProviderKind",
         *,
         path: str | None = None,
         folder: str | None = None,
@@ -238,7 +222,7 @@ class ContextMethods(Generic[Result]):
         *,
         rebase: bool = False,
         layers: bool = True,
-        pipeline: Pipeline | None = None,
+        pipeline: "Pipeline | None" = None,
         shape: str | None = None,
         cached_content: str | None = None,
     ) -> Result:

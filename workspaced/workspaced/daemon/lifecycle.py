@@ -43,7 +43,7 @@ from ..limits import FREE_PAGES_INTERVAL_S, STEP_S, STOP_S, SWITCH_INTERVAL_S
 from ..memory.places import checked_place
 from ..recording.sweeper import Sweeper
 from ..roles.roles import Roles
-from ..server.listener import Server
+from ..server.connection import Server
 from ..service.service import Service
 from ..service.upkeep import check_known_notes, check_texts, expire_tabs, flush_findings
 from ..vaults.registration import check_apart, registrations, usable_folder
@@ -284,7 +284,7 @@ async def _stop_when_idle(service: Service, server: Server, minutes: float) -> N
     """Stops the daemon after `minutes` without a client."""
 
     def left_s() -> float:
-        idle_s = 0.0 if server.idle_since is None else server.loop.time() - server.idle_since
+        idle_s = 0.0 if server.idle_since is None else anyio.current_time() - server.idle_since
         return minutes * 60 - idle_s
 
     while True:

@@ -6,26 +6,12 @@ here (DNS rebinding) by `Host`.
 """
 
 import hmac
-from collections.abc import Sequence
 from http import HTTPStatus
-from typing import Final, NamedTuple, Protocol
+from typing import Final
+
+from websockets.datastructures import Headers
 
 TOKEN_HEADER: Final = "x-claude-code-ide-authorization"  # noqa: S105 - the name of a header
-
-
-class Headers(Protocol):
-    """The headers of a request."""
-
-    def get_all(self, key: str) -> Sequence[str]:
-        """The values of every header of that name, whatever its case."""
-        ...
-
-
-class Refused(NamedTuple):
-    """The answer to a program that may not open the link."""
-
-    status: HTTPStatus
-    message: str
 
 
 class Access:
@@ -35,15 +21,15 @@ class Access:
         self._token = token.encode()
         self._hosts = {f"127.0.0.1:{port}", f"localhost:{port}"}
 
-    def refusal(self, headers: Headers) -> Refused | None:
-        """Why the request is refused; None: it may open the link."""
+    def refusal(self, headers: Headers) -> tuple[HTTPStatus, str] | None:
+        """The answer to a program that may not open the link; None: it may."""
         if headers.get_all("Origin"):
-            return Refused(HTTPStatus.FORBIDDEN, "A page in a browser may not open this link.\n")
+            return (HTTPStatus.FORBIDDEN, "A page in a browser may not open this link.\n")
         hosts = headers.get_all("Host")
         if len(hosts) != 1 or hosts[0].lower() not in self._hosts:
-            return Refused(HTTPStatus.FORBIDDEN, "The request was sent to another name than 127.0.0.1.\n")
+            return (HTTPStatus.FORBIDDEN, "The request was sent to another name than 127.0.0.1.\n")
         tokens = headers.get_all(TOKEN_HEADER)
         given = tokens[0].encode(errors="surrogateescape") if len(tokens) == 1 else b""
         if not hmac.compare_digest(given, self._token):
-            return Refused(HTTPStatus.UNAUTHORIZED, f"The token of the lock file is needed as {TOKEN_HEADER}.\n")
+            return (HTTPStatus.UNAUTHORIZED, f"The token of the lock file is needed as {TOKEN_HEADER}.\n")
         return None

@@ -5,9 +5,10 @@ The requests are those of MCP 2025-03-26, as far as the link uses them.
 
 import json
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 import anyio
+from websockets.asyncio.connection import Connection
 
 from ..__about__ import __version__
 from ..limits import LINK_BATCH_MAX, LINK_LISTENS_S, LINK_PAUSE_S, LINK_REPEAT_S
@@ -49,26 +50,6 @@ class Failed(Exception):
     def __init__(self, number: int, message: str) -> None:
         super().__init__(message)
         self.error: Final = {"code": number, "message": message}
-
-
-class Connection(Protocol):
-    """The messages of one WebSocket."""
-
-    async def recv(self) -> str | bytes:
-        """The next message.
-
-        Raises:
-            ConnectionClosed: there is none.
-        """
-        ...
-
-    async def send(self, message: str) -> None:
-        """Waits while the other side does not read.
-
-        Raises:
-            ConnectionClosed: the other side is gone.
-        """
-        ...
 
 
 class Session:

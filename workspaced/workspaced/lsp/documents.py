@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 from workspaced_events.ids import NoteId, is_markdown
-from workspaced_tools.editing.placed_links import PlacedLink, placed_links
+from workspaced_tools.editing.links import PlacedLink, placed_links
 from workspaced_tools.editing.positions import Encoding, Position, Positions
 from workspaced_tools.notes.note import Note, StatKey
 

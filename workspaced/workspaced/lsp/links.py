@@ -6,8 +6,7 @@ from typing import Any, Final, NamedTuple
 
 from lsprotocol import types
 
-from workspaced_tools.editing.links import WrittenLink, part_of
-from workspaced_tools.editing.placed_links import PlacedLink
+from workspaced_tools.editing.links import PlacedLink, WrittenLink, part_of
 from workspaced_tools.editing.positions import Position, Range
 from workspaced_tools.notes.markdown import Link
 from workspaced_tools.notes.note import Note

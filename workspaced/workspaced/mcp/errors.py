@@ -12,6 +12,8 @@ from typing import Any, Final
 
 import msgspec
 
+from workspaced_tools.answers import Result
+
 from ..errors import McpError
 from ..recording.tool_answer import ToolAnswer
 
@@ -31,20 +33,13 @@ class Refused(McpError):
         self.jsonrpc = jsonrpc
 
 
-class _Refusal(msgspec.Struct):
-    """A failed tool's answer."""
-
-    message: str
-    error: str = ""
-    code: str = "INTERNAL"
-
-
-_REFUSAL: Final = msgspec.json.Decoder(_Refusal)
+_REFUSAL: Final = msgspec.json.Decoder(Result)
 
 
 def refused_by_tool(answer: ToolAnswer, **details: Any) -> Refused:
     """The error for a tool's failed answer."""
     refusal = _REFUSAL.decode(answer.payload)
-    number = -32603 if refusal.code in _TRANSIENT else -32602
-    message = f"{refusal.error.rstrip('.')}."
-    return Refused(refusal.code, message, hint=refusal.message, jsonrpc=number, **details)
+    code = refusal.code or "INTERNAL"
+    number = -32603 if code in _TRANSIENT else -32602
+    message = f"{(refusal.error or '').rstrip('.')}."
+    return Refused(code, message, hint=refusal.message, jsonrpc=number, **details)

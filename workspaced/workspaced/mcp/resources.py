@@ -13,10 +13,10 @@ from urllib.parse import unquote
 import msgspec
 
 from workspaced_tools.limits import ECHO_CHARS_MAX
+from workspaced_tools.ports.asking import WouldBlock
 from workspaced_tools.tools.references import RESOURCE
 from workspaced_tools.tools.registry import TOOLS
 from workspaced_tools.tools.tool import Tool
-from workspaced_tools.vault.nonblocking import WouldBlock
 
 from ..ipc.jsonrpc import RequestId
 from ..recording.tool_answer import ToolAnswer

@@ -6,12 +6,12 @@ from typing import Any, Final
 import msgspec
 
 from workspaced_events.errors import InvalidArgument, Paused
+from workspaced_tools.ports.asking import WouldBlock
 from workspaced_tools.ports.images import NoteImage
 from workspaced_tools.sharing.gate import refusal
 from workspaced_tools.tools.linked_tools import LINKED
 from workspaced_tools.tools.registry import CORE, MEMORY, TOOLS, ToolSet
 from workspaced_tools.tools.tool import Tool
-from workspaced_tools.vault.nonblocking import WouldBlock
 
 from ..calls.calls import tool_named
 from ..ipc.jsonrpc import RequestId

@@ -1,17 +1,17 @@
 """Where the memory folder is: in each vault, or beside them, as the setting says."""
 
 import unicodedata
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from itertools import product
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
 from workspaced_events.ids import VaultId
 from workspaced_events.schema.catalogue import BESIDE_VAULTS
 from workspaced_tools.errors import MemoryOff, NoActiveVault
 from workspaced_tools.memory.folder import MemoryFolder
 from workspaced_tools.memory.paths import is_memory_name
-from workspaced_tools.memory.shared_folder import BesideVaults, InVault, SharedFolder
+from workspaced_tools.memory.shared_folder import SharedFolder
 from workspaced_tools.ports.memory import MEMORY_ROOT
 from workspaced_tools.vault.files.safe_open import VaultRoot
 
@@ -20,13 +20,6 @@ from ..vaults.served_vault import ServedVault
 
 _BESIDE_PREFIX: Final = f"{MEMORY_ROOT}/"
 assert _BESIDE_PREFIX.startswith(BESIDE_VAULTS), "so that no note of a vault has such a path"
-
-
-class Place(NamedTuple):
-    """One memory folder."""
-
-    folder: SharedFolder
-    withholding: InVault | BesideVaults
 
 
 def checked_place(setting: Path, vaults: list[Path], own: list[Path], roles: str | None = None) -> Path:
@@ -93,15 +86,11 @@ class Places:
     def __init__(self, setting: Path | None, served: Mapping[VaultId, ServedVault]) -> None:
         """`setting`: as `checked_place` returns it; None: there is no memory folder."""
         self._setting = setting
+        self.is_set: Final = setting is not None
         self._served = served
-        self._known: dict[VaultId | None, Place] = {}
+        self._known: dict[VaultId | None, SharedFolder] = {}
 
-    @property
-    def is_set(self) -> bool:
-        """Whether there is a memory folder."""
-        return self._setting is not None
-
-    def of(self, vault: VaultId | None) -> Place:
+    def of(self, vault: VaultId | None) -> SharedFolder:
         """The memory folder of a vault.
 
         Raises:
@@ -111,32 +100,21 @@ class Places:
         if self._setting is None:
             raise MemoryOff("There is no memory folder.", hint="Set `memory` to a folder's name, and start again.")
         if self._setting.is_absolute():
-            return self._once(None, lambda setting: _beside(setting))
-        served = self._served.get(vault) if vault is not None else None
-        if served is None:
+            vault = None
+        elif vault not in self._served:
             raise NoActiveVault("No vault is open", hint="Ask the user to open a vault.")
-        return self._once(served.id, lambda setting: _in_vault(setting, served))
+        if vault not in self._known:
+            self._known[vault] = self._made(self._setting, vault)
+        return self._known[vault]
 
-    def every(self) -> list[Place]:
+    def every(self) -> list[SharedFolder]:
         """The memory folders of all vaults, or the one beside them."""
         if self._setting is None:
             return []
         return [self.of(None)] if self._setting.is_absolute() else [self.of(vault) for vault in self._served]
 
-    def _once(self, key: VaultId | None, make: Callable[[Path], Place]) -> Place:
-        assert self._setting is not None
-        if key not in self._known:
-            self._known[key] = make(self._setting)
-        return self._known[key]
-
-
-def _beside(path: Path) -> Place:
-    withholding = BesideVaults()
-    folder = MemoryFolder(VaultRoot(path.parent), (path.name,))
-    return Place(SharedFolder(folder, _BESIDE_PREFIX, withholding), withholding)
-
-
-def _in_vault(path: Path, served: ServedVault) -> Place:
-    withholding = InVault(served.vault)
-    folder = MemoryFolder(served.vault.root, path.parts)
-    return Place(SharedFolder(folder, "/".join(path.parts) + "/", withholding), withholding)
+    def _made(self, path: Path, vault: VaultId | None) -> SharedFolder:
+        if vault is None:
+            return SharedFolder(MemoryFolder(VaultRoot(path.parent), (path.name,)), _BESIDE_PREFIX, None)
+        served = self._served[vault].vault
+        return SharedFolder(MemoryFolder(served.root, path.parts), "/".join(path.parts) + "/", served)

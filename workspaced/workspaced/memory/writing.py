@@ -21,15 +21,14 @@ from workspaced_events.schema.catalogue import Event
 from workspaced_tools.errors import MemoryChanged, ToolError
 from workspaced_tools.memory.commands import listing, plan
 from workspaced_tools.memory.folder import Change
-from workspaced_tools.memory.shared_folder import InVault
+from workspaced_tools.memory.shared_folder import SharedFolder
 from workspaced_tools.ports.memory import MemoryAnswer, MemoryFile
 from workspaced_tools.ports.questions import UseMemory
 from workspaced_tools.sharing.gate import sharing_off
 
 from ..journal.publishing import Publishing
-from .places import Place, Places
-from .recorded_changes import Blob, is_made, recorded_change
-from .recovery import finish
+from .places import Places
+from .recorded_changes import Blob, finish, is_made, recorded_change
 from .text_budget import TextBudget
 
 _MEMORY_CHANGES_PER_BATCH: Final = 64
@@ -53,6 +52,8 @@ class Memory:
             check_running: raises Busy if the daemon is ending.
         """
         self._places = places
+        self.is_set = places.is_set
+        """Whether there is a memory folder, and so the tool."""
         self._publishing = publishing
         self._blob = blob
         self._check_running = check_running
@@ -62,26 +63,21 @@ class Memory:
         self.interrupted: int = 0
         """The number of writes of an earlier run that could not be ended, because their folder is not there."""
 
-    @property
-    def is_set(self) -> bool:
-        """Whether there is a memory folder, and so the tool."""
-        return self._places.is_set
-
     def use(self, command: UseMemory, client: str, vault: VaultId | None) -> MemoryAnswer:
         """Carries out an agent's command on the memory folder of a vault.
 
         Raises:
             WorkspacedError: as `UseMemory`.
         """
-        place = self._places.of(vault)
+        shared = self._places.of(vault)
         with self._lock:
             # Again, because the call has waited for others: the user may have withdrawn the permission meanwhile.
             if self._publishing.writer.state.sharing_of(client) != "all":
                 raise sharing_off(client)
-            planned = plan(command, place.folder)
+            planned = plan(command, shared)
             self._budget.take(sum(map(_size, planned.changes)))
             if command.command != "view":
-                self._write(planned.changes, command.command, client, vault, place)
+                self._write(planned.changes, command.command, client, vault, shared)
             return planned.answer
 
     def files(self, vault: VaultId | None) -> tuple[MemoryFile, ...]:
@@ -92,9 +88,9 @@ class Memory:
         """
         if not self.is_set:
             return ()
-        place = self._places.of(vault)
+        shared = self._places.of(vault)
         with self._lock:
-            return listing(place.folder)
+            return listing(shared)
 
     def undo(self, event: Event | None, seq: int, client: str) -> int:
         """Undoes the write at `seq`, whose event is `event`; returns the sequence of the new write.
@@ -109,22 +105,22 @@ class Memory:
             raise InvalidArgument(
                 f"Event {seq} is no write to the memory.", hint="`workspaced memory list` shows the writes."
             )
-        place = self._places.of(event.vault)
+        shared = self._places.of(event.vault)
         with self._lock:
-            change = self._reverse(event.data, place, seq)
-            [written] = self._write((change,), "undo", client, event.vault, place, undoes=seq)
+            change = self._reverse(event.data, shared, seq)
+            [written] = self._write((change,), "undo", client, event.vault, shared, undoes=seq)
             return written
 
     def end_interrupted(self, pending: dict[int, PendingWrite]) -> None:
         """Ends the writes of earlier runs that have no end: makes the change if the file is as it was before,
         and says so in the log. To be called once, before the first command."""
         with self._lock:
-            for place in self._places.every():  # First: a temporary name makes the file one with two names.
-                place.folder.folder.remove_temporaries()
+            for shared in self._places.every():  # First: a temporary name makes the file one with two names.
+                shared.folder.remove_temporaries()
             for seq, write in pending.items():
                 try:
-                    place = self._places.of(write.vault)
-                    outcome = finish(write.data, place, self._publishing.writer.state, self._blob)
+                    shared = self._places.of(write.vault)
+                    outcome = finish(write.data, shared, self._publishing.writer.state, self._blob)
                 except (WorkspacedError, OSError) as error:
                     self.interrupted += 1
                     logger.warning("the write %d to the memory was interrupted, and stays so: %s", seq, error)
@@ -140,7 +136,7 @@ class Memory:
         command: c.MemoryCommand,
         client: str,
         vault: VaultId | None,
-        place: Place,
+        shared: SharedFolder,
         undoes: int | None = None,
     ) -> list[int]:
         """Records the changes, makes them, and returns their sequences. A few at a time: a folder may hold more
@@ -149,32 +145,34 @@ class Memory:
         for at in range(0, len(changes), _MEMORY_CHANGES_PER_BATCH):
             some = changes[at : at + _MEMORY_CHANGES_PER_BATCH]
             actions = [
-                Action(_event(each, command, client, place, undoes), vault=vault, blobs=_texts(each))
+                Action(_event(each, command, client, shared, undoes), vault=vault, blobs=_texts(each))
                 for each in some
             ]
             receipts = self._publishing.record_and_wait(
                 actions, self._check_running, self._revoke, size_bytes=sum(map(_size, some))
             )
             recorded = [receipt.seq for receipt in receipts]
-            self._make(some, recorded, place)
+            self._make(some, recorded, shared)
             seqs += recorded
         return seqs
 
-    def _make(self, changes: Sequence[Change], seqs: Sequence[int], place: Place) -> None:
+    def _make(self, changes: Sequence[Change], seqs: Sequence[int], shared: SharedFolder) -> None:
         """Makes the changes that were recorded at `seqs`, and records what became of them."""
         for at, change in enumerate(changes):
             try:
-                place.folder.folder.apply(change)
+                shared.folder.apply(change)
             except ToolError:
                 # The disk may have refused only the last sync, so the folder itself is asked.
-                if is_made(place.folder.folder, change):
+                if is_made(shared.folder, change):
                     self._end(seqs[: at + 1], "done")
                     self._end(seqs[at + 1 :], "failed")
                 else:
                     self._end(seqs[:at], "done")
                     self._end(seqs[at:], "failed")
                 raise
-            _remember(place, change)
+            shared.wrote(change.path, change.text)
+            if change.source is not None:
+                shared.wrote(change.source, None)
         self._end(seqs, "done")
 
     def _revoke(self, receipts: Sequence[Receipt]) -> None:
@@ -187,9 +185,9 @@ class Memory:
 
     # -- undoing --
 
-    def _reverse(self, data: c.MemoryWritten, place: Place, seq: int) -> Change:
-        change = recorded_change(data, place, self._blob)
-        folder = place.folder.folder
+    def _reverse(self, data: c.MemoryWritten, shared: SharedFolder, seq: int) -> Change:
+        change = recorded_change(data, shared, self._blob)
+        folder = shared.folder
         if not is_made(folder, change):
             raise MemoryChanged(
                 f"{data.note} is not as write {seq} left it.",
@@ -201,15 +199,15 @@ class Memory:
 
 
 def _event(
-    change: Change, command: c.MemoryCommand, client: str, place: Place, undoes: int | None
+    change: Change, command: c.MemoryCommand, client: str, shared: SharedFolder, undoes: int | None
 ) -> c.MemoryWritten:
     return c.MemoryWritten(
-        note=place.folder.note(change.path),
+        note=shared.note(change.path),
         command=command,
         client=client,
         former_sha256=_digest(change.former),
         text_sha256=_digest(change.text),
-        from_=place.folder.note(change.source) if change.source is not None else None,
+        from_=shared.note(change.source) if change.source is not None else None,
         undoes=undoes,
     )
 
@@ -224,10 +222,3 @@ def _size(change: Change) -> int:
 
 def _digest(content: bytes | None) -> str | None:
     return sha256(content).hexdigest() if content is not None else None
-
-
-def _remember(place: Place, change: Change) -> None:
-    if isinstance(place.withholding, InVault):
-        place.withholding.wrote(place.folder.note(change.path), change.text)
-        if change.source is not None:
-            place.withholding.wrote(place.folder.note(change.source), None)

@@ -26,12 +26,7 @@ class ToolAnswer(msgspec.Struct, frozen=True):
     images: Sequence[NoteImage] = ()
     """Images that go beside the JSON, which names them in this order."""
     text: msgspec.Raw | None = None
-    """`as_text(payload)`, if it is kept."""
-
-
-def as_text(payload: bytes) -> msgspec.Raw:
-    """The JSON of a string that holds this JSON."""
-    return msgspec.Raw(msgspec.json.encode(payload.decode()))
+    """The JSON of a string that holds `payload`, if it is kept."""
 
 
 def answered(ran: Ran, recorder: ViewRecorder, seq: int) -> ToolAnswer:

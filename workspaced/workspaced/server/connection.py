@@ -1,37 +1,54 @@
-"""A connection: reads one message a line, dispatches them in order, writes answers as they are ready.
+"""The listening socket, and its connections: each reads one message a line, dispatches them in order, and writes
+answers as they are ready.
 
-There are no queues but back-pressure: with IN_FLIGHT_MAX open requests, or UNREAD_BYTES_MAX of unread answers, the
+There are no queues but back-pressure: with IN_FLIGHT_MAX open requests, or UNREAD_BYTES_MAX of unread answers, a
 connection reads nothing more from its client. It implements asyncio's Protocol, because a task and a stream per
 message cost more than most methods.
 """
 
 import asyncio
+import os
+import resource
 import socket
 from collections import deque
 from typing import Final, cast
 
+from anyio.abc import TaskGroup
+
 from ..errors import RequestError
 from ..ipc.framing import LineSplitter
 from ..ipc.peer import peer_uid
-from ..limits import FLUSH_BYTES, IN_FLIGHT_MAX, PARTIAL_LINE_S, UNREAD_BYTES_MAX, UNREAD_S
+from ..journal.log_tail import COMMITTED
+from ..limits import (
+    CONNECTIONS_MAX,
+    FLUSH_BYTES,
+    IN_FLIGHT_MAX,
+    PARTIAL_LINE_S,
+    UNREAD_BYTES_MAX,
+    UNREAD_S,
+)
 from ..service.awake_timer import AwakeTimer
+from ..service.service import Service
 from .dispatcher import Dispatcher
-from .host import Host
 
 _HTTP: Final = (b" HTTP/1.1\r", b" HTTP/1.0\r")
 """How a request of HTTP ends its first line. No message does."""
+_DESCRIPTORS_RESERVED: Final = 24
+"""File descriptors that clients never get: for the log, vaults, watchers, and files that tools open."""
+_ACCEPTS_PER_TURN: Final = 4
+"""Connections accepted in one turn of the loop, so that many at once are refused before descriptors run out."""
 
 
 class Connection(asyncio.Protocol):
     """The outlet of its dispatcher. Runs on the loop's thread only."""
 
-    def __init__(self, host: Host) -> None:
-        self._host = host
-        self._loop = host.loop
+    def __init__(self, server: "Server") -> None:
+        self._server = server
+        self._loop = asyncio.get_running_loop()
         self._transport: asyncio.Transport | None = None
         self._writable = True
         self._unread_timer: AwakeTimer | None = None
-        self._dispatcher = Dispatcher(host, self)
+        self._dispatcher = Dispatcher(server.service, server.tasks, self)
         self._splitter = LineSplitter()
         self._waiting: deque[bytes] = deque()
         self._at_end = False
@@ -52,13 +69,13 @@ class Connection(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         transport = cast(asyncio.Transport, transport)  # uvloop's class does not inherit from it
         peer: socket.socket = transport.get_extra_info("socket")
-        if not self._host.admits(peer_uid(peer)):
+        if not self._server.admits(peer_uid(peer)):
             transport.abort()
             self._dispatcher.close()  # which would keep this connection in memory
             return
         transport.set_write_buffer_limits(high=UNREAD_BYTES_MAX)
         self._transport = transport
-        self._host.opened(self)
+        self._server.opened(self)
 
     # -- what comes --
 
@@ -160,7 +177,7 @@ class Connection(asyncio.Protocol):
             if timer is not None:
                 timer.cancel()
         self._dispatcher.close()
-        self._host.closed(self)
+        self._server.closed(self)
 
     def close(self) -> None:
         """Closes after all that is queued was written."""
@@ -203,6 +220,73 @@ class Connection(asyncio.Protocol):
         self._refuse_and_close(
             RequestError("INVALID_REQUEST", f"A line was not completed within {PARTIAL_LINE_S:g} s.")
         )
+
+
+class Server:
+    """Accepts clients of this user on one socket."""
+
+    def __init__(self, service: Service, tasks: TaskGroup) -> None:
+        self.service = service
+        self.tasks = tasks
+        self._loop = asyncio.get_running_loop()
+        self._connections: set[Connection] = set()
+        self._connections_max = _connections_max()
+        self._listener: asyncio.Server | None = None
+        self.idle_since: float | None = self._loop.time()
+        """When the last client left; None while there is one."""
+
+    async def start(self, listening: socket.socket) -> None:
+        """Starts accepting."""
+        self._listener = await self._loop.create_unix_server(
+            lambda: Connection(self), sock=listening, backlog=_ACCEPTS_PER_TURN
+        )
+        # asyncio accepts at most `backlog` connections per turn; the kernel's queue may be longer.
+        listening.listen(CONNECTIONS_MAX)
+        self.service.tail.signals.on(COMMITTED, self._tail_moved)
+
+    async def stop(self) -> None:
+        """Stops accepting; every client gets the written answers, then the end of the stream."""
+        assert self._listener is not None
+        self.service.tail.signals.remove_listener(COMMITTED, self._tail_moved)
+        self._listener.close()
+        self.service.views.stop()
+        for connection in list(self._connections):
+            connection.close()
+
+    def admits(self, uid: int) -> bool:
+        """Whether a client of this user may connect."""
+        return uid == os.getuid() and len(self._connections) < self._connections_max
+
+    def client_names(self) -> list[str]:
+        """The names that the connected clients reported."""
+        return [each.client for each in self._connections]
+
+    def opened(self, connection: Connection) -> None:
+        """Registers a new connection."""
+        self._connections.add(connection)
+        self.idle_since = None
+        self.service.connections = len(self._connections)
+
+    def closed(self, connection: Connection) -> None:
+        """Unregisters a closed connection."""
+        self._connections.discard(connection)
+        if not self._connections:
+            self.idle_since = self._loop.time()
+        self.service.connections = len(self._connections)
+
+    def _tail_moved(self) -> None:
+        for connection in list(self._connections):
+            connection.flush()  # the receipts of this commit, without waiting for the loop's next turn
+            connection.tail_moved()
+
+
+def _connections_max() -> int:
+    """How many clients the process's limit of descriptors allows."""
+    descriptors, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if descriptors == resource.RLIM_INFINITY:
+        return CONNECTIONS_MAX
+    # A refused connection keeps its descriptor for up to four turns of the loop.
+    return max(1, min(CONNECTIONS_MAX, descriptors - _DESCRIPTORS_RESERVED - 4 * _ACCEPTS_PER_TURN))
 
 
 def _break_cycle(transport: asyncio.Transport) -> None:

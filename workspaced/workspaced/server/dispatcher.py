@@ -4,6 +4,7 @@ Blocking work (tools, reading the log) runs as a task of the daemon's task group
 first request decides the protocol (protocol.py): our own methods, or one of the two generations of MCP.
 """
 
+import asyncio
 import inspect
 import logging
 from collections.abc import Callable
@@ -11,6 +12,7 @@ from typing import Any, Final, Protocol
 
 import anyio
 import msgspec
+from anyio.abc import TaskGroup
 from msgspec.structs import replace
 
 from workspaced_events.errors import InvalidArgument, WorkspacedError
@@ -29,12 +31,12 @@ from ..ipc.jsonrpc import (
     readable_ids,
     response,
 )
-from ..ipc.param_hints import choices
+from ..ipc.params import choices
 from ..limits import ANSWER_BYTES_MAX
 from ..service.method import DEFERRED, Method
+from ..service.service import Service
 from ..service.session import Follower
 from .batch import Batch
-from .host import Host
 from .protocol import ProtocolVersion, decide
 
 logger = logging.getLogger(__name__)
@@ -75,8 +77,9 @@ _NOWHERE: Final = _Nowhere()
 class Dispatcher:
     """One client's requests: a `Session` for their handlers. Runs on the loop's thread only."""
 
-    def __init__(self, host: Host, outlet: Outlet) -> None:
-        self.service = host.service
+    def __init__(self, service: Service, tasks: TaskGroup, outlet: Outlet) -> None:
+        """`tasks`: the daemon's."""
+        self.service = service
         self.client = "unknown"
         """The client's name, from the current or the last request."""
         self.inferred = False
@@ -86,7 +89,7 @@ class Dispatcher:
         """The length of the current or the last message."""
         self.subscriptions: dict[RequestId, Follower] = {}
         self.in_flight = 0
-        self._host = host
+        self._tasks = tasks
         self._outlet: Outlet = outlet
         self._protocol: ProtocolVersion | None = None
         """None: the first request decides."""
@@ -158,9 +161,9 @@ class Dispatcher:
             self.answer(request_id, protocol.decorate(method, result))
         elif request_id is not None and protocol.is_mcp:
             scope = self._running[request_id] = anyio.CancelScope()
-            self._host.start_soon(self._finish_unless_cancelled, scope, request_id, result, protocol, method)
+            self._tasks.start_soon(self._finish_unless_cancelled, scope, request_id, result, protocol, method)
         else:
-            self._host.start_soon(self._finish, request_id, result, protocol, method)
+            self._tasks.start_soon(self._finish, request_id, result, protocol, method)
 
     async def _finish(
         self, request_id: RequestId | None, result: Any, protocol: ProtocolVersion, method: Method
@@ -270,11 +273,11 @@ class Dispatcher:
 
     def start_soon(self, function: Callable[..., Any], *args: Any) -> None:
         """Runs a coroutine function in the daemon's task group."""
-        self._host.start_soon(function, *args)
+        self._tasks.start_soon(function, *args)
 
     def call_later(self, delay_s: float, function: Callable[[], None]) -> None:
         """Calls a function on the loop after a delay."""
-        self._host.loop.call_later(delay_s, function)
+        asyncio.get_running_loop().call_later(delay_s, function)
 
     def tail_moved(self) -> None:
         """Lets every subscription send new events."""

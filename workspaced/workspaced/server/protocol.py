@@ -21,8 +21,8 @@ import msgspec
 from ..api.daemon import Hello, choose_tools, facts
 from ..api.routes import METHODS
 from ..errors import RequestError, UnsupportedVersion
+from ..ipc.greeting import TOOLS_CHOSEN
 from ..ipc.jsonrpc import NO_ANSWER, Request, RequestId
-from ..ipc.tool_choice import TOOLS_CHOSEN
 from ..mcp import handshake, prompts, resource_subscriptions, resources, tools
 from ..mcp.errors import MetaMissing
 from ..mcp.handshake import MODERN, SERVER, SUPPORTED, Anything, Implementation, client_name

@@ -41,7 +41,6 @@ from ..peers.link_settings import LinkSettings
 from ..recording.call_recorder import CallRecorder
 from ..recording.sweeper import Sweeper
 from ..roles.roles import Roles
-from ..vaults.policy_checks import PolicyChecks
 from ..vaults.served_vault import ServedVault, notes_attached_in, notes_published_in
 from ..vaults.timely_answers import TimelyAnswers
 from ..volunteering.volunteering import Volunteering
@@ -131,13 +130,10 @@ class Service:
             journal.states,
         )
         self.call_recorder = CallRecorder(sweeper.blobs if record else None, self.publishing.record_call)
-        self._checks = checks = PolicyChecks()
         recordings = Recordings(sweeper.blobs.get, threads.check_running)
-        past = PastCalls(self.moments, recordings, visits, texts, checks, writer.now, self.wait_until_recorded)
-        answers = Answers(visits, texts, checks, past, self.memory, writer.now)
-        self.calls = Calls(
-            self.tail, self.served, answers, past, checks, threads, self.call_recorder, self._reconcile
-        )
+        past = PastCalls(self.moments, recordings, visits, texts, writer.now, self.wait_until_recorded)
+        answers = Answers(visits, texts, past, self.memory, writer.now)
+        self.calls = Calls(self.tail, self.served, answers, past, threads, self.call_recorder, self._reconcile)
         self.volunteering = Volunteering(self.calls, lambda: self.tail.state, self.call_recorder.record)
         self.overlays = Overlays(
             self.volunteering,
@@ -209,7 +205,7 @@ class Service:
         self.served[served.id] = served
         served.on_changes = partial(self.tail.signals.emit, NOTES_MOVED)
         served.vault.levels.remember(self.writer.visibility.of(served.id))
-        self._checks.policy_enforced(served, served.vault.policy.digest)
+        served.policy_enforced(served.vault.policy.digest)
 
     @property
     def is_linked(self) -> bool:

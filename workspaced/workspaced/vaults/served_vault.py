@@ -14,7 +14,7 @@ import time
 from collections.abc import Awaitable, Callable, Collection, Iterable
 from hashlib import sha256
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
 import anyio
 import watchfiles
@@ -29,15 +29,12 @@ from workspaced_events.schema.catalogue import ENTRY_OF, Event
 from workspaced_tools.errors import ReadFailed
 from workspaced_tools.limits import SETTLE_EMPTY_S
 from workspaced_tools.notes.formats.kinds import is_image_name
-from workspaced_tools.notes.note import Level
-from workspaced_tools.ports.asking import VaultSource
 from workspaced_tools.prompts.model.note_names import NOTE_KINDS, notes_of
 from workspaced_tools.vault.files.gitignore import GITIGNORE
 from workspaced_tools.vault.files.ignore_rules import IGNORE_FILE
 from workspaced_tools.vault.files.walk import folders as folders_of
 from workspaced_tools.vault.index.changes import Changes, FileVersion
 from workspaced_tools.vault.nonblocking import NonBlockingVault
-from workspaced_tools.vault.requested_vault import RequestedVault
 from workspaced_tools.vault.vault import Vault
 
 from .loop_pause import LoopPause
@@ -62,15 +59,13 @@ HINTS_MAX: Final = 1_000
 """More hints than this at once cause a reconcile of the whole vault."""
 
 
-class Sources(NamedTuple):
-    """The vault for one audience."""
-
-    blocking: VaultSource
-    nonblocking: NonBlockingVault
+class ReconcileFirst(Exception):
+    """The vault must be reconciled with its files first: its ignore rules changed since the last reconcile, or a
+    note that was shown is missing and may have moved to a withheld path."""
 
 
 class ServedVault:
-    """One vault's folder and how it is watched."""
+    """One vault's folder, how it is watched, and whether it may answer."""
 
     def __init__(
         self,
@@ -84,11 +79,7 @@ class ServedVault:
         self.path = path
         self.vault = vault
         self.visibility_checker = VisibilityChecker(vault_id, vault, record)
-        self.sources: Final = {
-            Level.VOLUNTEER: Sources(vault, NonBlockingVault(vault)),
-            Level.ON_REQUEST: Sources(RequestedVault(vault), NonBlockingVault(vault, Level.ON_REQUEST)),
-        }
-        """By the least level that the audience is shown."""
+        self.nonblocking: Final = NonBlockingVault(vault)
         self.loop_pause = LoopPause()
         """When calls are not tried on the event loop, by `time.perf_counter_ns` (see `Calls`)."""
         self.watcher = "off"
@@ -97,6 +88,40 @@ class ServedVault:
         """Why the watcher is `reconciling only`."""
         self.on_changes: Callable[[], object] = lambda: None
         """Called on the loop when any notes of the vault were added, removed or changed."""
+        self._enforced: str | None = None
+        """Digest of the rules that the index was reconciled with."""
+        self._was_searched = True
+        """Whether the last reconcile could search for missing notes."""
+
+    # -- whether it may answer --
+
+    @property
+    def policy_version(self) -> tuple[int, str]:
+        """A value that changes whenever the set of withheld notes may have changed."""
+        return self.vault.privacy_version, self.vault.policy.digest
+
+    def policy_enforced(self, digest: str, *, searched: bool = True) -> None:
+        """Remembers the digest of the rules that the index was, or is about to be, reconciled with. Must be called
+        once before the vault answers.
+
+        `searched`: whether missing notes were searched for; if not, they stay withheld until the next reconcile.
+        """
+        self._enforced, self._was_searched = digest, searched
+
+    def check_rules(self, changed: type[BaseException]) -> None:
+        """Raises `changed` if the rules changed since the index was reconciled: counts and scores would still
+        reveal notes that the new rules withhold."""
+        self.vault.policy.refresh()
+        if self._enforced != self.vault.policy.digest:
+            raise changed
+
+    def check_missing(self, missing: type[BaseException]) -> None:
+        """Raises `missing` if a note that was shown is not at its path, and no reconcile has searched for it
+        yet."""
+        if self.vault.visibility.wants_search and self._was_searched:
+            raise missing
+
+    # -- watching --
 
     def problems(self) -> list[str]:
         """The vault's problems, as sentences for people. They contain no path."""

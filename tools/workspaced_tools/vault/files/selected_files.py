@@ -12,7 +12,7 @@ from pathspec import GitIgnoreSpec
 
 from workspaced_events.ids import is_markdown
 
-from ...notes.formats.kinds import is_canvas, is_image_name
+from ...notes.formats.kinds import ATTACHED, ending_of, is_canvas, is_image_name
 from .glob_rules import compile_rules, digest_of
 
 
@@ -47,6 +47,10 @@ class SelectedFiles:
         if is_markdown(path) or is_canvas(path):
             return True
         return self._spec is not None and not is_image_name(path) and self._spec.match_file(path)
+
+    def is_attachment(self, path: str) -> bool:
+        """Whether a file at `path` is withheld with the notes that name it, which only the index knows."""
+        return not self.holds(path) and ending_of(path) in ATTACHED
 
 
 def check_globs(globs: Sequence[str]) -> None:

@@ -1,1 +1,1 @@
-"""The images that notes embed: which file an address means, who may see it, and its bytes."""
+"""The images that notes embed: which file an address means, and its bytes."""

@@ -144,16 +144,19 @@ class Indexer:
 
     def progress(self) -> Progress:
         """The present progress of indexing."""
-        count, withheld = self._index.count(), self._index.withheld_count()
-        ready = self.ready.is_set()
         return Progress(
-            "ready" if ready else "building",
+            "ready" if self.ready.is_set() else "building",
             "ready" if self.text_ready.is_set() else "building",
-            count if ready else max(self._found - withheld, count),
-            count,
+            self.note_count(),
+            self._index.count(),
             self._index.text_count(),
-            withheld,
+            self._index.withheld_count(),
         )
+
+    def note_count(self) -> int:
+        """The notes that are not withheld, as far as they were found."""
+        count = self._index.count()
+        return count if self.ready.is_set() else max(self._found - self._index.withheld_count(), count)
 
     @property
     def requested_count(self) -> int:
@@ -553,21 +556,23 @@ class Indexer:
     def _level(self, note: NoteId, stat: StatKey, by_text: Withheld) -> tuple[Level, Withheld]:
         """How far a version may go, and why no further; `by_text` is the result for its rules and front matter."""
         ruled, flagged = min(self._policy.level(note), by_text.ruled), by_text.flagged
-        level = self._levels.saw(
+        level = self.saw(note, stat, ruled, flagged)
+        return level, Withheld.of(ruled, flagged, level)
+
+    def saw(self, note: NoteId, stat: StatKey, ruled: Level, flagged: Level) -> Level:
+        """As `NoteLevels.saw`, for a note of which the indexes may have a former version."""
+        return self._levels.saw(
             note,
             stat,
             ruled=ruled,
             flagged=flagged,
-            was_shown=self._was_shown,
-            was_requestable=self._was_requestable,
+            was_shown=self.was_shown,
+            was_requestable=lambda note: self.was_shown(note) or _has_shown(self._requested, note),
         )
-        return level, Withheld.of(ruled, flagged, level)
 
-    def _was_shown(self, note: NoteId) -> bool:
-        return was_shown(self._index, note)
-
-    def _was_requestable(self, note: NoteId) -> bool:
-        return was_requestable(self._index, self._requested, note)
+    def was_shown(self, note: NoteId) -> bool:
+        """Whether the index has a former version of the note that could be shown unasked."""
+        return _has_shown(self._index, note)
 
     def _report(self) -> Changes:
         with self._writing:
@@ -577,15 +582,9 @@ class Indexer:
         return changes
 
 
-def was_shown(index: Index, note: NoteId) -> bool:
-    """Whether the index has a former version of the note that could be shown."""
+def _has_shown(index: Index, note: NoteId) -> bool:
     try:
         entry = index.entry(note)
     except IndexLost:
         return False
     return entry is not None and not entry.withheld
-
-
-def was_requestable(index: Index, requested: Index, note: NoteId) -> bool:
-    """Whether one of the indexes has a former version that an agent could be shown on request."""
-    return was_shown(index, note) or was_shown(requested, note)

@@ -65,23 +65,28 @@ class IndexLookup:
         index: Index,
         is_withheld: Callable[[NoteId], bool] = lambda _note: False,
         files: Callable[[str], Sequence[NamedNote]] = lambda _name_key: (),
+        notes: Sequence[NamedNote] = (),
     ) -> None:
         """
         Args:
             is_withheld: hides notes that the index may not know as withheld yet.
             files: gives the files with a name that are no notes.
+            notes: found beside those of the index, which it may withhold or not know.
         """
         self.index: Final = index
         self.is_withheld: Final = is_withheld
-        self.files: Final = files
+        self._files: Final = files
+        self._notes = {note.id: note for note in notes}
         self._named: dict[str, list[NamedNote]] = {}
         self._at: dict[NoteId, NoteRef | None] = {}
 
     def at_path(self, path: NoteId) -> NoteRef | None:
+        if path in self._notes:
+            return self._notes[path].ref
         if path not in self._at:
             entry = self.index.entry(path)
             shown = entry is not None and not entry.withheld and not self.is_withheld(path)
-            files = self.files(key(stem(path))) if entry is None else ()
+            files = self._files(key(stem(path))) if entry is None else ()
             file = next((each.ref for each in files if each.id == path), None)
             self._at[path] = entry.ref if entry is not None and shown else file
         return self._at[path]
@@ -90,26 +95,13 @@ class IndexLookup:
         found = self._named.get(name_key)
         if found is None:
             notes = [entry for entry in self.index.named(name_key) if not self.is_withheld(entry.id)]
-            found = self._named[name_key] = [*notes, *self.files(name_key)]
+            found = [each for each in (*notes, *self._files(name_key)) if each.id not in self._notes]
+            found += [each for each in self._notes.values() if name_key in each.name_keys()]
+            self._named[name_key] = found
         return found
 
     def near(self, name: str, limit: int) -> list[NamedNote]:
         return [entry for entry in self.index.near(name, limit) if not self.is_withheld(entry.id)]
-
-
-class WithNotes(IndexLookup):
-    """As `lookup`, with notes that it may withhold or does not know."""
-
-    def __init__(self, lookup: IndexLookup, notes: Sequence[NamedNote]) -> None:
-        super().__init__(lookup.index, lookup.is_withheld, lookup.files)
-        self._notes = {note.id: note for note in notes}
-
-    def at_path(self, path: NoteId) -> NoteRef | None:
-        return self._notes[path].ref if path in self._notes else super().at_path(path)
-
-    def named(self, name_key: str) -> list[NamedNote]:
-        found = [each for each in super().named(name_key) if each.id not in self._notes]
-        return [*found, *(each for each in self._notes.values() if name_key in each.name_keys())]
 
 
 class Reading(NamedTuple):
