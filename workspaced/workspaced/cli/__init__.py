@@ -108,9 +108,7 @@ def run(arguments: list[str] | None = None) -> int:
     try:
         returned: Any = cli.main(args=arguments, prog_name="workspaced", standalone_mode=False)
         sys.stdout.flush()
-    except click.exceptions.Abort:
-        return 130
-    except KeyboardInterrupt:
+    except (click.exceptions.Abort, KeyboardInterrupt):
         return 130
     except BrokenPipeError:
         return _reader_left()
@@ -166,9 +164,8 @@ def _failure(error: Exception) -> _Failure:
 def _report_json(error: Exception) -> int:
     """Prints the error as JSON on standard output, and for people on stderr; returns the exit code."""
     code, message, hint, _exit_code = _failure(error)
-    wrapped = {"error": {"code": code, "message": message, "hint": hint}}
     try:
-        print_json(wrapped)
+        print_json({"error": {"code": code, "message": message, "hint": hint}})
     except BrokenPipeError:
         _reader_left()
     return _report(error)

@@ -27,7 +27,7 @@ from ...client.sync_client import SyncClient, connect
 from ...demo.morning import INSTALLED, QUESTION, leave_log
 from ...discovery.bytecode import keep_bytecode
 from ...errors import NoDaemon
-from ..shared.options import json_option
+from ..shared.options import given, json_option
 from ..shared.printing import print_json
 
 EDITED = "move/Kitchen budget.md"
@@ -91,7 +91,7 @@ class Story:
 @click.option("--keep", is_flag=True, help="Keep the temporary directory.")
 @click.option("--serve", is_flag=True, help="Only leave a copy of the sample vault served, to try commands on.")
 @json_option
-def demo_command(keep: bool, serve: bool, as_json: bool) -> None:
+def demo_command(keep: bool, serve: bool) -> None:
     """The whole story on a sample vault: navigation in, what an agent sees, an edit, a crash, a replay.
 
     At its end it leaves the log of a morning in which an agent answers wrongly, for `workspaced inspect`.
@@ -101,17 +101,17 @@ def demo_command(keep: bool, serve: bool, as_json: bool) -> None:
     if serve:
         from .demo_server import serve_demo
 
-        serve_demo(as_json=as_json)
+        serve_demo()
         return
     root = Path(tempfile.mkdtemp(prefix="workspaced-demo-"))
-    story = Story(root, Console(highlight=False, soft_wrap=True, quiet=as_json))
+    story = Story(root, Console(highlight=False, soft_wrap=True, quiet=bool(given("json"))))
     try:
         with resources.as_file(resources.files("workspaced.demo")) as package:
             shutil.copytree(package / "vault", story.vault)
             actions = [json.loads(line) for line in (package / "session.jsonl").read_text().splitlines()]
             moments = json.loads((package / "session_moments.json").read_text())
         report = {**play(story, actions, moments), **show_morning(story)}
-        if as_json:
+        if given("json"):
             print_json({**report, **({"kept": str(root)} if keep else {})})
     finally:
         story.stop()

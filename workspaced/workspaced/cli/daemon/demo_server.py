@@ -13,14 +13,15 @@ from workspaced_events.interpreter import own_module
 from ...client.sync_client import SyncClient, connect
 from ...errors import NoDaemon
 from ...limits import ON_DEMAND_IDLE_MINUTES, START_S
-from ..shared.printing import print_json, say
+from ..shared.output import output
+from ..shared.printing import say
 
 WORKSPACE: Final = "demo"
 _PAUSE_S: Final = 0.02
 _OUTPUT_CHARS_MAX: Final = 500
 
 
-def serve_demo(*, as_json: bool) -> None:
+def serve_demo() -> None:
     """Serves a fresh copy of the sample vault as the workspace `demo`, unless that is already running.
 
     Raises:
@@ -32,10 +33,11 @@ def serve_demo(*, as_json: bool) -> None:
         client = _start(Path(tempfile.mkdtemp(prefix="workspaced-demo-")))
     with client:
         vault = client.server["vaults"][0]["path"]
-    if as_json:
-        print_json({"workspace": WORKSPACE, "vault": vault, "socket": str(client.path)})
-        return
-    say(f"The sample vault is served as workspace {WORKSPACE}: {vault}")
+    output({"workspace": WORKSPACE, "vault": vault, "socket": str(client.path)}, _print)
+
+
+def _print(answer: dict[str, str]) -> None:
+    say(f"The sample vault is served as workspace {WORKSPACE}: {answer['vault']}")
     say(
         f"It ends with `workspaced stop --workspace {WORKSPACE}`, or {ON_DEMAND_IDLE_MINUTES} minutes after the "
         "last client."

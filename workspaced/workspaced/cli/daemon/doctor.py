@@ -27,11 +27,11 @@ from ...discovery.records import running
 from ...discovery.sandboxes import is_seen_by, sandboxes
 from ...editor_link.lock_files import is_gone, own_locks
 from ...errors import NoDaemon
-from ..shared.connection import daemon
-from ..shared.options import daemon_options, json_option
-from ..shared.printing import print_json, say
+from ..shared.daemon import choose, daemon
+from ..shared.options import daemon_options, given
+from ..shared.output import output
+from ..shared.printing import say
 from ..shared.state_text import idle_rule_text, pause_text, unchanged_text
-from ..shared.target import choose
 from ..shared.terminal import print_labelled
 
 WATCHES_MIN = 20_000
@@ -49,35 +49,34 @@ class Finding(msgspec.Struct, frozen=True):
 
 @click.command()
 @daemon_options
-@json_option
 @click.option("--reconcile", is_flag=True, help="Have the daemon compare its vaults with the disk first.")
-def doctor_command(socket_path: str | None, workspace: str | None, as_json: bool, reconcile: bool) -> int:
+def doctor_command(reconcile: bool) -> int:
     """Look at settings, log, socket, daemon and vaults; exit code 1 if there is a problem."""
     if reconcile:
-        with daemon(socket_path, workspace, timeout_s=60.0) as client:
+        with daemon(timeout_s=60.0) as client:
             client.call("workspaced/reconcile")
-    findings = list(examine(socket_path, workspace))
-    if as_json:
-        print_json(msgspec.to_builtins(findings))
-    else:
-        colours = {"ok": "green", "warning": "yellow", "problem": "red"}
-        for each in findings:
-            print_labelled(f"{each.level:<8}", f"{each.about}: {each.says}", colour=colours[each.level])
-            if each.fix:
-                say(f"         -> {each.fix}")  # in one line, since it is pasted
+    findings = list(_examine())
+    output(findings, _print)
     return 1 if any(each.level == "problem" for each in findings) else 0
 
 
-def examine(socket_path: str | None, workspace: str | None) -> Iterator[Finding]:
-    """The findings, one by one."""
+def _print(findings: list[Finding]) -> None:
+    colours = {"ok": "green", "warning": "yellow", "problem": "red"}
+    for each in findings:
+        print_labelled(f"{each.level:<8}", f"{each.about}: {each.says}", colour=colours[each.level])
+        if each.fix:
+            say(f"         -> {each.fix}")  # in one line, since it is pasted
+
+
+def _examine() -> Iterator[Finding]:
     yield Finding("ok", "version", f"workspaced {__version__}, Python {sys.version.split()[0]}")
     try:
-        settings = load_settings(workspace=workspace, socket=socket_path)
+        settings = load_settings(workspace=given("workspace"), socket=given("socket"))
     except WorkspacedError as error:
         yield Finding("problem", "settings", error.message, error.hint)
         return
     yield Finding("ok", "settings", f"{config_file()}{'' if config_file().exists() else ' (not there: defaults)'}")
-    target, data = _target(socket_path, workspace, settings)
+    target, data = _target(settings)
     yield from _data(data)
     yield from _lock(data)
     yield from _log(data)
@@ -114,10 +113,10 @@ def _links() -> Iterator[Finding]:
             )
 
 
-def _target(socket_path: str | None, workspace: str | None, settings: Settings) -> tuple[Path, Path]:
+def _target(settings: Settings) -> tuple[Path, Path]:
     """The socket and the data directory of the command's daemon; those of the settings where none runs."""
     try:
-        target = choose(socket_path, workspace).socket
+        target = choose().socket
     except NoDaemon:
         return settings.socket_path, settings.data_path
     place = target.resolve()

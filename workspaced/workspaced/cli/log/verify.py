@@ -11,11 +11,12 @@ from workspaced_events.replay.position import Position
 from workspaced_events.replay.source import ExportSource, Source
 from workspaced_events.schema.catalogue import PromptOverlaid, UnknownEvent
 
+from ..shared.options import given
 from ..shared.output import print_warnings, segment_progress
 from ..shared.printing import print_json, say
 
 
-def verify_log(source: Source, until: Position | None, *, as_json: bool) -> int:
+def verify_log(source: Source, until: Position | None) -> int:
     """Prints the outcomes of the recorded calls and prompts.
 
     Returns the exit code: 1 if one differs; 3 if something cannot be compared: a recording is damaged, or missing
@@ -24,7 +25,7 @@ def verify_log(source: Source, until: Position | None, *, as_json: bool) -> int:
     from workspaced_tools.replay.verify import Rebuilt, Verified, verify
 
     calls, prompts, unknown = _Tally("calls"), _Tally("prompts"), Counter[str]()
-    is_export = isinstance(source, ExportSource)
+    is_export, as_json = isinstance(source, ExportSource), given("json")
 
     def each(call: Verified) -> None:
         calls.take(call := _of_export(call) if is_export else call)

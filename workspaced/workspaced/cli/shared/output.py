@@ -2,16 +2,40 @@
 
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TypeVar
 
 from workspaced_events.errors import InvalidArgument
 from workspaced_events.escaping import escape_control
 from workspaced_events.private_files import FILE_MODE
 
-from .printing import print_bytes, say, styled, warn
+from .options import given
+from .printing import print_bytes, print_json, say, styled, warn
 from .terminal import columns, wrap_cell
+
+T = TypeVar("T")
+
+
+def output(answer: T, show: Callable[[T], None] | str) -> None:
+    """Prints the answer of a command: for people as `show` does, or as this line; with --json as JSON."""
+    if given("json"):
+        print_json(answer)
+    elif isinstance(show, str):
+        say(show)
+    else:
+        show(answer)
+
+
+def output_rows(rows: Sequence[T], show: Callable[[Sequence[T]], None], none: str) -> None:
+    """Prints rows: for people as `show` does, or that there are `none`; with --json one a line."""
+    if given("json"):
+        print_json(*rows)
+    elif rows:
+        show(rows)
+    else:
+        say(none, err=True)
 
 
 @contextmanager
@@ -105,7 +129,7 @@ def write_lines(lines: Iterator[bytes], output: Path | None) -> None:
         temporary.unlink(missing_ok=True)
 
 
-def print_warnings(warnings: list[str]) -> None:
+def print_warnings(warnings: Iterable[str]) -> None:
     """Prints the warnings of reading a log."""
     for warning in warnings:
         warn(warning)

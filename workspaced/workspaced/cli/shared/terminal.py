@@ -3,19 +3,14 @@
 import os
 import sys
 import textwrap
-from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import Any, Final, TypeVar
-
-import click
+from typing import Final
 
 from workspaced_events.escaping import escape_control
 
+from .options import given
 from .printing import say, styled
 
-F = TypeVar("F", bound=Callable[..., Any])
-
-_UTC: Final = "workspaced.utc"
 _COLUMNS_MIN: Final = 20
 
 
@@ -30,17 +25,6 @@ def columns() -> int | None:
         return None
 
 
-def utc_option(function: F) -> F:
-    """`--utc`: times in UTC instead of the local zone."""
-
-    def set_utc(context: click.Context, _option: click.Parameter, value: bool) -> None:
-        context.meta[_UTC] = value or context.meta.get(_UTC, False)
-
-    return click.option(
-        "--utc", is_flag=True, expose_value=False, callback=set_utc, help="Times in UTC instead of the local zone."
-    )(function)
-
-
 def local_time(time: str, *, timespec: str = "seconds") -> str:
     """A recorded time for people, in the local zone with its offset, or in UTC with `--utc`. `--at` takes it.
 
@@ -53,8 +37,7 @@ def local_time(time: str, *, timespec: str = "seconds") -> str:
     except ValueError:
         return time
     moment = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment
-    context = click.get_current_context(silent=True)
-    if context is not None and context.meta.get(_UTC):
+    if given("utc"):
         return moment.astimezone(UTC).replace(tzinfo=None).isoformat(" ", timespec) + "Z"
     return moment.astimezone().isoformat(" ", timespec)
 
