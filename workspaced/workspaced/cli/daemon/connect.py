@@ -122,10 +122,6 @@ def _outcome(change: Change, backup: Path | None, *, dry_run: bool, unneeded: st
 
 
 def _check_folder(vault: str) -> None:
-    """
-    Raises:
-        VaultUnusable: there is no such folder, or we may not look into it.
-    """
     if not is_folder(vault):
         raise VaultUnusable(f"{vault} is no folder.", hint="Give the folder of your notes: --vault DIR.")
     if not os.access(absolute(vault), os.R_OK | os.X_OK):

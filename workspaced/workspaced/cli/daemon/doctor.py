@@ -22,12 +22,11 @@ from workspaced_events.replay.blob_check import Examined, NamedBlobs
 from ...__about__ import __version__
 from ...client.sync_client import SyncClient, connect
 from ...connecting.listing import connected
-from ...daemon.settings import Settings, config_file, load_settings
-from ...discovery.records import running
+from ...daemon.settings import config_file, load_settings
 from ...discovery.sandboxes import is_seen_by, sandboxes
 from ...editor_link.lock_files import is_gone, own_locks
 from ...errors import NoDaemon
-from ..shared.daemon import choose, daemon
+from ..shared.daemon import choose, daemon, record_of
 from ..shared.options import daemon_options, given
 from ..shared.output import output
 from ..shared.printing import say
@@ -76,7 +75,12 @@ def _examine() -> Iterator[Finding]:
         yield Finding("problem", "settings", error.message, error.hint)
         return
     yield Finding("ok", "settings", f"{config_file()}{'' if config_file().exists() else ' (not there: defaults)'}")
-    target, data = _target(settings)
+    try:
+        target = choose().socket
+    except NoDaemon:
+        target = settings.socket_path
+    record = record_of(target)
+    data = Path(record.data_dir) if record is not None else settings.data_path
     yield from _data(data)
     yield from _lock(data)
     yield from _log(data)
@@ -111,19 +115,6 @@ def _links() -> Iterator[Finding]:
             yield Finding(
                 "ok", "link of Claude Code", f"pid {lock.pid}, found in {', '.join(lock.workspace_folders)}"
             )
-
-
-def _target(settings: Settings) -> tuple[Path, Path]:
-    """The socket and the data directory of the command's daemon; those of the settings where none runs."""
-    try:
-        target = choose().socket
-    except NoDaemon:
-        return settings.socket_path, settings.data_path
-    place = target.resolve()
-    for record in running():
-        if Path(record.socket).resolve() == place:
-            return target, Path(record.data_dir)
-    return target, settings.data_path
 
 
 def _data(directory: Path) -> Iterator[Finding]:

@@ -77,11 +77,7 @@ def _folder(given: str) -> str:
 
 
 def _vault(served: Sequence[dict[str, Any]], given: str | None) -> str:
-    """The folder of the notes.
-
-    Raises:
-        SettingsInvalid: the daemon does not serve the given one, or none was given and several may be meant.
-    """
+    """The folder of the notes."""
     paths: list[str] = [each["path"] for each in served]
     wanted = Path(given).expanduser().resolve() if given is not None else Path.cwd()
     holding = [path for path in paths if wanted.is_relative_to(path)]

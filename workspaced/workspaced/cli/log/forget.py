@@ -2,6 +2,7 @@
 
 import sys
 import time
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -63,8 +64,7 @@ def forget_command(
     settings = load_settings(workspace=given("workspace"), data_dir=data_dir, cache_dir=cache_dir)
     note = _note(path, settings.memory)
     data = checked_log(settings)
-    lock = LogLock(data)
-    try:
+    with closing(LogLock(data)):
         warnings: list[str] = []
         was_interrupted = finish_forgetting(data, warnings)
         print_warnings(warnings)
@@ -76,8 +76,6 @@ def forget_command(
             say(f"A forgetting that was interrupted is finished now. {error.message}", err=True)
             return
         unrecorded = _remove_changed_recordings(data)
-    finally:
-        lock.close()
     counts = {"events": done.events, "calls": done.calls, "unrecorded": unrecorded}
     told = {} if asked is None else {"asked": asked.machines, "notReached": asked.removed}
     output({"paths": done.paths, **counts, "vault": done.vault, **told}, _print)
@@ -96,11 +94,7 @@ def _print(report: dict[str, Any]) -> None:
 
 
 def _note(path: str, memory: Path | None) -> NoteId:
-    """The note's path in the log. A path below `/memories` is one of the memory folder that `memory` sets.
-
-    Raises:
-        WorkspacedError: it can be neither.
-    """
+    """The note's path in the log. A path below `/memories` is one of the memory folder that `memory` sets."""
     if path.startswith(f"{MEMORY_ROOT}/"):
         is_in_vault = memory is not None and not memory.expanduser().is_absolute()
         folder = str(memory) if is_in_vault else MEMORY_ROOT
@@ -130,11 +124,7 @@ def _forget(
 
 
 def _ask_others(link: Path, prepared: Prepared) -> "Asked | None":
-    """Has the daemon ask the other machines of its link, once it runs.
-
-    Raises:
-        PackageMissing: there is a link, and its packages are not installed.
-    """
+    """Has the daemon ask the other machines of its link, once it runs."""
     if not link.exists():
         return None
     check_installed()
@@ -169,11 +159,7 @@ def _remove_changed_recordings(data: Path) -> int:
 
 
 def _ask(prepared: Prepared) -> None:
-    """Asks for confirmation at the terminal; aborts without it.
-
-    Raises:
-        InvalidArgument: there is no terminal.
-    """
+    """Asks for confirmation at the terminal; aborts without it."""
     if not sys.stdin.isatty():
         raise InvalidArgument("Forgetting cannot be undone, and nobody can be asked.", hint="Give --yes.")
     say(f"The note in vault {prepared.vault} was known as", err=True)

@@ -12,9 +12,10 @@ from workspaced_events.replay.open import open_source
 from workspaced_events.replay.source import DirectorySource
 
 from ...daemon.memory import give_back_freed_memory
+from ...discovery.records import running
 from ...inspector.server import Options, run_inspector
 from ...inspector.subject import Subject
-from ..shared.log import RunningDaemon, daemon_of_directory, daemon_that_runs, directory_of_workspace
+from ..shared.log import log_directory
 from ..shared.options import at_option, daemon_options, given
 from ..shared.output import output
 from ..shared.printing import say
@@ -59,25 +60,15 @@ def inspect_command(
 
 
 def _subject(log: str | None) -> Subject:
-    """
-    Raises:
-        InvalidArgument, NoDaemon: there is no such log.
-        LogDamaged: nothing of it can be shown.
-    """
-    if log is None:
-        found = daemon_that_runs()
-        path = found.data if found is not None else directory_of_workspace()
-        return _of_directory(path, str(path), found)
-    if not Path(log).exists():
+    path, name = (Path(log), log) if log is not None else (directory := log_directory(), str(directory))
+    if not path.exists():
         # Views read a log again and again, so standard input is none here.
         raise InvalidArgument(f"There is no {log}.", hint="Give a data directory, an export or a bundle.")
-    with open_source(Path(log)) as source:
-        if isinstance(source, DirectorySource):
-            return _of_directory(Path(log), log, daemon_of_directory(source.root))
-        return Subject(Path(log), log, "bundle" if isinstance(source, BundleSource) else "export")
-
-
-def _of_directory(path: Path, name: str, writer: RunningDaemon | None) -> Subject:
-    if writer is None:
-        return Subject(path, name, "directory")
-    return Subject(path, name, "daemon", writer.socket)
+    with open_source(path) as source:
+        if not isinstance(source, DirectorySource):
+            return Subject(path, name, "bundle" if isinstance(source, BundleSource) else "export")
+    place = source.root.resolve()
+    for record in running():
+        if Path(record.data_dir).resolve() == place:
+            return Subject(path, name, "daemon", Path(record.socket))
+    return Subject(path, name, "directory")

@@ -3,6 +3,7 @@
 import secrets
 import sys
 from collections.abc import Iterable, Iterator
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -70,9 +71,7 @@ def backup_command(to: Path, data_dir: Path | None) -> None:
     The copy is a data directory: the log up to a moment, all texts that it names, and what agents were shown.
     Exit code 4 if it does not verify; so it is where the log itself is damaged.
     """
-    directory = (data_dir or log_directory()).resolve()
-    to = to.resolve()
-    _check_log(directory)
+    directory, to = DirectorySource(data_dir or log_directory()).root.resolve(), to.resolve()
     if to.is_relative_to(directory) or (to.exists() and (not to.is_dir() or any(to.iterdir()))):
         raise InvalidArgument(f"{to} is no new folder.", hint="Give one that does not exist, outside the log's.")
     check_no_erasure(directory)
@@ -146,14 +145,10 @@ def import_command(file: Path, data_dir: Path) -> None:
     """Make a new log of an export. FILE may be - for standard input."""
     data_dir = data_dir.absolute()
     own_folder(data_dir, "data")
-    lock = LogLock(data_dir)
-    try:
-        with sys.stdin.buffer if str(file) == "-" else file.open("rb") as lines:
-            disk = RealDisk(data_dir)
-            last = import_events(disk, read_export(lines, str(file)), version=__version__, now=system_clock())
-            put_imported(disk, last)
-    finally:
-        lock.close()
+    with closing(LogLock(data_dir)), sys.stdin.buffer if str(file) == "-" else file.open("rb") as lines:
+        disk = RealDisk(data_dir)
+        last = import_events(disk, read_export(lines, str(file)), version=__version__, now=system_clock())
+        put_imported(disk, last)
     report = {"events": last, "dataDir": str(data_dir)}
     output(report, lambda _: say(f"{last} events imported into {data_dir}", err=True))
 
@@ -167,7 +162,7 @@ def verify_command(data_dir: Path | None) -> int:
     Exit code 4 on damage. Works beside the daemon, whose directory it reads and does not change. That what agents
     were shown was swept is no damage.
     """
-    directory = data_dir or log_directory()
+    directory = DirectorySource(data_dir or log_directory()).root
     count = 0
     named = NamedBlobs()
 
@@ -242,16 +237,10 @@ def salvage_command(data_dir: Path | None, to: Path) -> None:
     directory = checked_log(load_settings(workspace=given("workspace"), data_dir=data_dir))
     to = to.absolute()
     own_folder(to, "data")
-    old = LogLock(directory)
-    try:
+    with closing(LogLock(directory)):
         finish_forgetting(directory)
-        new = LogLock(to)
-        try:
+        with closing(LogLock(to)):
             result = salvage(RealDisk(directory), RealDisk(to), version=__version__, now=system_clock())
-        finally:
-            new.close()
-    finally:
-        old.close()
     report = {
         "log": result.log_id,
         "lastSeq": result.last_seq,
@@ -285,14 +274,8 @@ def show_command(seq: int, data_dir: Path | None) -> None:
 
 
 def _scan(directory: Path, sink: Sink) -> Scan:
-    _check_log(directory)
     with segment_progress("verifying") as progress:
         return read_journal(directory, sink, progress=progress)
-
-
-def _check_log(directory: Path) -> None:
-    if not (directory / "log").is_dir():
-        raise InvalidArgument(f"{directory} holds no log.", hint="Give the daemon's data directory.")
 
 
 def _in_use(directory: Path) -> bool:

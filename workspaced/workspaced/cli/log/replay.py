@@ -58,7 +58,10 @@ def replay_command(log: str, until: str | None, is_watched: bool, is_verified: b
     with open_log(log) as source:
         if is_verified:
             code = verify_log(source, place)
-            _check_texts(source, place)
+            if isinstance(source, DirectorySource):  # the others are single files with checksums
+                named = NamedBlobs()
+                feed_until(source, place, named)
+                complain_of_blobs(named.examine(RealDisk(source.root)).damaged)
             return code
         if not is_watched:
             _print_end(source, place, vault)
@@ -67,18 +70,6 @@ def replay_command(log: str, until: str | None, is_watched: bool, is_verified: b
         else:
             _print_steps(source, place, vault)
     return 0
-
-
-def _check_texts(source: Source, until: Position | None) -> None:
-    """Checks the texts of a data directory; other sources are single files with checksums.
-
-    Raises:
-        LogDamaged: a text is damaged.
-    """
-    if isinstance(source, DirectorySource):
-        named = NamedBlobs()
-        feed_until(source, until, named)
-        complain_of_blobs(named.examine(RealDisk(source.root)).damaged)
 
 
 def _print_end(source: Source, until: Position | None, vault: VaultId | None) -> None:

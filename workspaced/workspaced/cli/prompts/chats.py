@@ -54,11 +54,7 @@ def export_command(conversation: str, to: Path | None, force: bool, inline_image
 
 
 def _write(exported: dict[str, Any], to: Path, *, force: bool, inline_images: bool) -> Path:
-    """Writes the file as a whole or not at all, after its images.
-
-    Raises:
-        InvalidArgument: a file is there already, or cannot be written.
-    """
+    """Writes the file as a whole or not at all, after its images."""
     path = to / exported["fileName"] if to.is_dir() else to
     if path.exists() and not force:
         raise InvalidArgument(

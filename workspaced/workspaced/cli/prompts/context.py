@@ -449,5 +449,4 @@ def _fact(entry: ManifestEntry) -> str:
 def _print_text_changes(one: Envelope, two: Envelope) -> None:
     for old, new in zip(one.layers, two.layers, strict=True):
         before, after = old.text.split("\n"), new.text.split("\n")
-        for line in difflib.unified_diff(before, after, f"{old.id} before", f"{new.id} after", lineterm=""):
-            say_difference(line)
+        say_difference(difflib.unified_diff(before, after, f"{old.id} before", f"{new.id} after", lineterm=""))

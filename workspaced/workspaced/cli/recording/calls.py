@@ -30,7 +30,7 @@ from ..shared.log import open_log, read_log
 from ..shared.options import daemon_options, given, utc_option
 from ..shared.output import output, output_rows, print_table, print_warnings, segment_progress
 from ..shared.printing import print_bytes, print_json, say, say_difference, say_text, styled
-from ..shared.terminal import local_time, print_labelled, print_wrapped
+from ..shared.terminal import local_time, print_labelled
 
 LIMIT = 20
 ARGUMENTS_CHARS_SHOWN = 60
@@ -158,11 +158,6 @@ def show_command(seq: int, log: str | None, only: str | None) -> None:
 
 
 def _call(log: replay.Log, seq: int) -> RecordedCall:
-    """
-    Raises:
-        InvalidArgument: there is no such call.
-        LogDamaged: it may stand behind a damage.
-    """
     event = next(log.events_of(after=seq - 1, before=seq + 1), None)
     if event is None and log.damage is not None:
         raise log.damage
@@ -233,8 +228,7 @@ def diff_command(first: int, second: int, log: str | None) -> int:
         for word, section in (("asked", asked), ("state", in_state), ("made from", inputs)):
             for line in section:
                 labelled(word, line)
-        for line in answer:
-            say_difference(line)
+        say_difference(answer)
 
     output({"same": same, "call": asked, "state": changed, "inputs": inputs, "answer": answer}, tell)
     return 0 if same else 1
@@ -276,7 +270,7 @@ def _print_usage(usage: Usage) -> None:
         say("no calls", err=True)
         return
     tokens = sum(each.tokens for each in usage.used)
-    print_wrapped(f"{usage.calls} calls in {usage.sessions} sessions, about {tokens:,} tokens served")
+    print_labelled("", f"{usage.calls} calls in {usage.sessions} sessions, about {tokens:,} tokens served")
     print_labelled(
         "", f"{ESTIMATE} A session is one client's calls, at most {SESSION_PAUSE_MINUTES} minutes apart."
     )
@@ -307,7 +301,7 @@ def _print_usage(usage: Usage) -> None:
         )
     for each in usage.advised:
         who = f"{each.caller}, {each.tool}"
-        print_wrapped(f"{who}: {each.calls} calls, about {each.tokens:,} tokens, such as call {each.example}")
+        print_labelled("", f"{who}: {each.calls} calls, about {each.tokens:,} tokens, such as call {each.example}")
         print_labelled(" ", each.advice)
 
 

@@ -31,11 +31,7 @@ def path_command(name: str) -> None:
 
 
 def _installed_folder(name: str) -> Path:
-    """The folder of `name`, in the installed package or in the clone that it runs from.
-
-    Raises:
-        SettingsInvalid: this installation does not have it.
-    """
+    """The folder of `name`, in the installed package or in the clone that it runs from."""
     in_package, in_clone = _PLACES[name]
     for place in (_PACKAGE / in_package, _PACKAGE.parents[1] / in_clone):
         if place.is_dir():

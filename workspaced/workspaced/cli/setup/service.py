@@ -75,10 +75,6 @@ def _command(workspace: str, vaults: tuple[Path, ...]) -> list[str]:
 
 
 def _check_ours(path: Path) -> None:
-    """
-    Raises:
-        SettingsInvalid: there is a definition that `service install` has not written.
-    """
     if path.exists() and MARK not in path.read_text(errors="replace"):
         raise SettingsInvalid(f"{path!s} is not ours.", hint="Remove it, or name another --workspace.")
 

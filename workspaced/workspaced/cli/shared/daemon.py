@@ -126,6 +126,12 @@ def _of(record: Record, why: str, *, is_default: bool) -> Target:
     return Target(Path(record.socket), "" if is_default else why)
 
 
+def record_of(socket: Path) -> Record | None:
+    """The record of the daemon that listens there; None if it has left none."""
+    place = socket.resolve()
+    return next((each for each in running() if Path(each.socket).resolve() == place), None)
+
+
 def choices(records: Sequence[Record]) -> str:
     """The options that name each daemon, for a hint."""
     served = ((each.workspace, ", ".join(each.vaults) or "no vault") for each in records)

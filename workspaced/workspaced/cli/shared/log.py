@@ -5,7 +5,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from workspaced_events.errors import InvalidArgument
 from workspaced_events.replay.open import open_source
@@ -14,7 +14,7 @@ from workspaced_events.replay.source import StoredSource
 from ...daemon.settings import Settings, load_settings
 from ...discovery.records import running
 from ...errors import NoDaemon
-from .daemon import choices, daemon
+from .daemon import choices, daemon, record_of
 from .options import given
 from .output import print_warnings, segment_progress
 from .printing import say
@@ -40,63 +40,26 @@ def open_log(log: Path | str | None = None) -> StoredSource:
 
 
 def log_directory() -> Path:
-    """The running daemon's data directory, or where none runs the workspace's.
+    """The data directory of the running daemon, or where none runs of the workspace, which is named on stderr.
+
+    Every call that was answered is recorded in it.
 
     Raises:
         NoDaemon: the named daemon does not run, or its log's location is unknown; or the workspace has no log yet.
         InvalidArgument: the directory that the settings name holds no log.
     """
-    found = daemon_that_runs()
-    return found.data if found is not None else directory_of_workspace()
-
-
-class RunningDaemon(NamedTuple):
-    """A daemon that answers."""
-
-    socket: Path
-    data: Path
-    """Its data directory."""
-
-
-def daemon_that_runs() -> RunningDaemon | None:
-    """The command's daemon, after every answered call was recorded in its directory; None if it does not run.
-
-    Raises:
-        NoDaemon: the named socket has no daemon, or its directory is unknown.
-    """
     try:
-        client = daemon(timeout_s=_ANSWER_S)
+        with daemon(timeout_s=_ANSWER_S) as client:
+            client.call("workspaced/calls", {"limit": 1})  # waits until the calls are recorded
     except NoDaemon:
         if given("socket") or os.environ.get("WORKSPACED_SOCKET"):
             raise
-        return None
-    with client:
-        client.call("workspaced/calls", {"limit": 1})  # waits until the calls are recorded
-    place = client.path.resolve()
-    for record in running():
-        if Path(record.socket).resolve() == place:
-            return RunningDaemon(client.path, Path(record.data_dir))
-    raise NoDaemon(
-        f"The daemon at {client.path} does not say where its log is.", hint="Name its directory instead."
-    )
-
-
-def daemon_of_directory(data: Path) -> RunningDaemon | None:
-    """The daemon that writes the log of a data directory; None if none runs."""
-    place = data.resolve()
-    for record in running():
-        if Path(record.data_dir).resolve() == place:
-            return RunningDaemon(Path(record.socket), data)
-    return None
-
-
-def directory_of_workspace() -> Path:
-    """The data directory of the command's workspace, whose daemon need not run; names it on stderr.
-
-    Raises:
-        InvalidArgument, NoDaemon: there is no log in it.
-    """
-    return checked_log(load_settings(workspace=given("workspace")), why="no daemon was asked; ")
+        return checked_log(load_settings(workspace=given("workspace")), why="no daemon was asked; ")
+    if (record := record_of(client.path)) is None:
+        raise NoDaemon(
+            f"The daemon at {client.path} does not say where its log is.", hint="Name its directory instead."
+        )
+    return Path(record.data_dir)
 
 
 def checked_log(settings: Settings, data: Path | None = None, *, why: str = "") -> Path:

@@ -13,7 +13,7 @@ from workspaced_events.private_files import FILE_MODE
 
 from .options import given
 from .printing import print_bytes, print_json, say, styled, warn
-from .terminal import columns, wrap_cell
+from .terminal import columns, wrapped
 
 T = TypeVar("T")
 
@@ -94,7 +94,7 @@ def _lines_of(row: list[str], widths: list[int], wrap: int | None) -> Iterator[l
     if wrap is None or len(row[wrap]) <= widths[wrap]:
         yield row
         return
-    for number, part in enumerate(wrap_cell(row[wrap], widths[wrap])):
+    for number, part in enumerate(wrapped(row[wrap], widths[wrap])):
         yield [part if at == wrap else "" if number else cell for at, cell in enumerate(row)]
 
 

@@ -8,6 +8,7 @@ go to files and pipes only.
 import json
 import os
 import sys
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import click
@@ -54,9 +55,10 @@ def say_text(text: str, *, err: bool = False, **style: Any) -> None:
         _echo(click.style(shown, **style) if style else shown, err=err)
 
 
-def say_difference(line: str) -> None:
-    """Prints a line of a unified diff."""
-    say_text(line, fg={"+": "green", "-": "red", "@": "cyan"}.get(line[:1]))
+def say_difference(lines: Iterable[str]) -> None:
+    """Prints the lines of a unified diff."""
+    for line in lines:
+        say_text(line, fg={"+": "green", "-": "red", "@": "cyan"}.get(line[:1]))
 
 
 def confirm(question: str) -> None:

@@ -48,21 +48,12 @@ def print_labelled(label: str, text: str, *, colour: str | None = None) -> None:
     head = f"{label} " if label else ""
     lines = [escape_control(text)]
     if width is not None:
-        lines = _wrapped(lines[0], max(_COLUMNS_MIN, width - len(head)))
+        lines = wrapped(lines[0], max(_COLUMNS_MIN, width - len(head)))
     say(*((styled(label, fg=colour), " ") if label else ()), lines[0])
     for line in lines[1:]:
         say(" " * len(head) + line)
 
 
-def print_wrapped(text: str) -> None:
-    """Prints a text, broken at spaces where it is wider than the terminal."""
-    print_labelled("", text)
-
-
-def _wrapped(text: str, width: int) -> list[str]:
-    return textwrap.wrap(text, width, break_long_words=False, break_on_hyphens=False) or [""]
-
-
-def wrap_cell(text: str, width: int) -> list[str]:
-    """The lines of a table's cell, broken at spaces; a longer word stays whole."""
-    return _wrapped(text, max(1, width))
+def wrapped(text: str, width: int) -> list[str]:
+    """The lines of a text, broken at spaces; a longer word stays whole."""
+    return textwrap.wrap(text, max(1, width), break_long_words=False, break_on_hyphens=False) or [""]

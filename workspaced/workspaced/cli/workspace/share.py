@@ -61,11 +61,7 @@ def share_command(words: tuple[str, ...], vault: str | None, volunteer: str | No
 
 
 def _request_of(words: tuple[str, ...], vault: str | None) -> tuple[str, dict[str, Any]]:
-    """The method and parameters for the words of the command line.
-
-    Raises:
-        UsageError: the words are invalid.
-    """
+    """The method and parameters for the words of the command line."""
     match words:
         case ():
             return "workspaced/status", {}
