@@ -25,12 +25,17 @@ from workspaced_events.replay.replay import replay
 
 from ...client.sync_client import SyncClient, connect
 from ...demo.morning import INSTALLED, QUESTION, leave_log
+from ...discovery.autostart import reach_or_start
 from ...discovery.bytecode import keep_bytecode
 from ...errors import NoDaemon
+from ...ipc.socket_path import default_socket
+from ...limits import ON_DEMAND_IDLE_MINUTES
 from ..shared.options import given, json_option
-from ..shared.printing import print_json
+from ..shared.output import output
+from ..shared.printing import print_json, say
 
 EDITED = "move/Kitchen budget.md"
+WORKSPACE = "demo"
 
 
 class Story:
@@ -99,8 +104,6 @@ def demo_command(keep: bool, serve: bool) -> None:
     With --serve a daemon goes on serving a copy of the sample vault as the workspace `demo`.
     """
     if serve:
-        from .demo_server import serve_demo
-
         serve_demo()
         return
     root = Path(tempfile.mkdtemp(prefix="workspaced-demo-"))
@@ -119,6 +122,43 @@ def demo_command(keep: bool, serve: bool) -> None:
             story.say(f"\nkept: {root}")
         else:
             shutil.rmtree(root, ignore_errors=True)
+
+
+def serve_demo() -> None:
+    """Serves a fresh copy of the sample vault as the workspace `demo`, unless that is already running.
+
+    Raises:
+        NoDaemon: the daemon did not start.
+    """
+    if (client := _served()) is None:
+        root = Path(tempfile.mkdtemp(prefix="workspaced-demo-"))
+        with resources.as_file(resources.files("workspaced.demo")) as package:
+            shutil.copytree(package / "vault", root / "notes")
+        data = root / "data"
+        own = {"WORKSPACE": WORKSPACE, "DATA_DIR": str(data), "CACHE_DIR": str(data / "cache")}
+        os.environ.update({f"WORKSPACED_{name}": value for name, value in own.items()})  # the daemon inherits them
+        socket = str(default_socket(WORKSPACE))
+        client = reach_or_start(_served, vaults=[str(root / "notes")], socket_path=socket)
+    with client:
+        vault = client.server["vaults"][0]["path"]
+    output({"workspace": WORKSPACE, "vault": vault, "socket": str(client.path)}, _print_served)
+
+
+def _served() -> SyncClient | None:
+    try:
+        return connect(workspace=WORKSPACE, name="demo")
+    except NoDaemon:
+        return None
+
+
+def _print_served(answer: dict[str, str]) -> None:
+    say(f"The sample vault is served as workspace {WORKSPACE}: {answer['vault']}")
+    say(
+        f"It ends with `workspaced stop --workspace {WORKSPACE}`, or {ON_DEMAND_IDLE_MINUTES} minutes after the "
+        "last client."
+    )
+    say("Have the commands in this shell act on it:")
+    say(f"  export WORKSPACED_WORKSPACE={WORKSPACE}")
 
 
 def play(story: Story, actions: list[dict[str, Any]], moments: list[dict[str, Any]]) -> dict[str, Any]:

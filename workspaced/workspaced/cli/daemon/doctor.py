@@ -5,6 +5,7 @@ import shlex
 import stat
 import sys
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +47,9 @@ class Finding(msgspec.Struct, frozen=True):
     fix: str = ""
 
 
+ok, warning, problem = partial(Finding, "ok"), partial(Finding, "warning"), partial(Finding, "problem")
+
+
 @click.command()
 @daemon_options
 @click.option("--reconcile", is_flag=True, help="Have the daemon compare its vaults with the disk first.")
@@ -68,13 +72,13 @@ def _print(findings: list[Finding]) -> None:
 
 
 def _examine() -> Iterator[Finding]:
-    yield Finding("ok", "version", f"workspaced {__version__}, Python {sys.version.split()[0]}")
+    yield ok("version", f"workspaced {__version__}, Python {sys.version.split()[0]}")
     try:
         settings = load_settings(workspace=given("workspace"), socket=given("socket"))
     except WorkspacedError as error:
-        yield Finding("problem", "settings", error.message, error.hint)
+        yield problem("settings", error.message, error.hint)
         return
-    yield Finding("ok", "settings", f"{config_file()}{'' if config_file().exists() else ' (not there: defaults)'}")
+    yield ok("settings", f"{config_file()}{'' if config_file().exists() else ' (not there: defaults)'}")
     try:
         target = choose().socket
     except NoDaemon:
@@ -83,23 +87,24 @@ def _examine() -> Iterator[Finding]:
     data = Path(record.data_dir) if record is not None else settings.data_path
     yield from _data(data)
     yield from _lock(data)
-    yield from _log(data)
-    yield from _snapshots(data)
+    if (data / "log").is_dir():
+        yield from _log(data)
+        yield from _snapshots(data)
     yield from _socket(target.parent)
     yield from _sandboxes(target)
     yield from _watches()
     for path in settings.vaults:
         if not path.is_dir():
-            yield Finding("problem", "vault", f"{path} is no directory", "Correct `vaults` in the settings.")
+            yield problem("vault", f"{path} is no directory", "Correct `vaults` in the settings.")
     yield from _connections()
     yield from _links()
     try:
         client = connect(target, name="doctor", timeout_s=5.0)
     except NoDaemon:
-        yield Finding("warning", "daemon", f"none listens on {target}", "workspaced serve --vault DIR")
+        yield warning("daemon", f"none listens on {target}", "workspaced serve --vault DIR")
         return
     except WorkspacedError as error:
-        yield Finding("problem", "daemon", error.message, error.hint or "workspaced stop; workspaced serve")
+        yield problem("daemon", error.message, error.hint or "workspaced stop; workspaced serve")
         return
     with client:
         yield from _daemon(client)
@@ -110,24 +115,22 @@ def _links() -> Iterator[Finding]:
     for path, lock in own_locks():
         if is_gone(lock):
             fix = f"rm {shlex.quote(str(path))}, or start `workspaced ide`, which removes it."
-            yield Finding("warning", "link of Claude Code", f"{path} is of a link that was killed", fix)
+            yield warning("link of Claude Code", f"{path} is of a link that was killed", fix)
         else:
-            yield Finding(
-                "ok", "link of Claude Code", f"pid {lock.pid}, found in {', '.join(lock.workspace_folders)}"
-            )
+            yield ok("link of Claude Code", f"pid {lock.pid}, found in {', '.join(lock.workspace_folders)}")
 
 
 def _data(directory: Path) -> Iterator[Finding]:
     if not directory.exists():
-        yield Finding("ok", "data", f"{directory} does not exist yet; the first start makes it")
+        yield ok("data", f"{directory} does not exist yet; the first start makes it")
         return
     status = directory.stat()
     if status.st_uid != os.getuid():
-        yield Finding("problem", "data", f"{directory} belongs to another user", "Give another --data-dir.")
+        yield problem("data", f"{directory} belongs to another user", "Give another --data-dir.")
     elif stat.S_IMODE(status.st_mode) & 0o077:
-        yield Finding("warning", "data", f"others may look into {directory}", f"chmod 700 {directory}")
+        yield warning("data", f"others may look into {directory}", f"chmod 700 {directory}")
     else:
-        yield Finding("ok", "data", str(directory))
+        yield ok("data", str(directory))
 
 
 def _lock(directory: Path) -> Iterator[Finding]:
@@ -136,28 +139,22 @@ def _lock(directory: Path) -> Iterator[Finding]:
     try:
         LogLock(directory).close()
     except LogLocked as error:
-        yield Finding("ok", "lock", f"held by pid {error.details['pid'] or 'unknown'}")
+        yield ok("lock", f"held by pid {error.details['pid'] or 'unknown'}")
     except OSError as error:
-        yield Finding(
-            "problem", "lock", f"cannot be taken: {error.strerror}", f"Check the permissions of {directory}."
-        )
+        yield problem("lock", f"cannot be taken: {error.strerror}", f"Check the permissions of {directory}.")
     else:
-        yield Finding("ok", "lock", "free: no daemon uses this data directory")
+        yield ok("lock", "free: no daemon uses this data directory")
 
 
 def _snapshots(directory: Path) -> Iterator[Finding]:
-    if not (directory / "log").is_dir():
-        return
     files = sorted((directory / "snapshots").glob("*.wsnap"))
     if files:
-        yield Finding("ok", "snapshot", f"{len(files)} kept, the newest at event {int(files[-1].stem)}")
+        yield ok("snapshot", f"{len(files)} kept, the newest at event {int(files[-1].stem)}")
     else:
-        yield Finding("ok", "snapshot", "none: the next start folds the whole log")
+        yield ok("snapshot", "none: the next start folds the whole log")
 
 
 def _log(directory: Path) -> Iterator[Finding]:
-    if not (directory / "log").is_dir():
-        return
     count = 0
     named, asked = NamedBlobs(), AskedNotes()
 
@@ -170,14 +167,14 @@ def _log(directory: Path) -> Iterator[Finding]:
     try:
         scan = read_journal(directory, sink)
     except LogReadOnly as error:
-        yield Finding("problem", "log", error.message, error.hint)
+        yield problem("log", error.message, error.hint)
         return
     if scan.damage is not None:
-        yield Finding("problem", "log", scan.damage.message, scan.damage.hint)
+        yield problem("log", scan.damage.message, scan.damage.hint)
     else:
-        yield Finding("ok", "log", f"{count} events in {scan.segments} segments verify")
-    for warning in scan.warnings:
-        yield Finding("warning", "log", warning, "Nothing needs to be done; the segments are the truth.")
+        yield ok("log", f"{count} events in {scan.segments} segments verify")
+    for each in scan.warnings:
+        yield warning("log", each, "Nothing needs to be done; the segments are the truth.")
     yield from _blobs(named.examine(RealDisk(directory)))
     yield from map(ask_to_forget, asked.found())
 
@@ -186,9 +183,9 @@ def ask_to_forget(asked: AskedNote) -> Finding:
     """A note that was forgotten at another machine, and that this log names."""
     says = f"{asked.machine} asks to forget {asked.note}, which the log names"
     if asked.vault is None:
-        return Finding("warning", "forgetting", says, "Map its vault first: workspaced link map FOLDER NAME.")
+        return warning("forgetting", says, "Map its vault first: workspaced link map FOLDER NAME.")
     command = f"workspaced forget --of-vault {shlex.quote(asked.vault)} -- {_shell_word(asked.note)}"
-    return Finding("warning", "forgetting", says, f"workspaced stop; {command}")
+    return warning("forgetting", says, f"workspaced stop; {command}")
 
 
 def _shell_word(name: str) -> str:
@@ -201,27 +198,25 @@ def _shell_word(name: str) -> str:
 def _blobs(examined: Examined) -> Iterator[Finding]:
     """Findings about the texts that the log names."""
     for each in examined.damaged:
-        yield Finding("problem", "blobs", str(each), "Restore the file from a backup, or publish the text again.")
+        yield problem("blobs", str(each), "Restore the file from a backup, or publish the text again.")
     for each in examined.served_damaged:
-        yield Finding("warning", "blobs", str(each), "Remove it; the log does without what agents were shown.")
+        yield warning("blobs", str(each), "Remove it; the log does without what agents were shown.")
     if not examined.damaged:
-        yield Finding("ok", "blobs", f"{examined.whole} texts of the log are whole")
+        yield ok("blobs", f"{examined.whole} texts of the log are whole")
 
 
 def _socket(directory: Path) -> Iterator[Finding]:
     try:
         status = directory.lstat()
     except FileNotFoundError:
-        yield Finding("ok", "socket", f"{directory} does not exist yet")
+        yield ok("socket", f"{directory} does not exist yet")
         return
     if not stat.S_ISDIR(status.st_mode):
-        yield Finding("problem", "socket", f"{directory} is no directory", "Remove it, or set another socket.")
+        yield problem("socket", f"{directory} is no directory", "Remove it, or set another socket.")
     elif status.st_uid != os.getuid() or status.st_mode & 0o022:
-        yield Finding(
-            "problem", "socket", f"others may write to {directory}", "Put the socket into a directory of your own."
-        )
+        yield problem("socket", f"others may write to {directory}", "Put the socket into a directory of your own.")
     else:
-        yield Finding("ok", "socket", str(directory))
+        yield ok("socket", str(directory))
 
 
 def _sandboxes(socket: Path) -> Iterator[Finding]:
@@ -229,11 +224,10 @@ def _sandboxes(socket: Path) -> Iterator[Finding]:
     for each in sandboxes(home):
         about, ran = "sandbox", f"{each.editor} ran as a {each.kind} ({each.traces})"
         if is_seen_by(each, socket, home):
-            yield Finding("ok", about, f"{ran}; it sees {socket}, if its setting Socket names it")
+            yield ok(about, f"{ran}; it sees {socket}, if its setting Socket names it")
             continue
         seen = home / "workspaced.sock"
-        yield Finding(
-            "warning",
+        yield warning(
             about,
             f"{ran}, which does not see {socket}",
             f"workspaced serve --socket {seen}, and the same path in the setting Socket of its plugin",
@@ -246,8 +240,7 @@ def _watches() -> Iterator[Finding]:
         return
     watches = int(limit.read_text())
     if watches < WATCHES_MIN:
-        yield Finding(
-            "warning",
+        yield warning(
             "watcher",
             f"the system allows {watches} watched folders",
             "sysctl fs.inotify.max_user_watches=524288 (large vaults are still reconciled without)",
@@ -262,58 +255,50 @@ def _connections() -> Iterator[Finding]:
             faults = list(each.faults())
             for fault in faults:
                 again = f"Mend it; or `workspaced connect {program.runtime}` with --vault DIR or --remove"
-                yield Finding("warning", about, f"{where}: {fault}", again)
+                yield warning(about, f"{where}: {fault}", again)
             if not faults:
-                yield Finding("ok", about, where)
+                yield ok(about, where)
 
 
 def _daemon(client: SyncClient) -> Iterator[Finding]:
     status = client.call("workspaced/status")
     if status["version"] != __version__:
-        yield Finding(
-            "warning", "daemon", f"runs version {status['version']}", "workspaced stop, then start it again."
-        )
-    yield Finding("ok", "daemon", f"pid {status['pid']}, event {status['seq']}")
+        yield warning("daemon", f"runs version {status['version']}", "workspaced stop, then start it again.")
+    yield ok("daemon", f"pid {status['pid']}, event {status['seq']}")
     if (paused := status.get("paused")) is not None:
-        yield Finding("warning", "pause", f"the workspace is {pause_text(paused)}", "workspaced resume")
+        yield warning("pause", f"the workspace is {pause_text(paused)}", "workspaced resume")
     if (link := status.get("link")) is not None and link["problem"] is None:
         behind = sum(each["behind"] for each in link["members"])
-        yield Finding("ok", "link", f"{link['state']}, {len(link['members'])} machines, {behind} messages behind")
+        yield ok("link", f"{link['state']}, {len(link['members'])} machines, {behind} messages behind")
         for each in link["members"]:
             if each["aheadMs"] > AHEAD_MS_MAX:
                 about = f"the clock of {each['machine']} is {each['aheadMs'] // 60_000} minutes ahead"
-                yield Finding(
-                    "warning", "link", about, "Set the clock there; until then `of=me` does not follow it."
-                )
+                yield warning("link", about, "Set the clock there; until then `of=me` does not follow it.")
     if unchanged := status.get("unchanged"):
         says = f"went on to a provider without context since the daemon started: {unchanged_text(unchanged)}"
-        yield Finding("warning", "requests", says, "The log of `workspaced proxy` has a sentence for each.")
-    for problem in status.get("problems", [{"message": each, "fix": ""} for each in status["degraded"]]):
-        yield Finding("problem", "daemon", problem["message"], problem["fix"])
+        yield warning("requests", says, "The log of `workspaced proxy` has a sentence for each.")
+    for each in status.get("problems", [{"message": each, "fix": ""} for each in status["degraded"]]):
+        yield problem("daemon", each["message"], each["fix"])
     for vault in status["vaults"]:
         yield from _vault(client, vault)
     if not status["vaults"]:
-        yield Finding("warning", "vault", "the daemon serves none", "Start it with --vault DIR.")
+        yield warning("vault", "the daemon serves none", "Start it with --vault DIR.")
 
 
 def _vault(client: SyncClient, vault: dict[str, Any]) -> Iterator[Finding]:
     about = f"vault {vault['id']}"
     says = f"{vault['index']['notesFound']} notes, index {vault['index']['state']}, watcher {vault['watcher']}"
     if vault["watcher"] == "reconciling only":
-        yield Finding("warning", about, says, "Changes are seen at the next reconcile; check the watch limit.")
+        yield warning(about, says, "Changes are seen at the next reconcile; check the watch limit.")
     else:
-        yield Finding("ok", about, says)
-    for warning in vault["warnings"]:
-        yield Finding(
-            "warning",
-            about,
-            warning,
-            "Give them other names, or put the files or folders themselves there, if they should be notes.",
-        )
+        yield ok(about, says)
+    for each in vault["warnings"]:
+        fix = "Give them other names, or put the files or folders themselves there, if they should be notes."
+        yield warning(about, each, fix)
     rules = client.call("workspaced/share/rules", {"vault": vault["id"]})
     for idle in rules["idleRules"]:
-        yield Finding("warning", about, idle_rule_text(idle), "Correct it, unless such files are yet to come.")
+        yield warning(about, idle_rule_text(idle), "Correct it, unless such files are yet to come.")
     for flag in rules["unclearFlags"]:
         where = f"{flag['note']}, line {flag['line']}" if flag["line"] else flag["note"]
         says = f"{where}: {flag['says']!r} is not understood, so the note is private"
-        yield Finding("warning", about, says, "Write private, on-request or all.")
+        yield warning(about, says, "Write private, on-request or all.")

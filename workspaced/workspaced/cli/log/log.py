@@ -54,11 +54,9 @@ for _command in (find_command, shrink_command, search_command, what_if_command):
     log_command.add_command(_command)
 
 
-def data_dir_option(function: click.decorators.FC) -> click.decorators.FC:
-    """`--data-dir`: read the files of a log instead of asking a daemon."""
-    return click.option(
-        "--data-dir", type=click.Path(path_type=Path), metavar="D", help="Read this directory; no daemon needed."
-    )(function)
+data_dir_option = click.option(
+    "--data-dir", type=click.Path(path_type=Path), metavar="D", help="Read this directory; no daemon needed."
+)
 
 
 @log_command.command("backup")

@@ -1,6 +1,6 @@
 """`workspaced calls`: the recorded calls of agents, with their exact answers."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import islice
 from typing import Any
 
@@ -166,30 +166,24 @@ def _call(log: replay.Log, seq: int) -> RecordedCall:
 
 def _print_call(call: RecordedCall) -> None:
     event, called = call.event, call.event.data
-    labelled = _LabelledLines()
-    labelled("call", f"{event.seq} at {local_time(event.time)}, of {called.tool} by {called.caller}")
-    labelled("arguments", _json(call.arguments) if call.arguments is not None else "long, and not kept")
-    labelled("saw", f"the state as of event {called.as_of_seq}, the log up to {called.tail}")
     tokens = f", about {estimate_tokens(call.result)} tokens" if call.result is not None else ""
     outcome = "ok" if called.ok else "failed"
-    labelled("answered", f"{called.bytes} bytes{tokens}, in {_took(called.duration_us)}, {outcome}")
-    if call.recording is None:
-        labelled("made from", "not recorded")
-    else:
-        for line in made_from(call.recording) or ["the log alone"]:
-            labelled("made from", line)
-    labelled("answer", call.answer().decode())
+    recorded = call.recording
+    _print_sections(
+        ("call", [f"{event.seq} at {local_time(event.time)}, of {called.tool} by {called.caller}"]),
+        ("arguments", [_json(call.arguments) if call.arguments is not None else "long, and not kept"]),
+        ("saw", [f"the state as of event {called.as_of_seq}, the log up to {called.tail}"]),
+        ("answered", [f"{called.bytes} bytes{tokens}, in {_took(called.duration_us)}, {outcome}"]),
+        ("made from", ["not recorded"] if recorded is None else made_from(recorded) or ["the log alone"]),
+    )
+    _print_sections(("answer", [call.answer().decode()]))  # last, since it may not be kept
 
 
-class _LabelledLines:
-    """Prints lines that begin with a label; repeats no label."""
-
-    def __init__(self) -> None:
-        self._last = ""
-
-    def __call__(self, word: str, text: str) -> None:
-        say(f"{'' if word == self._last else word:<10} {text}".rstrip())
-        self._last = word
+def _print_sections(*sections: tuple[str, Iterable[str]]) -> None:
+    """Prints the lines of each section, the first one after its word."""
+    for word, texts in sections:
+        for number, line in enumerate(texts):
+            say(f"{'' if number else word:<10} {line}".rstrip())
 
 
 def _print_text(call: RecordedCall) -> None:
@@ -223,11 +217,8 @@ def diff_command(first: int, second: int, log: str | None) -> int:
     asked, inputs, answer = difference.call, difference.inputs, difference.answer
 
     def tell(_: object) -> None:
-        labelled = _LabelledLines()
         in_state = ["not in this log"] if unknown else lines(changed)
-        for word, section in (("asked", asked), ("state", in_state), ("made from", inputs)):
-            for line in section:
-                labelled(word, line)
+        _print_sections(("asked", asked), ("state", in_state), ("made from", inputs))
         say_difference(answer)
 
     output({"same": same, "call": asked, "state": changed, "inputs": inputs, "answer": answer}, tell)

@@ -64,23 +64,21 @@ def _moment(_context: click.Context, _option: click.Parameter, text: str | None)
     return parse_position(text)
 
 
-def at_option(function: F) -> F:
-    """`--at`: a past moment."""
-    return click.option(
-        "--at",
-        metavar="SEQ|TIME",
-        callback=_moment,
-        help="As it was after this event, or at this time.",
-    )(function)
-
-
-def visibility_option(function: F) -> F:
-    """`--with-visibility`: keeps the events about withheld notes in the output."""
-    return click.option(
-        "--with-visibility",
-        is_flag=True,
-        help="Keep the events that say which notes are withheld; they name private notes.",
-    )(function)
+at_option = click.option(
+    "--at", metavar="SEQ|TIME", callback=_moment, help="As it was after this event, or at this time."
+)
+visibility_option = click.option(
+    "--with-visibility",
+    is_flag=True,
+    help="Keep the events that say which notes are withheld; they name private notes.",
+)
+vault_option = click.option(
+    "--vault",
+    "vaults",
+    multiple=True,
+    metavar="DIR",
+    help=f"Start a daemon for this folder if none runs; it ends after {ON_DEMAND_IDLE_MINUTES} idle minutes.",
+)
 
 
 def check_visibility(*, redact: bool, with_visibility: bool) -> None:
@@ -90,17 +88,6 @@ def check_visibility(*, redact: bool, with_visibility: bool) -> None:
     """
     if redact and with_visibility:
         raise click.UsageError("Redaction leaves out which notes are withheld: give one of the two options.")
-
-
-def vault_option(function: F) -> F:
-    """`--vault`: starts a daemon for a folder if none runs."""
-    return click.option(
-        "--vault",
-        "vaults",
-        multiple=True,
-        metavar="DIR",
-        help=f"Start a daemon for this folder if none runs; it ends after {ON_DEMAND_IDLE_MINUTES} idle minutes.",
-    )(function)
 
 
 def check_client(name: str) -> None:
