@@ -192,7 +192,10 @@ def play(story: Story, actions: list[dict[str, Any]], moments: list[dict[str, An
     story.stop()
     folded = replay(story.data)
     story.say(f"{folded.events} events folded")
-    story.check("the fold of the log equals what the daemon said", _builtins(to_json(folded.state)) == live)
+    story.check(
+        "the fold of the log equals what the daemon said",
+        msgspec.json.decode(msgspec.json.encode(to_json(folded.state))) == live,
+    )
     took_s = round(time.monotonic() - started, 1)
     story.say(f"\nAll of it took {took_s} s.")
     return {"ok": True, "notes": notes, "actions": len(actions), "events": folded.events, "seconds": took_s}
@@ -265,7 +268,3 @@ def _for_shell(path: Path) -> str:
     if path.is_relative_to(home) and home != path:
         return f"~/{shlex.quote(str(path.relative_to(home)))}"
     return shlex.quote(str(path))
-
-
-def _builtins(value: Any) -> Any:
-    return msgspec.json.decode(msgspec.json.encode(value))

@@ -18,7 +18,7 @@ from workspaced_events.log.disk import RealDisk
 from workspaced_events.log.lock import LogLock
 from workspaced_events.peers.clock import AHEAD_MS_MAX
 from workspaced_events.privacy.asked_notes import AskedNote, AskedNotes
-from workspaced_events.replay.blob_check import Examined, NamedBlobs
+from workspaced_events.replay.blob_check import NamedBlobs
 
 from ...__about__ import __version__
 from ...client.sync_client import SyncClient, connect
@@ -89,7 +89,9 @@ def _examine() -> Iterator[Finding]:
     yield from _lock(data)
     if (data / "log").is_dir():
         yield from _log(data)
-        yield from _snapshots(data)
+        files = sorted((data / "snapshots").glob("*.wsnap"))
+        newest = f"{len(files)} kept, the newest at event {int(files[-1].stem)}" if files else ""
+        yield ok("snapshot", newest or "none: the next start folds the whole log")
     yield from _socket(target.parent)
     yield from _sandboxes(target)
     yield from _watches()
@@ -146,14 +148,6 @@ def _lock(directory: Path) -> Iterator[Finding]:
         yield ok("lock", "free: no daemon uses this data directory")
 
 
-def _snapshots(directory: Path) -> Iterator[Finding]:
-    files = sorted((directory / "snapshots").glob("*.wsnap"))
-    if files:
-        yield ok("snapshot", f"{len(files)} kept, the newest at event {int(files[-1].stem)}")
-    else:
-        yield ok("snapshot", "none: the next start folds the whole log")
-
-
 def _log(directory: Path) -> Iterator[Finding]:
     count = 0
     named, asked = NamedBlobs(), AskedNotes()
@@ -175,7 +169,13 @@ def _log(directory: Path) -> Iterator[Finding]:
         yield ok("log", f"{count} events in {scan.segments} segments verify")
     for each in scan.warnings:
         yield warning("log", each, "Nothing needs to be done; the segments are the truth.")
-    yield from _blobs(named.examine(RealDisk(directory)))
+    examined = named.examine(RealDisk(directory))
+    for blob in examined.damaged:
+        yield problem("blobs", str(blob), "Restore the file from a backup, or publish the text again.")
+    for blob in examined.served_damaged:
+        yield warning("blobs", str(blob), "Remove it; the log does without what agents were shown.")
+    if not examined.damaged:
+        yield ok("blobs", f"{examined.whole} texts of the log are whole")
     yield from map(ask_to_forget, asked.found())
 
 
@@ -193,16 +193,6 @@ def _shell_word(name: str) -> str:
     if name.isprintable():
         return shlex.quote(name)
     return "$'" + "".join(f"\\x{byte:02x}" for byte in name.encode()) + "'"
-
-
-def _blobs(examined: Examined) -> Iterator[Finding]:
-    """Findings about the texts that the log names."""
-    for each in examined.damaged:
-        yield problem("blobs", str(each), "Restore the file from a backup, or publish the text again.")
-    for each in examined.served_damaged:
-        yield warning("blobs", str(each), "Remove it; the log does without what agents were shown.")
-    if not examined.damaged:
-        yield ok("blobs", f"{examined.whole} texts of the log are whole")
 
 
 def _socket(directory: Path) -> Iterator[Finding]:

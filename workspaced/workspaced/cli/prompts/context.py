@@ -381,7 +381,9 @@ def diff_command(first: str, second: str, log: str | None, conversation: str | N
     """
     with open_log(log) as source:
         history = _read_history(source)
-        about = history.conversation(conversation) if conversation is not None else _latest(history)
+        with_prompts = [name for name in history.conversations.by_id if name in history.prompts]
+        latest = with_prompts[-1] if with_prompts else ""
+        about = history.conversation(conversation if conversation is not None else latest)
         pair = [history.sent(about, name) for name in (first, second)]
         rebuilt = rebuild_prompts(source, pair)
     _warn_of_difference(rebuilt)
@@ -410,11 +412,6 @@ def diff_command(first: str, second: str, log: str | None, conversation: str | N
 
     output({"same": changed is None, **report, "layers": layers}, tell)
     return 0 if changed is None else 1
-
-
-def _latest(history: PromptHistory) -> Conversation:
-    with_prompts = [each for name, each in history.conversations.by_id.items() if name in history.prompts]
-    return with_prompts[-1] if with_prompts else history.conversation("")
 
 
 def _tokens(one: Envelope, two: Envelope, layer: str) -> dict[str, Any]:

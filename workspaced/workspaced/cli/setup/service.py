@@ -51,7 +51,8 @@ def install_command(
     name = load_settings(workspace=given("workspace")).workspace
     make = UNITS[manager or ("launchd" if sys.platform == "darwin" else "systemd")]
     unit = make(name, [] if remove else _command(name, vaults), Path.home())
-    _check_ours(unit.path)
+    if unit.path.exists() and MARK not in unit.path.read_text(errors="replace"):
+        raise SettingsInvalid(f"{unit.path!s} is not ours.", hint="Remove it, or name another --workspace.")
     commands = [*unit.stop, *unit.stopped] if remove else unit.start
     if not dry_run:
         failed = _removed(unit, start=start) if remove else _installed(unit, start=start)
@@ -72,11 +73,6 @@ def _command(workspace: str, vaults: tuple[Path, ...]) -> list[str]:
         command += ["--vault", str(usable_folder(vault))]
     "".join(command).encode()  # raises for a path that is not UTF-8, because no definition can hold it
     return command
-
-
-def _check_ours(path: Path) -> None:
-    if path.exists() and MARK not in path.read_text(errors="replace"):
-        raise SettingsInvalid(f"{path!s} is not ours.", hint="Remove it, or name another --workspace.")
 
 
 def _installed(unit: Unit, *, start: bool) -> str:

@@ -2,6 +2,7 @@
 
 import os
 import sys
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -38,18 +39,31 @@ def output_rows(rows: Sequence[T], show: Callable[[Sequence[T]], None], none: st
         say(none, err=True)
 
 
+_PATIENCE_S = 1.0
+
+
 @contextmanager
 def segment_progress(what: str) -> Iterator[Callable[[int, int], None] | None]:
-    """A progress bar for segments on stderr if it is a terminal; otherwise None."""
+    """A progress bar for segments, on stderr if it is a terminal and reading takes its time; otherwise None."""
     if not sys.stderr.isatty():
         yield None
         return
     from rich.console import Console
     from rich.progress import Progress
 
-    with Progress(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(what, total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)
+    bar, begun = Progress(console=Console(stderr=True), transient=True), time.monotonic()
+    task = bar.add_task(what, total=None)
+
+    def show(done: int, total: int) -> None:
+        bar.update(task, completed=done, total=total)
+        if done < total and time.monotonic() - begun > _PATIENCE_S:
+            bar.start()
+
+    try:
+        yield show
+    finally:
+        if bar.live.is_started:
+            bar.stop()
 
 
 def print_table(
