@@ -104,13 +104,11 @@ def run(arguments: list[str] | None = None) -> int:
     Prints every expected error as one line on stderr; with `--json` also as one JSON line on standard output.
     """
     stdout = sys.stdout
-    report = _report_json if _wants_json(sys.argv[1:] if arguments is None else arguments) else _report
+    as_json = _wants_json(sys.argv[1:] if arguments is None else arguments)
     try:
         returned: Any = cli.main(args=arguments, prog_name="workspaced", standalone_mode=False)
         sys.stdout.flush()
-    except click.exceptions.Abort:
-        return 130
-    except KeyboardInterrupt:
+    except (click.exceptions.Abort, KeyboardInterrupt):
         return 130
     except BrokenPipeError:
         return _reader_left()
@@ -119,7 +117,7 @@ def run(arguments: list[str] | None = None) -> int:
             raise
         return _reader_left()  # click replaces stdout by a muted stream when the pipe is broken
     except (click.ClickException, WorkspacedError, UnicodeEncodeError, OSError) as error:
-        return report(error)
+        return _report(error, as_json=as_json)
     return returned if isinstance(returned, int) else 0
 
 
@@ -163,24 +161,18 @@ def _failure(error: Exception) -> _Failure:
     raise error
 
 
-def _report_json(error: Exception) -> int:
-    """Prints the error as JSON on standard output, and for people on stderr; returns the exit code."""
-    code, message, hint, _exit_code = _failure(error)
-    wrapped = {"error": {"code": code, "message": message, "hint": hint}}
-    try:
-        print_json(wrapped)
-    except BrokenPipeError:
-        _reader_left()
-    return _report(error)
-
-
-def _report(error: Exception) -> int:
-    """Prints the error on stderr; returns the exit code."""
+def _report(error: Exception, *, as_json: bool) -> int:
+    """Prints the error on stderr, and with `as_json` as JSON on standard output; returns the exit code."""
+    code, message, hint, exit_code = _failure(error)
+    if as_json:
+        try:
+            print_json({"error": {"code": code, "message": message, "hint": hint}})
+        except BrokenPipeError:
+            _reader_left()
     if isinstance(error, click.ClickException):
         error.show(shown := io.StringIO())
         say_text(shown.getvalue(), err=True)
-        return error.exit_code
-    code, message, hint, exit_code = _failure(error)
+        return exit_code
     bracketed = "" if isinstance(error, OSError) else f" [{code}]"
     first, *rest = f"{message}{bracketed}".split("\n")
     say(styled("workspaced:", fg="red"), f" {first}", err=True)

@@ -12,9 +12,9 @@ from ...connecting.plans import PARTS, Part, plan_connection, plan_removal
 from ...connecting.runtimes import RUNTIMES
 from ...connecting.settings_files import Change, write
 from ...errors import SettingsInvalid
-from ..shared.options import json_option
-from ..shared.printing import print_json, say, say_text
-from ..shared.terminal import utc_option
+from ..shared.options import given, json_option, utc_option
+from ..shared.output import output
+from ..shared.printing import say, say_text
 from .connections import list_connections
 
 
@@ -41,8 +41,7 @@ def connect_command(
     name: str | None,
     dry_run: bool,
     remove: bool,
-    as_json: bool,
-) -> int:
+) -> None:
     """Connect an agent's program with a folder of notes. Without a program: list them, and what is connected.
 
     Its settings get an MCP entry, so that it can ask; and those of claude, codex, gemini and cursor get hooks, by
@@ -58,8 +57,8 @@ def connect_command(
     if runtime is None:
         if vault is not None or name is not None or dry_run or remove:
             raise click.UsageError(f"Name the program: {', '.join(RUNTIMES)}.")
-        list_connections(as_json=as_json)
-        return 0
+        list_connections()
+        return
     spec = RUNTIMES[runtime]
     if parts == ("hook",) and spec.hooks is None:
         raise click.UsageError(f"{spec.title} has no hooks: leave --only out.")
@@ -70,20 +69,21 @@ def connect_command(
     else:
         _check_folder(vault)
         changes, unneeded = plan_connection(runtime, vault, parts, name), "has it already"
-    results = apply(changes, dry_run=dry_run, is_quiet=as_json, unneeded=unneeded)
-    if as_json:
-        print_json({"runtime": runtime, "files": results})
-    elif any(each["written"] for each in results):
-        say(f"Start {spec.title} anew to see it.", err=True)
-        if spec.next_step and not remove and "hook" in parts:
-            say(spec.next_step, err=True)
-    return 0
+    results = apply(changes, dry_run=dry_run, unneeded=unneeded)
+    next_step = spec.next_step if not remove and "hook" in parts else ""
+    output({"runtime": runtime, "files": results}, lambda _: start_anew(runtime, results, next_step))
 
 
-def apply(
-    changes: Sequence[Change], *, dry_run: bool, is_quiet: bool, unneeded: str = "has it already"
-) -> list[dict[str, Any]]:
-    """Shows changes, writes them unless `dry_run`, and returns what became of each file.
+def start_anew(runtime: str, files: Sequence[dict[str, Any]], next_step: str = "") -> None:
+    """Says what the user does after files of a program were written."""
+    if any(each["written"] for each in files):
+        say(f"Start {RUNTIMES[runtime].title} anew to see it.", err=True)
+        if next_step:
+            say(next_step, err=True)
+
+
+def apply(changes: Sequence[Change], *, dry_run: bool, unneeded: str = "has it already") -> list[dict[str, Any]]:
+    """Writes changes unless `dry_run`, shows them without --json, and returns what became of each file.
 
     Args:
         unneeded: what is said of a file that stays as it is.
@@ -92,13 +92,12 @@ def apply(
         SettingsInvalid: a file cannot be written; then none is.
     """
     needed = [change for change in changes if change.is_needed]
-    if not is_quiet:
-        for change in needed:
-            say_text(change.difference(), err=not dry_run)
+    shown = not given("json")
+    for change in needed if shown else ():
+        say_text(change.difference(), err=not dry_run)
     backups = {} if dry_run else dict(zip([each.path for each in needed], write(needed), strict=True))
-    if not is_quiet:
-        for change in changes:
-            say(_outcome(change, backups.get(change.path), dry_run=dry_run, unneeded=unneeded), err=True)
+    for change in changes if shown else ():
+        say(_outcome(change, backups.get(change.path), dry_run=dry_run, unneeded=unneeded), err=True)
     return [
         {
             "path": str(change.path),
@@ -123,12 +122,7 @@ def _outcome(change: Change, backup: Path | None, *, dry_run: bool, unneeded: st
 
 
 def _check_folder(vault: str) -> None:
-    """
-    Raises:
-        SettingsInvalid: there is no such folder, or we may not look into it.
-    """
-    shown = vault
     if not is_folder(vault):
-        raise SettingsInvalid(f"{shown} is no folder.", hint="Give the folder of your notes: --vault DIR.")
+        raise SettingsInvalid(f"{vault} is no folder.", hint="Give the folder of your notes: --vault DIR.")
     if not os.access(absolute(vault), os.R_OK | os.X_OK):
-        raise SettingsInvalid(f"{shown} cannot be read.", hint="Check its permissions.")
+        raise SettingsInvalid(f"{vault} cannot be read.", hint="Check its permissions.")

@@ -11,8 +11,8 @@ from ...connecting.listing import Connected, Connection, connected
 from ...connecting.plans import PARTS, Part
 from ...connecting.runtimes import RUNTIMES
 from ...discovery.records import running
-from ..shared.output import print_table
-from ..shared.printing import print_json, say
+from ..shared.output import output, print_table
+from ..shared.printing import say
 from ..shared.terminal import local_time
 
 _ASK_S: Final = 5.0
@@ -39,14 +39,14 @@ class Arrivals(NamedTuple):
         return max(times, default=None)
 
 
-def list_connections(*, as_json: bool) -> None:
+def list_connections() -> None:
     """Prints every program. Daemons that do not run are not started: what they would know is unknown."""
     programs, arrivals = connected(), _arrivals()
-    if as_json:
-        print_json(
-            {"arrivalsKnown": arrivals is not None, "programs": [_json(each, arrivals) for each in programs]}
-        )
-        return
+    answer = {"arrivalsKnown": arrivals is not None, "programs": [_json(each, arrivals) for each in programs]}
+    output(answer, lambda _: _print(programs, arrivals))
+
+
+def _print(programs: Sequence[Connected], arrivals: Arrivals | None) -> None:
     rows: list[_Row] = [("program", "installed", "folder", "mcp", "hook", "last call", "last context")]
     for program in programs:
         rows += _rows(program, arrivals)
@@ -85,12 +85,11 @@ def _json(program: Connected, arrivals: Arrivals | None) -> dict[str, Any]:
 
 
 def _connection(each: Connection) -> dict[str, Any]:
-    command = [*each.command.program, *each.command.arguments]
     return {
         "name": each.name,
         "path": str(each.path),
         "vaults": each.vaults,
-        "command": command,
+        "command": [*each.command.program, *each.command.arguments],
         "faults": list(each.faults()),
     }
 

@@ -25,12 +25,17 @@ from workspaced_events.replay.replay import replay
 
 from ...client.sync_client import SyncClient, connect
 from ...demo.morning import INSTALLED, QUESTION, leave_log
+from ...discovery.autostart import reach_or_start
 from ...discovery.bytecode import keep_bytecode
 from ...errors import NoDaemon
-from ..shared.options import json_option
-from ..shared.printing import print_json
+from ...ipc.socket_path import default_socket
+from ...limits import ON_DEMAND_IDLE_MINUTES
+from ..shared.options import given, json_option
+from ..shared.output import output
+from ..shared.printing import print_json, say
 
 EDITED = "move/Kitchen budget.md"
+WORKSPACE = "demo"
 
 
 class Story:
@@ -91,7 +96,7 @@ class Story:
 @click.option("--keep", is_flag=True, help="Keep the temporary directory.")
 @click.option("--serve", is_flag=True, help="Only leave a copy of the sample vault served, to try commands on.")
 @json_option
-def demo_command(keep: bool, serve: bool, as_json: bool) -> None:
+def demo_command(keep: bool, serve: bool) -> None:
     """The whole story on a sample vault: navigation in, what an agent sees, an edit, a crash, a replay.
 
     At its end it leaves the log of a morning in which an agent answers wrongly, for `workspaced inspect`.
@@ -99,19 +104,17 @@ def demo_command(keep: bool, serve: bool, as_json: bool) -> None:
     With --serve a daemon goes on serving a copy of the sample vault as the workspace `demo`.
     """
     if serve:
-        from .demo_server import serve_demo
-
-        serve_demo(as_json=as_json)
+        serve_demo()
         return
     root = Path(tempfile.mkdtemp(prefix="workspaced-demo-"))
-    story = Story(root, Console(highlight=False, soft_wrap=True, quiet=as_json))
+    story = Story(root, Console(highlight=False, soft_wrap=True, quiet=bool(given("json"))))
     try:
         with resources.as_file(resources.files("workspaced.demo")) as package:
             shutil.copytree(package / "vault", story.vault)
             actions = [json.loads(line) for line in (package / "session.jsonl").read_text().splitlines()]
             moments = json.loads((package / "session_moments.json").read_text())
         report = {**play(story, actions, moments), **show_morning(story)}
-        if as_json:
+        if given("json"):
             print_json({**report, **({"kept": str(root)} if keep else {})})
     finally:
         story.stop()
@@ -119,6 +122,43 @@ def demo_command(keep: bool, serve: bool, as_json: bool) -> None:
             story.say(f"\nkept: {root}")
         else:
             shutil.rmtree(root, ignore_errors=True)
+
+
+def serve_demo() -> None:
+    """Serves a fresh copy of the sample vault as the workspace `demo`, unless that is already running.
+
+    Raises:
+        NoDaemon: the daemon did not start.
+    """
+    if (client := _served()) is None:
+        root = Path(tempfile.mkdtemp(prefix="workspaced-demo-"))
+        with resources.as_file(resources.files("workspaced.demo")) as package:
+            shutil.copytree(package / "vault", root / "notes")
+        data = root / "data"
+        own = {"WORKSPACE": WORKSPACE, "DATA_DIR": str(data), "CACHE_DIR": str(data / "cache")}
+        os.environ.update({f"WORKSPACED_{name}": value for name, value in own.items()})  # the daemon inherits them
+        socket = str(default_socket(WORKSPACE))
+        client = reach_or_start(_served, vaults=[str(root / "notes")], socket_path=socket)
+    with client:
+        vault = client.server["vaults"][0]["path"]
+    output({"workspace": WORKSPACE, "vault": vault, "socket": str(client.path)}, _print_served)
+
+
+def _served() -> SyncClient | None:
+    try:
+        return connect(workspace=WORKSPACE, name="demo")
+    except NoDaemon:
+        return None
+
+
+def _print_served(answer: dict[str, str]) -> None:
+    say(f"The sample vault is served as workspace {WORKSPACE}: {answer['vault']}")
+    say(
+        f"It ends with `workspaced stop --workspace {WORKSPACE}`, or {ON_DEMAND_IDLE_MINUTES} minutes after the "
+        "last client."
+    )
+    say("Have the commands in this shell act on it:")
+    say(f"  export WORKSPACED_WORKSPACE={WORKSPACE}")
 
 
 def play(story: Story, actions: list[dict[str, Any]], moments: list[dict[str, Any]]) -> dict[str, Any]:
@@ -152,7 +192,10 @@ def play(story: Story, actions: list[dict[str, Any]], moments: list[dict[str, An
     story.stop()
     folded = replay(story.data)
     story.say(f"{folded.events} events folded")
-    story.check("the fold of the log equals what the daemon said", _builtins(to_json(folded.state)) == live)
+    story.check(
+        "the fold of the log equals what the daemon said",
+        msgspec.json.decode(msgspec.json.encode(to_json(folded.state))) == live,
+    )
     took_s = round(time.monotonic() - started, 1)
     story.say(f"\nAll of it took {took_s} s.")
     return {"ok": True, "notes": notes, "actions": len(actions), "events": folded.events, "seconds": took_s}
@@ -225,7 +268,3 @@ def _for_shell(path: Path) -> str:
     if path.is_relative_to(home) and home != path:
         return f"~/{shlex.quote(str(path.relative_to(home)))}"
     return shlex.quote(str(path))
-
-
-def _builtins(value: Any) -> Any:
-    return msgspec.json.decode(msgspec.json.encode(value))

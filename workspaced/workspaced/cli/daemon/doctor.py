@@ -5,6 +5,7 @@ import shlex
 import stat
 import sys
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,21 +18,20 @@ from workspaced_events.log.disk import RealDisk
 from workspaced_events.log.lock import LogLock
 from workspaced_events.peers.clock import AHEAD_MS_MAX
 from workspaced_events.privacy.asked_notes import AskedNote, AskedNotes
-from workspaced_events.replay.blob_check import Examined, NamedBlobs
+from workspaced_events.replay.blob_check import NamedBlobs
 
 from ...__about__ import __version__
 from ...client.sync_client import SyncClient, connect
 from ...connecting.listing import connected
-from ...daemon.settings import Settings, config_file, load_settings
-from ...discovery.records import running
+from ...daemon.settings import config_file, load_settings
 from ...discovery.sandboxes import is_seen_by, sandboxes
 from ...editor_link.lock_files import is_gone, own_locks
 from ...errors import NoDaemon
-from ..shared.connection import daemon
-from ..shared.options import daemon_options, json_option
-from ..shared.printing import print_json, say
+from ..shared.daemon import choose, daemon, record_of
+from ..shared.options import daemon_options, given
+from ..shared.output import output
+from ..shared.printing import say
 from ..shared.state_text import idle_rule_text, pause_text, unchanged_text
-from ..shared.target import choose
 from ..shared.terminal import print_labelled
 
 WATCHES_MIN = 20_000
@@ -47,56 +47,66 @@ class Finding(msgspec.Struct, frozen=True):
     fix: str = ""
 
 
+ok, warning, problem = partial(Finding, "ok"), partial(Finding, "warning"), partial(Finding, "problem")
+
+
 @click.command()
 @daemon_options
-@json_option
 @click.option("--reconcile", is_flag=True, help="Have the daemon compare its vaults with the disk first.")
-def doctor_command(socket_path: str | None, workspace: str | None, as_json: bool, reconcile: bool) -> int:
+def doctor_command(reconcile: bool) -> int:
     """Look at settings, log, socket, daemon and vaults; exit code 1 if there is a problem."""
     if reconcile:
-        with daemon(socket_path, workspace, timeout_s=60.0) as client:
+        with daemon(timeout_s=60.0) as client:
             client.call("workspaced/reconcile")
-    findings = list(examine(socket_path, workspace))
-    if as_json:
-        print_json(msgspec.to_builtins(findings))
-    else:
-        colours = {"ok": "green", "warning": "yellow", "problem": "red"}
-        for each in findings:
-            print_labelled(f"{each.level:<8}", f"{each.about}: {each.says}", colour=colours[each.level])
-            if each.fix:
-                say(f"         -> {each.fix}")  # in one line, since it is pasted
+    findings = list(_examine())
+    output(findings, _print)
     return 1 if any(each.level == "problem" for each in findings) else 0
 
 
-def examine(socket_path: str | None, workspace: str | None) -> Iterator[Finding]:
-    """The findings, one by one."""
-    yield Finding("ok", "version", f"workspaced {__version__}, Python {sys.version.split()[0]}")
+def _print(findings: list[Finding]) -> None:
+    colours = {"ok": "green", "warning": "yellow", "problem": "red"}
+    for each in findings:
+        print_labelled(f"{each.level:<8}", f"{each.about}: {each.says}", colour=colours[each.level])
+        if each.fix:
+            say(f"         -> {each.fix}")  # in one line, since it is pasted
+
+
+def _examine() -> Iterator[Finding]:
+    yield ok("version", f"workspaced {__version__}, Python {sys.version.split()[0]}")
     try:
-        settings = load_settings(workspace=workspace, socket=socket_path)
+        settings = load_settings(workspace=given("workspace"), socket=given("socket"))
     except WorkspacedError as error:
-        yield Finding("problem", "settings", error.message, error.hint)
+        yield problem("settings", error.message, error.hint)
         return
-    yield Finding("ok", "settings", f"{config_file()}{'' if config_file().exists() else ' (not there: defaults)'}")
-    target, data = _target(socket_path, workspace, settings)
+    yield ok("settings", f"{config_file()}{'' if config_file().exists() else ' (not there: defaults)'}")
+    try:
+        target = choose().socket
+    except NoDaemon:
+        target = settings.socket_path
+    record = record_of(target)
+    data = Path(record.data_dir) if record is not None else settings.data_path
     yield from _data(data)
     yield from _lock(data)
-    yield from _log(data)
-    yield from _snapshots(data)
+    if (data / "log").is_dir():
+        yield from _log(data)
+        files = sorted((data / "snapshots").glob("*.wsnap"))
+        newest = f"{len(files)} kept, the newest at event {int(files[-1].stem)}" if files else ""
+        yield ok("snapshot", newest or "none: the next start folds the whole log")
     yield from _socket(target.parent)
     yield from _sandboxes(target)
     yield from _watches()
     for path in settings.vaults:
         if not path.is_dir():
-            yield Finding("problem", "vault", f"{path} is no directory", "Correct `vaults` in the settings.")
+            yield problem("vault", f"{path} is no directory", "Correct `vaults` in the settings.")
     yield from _connections()
     yield from _links()
     try:
         client = connect(target, name="doctor", timeout_s=5.0)
     except NoDaemon:
-        yield Finding("warning", "daemon", f"none listens on {target}", "workspaced serve --vault DIR")
+        yield warning("daemon", f"none listens on {target}", "workspaced serve --vault DIR")
         return
     except WorkspacedError as error:
-        yield Finding("problem", "daemon", error.message, error.hint or "workspaced stop; workspaced serve")
+        yield problem("daemon", error.message, error.hint or "workspaced stop; workspaced serve")
         return
     with client:
         yield from _daemon(client)
@@ -107,37 +117,22 @@ def _links() -> Iterator[Finding]:
     for path, lock in own_locks():
         if is_gone(lock):
             fix = f"rm {shlex.quote(str(path))}, or start `workspaced ide`, which removes it."
-            yield Finding("warning", "link of Claude Code", f"{path} is of a link that was killed", fix)
+            yield warning("link of Claude Code", f"{path} is of a link that was killed", fix)
         else:
-            yield Finding(
-                "ok", "link of Claude Code", f"pid {lock.pid}, found in {', '.join(lock.workspace_folders)}"
-            )
-
-
-def _target(socket_path: str | None, workspace: str | None, settings: Settings) -> tuple[Path, Path]:
-    """The socket and the data directory of the command's daemon; those of the settings where none runs."""
-    try:
-        target = choose(socket_path, workspace).socket
-    except NoDaemon:
-        return settings.socket_path, settings.data_path
-    place = target.resolve()
-    for record in running():
-        if Path(record.socket).resolve() == place:
-            return target, Path(record.data_dir)
-    return target, settings.data_path
+            yield ok("link of Claude Code", f"pid {lock.pid}, found in {', '.join(lock.workspace_folders)}")
 
 
 def _data(directory: Path) -> Iterator[Finding]:
     if not directory.exists():
-        yield Finding("ok", "data", f"{directory} does not exist yet; the first start makes it")
+        yield ok("data", f"{directory} does not exist yet; the first start makes it")
         return
     status = directory.stat()
     if status.st_uid != os.getuid():
-        yield Finding("problem", "data", f"{directory} belongs to another user", "Give another --data-dir.")
+        yield problem("data", f"{directory} belongs to another user", "Give another --data-dir.")
     elif stat.S_IMODE(status.st_mode) & 0o077:
-        yield Finding("warning", "data", f"others may look into {directory}", f"chmod 700 {directory}")
+        yield warning("data", f"others may look into {directory}", f"chmod 700 {directory}")
     else:
-        yield Finding("ok", "data", str(directory))
+        yield ok("data", str(directory))
 
 
 def _lock(directory: Path) -> Iterator[Finding]:
@@ -146,28 +141,14 @@ def _lock(directory: Path) -> Iterator[Finding]:
     try:
         LogLock(directory).close()
     except LogLocked as error:
-        yield Finding("ok", "lock", f"held by pid {error.details['pid'] or 'unknown'}")
+        yield ok("lock", f"held by pid {error.details['pid'] or 'unknown'}")
     except OSError as error:
-        yield Finding(
-            "problem", "lock", f"cannot be taken: {error.strerror}", f"Check the permissions of {directory}."
-        )
+        yield problem("lock", f"cannot be taken: {error.strerror}", f"Check the permissions of {directory}.")
     else:
-        yield Finding("ok", "lock", "free: no daemon uses this data directory")
-
-
-def _snapshots(directory: Path) -> Iterator[Finding]:
-    if not (directory / "log").is_dir():
-        return
-    files = sorted((directory / "snapshots").glob("*.wsnap"))
-    if files:
-        yield Finding("ok", "snapshot", f"{len(files)} kept, the newest at event {int(files[-1].stem)}")
-    else:
-        yield Finding("ok", "snapshot", "none: the next start folds the whole log")
+        yield ok("lock", "free: no daemon uses this data directory")
 
 
 def _log(directory: Path) -> Iterator[Finding]:
-    if not (directory / "log").is_dir():
-        return
     count = 0
     named, asked = NamedBlobs(), AskedNotes()
 
@@ -180,15 +161,21 @@ def _log(directory: Path) -> Iterator[Finding]:
     try:
         scan = read_journal(directory, sink)
     except LogReadOnly as error:
-        yield Finding("problem", "log", error.message, error.hint)
+        yield problem("log", error.message, error.hint)
         return
     if scan.damage is not None:
-        yield Finding("problem", "log", scan.damage.message, scan.damage.hint)
+        yield problem("log", scan.damage.message, scan.damage.hint)
     else:
-        yield Finding("ok", "log", f"{count} events in {scan.segments} segments verify")
-    for warning in scan.warnings:
-        yield Finding("warning", "log", warning, "Nothing needs to be done; the segments are the truth.")
-    yield from _blobs(named.examine(RealDisk(directory)))
+        yield ok("log", f"{count} events in {scan.segments} segments verify")
+    for each in scan.warnings:
+        yield warning("log", each, "Nothing needs to be done; the segments are the truth.")
+    examined = named.examine(RealDisk(directory))
+    for blob in examined.damaged:
+        yield problem("blobs", str(blob), "Restore the file from a backup, or publish the text again.")
+    for blob in examined.served_damaged:
+        yield warning("blobs", str(blob), "Remove it; the log does without what agents were shown.")
+    if not examined.damaged:
+        yield ok("blobs", f"{examined.whole} texts of the log are whole")
     yield from map(ask_to_forget, asked.found())
 
 
@@ -196,9 +183,9 @@ def ask_to_forget(asked: AskedNote) -> Finding:
     """A note that was forgotten at another machine, and that this log names."""
     says = f"{asked.machine} asks to forget {asked.note}, which the log names"
     if asked.vault is None:
-        return Finding("warning", "forgetting", says, "Map its vault first: workspaced link map FOLDER NAME.")
+        return warning("forgetting", says, "Map its vault first: workspaced link map FOLDER NAME.")
     command = f"workspaced forget --of-vault {shlex.quote(asked.vault)} -- {_shell_word(asked.note)}"
-    return Finding("warning", "forgetting", says, f"workspaced stop; {command}")
+    return warning("forgetting", says, f"workspaced stop; {command}")
 
 
 def _shell_word(name: str) -> str:
@@ -208,30 +195,18 @@ def _shell_word(name: str) -> str:
     return "$'" + "".join(f"\\x{byte:02x}" for byte in name.encode()) + "'"
 
 
-def _blobs(examined: Examined) -> Iterator[Finding]:
-    """Findings about the texts that the log names."""
-    for each in examined.damaged:
-        yield Finding("problem", "blobs", str(each), "Restore the file from a backup, or publish the text again.")
-    for each in examined.served_damaged:
-        yield Finding("warning", "blobs", str(each), "Remove it; the log does without what agents were shown.")
-    if not examined.damaged:
-        yield Finding("ok", "blobs", f"{examined.whole} texts of the log are whole")
-
-
 def _socket(directory: Path) -> Iterator[Finding]:
     try:
         status = directory.lstat()
     except FileNotFoundError:
-        yield Finding("ok", "socket", f"{directory} does not exist yet")
+        yield ok("socket", f"{directory} does not exist yet")
         return
     if not stat.S_ISDIR(status.st_mode):
-        yield Finding("problem", "socket", f"{directory} is no directory", "Remove it, or set another socket.")
+        yield problem("socket", f"{directory} is no directory", "Remove it, or set another socket.")
     elif status.st_uid != os.getuid() or status.st_mode & 0o022:
-        yield Finding(
-            "problem", "socket", f"others may write to {directory}", "Put the socket into a directory of your own."
-        )
+        yield problem("socket", f"others may write to {directory}", "Put the socket into a directory of your own.")
     else:
-        yield Finding("ok", "socket", str(directory))
+        yield ok("socket", str(directory))
 
 
 def _sandboxes(socket: Path) -> Iterator[Finding]:
@@ -239,11 +214,10 @@ def _sandboxes(socket: Path) -> Iterator[Finding]:
     for each in sandboxes(home):
         about, ran = "sandbox", f"{each.editor} ran as a {each.kind} ({each.traces})"
         if is_seen_by(each, socket, home):
-            yield Finding("ok", about, f"{ran}; it sees {socket}, if its setting Socket names it")
+            yield ok(about, f"{ran}; it sees {socket}, if its setting Socket names it")
             continue
         seen = home / "workspaced.sock"
-        yield Finding(
-            "warning",
+        yield warning(
             about,
             f"{ran}, which does not see {socket}",
             f"workspaced serve --socket {seen}, and the same path in the setting Socket of its plugin",
@@ -256,8 +230,7 @@ def _watches() -> Iterator[Finding]:
         return
     watches = int(limit.read_text())
     if watches < WATCHES_MIN:
-        yield Finding(
-            "warning",
+        yield warning(
             "watcher",
             f"the system allows {watches} watched folders",
             "sysctl fs.inotify.max_user_watches=524288 (large vaults are still reconciled without)",
@@ -272,58 +245,50 @@ def _connections() -> Iterator[Finding]:
             faults = list(each.faults())
             for fault in faults:
                 again = f"Mend it; or `workspaced connect {program.runtime}` with --vault DIR or --remove"
-                yield Finding("warning", about, f"{where}: {fault}", again)
+                yield warning(about, f"{where}: {fault}", again)
             if not faults:
-                yield Finding("ok", about, where)
+                yield ok(about, where)
 
 
 def _daemon(client: SyncClient) -> Iterator[Finding]:
     status = client.call("workspaced/status")
     if status["version"] != __version__:
-        yield Finding(
-            "warning", "daemon", f"runs version {status['version']}", "workspaced stop, then start it again."
-        )
-    yield Finding("ok", "daemon", f"pid {status['pid']}, event {status['seq']}")
+        yield warning("daemon", f"runs version {status['version']}", "workspaced stop, then start it again.")
+    yield ok("daemon", f"pid {status['pid']}, event {status['seq']}")
     if (paused := status.get("paused")) is not None:
-        yield Finding("warning", "pause", f"the workspace is {pause_text(paused)}", "workspaced resume")
+        yield warning("pause", f"the workspace is {pause_text(paused)}", "workspaced resume")
     if (link := status.get("link")) is not None and link["problem"] is None:
         behind = sum(each["behind"] for each in link["members"])
-        yield Finding("ok", "link", f"{link['state']}, {len(link['members'])} machines, {behind} messages behind")
+        yield ok("link", f"{link['state']}, {len(link['members'])} machines, {behind} messages behind")
         for each in link["members"]:
             if each["aheadMs"] > AHEAD_MS_MAX:
                 about = f"the clock of {each['machine']} is {each['aheadMs'] // 60_000} minutes ahead"
-                yield Finding(
-                    "warning", "link", about, "Set the clock there; until then `of=me` does not follow it."
-                )
+                yield warning("link", about, "Set the clock there; until then `of=me` does not follow it.")
     if unchanged := status.get("unchanged"):
         says = f"went on to a provider without context since the daemon started: {unchanged_text(unchanged)}"
-        yield Finding("warning", "requests", says, "The log of `workspaced proxy` has a sentence for each.")
-    for problem in status.get("problems", [{"message": each, "fix": ""} for each in status["degraded"]]):
-        yield Finding("problem", "daemon", problem["message"], problem["fix"])
+        yield warning("requests", says, "The log of `workspaced proxy` has a sentence for each.")
+    for each in status.get("problems", [{"message": each, "fix": ""} for each in status["degraded"]]):
+        yield problem("daemon", each["message"], each["fix"])
     for vault in status["vaults"]:
         yield from _vault(client, vault)
     if not status["vaults"]:
-        yield Finding("warning", "vault", "the daemon serves none", "Start it with --vault DIR.")
+        yield warning("vault", "the daemon serves none", "Start it with --vault DIR.")
 
 
 def _vault(client: SyncClient, vault: dict[str, Any]) -> Iterator[Finding]:
     about = f"vault {vault['id']}"
     says = f"{vault['index']['notesFound']} notes, index {vault['index']['state']}, watcher {vault['watcher']}"
     if vault["watcher"] == "reconciling only":
-        yield Finding("warning", about, says, "Changes are seen at the next reconcile; check the watch limit.")
+        yield warning(about, says, "Changes are seen at the next reconcile; check the watch limit.")
     else:
-        yield Finding("ok", about, says)
-    for warning in vault["warnings"]:
-        yield Finding(
-            "warning",
-            about,
-            warning,
-            "Give them other names, or put the files or folders themselves there, if they should be notes.",
-        )
+        yield ok(about, says)
+    for each in vault["warnings"]:
+        fix = "Give them other names, or put the files or folders themselves there, if they should be notes."
+        yield warning(about, each, fix)
     rules = client.call("workspaced/share/rules", {"vault": vault["id"]})
     for idle in rules["idleRules"]:
-        yield Finding("warning", about, idle_rule_text(idle), "Correct it, unless such files are yet to come.")
+        yield warning(about, idle_rule_text(idle), "Correct it, unless such files are yet to come.")
     for flag in rules["unclearFlags"]:
         where = f"{flag['note']}, line {flag['line']}" if flag["line"] else flag["note"]
         says = f"{where}: {flag['says']!r} is not understood, so the note is private"
-        yield Finding("warning", about, says, "Write private, on-request or all.")
+        yield warning(about, says, "Write private, on-request or all.")

@@ -3,20 +3,18 @@
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from ...editor_link.server import Options, Started, run_link
 from ...errors import SettingsInvalid
-from ...limits import CLIENT_NAME_CHARS_MAX, ON_DEMAND_IDLE_MINUTES
-from ..shared.connection import daemon
+from ...limits import ON_DEMAND_IDLE_MINUTES
+from ..shared.daemon import daemon
 from ..shared.logs import log_to_stderr
-from ..shared.options import daemon_options, json_option
-from ..shared.printing import print_json, say
-
-if TYPE_CHECKING:
-    pass
+from ..shared.options import check_client, daemon_options
+from ..shared.output import output
+from ..shared.printing import say
 
 
 @click.command()
@@ -41,15 +39,7 @@ if TYPE_CHECKING:
     help="The name whose sharing level and volunteering count.",
 )
 @daemon_options
-@json_option
-def ide_command(
-    vault: str | None,
-    folders: tuple[str, ...],
-    client: str,
-    socket_path: str | None,
-    workspace: str | None,
-    as_json: bool,
-) -> int:
+def ide_command(vault: str | None, folders: tuple[str, ...], client: str) -> int:
     """Be the editor that Claude Code in a terminal connects to, until Ctrl-C.
 
     Claude then has the note that you look at, and what is selected in it, from any editor that publishes. In the
@@ -60,21 +50,20 @@ def ide_command(
     workspaced ide
     workspaced ide --vault ~/notes --folder ~/src/project
     """
-    if not 1 <= len(client) <= CLIENT_NAME_CHARS_MAX:
-        raise click.UsageError(f"--client takes a name of 1 to {CLIENT_NAME_CHARS_MAX} characters.")
+    check_client(client)
     others = [_folder(each) for each in folders]
-    with daemon(socket_path, workspace, vaults=[vault] if vault is not None else []) as connected:
+    with daemon(vaults=[vault] if vault is not None else []) as connected:
         notes = _vault(connected.server["vaults"], vault)
         socket = connected.path
     every = tuple(dict.fromkeys([notes, *others]))
 
-    def ready(started: Started) -> None:
-        if as_json:
-            lock = {"port": started.port, "lock": str(started.lock), "folders": list(every), "pid": os.getpid()}
-            print_json(lock)
-            return
+    def tell(link: dict[str, Any]) -> None:
         say(f"Claude Code finds this link in {', '.join(every)}: type /ide there.")
-        say(f"or start it with CLAUDE_CODE_SSE_PORT={started.port} ENABLE_IDE_INTEGRATION=true")
+        say(f"or start it with CLAUDE_CODE_SSE_PORT={link['port']} ENABLE_IDE_INTEGRATION=true")
+
+    def ready(started: Started) -> None:
+        lock = str(started.lock)
+        output({"port": started.port, "lock": lock, "folders": every, "pid": os.getpid()}, tell)
 
     log_to_stderr()
     return run_link(Options(socket, client, every), ready)
@@ -88,11 +77,7 @@ def _folder(given: str) -> str:
 
 
 def _vault(served: Sequence[dict[str, Any]], given: str | None) -> str:
-    """The folder of the notes.
-
-    Raises:
-        SettingsInvalid: the daemon does not serve the given one, or none was given and several may be meant.
-    """
+    """The folder of the notes."""
     paths: list[str] = [each["path"] for each in served]
     wanted = Path(given).expanduser().resolve() if given is not None else Path.cwd()
     holding = [path for path in paths if wanted.is_relative_to(path)]

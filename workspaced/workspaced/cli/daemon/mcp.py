@@ -1,5 +1,7 @@
 """`workspaced mcp`. If its arguments only select a daemon, `__main__` runs the bridge without this module."""
 
+from typing import Any
+
 import click
 
 from ...bridge.stdio import run
@@ -9,9 +11,10 @@ from ...connecting.plans import entry_text, plan_entry
 from ...connecting.runtimes import RUNTIMES
 from ...connecting.servers import NAME
 from ...limits import ON_DEMAND_IDLE_MINUTES
-from ..shared.options import daemon_options, json_option
-from ..shared.printing import print_json, say, say_text
-from .connect import apply
+from ..shared.options import daemon_options, given
+from ..shared.output import output
+from ..shared.printing import say, say_text
+from .connect import apply, start_anew
 
 _CLIENT = click.Choice(list(RUNTIMES))
 
@@ -40,16 +43,8 @@ _CLIENT = click.Choice(list(RUNTIMES))
     "the list in every request.",
 )
 @daemon_options
-@json_option
 def mcp_command(
-    printed: str | None,
-    installed: str | None,
-    dry_run: bool,
-    vaults: tuple[str, ...],
-    tools: str | None,
-    socket_path: str | None,
-    workspace: str | None,
-    as_json: bool,
+    printed: str | None, installed: str | None, dry_run: bool, vaults: tuple[str, ...], tools: str | None
 ) -> int:
     """Serve an agent over standard input and output: a bridge to the daemon. An agent's runtime runs this.
 
@@ -64,26 +59,20 @@ def mcp_command(
         raise click.UsageError("Give one of --print-config and --install.")
     if dry_run and not installed:
         raise click.UsageError("--dry-run goes with --install.")
-    if as_json and not (printed or installed):
+    if given("json") and not (printed or installed):
         raise click.UsageError("--json goes with --print-config and --install: standard output is the agent's.")
-    target = Target(socket_path, workspace, vaults, tools)
+    target = Target(given("socket"), given("workspace"), vaults, tools)
     if printed:
         path, text = RUNTIMES[printed].servers.path(), entry_text(printed, NAME, bridge_line(target))
-        if as_json:
-            print_json({"client": printed, "path": str(path), "config": text})
-            return 0
-        say_text(text)
-        say(f"for {RUNTIMES[printed].title}: {path}", err=True)
-        return 0
-    if installed:
-        return _install(installed, target, dry_run, as_json=as_json)
-    return run(target)
-
-
-def _install(client: str, target: Target, dry_run: bool, *, as_json: bool) -> int:
-    (result,) = apply(plan_entry(client, target), dry_run=dry_run, is_quiet=as_json)
-    if as_json:
-        print_json({"client": client, **result})
-    elif result["written"]:
-        say(f"Start {RUNTIMES[client].title} anew to see it.", err=True)
+        output({"client": printed, "path": str(path), "config": text}, _print_entry)
+    elif installed:
+        (result,) = apply(plan_entry(installed, target), dry_run=dry_run)
+        output({"client": installed, **result}, lambda each: start_anew(installed, [each]))
+    else:
+        return run(target)
     return 0
+
+
+def _print_entry(answer: dict[str, Any]) -> None:
+    say_text(answer["config"])
+    say(f"for {RUNTIMES[answer['client']].title}: {answer['path']}", err=True)

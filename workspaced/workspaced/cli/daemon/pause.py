@@ -6,9 +6,9 @@ from typing import Any, Final
 import click
 
 from ...limits import PAUSE_S_MAX
-from ..shared.connection import daemon
-from ..shared.options import daemon_options, json_option
-from ..shared.printing import print_json, say
+from ..shared.daemon import ask
+from ..shared.options import daemon_options
+from ..shared.output import output
 from ..shared.state_text import pause_text
 
 _UNITS: Final = {"d": 86_400, "h": 3_600, "m": 60, "s": 1}
@@ -36,32 +36,22 @@ class Duration(click.ParamType[int]):
 @click.command()
 @click.option("--for", "for_s", type=Duration(), metavar="DURATION", help="End it by itself, such as after 30m.")
 @daemon_options
-@json_option
-def pause_command(for_s: int | None, socket_path: str | None, workspace: str | None, as_json: bool) -> None:
+def pause_command(for_s: int | None) -> None:
     """Record nothing of what you do, and answer agents nothing, until `workspaced resume`.
 
     Editors keep what they show until then; only where they have come to is recorded, not the way there. Agents'
     calls fail with PAUSED, and prompts go on without context. The pause outlasts a restart of the daemon. Pausing
     again sets another end.
     """
-    params = {"forS": for_s} if for_s is not None else {}
-    _call("workspaced/pause", params, socket_path, workspace, as_json=as_json)
+    _tell(ask("workspaced/pause", {"forS": for_s}, write=True))
 
 
 @click.command()
 @daemon_options
-@json_option
-def resume_command(socket_path: str | None, workspace: str | None, as_json: bool) -> None:
+def resume_command() -> None:
     """End a pause. Without a pause it does nothing."""
-    _call("workspaced/resume", {}, socket_path, workspace, as_json=as_json)
+    _tell(ask("workspaced/resume", write=True))
 
 
-def _call(
-    method: str, params: dict[str, Any], socket_path: str | None, workspace: str | None, *, as_json: bool
-) -> None:
-    with daemon(socket_path, workspace, write=True) as client:
-        answer = client.call(method, params)
-    if as_json:
-        print_json(answer)
-    else:
-        say(pause_text(answer["paused"]))
+def _tell(answer: dict[str, Any]) -> None:
+    output(answer, pause_text(answer["paused"]))

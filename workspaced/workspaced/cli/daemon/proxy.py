@@ -6,13 +6,14 @@ from pathlib import Path
 import click
 import platformdirs
 
-from ...limits import CLIENT_NAME_CHARS_MAX, PROXY_PORT, UPSTREAM_TIMEOUT_S
+from ...limits import PROXY_PORT, UPSTREAM_TIMEOUT_S
 from ...proxy.access import token_from
 from ...proxy.server import Options, Started, run_proxy
+from ..shared.daemon import choose
 from ..shared.logs import log_to_stderr
-from ..shared.options import daemon_options, json_option
-from ..shared.printing import print_json, say
-from ..shared.target import choose
+from ..shared.options import check_client, daemon_options
+from ..shared.output import output
+from ..shared.printing import say
 
 _OPENAI = "OPENAI_BASE_URL"
 _VARIABLES = {"/openai": _OPENAI, "anthropic": "ANTHROPIC_BASE_URL", "google": "GOOGLE_GEMINI_BASE_URL"}
@@ -41,17 +42,7 @@ providers have OpenAI's interface below `/openai`."""
     help="The longest silence of the provider.",
 )
 @daemon_options
-@json_option
-def proxy_command(
-    upstream: str,
-    port: int,
-    client: str,
-    token_file: Path | None,
-    timeout_s: float,
-    socket_path: str | None,
-    workspace: str | None,
-    as_json: bool,
-) -> int:
+def proxy_command(upstream: str, port: int, client: str, token_file: Path | None, timeout_s: float) -> int:
     """Put context into the requests of any runtime, on their way to the provider, until Ctrl-C.
 
     The runtime uses the URL that this prints instead of the provider's; nothing else changes.
@@ -60,19 +51,16 @@ def proxy_command(
     workspaced proxy --upstream https://api.openai.com/v1
     workspaced proxy --upstream https://api.anthropic.com
     """
-    if not 1 <= len(client) <= CLIENT_NAME_CHARS_MAX:
-        raise click.UsageError(f"--client takes a name of 1 to {CLIENT_NAME_CHARS_MAX} characters.")
+    check_client(client)
 
     def ready(started: Started) -> None:
         if started.without_context:
             say(f"requests pass unchanged for now: {started.without_context}", err=True)
-        if as_json:
-            print_json({"url": started.url, "upstream": started.upstream, "pid": os.getpid()})
-            return
         name = next((name for word, name in _VARIABLES.items() if word in started.upstream), _OPENAI)
-        say(f"use {started.url} instead of {started.upstream}, such as {name}={started.url}")
+        answer = {"url": started.url, "upstream": started.upstream, "pid": os.getpid()}
+        output(answer, f"use {started.url} instead of {started.upstream}, such as {name}={started.url}")
 
     log_to_stderr()
     token = token_from(token_file or platformdirs.user_config_path("workspaced") / "proxy-token")
-    socket = choose(socket_path, workspace).socket
+    socket = choose().socket
     return run_proxy(Options(upstream, port, token, socket, client, timeout_s), ready)

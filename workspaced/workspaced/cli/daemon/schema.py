@@ -10,7 +10,8 @@ from ...api.json_schemas import all_schemas, definitions
 from ...errors import SettingsInvalid
 from ...inspector.routes import ANSWERS
 from ..shared.options import json_option
-from ..shared.printing import print_json, say, say_text
+from ..shared.output import output
+from ..shared.printing import say, say_text
 
 
 @click.command()
@@ -21,20 +22,19 @@ from ..shared.printing import print_json, say, say_text
 @click.option("--write", is_flag=True, help="Write the files in DIR.")
 @click.option("--dir", "directory", type=click.Path(path_type=Path), default=Path("schemas"), show_default=True)
 @json_option
-def schema_command(name: str | None, check: bool, write: bool, directory: Path, as_json: bool) -> int:
+def schema_command(name: str | None, check: bool, write: bool, directory: Path) -> int:
     """Print the schema NAME, or the names of all."""
     schemas = _schemas()
     if check or write:
         written = _write(schemas, directory) if write else None
         wrong = _differing(schemas, directory) if check and not write else []
-        return _report(directory, written, wrong, as_json=as_json)
-    if name is None and as_json:
-        print_json(list(schemas))
-    elif name is None:
-        for each in schemas:
-            say(each)
+        answer = {"ok": not wrong, "directory": str(directory), "written": written, "wrong": wrong}
+        output(answer, _report)
+        return 1 if wrong else 0
+    if name is None:
+        output(list(schemas), lambda names: say_text("\n".join(names)))
     elif name in schemas:
-        print_json(schemas[name]) if as_json else say_text(_text(schemas[name]))
+        output(schemas[name], lambda schema: say_text(_text(schema)))
     else:
         raise SettingsInvalid(f"There is no schema {name[:100]!r}.", hint="`workspaced schema` lists them.")
     return 0
@@ -77,17 +77,13 @@ def _differing(schemas: dict[str, Any], directory: Path) -> list[str]:
     return wrong
 
 
-def _report(directory: Path, written: int | None, wrong: list[str], *, as_json: bool) -> int:
-    """Prints what was written or is wrong; returns the exit code."""
-    if as_json:
-        print_json({"ok": not wrong, "directory": str(directory), "written": written, "wrong": wrong})
-    elif written is not None:
-        say(f"{written} schemas written to {directory}", err=True)
-    for line in [] if as_json else wrong:
+def _report(answer: dict[str, Any]) -> None:
+    if answer["written"] is not None:
+        say(f"{answer['written']} schemas written to {answer['directory']}", err=True)
+    for line in answer["wrong"]:
         say(line, err=True)
-    if wrong and not as_json:
+    if answer["wrong"]:
         say("Run `make schemas`, and read schemas/README.md on what may change.", err=True)
-    return 1 if wrong else 0
 
 
 def _files(directory: Path) -> list[Path]:

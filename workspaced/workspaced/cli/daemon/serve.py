@@ -11,7 +11,7 @@ import click
 from ...__about__ import __version__
 from ...service.status import offline_vaults, status
 from ..shared.logs import log_to_stderr
-from ..shared.options import json_option
+from ..shared.options import given, json_option
 from ..shared.printing import print_json, say, styled
 
 if TYPE_CHECKING:
@@ -46,7 +46,6 @@ def serve_command(
     files: tuple[str, ...],
     deny: tuple[str, ...],
     on_request: tuple[str, ...],
-    as_json: bool,
     **flags: object,
 ) -> int:
     """Run the daemon until SIGTERM, SIGINT or `workspaced stop`.
@@ -62,6 +61,7 @@ def serve_command(
     from ...daemon.settings import load_settings
     from .index_progress import IndexingBars
 
+    as_json = given("json")
     settings = load_settings(
         vaults=vaults or None,
         files=",".join(files) or None,

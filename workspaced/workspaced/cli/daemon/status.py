@@ -8,9 +8,10 @@ import click
 
 from ...discovery.records import remember_stop, running, to_wire
 from ...errors import NoDaemon, TimedOut
-from ..shared.connection import daemon
-from ..shared.options import daemon_options, json_option
-from ..shared.printing import print_json, say
+from ..shared.daemon import daemon
+from ..shared.options import daemon_options, given
+from ..shared.output import output
+from ..shared.printing import say
 from ..shared.state_text import pause_text, unchanged_text
 from ..shared.terminal import print_labelled
 
@@ -20,19 +21,25 @@ GONE_S: Final = 15.0
 @click.command()
 @click.option("--all", "every", is_flag=True, help="List the running daemons instead.")
 @daemon_options
-@json_option
-def status_command(every: bool, socket_path: str | None, workspace: str | None, as_json: bool) -> None:
+def status_command(every: bool) -> None:
     """What the daemon is doing, and what is degraded."""
     if every:
-        _list(as_json)
+        for each in running():
+            output(to_wire(each), _print_daemon)
         return
-    with daemon(socket_path, workspace) as client:
+    with daemon() as client:
         status = {"socket": str(client.path.absolute()), **client.call("workspaced/status")}
-    if as_json:
-        print_json(status)
-        return
+    output(status, _print_status)
+
+
+def _print_daemon(of: dict[str, Any]) -> None:
+    served = ", ".join(of["vaults"]) or "no vault"
+    print_labelled(f"{of['workspace']:<10}", f"pid {of['pid']}, {of['socket']}, serves {served}")
+
+
+def _print_status(status: dict[str, Any]) -> None:
     say(f"workspaced {status['version']}, pid {status['pid']}, up {_duration(status['uptimeS'])}")
-    print_labelled("socket    ", f"{status['socket']}")
+    print_labelled("socket    ", status["socket"])
     log = status["log"]
     print_labelled("log       ", f"{log['id']} at event {status['seq']}, {log['durability']}")
     print_labelled(
@@ -60,19 +67,6 @@ def status_command(every: bool, socket_path: str | None, workspace: str | None, 
         print_labelled("degraded  ", problem, colour="yellow")
     for warning in status["warnings"]:
         print_labelled("warning   ", warning, colour="yellow")
-
-
-def _list(as_json: bool) -> None:
-    """Lists every reachable daemon of this user, one a line."""
-    for each in running():
-        if as_json:
-            print_json(to_wire(each))
-        else:
-            served = ", ".join(vault for vault in each.vaults) or "no vault"
-            print_labelled(
-                f"{each.workspace:<10}",
-                f"pid {each.pid}, {each.socket}, serves {served}",
-            )
 
 
 def _print_vault(vault: dict[str, Any]) -> None:
@@ -110,34 +104,29 @@ def _duration(seconds: float) -> str:
 
 @click.command()
 @daemon_options
-@json_option
-def stop_command(socket_path: str | None, workspace: str | None, as_json: bool) -> None:
+def stop_command() -> None:
     """Stop the daemon in good order, and wait until it is gone. Agents' sessions that are open start none then."""
     try:
-        with daemon(socket_path, workspace, write=True) as client:
+        with daemon(write=True) as client:
             status = client.call("workspaced/status")
             pid = int(status["pid"])
             client.call("workspaced/shutdown")
     except NoDaemon:  # one that crashed may be about to be started again for an agent
-        if not socket_path:
-            remember_stop(workspace or os.environ.get("WORKSPACED_WORKSPACE") or "default")
+        if not given("socket"):
+            remember_stop(given("workspace") or os.environ.get("WORKSPACED_WORKSPACE") or "default")
         raise
     deadline = time.monotonic() + GONE_S
     while _lives(pid):
         if time.monotonic() > deadline:
             raise TimedOut(f"The daemon (pid {pid}) has not ended after {GONE_S:g} s.", hint=f"kill {pid}")
         time.sleep(0.02)
-    if as_json:
-        print_json({"workspace": status["workspace"], "pid": pid, "stopped": True})
-    else:
-        say("stopped", err=True)
+    answer = {"workspace": status["workspace"], "pid": pid, "stopped": True}
+    output(answer, lambda _: say("stopped", err=True))
 
 
 def _lives(pid: int) -> bool:
     try:
         os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
+    except OSError as error:
+        return not isinstance(error, ProcessLookupError)
     return True

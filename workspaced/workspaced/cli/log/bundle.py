@@ -1,17 +1,17 @@
 """`workspaced bundle`."""
 
-import platform
 import tempfile
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
+from platform import machine, python_version, system
 from typing import Any, Final
 
 import click
 
 from workspaced_events.clock import system_clock
-from workspaced_events.replay.bundle import Manifest, Versions
-from workspaced_events.replay.log_slice import LAST_EVENTS, Slice, cut
+from workspaced_events.replay.bundle import Versions
+from workspaced_events.replay.log_slice import LAST_EVENTS, cut
 from workspaced_events.replay.position import parse_position
 from workspaced_events.schema.catalogue import ToolCalled
 from workspaced_tools.privacy.recording_redaction import under_pseudonyms
@@ -20,10 +20,10 @@ from workspaced_tools.replay.bundling import make_bundle
 from ...__about__ import __version__
 from ...daemon.settings import Settings, load_settings
 from ...errors import SettingsInvalid
-from ..shared.call_source import call_source
-from ..shared.options import check_visibility, daemon_options, json_option, visibility_option
-from ..shared.output import print_warnings, segment_progress, write_lines
-from ..shared.printing import print_json, say
+from ..shared.log import open_log
+from ..shared.options import check_visibility, daemon_options, given, visibility_option
+from ..shared.output import output, print_warnings, segment_progress, write_lines
+from ..shared.printing import say
 
 _CHUNK_BYTES: Final = 1024 * 1024
 _SPOOLED_BYTES_MAX: Final = 16 * 1024 * 1024
@@ -39,7 +39,13 @@ _REDACTED: Final = (
 
 @click.command()
 @click.option(
-    "-o", "--output", type=click.Path(path_type=Path, dir_okay=False), required=True, metavar="FILE", help="*.wsb"
+    "-o",
+    "--output",
+    "to",
+    type=click.Path(path_type=Path, dir_okay=False),
+    required=True,
+    metavar="FILE",
+    help="*.wsb",
 )
 @click.option("--last", type=click.IntRange(min=1), metavar="N", help=f"So many events (default: {LAST_EVENTS}).")
 @click.option("--from", "since", metavar="SEQ|TIME", help="From this event on, or from this time on.")
@@ -53,18 +59,14 @@ _REDACTED: Final = (
     help="Read this directory; no daemon needed.",
 )
 @daemon_options
-@json_option
 def bundle_command(
-    output: Path,
+    to: Path,
     last: int | None,
     since: str | None,
     until: str | None,
     redact: bool,
     with_visibility: bool,
     data_dir: str | None,
-    socket_path: str | None,
-    workspace: str | None,
-    as_json: bool,
 ) -> None:
     """Put the last events of the log into one file, with all that replaying them needs.
 
@@ -78,7 +80,7 @@ def bundle_command(
         raise click.UsageError("--last counts back from the end; with --from leave it out.")
     check_visibility(redact=redact, with_visibility=with_visibility)
     with ExitStack() as open_until_written:
-        source = open_until_written.enter_context(call_source(data_dir, socket_path, workspace))
+        source = open_until_written.enter_context(open_log(data_dir))
         draft = open_until_written.enter_context(tempfile.SpooledTemporaryFile(_SPOOLED_BYTES_MAX))
         with segment_progress("reading") as progress:
             part = cut(
@@ -92,63 +94,54 @@ def bundle_command(
         if redact:
             redacted = open_until_written.enter_context(under_pseudonyms(part))
             part, lost = redacted.part, redacted.calls_lost
-        settings = _settings(workspace)
         manifest = make_bundle(
             draft,
             part,
-            versions=_versions(),
-            settings=settings,
+            versions=Versions(__version__, python_version(), f"{system()} {machine()}".strip()),
+            settings=_settings(),
             created=system_clock(),
             redacted=redact,
             visibility=with_visibility,
         )
         size = draft.tell()
         draft.seek(0)
-        write_lines(iter(partial(draft.read, _CHUNK_BYTES), b""), output)
-    if as_json:
-        print_warnings(list(part.warnings))
-        print_json(_facts(output, size, part, manifest, lost))
-    else:
-        _report(output, size, part, manifest, lost)
-
-
-def _versions() -> Versions:
-    return Versions(__version__, platform.python_version(), f"{platform.system()} {platform.machine()}".strip())
-
-
-def _settings(workspace: str | None) -> dict[str, Any]:
-    """The present settings. Invalid ones must not prevent a bundle that reports a problem with them."""
-    try:
-        return bundled_settings(load_settings(workspace=workspace))
-    except SettingsInvalid as error:
-        say(f"the bundle tells no settings: {error}", err=True)
-        return {}
-
-
-def _facts(output: Path, size: int, part: Slice, manifest: Manifest, lost: int) -> dict[str, Any]:
-    return {
-        "output": str(output),
+        write_lines(iter(partial(draft.read, _CHUNK_BYTES), b""), to)
+    facts = {
+        "output": str(to),
         "bytes": size,
         "first": manifest.first,
         "last": manifest.last,
         "calls": sum(isinstance(event.data, ToolCalled) for event in part.events),
         "callsLost": lost,
-        "missing": list(manifest.missing),
+        "missing": manifest.missing,
         "redacted": manifest.redacted,
     }
+    print_warnings(part.warnings)
+    output(facts, _report)
 
 
-def _report(output: Path, size: int, part: Slice, manifest: Manifest, lost: int) -> None:
-    calls = sum(isinstance(event.data, ToolCalled) for event in part.events)
-    events = f"events {manifest.first} to {manifest.last}"
-    say(f"{output}: {events}, {calls} calls of tools, {max(1, size // 1024)} KiB", err=True)
-    print_warnings(list(part.warnings))
-    if lost:
-        say(f"{lost} calls cannot be made again under pseudonyms; what they read was left out.", err=True)
-    elif manifest.missing:
-        gone = f"{len(manifest.missing)} blobs that they name are not kept any more"
+def _settings() -> dict[str, Any]:
+    """The present settings. Invalid ones must not prevent a bundle that reports a problem with them."""
+    try:
+        return bundled_settings(load_settings(workspace=given("workspace")))
+    except SettingsInvalid as error:
+        say(f"the bundle tells no settings: {error}", err=True)
+        return {}
+
+
+def _report(facts: dict[str, Any]) -> None:
+    events = f"events {facts['first']} to {facts['last']}"
+    size = max(1, facts["bytes"] // 1024)
+    say(f"{facts['output']}: {events}, {facts['calls']} calls of tools, {size} KiB", err=True)
+    if facts["callsLost"]:
+        say(
+            f"{facts['callsLost']} calls cannot be made again under pseudonyms; what they read was left out.",
+            err=True,
+        )
+    elif facts["missing"]:
+        gone = f"{len(facts['missing'])} blobs that they name are not kept any more"
         say(f"{gone}; those calls cannot be replayed.", err=True)
-    say(_REDACTED if manifest.redacted else _UNREDACTED, err=True)
+    say(_REDACTED if facts["redacted"] else _UNREDACTED, err=True)
 
 
 PLAIN_SETTINGS: Final = (

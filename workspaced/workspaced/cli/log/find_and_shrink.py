@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import Final, TypeVar
 
 import click
-import msgspec
 
-from workspaced_events.debugging.bisect import Found, find_between, find_first
+from workspaced_events.debugging.bisect import find_between, find_first
 from workspaced_events.debugging.predicate import TIMEOUT_S, Command, Expression, Predicate
 from workspaced_events.debugging.shrink import Shrinking
 from workspaced_events.errors import InvalidArgument, PredicateFailed
@@ -17,15 +16,13 @@ from workspaced_events.ids import VaultId
 from workspaced_events.projections.state_diff import changes
 from workspaced_events.projections.workspace_state import to_json
 from workspaced_events.replay.json_lines import export_lines
-from workspaced_events.replay.open import open_source
 from workspaced_events.replay.position import parse_position
-from workspaced_events.replay.source import Source
-from workspaced_events.schema.codec import encode_event
 
-from ..shared.options import json_option
-from ..shared.output import segment_progress, write_lines
-from ..shared.printing import print_json, print_ndjson, say, say_text, warn
-from ..shared.terminal import utc_option
+from ..shared.log import open_log
+from ..shared.options import given, json_option, utc_option
+from ..shared.output import output, segment_progress, write_lines
+from ..shared.printing import print_json, say, say_text, warn
+from ..shared.step_text import step_block
 
 F = TypeVar("F", bound=Callable[..., object])
 
@@ -67,7 +64,6 @@ def find_command(
     between: tuple[str, str] | None,
     timeout_s: int,
     of_vault: str | None,
-    as_json: bool,
 ) -> None:
     """Find the event in LOG at which the state begins to show something.
 
@@ -83,7 +79,7 @@ def find_command(
     if what is shown once is shown from then on.
     """
     predicate = _predicate(expression, command, of_vault, timeout_s)
-    with _source(log) as source:
+    with open_log(log) as source:
         if between is None and isinstance(predicate, Expression):
             with segment_progress("searching") as progress:
                 found = find_first(source, predicate, progress=progress)
@@ -97,29 +93,17 @@ def find_command(
                     upto,
                     report=lambda low, high: tell(f"between events {low} and {high}"),
                 )
-    _print_found(found, predicate.vault, as_json=as_json)
-
-
-def _print_found(found: Found, vault: VaultId | None, *, as_json: bool) -> None:
-    from ..shared.step_text import step_block
-
-    event, difference = found.event, changes(to_json(found.before, vault), to_json(found.after, vault))
-    if not as_json:
-        say_text(step_block(event, difference))
-        return
-    report = {
-        "seq": event.seq,
-        "time": event.time,
-        "event": msgspec.Raw(encode_event(event)),
-        "changes": difference,
-    }
-    print_ndjson([report])
+    event, vault = found.event, predicate.vault
+    difference = changes(to_json(found.before, vault), to_json(found.after, vault))
+    report = {"seq": event.seq, "time": event.time, "event": event, "changes": difference}
+    output(report, lambda _: say_text(step_block(event, difference)))
 
 
 @click.command("shrink")
 @click.option(
     "-o",
     "--output",
+    "to",
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE",
     help="Default: standard output.",
@@ -131,10 +115,9 @@ def shrink_command(
     expression: str | None,
     command: str | None,
     until: str | None,
-    output: Path | None,
+    to: Path | None,
     timeout_s: int,
     of_vault: str | None,
-    as_json: bool,
 ) -> int:
     """Make LOG as small as it can be while its last state still shows something.
 
@@ -145,18 +128,18 @@ def shrink_command(
     """
     if until is not None and command is None:
         raise click.UsageError("--until belongs to --run; --when finds the first event by itself.")
-    if as_json and output is None:
+    if given("json") and to is None:
         raise click.UsageError("--json reports on standard output, so the log needs a file: give -o FILE.")
-    if output is not None:
-        _check_output(output, log)
+    if to is not None:
+        _check_output(to, log)
     predicate = _predicate(expression, command, of_vault, timeout_s)
     place = parse_position(until) if until is not None else None
-    with _source(log) as source, segment_progress("searching") as progress:
+    with open_log(log) as source, segment_progress("searching") as progress:
         shrinking = Shrinking(source, predicate, until=place, progress=progress)
-    return _shrink(shrinking, output, as_json=as_json)
+    return _shrink(shrinking, to)
 
 
-def _shrink(shrinking: Shrinking, output: Path | None, *, as_json: bool) -> int:
+def _shrink(shrinking: Shrinking, to: Path | None) -> int:
     """Shrinks, writes the result even after an interruption, and reports; returns the exit code."""
     stopped: KeyboardInterrupt | PredicateFailed | None = None
     try:
@@ -166,12 +149,12 @@ def _shrink(shrinking: Shrinking, output: Path | None, *, as_json: bool) -> int:
             )
     except (KeyboardInterrupt, PredicateFailed) as error:
         stopped = error
-    write_lines(export_lines("", shrinking.events), output)
+    write_lines(export_lines("", shrinking.events), to)
     say(f"{shrinking.given} events -> {len(shrinking.events)}", err=True)
     if stopped is not None:
         say("stopped early: a smaller log may show it too", err=True)
     shows = stopped is None and shrinking.is_shown_when_read()
-    if as_json:
+    if given("json"):
         counts = {"from": shrinking.given, "to": len(shrinking.events), "asked": shrinking.asked}
         print_json({**counts, "smallest": stopped is None, "shows": shows})
     if stopped is not None:
@@ -200,10 +183,6 @@ def _predicate(expression: str | None, command: str | None, of_vault: str | None
     if command is not None and expression is None:
         return Command(command, vault, timeout_s=timeout_s)
     raise click.UsageError("Say what to look for: either --when EXPR or --run COMMAND.")
-
-
-def _source(log: str) -> Source:
-    return open_source(sys.stdin.buffer if log == "-" else Path(log))
 
 
 @contextmanager

@@ -2,8 +2,9 @@
 
 import sys
 import time
+from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -26,10 +27,10 @@ from ...daemon.settings import load_settings
 from ...peers.link import FOLDER as LINK_FOLDER
 from ...peers.link import check_installed
 from ..shared.completion import notes
-from ..shared.log_target import announce_log, check_log
-from ..shared.options import json_option
-from ..shared.output import print_warnings, segment_progress
-from ..shared.printing import confirm, print_json, say
+from ..shared.log import checked_log
+from ..shared.options import given, json_option, workspace_option
+from ..shared.output import output, print_warnings, segment_progress
+from ..shared.printing import confirm, say
 
 if TYPE_CHECKING:
     from ...peers.forgetting import Asked
@@ -41,18 +42,12 @@ PATHS_SHOWN_MAX = 20
 @click.argument("path", shell_complete=notes)
 @click.option("--data-dir", type=click.Path(path_type=Path), metavar="D", help="Default: the workspace's.")
 @click.option("--cache-dir", type=click.Path(path_type=Path), metavar="D", help="Where the daemon keeps indexes.")
-@click.option("--workspace", metavar="NAME", help="Name of the workspace (default: default).")
+@workspace_option
 @click.option("--of-vault", metavar="ID", help="The note's vault (default: the current one).")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @json_option
 def forget_command(
-    path: str,
-    data_dir: Path | None,
-    cache_dir: Path | None,
-    workspace: str | None,
-    of_vault: str | None,
-    yes: bool,
-    as_json: bool,
+    path: str, data_dir: Path | None, cache_dir: Path | None, of_vault: str | None, yes: bool
 ) -> None:
     """Make the log forget the note at PATH, in its vault or below /memories. The daemon must be stopped.
 
@@ -66,13 +61,10 @@ def forget_command(
     This cannot reach: backups, exports and bundles made before; what other notes, and selections in them, say of
     the note; its file in the vault; what agents were already shown; what the disk keeps of deleted files.
     """
-    settings = load_settings(workspace=workspace, data_dir=data_dir, cache_dir=cache_dir)
+    settings = load_settings(workspace=given("workspace"), data_dir=data_dir, cache_dir=cache_dir)
     note = _note(path, settings.memory)
-    data = settings.data_path.expanduser().absolute()
-    check_log(settings, data)
-    announce_log(settings, data)
-    lock = LogLock(data)
-    try:
+    data = checked_log(settings)
+    with closing(LogLock(data)):
         warnings: list[str] = []
         was_interrupted = finish_forgetting(data, warnings)
         print_warnings(warnings)
@@ -84,38 +76,25 @@ def forget_command(
             say(f"A forgetting that was interrupted is finished now. {error.message}", err=True)
             return
         unrecorded = _remove_changed_recordings(data)
-    finally:
-        lock.close()
-    if as_json:
-        counts = {"events": done.events, "calls": done.calls, "unrecorded": unrecorded}
-        told = {} if asked is None else {"asked": asked.machines, "notReached": asked.removed}
-        print_json({"paths": done.paths, **counts, "vault": done.vault, **told})
-    else:
-        say(f"{done.events} events are forgotten, {done.calls} of them calls of tools.")
-        if unrecorded:
-            say(f"{unrecorded} other calls had counted it: they cannot be replayed any more.")
-        if asked is not None:
-            _print_asked(asked)
-        say(
-            "The note's file is as it was: while it lies in the vault it can be shown and recorded again.",
-            err=True,
-        )
+    counts = {"events": done.events, "calls": done.calls, "unrecorded": unrecorded}
+    told = {} if asked is None else {"asked": asked.machines, "notReached": asked.removed}
+    output({"paths": done.paths, **counts, "vault": done.vault, **told}, _print)
 
 
-def _print_asked(asked: "Asked") -> None:
-    if asked.machines:
-        machines = ", ".join(asked.machines)
+def _print(report: dict[str, Any]) -> None:
+    say(f"{report['events']} events are forgotten, {report['calls']} of them calls of tools.")
+    if report["unrecorded"]:
+        say(f"{report['unrecorded']} other calls had counted it: they cannot be replayed any more.")
+    if report.get("asked"):
+        machines = ", ".join(report["asked"])
         say(f"Once the daemon runs, it asks {machines} too: see `workspaced link status`.")
-    for origin in asked.removed:
+    for origin in report.get("notReached", ()):
         say(f"The removed machine {origin} is not reached.", err=True)
+    say("The note's file is as it was: while it lies in the vault it can be shown and recorded again.", err=True)
 
 
 def _note(path: str, memory: Path | None) -> NoteId:
-    """The note's path in the log. A path below `/memories` is one of the memory folder that `memory` sets.
-
-    Raises:
-        WorkspacedError: it can be neither.
-    """
+    """The note's path in the log. A path below `/memories` is one of the memory folder that `memory` sets."""
     if path.startswith(f"{MEMORY_ROOT}/"):
         is_in_vault = memory is not None and not memory.expanduser().is_absolute()
         folder = str(memory) if is_in_vault else MEMORY_ROOT
@@ -145,11 +124,7 @@ def _forget(
 
 
 def _ask_others(link: Path, prepared: Prepared) -> "Asked | None":
-    """Has the daemon ask the other machines of its link, once it runs.
-
-    Raises:
-        PackageMissing: there is a link, and its packages are not installed.
-    """
+    """Has the daemon ask the other machines of its link, once it runs."""
     if not link.exists():
         return None
     check_installed()
@@ -184,11 +159,7 @@ def _remove_changed_recordings(data: Path) -> int:
 
 
 def _ask(prepared: Prepared) -> None:
-    """Asks for confirmation at the terminal; aborts without it.
-
-    Raises:
-        InvalidArgument: there is no terminal.
-    """
+    """Asks for confirmation at the terminal; aborts without it."""
     if not sys.stdin.isatty():
         raise InvalidArgument("Forgetting cannot be undone, and nobody can be asked.", hint="Give --yes.")
     say(f"The note in vault {prepared.vault} was known as", err=True)

@@ -12,11 +12,13 @@ from workspaced_events.replay.open import open_source
 from workspaced_events.replay.source import DirectorySource
 
 from ...daemon.memory import give_back_freed_memory
+from ...discovery.records import running
 from ...inspector.server import Options, run_inspector
 from ...inspector.subject import Subject
-from ..shared.call_source import RunningDaemon, daemon_of_directory, daemon_that_runs, directory_of_workspace
-from ..shared.options import at_option, daemon_options, json_option
-from ..shared.printing import print_json, say
+from ..shared.log import log_directory
+from ..shared.options import at_option, daemon_options, given
+from ..shared.output import output
+from ..shared.printing import say
 
 
 @click.command()
@@ -28,16 +30,8 @@ from ..shared.printing import print_json, say
 @click.option("--no-browser", is_flag=True, help="Only print the page's address.")
 @click.option("--allow-changes", is_flag=True, help="The page may set agents' levels, pause and resume.")
 @daemon_options
-@json_option
 def inspect_command(
-    log: str | None,
-    at: int | str | None,
-    port: int,
-    no_browser: bool,
-    allow_changes: bool,
-    socket_path: str | None,
-    workspace: str | None,
-    as_json: bool,
+    log: str | None, at: int | str | None, port: int, no_browser: bool, allow_changes: bool
 ) -> int:
     """Open a page that shows what agents were shown, why, and what it cost, until Ctrl-C.
 
@@ -49,14 +43,11 @@ def inspect_command(
     workspaced inspect
     workspaced inspect bug.wsb --at 120
     """
-    subject = _subject(log, socket_path, workspace)
+    subject, as_json = _subject(log), given("json")
 
     def ready(address: str, once: str) -> None:
-        if as_json:
-            found = {"url": address, "once": once, "log": str(subject.path)}
-            print_json({**found, "kind": subject.kind, "pid": os.getpid()})
-        else:
-            say(f"inspecting {subject.name} at {address}")
+        found = {"url": address, "once": once, "log": str(subject.path), "kind": subject.kind, "pid": os.getpid()}
+        output(found, f"inspecting {subject.name} at {address}")
         if not no_browser and not as_json:
             webbrowser.open(once)
 
@@ -68,26 +59,16 @@ def inspect_command(
     return run_inspector(Options(subject, port, at, allow_changes), ready, forgotten)
 
 
-def _subject(log: str | None, socket_path: str | None, workspace: str | None) -> Subject:
-    """
-    Raises:
-        InvalidArgument, NoDaemon: there is no such log.
-        LogDamaged: nothing of it can be shown.
-    """
-    if log is None:
-        found = daemon_that_runs(socket_path, workspace)
-        path = found.data if found is not None else directory_of_workspace(workspace)
-        return _of_directory(path, str(path), found)
-    if not Path(log).exists():
+def _subject(log: str | None) -> Subject:
+    path, name = (Path(log), log) if log is not None else (directory := log_directory(), str(directory))
+    if not path.exists():
         # Views read a log again and again, so standard input is none here.
         raise InvalidArgument(f"There is no {log}.", hint="Give a data directory, an export or a bundle.")
-    with open_source(Path(log)) as source:
-        if isinstance(source, DirectorySource):
-            return _of_directory(Path(log), log, daemon_of_directory(source.root))
-        return Subject(Path(log), log, "bundle" if isinstance(source, BundleSource) else "export")
-
-
-def _of_directory(path: Path, name: str, writer: RunningDaemon | None) -> Subject:
-    if writer is None:
-        return Subject(path, name, "directory")
-    return Subject(path, name, "daemon", writer.socket)
+    with open_source(path) as source:
+        if not isinstance(source, DirectorySource):
+            return Subject(path, name, "bundle" if isinstance(source, BundleSource) else "export")
+    place = source.root.resolve()
+    for record in running():
+        if Path(record.data_dir).resolve() == place:
+            return Subject(path, name, "daemon", Path(record.socket))
+    return Subject(path, name, "directory")

@@ -1,7 +1,6 @@
 """`workspaced replay`."""
 
 import sys
-from pathlib import Path
 from typing import Any
 
 import click
@@ -14,19 +13,18 @@ from workspaced_events.projections.state_diff import changes
 from workspaced_events.projections.workspace_fold import apply
 from workspaced_events.projections.workspace_state import StateJson, WorkspaceState, to_json
 from workspaced_events.replay.blob_check import NamedBlobs
-from workspaced_events.replay.open import open_source
 from workspaced_events.replay.position import Position, also_named, feed_until, parse_position, place_until
 from workspaced_events.replay.replay import replay
 from workspaced_events.replay.source import DirectorySource, Source, StoredSource
 from workspaced_events.schema.catalogue import Event
-from workspaced_events.schema.codec import encode_event
 
 from ...errors import SettingsInvalid
-from ..shared.options import complain_of_blobs, json_option
-from ..shared.output import print_warnings, segment_progress
-from ..shared.printing import print_ndjson, say, say_text
+from ..shared.log import open_log
+from ..shared.options import complain_of_blobs, given, json_option, utc_option
+from ..shared.output import output, print_warnings, segment_progress
+from ..shared.printing import print_json, say, say_text
 from ..shared.state_text import print_state
-from ..shared.terminal import utc_option
+from ..shared.step_text import step_block
 from .verify import verify_log
 
 
@@ -40,9 +38,7 @@ from .verify import verify_log
 @click.option("--of-vault", metavar="ID", help="Of this vault instead of the current one.")
 @utc_option
 @json_option
-def replay_command(
-    log: str, until: str | None, is_watched: bool, is_verified: bool, of_vault: str | None, as_json: bool
-) -> int:
+def replay_command(log: str, until: str | None, is_watched: bool, is_verified: bool, of_vault: str | None) -> int:
     """Fold LOG without a daemon and print the state it leads to.
 
     LOG is a data directory, the file of an export or a bundle, or - for one on standard input. A TIME is ISO 8601,
@@ -59,48 +55,37 @@ def replay_command(
         raise SettingsInvalid("Expected --watch or --verify, got both.")
     place = parse_position(until) if until is not None else None
     vault = VaultId(of_vault) if of_vault is not None else None
-    with open_source(sys.stdin.buffer if log == "-" else Path(log)) as source:
+    with open_log(log) as source:
         if is_verified:
-            code = verify_log(source, place, as_json=as_json)
-            _check_texts(source, place)
+            code = verify_log(source, place)
+            if isinstance(source, DirectorySource):  # the others are single files with checksums
+                named = NamedBlobs()
+                feed_until(source, place, named)
+                complain_of_blobs(named.examine(RealDisk(source.root)).damaged)
             return code
         if not is_watched:
-            _print_end(source, place, vault, as_json=as_json)
-        elif not as_json and _in_terminal():
+            _print_end(source, place, vault)
+        elif not given("json") and _in_terminal():
             _step(source, place, vault)
         else:
-            _print_steps(source, place, vault, as_json=as_json)
+            _print_steps(source, place, vault)
     return 0
 
 
-def _check_texts(source: Source, until: Position | None) -> None:
-    """Checks the texts of a data directory; other sources are single files with checksums.
-
-    Raises:
-        LogDamaged: a text is damaged.
-    """
-    if isinstance(source, DirectorySource):
-        named = NamedBlobs()
-        feed_until(source, until, named)
-        complain_of_blobs(named.examine(RealDisk(source.root)).damaged)
-
-
-def _print_end(source: Source, until: Position | None, vault: VaultId | None, *, as_json: bool) -> None:
+def _print_end(source: Source, until: Position | None, vault: VaultId | None) -> None:
     with segment_progress("folding") as progress:
         replayed = replay(source, until=until, progress=progress)
     print_warnings(replayed.warnings)
-    state_json = _state_json(replayed.state, vault)
-    if as_json:
-        print_ndjson([state_json])
-        return
-    say(f"{replayed.events} events folded")
-    print_state(msgspec.to_builtins(state_json))
+
+    def tell(state_json: StateJson) -> None:
+        say(f"{replayed.events} events folded")
+        print_state(msgspec.to_builtins(state_json))
+
+    output(_state_json(replayed.state, vault), tell)
 
 
-def _print_steps(source: Source, until: Position | None, vault: VaultId | None, *, as_json: bool) -> None:
-    from ..shared.step_text import step_block
-
-    state, state_json = source.start, to_json(source.start, vault)
+def _print_steps(source: Source, until: Position | None, vault: VaultId | None) -> None:
+    state, state_json, as_json = source.start, to_json(source.start, vault), given("json")
 
     def print_each(events: list[Event]) -> None:
         nonlocal state, state_json
@@ -110,10 +95,10 @@ def _print_steps(source: Source, until: Position | None, vault: VaultId | None, 
             state_json = to_json(state, vault)
             differences = changes(before, state_json)
             if as_json:
-                steps.append({"event": msgspec.Raw(encode_event(event)), "changes": differences})
+                steps.append({"event": event, "changes": differences})
             else:
                 say_text(f"{step_block(event, differences)}\n")
-        print_ndjson(steps)
+        print_json(*steps)
 
     print_warnings(feed_until(source, until, print_each))
     _state_json(state, vault)

@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from ...inspector.lanes import LANES
-from ..shared.options import daemon_options, json_option
-from ..shared.printing import print_ndjson, say, styled
-from ..shared.terminal import local_time, utc_option
-from ..shared.viewed_log import viewed_log
+from ..shared.log import viewed_log
+from ..shared.options import daemon_options, utc_option
+from ..shared.output import output
+from ..shared.printing import say, styled
+from ..shared.terminal import local_time
 
 if TYPE_CHECKING:
     from ...inspector.inspected import Inspected
@@ -35,17 +36,7 @@ _WORDS: Final = {"messages": "messages sent", "told": "told without asking"}
 )
 @utc_option
 @daemon_options
-@json_option
-def search_command(
-    text: str,
-    log: str | None,
-    lanes: tuple[str, ...],
-    since: int | None,
-    limit: int,
-    socket_path: str | None,
-    workspace: str | None,
-    as_json: bool,
-) -> int:
+def search_command(text: str, log: str | None, lanes: tuple[str, ...], since: int | None, limit: int) -> int:
     """Find TEXT in events, messages, calls, prompts and what agents were told; the earliest event first.
 
     Prompts are searched as they were sent, calls as they were answered; upper and lower case are the same.
@@ -56,13 +47,10 @@ def search_command(
     workspaced log search 'Release 1 comes on 22 June' --in prompts
     """
     hits, not_kept, following = 0, 0, None
-    with viewed_log(log, socket_path, workspace) as inspected:
+    with viewed_log(log) as inspected:
         for found in _read(inspected, text, ",".join(lanes), since, limit):
-            if as_json:
-                print_ndjson(found.hits)
-            else:
-                for hit in found.hits:
-                    _print(hit)
+            for hit in found.hits:
+                output(hit, _print)
             hits, not_kept, following = hits + len(found.hits), not_kept + found.not_kept, found.next
     if not_kept:
         say(f"{not_kept} recordings are not kept, so they were not searched", err=True)

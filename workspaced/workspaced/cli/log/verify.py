@@ -11,11 +11,12 @@ from workspaced_events.replay.position import Position
 from workspaced_events.replay.source import ExportSource, Source
 from workspaced_events.schema.catalogue import PromptOverlaid, UnknownEvent
 
+from ..shared.options import given
 from ..shared.output import print_warnings, segment_progress
-from ..shared.printing import print_json, say
+from ..shared.printing import print_json, say, say_difference
 
 
-def verify_log(source: Source, until: Position | None, *, as_json: bool) -> int:
+def verify_log(source: Source, until: Position | None) -> int:
     """Prints the outcomes of the recorded calls and prompts.
 
     Returns the exit code: 1 if one differs; 3 if something cannot be compared: a recording is damaged, or missing
@@ -24,7 +25,7 @@ def verify_log(source: Source, until: Position | None, *, as_json: bool) -> int:
     from workspaced_tools.replay.verify import Rebuilt, Verified, verify
 
     calls, prompts, unknown = _Tally("calls"), _Tally("prompts"), Counter[str]()
-    is_export = isinstance(source, ExportSource)
+    is_export, as_json = isinstance(source, ExportSource), given("json")
 
     def each(call: Verified) -> None:
         calls.take(call := _of_export(call) if is_export else call)
@@ -52,24 +53,21 @@ def verify_log(source: Source, until: Position | None, *, as_json: bool) -> int:
                 progress=progress,
             )
         )
-    differing = [*calls.first, *prompts.first]
     if not as_json:
         _print_outcomes(calls, prompts, source)
     is_whole = source.redacted and calls.counts["same"]  # though redaction removed what prompts were made from
     of_prompts = [] if is_whole else prompts.troubles()
-    troubles = [*calls.troubles(), *of_prompts, *_troubles_of(unknown)]
+    troubles = [*calls.troubles(), *of_prompts]
+    if unknown:
+        types = ", ".join(f"{count} {name}" for name, count in sorted(unknown.items()))
+        troubles.append(f"Events of types that this program does not know were not compared: {types}.")
     if troubles and is_export:
         troubles.append(_VERIFY_INSTEAD)
     for trouble in troubles:
         say(trouble, err=True)
-    return 1 if differing else _NOT_VERIFIED if troubles else 0
-
-
-def _troubles_of(unknown: Counter[str]) -> list[str]:
-    if not unknown:
-        return []
-    types = ", ".join(f"{count} {name}" for name, count in sorted(unknown.items()))
-    return [f"Events of types that this program does not know were not compared: {types}."]
+    if calls.differing is not None or prompts.differing is not None:
+        return 1
+    return _NOT_VERIFIED if troubles else 0
 
 
 def _print_outcomes(calls: "_Tally", prompts: "_Tally", source: Source) -> None:
@@ -78,10 +76,10 @@ def _print_outcomes(calls: "_Tally", prompts: "_Tally", source: Source) -> None:
         say(f"{prompts.counts.total()} prompts: redaction removed what they were made from.")
     elif prompts.counts:
         prompts.print("are the same")
-    for call in calls.first:
-        _print_call(call)
-    for prompt in prompts.first:
-        _print_prompt(prompt, source)
+    if calls.differing is not None:
+        _print_call(calls.differing)
+    if prompts.differing is not None:
+        _print_prompt(prompts.differing, source)
 
 
 _NOT_VERIFIED = 3
@@ -106,7 +104,8 @@ class _Tally:
         self._what = what
         self._unexplained = 0
         self.counts: Counter[str] = Counter()
-        self.first: list[Any] = []
+        self.differing: Any = None
+        """The first that differs."""
         self._reasons: Counter[tuple[str, str]] = Counter()
 
     def take(self, made: Any) -> None:
@@ -114,13 +113,15 @@ class _Tally:
         self._unexplained += made.outcome == "notRecorded" and not made.is_explained
         if made.outcome in _UNCOMPARED:
             self._reasons[made.outcome, made.why] += 1
-        elif made.outcome == "different" and not self.first:
-            self.first.append(made)
+        elif made.outcome == "different" and self.differing is None:
+            self.differing = made
 
     def print(self, same: str) -> None:
+        of = self.counts
+        rest = [(of["damaged"], "damaged"), (of["otherVersion"], "of another version")]
         say(
-            f"{self.counts.total()} {self._what}: {self.counts['same']} {same}, "
-            f"{self.counts['different']} differ, {self.counts['notRecorded']} are not recorded{self._others()}."
+            f"{of.total()} {self._what}: {of['same']} {same}, {of['different']} differ, "
+            f"{of['notRecorded']} are not recorded{''.join(f', {count} {how}' for count, how in rest if count)}."
         )
         for (outcome, why), count in self._reasons.most_common():
             say(f"  {_UNCOMPARED[outcome]} ({count}): {why}")
@@ -142,19 +143,11 @@ class _Tally:
             messages.append(f"None of the {total} {what} could be compared: nothing was verified.")
         return messages
 
-    def _others(self) -> str:
-        rest = [
-            (self.counts["damaged"], "damaged"),
-            (self.counts["otherVersion"], "of another version"),
-        ]
-        return "".join(f", {count} {how}" for count, how in rest if count)
-
 
 def _print_call(call: Any) -> None:
     from workspaced_tools.recording.call_diff import readable_json
 
-    by = call.called.caller
-    say(f"The first that differs is call {call.seq}, {call.called.tool} by {by}:")
+    say(f"The first that differs is call {call.seq}, {call.called.tool} by {call.called.caller}:")
     if call.differs != "answer":
         say(f"  the answer is the same, but `{call.differs}` of its event is another one.")
         return
@@ -162,7 +155,7 @@ def _print_call(call: Any) -> None:
         say("  what was served is not kept; its hash is another one.")
         return
     served, answered = readable_json(call.served), readable_json(call.answered)
-    _print_diff(served, answered, "served", "answered now")
+    say_difference(difflib.unified_diff(served, answered, "served", "answered now", lineterm=""))
 
 
 def _print_prompt(rebuilt: Any, source: Source) -> None:
@@ -188,7 +181,8 @@ def _print_prompt(rebuilt: Any, source: Source) -> None:
     except WorkspacedError as error:
         say(f"  {error.message}")
         return
-    _print_diff(_manifest_lines(sent), _manifest_lines(envelope.manifest), "sent", "assembled now")
+    before, after = _manifest_lines(sent), _manifest_lines(envelope.manifest)
+    say_difference(difflib.unified_diff(before, after, "sent", "assembled now", lineterm=""))
 
 
 def _manifest_lines(manifest: Any) -> list[str]:
@@ -200,11 +194,6 @@ def _manifest_lines(manifest: Any) -> list[str]:
         for each in manifest.entries
     ]
     return [*layers, *entries, f"estimate {manifest.estimate} of {manifest.limit}", *manifest.warnings]
-
-
-def _print_diff(before: list[str], after: list[str], old: str, new: str) -> None:
-    for line in difflib.unified_diff(before, after, old, new, lineterm=""):
-        say(line)
 
 
 def _json(call: Any) -> dict[str, Any]:
@@ -219,12 +208,8 @@ def _json(call: Any) -> dict[str, Any]:
 
 
 def _prompt_json(rebuilt: Any) -> dict[str, Any]:
-    prompt = rebuilt.prompt
-    of = (
-        {"insertion": prompt.insertion}
-        if isinstance(prompt, PromptOverlaid)
-        else {"conversation": prompt.conversation, "message": prompt.message}
-    )
+    names = ("insertion",) if isinstance(rebuilt.prompt, PromptOverlaid) else ("conversation", "message")
+    of = {name: getattr(rebuilt.prompt, name) for name in names}
     report = {"seq": rebuilt.seq, **of, "outcome": rebuilt.outcome}
     if rebuilt.why:
         report["why"] = rebuilt.why

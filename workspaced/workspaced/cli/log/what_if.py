@@ -8,9 +8,10 @@ import msgspec
 from workspaced_events.errors import InvalidArgument
 from workspaced_events.schema.decoding import decoded
 
-from ..shared.options import at_option, daemon_options, json_option
-from ..shared.printing import print_ndjson, say
-from ..shared.viewed_log import viewed_log
+from ..shared.log import viewed_log
+from ..shared.options import at_option, daemon_options
+from ..shared.output import output
+from ..shared.printing import say
 
 if TYPE_CHECKING:
     from ...inspector.views.what_if import WhatIf
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
 @click.option("--tool", default="", metavar="NAME", help="And then an agent calls this tool.")
 @click.option("--arguments", default="{}", metavar="JSON", help="The tool's arguments.")
 @daemon_options
-@json_option
 def what_if_command(
     log: str | None,
     at: int | str | None,
@@ -34,9 +34,6 @@ def what_if_command(
     actions: tuple[str, ...],
     tool: str,
     arguments: str,
-    socket_path: str | None,
-    workspace: str | None,
-    as_json: bool,
 ) -> None:
     """Fold LOG without some events, or with actions more, and say what would differ. Nothing of it is recorded.
 
@@ -56,12 +53,9 @@ def what_if_command(
         tool=tool,
         arguments=_object(arguments, "--arguments"),
     )
-    with viewed_log(log, socket_path, workspace) as inspected:
+    with viewed_log(log) as inspected:
         found = what_if(inspected, wanted)
-    if as_json:
-        print_ndjson([found])
-    else:
-        _print(found)
+    output(found, _print)
 
 
 def _object(text: str, option: str) -> dict[str, Any]:

@@ -59,7 +59,9 @@ def write_images(files: Mapping[Path, bytes], *, force: bool) -> None:
         InvalidArgument: a file is there with other bytes, and not `force`; or their folder cannot be made. Then
             nothing is written.
     """
-    wanted = {path: content for path, content in files.items() if not _has(path, content)}
+    wanted = {
+        each: content for each, content in files.items() if not each.is_file() or each.read_bytes() != content
+    }
     for path in wanted:
         if path.exists() and not force:
             raise InvalidArgument(
@@ -136,10 +138,6 @@ def _encoded(value: str) -> str:
     """As write_chat puts it into a comment."""
     encoded = json.dumps(value, ensure_ascii=False)
     return f'"text":{encoded}'.replace("--", "-\\u002d").replace(">", "\\u003e")
-
-
-def _has(path: Path, content: bytes) -> bool:
-    return path.is_file() and path.stat().st_size == len(content) and path.read_bytes() == content
 
 
 def _content(path: Path) -> bytes | None:

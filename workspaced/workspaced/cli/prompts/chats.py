@@ -9,9 +9,9 @@ from workspaced_events.errors import InvalidArgument
 
 from ...errors import RequestError
 from ...limits import IMPORT_CONTEXT_WINDOW, IMPORT_OUTPUT_RESERVE, REQUEST_BYTES_MAX
-from ..shared.connection import daemon
-from ..shared.options import daemon_options, json_option
-from ..shared.output import print_warnings, write_lines
+from ..shared.daemon import ask, daemon
+from ..shared.options import daemon_options, given
+from ..shared.output import output, print_warnings, write_lines
 from ..shared.printing import print_bytes, print_json, say, warn
 from .chat_images import brought_back, set_apart, write_images
 
@@ -26,6 +26,7 @@ _IMPORT_S: Final = 60.0
 @click.option(
     "-o",
     "--output",
+    "to",
     type=click.Path(path_type=Path),
     metavar="FILE",
     help="Where to; a folder gets a file named after the chat. Default: standard output.",
@@ -33,43 +34,28 @@ _IMPORT_S: Final = 60.0
 @click.option("--force", is_flag=True, help="Replace FILE, and images beside it, where they exist.")
 @click.option("--inline-images", is_flag=True, help="Keep images in FILE as data URIs, not as files beside it.")
 @daemon_options
-@json_option
-def export_command(
-    conversation: str,
-    output: Path | None,
-    force: bool,
-    inline_images: bool,
-    socket_path: str | None,
-    workspace: str | None,
-    as_json: bool,
-) -> None:
+def export_command(conversation: str, to: Path | None, force: bool, inline_images: bool) -> None:
     """Write a conversation as Markdown, for reading, keeping, and importing again.
 
     Attachments that name withheld notes are left out. FILE has its images beside it: those of chat.md are in the
     folder chat.images.
     """
-    with daemon(socket_path, workspace) as client:
-        exported = client.call("workspaced/context/export", {"conversation": conversation})
+    exported = ask("workspaced/context/export", {"conversation": conversation})
     _warn(exported["warnings"])
     if exported["withheld"]:
         say(f"left out, since their notes are withheld: {exported['withheld']}", err=True)
-    if output is not None:
-        written = _write(exported, output, force=force, inline_images=inline_images)
-        if not as_json:
-            say(f"wrote {written!s}", err=True)
-    if as_json:
+    written = _write(exported, to, force=force, inline_images=inline_images) if to is not None else None
+    if given("json"):
         print_json(exported)
-    elif output is None:
+    elif written is not None:
+        say(f"wrote {written!s}", err=True)
+    else:
         print_bytes(exported["text"].encode())
 
 
-def _write(exported: dict[str, Any], output: Path, *, force: bool, inline_images: bool) -> Path:
-    """Writes the file as a whole or not at all, after its images.
-
-    Raises:
-        InvalidArgument: a file is there already, or cannot be written.
-    """
-    path = output / exported["fileName"] if output.is_dir() else output
+def _write(exported: dict[str, Any], to: Path, *, force: bool, inline_images: bool) -> Path:
+    """Writes the file as a whole or not at all, after its images."""
+    path = to / exported["fileName"] if to.is_dir() else to
     if path.exists() and not force:
         raise InvalidArgument(
             f"The file {str(path)!r} exists.", hint="Name another one, or replace it with --force."
@@ -95,8 +81,7 @@ def _write(exported: dict[str, Any], output: Path, *, force: bool, inline_images
 )
 @click.option("--conversation", metavar="ID", help="Its id; default: the file's where it is free, else a new one.")
 @daemon_options
-@json_option
-def import_command(file: Any, socket_path: str | None, workspace: str | None, as_json: bool, **given: Any) -> None:
+def import_command(file: Any, **settings: Any) -> None:
     """Begin a conversation from a chat file; - reads standard input.
 
     Images are read from the files beside FILE that it names. Files of older tools are read as well. What cannot be
@@ -104,11 +89,11 @@ def import_command(file: Any, socket_path: str | None, workspace: str | None, as
     name.
     """
     names = {"context_window": "contextWindow", "output_reserve": "outputReserve"}
-    params = {names.get(name, name): value for name, value in given.items() if value is not None}
+    params = {names.get(name, name): value for name, value in settings.items() if value is not None}
     folder = Path(file.name).parent if isinstance(file.name, str) and file.name != "<stdin>" else None
     params["text"], missing = brought_back(_text(file.read()), folder, REQUEST_BYTES_MAX - _ENVELOPE_BYTES)
-    print_warnings(list(missing))
-    with daemon(socket_path, workspace, timeout_s=_IMPORT_S, write=True) as client:
+    print_warnings(missing)
+    with daemon(timeout_s=_IMPORT_S, write=True) as client:
         try:
             imported = client.call("workspaced/context/import", params)
         except RequestError as error:
@@ -120,10 +105,7 @@ def import_command(file: Any, socket_path: str | None, workspace: str | None, as
                 hint="Take messages out of the file, or the texts of attachments out of its comments.",
             ) from None
     _warn(imported["warnings"])
-    if as_json:
-        print_json(imported)
-    else:
-        say(f"conversation {imported['conversation']}: {len(imported['messages'])} messages")
+    output(imported, f"conversation {imported['conversation']}: {len(imported['messages'])} messages")
 
 
 def _text(data: bytes) -> str:
@@ -138,7 +120,6 @@ def _text(data: bytes) -> str:
 
 def _warn(warnings: list[dict[str, Any]]) -> None:
     for each in warnings:
-        text = f"line {each['line']}: {each['message']} [{each['code']}]"
-        warn(text)
+        warn(f"line {each['line']}: {each['message']} [{each['code']}]")
         for candidate in each["candidates"]:
             say(f"  {candidate}", err=True)

@@ -1,6 +1,7 @@
 """`workspaced context`: the content of prompts, their differences, and the provider's cache hits and misses."""
 
 import difflib
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import click
@@ -27,11 +28,11 @@ from workspaced_tools.prompts.audit.sent_prompts import (
 )
 from workspaced_tools.prompts.model.types import Block, Envelope, Layer
 
-from ..shared.call_source import call_source
-from ..shared.options import daemon_options, json_option
-from ..shared.output import print_table, print_warnings, segment_progress
-from ..shared.printing import print_ndjson, say, say_difference, say_text, styled
-from ..shared.terminal import local_time, utc_option
+from ..shared.log import open_log
+from ..shared.options import daemon_options, given, utc_option
+from ..shared.output import output, print_table, print_warnings, segment_progress
+from ..shared.printing import print_json, say, say_difference, say_text, styled
+from ..shared.terminal import local_time
 from .chats import export_command, import_command
 from .coverage import coverage_command
 
@@ -78,9 +79,8 @@ def context_command() -> None:
     """
 
 
-context_command.add_command(export_command)
-context_command.add_command(import_command)
-context_command.add_command(coverage_command)
+for _command in (export_command, import_command, coverage_command):
+    context_command.add_command(_command)
 
 # -- list --
 
@@ -89,20 +89,18 @@ context_command.add_command(coverage_command)
 @click.argument("log", required=False, metavar="[LOG]")
 @utc_option
 @daemon_options
-@json_option
-def list_command(log: str | None, socket_path: str | None, workspace: str | None, as_json: bool) -> None:
+def list_command(log: str | None) -> None:
     """List the conversations, the one spoken of last at the end, and the chats whose requests were overlaid.
 
     A narrow terminal does without ~TOKENS, MESSAGES, MISSES, HITS, MODEL and LAST, in this order.
     """
-    with call_source(log, socket_path, workspace) as source, segment_progress("reading") as progress:
-        history = read_prompt_history(source, progress)
-    print_warnings(history.warnings)
+    with open_log(log) as source:
+        history = _read_history(source)
     prompts = history.prompts
     listed = [_listed(each, len(prompts.get(name, ()))) for name, each in history.conversations.by_id.items()]
     chats = [_listed_chat(history, name) for name in history.overlaid.by_chat]
-    if as_json:
-        print_ndjson([*listed, *chats])
+    if given("json"):
+        print_json(*listed, *chats)
         return
     if listed:
         head = ("CONVERSATION", "LAST", "MODEL", "MESSAGES", "PROMPTS", "~TOKENS", "HITS", "MISSES", "")
@@ -175,17 +173,8 @@ def _row(listed: dict[str, Any]) -> tuple[str, ...]:
 @click.option("--body", metavar="SHAPE|FILE", help="What a provider is sent: `sent`, a shape's name, a template.")
 @utc_option
 @daemon_options
-@json_option
 def show_command(
-    conversation: str,
-    log: str | None,
-    message: str | None,
-    prompt: int | None,
-    form: str | None,
-    body: str | None,
-    socket_path: str | None,
-    workspace: str | None,
-    as_json: bool,
+    conversation: str, log: str | None, message: str | None, prompt: int | None, form: str | None, body: str | None
 ) -> int:
     """Show a prompt as it was sent: its messages, with the size of each. By default the last one of the chat.
 
@@ -205,39 +194,35 @@ def show_command(
         raise click.UsageError("--cache is of all prompts: leave --message and --prompt out.")
     if form is not None and body is not None:
         raise click.UsageError(f"--body and --{form} are two things to show: leave one out.")
-    with call_source(log, socket_path, workspace) as source:
+    with open_log(log) as source:
         history = _read_history(source)
         about = history.conversation_or_chat(conversation)
         if isinstance(about, str):
             if form is not None or body is not None or message is not None or prompt is not None:
                 raise click.UsageError("Of a chat whose requests were overlaid there is one thing to show.")
-            chat = history.overlaid.shown(about, source.blob)
-            print_ndjson([chat]) if as_json else _print_chat(chat)
+            output(history.overlaid.shown(about, source.blob), _print_chat)
             return 0
         if form == "cache":
-            _print_cache(account(about, history_tokens(source, about)), as_json=as_json)
+            prompts = account(about, history_tokens(source, about))
+            output({"prompts": prompts, "summary": summed(prompts)}, lambda _: _print_cache(prompts))
             return 0
         sent = history.sent(about, message, prompt)
         if form == "manifest":
-            manifest = manifest_of(source, sent)
-            if as_json:
-                print_ndjson([manifest])
-            else:
-                _print_head(sent, manifest)
-                _print_entries(manifest)
+            output(manifest_of(source, sent), lambda manifest: _print_manifest(sent, manifest))
             return 0
         [rebuilt] = rebuild_prompts(source, [sent])
         if body is not None:
             from .request_body import body_of, print_body  # templates need an engine that nothing else here does
 
             shaped = body_of(rebuilt, body, source)
-            return max(print_body(rebuilt, shaped, as_json=as_json), _warn_of_difference([rebuilt]))
+            return max(print_body(rebuilt, shaped), _warn_of_difference([rebuilt]))
     envelope = rebuilt.made.envelope
-    if as_json:
-        print_ndjson([envelope.layers if form == "layers" else envelope])
-    else:
+    if not given("json"):
         _print_head(sent, envelope.manifest)
-        _print_layers(envelope) if form == "layers" else _print_messages(envelope)
+    if form == "layers":
+        output(envelope.layers, _print_layers)
+    else:
+        output(envelope, _print_messages)
     return _warn_of_difference([rebuilt])
 
 
@@ -319,15 +304,16 @@ def _print_block(block: Block) -> None:
         say_text(block.text)
 
 
-def _print_layers(envelope: Envelope) -> None:
-    for layer in envelope.layers:
+def _print_layers(layers: Sequence[Layer]) -> None:
+    for layer in layers:
         colour = "green" if layer.stable else "yellow"
         say(styled(f"--- {layer.id}", bold=True, fg=colour))
         if layer.text:
             say_text(layer.text)
 
 
-def _print_entries(manifest: Manifest) -> None:
+def _print_manifest(sent: SentPrompt, manifest: Manifest) -> None:
+    _print_head(sent, manifest)
     rows = [("LAYER", "STATE", "KIND", "ID", "~TOKENS", "BYTES", "CACHED", "WHY")]
     colours = {}
     for number, entry in enumerate(manifest.entries, start=1):
@@ -350,10 +336,7 @@ def _entry_row(entry: ManifestEntry) -> tuple[str, str, str, str, str, str, str,
     )
 
 
-def _print_cache(prompts: tuple[Accounted, ...], *, as_json: bool) -> None:
-    if as_json:
-        print_ndjson([{"prompts": prompts, "summary": summed(prompts)}])
-        return
+def _print_cache(prompts: tuple[Accounted, ...]) -> None:
     if not prompts:
         say("no prompts", err=True)
         return
@@ -390,25 +373,17 @@ def _count(tokens: int | None) -> str:
 @click.option("--conversation", metavar="ID", help="Of this one instead of the one spoken of last.")
 @click.option("--text", "with_text", is_flag=True, help="With the difference of the layers' texts.")
 @daemon_options
-@json_option
-def diff_command(
-    first: str,
-    second: str,
-    log: str | None,
-    conversation: str | None,
-    with_text: bool,
-    socket_path: str | None,
-    workspace: str | None,
-    as_json: bool,
-) -> int:
+def diff_command(first: str, second: str, log: str | None, conversation: str | None, with_text: bool) -> int:
     """How the prompt for message M2 differs from that for M1: which layer changed first, why, what stays cached.
 
     Layers are looked at in the order in which a prompt has them. Exit code 0 where nothing differs, 1 where
     something does.
     """
-    with call_source(log, socket_path, workspace) as source:
+    with open_log(log) as source:
         history = _read_history(source)
-        about = history.conversation(conversation) if conversation is not None else _latest(history)
+        with_prompts = [name for name in history.conversations.by_id if name in history.prompts]
+        latest = with_prompts[-1] if with_prompts else ""
+        about = history.conversation(conversation if conversation is not None else latest)
         pair = [history.sent(about, name) for name in (first, second)]
         rebuilt = rebuild_prompts(source, pair)
     _warn_of_difference(rebuilt)
@@ -417,47 +392,37 @@ def diff_command(
     tools = {each.conversation.settings.tools_sha256 for each in rebuilt}
     cached = common_tokens(one, two, same_tools=len(tools) == 1)
     causes = causes_of(about, history.between(about, *pair), changed) if changed is not None else []
-    if as_json:
-        report = {"first": changed, "causes": causes, "common": cached, "anew": two.estimate - cached}
-        layers = {layer: _tokens(one, two, layer) for layer in LAYERS}
-        print_ndjson([{"same": changed is None, **report, "layers": layers}])
-        return 0 if changed is None else 1
-    _print_tokens(one, two)
-    if changed is None:
-        say("Both are the same.")
-        return 0
-    say(f"first to change: {changed}: {', '.join(causes) or 'the conversation went on'}")
-    lost = max(0, one.estimate - cached)
-    say(
-        f"Both begin with the same {cached:,} tokens, which a cache can serve; {lost:,} of the first prompt's are "
-        f"lost to it, {max(0, two.estimate - cached):,} of the second's are read anew."
-    )
-    _print_changes(one, two)
-    if with_text:
-        _print_text_changes(one, two)
-    return 1
+    layers = {layer: _tokens(one, two, layer) for layer in LAYERS}
+    report = {"first": changed, "causes": causes, "common": cached, "anew": two.estimate - cached}
 
+    def tell(_: object) -> None:
+        _print_tokens(layers)
+        if changed is None:
+            say("Both are the same.")
+            return
+        say(f"first to change: {changed}: {', '.join(causes) or 'the conversation went on'}")
+        lost = max(0, one.estimate - cached)
+        say(
+            f"Both begin with the same {cached:,} tokens, which a cache can serve; {lost:,} of the first prompt's "
+            f"are lost to it, {max(0, two.estimate - cached):,} of the second's are read anew."
+        )
+        _print_changes(one, two)
+        if with_text:
+            _print_text_changes(one, two)
 
-def _latest(history: PromptHistory) -> Conversation:
-    with_prompts = [each for name, each in history.conversations.by_id.items() if name in history.prompts]
-    return with_prompts[-1] if with_prompts else history.conversation("")
+    output({"same": changed is None, **report, "layers": layers}, tell)
+    return 0 if changed is None else 1
 
 
 def _tokens(one: Envelope, two: Envelope, layer: str) -> dict[str, Any]:
-    (old, before), (new, after) = (_layer(each, layer) for each in (one, two))
-    return {"same": old.hash == new.hash, "before": before, "after": after}
+    at = LAYERS.index(layer)
+    before, after = (each.manifest.layers[at].tokens for each in (one, two))
+    return {"same": one.layers[at].hash == two.layers[at].hash, "before": before, "after": after}
 
 
-def _layer(envelope: Envelope, name: str) -> tuple[Layer, int]:
-    """The layer and its tokens."""
-    at = LAYERS.index(name)
-    return envelope.layers[at], envelope.manifest.layers[at].tokens
-
-
-def _print_tokens(one: Envelope, two: Envelope) -> None:
+def _print_tokens(layers: Mapping[Any, dict[str, Any]]) -> None:
     rows, colours = [], {}
-    for number, name in enumerate(LAYERS):
-        layer = _tokens(one, two, name)
+    for number, (name, layer) in enumerate(layers.items()):
         colours[number] = "green" if layer["same"] else "yellow"
         tokens = f"{layer['before']:,}", "->", f"{layer['after']:,} tokens"
         rows.append((name, "same" if layer["same"] else "changed", *tokens))
@@ -481,5 +446,4 @@ def _fact(entry: ManifestEntry) -> str:
 def _print_text_changes(one: Envelope, two: Envelope) -> None:
     for old, new in zip(one.layers, two.layers, strict=True):
         before, after = old.text.split("\n"), new.text.split("\n")
-        for line in difflib.unified_diff(before, after, f"{old.id} before", f"{new.id} after", lineterm=""):
-            say_difference(line)
+        say_difference(difflib.unified_diff(before, after, f"{old.id} before", f"{new.id} after", lineterm=""))

@@ -4,10 +4,10 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from ..shared.options import daemon_options, json_option
-from ..shared.output import print_table
-from ..shared.printing import print_ndjson, say
-from ..shared.viewed_log import viewed_log
+from ..shared.log import viewed_log
+from ..shared.options import daemon_options
+from ..shared.output import output, print_table
+from ..shared.printing import say
 
 if TYPE_CHECKING:
     from ...inspector.views.prompts.coverage import CoverageShown, CoveredNote
@@ -30,17 +30,7 @@ _COLOURS: Final = {"unused": "yellow", "used": "green"}
     help="The first N notes.",
 )
 @daemon_options
-@json_option
-def coverage_command(
-    log: str | None,
-    begin: int | None,
-    end: int | None,
-    status: str | None,
-    limit: int,
-    socket_path: str | None,
-    workspace: str | None,
-    as_json: bool,
-) -> None:
+def coverage_command(log: str | None, begin: int | None, end: int | None, status: str | None, limit: int) -> None:
     """Which notes agents were given, and which of them an answer named or a later call asked for.
 
     A note is unused if every agent that had it answered afterwards, and no answer and no later call names it;
@@ -48,12 +38,9 @@ def coverage_command(
     """
     from ...inspector.views.prompts.coverage import CoverageParameters, coverage
 
-    with viewed_log(log, socket_path, workspace) as inspected:
+    with viewed_log(log) as inspected:
         shown = coverage(inspected, CoverageParameters(begin, end, status, limit=limit))  # type: ignore[arg-type]
-    if as_json:
-        print_ndjson([shown])
-    else:
-        _print(shown)
+    output(shown, _print)
 
 
 def _print(shown: "CoverageShown") -> None:

@@ -15,8 +15,9 @@ from workspaced_tools.prompts.requests.rebuild import rebuild_request_body
 from workspaced_tools.prompts.requests.templates import RenderedBody, Template, body_hash, shape, template_named
 
 from ...daemon.settings import load_settings
+from ..shared.options import given
 from ..shared.output import print_warnings
-from ..shared.printing import print_bytes, print_json
+from ..shared.printing import print_bytes, print_readable_json
 
 SENT: Final = "sent"
 """Names the body that the runtime got."""
@@ -65,14 +66,14 @@ def _template(wanted: str) -> Template:
     return Template(path.name.removesuffix(_FILE_ENDING).removesuffix(".json"), text)
 
 
-def print_body(rebuilt: RebuiltPrompt, body: Body, *, as_json: bool) -> int:
+def print_body(rebuilt: RebuiltPrompt, body: Body) -> int:
     """Prints the JSON, and on stderr its differences from the messages. Returns the exit code: 1 if it differs."""
     content = msgspec.json.encode(body.shaped.body)
-    if as_json:
+    if given("json"):
         print_bytes(content + b"\n")
     else:
-        print_json(json.loads(content), indent=2)
-    print_warnings(list(body.shaped.changes))
+        print_readable_json(json.loads(content))
+    print_warnings(body.shaped.changes)
     if body.differs:
         print_warnings([f"the body of prompt {rebuilt.sent.event.seq} is not as it was sent."])
     return 1 if body.differs else 0

@@ -1,22 +1,36 @@
 """`workspaced calls`: the recorded calls of agents, with their exact answers."""
 
+from collections.abc import Iterable, Sequence
+from itertools import islice
 from typing import Any
 
 import click
 import msgspec
 
+from workspaced_events.errors import InvalidArgument
 from workspaced_events.projections.state_diff import changes, lines
+from workspaced_events.projections.workspace_state import StateJson, to_json
 from workspaced_events.replay.position import parse_position
 from workspaced_tools.prompts.model.token_estimate import CHARS_PER_TOKEN, estimate_tokens
 from workspaced_tools.recording.call_diff import compared
-from workspaced_tools.recording.recorded_calls import Listed, RecordedCall, Wanted, made_from, texts_of
+from workspaced_tools.recording.recorded_calls import (
+    Listed,
+    RecordedCall,
+    Wanted,
+    checked_call,
+    listed,
+    made_from,
+    recorded_call,
+    texts_of,
+)
 from workspaced_tools.recording.usage import SESSION_PAUSE_MINUTES, Usage, UsageCounter
 
-from ..shared.call_source import call_reader, call_source
-from ..shared.options import daemon_options, json_option
-from ..shared.output import print_table, print_warnings, segment_progress
-from ..shared.printing import print_bytes, print_ndjson, say, say_difference, say_text, styled
-from ..shared.terminal import local_time, print_labelled, print_wrapped, utc_option
+from ... import replay
+from ..shared.log import open_log, read_log
+from ..shared.options import daemon_options, given, utc_option
+from ..shared.output import output, output_rows, print_table, print_warnings, segment_progress
+from ..shared.printing import print_bytes, print_json, say, say_difference, say_text, styled
+from ..shared.terminal import local_time, print_labelled
 
 LIMIT = 20
 ARGUMENTS_CHARS_SHOWN = 60
@@ -59,7 +73,6 @@ def calls_command() -> None:
 @click.option("--stats", is_flag=True, help="The same as `calls stats`.")
 @utc_option
 @daemon_options
-@json_option
 @click.pass_context
 def list_command(
     ctx: click.Context,
@@ -70,9 +83,6 @@ def list_command(
     failed: bool,
     since: str | None,
     stats: bool,
-    socket_path: str | None,
-    workspace: str | None,
-    as_json: bool,
 ) -> None:
     """List the latest calls, newest last.
 
@@ -81,18 +91,19 @@ def list_command(
     if stats:
         if tool or failed:
             raise click.UsageError("--stats counts all tools, failed or not: leave --tool and --failed out.")
-        where = {"socket_path": socket_path, "workspace": workspace}
-        ctx.invoke(stats_command, log=log, caller=caller, since=since, as_json=as_json, **where)
+        ctx.invoke(stats_command, log=log, caller=caller, since=since)
         return
     wanted = Wanted(tool, caller, failed, parse_position(since) if since is not None else None)
-    with call_reader(log, socket_path, workspace) as reader:
-        calls = reader.latest(wanted, limit)
-    if as_json:
-        print_ndjson(calls)
-    elif calls:
-        print_table([_HEAD, *map(_row, calls)], right={0, 5, 6, 7}, drop=_DROPPED, wrap=_ARGUMENTS)
-    else:
-        say("no calls", err=True)
+    with read_log(log) as opened:
+        if opened.damage is not None:
+            raise opened.damage
+        found = islice(filter(wanted.takes, reversed(opened.events())), limit)
+        calls = [listed(event, opened.blob) for event in found][::-1]
+    output_rows(calls, _print_calls, "no calls")
+
+
+def _print_calls(calls: Sequence[Listed]) -> None:
+    print_table([_HEAD, *map(_row, calls)], right={0, 5, 6, 7}, drop=_DROPPED, wrap=_ARGUMENTS)
 
 
 _DROPPED = (7, 5, 6, 2, 1)
@@ -128,53 +139,51 @@ def _row(call: Listed) -> tuple[str, ...]:
 @click.option("--text", "only", flag_value="text", help="Only the notes' text that it holds, for reading.")
 @utc_option
 @daemon_options
-@json_option
-def show_command(
-    seq: int, log: str | None, only: str | None, socket_path: str | None, workspace: str | None, as_json: bool
-) -> None:
+def show_command(seq: int, log: str | None, only: str | None) -> None:
     """Show one call: the event, what it was made from, and the answer exactly as it was served."""
-    if only and as_json:
+    if only and given("json"):
         raise click.UsageError(f"--{only} and --json are two forms: give one.")
-    with call_reader(log, socket_path, workspace) as reader:
-        call = reader.call(seq)
+    with read_log(log) as opened:
+        call = _call(opened, seq)
     if only == "result":
         print_bytes(call.answer())
     elif only == "text":
         _print_text(call)
-    elif as_json:
+    elif given("json"):
         answer = msgspec.Raw(call.result) if call.result is not None else None
-        print_ndjson([{**msgspec.structs.asdict(call), "result": answer}])
+        print_json({**msgspec.structs.asdict(call), "result": answer})
         call.answer()
     else:
         _print_call(call)
 
 
+def _call(log: replay.Log, seq: int) -> RecordedCall:
+    event = next(log.events_of(after=seq - 1, before=seq + 1), None)
+    if event is None and log.damage is not None:
+        raise log.damage
+    return recorded_call(checked_call(event, seq), log.blob)
+
+
 def _print_call(call: RecordedCall) -> None:
     event, called = call.event, call.event.data
-    labelled = _LabelledLines()
-    labelled("call", f"{event.seq} at {local_time(event.time)}, of {called.tool} by {called.caller}")
-    labelled("arguments", _json(call.arguments) if call.arguments is not None else "long, and not kept")
-    labelled("saw", f"the state as of event {called.as_of_seq}, the log up to {called.tail}")
     tokens = f", about {estimate_tokens(call.result)} tokens" if call.result is not None else ""
     outcome = "ok" if called.ok else "failed"
-    labelled("answered", f"{called.bytes} bytes{tokens}, in {_took(called.duration_us)}, {outcome}")
-    if call.recording is None:
-        labelled("made from", "not recorded")
-    else:
-        for line in made_from(call.recording) or ["the log alone"]:
-            labelled("made from", line)
-    labelled("answer", call.answer().decode())
+    recorded = call.recording
+    _print_sections(
+        ("call", [f"{event.seq} at {local_time(event.time)}, of {called.tool} by {called.caller}"]),
+        ("arguments", [_json(call.arguments) if call.arguments is not None else "long, and not kept"]),
+        ("saw", [f"the state as of event {called.as_of_seq}, the log up to {called.tail}"]),
+        ("answered", [f"{called.bytes} bytes{tokens}, in {_took(called.duration_us)}, {outcome}"]),
+        ("made from", ["not recorded"] if recorded is None else made_from(recorded) or ["the log alone"]),
+    )
+    _print_sections(("answer", [call.answer().decode()]))  # last, since it may not be kept
 
 
-class _LabelledLines:
-    """Prints lines that begin with a label; repeats no label."""
-
-    def __init__(self) -> None:
-        self._last = ""
-
-    def __call__(self, word: str, text: str) -> None:
-        say(f"{'' if word == self._last else word:<10} {text}".rstrip())
-        self._last = word
+def _print_sections(*sections: tuple[str, Iterable[str]]) -> None:
+    """Prints the lines of each section, the first one after its word."""
+    for word, texts in sections:
+        for number, line in enumerate(texts):
+            say(f"{'' if number else word:<10} {line}".rstrip())
 
 
 def _print_text(call: RecordedCall) -> None:
@@ -191,40 +200,37 @@ def _print_text(call: RecordedCall) -> None:
 @click.argument("second", type=click.IntRange(min=1), metavar="B")
 @click.argument("log", required=False, metavar="[LOG]")
 @daemon_options
-@json_option
-def diff_command(
-    first: int, second: int, log: str | None, socket_path: str | None, workspace: str | None, as_json: bool
-) -> int:
+def diff_command(first: int, second: int, log: str | None) -> int:
     """How call B differs from call A: in what was asked, in the state, in the notes, in the answer.
 
     Exit code 0 where nothing does, 1 where something does.
     """
-    with call_reader(log, socket_path, workspace) as reader:
-        one, two = reader.call(first), reader.call(second)
+    with read_log(log) as opened:
+        one, two = _call(opened, first), _call(opened, second)
         difference = compared(one, two)
-        before, after = one.event.data, two.event.data
-        moved = before.as_of_seq != after.as_of_seq
-        states = [reader.state(each) if moved else None for each in (before, after)]
+        seqs = [each.event.data.as_of_seq for each in (one, two)]
+        moved = seqs[0] != seqs[1]
+        states = [_state(opened, seq) if moved else None for seq in seqs]
     unknown = moved and None in states
     changed = changes(states[0], states[1]) if states[0] is not None and states[1] is not None else []
     same = not (difference.call or difference.inputs or difference.answer or changed)
-    if as_json:
-        parts = {
-            "call": difference.call,
-            "state": changed,
-            "inputs": difference.inputs,
-            "answer": difference.answer,
-        }
-        print_ndjson([{"same": same, **parts}])
-        return 0 if same else 1
-    labelled = _LabelledLines()
-    in_state = ["not in this log"] if unknown else lines(changed)
-    for word, section in (("asked", difference.call), ("state", in_state), ("made from", difference.inputs)):
-        for line in section:
-            labelled(word, line)
-    for line in difference.answer:
-        say_difference(line)
+    asked, inputs, answer = difference.call, difference.inputs, difference.answer
+
+    def tell(_: object) -> None:
+        in_state = ["not in this log"] if unknown else lines(changed)
+        _print_sections(("asked", asked), ("state", in_state), ("made from", inputs))
+        say_difference(answer)
+
+    output({"same": same, "call": asked, "state": changed, "inputs": inputs, "answer": answer}, tell)
     return 0 if same else 1
+
+
+def _state(log: replay.Log, seq: int) -> StateJson | None:
+    """The state after an event; None if the log begins later."""
+    try:
+        return to_json(log.at(seq).state)
+    except InvalidArgument:
+        return None
 
 
 @calls_command.command("stats")
@@ -232,32 +238,18 @@ def diff_command(
 @click.option("--client", "caller", metavar="NAME", help="Only calls of this client.")
 @click.option("--since", metavar="SEQ|TIME", help="Only from this event, or this time, on.")
 @daemon_options
-@json_option
-def stats_command(
-    log: str | None,
-    caller: str | None,
-    since: str | None,
-    socket_path: str | None,
-    workspace: str | None,
-    as_json: bool,
-) -> None:
+def stats_command(log: str | None, caller: str | None, since: str | None) -> None:
     """Count what was served to whom: calls, tokens, times; what was asked twice; what would have been cheaper.
 
     A narrow terminal does without P50, BYTES, P99, FAILED, REPEATED and ~TOKENS, in this order.
     """
     wanted = Wanted(caller=caller, since=parse_position(since) if since is not None else None)
-    with call_source(log, socket_path, workspace) as source:
+    with open_log(log) as source:
         counter = UsageCounter(source.blob)
         with segment_progress("reading") as progress:
             warnings = source.feed(lambda events: counter.feed(filter(wanted.takes, events)), progress)
     print_warnings(warnings)
-    usage = counter.usage()
-    if as_json:
-        print_ndjson([usage])
-    elif not usage.calls:
-        say("no calls", err=True)
-    else:
-        _print_usage(usage)
+    output(counter.usage(), _print_usage)
 
 
 _STATS_DROPPED = (6, 4, 7, 3, 8, 5)
@@ -265,8 +257,11 @@ _STATS_DROPPED = (6, 4, 7, 3, 8, 5)
 
 
 def _print_usage(usage: Usage) -> None:
+    if not usage.calls:
+        say("no calls", err=True)
+        return
     tokens = sum(each.tokens for each in usage.used)
-    print_wrapped(f"{usage.calls} calls in {usage.sessions} sessions, about {tokens:,} tokens served")
+    print_labelled("", f"{usage.calls} calls in {usage.sessions} sessions, about {tokens:,} tokens served")
     print_labelled(
         "", f"{ESTIMATE} A session is one client's calls, at most {SESSION_PAUSE_MINUTES} minutes apart."
     )
@@ -297,7 +292,7 @@ def _print_usage(usage: Usage) -> None:
         )
     for each in usage.advised:
         who = f"{each.caller}, {each.tool}"
-        print_wrapped(f"{who}: {each.calls} calls, about {each.tokens:,} tokens, such as call {each.example}")
+        print_labelled("", f"{who}: {each.calls} calls, about {each.tokens:,} tokens, such as call {each.example}")
         print_labelled(" ", each.advice)
 
 

@@ -10,36 +10,33 @@ from workspaced_events.blobs.evictable import EvictableBlobStore
 
 from ...daemon.settings import load_settings
 from ...discovery.records import running
-from ..shared.log_target import announce_log, check_log
-from ..shared.options import json_option
-from ..shared.printing import print_json, say
+from ..shared.log import checked_log
+from ..shared.options import given, json_option, workspace_option
+from ..shared.output import output
+from ..shared.printing import say
 
 
 @click.command()
 @click.option("--data-dir", type=click.Path(path_type=Path), metavar="D", help="Default: the workspace's.")
-@click.option("--workspace", metavar="NAME", help="Name of the workspace (default: default).")
+@workspace_option
 @click.option("--bytes", "record_bytes", type=int, metavar="N", help="Keep no more (default: record_bytes).")
 @click.option("--days", "record_days", type=float, metavar="N", help="Keep no longer (default: record_days).")
 @click.option("--dry-run", is_flag=True, help="Only say what would go.")
 @json_option
-def sweep_command(
-    data_dir: Path | None, workspace: str | None, dry_run: bool, as_json: bool, **bounds: Any
-) -> None:
+def sweep_command(data_dir: Path | None, dry_run: bool, **bounds: Any) -> None:
     """Forget what agents were shown: what was not shown for so long, then the longest ago beyond so many bytes.
 
     The log stays whole; calls whose answer went can no longer be shown or replayed, and say so. A daemon does this
     by itself every hour; this works beside one.
     """
-    settings = load_settings(data_dir=data_dir, workspace=workspace, **bounds)
-    data = settings.data_path.expanduser().absolute()
-    if settings.data_dir is None:
-        data = next((Path(each.data_dir) for each in running() if each.workspace == settings.workspace), data)
-    check_log(settings, data)
-    announce_log(settings, data)
+    settings = load_settings(data_dir=data_dir, workspace=given("workspace"), **bounds)
+    ran = (Path(each.data_dir) for each in running() if each.workspace == settings.workspace)
+    data = checked_log(settings, next(ran, None) if settings.data_dir is None else None)
     swept = EvictableBlobStore(data).sweep(settings.record_bytes, settings.record_days, dry_run=dry_run)
-    if as_json:
-        print_json({**msgspec.to_builtins(swept), "dryRun": dry_run})
-        return
     would = "would be " if dry_run else ""
-    say(f"{swept.removed} blobs {would}removed, {swept.removed_bytes} bytes.")
-    say(f"{swept.kept} blobs {would}kept, {swept.kept_bytes} bytes.")
+
+    def tell(_: object) -> None:
+        say(f"{swept.removed} blobs {would}removed, {swept.removed_bytes} bytes.")
+        say(f"{swept.kept} blobs {would}kept, {swept.kept_bytes} bytes.")
+
+    output({**msgspec.to_builtins(swept), "dryRun": dry_run}, tell)

@@ -6,7 +6,8 @@ import click
 from click.shell_completion import get_completion_class
 
 from ..shared.options import json_option
-from ..shared.printing import print_json, say_text
+from ..shared.output import output
+from ..shared.printing import say_text
 
 VARIABLE = "_WORKSPACED_COMPLETE"
 """The variable by which a shell asks for completions, as click reads it."""
@@ -28,7 +29,7 @@ switched completion on has no `compdef`."""
 @click.command()
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 @json_option
-def completion_command(shell: str, as_json: bool) -> None:
+def completion_command(shell: str) -> None:
     """Print the script that has SHELL complete commands, options, and names of actions, tools and notes.
 
     \b
@@ -46,7 +47,4 @@ def completion_command(shell: str, as_json: bool) -> None:
     for old, new in _CHANGES.get(shell, {}).items():
         assert old in script, "click's script has changed"
         script = script.replace(old, new)
-    if as_json:
-        print_json({"shell": shell, "script": script})
-    else:
-        say_text(script)
+    output({"shell": shell, "script": script}, lambda answer: say_text(answer["script"]))

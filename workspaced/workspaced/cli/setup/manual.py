@@ -10,23 +10,20 @@ import click
 from ...__about__ import __version__
 from ...errors import CODES
 from ..shared.options import json_option
-from ..shared.printing import print_json, say_text
+from ..shared.output import output
+from ..shared.printing import say_text
 
 
 @click.command()
 @json_option
-def manual_command(as_json: bool) -> None:
+def manual_command() -> None:
     """Print the man page.
 
     \b
     workspaced manual | man -l -
     """
-    root = click.get_current_context().find_root().command
-    page = man_page(root)
-    if as_json:
-        print_json({"name": "workspaced", "section": 1, "page": page})
-    else:
-        say_text(page)
+    page = man_page(click.get_current_context().find_root().command)
+    output({"name": "workspaced", "section": 1, "page": page}, lambda _: say_text(page))
 
 
 def man_page(root: click.Command) -> str:

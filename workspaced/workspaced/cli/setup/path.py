@@ -7,7 +7,7 @@ import click
 
 from ...errors import SettingsInvalid
 from ..shared.options import json_option
-from ..shared.printing import print_json, say
+from ..shared.output import output
 
 _PACKAGE: Final = Path(__file__).parents[2]
 _PLACES: Final = {"neovim": ("editors/neovim", "clients/neovim")}
@@ -17,7 +17,7 @@ _PLACES: Final = {"neovim": ("editors/neovim", "clients/neovim")}
 @click.command()
 @click.argument("name", type=click.Choice(list(_PLACES)))
 @json_option
-def path_command(name: str, as_json: bool) -> None:
+def path_command(name: str) -> None:
     """Print where a part of this installation is: `neovim` is the plugin's folder, for init.lua.
 
     \b
@@ -26,19 +26,12 @@ def path_command(name: str, as_json: bool) -> None:
       vim.opt.runtimepath:prepend(vim.trim(folder))
     end
     """
-    place = installed_folder(name)
-    if as_json:
-        print_json({"name": name, "path": str(place)})
-    else:
-        say(str(place))
+    place = str(_installed_folder(name))
+    output({"name": name, "path": place}, place)
 
 
-def installed_folder(name: str) -> Path:
-    """The folder of `name`, in the installed package or in the clone that it runs from.
-
-    Raises:
-        SettingsInvalid: this installation does not have it.
-    """
+def _installed_folder(name: str) -> Path:
+    """The folder of `name`, in the installed package or in the clone that it runs from."""
     in_package, in_clone = _PLACES[name]
     for place in (_PACKAGE / in_package, _PACKAGE.parents[1] / in_clone):
         if place.is_dir():

@@ -5,7 +5,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import click
 
@@ -14,9 +14,9 @@ from workspaced_events.interpreter import installed_command
 from ...daemon.settings import load_settings
 from ...errors import ServiceFailed, SettingsInvalid
 from ...vaults.registration import usable_folder
-from ..shared.options import json_option, workspace_option
-from ..shared.output import write_lines
-from ..shared.printing import print_json, say, say_text
+from ..shared.options import given, json_option, workspace_option
+from ..shared.output import output, write_lines
+from ..shared.printing import say, say_text
 from .service_units import MARK, UNITS, Unit
 
 _COMMAND_S: Final = 30.0
@@ -36,13 +36,7 @@ def service_command() -> None:
 @click.option("--start/--no-start", default=True, help="Whether to start and stop the service (default: yes).")
 @json_option
 def install_command(
-    vaults: tuple[Path, ...],
-    workspace: str | None,
-    manager: str | None,
-    remove: bool,
-    dry_run: bool,
-    start: bool,
-    as_json: bool,
+    vaults: tuple[Path, ...], manager: str | None, remove: bool, dry_run: bool, start: bool
 ) -> None:
     """Have the daemon of a workspace start with the user's session.
 
@@ -54,17 +48,18 @@ def install_command(
     Writes the definition into the user's own folder of services, replaces one that it wrote before, and starts the
     service. Log, socket and settings are those of `workspaced serve --workspace NAME`.
     """
-    name = load_settings(workspace=workspace).workspace
+    name = load_settings(workspace=given("workspace")).workspace
     make = UNITS[manager or ("launchd" if sys.platform == "darwin" else "systemd")]
     unit = make(name, [] if remove else _command(name, vaults), Path.home())
-    _check_ours(unit.path)
+    if unit.path.exists() and MARK not in unit.path.read_text(errors="replace"):
+        raise SettingsInvalid(f"{unit.path!s} is not ours.", hint="Remove it, or name another --workspace.")
     commands = [*unit.stop, *unit.stopped] if remove else unit.start
     if not dry_run:
         failed = _removed(unit, start=start) if remove else _installed(unit, start=start)
-    if as_json:
-        print_json(_report(name, unit, commands, remove=remove, dry_run=dry_run, start=start))
-    else:
-        _print(unit, commands, remove=remove, dry_run=dry_run, start=start)
+    text = {} if remove else {"text": unit.text}
+    flags = {"remove": remove, "dryRun": dry_run, "start": start}
+    report = {"workspace": name, "path": str(unit.path), **text, "commands": commands, **flags}
+    output(report, lambda _: _print(unit, commands, remove=remove, dry_run=dry_run, start=start))
     if not dry_run and failed:
         raise ServiceFailed(failed, hint="Run: " + "; ".join(map(shlex.join, commands)))
 
@@ -78,15 +73,6 @@ def _command(workspace: str, vaults: tuple[Path, ...]) -> list[str]:
         command += ["--vault", str(usable_folder(vault))]
     "".join(command).encode()  # raises for a path that is not UTF-8, because no definition can hold it
     return command
-
-
-def _check_ours(path: Path) -> None:
-    """
-    Raises:
-        SettingsInvalid: there is a definition that `service install` has not written.
-    """
-    if path.exists() and MARK not in path.read_text(errors="replace"):
-        raise SettingsInvalid(f"{path!s} is not ours.", hint="Remove it, or name another --workspace.")
 
 
 def _installed(unit: Unit, *, start: bool) -> str:
@@ -119,15 +105,6 @@ def _run(commands: list[list[str]]) -> str:
             why = " ".join(done.stderr.split())
             return f"`{shlex.join(command)}` failed: {why or done.returncode}."
     return ""
-
-
-def _report(name: str, unit: Unit, commands: list[list[str]], **flags: bool) -> dict[str, Any]:
-    text = {} if flags["remove"] else {"text": unit.text}
-    return {"workspace": name, "path": str(unit.path), **text, "commands": commands, **_camel(flags)}
-
-
-def _camel(flags: dict[str, bool]) -> dict[str, bool]:
-    return {"dryRun" if name == "dry_run" else name: value for name, value in flags.items()}
 
 
 def _print(unit: Unit, commands: list[list[str]], *, remove: bool, dry_run: bool, start: bool) -> None:

@@ -1,1 +1,1 @@
-"""The common parts of commands: options, the connection, output."""
+"""What all commands do in one way: their options, `ask` a daemon, `open_log`, `output` as text or JSON."""

@@ -1,4 +1,4 @@
-"""Shell completion of the names of actions, tools, fields, notes and workspaces.
+"""Shell completion of the names of actions, tools, fields and notes.
 
 Each function takes (context, parameter, incomplete), as click asks. None of them fails: without a daemon there are
 fewer names. Notes are looked up in the folders of the daemon, so that completing records no call.
@@ -6,7 +6,7 @@ fewer names. Notes are looked up in the folders of the daemon, so that completin
 
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 import click
@@ -56,16 +56,6 @@ def notes(context: click.Context, _parameter: click.Parameter, incomplete: str) 
     return _items(map(_escaped, _notes(context, incomplete)))
 
 
-def workspaces(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """The workspaces of the running daemons."""
-    from ...discovery.records import running
-
-    return _items(each.workspace for each in running() if each.workspace.startswith(incomplete))
-
-
-Complete = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
-
-
 def _pairs(context: click.Context, given: str, names: Iterable[str], incomplete: str) -> list[CompletionItem]:
     """`KEY=` or `KEY=VALUE`. Bash breaks words at `=`: then the key and `=` are words of their own."""
     before = [*(context.params.get(given) or ())]
@@ -95,11 +85,11 @@ def _escaped(value: str) -> str:
 def _client(context: click.Context) -> Any:
     """A connection to the daemon of the command line so far, or None."""
     from ...client.sync_client import connect
-    from .target import choose
+    from .daemon import choose
 
     try:
-        target = choose(context.params.get("socket_path"), context.params.get("workspace"))
-        return connect(target.socket, name="workspaced-cli", timeout_s=_TIMEOUT_S)
+        with context.scope(cleanup=False):
+            return connect(choose().socket, name="workspaced-cli", timeout_s=_TIMEOUT_S)
     except (WorkspacedError, OSError):
         return None
 

@@ -8,8 +8,7 @@ import click
 from workspaced_events.errors import LogDamaged
 
 from ...errors import SettingsInvalid
-from ...limits import ON_DEMAND_IDLE_MINUTES
-from .completion import workspaces
+from ...limits import CLIENT_NAME_CHARS_MAX, ON_DEMAND_IDLE_MINUTES
 from .printing import say
 
 if TYPE_CHECKING:
@@ -18,25 +17,43 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound=Callable[..., Any])
 
 
+def given(name: str) -> Any:
+    """What the user gave as `socket`, `workspace`, `json` or `utc`; None where the command has no such option."""
+    context = click.get_current_context(silent=True)
+    return context.meta.get(f"workspaced.{name}") if context is not None else None
+
+
+def _common(name: str, *declarations: str, **attributes: Any) -> Callable[[F], F]:
+    """An option that means the same for every command: `given` returns its value, and no function passes it on."""
+
+    def keep(context: click.Context, _option: click.Parameter, value: Any) -> None:
+        context.meta[f"workspaced.{name}"] = value
+
+    return click.option(*declarations, expose_value=False, callback=keep, **attributes)
+
+
+def _workspaces(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[str]:
+    """The workspaces of the running daemons, for completion."""
+    from ...discovery.records import running
+
+    return [each.workspace for each in running() if each.workspace.startswith(incomplete)]
+
+
+json_option = _common("json", "--json", is_flag=True, help="Print JSON.")
+utc_option = _common("utc", "--utc", is_flag=True, help="Times in UTC instead of the local zone.")
+workspace_option = _common(
+    "workspace",
+    "--workspace",
+    metavar="NAME",
+    shell_complete=_workspaces,
+    help="Name of the workspace (default: default).",
+)
+_socket_option = _common("socket", "--socket", metavar="PATH", help="The daemon's socket.")
+
+
 def daemon_options(function: F) -> F:
-    """`--socket` and `--workspace`: select the daemon."""
-    function = workspace_option(function)
-    return click.option("--socket", "socket_path", metavar="PATH", help="The daemon's socket.")(function)
-
-
-def workspace_option(function: F) -> F:
-    """`--workspace`, completed with the workspaces of the running daemons."""
-    return click.option(
-        "--workspace",
-        metavar="NAME",
-        shell_complete=workspaces,
-        help="Name of the workspace (default: default).",
-    )(function)
-
-
-def json_option(function: F) -> F:
-    """`--json`: for programs."""
-    return click.option("--json", "as_json", is_flag=True, help="Print JSON.")(function)
+    """`--socket` and `--workspace`, which select the daemon, and `--json`."""
+    return _socket_option(workspace_option(json_option(function)))
 
 
 def _moment(_context: click.Context, _option: click.Parameter, text: str | None) -> int | str | None:
@@ -47,23 +64,21 @@ def _moment(_context: click.Context, _option: click.Parameter, text: str | None)
     return parse_position(text)
 
 
-def at_option(function: F) -> F:
-    """`--at`: a past moment."""
-    return click.option(
-        "--at",
-        metavar="SEQ|TIME",
-        callback=_moment,
-        help="As it was after this event, or at this time.",
-    )(function)
-
-
-def visibility_option(function: F) -> F:
-    """`--with-visibility`: keeps the events about withheld notes in the output."""
-    return click.option(
-        "--with-visibility",
-        is_flag=True,
-        help="Keep the events that say which notes are withheld; they name private notes.",
-    )(function)
+at_option = click.option(
+    "--at", metavar="SEQ|TIME", callback=_moment, help="As it was after this event, or at this time."
+)
+visibility_option = click.option(
+    "--with-visibility",
+    is_flag=True,
+    help="Keep the events that say which notes are withheld; they name private notes.",
+)
+vault_option = click.option(
+    "--vault",
+    "vaults",
+    multiple=True,
+    metavar="DIR",
+    help=f"Start a daemon for this folder if none runs; it ends after {ON_DEMAND_IDLE_MINUTES} idle minutes.",
+)
 
 
 def check_visibility(*, redact: bool, with_visibility: bool) -> None:
@@ -75,15 +90,13 @@ def check_visibility(*, redact: bool, with_visibility: bool) -> None:
         raise click.UsageError("Redaction leaves out which notes are withheld: give one of the two options.")
 
 
-def vault_option(function: F) -> F:
-    """`--vault`: starts a daemon for a folder if none runs."""
-    return click.option(
-        "--vault",
-        "vaults",
-        multiple=True,
-        metavar="DIR",
-        help=f"Start a daemon for this folder if none runs; it ends after {ON_DEMAND_IDLE_MINUTES} idle minutes.",
-    )(function)
+def check_client(name: str) -> None:
+    """
+    Raises:
+        UsageError: no client has such a name.
+    """
+    if not 1 <= len(name) <= CLIENT_NAME_CHARS_MAX:
+        raise click.UsageError(f"--client takes a name of 1 to {CLIENT_NAME_CHARS_MAX} characters.")
 
 
 def pairs(texts: Sequence[str]) -> dict[str, str]:

@@ -2,30 +2,68 @@
 
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TypeVar
 
 from workspaced_events.errors import InvalidArgument
 from workspaced_events.escaping import escape_control
 from workspaced_events.private_files import FILE_MODE
 
-from .printing import print_bytes, say, styled, warn
-from .terminal import columns, wrap_cell
+from .options import given
+from .printing import print_bytes, print_json, say, styled, warn
+from .terminal import columns, wrapped
+
+T = TypeVar("T")
+
+
+def output(answer: T, show: Callable[[T], None] | str) -> None:
+    """Prints the answer of a command: for people as `show` does, or as this line; with --json as JSON."""
+    if given("json"):
+        print_json(answer)
+    elif isinstance(show, str):
+        say(show)
+    else:
+        show(answer)
+
+
+def output_rows(rows: Sequence[T], show: Callable[[Sequence[T]], None], none: str) -> None:
+    """Prints rows: for people as `show` does, or that there are `none`; with --json one a line."""
+    if given("json"):
+        print_json(*rows)
+    elif rows:
+        show(rows)
+    else:
+        say(none, err=True)
+
+
+_PATIENCE_S = 1.0
 
 
 @contextmanager
 def segment_progress(what: str) -> Iterator[Callable[[int, int], None] | None]:
-    """A progress bar for segments on stderr if it is a terminal; otherwise None."""
+    """A progress bar for segments, on stderr if it is a terminal and reading takes its time; otherwise None."""
     if not sys.stderr.isatty():
         yield None
         return
     from rich.console import Console
     from rich.progress import Progress
 
-    with Progress(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(what, total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)
+    bar, begun = Progress(console=Console(stderr=True), transient=True), time.monotonic()
+    task = bar.add_task(what, total=None)
+
+    def show(done: int, total: int) -> None:
+        bar.update(task, completed=done, total=total)
+        if done < total and time.monotonic() - begun > _PATIENCE_S:
+            bar.start()
+
+    try:
+        yield show
+    finally:
+        if bar.live.is_started:
+            bar.stop()
 
 
 def print_table(
@@ -70,7 +108,7 @@ def _lines_of(row: list[str], widths: list[int], wrap: int | None) -> Iterator[l
     if wrap is None or len(row[wrap]) <= widths[wrap]:
         yield row
         return
-    for number, part in enumerate(wrap_cell(row[wrap], widths[wrap])):
+    for number, part in enumerate(wrapped(row[wrap], widths[wrap])):
         yield [part if at == wrap else "" if number else cell for at, cell in enumerate(row)]
 
 
@@ -105,7 +143,7 @@ def write_lines(lines: Iterator[bytes], output: Path | None) -> None:
         temporary.unlink(missing_ok=True)
 
 
-def print_warnings(warnings: list[str]) -> None:
+def print_warnings(warnings: Iterable[str]) -> None:
     """Prints the warnings of reading a log."""
     for warning in warnings:
         warn(warning)

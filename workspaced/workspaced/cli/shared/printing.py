@@ -55,9 +55,10 @@ def say_text(text: str, *, err: bool = False, **style: Any) -> None:
         _echo(click.style(shown, **style) if style else shown, err=err)
 
 
-def say_difference(line: str) -> None:
-    """Prints a line of a unified diff."""
-    say_text(line, fg={"+": "green", "-": "red", "@": "cyan"}.get(line[:1]))
+def say_difference(lines: Iterable[str]) -> None:
+    """Prints the lines of a unified diff."""
+    for line in lines:
+        say_text(line, fg={"+": "green", "-": "red", "@": "cyan"}.get(line[:1]))
 
 
 def confirm(question: str) -> None:
@@ -74,20 +75,26 @@ def warn(text: str) -> None:
     say(styled("warning:", fg="yellow"), f" {text}", err=True)
 
 
-def print_json(value: Any, *, indent: int | None = None) -> None:
-    """Prints a JSON value for programs: on one line, or readable."""
-    separators = None if indent is not None else (",", ":")
-    for line in json.dumps(value, ensure_ascii=False, indent=indent, separators=separators).split("\n"):
+def print_json(*values: Any) -> None:
+    """Prints values as JSON, one a line, for programs."""
+    lines = list(map(_encoded, values))
+    if lines:
+        click.echo("\n".join(lines))
+
+
+def print_readable_json(value: Any) -> None:
+    """Prints a JSON value for people."""
+    for line in json.dumps(value, ensure_ascii=False, indent=2).split("\n"):
         click.echo(_escaped_json(line))
 
 
-def print_ndjson(values: Iterable[Any]) -> None:
-    """Prints msgspec values as JSON, one a line, for programs."""
-    import msgspec  # not above, for the sake of commands that need none of it
+def _encoded(value: Any) -> str:
+    import msgspec  # not above, for the sake of --help
 
-    lines = [_escaped_json(msgspec.json.encode(value).decode()) for value in values]
-    if lines:
-        click.echo("\n".join(lines))
+    try:
+        return _escaped_json(msgspec.json.encode(value).decode())
+    except UnicodeEncodeError:  # the path of a file that is not UTF-8
+        return _escaped_json(json.dumps(value, ensure_ascii=False, separators=(",", ":")))
 
 
 def _escaped_json(text: str) -> str:

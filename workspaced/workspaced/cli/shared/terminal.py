@@ -3,19 +3,14 @@
 import os
 import sys
 import textwrap
-from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import Any, Final, TypeVar
-
-import click
+from typing import Final
 
 from workspaced_events.escaping import escape_control
 
+from .options import given
 from .printing import say, styled
 
-F = TypeVar("F", bound=Callable[..., Any])
-
-_UTC: Final = "workspaced.utc"
 _COLUMNS_MIN: Final = 20
 
 
@@ -30,17 +25,6 @@ def columns() -> int | None:
         return None
 
 
-def utc_option(function: F) -> F:
-    """`--utc`: times in UTC instead of the local zone."""
-
-    def set_utc(context: click.Context, _option: click.Parameter, value: bool) -> None:
-        context.meta[_UTC] = value or context.meta.get(_UTC, False)
-
-    return click.option(
-        "--utc", is_flag=True, expose_value=False, callback=set_utc, help="Times in UTC instead of the local zone."
-    )(function)
-
-
 def local_time(time: str, *, timespec: str = "seconds") -> str:
     """A recorded time for people, in the local zone with its offset, or in UTC with `--utc`. `--at` takes it.
 
@@ -53,8 +37,7 @@ def local_time(time: str, *, timespec: str = "seconds") -> str:
     except ValueError:
         return time
     moment = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment
-    context = click.get_current_context(silent=True)
-    if context is not None and context.meta.get(_UTC):
+    if given("utc"):
         return moment.astimezone(UTC).replace(tzinfo=None).isoformat(" ", timespec) + "Z"
     return moment.astimezone().isoformat(" ", timespec)
 
@@ -65,21 +48,12 @@ def print_labelled(label: str, text: str, *, colour: str | None = None) -> None:
     head = f"{label} " if label else ""
     lines = [escape_control(text)]
     if width is not None:
-        lines = _wrapped(lines[0], max(_COLUMNS_MIN, width - len(head)))
+        lines = wrapped(lines[0], max(_COLUMNS_MIN, width - len(head)))
     say(*((styled(label, fg=colour), " ") if label else ()), lines[0])
     for line in lines[1:]:
         say(" " * len(head) + line)
 
 
-def print_wrapped(text: str) -> None:
-    """Prints a text, broken at spaces where it is wider than the terminal."""
-    print_labelled("", text)
-
-
-def _wrapped(text: str, width: int) -> list[str]:
-    return textwrap.wrap(text, width, break_long_words=False, break_on_hyphens=False) or [""]
-
-
-def wrap_cell(text: str, width: int) -> list[str]:
-    """The lines of a table's cell, broken at spaces; a longer word stays whole."""
-    return _wrapped(text, max(1, width))
+def wrapped(text: str, width: int) -> list[str]:
+    """The lines of a text, broken at spaces; a longer word stays whole."""
+    return textwrap.wrap(text, max(1, width), break_long_words=False, break_on_hyphens=False) or [""]

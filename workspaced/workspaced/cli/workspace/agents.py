@@ -4,32 +4,25 @@ from typing import Any
 
 import click
 
-from ..shared.connection import daemon
-from ..shared.options import daemon_options, json_option
-from ..shared.output import print_table
-from ..shared.printing import print_ndjson, say
+from ..shared.daemon import ask
+from ..shared.options import daemon_options
+from ..shared.output import output_rows, print_table
+from ..shared.printing import say
+
+_HEAD = ("AGENT", "SOURCE", "TOOLS", "PINS", "PIPELINE", "")
 
 
 @click.command()
 @daemon_options
-@json_option
-def agents_command(socket_path: str | None, workspace: str | None, as_json: bool) -> None:
+def agents_command() -> None:
     """List the roles that conversations may begin with: start(agent=NAME).
 
     A role is a table [agents.NAME] of the settings, or a note in the folder that `agents_folder` names. A narrow
     terminal does without PINS, PIPELINE and TOOLS, in this order.
     """
-    with daemon(socket_path, workspace) as client:
-        listed = client.call("workspaced/context/agents")
+    listed = ask("workspaced/context/agents")
     agents = listed["agents"]
-    if as_json:
-        print_ndjson(agents)
-    elif agents:
-        print_table(
-            [("AGENT", "SOURCE", "TOOLS", "PINS", "PIPELINE", ""), *map(_row, agents)], set(), drop=(3, 4, 2)
-        )
-    else:
-        say("no agents", err=True)
+    output_rows(agents, lambda rows: print_table([_HEAD, *map(_row, rows)], set(), drop=(3, 4, 2)), "no agents")
     if listed["total"] > len(agents):
         say(f"and {listed['total'] - len(agents)} more notes", err=True)
 

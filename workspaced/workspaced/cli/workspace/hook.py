@@ -1,12 +1,15 @@
 """`workspaced hook`. If its arguments only name runtime and daemon, `__main__` runs the hook without this."""
 
+from typing import Any
+
 import click
 
 from ...hooks.hook import GIVE_UP_S, TIMEOUT_S_MAX, HookTarget, run
 from ...hooks.runtimes import RUNTIMES
-from ..shared.connection import daemon
-from ..shared.options import daemon_options, json_option
-from ..shared.printing import print_json, say, say_text
+from ..shared.daemon import ask
+from ..shared.options import daemon_options, given
+from ..shared.output import output
+from ..shared.printing import say, say_text
 
 _WHY = {
     "nothingNew": "nothing changed since it was told",
@@ -32,16 +35,7 @@ _WHY = {
 )
 @click.option("--show", is_flag=True, help="Show what the agent would be told at its next prompt; tell nobody.")
 @daemon_options
-@json_option
-def hook_command(
-    runtime: str,
-    vaults: tuple[str, ...],
-    timeout_s: float,
-    show: bool,
-    socket_path: str | None,
-    workspace: str | None,
-    as_json: bool,
-) -> int:
+def hook_command(runtime: str, vaults: tuple[str, ...], timeout_s: float, show: bool) -> int:
     """Answer a hook of an agent's runtime: tell the agent what changed before the user's eyes.
 
     The runtime runs this. It reads the hook's JSON from standard input; whatever fails, it prints nothing and
@@ -52,18 +46,18 @@ def hook_command(
     workspaced hook claude --show
     """
     if not show:
-        if as_json:
+        if given("json"):
             raise click.UsageError("--json goes with --show: standard output is the runtime's.")
-        return run(HookTarget(runtime, vaults, socket_path, workspace, timeout_s))
+        return run(HookTarget(runtime, vaults, given("socket"), given("workspace"), timeout_s))
     if vaults:
         raise click.UsageError("--show tells of the current vault; --vault goes without it.")
     known = RUNTIMES[runtime]
-    with daemon(socket_path, workspace) as connected:
-        answer = connected.call("workspaced/volunteer/preview", {"client": known.client, "form": known.form})
-    if as_json:
-        print_json(answer)
-    elif answer["text"] is not None:
-        say_text(answer["text"])
-    else:
-        say(f"{known.client} would be told nothing: {_WHY[answer['reason']]}", err=True)
+
+    def told(answer: dict[str, Any]) -> None:
+        if answer["text"] is not None:
+            say_text(answer["text"])
+        else:
+            say(f"{known.client} would be told nothing: {_WHY[answer['reason']]}", err=True)
+
+    output(ask("workspaced/volunteer/preview", {"client": known.client, "form": known.form}), told)
     return 0

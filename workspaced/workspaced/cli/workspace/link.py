@@ -9,10 +9,10 @@ import click
 
 from workspaced_events.errors import InvalidArgument
 
-from ..shared.connection import daemon
-from ..shared.options import daemon_options, json_option
-from ..shared.output import print_table
-from ..shared.printing import print_json, say, say_text
+from ..shared.daemon import ask
+from ..shared.options import daemon_options, given, json_option
+from ..shared.output import output, print_table
+from ..shared.printing import print_readable_json, say, say_text
 from ..shared.terminal import print_labelled
 
 _ORIGIN_CHARS = 8
@@ -42,38 +42,22 @@ machine_option = click.option(
 @machine_option
 @click.option("--auto-approve", is_flag=True, help="Let this person's other machines join without `approve`.")
 @daemon_options
-@json_option
-def new_command(
-    servers: tuple[str, ...],
-    person: str | None,
-    machine: str | None,
-    auto_approve: bool,
-    socket_path: str | None,
-    workspace: str | None,
-    as_json: bool,
-) -> None:
+def new_command(auto_approve: bool, **params: Any) -> None:
     """Make a link, and print its first invitation."""
-    params = {"servers": servers, "autoApprove": auto_approve, **_given(person=person, machine=machine)}
-    answer = _call("new", params, socket_path, workspace)
-    _print_code(answer, as_json)
+    output(_changed("new", autoApprove=auto_approve, **params), _print_code)
 
 
 @link_command.command("invite")
 @click.option("--person", metavar="NAME", help="Who is invited (default: you, at another machine).")
 @daemon_options
-@json_option
-def invite_command(person: str | None, socket_path: str | None, workspace: str | None, as_json: bool) -> None:
+def invite_command(person: str | None) -> None:
     """Print a code with which one machine may join, within 15 minutes."""
-    _print_code(_call("invite", _given(person=person), socket_path, workspace), as_json)
+    output(_changed("invite", person=person), _print_code)
 
 
-def _print_code(answer: dict[str, Any], as_json: bool) -> None:
-    if as_json:
-        print_json(answer)
-        return
+def _print_code(answer: dict[str, Any]) -> None:
     say(answer["code"])
-    person = answer["person"]
-    say(f"for {person}, once, until {answer['expires']}; on the other machine:", err=True)
+    say(f"for {answer['person']}, once, until {answer['expires']}; on the other machine:", err=True)
     say("  workspaced link join CODE --servers URL", err=True)
 
 
@@ -82,44 +66,30 @@ def _print_code(answer: dict[str, Any], as_json: bool) -> None:
 @servers_option
 @machine_option
 @daemon_options
-@json_option
-def join_command(
-    code: str,
-    servers: tuple[str, ...],
-    machine: str | None,
-    socket_path: str | None,
-    workspace: str | None,
-    as_json: bool,
-) -> None:
+def join_command(**params: Any) -> None:
     """Join a link with a code of `workspaced link invite`."""
-    params = {"code": code, "servers": servers, **_given(machine=machine)}
-    answer = _call("join", params, socket_path, workspace)
-    if as_json:
-        print_json(answer)
-        return
-    say(f"this machine is {answer['origin']}")
-    say("once it is approved there, `workspaced link status` shows the others here", err=True)
+    answer = _changed("join", **params)
+    output(answer, f"this machine is {answer['origin']}")
+    if not given("json"):
+        say("once it is approved there, `workspaced link status` shows the others here", err=True)
 
 
-def _on_origin(name: str, does: str, done: str) -> None:
-    @link_command.command(name, help=does)
-    @click.argument("origin")
-    @daemon_options
-    @json_option
-    def command(origin: str, socket_path: str | None, workspace: str | None, as_json: bool) -> None:
-        answer = _call(name, {"origin": origin}, socket_path, workspace)
-        if as_json:
-            print_json(answer)
-        else:
-            say(f"{answer['person']} on {answer['machine']} {done}")
+@link_command.command("approve")
+@click.argument("origin")
+@daemon_options
+def approve_command(origin: str) -> None:
+    """Let in the machine ORIGIN (the beginning of its id will do) that has asked to join."""
+    answer = _changed("approve", origin=origin)
+    output(answer, f"{answer['person']} on {answer['machine']} is in")
 
 
-_on_origin(
-    "approve", "Let in the machine ORIGIN (the beginning of its id will do) that has asked to join.", "is in"
-)
-_on_origin(
-    "remove", "Remove the machine ORIGIN. It keeps what it has received, and gets nothing more.", "is removed"
-)
+@link_command.command("remove")
+@click.argument("origin")
+@daemon_options
+def remove_command(origin: str) -> None:
+    """Remove the machine ORIGIN. It keeps what it has received, and gets nothing more."""
+    answer = _changed("remove", origin=origin)
+    output(answer, f"{answer['person']} on {answer['machine']} is removed")
 
 
 @link_command.command("map")
@@ -133,45 +103,37 @@ _on_origin(
     help="What of the vault is shared.",
 )
 @daemon_options
-@json_option
-def map_command(
-    folder: str, name: str, replicate: str, socket_path: str | None, workspace: str | None, as_json: bool
-) -> None:
+def map_command(**params: Any) -> None:
     """Say that the vault in FOLDER here is the one that all machines of the link call NAME."""
-    answer = _call("map", {"folder": folder, "name": name, "replicate": replicate}, socket_path, workspace)
-    if as_json:
-        print_json(answer)
-    else:
-        say(_vault(answer))
+    answer = _changed("map", **params)
+    output(answer, _vault(answer))
 
 
-def _without_arguments(name: str, does: str, done: str) -> None:
-    @link_command.command(name, help=does)
-    @daemon_options
-    @json_option
-    def command(socket_path: str | None, workspace: str | None, as_json: bool) -> None:
-        answer = _call(name, {}, socket_path, workspace)
-        if as_json:
-            print_json(answer)
-        else:
-            say(done)
+@link_command.command("rotate")
+@daemon_options
+def rotate_command() -> None:
+    """Give all machines a new key for what is sent from now on."""
+    output(_changed("rotate"), "a new key is in use")
 
 
-_without_arguments("rotate", "Give all machines a new key for what is sent from now on.", "a new key is in use")
-_without_arguments("leave", "Leave the link: send nothing more, and forget what others shared.", "left the link")
+@link_command.command("leave")
+@daemon_options
+def leave_command() -> None:
+    """Leave the link: send nothing more, and forget what others shared."""
+    output(_changed("leave"), "left the link")
 
 
 @link_command.command("renew")
 @click.argument("code")
 @daemon_options
-@json_option
-def renew_command(code: str, socket_path: str | None, workspace: str | None, as_json: bool) -> None:
+def renew_command(code: str) -> None:
     """Become another machine of the same link, with a new invitation: after the data directory was copied."""
-    answer = _call("renew", {"code": code}, socket_path, workspace)
-    if as_json:
-        print_json(answer)
-    else:
-        say(f"this machine is now {answer['origin']}")
+    answer = _changed("renew", code=code)
+    output(answer, f"this machine is now {answer['origin']}")
+
+
+def _changed(method: str, **params: Any) -> Any:
+    return ask(f"workspaced/link/{method}", params, write=True)
 
 
 @link_command.command("server-config")
@@ -188,7 +150,7 @@ def renew_command(code: str, socket_path: str | None, workspace: str | None, as_
 )
 @json_option
 def server_config_command(
-    stream: str, domain: str | None, replicas: str, create: str | None, credentials: Path | None, as_json: bool
+    stream: str, domain: str | None, replicas: str, create: str | None, credentials: Path | None
 ) -> None:
     """Print what the operator of the NATS server applies, once: the stream, and a daemon's permissions."""
     from ...peers.carrying.server_config import permissions, stream_config
@@ -196,18 +158,18 @@ def server_config_command(
     config, allowed = stream_config(stream, replicas=int(replicas)), permissions(stream, domain)
     if create is not None:
         _create(config, create, domain, credentials)
-    if as_json:
-        print_json({"stream": config, "permissions": allowed, "created": create is not None})
-    elif create is not None:
-        say(f"stream {stream} is on {create.rpartition('@')[2]}")
-    else:
-        print_json(config, indent=2)
-        say_text(
-            "\nMake the stream: workspaced link server-config --create URL\n"
-            "or save it as stream.json: nats stream add --config stream.json",
-            err=True,
-        )
-        say_text(f"\nA daemon's permissions on the server:\n{json.dumps(allowed, indent=2)}", err=True)
+    answer = {"stream": config, "permissions": allowed, "created": create is not None}
+    output(answer, f"stream {stream} is on {create.rpartition('@')[2]}" if create is not None else _print_config)
+
+
+def _print_config(answer: dict[str, Any]) -> None:
+    print_readable_json(answer["stream"])
+    say_text(
+        "\nMake the stream: workspaced link server-config --create URL\n"
+        "or save it as stream.json: nats stream add --config stream.json",
+        err=True,
+    )
+    say_text(f"\nA daemon's permissions on the server:\n{json.dumps(answer['permissions'], indent=2)}", err=True)
 
 
 def _create(config: dict[str, Any], server: str, domain: str | None, credentials: Path | None) -> None:
@@ -215,10 +177,11 @@ def _create(config: dict[str, Any], server: str, domain: str | None, credentials
     from ...peers.carrying.stream_creation import create_stream
     from ...peers.link_settings import LinkSettings
 
-    given = load_settings().link.model_dump(exclude_unset=True)
-    given |= {"servers": (server,), "stream": config["name"], **_given(domain=domain, credentials=credentials)}
+    named = {"servers": (server,), "stream": config["name"], "domain": domain, "credentials": credentials}
+    link = load_settings().link.model_dump(exclude_unset=True)
+    link |= {name: value for name, value in named.items() if value is not None}
     try:
-        settings = LinkSettings.model_validate(given)
+        settings = LinkSettings.model_validate(link)
     except ValueError:
         raise InvalidArgument(
             f"No URL of a NATS server, or no name of a stream: {server[:200]!r}, {config['name'][:200]!r}.",
@@ -229,16 +192,10 @@ def _create(config: dict[str, Any], server: str, domain: str | None, credentials
 
 @link_command.command("status")
 @daemon_options
-@json_option
-def status_command(socket_path: str | None, workspace: str | None, as_json: bool) -> None:
+def status_command() -> None:
     """Who takes part, how far behind each one is, and what is wrong."""
-    link = _call("status", {}, socket_path, workspace)["link"]
-    if as_json:
-        print_json(link)
-    elif link is None:
-        say("not linked")
-    else:
-        print_link(link)
+    link = ask("workspaced/link/status")["link"]
+    output(link, "not linked" if link is None else print_link)
 
 
 def print_link(link: dict[str, Any]) -> None:
@@ -275,12 +232,3 @@ def _member(each: dict[str, Any]) -> tuple[str, ...]:
     heard = "" if each["here"] else each["appliedAt"][:19] + "Z" if each["appliedAt"] else "never"
     behind = "" if each["here"] else f"{each['behind']}, {each['behindS']:.0f} s" if each["behind"] else "0"
     return each["origin"][:_ORIGIN_CHARS], each["person"], name, heard, behind
-
-
-def _given(**values: Any) -> dict[str, Any]:
-    return {name: value for name, value in values.items() if value is not None}
-
-
-def _call(method: str, params: dict[str, Any], socket_path: str | None, workspace: str | None) -> Any:
-    with daemon(socket_path, workspace, write=method != "status") as client:
-        return client.call(f"workspaced/link/{method}", params)

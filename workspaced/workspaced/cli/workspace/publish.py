@@ -15,10 +15,10 @@ from workspaced_events.schema.catalogue import CATALOGUE
 from ...client.sync_client import SyncClient
 from ...errors import SettingsInvalid
 from ..shared import completion
-from ..shared.connection import daemon
-from ..shared.options import daemon_options, json_option, pairs, vault_option
-from ..shared.output import print_warnings
-from ..shared.printing import print_json, say
+from ..shared.daemon import daemon
+from ..shared.options import daemon_options, pairs, vault_option
+from ..shared.output import output
+from ..shared.printing import say, warn
 
 
 @click.command()
@@ -30,7 +30,6 @@ from ..shared.printing import print_json, say
 @click.option("--to-vault", metavar="ID", help="Publish to this vault instead of the current one.")
 @vault_option
 @daemon_options
-@json_option
 def publish_command(
     type_: str | None,
     fields: tuple[str, ...],
@@ -39,9 +38,6 @@ def publish_command(
     action_id: str | None,
     to_vault: str | None,
     vaults: tuple[str, ...],
-    socket_path: str | None,
-    workspace: str | None,
-    as_json: bool,
 ) -> None:
     """Publish an action, durably. A note that is not in the vault is a warning that names near ones.
 
@@ -52,46 +48,33 @@ def publish_command(
     """
     if from_stdin == (type_ is not None):
         raise SettingsInvalid("Expected either a TYPE or --stdin.", hint="See `workspaced publish --help`.")
-    with daemon(socket_path, workspace, vaults=vaults, write=True) as client:
+    with daemon(vaults=vaults, write=True) as client:
         if type_ is not None:
             action: dict[str, Any] = {"type": type_, "data": _typed(type_, pairs(fields))}
             action |= {"id": action_id} if action_id is not None else {}
             action |= {"vault": to_vault} if to_vault else {}
-            _publish(client, [action], source, as_json)
+            _publish(client, [action], source)
         else:
             for batch in _batches():
-                _publish(client, batch, source, as_json)
+                _publish(client, batch, source)
 
 
-def _publish(client: SyncClient, batch: list[Any], source: str, as_json: bool) -> None:
+def _publish(client: SyncClient, batch: list[Any], source: str) -> None:
     receipts, warnings = client.publish_checked(batch, source=source)
-    if not receipts:
-        _print_held(batch, as_json)
-        return
-    for action, receipt in zip(batch, receipts, strict=True):
-        if as_json:
-            of_it = [each for each in warnings if each["seq"] == receipt["seq"]]
-            print_json({**receipt, **({"warnings": of_it} if of_it else {})})
-        else:
-            again = " (already there)" if receipt["duplicate"] else ""
-            say(f"{receipt['seq']} {action.get('type', '')}{again}")
+    for number, action in enumerate(batch):
+        type_ = action.get("type", "")
+        if not receipts:  # the workspace is paused
+            output({"paused": True}, f"paused {type_}")
+            continue
+        receipt = receipts[number]
+        again = " (already there)" if receipt["duplicate"] else ""
+        if of_it := [each for each in warnings if each["seq"] == receipt["seq"]]:
+            receipt = {**receipt, "warnings": of_it}
+        output(receipt, f"{receipt['seq']} {type_}{again}")
     for warning in warnings:
-        _warn(warning)
-
-
-def _print_held(batch: list[Any], as_json: bool) -> None:
-    """Says that the workspace is paused: then there are no receipts."""
-    for action in batch:
-        if as_json:
-            print_json({"paused": True})
-        else:
-            say(f"paused {action.get('type', '')}")
-
-
-def _warn(warning: dict[str, Any]) -> None:
-    print_warnings([warning["message"]])
-    for note in warning["near"]:
-        say(f"  near: {note['path']} ({note['title']})", err=True)
+        warn(warning["message"])
+        for note in warning["near"]:
+            say(f"  near: {note['path']} ({note['title']})", err=True)
 
 
 def _typed(type_: str, texts: dict[str, str]) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """`workspaced share`."""
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, Final
 
 import click
 
@@ -8,9 +9,10 @@ from workspaced_events.projections.workspace_state import ANY_CLIENT, client_key
 
 from ...client.sync_client import SyncClient
 from ...hooks.runtimes import RUNTIMES
-from ..shared.connection import daemon
-from ..shared.options import daemon_options, json_option
-from ..shared.printing import print_json, say
+from ..shared.daemon import daemon
+from ..shared.options import daemon_options
+from ..shared.output import output
+from ..shared.printing import say
 from .why import print_why
 
 LEVELS = ("all", "names", "none")
@@ -25,15 +27,7 @@ LEVELS = ("all", "names", "none")
     help="Of CLIENT: whether it is told without asking what changed before your eyes.",
 )
 @daemon_options
-@json_option
-def share_command(
-    words: tuple[str, ...],
-    vault: str | None,
-    volunteer: str | None,
-    socket_path: str | None,
-    workspace: str | None,
-    as_json: bool,
-) -> None:
+def share_command(words: tuple[str, ...], vault: str | None, volunteer: str | None) -> None:
     """How much a client of the tools is shown; with a LEVEL, from now on.
 
     \b
@@ -58,30 +52,16 @@ def share_command(
         if method != "workspaced/share":
             raise click.UsageError("--volunteer belongs to `share CLIENT`.")
         params["volunteering"] = volunteer
-    with daemon(socket_path, workspace, write=_is_write(method, params), always_named=True) as connected:
+    is_write = method == "workspaced/share/accept" or not params.keys().isdisjoint({"level", "volunteering"})
+    with daemon(write=is_write, always_named=True) as connected:
         answer = connected.call(method, params)
-        if method == "workspaced/share" and _is_write(method, params):
+        if method == "workspaced/share" and is_write:
             _warn_of_unseen(answer["client"], connected)
-    if not words:
-        answer = answer["sharing"]
-    if as_json:
-        print_json(answer)
-    elif not words:
-        print_sharing(answer)
-    elif method == "workspaced/share/why":
-        print_why(answer)
-    elif method == "workspaced/share/accept":
-        say(f"{answer['vault']}: {answer['problem'] or 'the rules count as they are'}")
-    else:
-        say(f"{answer['client']} {answer['level']}{_volunteering(answer)}")
+    output(answer if words else answer["sharing"], _PRINTS[method])
 
 
 def _request_of(words: tuple[str, ...], vault: str | None) -> tuple[str, dict[str, Any]]:
-    """The method and parameters for the words of the command line.
-
-    Raises:
-        UsageError: the words are invalid.
-    """
+    """The method and parameters for the words of the command line."""
     match words:
         case ():
             return "workspaced/status", {}
@@ -117,11 +97,7 @@ def _warn_of_unseen(client: str, connected: SyncClient) -> None:
         say(f"no client of this name was seen yet; seen: {names}", err=True)
 
 
-def _is_write(method: str, params: dict[str, Any]) -> bool:
-    return method == "workspaced/share/accept" or not params.keys().isdisjoint({"level", "volunteering"})
-
-
-def print_sharing(sharing: dict[str, Any]) -> None:
+def _print_sharing(sharing: dict[str, Any]) -> None:
     """Prints the levels for people."""
     say(f"*          {sharing['default']}{_volunteering(sharing)}")
     for each in sharing["clients"]:
@@ -133,3 +109,12 @@ def print_sharing(sharing: dict[str, Any]) -> None:
 def _volunteering(of: dict[str, Any]) -> str:
     """Words for a client that is not told everything without asking."""
     return "" if of["volunteering"] == "on" else f", volunteering {of['volunteering']}"
+
+
+_PRINTS: Final[dict[str, Callable[[dict[str, Any]], None]]] = {
+    "workspaced/status": _print_sharing,
+    "workspaced/share/why": print_why,
+    "workspaced/share/accept": lambda of: say(f"{of['vault']}: {of['problem'] or 'the rules count as they are'}"),
+    "workspaced/share": lambda of: say(f"{of['client']} {of['level']}{_volunteering(of)}"),
+}
+"""How the answer of each method is printed for people."""

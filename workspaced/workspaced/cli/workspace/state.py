@@ -1,16 +1,20 @@
 """`workspaced state` and `workspaced watch`."""
 
+import os
+import select
+import stat
+import sys
+import threading
 from typing import Any, Final
 
 import click
 
-from ..shared.connection import daemon
-from ..shared.options import at_option, daemon_options, json_option
-from ..shared.output import print_warnings
-from ..shared.printing import print_json, say
-from ..shared.reader import end_with_reader
+from ..shared.daemon import daemon
+from ..shared.options import at_option, daemon_options, utc_option
+from ..shared.output import output, print_warnings
+from ..shared.printing import say
 from ..shared.state_text import print_state
-from ..shared.terminal import columns, local_time, print_labelled, utc_option
+from ..shared.terminal import columns, local_time, print_labelled
 
 
 @click.command()
@@ -19,26 +23,15 @@ from ..shared.terminal import columns, local_time, print_labelled, utc_option
 @click.option("--of-vault", metavar="ID", help="Of this vault instead of the current one.")
 @click.option("--of", metavar="PERSON", help="Whose, of a link: me, here, everyone or a person.")
 @daemon_options
-@json_option
-def state_command(
-    at: int | str | None,
-    of_vault: str | None,
-    of: str | None,
-    socket_path: str | None,
-    workspace: str | None,
-    as_json: bool,
-) -> None:
+def state_command(at: int | str | None, of_vault: str | None, of: str | None) -> None:
     """What the user is looking at, folded from the log."""
-    with daemon(socket_path, workspace) as client:
+    with daemon() as client:
         state = client.state(at=at, vault=of_vault, of=of)
     if "alsoAt" in state:
         from workspaced_events.replay.position import also_named
 
         print_warnings(also_named(str(at), state["alsoAt"]))
-    if as_json:
-        print_json(state)
-    else:
-        print_state(state)
+    output(state, print_state)
 
 
 @click.command()
@@ -47,15 +40,7 @@ def state_command(
 @click.option("--of", metavar="PERSON", help="What is done at the machines of a link: of everyone, or a person.")
 @utc_option
 @daemon_options
-@json_option
-def watch_command(
-    since: str | None,
-    types: tuple[str, ...],
-    of: str | None,
-    socket_path: str | None,
-    workspace: str | None,
-    as_json: bool,
-) -> None:
+def watch_command(since: str | None, types: tuple[str, ...], of: str | None) -> None:
     """Follow events as they are recorded, until Ctrl-C or until the reader of the output ends.
 
     A terminal of fewer than 100 columns shows neither source nor date.
@@ -64,8 +49,8 @@ def watch_command(
 
     seq = sequence(since) if since is not None else None
     start = since if seq is None else seq
-    end_with_reader()
-    with daemon(socket_path, workspace) as client:
+    _end_with_reader()
+    with daemon() as client:
         if of is not None:
             from .machines import Machines
 
@@ -77,18 +62,15 @@ def watch_command(
             for event in notice.params["events"]:
                 for each in (event,) if of is None else machines.done(event):
                     if of is None or not types or each["type"] in types:
-                        print_event(each, as_json)
+                        output(each, _print_event)
 
 
 _WIDE_COLUMNS: Final = 100
 """A narrower terminal does without the source, then without the date."""
 
 
-def print_event(event: dict[str, Any], as_json: bool) -> None:
+def _print_event(event: dict[str, Any]) -> None:
     """Prints one event, on one line where the terminal is wide enough."""
-    if as_json:
-        print_json(event)
-        return
     data = event["data"]
     about = data.get("note") or data.get("to") or data.get("tool") or ""
     time, width = local_time(event["time"]), columns()
@@ -98,3 +80,24 @@ def print_event(event: dict[str, Any], as_json: bool) -> None:
         return
     clock = time.partition(" ")[2]
     print_labelled(f"{event['seq']:>6} {clock}", f"{event['type']} {about}".rstrip())
+
+
+def _end_with_reader() -> None:
+    """Has the process end with exit code 0 as soon as nobody reads the pipe or socket on standard output.
+
+    Without this a command that waits for something to print would notice only at its next line.
+    """
+    try:
+        descriptor = sys.stdout.fileno()
+        mode = os.fstat(descriptor).st_mode
+    except (OSError, ValueError):
+        return
+    if stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode):
+        threading.Thread(target=_wait, args=(descriptor,), daemon=True).start()
+
+
+def _wait(descriptor: int) -> None:
+    poll = select.poll()
+    poll.register(descriptor, 0)  # errors and hang-ups are always reported
+    if any(events & (select.POLLERR | select.POLLHUP) for _descriptor, events in poll.poll()):
+        os._exit(0)

@@ -8,24 +8,23 @@ import click
 
 from ...errors import SettingsInvalid
 from ..shared import completion
-from ..shared.connection import daemon
-from ..shared.options import at_option, daemon_options, json_option, pairs, vault_option
-from ..shared.printing import print_json, say, styled
+from ..shared.daemon import ask, daemon
+from ..shared.options import at_option, daemon_options, given, pairs, vault_option
+from ..shared.output import output
+from ..shared.printing import print_readable_json, say, styled
 from ..shared.terminal import print_labelled
 
 
 @click.command()
 @daemon_options
-@json_option
-def tools_command(socket_path: str | None, workspace: str | None, as_json: bool) -> None:
+def tools_command() -> None:
     """List the tools agents may call."""
+    output(ask("tools/list")["tools"], _print_tools)
+
+
+def _print_tools(tools: list[dict[str, Any]]) -> None:
     from workspaced_tools.tools.registry import EVERY_TOOL
 
-    with daemon(socket_path, workspace) as client:
-        tools = client.call("tools/list")["tools"]
-    if as_json:
-        print_json(tools)
-        return
     for tool in tools:
         say(styled(tool["name"], bold=True))
         print_labelled(" ", tool["description"])
@@ -44,7 +43,6 @@ def tools_command(socket_path: str | None, workspace: str | None, as_json: bool)
 @click.option("--log", metavar="LOG", help="Answer from this log, without a daemon: at its end, or at --at.")
 @vault_option
 @daemon_options
-@json_option
 def call_command(
     tool: str,
     arguments: tuple[str, ...],
@@ -52,9 +50,6 @@ def call_command(
     at: int | str | None,
     log: str | None,
     vaults: tuple[str, ...],
-    socket_path: str | None,
-    workspace: str | None,
-    as_json: bool,
 ) -> int:
     """Call a tool as an agent would; exit code 1 when its answer is a failure.
 
@@ -70,18 +65,17 @@ def call_command(
     from_object = _object(as_object) if as_object else {}
     texts, moment = pairs(arguments), {} if at is None else {"at": at}
     if log is not None:
-        if vaults or socket_path or workspace:
+        if vaults or given("socket") or given("workspace"):
             raise click.UsageError("--log needs no daemon: leave --vault, --socket and --workspace out.")
         result = _of_log(log, tool, from_object, texts, moment)
     else:
-        with daemon(socket_path, workspace, vaults=vaults, timeout_s=30.0) as client:
+        with daemon(vaults=vaults, timeout_s=30.0) as client:
             typed = _typed(client.call("tools/list")["tools"], tool, texts)
             result = client.tool(tool, {**from_object, **typed, **moment})
-    if as_json:
-        print_json(result)
-    else:
-        print_json(result, indent=2)
-    return 0 if result["success"] else _exit(result)
+    output(result, print_readable_json)
+    if result["success"]:
+        return 0
+    return 2 if result.get("code") in ("INVALID_ARGUMENT", "OUTSIDE_VAULT") else 1
 
 
 def _of_log(
@@ -96,10 +90,6 @@ def _of_log(
     with replay.open(sys.stdin.buffer if log == "-" else log) as opened:
         place = opened.at(arguments.pop("at")) if "at" in arguments else opened.end
         return place.call(tool, **arguments)
-
-
-def _exit(result: dict[str, Any]) -> int:
-    return 2 if result.get("code") in ("INVALID_ARGUMENT", "OUTSIDE_VAULT") else 1
 
 
 def _object(text: str) -> dict[str, Any]:

@@ -4,9 +4,10 @@ from typing import Any
 
 import click
 
-from ..shared.connection import daemon
-from ..shared.options import daemon_options, json_option
-from ..shared.printing import print_json, say
+from ..shared.daemon import ask
+from ..shared.options import daemon_options
+from ..shared.output import output
+from ..shared.printing import say
 from ..shared.state_text import idle_rule_text
 
 _LEVELS = {
@@ -22,28 +23,15 @@ _SHOWN = {"nothing": "is shown nothing of it", "names": "is shown its path and t
 @click.option("--client", metavar="NAME", help="Only what concerns this client.")
 @click.option("--vault", metavar="ID", help="The vault of PATH (default: the current one).")
 @daemon_options
-@json_option
-def why_command(
-    path: str,
-    client: str | None,
-    vault: str | None,
-    socket_path: str | None,
-    workspace: str | None,
-    as_json: bool,
-) -> None:
+def why_command(path: str, client: str | None, vault: str | None) -> None:
     """Why a note is shown to agents or not, and when it was last shown to whom.
 
     Says the note's level, each rule, flag or finding that lowers it, what that comes to for each client, and the
     last call or prompt that showed the note to a client, as far as recordings tell.
     """
-    given = {"path": path, "client": client, "vault": vault}
-    params = {name: value for name, value in given.items() if value is not None}
-    with daemon(socket_path, workspace, write=False, always_named=True) as connected:
-        answer = connected.call("workspaced/share/why", params)
-    if as_json:
-        print_json(answer)
-    else:
-        print_why(answer)
+    output(
+        ask("workspaced/share/why", {"path": path, "client": client, "vault": vault}, always_named=True), print_why
+    )
 
 
 def print_why(answer: dict[str, Any]) -> None:
@@ -58,8 +46,7 @@ def print_why(answer: dict[str, Any]) -> None:
         asked = "" if each["unasked"] or each["shown"] == "nothing" else " when it asks for it"
         say(f"{each['client']} ({each['sharing']}) {_SHOWN[each['shown']]}{asked}")
     for each in answer["lastShown"]:
-        by = each["by"]
-        say(f"last shown to {each['client']}: {each['time']}, seq {each['seq']}, {by}")
+        say(f"last shown to {each['client']}: {each['time']}, seq {each['seq']}, {each['by']}")
     if answer["searchedFrom"] is not None:
         say(f"Events before seq {answer['searchedFrom']} were not searched.")
     elif not answer["lastShown"]:

@@ -1,4 +1,4 @@
-"""Chooses the daemon a command acts on, and names it to the user.
+"""Chooses the daemon a command acts on, names it to the user, and connects to it.
 
 A command acts on the named daemon; without a name on the one that serves the current directory where several
 run, else on the default one, else on the only one that runs. The user confirms a write to a daemon that was
@@ -9,17 +9,71 @@ import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import Any, NamedTuple
 
-from ...client.sync_client import socket_from_environment
+from ...client.sync_client import SyncClient, connect, socket_from_environment
+from ...discovery.autostart import reach_or_start
 from ...discovery.records import Record, running, serving
 from ...errors import NoDaemon, WorkspaceNotNamed
+from .options import given
 from .printing import confirm, say
 
-if TYPE_CHECKING:
-    from ...client.sync_client import SyncClient
-
+_NAME = "workspaced-cli"
 _DEFAULT = "default"
+
+
+def ask(
+    method: str, params: dict[str, Any] | None = None, *, write: bool = False, always_named: bool = False
+) -> Any:
+    """The answer of the command's daemon; a parameter that is None is left out. For the rest see `daemon`."""
+    with daemon(write=write, always_named=always_named) as client:
+        return client.call(method, {name: value for name, value in (params or {}).items() if value is not None})
+
+
+def daemon(
+    *, vaults: Sequence[str] = (), timeout_s: float = 10.0, write: bool = False, always_named: bool = False
+) -> SyncClient:
+    """Connects to the user's daemon; with `vaults` starts one if none runs.
+
+    Args:
+        write: the command changes the workspace: its name is printed, and confirmed unless it is named or the
+            default one.
+        always_named: its name is printed, whether or not the user gave it.
+
+    Raises:
+        NoDaemon: none runs, and none could be started; or several run and none can be meant.
+        WorkspaceNotNamed: see `write`; nobody can be asked.
+    """
+    target = choose(vaults)
+    client = _connected(target.socket, vaults, timeout_s)
+    try:
+        _announce(target, client, always=write or always_named, is_write=write)
+    except BaseException:
+        client.close()
+        raise
+    return client
+
+
+def _connected(path: Path, vaults: Sequence[str], timeout_s: float) -> SyncClient:
+    def reach() -> SyncClient | None:
+        try:
+            return connect(path, name=_NAME, timeout_s=timeout_s)
+        except NoDaemon:
+            if not vaults:
+                raise
+            return None
+
+    if (client := reach()) is None:
+        return reach_or_start(reach, vaults=vaults, socket_path=str(path), workspace=given("workspace"))
+    served = {each["path"] for each in client.server["vaults"]}
+    for vault in vaults:
+        if str(Path(vault).expanduser().resolve()) not in served:
+            say(
+                f"the daemon that runs does not serve {vault}; it answers for its own vaults. To serve it: "
+                f"workspaced serve --workspace NAME --vault {vault}",
+                err=True,
+            )
+    return client
 
 
 class Target(NamedTuple):
@@ -30,12 +84,13 @@ class Target(NamedTuple):
     """Why a daemon that was not named was chosen; empty for a named or the default one."""
 
 
-def choose(socket_path: str | None, workspace: str | None, vaults: Sequence[str] = ()) -> Target:
-    """Chooses the daemon; it need not run.
+def choose(vaults: Sequence[str] = ()) -> Target:
+    """Chooses the daemon by the command's options; it need not run.
 
     Raises:
         NoDaemon: several daemons run, and none of them can be meant.
     """
+    socket_path, workspace = given("socket"), given("workspace")
     if socket_path or (not workspace and os.environ.get("WORKSPACED_SOCKET")):
         return Target(socket_from_environment(socket_path, workspace))
     records = running()
@@ -52,8 +107,7 @@ def choose(socket_path: str | None, workspace: str | None, vaults: Sequence[str]
 def _unnamed(records: list[Record]) -> Target:
     socket, name = _preferred()
     if len(records) == 1:
-        (only,) = records
-        return _of(only, "the only one that runs", is_default=only.workspace == name)
+        return _of(records[0], "the only one that runs", is_default=records[0].workspace == name)
     defaults = [each for each in records if each.workspace == name]
     default = next((each for each in defaults if Path(each.socket) == socket), None)
     if default is None and len(defaults) == 1:
@@ -72,34 +126,27 @@ def _of(record: Record, why: str, *, is_default: bool) -> Target:
     return Target(Path(record.socket), "" if is_default else why)
 
 
+def record_of(socket: Path) -> Record | None:
+    """The record of the daemon that listens there; None if it has left none."""
+    place = socket.resolve()
+    return next((each for each in running() if Path(each.socket).resolve() == place), None)
+
+
 def choices(records: Sequence[Record]) -> str:
     """The options that name each daemon, for a hint."""
-    served = [", ".join(each.vaults) or "no vault" for each in records]
-    names = [each.workspace for each in records]
-    return "; ".join(f"--workspace {name} (serves {vaults})" for name, vaults in zip(names, served, strict=True))
+    served = ((each.workspace, ", ".join(each.vaults) or "no vault") for each in records)
+    return "; ".join(f"--workspace {name} (serves {vaults})" for name, vaults in served)
 
 
-def announce(target: Target, client: "SyncClient", *, always: bool, confirm: bool) -> None:
-    """Names the daemon on stderr.
-
-    Args:
-        always: also a daemon that was named, or is the default one.
-        confirm: the user must agree to any other one.
-
-    Raises:
-        WorkspaceNotNamed: the daemon was not named, is not the default one, and nobody can be asked.
-        Abort: the user declined.
-    """
+def _announce(target: Target, client: SyncClient, *, always: bool, is_write: bool) -> None:
+    """Names the daemon on stderr: one that was named, or is the default one, only if `always`."""
     if not target.why and not always:
         return
     vaults = ", ".join(each["path"] for each in client.server["vaults"]) or "no vault"
     name = str(client.server["workspace"])
     say(f"workspace {name}: {vaults}{f' ({target.why})' if target.why else ''}", err=True)
-    if confirm and target.why:
-        _confirm(name)
-
-
-def _confirm(name: str) -> None:
+    if not (is_write and target.why):
+        return
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         raise WorkspaceNotNamed(
             f"Workspace {name!r} was not named and is not the default one, so nothing was changed.",
@@ -127,6 +174,7 @@ def _here() -> list[str]:
 
 
 def _has_config_file() -> bool:
+    """As `daemon.settings.config_file`, which would import all that settings need."""
     if path := os.environ.get("WORKSPACED_CONFIG"):
         return Path(path).exists()
     import platformdirs
