@@ -17,11 +17,12 @@ from support.profiles import examples
 
 from workspaced_events.schema import catalogue as c
 from workspaced_tools.prompts.model.types import Block, ChatMessage, Envelope
-from workspaced_tools.prompts.requests.cache_breakpoints import LOOKBACK_PARTS, MARKS_MAX
-from workspaced_tools.prompts.requests.cache_breakpoints import marked as with_marks
-from workspaced_tools.prompts.requests.images import BASE64_CHARS_MAX
-from workspaced_tools.prompts.requests.request import ASSISTANT_BEGINS, OUTPUT_TOKENS, Part, Request, request_of
-from workspaced_tools.prompts.requests.tool_definitions import DEPTH_MAX
+from workspaced_tools.prompts.providers.cache_breakpoints import LOOKBACK_PARTS, MARKS_MAX
+from workspaced_tools.prompts.providers.cache_breakpoints import marked as with_marks
+from workspaced_tools.prompts.providers.known import SHAPES
+from workspaced_tools.prompts.providers.provider import OWN, Part, Request
+from workspaced_tools.prompts.providers.request import ASSISTANT_BEGINS, OUTPUT_TOKENS, request_of
+from workspaced_tools.prompts.providers.tool_definitions import DEPTH_MAX
 
 Chat = write.Chat
 
@@ -31,7 +32,8 @@ FAMILIES = ("openai", "anthropic", "gemini", None)
 def asked(
     chat: Any, envelope: Envelope, family: str | None = "anthropic", cached: str | None = None
 ) -> tuple[Request, tuple[str, ...]]:
-    return request_of(envelope, chat.now.settings, family, chat.texts, chat.images.get, cached)
+    provider = SHAPES.get(family or "", OWN)
+    return request_of(envelope, chat.now.settings, provider, chat.texts, chat.images.get, cached)
 
 
 def parts(request: Request, *types: str) -> Iterator[Part]:
@@ -555,7 +557,7 @@ def test_gemini_is_not_sent_a_gif_that_is_called_png() -> None:
 @pytest.mark.parametrize(("more", "fits"), [(0, True), (1, False)])
 def test_an_image_that_is_too_large_for_anthropic_becomes_a_line_there(more: int, fits: bool) -> None:
     chat = chat_with()
-    content = b"x" * (BASE64_CHARS_MAX["anthropic"] // 4 * 3 + more)
+    content = b"x" * (5 * 1024 * 1024 // 4 * 3 + more)
     envelope = chat.prompt(chat.say("What?"), chat.image("a", content))
     for family in FAMILIES:
         request, changes = asked(chat, envelope, family)
@@ -729,7 +731,7 @@ def test_an_error_that_says_nothing_says_that() -> None:
 
 def key(chat: Any, envelope: Envelope, **settings: Any) -> str:
     request, _ = request_of(
-        envelope, replace(chat.now.settings, **settings), "gemini", chat.texts, chat.images.get, None
+        envelope, replace(chat.now.settings, **settings), SHAPES["gemini"], chat.texts, chat.images.get, None
     )
     return request.cached_content.key
 

@@ -33,7 +33,7 @@ from workspaced_tools.prompts.model.standing import read_turn
 from workspaced_tools.prompts.model.stored_inputs import inputs_of
 from workspaced_tools.prompts.model.text_store import BlobStaging
 from workspaced_tools.prompts.model.types import Assembled, Envelope, Turn
-from workspaced_tools.prompts.requests.templates import CacheOffer, RenderedBody
+from workspaced_tools.prompts.providers.bodies import CacheOffer, RenderedBody
 from workspaced_tools.prompts.sources.gather import gather
 from workspaced_tools.sharing.gate import policy_kept_changing
 
@@ -376,7 +376,7 @@ def _read_for(turn: Turn, shape: c.Shape | None) -> Iterator[str]:
     for artifact in turn.artifacts:
         yield from (artifact.before, artifact.after)
     if shape is not None:
-        yield shape.template_sha256
+        yield shape.template_sha256 or ""
 
 
 _Make = Callable[[Conversation, View, WithheldNotes], _Attempt]

@@ -21,8 +21,8 @@ from workspaced_events.schema import catalogue as c
 from workspaced_tools.prompts.model.blocks import BLANK_LINE
 from workspaced_tools.prompts.model.text_store import BlobStaging
 from workspaced_tools.prompts.model.untrusted_text import render_block
-from workspaced_tools.prompts.requests.tool_definitions import kept_form
-from workspaced_tools.prompts.requests.usage_report import family_of
+from workspaced_tools.prompts.providers.known import provider_named
+from workspaced_tools.prompts.providers.tool_definitions import kept_form
 from workspaced_tools.prompts.sources.pinned import checked_parameters
 
 from ..errors import UnknownConversation, UnknownMessage
@@ -134,7 +134,9 @@ def start_plan(
     }
     sections = tuple(c.Section(name, staging.text(text)) for name, text in texts.items() if text)
     tools = staging.keep(msgspec.json.encode(kept_form(params.tools)[0])) if params.tools is not None else None
-    excludes_cached = family_of(params.provider) == "anthropic"  # its input count excludes cached tokens
+    provider, cached_in_input = provider_named(params.provider), params.cached_in_input
+    if cached_in_input is None:
+        cached_in_input = provider is None or provider.cached_in_input
     data = c.ConversationStarted(
         conversation=conversation,
         provider=params.provider,
@@ -143,7 +145,7 @@ def start_plan(
         output_reserve=params.output_reserve,
         sections=sections,
         tools_sha256=tools,
-        cached_in_input=not excludes_cached if params.cached_in_input is None else params.cached_in_input,
+        cached_in_input=cached_in_input,
         composer_sha256=staging.text(params.composer) if params.composer else None,
         adapter_sha256=staging.text(params.adapter) if params.adapter else None,
         history_turns=params.history_turns,

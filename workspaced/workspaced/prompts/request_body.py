@@ -9,8 +9,8 @@ from workspaced_events.projections.conversations import Settings
 from workspaced_events.schema.catalogue import Shape
 from workspaced_tools.prompts.model.text_store import BlobStaging
 from workspaced_tools.prompts.model.types import Envelope, Turn
-from workspaced_tools.prompts.requests.cursor import cursor_of
-from workspaced_tools.prompts.requests.templates import RenderedBody, Template, body_hash, shape, template_named
+from workspaced_tools.prompts.providers.bodies import RENDERER, RenderedBody, body_hash, cursor_of, shape
+from workspaced_tools.prompts.providers.templates import Template, template_named
 
 from . import params as p
 
@@ -29,7 +29,7 @@ class Body(NamedTuple):
 
 
 def template_for(params: p.Assemble, folder: Path | None) -> Wanted:
-    """The requested form, with the present text of its template. Reads `folder`, which holds the user's templates.
+    """The requested form, with the present text of its template. Reads `folder`, which holds the user's own.
 
     Raises:
         UnknownShape: there is no such template.
@@ -55,7 +55,7 @@ def body_of(
 
     Args:
         turn: the prompt's inputs.
-        staging: gets the template, which is kept so that the body can be rebuilt.
+        staging: gets a template of the user's, which is kept so that the body can be rebuilt.
         blob: reads a blob of the log.
 
     Raises:
@@ -68,5 +68,6 @@ def body_of(
 
     template, cached = wanted
     shaped = shape(envelope, settings, template, staging, blob_text, cached, cursor_of(turn, staging))
-    name = staging.text(template.text)
-    return Body(shaped, Shape(shaped.shape, name, body_hash(shaped.body), cached))
+    own = staging.text(template.text) if template.text is not None else None
+    renderer = RENDERER if own is None else None
+    return Body(shaped, Shape(shaped.shape, body_hash(shaped.body), own, renderer, cached))

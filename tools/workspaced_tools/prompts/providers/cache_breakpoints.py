@@ -20,7 +20,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from .part import Part
+from .provider import Part
 
 MARKS_MAX: Final = 4
 LOOKBACK_PARTS: Final = 20
