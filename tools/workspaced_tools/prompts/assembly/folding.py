@@ -37,6 +37,8 @@ class Rendered(NamedTuple):
     """Of this turn's message."""
     builders: dict[LayerId, LayerBuilder]
     estimate: int
+    shortened: int
+    """The parts of the history that were shortened or left out to fit; a transcript folds instead."""
 
 
 class Folding:

@@ -1,4 +1,4 @@
-"""The third layer in a transcript: what this turn's message brings besides the user's words.
+"""The third layer: what this turn's message brings besides the user's words.
 
 What stands above in its present version is a line, or nothing where nothing has to be said; what changed is a
 unified diff where that is less than half of the whole; else it is whole. In this order: pins; results of tools;
@@ -42,9 +42,21 @@ class TurnContext:
     """
 
     def __init__(
-        self, builder: LayerBuilder, standing: Standing, texts: Texts, numbers: Numbers, fence: str
+        self,
+        builder: LayerBuilder,
+        standing: Standing,
+        texts: Texts,
+        numbers: Numbers,
+        fence: str,
+        *,
+        surroundings: bool,
     ) -> None:
-        """`fence`: as in blocks.artifact_block."""
+        """
+        Args:
+            fence: as in blocks.artifact_block.
+            surroundings: whether selected text is shown with the text around it; a cursor always is.
+        """
+        self._surroundings = surroundings
         self._fence = fence
         self.parts: list[SentPart] = []
         self.builder = builder
@@ -175,13 +187,17 @@ class TurnContext:
         for item in lines:
             self._add_line(item)
         for item in sorted((item for item in shown if not self._is_line(item)), key=lambda item: item.active):
-            if is_cursor(item.artifact):
-                self._add_cursor(item)
+            if self._is_marked(item.artifact):
+                self._add_marked(item)
             else:
                 self._add_block(item)
 
     def _is_line(self, item: Item) -> bool:
-        return not is_cursor(item.artifact) and self._above(item.artifact)
+        return not self._is_marked(item.artifact) and self._above(item.artifact)
+
+    def _is_marked(self, artifact: Artifact) -> bool:
+        has_surroundings = bool(artifact.before or artifact.after)
+        return is_cursor(artifact) or (self._surroundings and has_surroundings)
 
     def _add_whole_or_line(self, item: Item) -> None:
         if self._above(item.artifact):
@@ -225,7 +241,7 @@ class TurnContext:
         except NotRecorded:
             return ""
 
-    def _add_cursor(self, item: Item) -> None:
+    def _add_marked(self, item: Item) -> None:
         artifact = item.artifact
         shown = around(artifact, self._texts)
         entry = item.entry("shortened", SHORTENED) if shown.is_shortened else item.entry()
