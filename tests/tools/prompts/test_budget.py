@@ -13,7 +13,7 @@ from workspaced_events.ids import MessageId
 from workspaced_tools.errors import BudgetExceeded
 from workspaced_tools.prompts.assembly.budget import Fitted, Parts, fit
 from workspaced_tools.prompts.assembly.history import history_of, last_rounds, paired
-from workspaced_tools.prompts.model.token_estimator import IMAGE_TOKENS, Estimator
+from workspaced_tools.prompts.model.token_estimate import IMAGE_TOKENS, Estimator
 from workspaced_tools.prompts.model.types import Block, ChatMessage, Policy
 
 PLAIN = Estimator(1.0)

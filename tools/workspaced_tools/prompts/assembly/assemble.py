@@ -26,7 +26,7 @@ from ..model import blocks as b
 from ..model.pipelines import PARTS
 from ..model.sent_turn import PIN, SENT_VERSION, SentPart, SentTurn
 from ..model.standing import LEFT_OUT, Standing, content_of, sent_before, standing_before
-from ..model.token_estimator import Estimator, seed_tokens
+from ..model.token_estimate import Estimator, estimate_tokens
 from ..model.turn_window import begins, nothing_of
 from ..model.types import (
     ENVELOPE_VERSION,
@@ -101,7 +101,7 @@ class _Prompt:
         self.index = LibraryIndex(texts, turn.fence)
         settings = conversation.settings
         tools = settings.tools_sha256
-        self.tool_seed = seed_tokens(texts(tools)) if tools is not None else 0
+        self.tool_seed = estimate_tokens(texts(tools)) if tools is not None else 0
         self.tool_tokens = self.estimator.calibrated(self.tool_seed)
         self.limit = settings.context_window - settings.output_reserve
         self.folding = Folding(conversation, turn, self.artifacts, self.tool_seed, self.index, texts)
@@ -168,7 +168,7 @@ class _Prompt:
             "L4_STRIP": self._history(standing, past),
             "L5_USER": query,
         }
-        said = (SentPart(each.kind, each.id, each.text, seed_tokens(each.text)) for each in query.segments)
+        said = (SentPart(each.kind, each.id, each.text, estimate_tokens(each.text)) for each in query.segments)
         estimate = sum(builder.tokens for builder in builders.values()) + self.tool_tokens
         return Rendered(conversation, standing, past, rest, (*context.parts, *said), builders, estimate, shortened)
 
@@ -231,7 +231,7 @@ class _Prompt:
             )
         if library:
             frame = LayerEntry("library", "frame", "frame")
-            builder.record(frame, seed_tokens(b.LIBRARY_FRAME), len(b.LIBRARY_FRAME))
+            builder.record(frame, estimate_tokens(b.LIBRARY_FRAME), len(b.LIBRARY_FRAME))
         kept = {(entry.id, entry.kind) for entry in library}
         for entry in library_of(self.before, self.start):
             if (entry.id, entry.kind) not in kept:

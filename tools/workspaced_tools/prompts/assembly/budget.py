@@ -16,7 +16,7 @@ from workspaced_events.schema.catalogue import ArtifactKind
 from ...errors import BudgetExceeded
 from ...limits import ECHO_CHARS_MAX
 from ...ports.manifest import ManifestEntry
-from ..model.token_estimator import Estimator
+from ..model.token_estimate import Estimator
 from ..model.types import ChatMessage, Policy
 from .history import last_rounds, paired, rounds, short_images, short_results, shortenings
 

@@ -11,7 +11,7 @@ from ...ports.manifest import LayerId
 from ..model import blocks as b
 from ..model.sent_turn import SentPart, key_of
 from ..model.standing import Standing
-from ..model.token_estimator import message_seed, seed_tokens
+from ..model.token_estimate import estimate_tokens, message_seed
 from ..model.turn_window import begins, summed_up, window_of
 from ..model.types import Artifact, Texts, Turn
 from .fold import Before, FoldReason, Kept, Plan, Planner, pays
@@ -166,11 +166,11 @@ class Folding:
         turns = list(self._turns(made))
         builders = made.builders
         summary = (
-            seed_tokens(b.summary_block(made.past.summary, fence=self.turn.fence))
+            estimate_tokens(b.summary_block(made.past.summary, fence=self.turn.fence))
             if made.past.summary is not None
             else 0
         )
-        frame = seed_tokens(b.LIBRARY_FRAME)
+        frame = estimate_tokens(b.LIBRARY_FRAME)
         return Before(
             turns=turns,
             library=library_of(made.conversation, self.start),

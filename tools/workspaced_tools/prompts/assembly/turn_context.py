@@ -18,7 +18,7 @@ from ..model import blocks as b
 from ..model.changes import unified_diff
 from ..model.sent_turn import CHANGES, FRAME, PIN, SentPart, key_of
 from ..model.standing import Standing
-from ..model.token_estimator import IMAGE_TOKENS, seed_tokens
+from ..model.token_estimate import IMAGE_TOKENS, estimate_tokens
 from ..model.types import Artifact, Present, Provided, Texts
 from ..model.untrusted_text import escape_field
 from ..sources.search_block import DOCUMENT_CHARS_MAX, Numbers, read_search, search_block
@@ -96,7 +96,7 @@ class TurnContext:
     def _add(self, part: SentPart, entry: LayerEntry, *, segment: str = "", shown: bool = True) -> None:
         """Adds a part and its entry. `shown`: whether the layer's text has it; a frame between layers is not."""
         text, entry = b.trimmed(part.text), replace(entry, notes=part.notes)
-        tokens = seed_tokens(text) if text else 0
+        tokens = estimate_tokens(text) if text else 0
         if text and shown:
             self.builder.add(entry, text, seed=tokens, segment=segment)
         else:

@@ -31,10 +31,11 @@ def numbered(artifacts: Iterable[Artifact], texts: Texts) -> Numbers:
         LogDamaged: a text of the form `search` is no search.
     """
     searches = (each.revision for each in artifacts if each.form == "search" and each.failed is None)
-    return _numbered(searches, texts)
+    return numbers_of(searches, texts)
 
 
-def _numbered(searches: Iterable[str], texts: Texts) -> Numbers:
+def numbers_of(searches: Iterable[str], texts: Texts) -> Numbers:
+    """As `numbered`, of the blobs of searches."""
     numbers = Numbers()
     for search in searches:
         for document in read_search(texts(search)).documents:
@@ -83,7 +84,7 @@ def written_by_turns(
             turn = turns[MessageId(message.id or "")]
             if turn not in numbers:
                 numbers[turn] = (
-                    _numbered(_searches_sent(sent[turn]), texts)
+                    numbers_of(_searches_sent(sent[turn]), texts)
                     if turn in sent
                     else numbered(searches_of(conversation.messages[turn], texts, lost), texts)
                 )
