@@ -45,7 +45,7 @@ from ..model.types import (
 from ..sources.turn_numbering import numbered
 from .budget import Parts, exceeded, fit
 from .folding import Folding, Rendered
-from .history import Past, continuation_of, history_of, own_message, short_up_to, shortenings, transcript_of
+from .history import Past, continuation_of, history_of, own_message, short_up_to, shortenings
 from .instructions import add_system, add_words
 from .layers import LayerBuilder, LayerEntry, digests_of, joined, message_text, reuse_of
 from .library import LibraryIndex
@@ -176,12 +176,12 @@ class _Prompt:
         return LayerBuilder(layer, self.estimator)
 
     def _past(self, conversation: Conversation, standing: Standing) -> Past:
-        turn = self.turn
+        turn, texts = self.turn, self.texts
         if self.grows:
-            return transcript_of(conversation, turn, self.texts, standing, self.sent)
+            return history_of(conversation, turn.message, texts, turn.policy, turn.lost, standing, self.sent)
         if not self.parts.history:
             return Past((), nothing_of(conversation, turn.message, "pipeline"))
-        past = history_of(conversation, turn.message, self.texts, turn.policy, turn.lost)
+        past = history_of(conversation, turn.message, texts, turn.policy, turn.lost)
         if not (self.parts.turn or past.messages or past.summary):
             raise ArgumentInvalid(
                 f"Expected a whole turn up to {turn.message!r} to sum up, there is none.",
@@ -218,7 +218,7 @@ class _Prompt:
             named=(*system.entries, *context.entries, *query.entries),
         )
         fitted = fit(parts, self.limit, self.turn.policy, self.estimator)
-        return Past(fitted.history, (*past.dropped, *fitted.entries), past.summary)
+        return Past(fitted.messages, (*past.dropped, *fitted.dropped), past.summary)
 
     def _library(self, conversation: Conversation) -> LayerBuilder:
         builder = self._builder("L2_PREVIOUS")

@@ -20,7 +20,7 @@ from ..model.types import Artifact, Block, ChatMessage, Texts
 from .inline_content import searches_of
 from .search_block import Numbers, read_search, search_text
 
-_NOTHING_SENT: Final[Mapping[MessageId, SentTurn]] = MappingProxyType({})
+NOTHING_SENT: Final[Mapping[MessageId, SentTurn]] = MappingProxyType({})
 
 
 def numbered(artifacts: Iterable[Artifact], texts: Texts) -> Numbers:
@@ -63,7 +63,7 @@ def written_by_turns(
     messages: tuple[ChatMessage, ...],
     texts: Texts,
     lost: Collection[str],
-    sent: Mapping[MessageId, SentTurn] = _NOTHING_SENT,
+    sent: Mapping[MessageId, SentTurn] = NOTHING_SENT,
 ) -> tuple[ChatMessage, ...]:
     """As `written`, for messages of several turns, each with its own numbers.
 
