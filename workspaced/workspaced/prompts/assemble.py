@@ -28,8 +28,8 @@ from workspaced_tools.prompts.assembly.assemble import assemble as assemble_prom
 from workspaced_tools.prompts.assembly.library import LibraryIndex, imported
 from workspaced_tools.prompts.audit.event import prompt_event
 from workspaced_tools.prompts.model.pipelines import PARTS
+from workspaced_tools.prompts.model.sent_so_far import read_turn
 from workspaced_tools.prompts.model.sent_turn import SentTurn
-from workspaced_tools.prompts.model.standing import read_turn
 from workspaced_tools.prompts.model.stored_inputs import inputs_of
 from workspaced_tools.prompts.model.text_store import BlobStaging
 from workspaced_tools.prompts.model.types import Assembled, Envelope, Turn

@@ -24,8 +24,8 @@ from ...errors import ArgumentInvalid, BudgetExceeded
 from ...ports.manifest import LAYERS, LayerId, ManifestEntry, State
 from ..model import blocks as b
 from ..model.pipelines import PARTS
+from ..model.sent_so_far import LEFT_OUT, SentSoFar, content_of, sent_before, sent_so_far_of
 from ..model.sent_turn import PIN, SENT_VERSION, SentPart, SentTurn
-from ..model.standing import LEFT_OUT, Standing, content_of, sent_before, standing_before
 from ..model.token_estimate import Estimator, estimate_tokens
 from ..model.turn_window import begins, nothing_of
 from ..model.types import (
@@ -98,6 +98,7 @@ class _Prompt:
         self.start = turn_of(conversation, turn.message)
         self.artifacts = tuple(map(_readable, turn.artifacts))
         self.sent = sent_before(conversation, self.start, texts, turn.lost) if self.grows else {}
+        self.sent_so_far = sent_so_far_of(conversation, self.start, self.sent) if self.grows else SentSoFar(())
         self.index = LibraryIndex(texts, turn.fence)
         settings = conversation.settings
         tools = settings.tools_sha256
@@ -132,8 +133,10 @@ class _Prompt:
     # -- one state of the conversation --
 
     def _rendered(self, conversation: Conversation) -> Rendered:
-        standing = standing_before(conversation, self.start, self.sent) if self.grows else Standing(())
-        past, numbers = self._past(conversation, standing), numbered(self.artifacts, self.texts)
+        sent_so_far = self.sent_so_far
+        if conversation is not self.before:
+            sent_so_far = sent_so_far_of(conversation, self.start, self.sent)
+        past, numbers = self._past(conversation, sent_so_far), numbered(self.artifacts, self.texts)
         rest = NOTHING
         if self.parts.turn:
             rest = continuation_of(conversation, self.turn.message, self.texts, numbers)
@@ -147,7 +150,7 @@ class _Prompt:
         add_words(query, words, conversation.settings, self.pipeline, self.texts)
         context = TurnContext(
             self._builder("L3_TURN"),
-            standing,
+            sent_so_far,
             self.texts,
             numbers,
             self.turn.fence,
@@ -165,20 +168,22 @@ class _Prompt:
             "L1_SYSTEM": system,
             "L2_PREVIOUS": self._library(conversation),
             "L3_TURN": context.builder,
-            "L4_STRIP": self._history(standing, past),
+            "L4_STRIP": self._history(sent_so_far, past),
             "L5_USER": query,
         }
         said = (SentPart(each.kind, each.id, each.text, estimate_tokens(each.text)) for each in query.segments)
         estimate = sum(builder.tokens for builder in builders.values()) + self.tool_tokens
-        return Rendered(conversation, standing, past, rest, (*context.parts, *said), builders, estimate, shortened)
+        return Rendered(
+            conversation, sent_so_far, past, rest, (*context.parts, *said), builders, estimate, shortened
+        )
 
     def _builder(self, layer: LayerId) -> LayerBuilder:
         return LayerBuilder(layer, self.estimator)
 
-    def _past(self, conversation: Conversation, standing: Standing) -> Past:
+    def _past(self, conversation: Conversation, sent_so_far: SentSoFar) -> Past:
         turn, texts = self.turn, self.texts
         if self.grows:
-            return history_of(conversation, turn.message, texts, turn.policy, turn.lost, standing, self.sent)
+            return history_of(conversation, turn.message, texts, turn.policy, turn.lost, sent_so_far, self.sent)
         if not self.parts.history:
             return Past((), nothing_of(conversation, turn.message, "pipeline"))
         past = history_of(conversation, turn.message, texts, turn.policy, turn.lost)
@@ -239,20 +244,20 @@ class _Prompt:
                 builder.record(LayerEntry(entry.id, entry.kind, why, "dropped", entry.revision))
         return builder
 
-    def _history(self, standing: Standing, past: Past) -> LayerBuilder:
+    def _history(self, sent_so_far: SentSoFar, past: Past) -> LayerBuilder:
         builder = self._builder("L4_STRIP")
         if past.summary is not None:
             block = b.summary_block(past.summary, fence=self.turn.fence)
             builder.add(LayerEntry(SUMMARY_ID, "summary", "summary"), block)
         for message in past.messages:
-            turn = message.id or next(iter(standing.turns), None)  # without an id: the first turn's context
-            if turn is not None and turn in standing.turns:
-                self._add_turn(builder, message, standing.turns[turn])
+            turn = message.id or next(iter(sent_so_far.turns), None)  # without an id: the first turn's context
+            if turn is not None and turn in sent_so_far.turns:
+                self._add_turn(builder, message, sent_so_far.turns[turn])
             else:
                 builder.add_message(message, "history")
         builder.entries += self._dropped(past) if self.grows else past.dropped
-        for name, parts in standing_before(self.before, self.start, self.sent).turns.items():
-            if name not in standing.turns:
+        for name, parts in self.sent_so_far.turns.items():
+            if name not in sent_so_far.turns:
                 for part in parts:
                     if part.revision and part.base != part.revision and part.kind != PIN:
                         builder.record(

@@ -27,8 +27,8 @@ from workspaced_events.schema.catalogue import CacheTime, ToolResult
 
 from ...ports.manifest import ManifestEntry
 from ..model.blocks import BLANK_LINE, block_or_placeholder, trimmed
+from ..model.sent_so_far import SentSoFar, content_of
 from ..model.sent_turn import SentTurn
-from ..model.standing import Standing, content_of
 from ..model.token_estimate import IMAGE_TOKENS, estimate_tokens
 from ..model.turn_window import begins, start_of_last, window_of
 from ..model.types import Artifact, Block, ChatMessage, Policy, Texts
@@ -57,23 +57,23 @@ def history_of(
     texts: Texts,
     policy: Policy = POLICY,
     lost: Collection[str] = (),
-    standing: Standing | None = None,
+    sent_so_far: SentSoFar | None = None,
     sent: Mapping[MessageId, SentTurn] = NOTHING_SENT,
 ) -> Past:
     """The messages before the turn of `message`, oldest first. The history of a compression includes that turn.
 
-    A transcript repeats the turns that `standing` has with their context, as they were sent; of all others the
+    A transcript repeats the turns that `sent_so_far` has with their context, as they were sent; of all others the
     words and the skills are left.
 
     Args:
         message: a message of the conversation.
         lost: as in `Turn`.
-        standing: of a transcript; `sent`: its turns.
+        sent_so_far: of a transcript; `sent`: its turns.
 
     Raises:
         NotRecorded, LogDamaged: a text is not kept, or is no search.
     """
-    window, turns = window_of(conversation, message, policy), standing.turns if standing is not None else {}
+    window, turns = window_of(conversation, message, policy), sent_so_far.turns if sent_so_far is not None else {}
     spoken = [each for each in window.messages if each.role != "system"]
     skills = _skills([each for each in spoken if each.id not in turns], texts, lost)
     read = paired(
@@ -86,7 +86,7 @@ def history_of(
     failed = [_failed(skill) for each in skills.values() for skill in each if skill.failed is not None]
     dropped = (*window.dropped, *systems, *read.dropped, *failed)
     shown = written_by_turns(conversation, read.messages, texts, lost, sent)
-    if standing is not None:
+    if sent_so_far is not None:
         first = window.messages[0] if window.messages else None
         if first is not None and not begins(first) and first.id in turns:
             shown = (*own_message(content_of(turns[first.id])), *shown)
@@ -95,7 +95,7 @@ def history_of(
     summary = conversation.summary
     if summary is not None and window.is_summed_up:
         return Past(shown, dropped, texts(summary.text_sha256))
-    if summary is not None and standing is None:
+    if summary is not None and sent_so_far is None:
         dropped = (*dropped, _filtered("summary", "summary", "stands for no turn before this one"))
     return Past(shown, dropped)
 

@@ -16,8 +16,8 @@ from workspaced_events.ids import NoteId
 from ...errors import NotRecorded
 from ..model import blocks as b
 from ..model.changes import unified_diff
+from ..model.sent_so_far import SentSoFar
 from ..model.sent_turn import CHANGES, FRAME, PIN, SentPart, key_of
-from ..model.standing import Standing
 from ..model.token_estimate import IMAGE_TOKENS, estimate_tokens
 from ..model.types import Artifact, Present, Provided, Texts
 from ..model.untrusted_text import escape_field
@@ -44,7 +44,7 @@ class TurnContext:
     def __init__(
         self,
         builder: LayerBuilder,
-        standing: Standing,
+        sent_so_far: SentSoFar,
         texts: Texts,
         numbers: Numbers,
         fence: str,
@@ -60,7 +60,7 @@ class TurnContext:
         self._fence = fence
         self.parts: list[SentPart] = []
         self.builder = builder
-        self._standing = standing
+        self._sent_so_far = sent_so_far
         self._texts = texts
         self._numbers = numbers
 
@@ -109,9 +109,9 @@ class TurnContext:
         pins = {each.id: each for each in provided}
         for each in pins.values():
             self._add_pin(each)
-        gone = [key for key in self._standing.shown if key[0] == PIN and key[1] not in pins]
+        gone = [key for key in self._sent_so_far.shown if key[0] == PIN and key[1] not in pins]
         for key in gone:
-            part = SentPart(PIN, key[1], b.provider_gone(key[1]), notes=self._standing.notes(key))
+            part = SentPart(PIN, key[1], b.provider_gone(key[1]), notes=self._sent_so_far.notes(key))
             self._add(part, LayerEntry(key[1], PIN, UNPINNED), segment="provider")
 
     def _add_pin(self, provided: Provided) -> None:
@@ -119,12 +119,12 @@ class TurnContext:
         part = SentPart(PIN, provided.id, "", notes=provided.notes)
         if provided.failed is not None:
             part = replace(part, failed=provided.failed)
-            if self._standing.failed_pins.get(provided.id) != provided.failed:
+            if self._sent_so_far.failed_pins.get(provided.id) != provided.failed:
                 part = replace(part, text=b.provider_unavailable(provided))
             self._add(part, replace(entry, state="failed", detail=provided.failed), segment="provider")
             return
         text = self._texts(provided.text_sha256) if provided.text_sha256 is not None else ""
-        known = self._standing.revision((PIN, provided.id))
+        known = self._sent_so_far.revision((PIN, provided.id))
         if not b.trimmed(text):
             if known is not None:
                 self._add(replace(part, text=b.provider_gone(provided.id)), entry, segment="provider")
@@ -174,13 +174,13 @@ class TurnContext:
 
     def _above(self, artifact: Artifact) -> bool:
         key = key_of(artifact.kind, artifact.id, artifact.revision)
-        is_shown = self._standing.revision(key) == artifact.revision
-        return is_shown or self._standing.same_text(key, artifact.revision) is not None
+        is_shown = self._sent_so_far.revision(key) == artifact.revision
+        return is_shown or self._sent_so_far.same_text(key, artifact.revision) is not None
 
     def _add_artifacts(self, items: Sequence[Item]) -> None:
         shown = [item for item in items if item.artifact.kind != "image"]
         active = next((item for item in items if item.active), None)
-        if active is None and self._standing.active is not None:
+        if active is None and self._sent_so_far.active is not None:
             entry = LayerEntry("active_note", FRAME, FRAME)
             self._add(SentPart("active_note", "", b.NO_ACTIVE_NOTE), entry, segment="reference")
         lines = [item for item in shown if self._is_line(item)]
@@ -210,17 +210,17 @@ class TurnContext:
         artifact = _as_shown(item)
         key = key_of(artifact.kind, artifact.id, artifact.revision)
         other = None
-        if self._standing.revision(key) != artifact.revision:
-            other = self._standing.same_text(key, artifact.revision)
-        said_before = item.active and self._standing.active == artifact.id and other is None
-        line = "" if said_before else b.standing_line(artifact.id, active=item.active, as_id=other or "")
+        if self._sent_so_far.revision(key) != artifact.revision:
+            other = self._sent_so_far.same_text(key, artifact.revision)
+        said_before = item.active and self._sent_so_far.active == artifact.id and other is None
+        line = "" if said_before else b.above_line(artifact.id, active=item.active, as_id=other or "")
         part = replace(_part(item, line), base=artifact.revision, alias=other or "")
         self._add(part, item.entry("reference", ABOVE if said_before else None), segment="reference")
 
     def _add_block(self, item: Item) -> None:
         artifact = _as_shown(item)
         text = self._texts(artifact.revision)
-        known = self._standing.revision(key_of(artifact.kind, artifact.id, artifact.revision))
+        known = self._sent_so_far.revision(key_of(artifact.kind, artifact.id, artifact.revision))
         if known is None:
             detail = LEFT_OUT if artifact.before or artifact.after else None
             block = b.artifact_block(artifact, text, fence=self._fence)
@@ -286,9 +286,9 @@ class TurnContext:
 
     def _is_old(self, present: Present) -> bool:
         """Whether the note still stands in another version, after a fold too, and no turn said so."""
-        shown = self._standing.revision(("note", present.id))
+        shown = self._sent_so_far.revision(("note", present.id))
         is_present = (shown, present.id) == (present.artifact.revision, present.artifact.id)
-        return not (shown is None or is_present or self._standing.reported.get(present.id) == present.state)
+        return not (shown is None or is_present or self._sent_so_far.reported.get(present.id) == present.state)
 
 
 def _change(present: Present) -> str:
