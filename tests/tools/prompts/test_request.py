@@ -17,7 +17,7 @@ from support.profiles import examples
 
 from workspaced_events.schema import catalogue as c
 from workspaced_tools.prompts.model.types import Block, ChatMessage, Envelope
-from workspaced_tools.prompts.providers.cache_breakpoints import LOOKBACK_PARTS, MARKS_MAX
+from workspaced_tools.prompts.providers.cache_breakpoints import MARKS_MAX
 from workspaced_tools.prompts.providers.cache_breakpoints import marked as with_marks
 from workspaced_tools.prompts.providers.known import SHAPES
 from workspaced_tools.prompts.providers.provider import OWN, Part, Request
@@ -163,7 +163,7 @@ def test_thinking_at_the_end_carries_no_breakpoint() -> None:
     request, _ = given(
         ChatMessage("user", (Block("text", "?"),)), ChatMessage("assistant", (Block("text", "!"), thinking))
     )
-    assert marked(request) == ["!"]
+    assert marked(request) == ["?", "!"]
 
 
 def test_where_the_request_before_ended_is_marked_by_messages_that_have_no_id_too() -> None:
@@ -333,37 +333,6 @@ def parts_of(count: int, type_: str = "text") -> list[Part]:
     return [Part(type_, str(at)) for at in range(count)]  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(("apart", "more"), [(LOOKBACK_PARTS - 1, False), (LOOKBACK_PARTS, True)])
-def test_a_mark_stands_where_the_last_one_was_if_that_is_too_far_to_be_looked_for(apart: int, more: bool) -> None:
-    """And the first of the system's gives way to it."""
-    question, answer = ("user", parts_of(1)), ("assistant", parts_of(apart))
-    system, history = with_marks(
-        parts_of(2),
-        1,
-        [question, ("assistant", parts_of(2)), question, ("assistant", parts_of(apart - 1)), question],
-        4,
-    )
-    assert [part.cache for part in system] == [not more, True]
-    assert [[at for at, part in enumerate(parts) if part.cache] for _role, parts in history] == [
-        *([], [1] if more else [], [], [apart - 2], [0])
-    ]
-    system, turn = with_marks(
-        parts_of(2),
-        1,
-        [question, ("assistant", parts_of(1)), question, answer, ("user", parts_of(1, "toolResult"))],
-        2,
-    )
-    far = apart + 1 >= LOOKBACK_PARTS
-    assert [part.cache for part in system] == [not far, True]
-    assert [bool([part for part in parts if part.cache]) for _role, parts in turn] == [
-        False,
-        True,
-        far,
-        False,
-        True,
-    ]
-
-
 messages = st.lists(
     st.tuples(
         st.sampled_from(["user", "assistant"]),
@@ -375,13 +344,12 @@ messages = st.lists(
 )
 
 
-@drawn(read=messages, system=st.integers(0, 4), library=st.integers(0, 4), history=st.integers(0, 12))
+@drawn(read=messages, system=st.integers(0, 4), library=st.integers(0, 4))
 @runs(max_examples=examples(300))
 def test_whatever_is_marked_stays_what_it_is_and_no_more_than_four_parts_are(
-    read: Any, system: int, library: int, history: int
+    read: Any, system: int, library: int
 ) -> None:
-    history = min(history, len(read))
-    made, said = with_marks(parts_of(system + library), library, read, history)
+    made, said = with_marks(parts_of(system + library), library, read)
     places = [part for part in (*made, *(part for _role, parts in said for part in parts)) if part.cache]
     assert len(places) <= MARKS_MAX
     assert all(part.type != "thinking" for part in places)
@@ -389,7 +357,7 @@ def test_whatever_is_marked_stays_what_it_is_and_no_more_than_four_parts_are(
     assert plain == read and [replace(part, cache=False) for part in made] == parts_of(system + library)
     if made:
         assert made[-1].cache
-    last = [part for _role, parts in said[history:] for part in parts if part.type != "thinking"]
+    last = [part for _role, parts in said for part in parts if part.type != "thinking"]
     assert not last or last[-1].cache
 
 

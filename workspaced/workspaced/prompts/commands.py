@@ -4,7 +4,7 @@ Texts are staged as blobs; an action names each by its sha256. A command that ch
 client that lost an answer repeats the command with the same ids.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Final, NamedTuple
 
 import msgspec
@@ -121,7 +121,10 @@ def start_plan(
         InvalidArgument: the output reserve takes the whole context window; as `named_vault`, as `pin_actions`.
     """
     if params.output_reserve >= params.context_window:
-        raise _no_room(params.output_reserve, params.context_window)
+        raise InvalidArgument(
+            f"Expected outputReserve < contextWindow ({params.context_window}), got {params.output_reserve}.",
+            hint="Both are tokens; the prompt gets the difference.",
+        )
     staging = BlobStaging()
     texts: dict[Any, str] = {
         "system": params.system or "",
@@ -163,46 +166,6 @@ def start_plan(
         return [replace(each, vault=vault) if vault is not None else each for each in actions]
 
     return plan
-
-
-def change_plan(conversation: ConversationId, changes: Mapping[str, Any]) -> Plan:
-    """Changes some settings of a conversation, and keeps the others.
-
-    Args:
-        changes: fields of `Start`: provider, model, context_window, output_reserve, system, tools.
-
-    Raises:
-        InvalidArgument: from the plan, if the output reserve would take the whole context window.
-    """
-    staging = BlobStaging()
-    fields = {name: value for name, value in changes.items() if name not in {"system", "tools"}}
-    if "tools" in changes:
-        fields["tools_sha256"] = staging.keep(msgspec.json.encode(kept_form(changes["tools"])[0]))
-    system = changes.get("system")
-    own = (c.Section("system", staging.text(system)),) if system else ()
-
-    def plan(now: Planned) -> list[Action]:
-        state = now.state
-        before = known(state, conversation)
-        if system is not None:
-            others = (each for each in before.settings.sections if each.name != "system")
-            fields["sections"] = (*own, *others)
-        kept = {name: getattr(before.settings, name) for name in _SETTINGS}
-        data = c.ConversationStarted(conversation=conversation, **{**kept, **fields})
-        if data.output_reserve >= data.context_window:
-            raise _no_room(data.output_reserve, data.context_window)
-        if same(before.settings, data, _SETTINGS):
-            return []
-        return [action(data, before, staging.blobs.values())]
-
-    return plan
-
-
-def _no_room(output_reserve: int, context_window: int) -> InvalidArgument:
-    return InvalidArgument(
-        f"Expected outputReserve < contextWindow ({context_window}), got {output_reserve}.",
-        hint="Both are tokens; the prompt gets the difference.",
-    )
 
 
 _SETTINGS: Final = (

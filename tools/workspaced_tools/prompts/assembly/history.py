@@ -5,13 +5,6 @@ with all messages that follow it; messages before the first round count as a rou
 
 Of a turn's context only the bodies of its skills stay, because they say how to do the task, then and later. They
 are part of their message, before the words, in the same bytes as in their turn.
-
-Messages that one prompt shortened stay shortened in later prompts, or else the provider's cache would be lost
-twice. No separate record is needed: a prompt's `elided` counts the parts that it was the first to leave out, and
-it shortens *all* messages older than its last rounds. So the newest prompt with `elided` above 0 says how far the
-shortening goes. Once the conversation no longer remembers that prompt (conversations.PROMPTS_MAX), the budget
-decides again. Without room, the same results go, together with those that have become old since; with room, the
-results come back, and the cache is lost once in PROMPTS_MAX prompts.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence

@@ -75,10 +75,8 @@ def request_of(
     own, library = _system(envelope, changes)
     system, read = own + library, reader.read(envelope)
     if provider.marks_prefixes:
-        repeats_turns = any(hint.after == "previous" for hint in envelope.cache_hints)
-        history = None if repeats_turns else history_messages(envelope)
         own_marks = sum("cache_control" in tool for tool in tools.own)
-        system, read = marked(system, len(library), read, history, own_marks)
+        system, read = marked(system, len(library), read, own_marks)
     messages = tuple(reader.alternating((role, parts) for role, parts in read if parts))
     output_tokens = settings.output_reserve or OUTPUT_TOKENS
     if not settings.output_reserve:
@@ -294,19 +292,6 @@ class _Reader:
             self._changes.add(f"A user's message stands after all others: {NO_WORDS}")
             merged.append(RequestMessage("user", (Part("text", NO_WORDS),)))
         return merged
-
-
-def history_messages(envelope: Envelope) -> int:
-    """The number of messages that are summary and history, the segments of the fourth layer; no system
-    messages."""
-    messages = [message for message in envelope.messages if message.role != "system"]
-    segments = next(layer for layer in envelope.layers if layer.id == "L4_STRIP").segments
-    pairs = zip(messages, segments, strict=False)
-    if len(messages) < len(segments) or any(
-        segment.kind == "message" and segment.id != (message.id or "") for message, segment in pairs
-    ):
-        return 0
-    return len(segments)
 
 
 def _object(text: str) -> dict[str, Any] | None:
