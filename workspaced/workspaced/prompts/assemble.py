@@ -249,7 +249,13 @@ def _prompt(
 
         shaped = body_of(envelope, settings, template, staging, blob, cached, cursor_of(turn, staging))
         own = staging.text(template.text) if template.text is not None else None  # the body can be rebuilt
-        shape = c.Shape(shaped.shape, body_hash(shaped.body), own, RENDERER if own is None else None, cached)
+        shape = c.Shape(
+            name=shaped.shape,
+            template_sha256=own,
+            body_hash=body_hash(shaped.body),
+            renderer=RENDERER if own is None else None,
+            cached_content=cached,
+        )
     if shaped is not None or sum(len(layer.text) for layer in envelope.layers) > _SURELY_SENT_CHARS:
         _check_size(_answer(envelope, shaped, params, 0, ""))
     last = conversation.last_prompt(params.pipeline)
