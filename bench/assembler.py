@@ -15,7 +15,8 @@ from workspaced_events.schema import catalogue as c
 from workspaced_tools.prompts.assembly.assemble import assemble
 from workspaced_tools.prompts.audit.event import prompt_event
 from workspaced_tools.prompts.model.types import TURN_VERSION, Artifact, Assembled, Provided, Turn
-from workspaced_tools.prompts.requests.templates import shape, template_named
+from workspaced_tools.prompts.providers.bodies import shape
+from workspaced_tools.prompts.providers.templates import template_named
 
 from .prefix_caches import Block, blocks_of
 from .prompt_scenarios import SYSTEM, TOOL, TOOLS, Attached, Scenario, ScenarioTurn

@@ -19,7 +19,8 @@ from workspaced_events.projections.conversations import Conversation
 from workspaced_events.schema import catalogue as c
 from workspaced_tools.prompts.assembly.assemble import assemble
 from workspaced_tools.prompts.model.types import TURN_VERSION, Artifact, Texts, Turn
-from workspaced_tools.prompts.requests.templates import RenderedBody, shape, template_named
+from workspaced_tools.prompts.providers.bodies import RenderedBody, shape
+from workspaced_tools.prompts.providers.templates import template_named
 
 from .assembler import AT, CONVERSATION, InProcess, keep
 from .daemon import Place, daemon

@@ -14,7 +14,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any, Final
 
-from workspaced_tools.prompts.model.token_estimator import seed_tokens
+from workspaced_tools.prompts.model.token_estimate import estimate_tokens
 
 from .daemon import Daemon, Place, daemon
 from .measure import Figure, at_most, interleaved, median, percentile
@@ -54,12 +54,12 @@ def _session(running: Daemon, vault: Path, actions: list[dict[str, Any]]) -> Ite
                 client.publish(actions[done:upto])
             done = upto
             text = _volunteered(client, "session", vault)
-            told += seed_tokens(text or "")
+            told += estimate_tokens(text or "")
             quiet += text is None
             context = client.tool("get_workspace_context", {})["data"]
-            glued += seed_tokens(json.dumps(context))
+            glued += estimate_tokens(json.dumps(context))
             current = client.tool("get_current_note", {"maxContentLength": INJECTED_CHARS})
-            notes += seed_tokens(current["data"]["content"]) if current["success"] else 0
+            notes += estimate_tokens(current["data"]["content"]) if current["success"] else 0
     beside = {"told": told, "context_each_time": glued, "note_each_time": notes, "prompts": PROMPTS}
     yield Figure("hooks.tokens", told / glued, "of the context each time", at_most(0.1), fields=beside)
     yield Figure("hooks.tokens_of_note", told / notes, "of 8,000 characters of the active note each time")

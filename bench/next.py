@@ -39,7 +39,7 @@ from workspaced_tools.ports.questions import (
 )
 from workspaced_tools.ports.vault import IncomingLink, IncomingLinks, LinkName, LinkTarget, NoteRef
 from workspaced_tools.ports.view import View
-from workspaced_tools.prompts.model.token_estimator import seed_tokens
+from workspaced_tools.prompts.model.token_estimate import estimate_tokens
 from workspaced_tools.prompts.sources.pinned import NEXT
 from workspaced_tools.tools.registry import TOOLS
 from workspaced_tools.tools.tool import run
@@ -97,7 +97,7 @@ class Tally:
         self.cases += 1
         self.offered += bool(offered)
         self.names += len(offered)
-        self.tokens += seed_tokens(f"{NEXT} {', '.join(offered)}") if offered else 0
+        self.tokens += estimate_tokens(f"{NEXT} {', '.join(offered)}") if offered else 0
         for name, guess in GUESSES.items():
             if case.next in guess(case)[:FIRST]:
                 self.hits_of_all[name] += 1

@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 from support import ROOT
 
-from workspaced_tools.prompts.requests import templates
+from workspaced_tools.prompts.providers import bodies as rendering
+from workspaced_tools.prompts.providers.templates import template_named
 
 NAMES = ("__main__", "assembler", "prompt_cost", "prompt_scenarios", "transcripts")
 TURNS = 30
@@ -127,8 +128,8 @@ def test_the_body_for_openai_has_the_same_texts_in_the_same_order(bench, tight, 
     bodies: list[tuple[dict[str, Any], dict[str, Any]]] = []
 
     def both(envelope, settings, template, texts, blob):
-        anthropic = templates.shape(envelope, settings, template, texts, blob)
-        openai = templates.shape(envelope, settings, templates.template_named("openai", None), texts, blob)
+        anthropic = rendering.shape(envelope, settings, template, texts, blob)
+        openai = rendering.shape(envelope, settings, template_named("openai", None), texts, blob)
         bodies.append((anthropic.body, openai.body))
         return anthropic
 

@@ -17,8 +17,8 @@ from workspaced_events.schema.catalogue import AttachmentKind, Pipeline, Provide
 from workspaced_tools.ports.manifest import LAYERS
 from workspaced_tools.prompts.assembly.library import LIBRARY_KINDS
 from workspaced_tools.prompts.audit import cache_accounting
-from workspaced_tools.prompts.requests.request import Part, Request
-from workspaced_tools.prompts.requests.templates import BUILT_IN
+from workspaced_tools.prompts.providers.known import SHAPES
+from workspaced_tools.prompts.providers.provider import Part, Request
 
 PAGE = page.Page(*page.RUNTIME_PAGES)
 PROMPTS = page.Page("reference/prompts.md")
@@ -93,7 +93,7 @@ def test_its_programs_name_no_host(name: str) -> None:
 
 
 def test_it_names_all_layers_pins_pipelines_shapes_and_methods() -> None:
-    assert {*LAYERS, *get_args(ProviderKind), *get_args(Pipeline), *BUILT_IN} <= WORDS
+    assert {*LAYERS, *get_args(ProviderKind), *get_args(Pipeline), *SHAPES} <= WORDS
     methods = {name for name in vars(ContextMethods) if not name.startswith("_")}
     assert methods <= WORDS
 

@@ -18,7 +18,9 @@ import msgspec
 from support.conversation import Talk
 from workspaced_events.schema import catalogue as c
 from workspaced_tools.prompts.model.types import Envelope, Policy
-from workspaced_tools.prompts.requests.templates import BUILT_IN, RenderedBody, shape, template_named
+from workspaced_tools.prompts.providers.bodies import RenderedBody, shape
+from workspaced_tools.prompts.providers.known import SHAPES
+from workspaced_tools.prompts.providers.templates import template_named
 
 PNG = b"\x89PNG\r\n\x1a\n of a dot"
 PROVIDERS = {
@@ -160,7 +162,7 @@ def golden() -> dict[str, str]:
     """The files, by their names."""
     found = {}
     for name, held in CONVERSATIONS.items():
-        for family in BUILT_IN:
+        for family in SHAPES:
             chat, envelope = held(family)
             shaped = msgspec.to_builtins(chat.shaped(envelope, family))
             found[f"{name}.{family}.json"] = json.dumps(shaped, ensure_ascii=False, indent=1) + "\n"

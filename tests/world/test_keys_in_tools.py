@@ -10,7 +10,7 @@ import pytest
 from support.daemon import Factory
 from support.stored_texts import unpacked
 
-from workspaced_tools.prompts.requests.tool_definitions import kept_form
+from workspaced_tools.prompts.providers.tool_definitions import kept_form
 
 HERE = Path(__file__).parent
 CANARY = "canary-4f1d"

@@ -958,9 +958,10 @@ export interface PromptAssembledEvent {
     readonly shape?: {
       readonly name: string;
       /** (pattern ^[0-9a-f]{64}$) */
-      readonly templateSha256: string;
+      readonly templateSha256?: string | null;
       /** (pattern ^[0-9a-f]{64}$) */
       readonly bodyHash: string;
+      readonly renderer?: number | null;
       readonly cachedContent?: string | null;
     } | null;
     /** (pattern ^[0-9a-f]{64}$) */

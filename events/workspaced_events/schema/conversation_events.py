@@ -227,14 +227,16 @@ class LibraryEntry(msgspec.Struct, frozen=True, rename="camel"):
     """The first turn with this artifact attached; the library holds it for later turns only."""
 
 
-class Shape(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
+class Shape(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True, kw_only=True):
     """The body that a prompt was given as."""
 
     name: Text
-    template_sha256: Sha256
-    """The template's hash at that time."""
+    template_sha256: Sha256 | None = None
+    """The hash at that time of a template of a runtime's own."""
     body_hash: Sha256
     """The hash of the body's compact JSON."""
+    renderer: Number | None = None
+    """Of a built-in shape: the version of what rendered it."""
     cached_content: Text | None = None
     """The provider's resource with the first two layers, which the body then omits."""
 

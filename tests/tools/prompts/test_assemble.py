@@ -13,8 +13,7 @@ from workspaced_events.ids import ConversationId, MessageId
 from workspaced_events.schema import catalogue as c
 from workspaced_tools.errors import ArgumentInvalid, BudgetExceeded, NotRecorded
 from workspaced_tools.prompts.assembly import layers
-from workspaced_tools.prompts.assembly.assemble import assemble
-from workspaced_tools.prompts.assembly.messages import NO_TEXT
+from workspaced_tools.prompts.assembly.assemble import NO_TEXT, assemble
 from workspaced_tools.prompts.model.types import Artifact, Block, Policy, Provided
 
 # -- what the model is sent --

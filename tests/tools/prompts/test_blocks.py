@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 
 from workspaced_tools.prompts.model.blocks import (
     REPLACES_EARLIER,
+    above_line,
     artifact_block,
     newer_block,
     provider_block,
     provider_unavailable,
-    standing_line,
     summary_block,
     trimmed,
     unavailable,
@@ -112,7 +112,7 @@ def test_a_tools_result_is_named_as_the_tool_was_called(tool: str, name: str) ->
 @given(texts)
 def test_what_names_a_thing_in_passing_is_one_line(name: str) -> None:
     for line in (
-        standing_line(name, active=True),
+        above_line(name, active=True),
         unavailable(Artifact("note", name, "")),
         unavailable(Artifact("image", "x", name)),
         provider_unavailable(Provided(name, "note")),

@@ -11,9 +11,9 @@ from support.random_conversations import NamedTalk, talks
 
 from workspaced_events.ids import MessageId
 from workspaced_tools.errors import BudgetExceeded
-from workspaced_tools.prompts.assembly.budget import Fitted, Parts, fit
-from workspaced_tools.prompts.assembly.history import history_of, last_rounds, paired
-from workspaced_tools.prompts.model.token_estimator import IMAGE_TOKENS, Estimator
+from workspaced_tools.prompts.assembly.budget import Parts, fit
+from workspaced_tools.prompts.assembly.history import Past, history_of, last_rounds, paired
+from workspaced_tools.prompts.model.token_estimate import IMAGE_TOKENS, Estimator
 from workspaced_tools.prompts.model.types import Block, ChatMessage, Policy
 
 PLAIN = Estimator(1.0)
@@ -71,24 +71,23 @@ def test_a_prompt_fits_or_is_refused_and_the_last_rounds_are_never_touched(data:
     except BudgetExceeded as error:
         assert error.details["needed"] == needed > limit
         return
-    assert needed <= fitted.estimate <= limit
-    assert fitted.estimate == fixed + sum(map(estimator.message_tokens, fitted.history))
-    assert fitted.history[len(fitted.history) - len(protected) :] == protected
-    assert paired(fitted.history) == (fitted.history, ())
+    assert needed <= fixed + sum(map(estimator.message_tokens, fitted.messages)) <= limit
+    assert fitted.messages[len(fitted.messages) - len(protected) :] == protected
+    assert paired(fitted.messages) == Past(fitted.messages, ())
     assert fitted == fit(given_parts, limit, policy, estimator)
     assert_recorded(given_parts, fitted)
 
 
-def assert_recorded(before: Parts, fitted: Fitted) -> None:
+def assert_recorded(before: Parts, fitted: Past) -> None:
     """Each thing that is not there any more, once."""
-    records = [each.id for each in fitted.entries]
+    records = [each.id for each in fitted.dropped]
     assert len(records) == len(set(records))
-    assert sum(each.tokens for each in fitted.entries) == 0
-    gone = len(before.history) - len(fitted.history)
-    assert ids(before.history[gone:]) == ids(fitted.history)
-    assert [each.id for each in fitted.entries if each.kind == "message"] == ids(before.history[:gone])
-    changed = [each.id for one, each in zip(before.history[gone:], fitted.history, strict=True) if one != each]
-    assert {each.id.split("/")[0] for each in fitted.entries if each.state == "elided"} == set(changed)
+    assert sum(each.tokens for each in fitted.dropped) == 0
+    gone = len(before.history) - len(fitted.messages)
+    assert ids(before.history[gone:]) == ids(fitted.messages)
+    assert [each.id for each in fitted.dropped if each.kind == "message"] == ids(before.history[:gone])
+    changed = [each.id for one, each in zip(before.history[gone:], fitted.messages, strict=True) if one != each]
+    assert {each.id.split("/")[0] for each in fitted.dropped if each.state == "elided"} == set(changed)
 
 
 @settings(max_examples=examples(100))
@@ -97,7 +96,7 @@ def test_what_fits_is_left_as_it_is(talk: NamedTalk, spare: int) -> None:
     past = history_of(talk.now, list(talk.now.messages)[-1], talk.texts).messages
     whole = parts(past, fixed=50, summary_tokens=5)
     estimate = size(past) + 50 + 5
-    assert fit(whole, estimate + spare, POLICY, PLAIN) == Fitted(past, (), estimate)
+    assert fit(whole, estimate + spare, POLICY, PLAIN) == Past(past, ())
 
 
 @settings(max_examples=examples(100))
@@ -108,7 +107,7 @@ def test_more_room_never_leaves_less_of_the_history(talk: NamedTalk, one: int, m
         less = fit(parts(past), one, POLICY, PLAIN)
     except BudgetExceeded:
         assume(False)
-    assert len(fit(parts(past), one + more, POLICY, PLAIN).history) >= len(less.history)
+    assert len(fit(parts(past), one + more, POLICY, PLAIN).messages) >= len(less.messages)
 
 
 # -- in which order --
@@ -118,36 +117,36 @@ def test_old_results_go_first_and_all_at_once() -> None:
     past = history(500, 3, 500, 500, 500, 500)
     fitted = fit(parts(past), size(past) - 1, POLICY, PLAIN)
     note = "[tool result elided - 500 tokens]"
-    assert results(fitted.history) == [note, tokens(3), note, *[tokens(500)] * 3]
-    assert (ids(fitted.history), len(fitted.entries)) == (ids(past), 2)
-    assert {(each.kind, each.state, each.why) for each in fitted.entries} == {("tool_result", "elided", "budget")}
+    assert results(fitted.messages) == [note, tokens(3), note, *[tokens(500)] * 3]
+    assert (ids(fitted.messages), len(fitted.dropped)) == (ids(past), 2)
+    assert {(each.kind, each.state, each.why) for each in fitted.dropped} == {("tool_result", "elided", "budget")}
 
 
 def test_then_old_images() -> None:
     image = Block("image", blob="0" * 64, media_type="image/png")
     past = [ChatMessage("user", (Block("text", f"look {n}"), image), MessageId(f"m{n}")) for n in range(5)]
     fitted = fit(parts(past), size(past) - 1, POLICY, PLAIN)
-    shown = [message.content[1].text for message in fitted.history]
+    shown = [message.content[1].text for message in fitted.messages]
     assert shown == ["[image elided]", "[image elided]", None, None, None]
-    assert fitted.estimate < 3 * IMAGE_TOKENS + 100
-    assert {(each.kind, each.state) for each in fitted.entries} == {("image", "elided")}
+    assert size(fitted.messages) < 3 * IMAGE_TOKENS + 100
+    assert {(each.kind, each.state) for each in fitted.dropped} == {("image", "elided")}
     with_results = (*history(500, 0, 0, 0), *past)
     fewer = fit(parts(with_results), size(with_results) - 400, POLICY, PLAIN)
-    assert [each.kind for each in fewer.entries] == ["tool_result"]
+    assert [each.kind for each in fewer.dropped] == ["tool_result"]
 
 
 def test_then_the_oldest_rounds_in_one_step_down_to_half() -> None:
     past = history(*[0] * 40, words=100)
     limit = size(past) - 1
     fitted = fit(parts(past), limit, POLICY, PLAIN)
-    assert limit * 0.45 < fitted.estimate <= limit * 0.5
-    assert fitted.history[0].role == "user"
+    assert limit * 0.45 < size(fitted.messages) <= limit * 0.5
+    assert fitted.messages[0].role == "user"
 
 
 def test_no_more_rounds_go_than_there_are_old_ones() -> None:
     past = history(0, 0, 0, 0, words=100)
     fitted = fit(parts(past, fixed=500), 500 + size(past) - 1, POLICY, PLAIN)
-    assert ids(fitted.history)[0] == "t1"
+    assert ids(fitted.messages)[0] == "t1"
 
 
 def test_a_refusal_says_what_takes_the_room() -> None:

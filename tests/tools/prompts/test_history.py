@@ -15,7 +15,7 @@ from workspaced_events.projections.conversations import turn_of
 from workspaced_events.schema import catalogue as c
 from workspaced_tools.errors import NotRecorded
 from workspaced_tools.ports.manifest import ManifestEntry
-from workspaced_tools.prompts.assembly.history import continuation_of, history_of, last_rounds, paired
+from workspaced_tools.prompts.assembly.history import Past, continuation_of, history_of, last_rounds, paired
 from workspaced_tools.prompts.model.types import Block, ChatMessage, Policy
 
 
@@ -112,7 +112,7 @@ def test_every_message_is_either_there_or_has_one_record(data: st.DataObject) ->
 @given(talks(), st.integers(0, 24))
 def test_what_was_filtered_once_passes_and_so_does_its_rest_after_a_cut(talk: NamedTalk, cut: int) -> None:
     messages = history_of(talk.now, list(talk.now.messages)[-1], talk.texts).messages
-    assert paired(messages) == (messages, ())
+    assert paired(messages) == Past(messages, ())
     assert_valid(paired(messages[cut:]).messages)
     assert_valid(paired(messages[:cut]).messages)
 

@@ -14,7 +14,7 @@ from workspaced_events.ids import MessageId
 from workspaced_events.projections.conversations import Message, Settings
 from workspaced_tools.prompts.assembly.instructions import add_words
 from workspaced_tools.prompts.assembly.layers import LayerBuilder, joined
-from workspaced_tools.prompts.model.token_estimator import Estimator
+from workspaced_tools.prompts.model.token_estimate import Estimator
 
 C, A = "Answer in lists.", "Use no tables.\n\nNever."
 

@@ -15,7 +15,7 @@ from workspaced_events.ids import NoteId
 from workspaced_events.projections.conversations import Provider
 from workspaced_events.projections.visits import Visit
 from workspaced_tools.limits import ATTACHED_CHARS_MAX, PROVIDED_CHANGES_MAX, PROVIDED_NOTES_MAX
-from workspaced_tools.prompts.model.token_estimator import seed_tokens
+from workspaced_tools.prompts.model.token_estimate import estimate_tokens
 from workspaced_tools.prompts.model.types import Provided
 from workspaced_tools.prompts.sources.pinned import OTHERS, provide
 
@@ -115,7 +115,7 @@ def test_as_many_whole_notes_as_have_room_then_names(world: Any, kind: Any, toke
     assert blocks == expected[: len(blocks)]
     names = re.findall(r"(?m)^- (\S+\.md)", text.rpartition("</note_context")[2])
     assert [*(path for path, _ in blocks), *names] == [path for path, _ in expected]
-    assert (OTHERS in text) == bool(blocks and names) and seed_tokens(text) <= tokens + 30
+    assert (OTHERS in text) == bool(blocks and names) and estimate_tokens(text) <= tokens + 30
     assert tokens > 0 or not blocks
     assert tokens < 1_000 or not names
     assert provide(Provider("p", kind), world.reading(pinned_tokens=tokens)) == found

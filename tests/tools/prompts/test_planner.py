@@ -28,7 +28,7 @@ from workspaced_tools.prompts.planning.planner import (
     plan_schema,
     planned,
 )
-from workspaced_tools.prompts.requests.tool_definitions import Definition
+from workspaced_tools.prompts.providers.tool_definitions import Definition
 
 SEARCH = Definition(
     "search_workspace",

@@ -26,7 +26,7 @@ from workspaced_tools.errors import ArgumentInvalid, BudgetExceeded
 from workspaced_tools.prompts.assembly.assemble import assemble
 from workspaced_tools.prompts.citations.turn_sources import sources_of
 from workspaced_tools.prompts.model.pipelines import COMPRESSION_SYSTEM, COMPRESSION_TASK
-from workspaced_tools.prompts.model.standing import read_turn
+from workspaced_tools.prompts.model.sent_so_far import read_turn
 from workspaced_tools.prompts.model.types import Assembled, Turn
 from workspaced_tools.prompts.sources.search_block import Document
 

@@ -17,11 +17,12 @@ from support.profiles import examples
 
 from workspaced_events.schema import catalogue as c
 from workspaced_tools.prompts.model.types import Block, ChatMessage, Envelope
-from workspaced_tools.prompts.requests.cache_breakpoints import LOOKBACK_PARTS, MARKS_MAX
-from workspaced_tools.prompts.requests.cache_breakpoints import marked as with_marks
-from workspaced_tools.prompts.requests.images import BASE64_CHARS_MAX
-from workspaced_tools.prompts.requests.request import ASSISTANT_BEGINS, OUTPUT_TOKENS, Part, Request, request_of
-from workspaced_tools.prompts.requests.tool_definitions import DEPTH_MAX
+from workspaced_tools.prompts.providers.cache_breakpoints import MARKS_MAX
+from workspaced_tools.prompts.providers.cache_breakpoints import marked as with_marks
+from workspaced_tools.prompts.providers.known import SHAPES
+from workspaced_tools.prompts.providers.provider import OWN, Part, Request
+from workspaced_tools.prompts.providers.request import ASSISTANT_BEGINS, OUTPUT_TOKENS, request_of
+from workspaced_tools.prompts.providers.tool_definitions import DEPTH_MAX
 
 Chat = write.Chat
 
@@ -31,7 +32,8 @@ FAMILIES = ("openai", "anthropic", "gemini", None)
 def asked(
     chat: Any, envelope: Envelope, family: str | None = "anthropic", cached: str | None = None
 ) -> tuple[Request, tuple[str, ...]]:
-    return request_of(envelope, chat.now.settings, family, chat.texts, chat.images.get, cached)
+    provider = SHAPES.get(family or "", OWN)
+    return request_of(envelope, chat.now.settings, provider, chat.texts, chat.images.get, cached)
 
 
 def parts(request: Request, *types: str) -> Iterator[Part]:
@@ -161,7 +163,7 @@ def test_thinking_at_the_end_carries_no_breakpoint() -> None:
     request, _ = given(
         ChatMessage("user", (Block("text", "?"),)), ChatMessage("assistant", (Block("text", "!"), thinking))
     )
-    assert marked(request) == ["!"]
+    assert marked(request) == ["?", "!"]
 
 
 def test_where_the_request_before_ended_is_marked_by_messages_that_have_no_id_too() -> None:
@@ -331,37 +333,6 @@ def parts_of(count: int, type_: str = "text") -> list[Part]:
     return [Part(type_, str(at)) for at in range(count)]  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(("apart", "more"), [(LOOKBACK_PARTS - 1, False), (LOOKBACK_PARTS, True)])
-def test_a_mark_stands_where_the_last_one_was_if_that_is_too_far_to_be_looked_for(apart: int, more: bool) -> None:
-    """And the first of the system's gives way to it."""
-    question, answer = ("user", parts_of(1)), ("assistant", parts_of(apart))
-    system, history = with_marks(
-        parts_of(2),
-        1,
-        [question, ("assistant", parts_of(2)), question, ("assistant", parts_of(apart - 1)), question],
-        4,
-    )
-    assert [part.cache for part in system] == [not more, True]
-    assert [[at for at, part in enumerate(parts) if part.cache] for _role, parts in history] == [
-        *([], [1] if more else [], [], [apart - 2], [0])
-    ]
-    system, turn = with_marks(
-        parts_of(2),
-        1,
-        [question, ("assistant", parts_of(1)), question, answer, ("user", parts_of(1, "toolResult"))],
-        2,
-    )
-    far = apart + 1 >= LOOKBACK_PARTS
-    assert [part.cache for part in system] == [not far, True]
-    assert [bool([part for part in parts if part.cache]) for _role, parts in turn] == [
-        False,
-        True,
-        far,
-        False,
-        True,
-    ]
-
-
 messages = st.lists(
     st.tuples(
         st.sampled_from(["user", "assistant"]),
@@ -373,13 +344,12 @@ messages = st.lists(
 )
 
 
-@drawn(read=messages, system=st.integers(0, 4), library=st.integers(0, 4), history=st.integers(0, 12))
+@drawn(read=messages, system=st.integers(0, 4), library=st.integers(0, 4))
 @runs(max_examples=examples(300))
 def test_whatever_is_marked_stays_what_it_is_and_no_more_than_four_parts_are(
-    read: Any, system: int, library: int, history: int
+    read: Any, system: int, library: int
 ) -> None:
-    history = min(history, len(read))
-    made, said = with_marks(parts_of(system + library), library, read, history)
+    made, said = with_marks(parts_of(system + library), library, read)
     places = [part for part in (*made, *(part for _role, parts in said for part in parts)) if part.cache]
     assert len(places) <= MARKS_MAX
     assert all(part.type != "thinking" for part in places)
@@ -387,7 +357,7 @@ def test_whatever_is_marked_stays_what_it_is_and_no_more_than_four_parts_are(
     assert plain == read and [replace(part, cache=False) for part in made] == parts_of(system + library)
     if made:
         assert made[-1].cache
-    last = [part for _role, parts in said[history:] for part in parts if part.type != "thinking"]
+    last = [part for _role, parts in said for part in parts if part.type != "thinking"]
     assert not last or last[-1].cache
 
 
@@ -555,7 +525,7 @@ def test_gemini_is_not_sent_a_gif_that_is_called_png() -> None:
 @pytest.mark.parametrize(("more", "fits"), [(0, True), (1, False)])
 def test_an_image_that_is_too_large_for_anthropic_becomes_a_line_there(more: int, fits: bool) -> None:
     chat = chat_with()
-    content = b"x" * (BASE64_CHARS_MAX["anthropic"] // 4 * 3 + more)
+    content = b"x" * (5 * 1024 * 1024 // 4 * 3 + more)
     envelope = chat.prompt(chat.say("What?"), chat.image("a", content))
     for family in FAMILIES:
         request, changes = asked(chat, envelope, family)
@@ -729,7 +699,7 @@ def test_an_error_that_says_nothing_says_that() -> None:
 
 def key(chat: Any, envelope: Envelope, **settings: Any) -> str:
     request, _ = request_of(
-        envelope, replace(chat.now.settings, **settings), "gemini", chat.texts, chat.images.get, None
+        envelope, replace(chat.now.settings, **settings), SHAPES["gemini"], chat.texts, chat.images.get, None
     )
     return request.cached_content.key
 

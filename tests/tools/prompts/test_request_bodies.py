@@ -25,7 +25,9 @@ from support.random_conversations import ID, talks
 
 from workspaced_tools.prompts.assembly.assemble import assemble
 from workspaced_tools.prompts.model.types import TURN_VERSION, Block, Envelope, Turn
-from workspaced_tools.prompts.requests.templates import BUILT_IN, RenderedBody, body_hash, shape, template_named
+from workspaced_tools.prompts.providers.bodies import RenderedBody, body_hash, shape
+from workspaced_tools.prompts.providers.known import SHAPES
+from workspaced_tools.prompts.providers.templates import template_named
 
 DATA = support.DATA / "bodies"
 
@@ -244,7 +246,7 @@ def holds_every_text(shaped: RenderedBody, envelope: Envelope) -> None:
 
 
 @given(
-    data=st.data(), family=st.sampled_from(BUILT_IN), provider=st.sampled_from(["openai", "anthropic", "google"])
+    data=st.data(), family=st.sampled_from([*SHAPES]), provider=st.sampled_from(["openai", "anthropic", "google"])
 )
 @settings(max_examples=examples(200))
 def test_any_conversation_becomes_a_body_that_its_provider_takes(
@@ -279,7 +281,7 @@ anything = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_siz
 def test_any_text_stays_what_it_is_in_every_body(
     system: str, said: str, answer: str, name: str, call: str, arguments: str, found: str
 ) -> None:
-    for family in BUILT_IN:
+    for family in SHAPES:
         chat = write.Chat(family, [], system=system)
         chat.say(said)
         chat.thinks(answer, answer, (call, name, arguments))

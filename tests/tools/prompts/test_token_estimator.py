@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workspaced_tools.prompts.model.token_estimator import IMAGE_TOKENS, Estimator, message_seed, seed_tokens
+from workspaced_tools.prompts.model.token_estimate import IMAGE_TOKENS, Estimator, estimate_tokens, message_seed
 from workspaced_tools.prompts.model.types import Block, ChatMessage
 
 factors = st.floats(0.5, 3.0)
@@ -24,13 +24,13 @@ def test_more_text_is_never_fewer_tokens(factor: float, one: str, two: str) -> N
 
 @pytest.mark.parametrize(("factor", "tokens"), [(0.5, 500), (1.0, 1_000), (1.25, 1_250), (3.0, 3_000)])
 def test_the_factor_scales_the_seed(factor: float, tokens: int) -> None:
-    assert seed_tokens("four" * 1_000) == 1_000
+    assert estimate_tokens("four" * 1_000) == 1_000
     assert Estimator(factor).tokens("four" * 1_000) == tokens
 
 
 @given(st.text(st.characters(max_codepoint=0x7F)))
 def test_a_character_of_cjk_counts_for_more_than_one_of_ascii(text: str) -> None:
-    assert seed_tokens("漢" * len(text)) >= seed_tokens(text)
+    assert estimate_tokens("漢" * len(text)) >= estimate_tokens(text)
 
 
 def test_a_message_is_all_that_its_blocks_say() -> None:

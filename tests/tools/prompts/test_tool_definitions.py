@@ -6,10 +6,12 @@ from typing import Any
 import pytest
 from support.growth import grows_linearly, thread_seconds
 
-from workspaced_tools.prompts.requests.schema_dialects import SATISFY
-from workspaced_tools.prompts.requests.tool_definitions import (
+from workspaced_tools.prompts.providers.known import SHAPES
+from workspaced_tools.prompts.providers.openai import OPENAI
+from workspaced_tools.prompts.providers.provider import OWN, Definition
+from workspaced_tools.prompts.providers.tool_definitions import (
     DEPTH_MAX,
-    Definition,
+    SATISFY,
     Definitions,
     definitions_of,
     nested_deeper,
@@ -42,7 +44,7 @@ FORMS = {
 
 
 def read(*tools: Any, family: str | None = "openai", provider: str | None = "openai") -> Definitions:
-    return definitions_of(json.dumps(tools), family, provider)
+    return definitions_of(json.dumps(tools), SHAPES.get(family or "", OWN), SHAPES.get(provider or ""))
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -104,7 +106,7 @@ def test_a_second_tool_of_a_name_is_left_out_and_reported() -> None:
 
 @pytest.mark.parametrize("text", ["", "no JSON", "{}", '{"tools": []}', "[" * 5_000, "3"])
 def test_what_is_no_list_is_left_out_and_reported(text: str) -> None:
-    found = definitions_of(text, "openai", "openai")
+    found = definitions_of(text, OPENAI, OPENAI)
     assert found[:2] == ((), ()) and len(found.changes) == 1
     assert len(found.changes[0]) < 200
 
@@ -237,6 +239,6 @@ def test_depth_is_counted_in_objects_and_lists() -> None:
 def test_many_tools_take_time_in_line_with_their_number() -> None:
     def seconds(count: int) -> float:
         text = json.dumps([{"name": f"t{at}", "inputSchema": SCHEMA} for at in range(count)])
-        return thread_seconds(lambda: definitions_of(text, "openai", "openai"))
+        return thread_seconds(lambda: definitions_of(text, OPENAI, OPENAI))
 
     assert grows_linearly(seconds, 1_000, 4_000)

@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workspaced_tools.errors import ArgumentInvalid
-from workspaced_tools.prompts.requests.usage_report import FAMILIES, Counted, counted, family_of
+from workspaced_tools.prompts.providers.known import SHAPES, counted, provider_named
+from workspaced_tools.prompts.providers.provider import Counted
 
 CHAT = {"prompt_tokens": 1000, "completion_tokens": 50, "prompt_tokens_details": {"cached_tokens": 800}}
 RESPONSES = {"input_tokens": 1000, "output_tokens": 50, "input_tokens_details": {"cached_tokens": 800}}
@@ -128,7 +129,7 @@ def test_cached_tokens_are_among_all_that_was_read_and_counted_once(written: int
             "candidatesTokenCount": written,
         },
     }
-    assert {counted(reports[family], family) for family in FAMILIES} == {Counted(whole, cached, written)}
+    assert {counted(reports[family], family) for family in reports} == {Counted(whole, cached, written)}
 
 
 @pytest.mark.parametrize(
@@ -148,4 +149,4 @@ def test_cached_tokens_are_among_all_that_was_read_and_counted_once(written: int
     ],
 )
 def test_a_provider_s_name_tells_its_family(provider: str, family: str | None) -> None:
-    assert family_of(provider) == family
+    assert provider_named(provider) == SHAPES.get(family or "")

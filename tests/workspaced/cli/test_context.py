@@ -285,7 +285,7 @@ def test_verifying_makes_prompts_again(session: Session, gone: Path) -> None:
 def test_the_first_prompt_that_is_assembled_otherwise_is_shown_as_a_difference(
     session: Session, gone: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("workspaced_tools.prompts.model.blocks.standing_line", lambda *_, **__: "Look above.")
+    monkeypatch.setattr("workspaced_tools.prompts.model.blocks.above_line", lambda *_, **__: "Look above.")
     done = session.cli("replay", "--verify", str(gone))
     assert done.returncode == 1 and "2 differ" in done.stdout
     assert "for message m2 of conversation talk-1" in done.stdout and "L3_TURN is another one" in done.stdout

@@ -17,6 +17,7 @@ from workspaced.cli import run
 from workspaced.errors import CODES
 from workspaced_events.blobs.durable import DurableBlobs
 from workspaced_events.log.disk import RealDisk
+from workspaced_tools.prompts.providers.bodies import RENDERER
 from workspaced_tools.prompts.sources.search_block import read_search
 
 SHAPES = {
@@ -287,13 +288,13 @@ def test_every_body_is_made_again_when_daemon_and_vault_and_templates_are_gone(t
 class Recorded:
     """A log with one shaped prompt that holds an image, and no daemon."""
 
-    def __init__(self, running: Any) -> None:
+    def __init__(self, running: Any, shape: str = "anthropic") -> None:
         chat = Chat(running.start().connect(), "anthropic", output_reserve=0)
         thinking = [{"text": "Hm.", "signature": PIXEL}]
         chat.user("Begin")
         chat.say(role="assistant", text="I think.", thinking=thinking)
         chat.user("See", {"kind": "image", "id": "p.png", "text": f"data:image/png;base64,{PIXEL}"})
-        self.body = chat.prompt(shape="anthropic")["body"]
+        self.body = chat.prompt(shape=shape)["body"]
         self.running, self.id, self.shape = running, chat.id, chat.prompts[-1]["shape"]
         running.stop()
 
@@ -318,7 +319,7 @@ def recorded(templates: Any) -> Recorded:
     return Recorded(templates)
 
 
-def test_where_the_template_or_an_image_is_gone_the_body_is_not_recorded(recorded: Recorded) -> None:
+def test_where_an_image_is_gone_the_body_is_not_recorded(recorded: Recorded) -> None:
     data = recorded.running.data
     assert recorded.verified()["outcome"] == "same"
     image = file_with(data, base64.b64decode(PIXEL))
@@ -329,11 +330,26 @@ def test_where_the_template_or_an_image_is_gone_the_body_is_not_recorded(recorde
     assert recorded.verified()["outcome"] == "notRecorded"
     image.write_bytes(kept)
     assert recorded.verified()["outcome"] == "same"
-    template = recorded.shape["templateSha256"]
-    remove_text(data, template)
+
+
+def test_where_the_own_template_is_gone_the_body_is_not_recorded(templates: Any) -> None:
+    recorded = Recorded(templates, "words")
+    assert recorded.verified()["outcome"] == "same" and "renderer" not in recorded.shape
+    remove_text(recorded.running.data, recorded.shape["templateSha256"])
     assert recorded.show("sent").returncode == 1
     assert recorded.verified()["outcome"] == "notRecorded"
     assert recorded.show("openai").returncode == 0
+
+
+def test_a_body_of_another_renderer_is_no_difference(
+    recorded: Recorded, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert recorded.shape["renderer"] == RENDERER and "templateSha256" not in recorded.shape
+    monkeypatch.setattr("workspaced_tools.replay.verify.RENDERER", RENDERER + 1)
+    monkeypatch.setattr("workspaced_tools.prompts.providers.request.OUTPUT_TOKENS", 5)
+    run(["replay", "--verify", "--json", str(recorded.running.data)])
+    [prompt] = [each for each in map(json.loads, capsys.readouterr().out.splitlines()) if "message" in each]
+    assert prompt["outcome"] == "otherVersion" and "renderer" in prompt["why"]
 
 
 def test_a_prompt_can_be_shown_as_any_body_afterwards(recorded: Recorded, tmp_path: Path) -> None:
@@ -374,7 +390,7 @@ def test_a_body_that_is_made_otherwise_now_is_told_by_show_and_by_verify(
     recorded: Recorded, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     data = str(recorded.running.data)
-    monkeypatch.setattr("workspaced_tools.prompts.requests.request.OUTPUT_TOKENS", 5)
+    monkeypatch.setattr("workspaced_tools.prompts.providers.request.OUTPUT_TOKENS", 5)
     assert run(["context", "show", recorded.id, data, "--body", "sent"]) == 1
     shown = capsys.readouterr()
     assert json.loads(shown.out) == {**recorded.body, "max_tokens": 5} and "not as it was sent" in shown.err

@@ -39,7 +39,7 @@ from ..errors import NotKept, NotRecorded, SharingOff
 from ..prompts.audit.rebuild import Versions, checked, first_difference, rebuild
 from ..prompts.model.stored_inputs import texts_in
 from ..prompts.model.types import Envelope
-from ..prompts.requests.rebuild import body_difference
+from ..prompts.providers.bodies import BODY, RENDERER, body_hash, rebuild_request_body
 from ..recording.format import Recording
 from ..recording.reading import SWEPT, arguments_of, read_recording
 from ..tools.tool import ANSWER_VERSION
@@ -62,7 +62,8 @@ class Outcome(StrEnum):
     DAMAGED = "damaged"
     """A blob does not hold what was recorded."""
     OTHER_VERSION = "otherVersion"
-    """The call has another answer version than this program, and is not compared."""
+    """The call has another answer version than this program, or the body was made by another renderer: it is not
+    compared."""
 
 
 class Verified(msgspec.Struct, frozen=True):
@@ -295,7 +296,7 @@ def _rebuilt(source: Source, moments: Moments, event: Event) -> Rebuilt:
 
 
 def verify_prompt(source: Source, moments: KnownMoments, event: Event) -> Rebuilt:
-    """Rebuilds one prompt from its conversation at that moment, and its body from the recorded template."""
+    """Rebuilds one prompt from its conversation at that moment, and its body as it was rendered."""
     seq, prompt, blob = event.seq, event.data, source.blob
     if source.redacted:
         return Rebuilt(seq, prompt, Outcome.NOT_RECORDED, _REMOVED, is_explained=True)
@@ -305,8 +306,12 @@ def verify_prompt(source: Source, moments: KnownMoments, event: Event) -> Rebuil
         conversation = checked(moments.conversation_at(prompt.conversation, prompt.as_of_seq))
         made = rebuild(prompt, conversation, texts_in(blob))
         differs = first_difference(prompt, made, conversation)
-        if differs is None:
-            differs = body_difference(prompt, made.envelope, conversation.settings, blob)
+        if differs is None and prompt.shape is not None:
+            if prompt.shape.renderer not in {None, RENDERER}:
+                why = f"Its body is of the renderer {prompt.shape.renderer}; this program has {RENDERER}."
+                return Rebuilt(seq, prompt, Outcome.OTHER_VERSION, why, envelope=made.envelope)
+            body = rebuild_request_body(prompt, prompt.shape, made.envelope, conversation.settings, blob).body
+            differs = BODY if body_hash(body) != prompt.shape.body_hash else None
     except NotRecorded as error:
         is_explained = prompt.inputs_sha256 == FORGOTTEN
         return Rebuilt(seq, prompt, Outcome.NOT_RECORDED, _sentence(error), is_explained=is_explained)

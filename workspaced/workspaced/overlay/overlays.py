@@ -29,7 +29,8 @@ from workspaced_events.schema.catalogue import ContextWithdrawn, PromptAnswered,
 from workspaced_tools.errors import ArgumentInvalid, SharingOff
 from workspaced_tools.ports.questions import Read
 from workspaced_tools.ports.view import View
-from workspaced_tools.prompts.requests.usage_report import FAMILY_OF_SHAPE, Counted, counted
+from workspaced_tools.prompts.providers.known import counted
+from workspaced_tools.prompts.providers.provider import Counted
 from workspaced_tools.sharing.gate import Withheld
 
 from ..calls.calls import Calls
@@ -446,7 +447,7 @@ class _New(NamedTuple):
 def _usage(report: dict[str, Any] | None, form: str) -> tuple[Counted | None, str | None]:
     """What a provider counted, or why that is not known; neither: it reported nothing."""
     try:
-        return (counted(report, FAMILY_OF_SHAPE[form]) if report is not None else None), None
+        return (counted(report, form) if report is not None else None), None
     except ArgumentInvalid as error:
         return None, error.message
 

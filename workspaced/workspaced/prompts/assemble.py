@@ -28,12 +28,14 @@ from workspaced_tools.prompts.assembly.assemble import assemble as assemble_prom
 from workspaced_tools.prompts.assembly.library import LibraryIndex, imported
 from workspaced_tools.prompts.audit.event import prompt_event
 from workspaced_tools.prompts.model.pipelines import PARTS
+from workspaced_tools.prompts.model.sent_so_far import read_turn
 from workspaced_tools.prompts.model.sent_turn import SentTurn
-from workspaced_tools.prompts.model.standing import read_turn
 from workspaced_tools.prompts.model.stored_inputs import inputs_of
 from workspaced_tools.prompts.model.text_store import BlobStaging
 from workspaced_tools.prompts.model.types import Assembled, Envelope, Turn
-from workspaced_tools.prompts.requests.templates import CacheOffer, RenderedBody
+from workspaced_tools.prompts.providers.bodies import RENDERER, CacheOffer, RenderedBody, body_hash, cursor_of
+from workspaced_tools.prompts.providers.bodies import shape as body_of
+from workspaced_tools.prompts.providers.templates import Template, template_named
 from workspaced_tools.prompts.sources.gather import gather
 from workspaced_tools.sharing.gate import policy_kept_changing
 
@@ -43,7 +45,6 @@ from ..limits import ANSWER_BYTES_MAX, ASSEMBLE_ATTEMPTS_MAX
 from ..service.service import Service
 from . import params as p
 from .commands import action, checked_message, known
-from .request_body import Wanted, body_of, template_for
 from .visibility import WithheldNotes, with_conversation_view
 
 _SURELY_SENT_CHARS: Final = ANSWER_BYTES_MAX // 32
@@ -116,10 +117,15 @@ async def assemble(service: Service, params: p.Assemble, caller: str) -> Prompte
         WorkspacedError: UnknownConversation, UnknownMessage, SharingOff, BudgetExceeded, Conflict if the
             conversation changed at each attempt; UnknownShape, TemplateFailed, BodyInvalid.
     """
-    wanted = None
-    if params.shape is not None or params.cached_content is not None:
-        wanted = await service.threads.run(template_for, params, service.templates)
-    make = partial(_prompt, service, params, wanted)
+    if params.shape is None and params.cached_content is not None:
+        raise InvalidArgument(
+            "`cachedContent` is left out of a provider's body, and none is asked for.",
+            hint="Name its `shape`, or leave `cachedContent` out.",
+        )
+    template = None
+    if params.shape is not None:
+        template = await service.threads.run(template_named, params.shape, service.templates)
+    make = partial(_prompt, service, params, template)
     made, seq = await _recorded(service, params.conversation, make, caller)
     assert made.envelope is not None
     if seq is None:
@@ -213,7 +219,7 @@ def _without_withheld(
 def _prompt(
     service: Service,
     params: p.Assemble,
-    wanted: Wanted | None,
+    template: Template | None,
     conversation: Conversation,
     view: View,
     withheld_notes: WithheldNotes,
@@ -234,10 +240,22 @@ def _prompt(
         current=service.tail.state.current,
     )
     envelope, settings = made.envelope, conversation.settings
-    body = None
-    if wanted is not None:
-        body = body_of(envelope, turn, settings, wanted, staging, service.blobs.get)
-    shaped, shape = body if body is not None else (None, None)
+    shaped = shape = None
+    if template is not None:
+        cached = params.cached_content
+
+        def blob(name: str) -> bytes | None:
+            return staging.blobs[name] if name in staging.blobs else service.blobs.get(name)
+
+        shaped = body_of(envelope, settings, template, staging, blob, cached, cursor_of(turn, staging))
+        own = staging.text(template.text) if template.text is not None else None  # the body can be rebuilt
+        shape = c.Shape(
+            name=shaped.shape,
+            template_sha256=own,
+            body_hash=body_hash(shaped.body),
+            renderer=RENDERER if own is None else None,
+            cached_content=cached,
+        )
     if shaped is not None or sum(len(layer.text) for layer in envelope.layers) > _SURELY_SENT_CHARS:
         _check_size(_answer(envelope, shaped, params, 0, ""))
     last = conversation.last_prompt(params.pipeline)
@@ -376,7 +394,7 @@ def _read_for(turn: Turn, shape: c.Shape | None) -> Iterator[str]:
     for artifact in turn.artifacts:
         yield from (artifact.before, artifact.after)
     if shape is not None:
-        yield shape.template_sha256
+        yield shape.template_sha256 or ""
 
 
 _Make = Callable[[Conversation, View, WithheldNotes], _Attempt]

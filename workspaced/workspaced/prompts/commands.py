@@ -4,7 +4,7 @@ Texts are staged as blobs; an action names each by its sha256. A command that ch
 client that lost an answer repeats the command with the same ids.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Final, NamedTuple
 
 import msgspec
@@ -21,8 +21,8 @@ from workspaced_events.schema import catalogue as c
 from workspaced_tools.prompts.model.blocks import BLANK_LINE
 from workspaced_tools.prompts.model.text_store import BlobStaging
 from workspaced_tools.prompts.model.untrusted_text import render_block
-from workspaced_tools.prompts.requests.tool_definitions import kept_form
-from workspaced_tools.prompts.requests.usage_report import family_of
+from workspaced_tools.prompts.providers.known import provider_named
+from workspaced_tools.prompts.providers.tool_definitions import kept_form
 from workspaced_tools.prompts.sources.pinned import checked_parameters
 
 from ..errors import UnknownConversation, UnknownMessage
@@ -121,7 +121,10 @@ def start_plan(
         InvalidArgument: the output reserve takes the whole context window; as `named_vault`, as `pin_actions`.
     """
     if params.output_reserve >= params.context_window:
-        raise _no_room(params.output_reserve, params.context_window)
+        raise InvalidArgument(
+            f"Expected outputReserve < contextWindow ({params.context_window}), got {params.output_reserve}.",
+            hint="Both are tokens; the prompt gets the difference.",
+        )
     staging = BlobStaging()
     texts: dict[Any, str] = {
         "system": params.system or "",
@@ -134,7 +137,9 @@ def start_plan(
     }
     sections = tuple(c.Section(name, staging.text(text)) for name, text in texts.items() if text)
     tools = staging.keep(msgspec.json.encode(kept_form(params.tools)[0])) if params.tools is not None else None
-    excludes_cached = family_of(params.provider) == "anthropic"  # its input count excludes cached tokens
+    provider, cached_in_input = provider_named(params.provider), params.cached_in_input
+    if cached_in_input is None:
+        cached_in_input = provider is None or provider.cached_in_input
     data = c.ConversationStarted(
         conversation=conversation,
         provider=params.provider,
@@ -143,7 +148,7 @@ def start_plan(
         output_reserve=params.output_reserve,
         sections=sections,
         tools_sha256=tools,
-        cached_in_input=not excludes_cached if params.cached_in_input is None else params.cached_in_input,
+        cached_in_input=cached_in_input,
         composer_sha256=staging.text(params.composer) if params.composer else None,
         adapter_sha256=staging.text(params.adapter) if params.adapter else None,
         history_turns=params.history_turns,
@@ -161,46 +166,6 @@ def start_plan(
         return [replace(each, vault=vault) if vault is not None else each for each in actions]
 
     return plan
-
-
-def change_plan(conversation: ConversationId, changes: Mapping[str, Any]) -> Plan:
-    """Changes some settings of a conversation, and keeps the others.
-
-    Args:
-        changes: fields of `Start`: provider, model, context_window, output_reserve, system, tools.
-
-    Raises:
-        InvalidArgument: from the plan, if the output reserve would take the whole context window.
-    """
-    staging = BlobStaging()
-    fields = {name: value for name, value in changes.items() if name not in {"system", "tools"}}
-    if "tools" in changes:
-        fields["tools_sha256"] = staging.keep(msgspec.json.encode(kept_form(changes["tools"])[0]))
-    system = changes.get("system")
-    own = (c.Section("system", staging.text(system)),) if system else ()
-
-    def plan(now: Planned) -> list[Action]:
-        state = now.state
-        before = known(state, conversation)
-        if system is not None:
-            others = (each for each in before.settings.sections if each.name != "system")
-            fields["sections"] = (*own, *others)
-        kept = {name: getattr(before.settings, name) for name in _SETTINGS}
-        data = c.ConversationStarted(conversation=conversation, **{**kept, **fields})
-        if data.output_reserve >= data.context_window:
-            raise _no_room(data.output_reserve, data.context_window)
-        if same(before.settings, data, _SETTINGS):
-            return []
-        return [action(data, before, staging.blobs.values())]
-
-    return plan
-
-
-def _no_room(output_reserve: int, context_window: int) -> InvalidArgument:
-    return InvalidArgument(
-        f"Expected outputReserve < contextWindow ({context_window}), got {output_reserve}.",
-        hint="Both are tokens; the prompt gets the difference.",
-    )
 
 
 _SETTINGS: Final = (

@@ -15,8 +15,9 @@ from workspaced_tools.prompts.model.note_names import NOTE_KINDS
 from workspaced_tools.prompts.model.text_store import BlobStaging
 from workspaced_tools.prompts.model.types import Artifact, Envelope, Texts, Turn
 from workspaced_tools.prompts.planning.planner import Call, Held, Problem, plan_prompt, plan_schema, planned
-from workspaced_tools.prompts.requests.tool_definitions import Definition, definitions_of
-from workspaced_tools.prompts.requests.usage_report import family_of
+from workspaced_tools.prompts.providers.known import provider_named
+from workspaced_tools.prompts.providers.provider import OWN, Definition
+from workspaced_tools.prompts.providers.tool_definitions import definitions_of
 from workspaced_tools.prompts.sources.search_block import read_search
 from workspaced_tools.tools.registry import TOOLS
 
@@ -92,7 +93,7 @@ def _tools(conversation: Conversation, texts: Texts) -> tuple[Definition, ...]:
     settings = conversation.settings
     if settings.tools_sha256 is None:
         return tuple(Definition(tool.name, tool.description, tool.input_schema) for tool in TOOLS.values())
-    return definitions_of(texts(settings.tools_sha256), None, family_of(settings.provider)).tools
+    return definitions_of(texts(settings.tools_sha256), OWN, provider_named(settings.provider)).tools
 
 
 def _query(envelope: Envelope) -> str:

@@ -3,7 +3,7 @@
 from workspaced_events.errors import InvalidArgument
 from workspaced_events.projections.conversations import Prompt, Settings
 from workspaced_tools.limits import CONTEXT_TOKENS_MAX, ECHO_CHARS_MAX
-from workspaced_tools.prompts.requests.usage_report import FAMILY_OF_SHAPE, counted, family_of
+from workspaced_tools.prompts.providers.known import SHAPES, counted, provider_named
 
 from . import params as p
 
@@ -44,7 +44,7 @@ def tokens_of(params: p.Usage, settings: Settings, prompt: Prompt) -> tuple[int,
         ArgumentInvalid: the report is not a valid one of its provider.
     """
     if params.report is not None:
-        read, cached, output = counted(params.report, _family(params, settings, prompt))
+        read, cached, output = counted(params.report, _shape(params, settings, prompt))
     else:
         assert params.input_tokens is not None, "checked"
         cached, output = params.cached_tokens, params.output_tokens
@@ -62,20 +62,19 @@ def tokens_of(params: p.Usage, settings: Settings, prompt: Prompt) -> tuple[int,
     return read if settings.cached_in_input else read - cached, cached, output
 
 
-def _family(params: p.Usage, settings: Settings, prompt: Prompt) -> str:
-    """The provider family whose form the report has.
+def _shape(params: p.Usage, settings: Settings, prompt: Prompt) -> str:
+    """The shape of the requests whose answers have reports of this form.
 
     Raises:
-        InvalidArgument: the family is not known.
+        InvalidArgument: it is not known.
     """
-    shaped = prompt.shape.name if prompt.shape is not None else None
+    shape = params.shape or (prompt.shape.name if prompt.shape is not None else "")
     provider = params.provider or settings.provider
-    family = FAMILY_OF_SHAPE.get(params.shape or shaped or "")
-    if family is None and params.shape is None:
-        family = family_of(provider)
-    if family is None:
+    if shape not in SHAPES and params.shape is None and (found := provider_named(provider)) is not None:
+        shape = found.shape or ""
+    if shape not in SHAPES:
         raise InvalidArgument(
             f"How {(params.shape or provider)[:ECHO_CHARS_MAX]!r} reports usage is not known.",
-            hint=f"Name in `shape` how it does: {', '.join(FAMILY_OF_SHAPE)}; or give the tokens themselves.",
+            hint=f"Name in `shape` how it does: {', '.join(SHAPES)}; or give the tokens themselves.",
         )
-    return family
+    return shape

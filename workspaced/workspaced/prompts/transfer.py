@@ -38,7 +38,7 @@ from workspaced_tools.ports.questions import ManifestOf
 from workspaced_tools.ports.view import View
 from workspaced_tools.prompts.model.note_names import NoteNames, notes_at, notes_of
 from workspaced_tools.prompts.model.types import Texts
-from workspaced_tools.prompts.requests.request import Blob
+from workspaced_tools.prompts.providers.request import Blob
 from workspaced_tools.prompts.sources.search_block import Search
 
 from . import params as p

@@ -1,59 +1,71 @@
 """Assembles a prompt from a conversation and its gathered inputs: a pure function.
 
 A prompt has five layers, from most to least stable: the runtime's system sections, the context library, this
-turn's context, the history without context, and the user's words. The first two layers form the system message.
-The third and the fifth form one user message, which results of tools follow. The pipeline decides which layers a
-prompt has. Nothing here reads a file, a clock, a locale or the order of a set, so log and blobs suffice to rebuild
-any prompt to the byte.
+turn's context, the history, and the user's words. The first two layers form the system message. The third and the
+fifth form one user message, which results of tools follow. The pipeline decides which layers a prompt has. Nothing
+here reads a file, a clock, a locale or the order of a set, so log and blobs suffice to rebuild any prompt to the
+byte.
+
+A chat's prompt is a transcript that only grows: each turn is repeated as it was sent, with its context, so that a
+prompt begins with the bytes of the prompt before it. Only a fold shortens it (fold.py): over budget, when asked,
+when a summary or `history_turns` says so, or when it pays. A prompt that needs a fold is assembled as if the fold
+were recorded, and the fold is recorded with it. The other pipelines have no library, and a history of words alone.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from msgspec.structs import replace
 
-from workspaced_events.projections.conversations import Conversation, library_of, turn_of
-from workspaced_events.schema.catalogue import Attachment
+from workspaced_events.projections.conversations import Conversation, folded, library_of, turn_of
+from workspaced_events.schema.catalogue import ContextFolded
 
-from ...errors import ArgumentInvalid
-from ...ports.manifest import LAYERS, LayerId
+from ...errors import ArgumentInvalid, BudgetExceeded
+from ...ports.manifest import LAYERS, LayerId, ManifestEntry, State
 from ..model import blocks as b
 from ..model.pipelines import PARTS
-from ..model.token_estimator import Estimator, seed_tokens
+from ..model.sent_so_far import LEFT_OUT, SentSoFar, content_of, sent_before, sent_so_far_of
+from ..model.sent_turn import PIN, SENT_VERSION, SentPart, SentTurn
+from ..model.token_estimate import Estimator, estimate_tokens
 from ..model.turn_window import begins, nothing_of
 from ..model.types import (
     ENVELOPE_VERSION,
     TURN_VERSION,
+    Artifact,
     Assembled,
+    Block,
+    CacheHint,
     ChatMessage,
     Envelope,
     Layer,
+    Segment,
     Texts,
     Turn,
 )
 from ..sources.turn_numbering import numbered
-from .budget import Fitted, Parts, fit
-from .history import Past, continuation_of, history_of
+from .budget import Parts, exceeded, fit
+from .folding import Folding, Rendered
+from .history import Past, continuation_of, history_of, own_message, short_up_to, shortenings
 from .instructions import add_system, add_words
-from .layers import LayerBuilder, LayerEntry, digests_of, joined, reuse_of
-from .library import Attached, LibraryIndex, attached_to
+from .layers import LayerBuilder, LayerEntry, digests_of, joined, message_text, reuse_of
+from .library import LibraryIndex
 from .manifest import cache_hints, manifest_of, summary_warning, warnings_of
-from .messages import leading, readable, with_context
-from .transcript import assemble_transcript
-from .turn_layer import Payload, Rendering, payload_of
+from .turn_context import TurnContext
 
+NO_TEXT: Final = "NO_TEXT"
+"""The attachment was sent as bytes and is no image, so it has no text."""
 SUMMARY_ID: Final = "summary"
-EMPTY: Final = Past((), ())
+NOTHING: Final = Past((), ())
 
 
 def assemble(conversation: Conversation, turn: Turn, texts: Texts) -> Assembled:
-    """The prompt up to `turn.message`: a chat's as a transcript (transcript.py), the others' here.
+    """The prompt up to `turn.message`.
 
     Raises:
         ArgumentInvalid: the turn belongs to another conversation, or a compression has nothing to summarise.
         BudgetExceeded: the prompt cannot be made to fit.
         NotRecorded: from `texts`.
-        LogDamaged: a text of the form `search` is no search.
+        LogDamaged: a text of the form `search` is no search, or a turn's blob is no turn.
     """
     if turn.version != TURN_VERSION or turn.conversation != conversation.id:
         raise ArgumentInvalid(
@@ -66,175 +78,325 @@ def assemble(conversation: Conversation, turn: Turn, texts: Texts) -> Assembled:
             f"The conversation {conversation.id!r} has no message {turn.message!r}.",
             hint="It may have been removed: name one that is there.",
         )
-    if turn.policy.pipeline == "chat":
-        return assemble_transcript(conversation, turn, texts)
-    prompt = _Prompt(conversation, turn, texts)
-    if not (prompt.parts.turn or prompt.past.messages or prompt.past.summary):
-        raise ArgumentInvalid(
-            f"Expected a whole turn up to {turn.message!r} to sum up, there is none.",
-            hint="Name the last message of a turn.",
-        )
-    return prompt.assembled()
+    return _Prompt(conversation, turn, texts).assembled()
 
 
 class _Prompt:
-    """Assembles one prompt of a completion, a refactoring or a compression: none has a context library."""
+    """Assembles one prompt.
+
+    Attributes:
+        before: the conversation before any fold.
+        grows: whether the prompt is a transcript.
+    """
 
     def __init__(self, conversation: Conversation, turn: Turn, texts: Texts) -> None:
-        self.conversation, self.turn, self.texts = conversation, turn, texts
-        self.estimator = Estimator(turn.factor)
+        self.before, self.turn, self.texts = conversation, turn, texts
         self.pipeline = turn.policy.pipeline
         self.parts = PARTS[self.pipeline]
+        self.grows = self.parts.library
+        self.estimator = Estimator(turn.factor)
         self.start = turn_of(conversation, turn.message)
-        self.library_index = LibraryIndex(texts, turn.fence)
-        self.artifacts = tuple(map(readable, turn.artifacts))
-        self.numbers = numbered(self.artifacts, texts)
-        self.past = self._past()
-        self.rest = EMPTY
-        if self.parts.turn:
-            self.rest = continuation_of(conversation, turn.message, texts, self.numbers)
-        tools = conversation.settings.tools_sha256
-        self.tool_seed = seed_tokens(texts(tools)) if tools is not None else 0
+        self.artifacts = tuple(map(_readable, turn.artifacts))
+        self.sent = sent_before(conversation, self.start, texts, turn.lost) if self.grows else {}
+        self.sent_so_far = sent_so_far_of(conversation, self.start, self.sent) if self.grows else SentSoFar(())
+        self.index = LibraryIndex(texts, turn.fence)
+        settings = conversation.settings
+        tools = settings.tools_sha256
+        self.tool_seed = estimate_tokens(texts(tools)) if tools is not None else 0
         self.tool_tokens = self.estimator.calibrated(self.tool_seed)
+        self.limit = settings.context_window - settings.output_reserve
+        self.folding = Folding(conversation, turn, self.artifacts, self.tool_seed, self.index, texts)
 
     def assembled(self) -> Assembled:
-        system, query = self._system(), self._query()
-        payload = self._payload(attached_to(self.artifacts), query)
-        fitted = self._fitted(system, payload, query)
+        made, fold = self._rendered(self.before), None
+        for fold in self.folding.folds(made) if self.grows else ():
+            made = self._rendered(folded(self.before, fold))
+            if made.estimate <= self.limit:
+                break
+        if made.estimate > self.limit:
+            raise self._exceeded(made)
+        blocks = dict.fromkeys(
+            entry.block_sha256 for entry in made.conversation.library if entry.block_sha256 in self.index.blocks
+        )
+        builders = made.builders
+        return Assembled(
+            envelope=self._envelope(made, fold),
+            blocks=tuple(self.index.blocks[sha256] for sha256 in blocks),
+            seed_estimate=sum(builder.seed for builder in builders.values()) + self.tool_seed,
+            prefix_tokens=builders["L1_SYSTEM"].tokens + builders["L2_PREVIOUS"].tokens,
+            pipeline=self.pipeline,
+            elided=len(fold.left_out) if fold is not None else made.shortened,
+            folded=fold,
+            sent=SentTurn(SENT_VERSION, made.parts) if self.grows else None,
+        )
+
+    # -- one state of the conversation --
+
+    def _rendered(self, conversation: Conversation) -> Rendered:
+        sent_so_far = self.sent_so_far
+        if conversation is not self.before:
+            sent_so_far = sent_so_far_of(conversation, self.start, self.sent)
+        past, numbers = self._past(conversation, sent_so_far), numbered(self.artifacts, self.texts)
+        rest = NOTHING
+        if self.parts.turn:
+            rest = continuation_of(conversation, self.turn.message, self.texts, numbers)
+        if self.grows and any(each.id == conversation.results_up_to for each in rest.messages):
+            short = short_up_to(conversation, rest.messages)
+            rest = Past(short, (*rest.dropped, *shortenings(rest.messages, short)))
+        system, query = self._builder("L1_SYSTEM"), self._builder("L5_USER")
+        add_system(system, conversation.settings, self.pipeline, self.texts)
+        first = conversation.messages[self.start]
+        words = first if begins(first) else None
+        add_words(query, words, conversation.settings, self.pipeline, self.texts)
+        context = TurnContext(
+            self._builder("L3_TURN"),
+            sent_so_far,
+            self.texts,
+            numbers,
+            self.turn.fence,
+            surroundings=self.parts.surroundings,
+        )
+        has_words = any(segment.kind == "query" for segment in query.segments)
+        context.add_all(self.turn.provided, self.artifacts, self.turn.present, query=has_words)
+        self._add_rest(context.builder, rest)
+        shortened = 0
+        if not self.grows:
+            kept = self._fitted(past, system, context.builder, query)
+            shortened = len(kept.dropped) - len(past.dropped)
+            past = kept
         builders: dict[LayerId, LayerBuilder] = {
             "L1_SYSTEM": system,
-            "L2_PREVIOUS": self._no_library(),
-            "L3_TURN": payload.builder,
-            "L4_STRIP": self._history(fitted),
+            "L2_PREVIOUS": self._library(conversation),
+            "L3_TURN": context.builder,
+            "L4_STRIP": self._history(sent_so_far, past),
             "L5_USER": query,
         }
-        return Assembled(
-            envelope=self._envelope(builders, payload, fitted),
-            blocks=(),
-            seed_estimate=sum(builder.seed for builder in builders.values()) + self.tool_seed,
-            prefix_tokens=system.tokens,
-            pipeline=self.pipeline,
-            elided=len(fitted.entries),
+        said = (SentPart(each.kind, each.id, each.text, estimate_tokens(each.text)) for each in query.segments)
+        estimate = sum(builder.tokens for builder in builders.values()) + self.tool_tokens
+        return Rendered(
+            conversation, sent_so_far, past, rest, (*context.parts, *said), builders, estimate, shortened
         )
-
-    def _past(self) -> Past:
-        if not self.parts.history:
-            return Past((), nothing_of(self.conversation, self.turn.message, "pipeline"))
-        return history_of(self.conversation, self.turn.message, self.texts, self.turn.policy, self.turn.lost)
-
-    def _envelope(self, builders: Mapping[LayerId, LayerBuilder], payload: Payload, fitted: Fitted) -> Envelope:
-        texts = {name: joined(builders[name].segments) for name in LAYERS}
-        digests = digests_of(texts)
-        hashes = digests.hashes
-        reuse = reuse_of(self.conversation, self.turn.message, builders, hashes, [], self.pipeline)
-        warnings = warnings_of(self.conversation, self.turn.message, reuse, self.pipeline, folded=False)
-        summary = self.estimator.tokens(self.past.summary or "")
-        settings = self.conversation.settings
-        manifest = manifest_of(
-            self.turn,
-            builders,
-            digests,
-            reuse,
-            self.tool_tokens,
-            settings.context_window - settings.output_reserve,
-            (*warnings, *summary_warning(summary, self.turn.policy)),
-        )
-        assert manifest.estimate == fitted.estimate, "what was fitted is what is sent"
-        layers = tuple(
-            Layer(name, texts[name], getattr(hashes, name), reuse.stable[name], tuple(builders[name].segments))
-            for name in LAYERS
-        )
-        return Envelope(
-            version=ENVELOPE_VERSION,
-            conversation_id=self.conversation.id,
-            message_id=self.turn.message,
-            layers=layers,
-            messages=self._messages(texts, payload, fitted),
-            hashes=hashes,
-            combined_hash=digests.combined,
-            manifest=manifest,
-            cache_hints=cache_hints(builders, self.tool_tokens),
-            estimate=manifest.estimate,
-        )
-
-    def _messages(self, texts: Mapping[LayerId, str], payload: Payload, fitted: Fitted) -> tuple[ChatMessage, ...]:
-        """System, summary, history, the user's message, and the results of tools after it."""
-        messages = leading(texts, self.past.summary)
-        content = payload.content(texts["L5_USER"])
-        if not self.parts.turn:
-            return (*messages, *fitted.history, ChatMessage("user", content))
-        if begins(self.conversation.messages[self.start]):
-            own = [ChatMessage("user", content, self.start)] if content else []
-            return (*messages, *fitted.history, *own, *self.rest.messages)
-        return (*messages, *with_context((*fitted.history, *self.rest.messages), content))
-
-    # -- the layers --
-
-    def _fitted(self, system: LayerBuilder, payload: Payload, query: LayerBuilder) -> Fitted:
-        summary, settings = self.past.summary, self.conversation.settings
-        parts = Parts(
-            fixed=system.tokens + payload.builder.tokens + query.tokens + self.tool_tokens,
-            history=self.past.messages,
-            summary_tokens=self.estimator.tokens(b.summary_block(summary)) if summary is not None else 0,
-            system=system.tokens,
-            tools=self.tool_tokens,
-            named=(*system.entries, *payload.builder.entries, *query.entries),
-        )
-        return fit(parts, settings.context_window - settings.output_reserve, self.turn.policy, self.estimator)
-
-    def _no_library(self) -> LayerBuilder:
-        builder = self._builder("L2_PREVIOUS")
-        for entry in library_of(self.conversation, self.start):
-            builder.record(LayerEntry(entry.id, entry.kind, "pipeline", "dropped", entry.revision))
-        return builder
 
     def _builder(self, layer: LayerId) -> LayerBuilder:
         return LayerBuilder(layer, self.estimator)
 
-    def _system(self) -> LayerBuilder:
-        builder = self._builder("L1_SYSTEM")
-        add_system(builder, self.conversation.settings, self.pipeline, self.texts)
-        return builder
+    def _past(self, conversation: Conversation, sent_so_far: SentSoFar) -> Past:
+        turn, texts = self.turn, self.texts
+        if self.grows:
+            return history_of(conversation, turn.message, texts, turn.policy, turn.lost, sent_so_far, self.sent)
+        if not self.parts.history:
+            return Past((), nothing_of(conversation, turn.message, "pipeline"))
+        past = history_of(conversation, turn.message, texts, turn.policy, turn.lost)
+        if not (self.parts.turn or past.messages or past.summary):
+            raise ArgumentInvalid(
+                f"Expected a whole turn up to {turn.message!r} to sum up, there is none.",
+                hint="Name the last message of a turn.",
+            )
+        return past
 
-    def _payload(self, attached: Attached, query: LayerBuilder) -> Payload:
-        builder = self._builder("L3_TURN")
-        rendering = Rendering(
-            self.library_index, self.texts, self.numbers, self.turn.fence, self.parts.surroundings
-        )
-        has_words = any(segment.kind == "query" for segment in query.segments)
-        payload = payload_of(builder, self.turn.provided, attached, rendering, query=has_words)
+    def _add_rest(self, builder: LayerBuilder, rest: Past) -> None:
+        """Adds what of the turn follows the user's message, and entries for what is left out of it."""
         if not self.parts.turn:
-            for pin in self.conversation.pins.values():
+            for pin in self.before.pins.values():
                 notes = () if pin.path is None else (pin.path,)
                 builder.record(LayerEntry(pin.id, pin.kind, "pipeline", "dropped", notes=notes))
-            return payload
-        for message in self.rest.messages:
+            return
+        for message in rest.messages:
             builder.add_message(message, "tool")
-        builder.entries += (replace(entry, layer=builder.layer) for entry in self.rest.dropped)
-        for attachment in self._not_gathered():
-            builder.record(LayerEntry(attachment.id, attachment.kind, "carrier", "dropped"))
-        return payload
-
-    def _not_gathered(self) -> Iterator[Attachment]:
-        """Attachments of messages that begin no turn: `gather` reads only those of a turn's first message."""
-        ids = list(self.conversation.messages)
+        builder.entries += (replace(entry, layer=builder.layer) for entry in rest.dropped)
+        ids = list(self.before.messages)
         for name in ids[ids.index(self.start) : ids.index(self.turn.message) + 1]:
-            message = self.conversation.messages[name]
-            if not begins(message):
-                yield from message.attachments
+            later = self.before.messages[name]
+            # `gather` reads only attachments of a turn's first message.
+            for attachment in () if begins(later) else later.attachments:
+                builder.record(LayerEntry(attachment.id, attachment.kind, "carrier", "dropped"))
 
-    def _history(self, fitted: Fitted) -> LayerBuilder:
+    def _fitted(self, past: Past, system: LayerBuilder, context: LayerBuilder, query: LayerBuilder) -> Past:
+        """What of the history fits; a transcript folds instead."""
+        summary = b.summary_block(past.summary, fence=self.turn.fence)
+        parts = Parts(
+            fixed=system.tokens + context.tokens + query.tokens + self.tool_tokens,
+            history=past.messages,
+            summary_tokens=self.estimator.tokens(summary),
+            system=system.tokens,
+            tools=self.tool_tokens,
+            named=(*system.entries, *context.entries, *query.entries),
+        )
+        fitted = fit(parts, self.limit, self.turn.policy, self.estimator)
+        return Past(fitted.messages, (*past.dropped, *fitted.dropped), past.summary)
+
+    def _library(self, conversation: Conversation) -> LayerBuilder:
+        builder = self._builder("L2_PREVIOUS")
+        library = library_of(conversation, self.start) if self.grows else ()
+        for entry in library:
+            block = self.index.blocks.get(entry.block_sha256) or self.texts(entry.block_sha256)
+            state: State = "stale" if self._is_stale(entry.kind, entry.id, entry.revision) else "full"
+            builder.add(
+                LayerEntry(entry.id, entry.kind, "library", state, entry.revision), block, seed=entry.tokens
+            )
+        if library:
+            frame = LayerEntry("library", "frame", "frame")
+            builder.record(frame, estimate_tokens(b.LIBRARY_FRAME), len(b.LIBRARY_FRAME))
+        kept = {(entry.id, entry.kind) for entry in library}
+        for entry in library_of(self.before, self.start):
+            if (entry.id, entry.kind) not in kept:
+                why = "fold" if self.grows else "pipeline"
+                builder.record(LayerEntry(entry.id, entry.kind, why, "dropped", entry.revision))
+        return builder
+
+    def _history(self, sent_so_far: SentSoFar, past: Past) -> LayerBuilder:
         builder = self._builder("L4_STRIP")
-        if self.past.summary is not None:
-            builder.add(LayerEntry(SUMMARY_ID, "summary", "summary"), b.summary_block(self.past.summary))
-        for message in fitted.history:
-            builder.add_message(message, "history")
-        builder.entries += (*self.past.dropped, *fitted.entries)
+        if past.summary is not None:
+            block = b.summary_block(past.summary, fence=self.turn.fence)
+            builder.add(LayerEntry(SUMMARY_ID, "summary", "summary"), block)
+        for message in past.messages:
+            turn = message.id or next(iter(sent_so_far.turns), None)  # without an id: the first turn's context
+            if turn is not None and turn in sent_so_far.turns:
+                self._add_turn(builder, message, sent_so_far.turns[turn])
+            else:
+                builder.add_message(message, "history")
+        builder.entries += self._dropped(past) if self.grows else past.dropped
+        for name, parts in self.sent_so_far.turns.items():
+            if name not in sent_so_far.turns:
+                for part in parts:
+                    if part.revision and part.base != part.revision and part.kind != PIN:
+                        builder.record(
+                            LayerEntry(part.id, part.kind, "fold", "dropped", part.revision, notes=part.notes)
+                        )
         return builder
 
-    def _query(self) -> LayerBuilder:
-        builder = self._builder("L5_USER")
-        message = self.conversation.messages[self.start]
-        words = message if begins(message) else None
-        add_words(builder, words, self.conversation.settings, self.pipeline, self.texts)
-        return builder
+    def _dropped(self, past: Past) -> Iterator[ManifestEntry]:
+        """One entry for each message left out; for those that earlier prompts left out already one for all."""
+        ids, until = list(self.before.messages), self.before.elided_until
+        earlier = set(ids[: ids.index(until) + 1]) if until is not None else set()
+        before = [each for each in past.dropped if each.kind == "message" and each.id in earlier]
+        if before:
+            detail = f"{len(before)} messages up to this one, left out by earlier folds"
+            yield replace(before[-1], kind="messages", why="fold", detail=detail)
+        yield from (each for each in past.dropped if each not in before)
+
+    def _is_stale(self, kind: str, name: str, revision: str) -> bool:
+        """Whether the note has another text or another path at present."""
+        now = next((each.artifact for each in self.turn.present if each.id == name), None)
+        return kind == "note" and now is not None and (now.id, now.revision) != (name, revision)
+
+    def _add_turn(self, builder: LayerBuilder, message: ChatMessage, parts: Sequence[SentPart]) -> None:
+        """A turn's message: a segment, an entry for each thing that it shows, and one for the rest of it."""
+        name, tokens, rest = message.id or "", 0, 0
+        for part in parts:
+            if part.form == LEFT_OUT:
+                why = "fold" if part.id else "withheld"
+                entry = LayerEntry(part.id, part.kind, why, "elided", notes=part.notes)
+                tokens += builder.record(entry, part.tokens, len(part.text.encode()))
+            elif part.revision and part.base != part.revision:
+                is_stale = self._is_stale(part.key[0], part.id, part.revision)
+                state: State = "stale" if is_stale else "changes" if part.base else "full"
+                entry = LayerEntry(part.id, part.kind, "sent", state, part.revision, notes=part.notes)
+                tokens += builder.record(entry, part.tokens, len(part.text.encode()))
+            else:
+                rest += part.tokens
+        size = len(message_text(message).encode()) - sum(
+            len(each.text.encode()) for each in parts if each.revision
+        )
+        tokens += builder.record(LayerEntry(name, "message", "history"), rest, max(0, size))
+        builder.segments.append(Segment(name, "message", message_text(message), tokens))
+
+    # -- the answer --
+
+    def _envelope(self, made: Rendered, fold: ContextFolded | None) -> Envelope:
+        builders, turn = made.builders, self.turn
+        texts = {name: joined(builders[name].segments) for name in LAYERS}
+        digests = digests_of(texts)
+        hashes = digests.hashes
+        library = library_of(made.conversation, self.start) if self.grows else ()
+        blocks = [entry.block_sha256 for entry in library]
+        reuse = reuse_of(
+            self.before, turn.message, builders, hashes, blocks, self.pipeline, repeats_turns=self.grows
+        )
+        warnings = warnings_of(self.before, turn.message, reuse, self.pipeline, folded=fold is not None)
+        near_limit = self.folding.near_limit(made) if self.grows else ()
+        summary = self.estimator.tokens(made.past.summary or "")
+        manifest = manifest_of(
+            turn,
+            builders,
+            digests,
+            reuse,
+            self.tool_tokens,
+            self.limit,
+            (*warnings, *summary_warning(summary, turn.policy), *near_limit),
+        )
+        assert manifest.estimate == made.estimate, "what was fitted is what is sent"
+        messages = self._messages(made, texts)
+        return Envelope(
+            version=ENVELOPE_VERSION,
+            conversation_id=self.before.id,
+            message_id=turn.message,
+            layers=tuple(
+                Layer(name, texts[name], getattr(hashes, name), reuse.stable[name], tuple(builders[name].segments))
+                for name in LAYERS
+            ),
+            messages=messages,
+            hashes=hashes,
+            combined_hash=digests.combined,
+            manifest=manifest,
+            cache_hints=self._cache_hints(builders, messages, manifest.estimate),
+            estimate=manifest.estimate,
+        )
+
+    def _messages(self, made: Rendered, texts: Mapping[LayerId, str]) -> tuple[ChatMessage, ...]:
+        """System, summary, history, the user's message, and the results of tools after it."""
+        library = (b.LIBRARY_FRAME, texts["L2_PREVIOUS"]) if texts["L2_PREVIOUS"] else ()
+        system = b.BLANK_LINE.join(filter(None, (texts["L1_SYSTEM"], *library)))
+        summary = b.summary_block(made.past.summary, fence=self.turn.fence)
+        leading = [ChatMessage("system", (Block("text", system),))] if system else []
+        leading += [ChatMessage("user", (Block("text", summary),))] if summary else []
+        first, own = self.before.messages[self.start], content_of(made.parts)
+        is_its_own = self.parts.turn and begins(first)
+        turn = own_message(own, first.id, first.cache) if is_its_own else own_message(own)
+        return (*leading, *made.past.messages, *turn, *made.rest.messages)
+
+    def _cache_hints(
+        self, builders: Mapping[LayerId, LayerBuilder], messages: Sequence[ChatMessage], estimate: int
+    ) -> tuple[CacheHint, ...]:
+        hints = cache_hints(builders, self.tool_tokens)
+        if not self.grows:
+            return hints
+        newest = sum(self.estimator.message_tokens(each) for each in messages[end_of_previous(messages) :])
+        previous = CacheHint("previous", max(0, estimate - newest))
+        return tuple(previous if hint.after == "history" else hint for hint in hints)
+
+    def _exceeded(self, made: Rendered) -> BudgetExceeded:
+        builders, summary = made.builders, made.past.summary
+        summary_tokens = self.estimator.tokens(b.summary_block(summary, fence=self.turn.fence))
+        fixed = sum(builders[name].tokens for name in _FIXED) + self.tool_tokens
+        parts = Parts(
+            fixed=fixed,
+            history=made.past.messages,
+            summary_tokens=summary_tokens,
+            system=builders["L1_SYSTEM"].tokens,
+            tools=self.tool_tokens,
+            named=tuple(entry for name in _FIXED for entry in builders[name].entries),
+        )
+        history = builders["L4_STRIP"].tokens - summary_tokens
+        library = builders["L2_PREVIOUS"].tokens
+        return exceeded(parts, self.limit, made.past.messages, history, library, self.estimator)
+
+
+_FIXED: Final[tuple[LayerId, ...]] = ("L1_SYSTEM", "L3_TURN", "L5_USER")
+
+
+def end_of_previous(messages: Sequence[ChatMessage]) -> int:
+    """The number of messages that the request before had: those before the last answers of the assistant."""
+    at = len(messages)
+    while at and messages[at - 1].role == "user":
+        at -= 1
+    while at and messages[at - 1].role == "assistant":
+        at -= 1
+    return at
+
+
+def _readable(artifact: Artifact) -> Artifact:
+    """The artifact, failed if it is bytes other than an image, which have no text to show."""
+    if artifact.media_type is None or artifact.kind == "image" or artifact.failed is not None:
+        return artifact
+    return replace(artifact, failed=NO_TEXT)

@@ -7,7 +7,7 @@ transcript is never fitted so: it folds (folding.py).
 
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
-from typing import Any, Final, NamedTuple, get_args
+from typing import Any, Final, get_args
 
 import msgspec
 
@@ -16,9 +16,9 @@ from workspaced_events.schema.catalogue import ArtifactKind
 from ...errors import BudgetExceeded
 from ...limits import ECHO_CHARS_MAX
 from ...ports.manifest import ManifestEntry
-from ..model.token_estimator import Estimator
+from ..model.token_estimate import Estimator
 from ..model.types import ChatMessage, Policy
-from .history import last_rounds, paired, rounds, short_images, short_results, shortenings
+from .history import Past, last_rounds, paired, rounds, short_images, short_results, shortenings
 
 LARGEST_NAMED_MAX: Final = 3
 _ARTIFACT_KINDS: Final = frozenset(get_args(ArtifactKind))
@@ -42,40 +42,27 @@ class Parts(msgspec.Struct, frozen=True):
     """The things in `fixed` except the tools' definitions, for the error."""
 
 
-class Fitted(msgspec.Struct, frozen=True):
-    """The parts that fit into the prompt."""
-
-    history: tuple[ChatMessage, ...]
-    entries: tuple[ManifestEntry, ...]
-    """One for each part shortened or left out, without tokens, since those are not in the prompt."""
-    estimate: int
-
-
-def fit(parts: Parts, limit: int, policy: Policy, estimator: Estimator) -> Fitted:
-    """Fits the parts into `limit` tokens: old results of tools go first, then old images, then the oldest rounds.
+def fit(parts: Parts, limit: int, policy: Policy, estimator: Estimator) -> Past:
+    """The history that fits into `limit` tokens: old results of tools go first, then old images, then the oldest
+    rounds. Entries are without tokens, since what they tell of is not in the prompt.
 
     Raises:
         BudgetExceeded: the parts that are never touched exceed the limit.
     """
     beside = parts.fixed + parts.summary_tokens
-    history = _fit_history(parts.history, limit - beside, policy.slide_to * limit - beside, policy, estimator)
-    if beside + history.tokens > limit:
-        raise exceeded(parts, limit, history.messages, history.tokens, 0, estimator)
-    return Fitted(history.messages, history.entries, beside + history.tokens)
+    fitted = _fit_history(parts.history, limit - beside, policy.slide_to * limit - beside, policy, estimator)
+    tokens = sum(_sizes(fitted.messages, estimator))
+    if beside + tokens > limit:
+        raise exceeded(parts, limit, fitted.messages, tokens, 0, estimator)
+    return fitted
 
 
 # -- the history --
 
 
-class _History(NamedTuple):
-    messages: tuple[ChatMessage, ...]
-    tokens: int
-    entries: tuple[ManifestEntry, ...] = ()
-
-
 def _fit_history(
     whole: tuple[ChatMessage, ...], room: float, low: float, policy: Policy, estimator: Estimator
-) -> _History:
+) -> Past:
     """The history within `room` tokens if its old part can shrink enough; rounds go until it is within `low`."""
     history, old = whole, last_rounds(whole, policy.keep_rounds)
     sizes = _sizes(history, estimator)
@@ -84,13 +71,13 @@ def _fit_history(
             history = (*map(shorten, history[:old]), *history[old:])
             sizes = _sizes(history, estimator)
     gone = _rounds_to_leave_out(history[:old], sizes, low) if sum(sizes) > room else 0
-    kept, unpaired = paired(history[gone:])
+    kept = paired(history[gone:])
     entries = (
         *(_left_out(message, size) for message, size in zip(history[:gone], sizes, strict=False)),
         *shortenings(whole[gone:], history[gone:]),
-        *unpaired,
+        *kept.dropped,
     )
-    return _History(kept, sum(_sizes(kept, estimator)), entries)
+    return Past(kept.messages, entries)
 
 
 def _rounds_to_leave_out(old: Sequence[ChatMessage], sizes: Sequence[int], low: float) -> int:

@@ -13,8 +13,8 @@ from typing import Final, Literal, NamedTuple, cast
 from workspaced_events.ids import MessageId
 from workspaced_events.schema.catalogue import ArtifactKind, LeftOut, LibraryEntry
 
+from ..model.sent_so_far import LEFT_OUT, stand_in
 from ..model.sent_turn import CHANGES, PIN, Key, SentPart, key_of, library_kind
-from ..model.standing import LEFT_OUT, stand_in
 from ..model.token_estimate import estimate_tokens_of_chars
 from ..model.types import Artifact, Policy
 from .library import LIBRARY_KINDS, LibraryIndex

@@ -9,9 +9,9 @@ from workspaced_events.schema.catalogue import ContextFolded, LibraryEntry
 
 from ...ports.manifest import LayerId
 from ..model import blocks as b
+from ..model.sent_so_far import SentSoFar
 from ..model.sent_turn import SentPart, key_of
-from ..model.standing import Standing
-from ..model.token_estimator import message_seed, seed_tokens
+from ..model.token_estimate import estimate_tokens, message_seed
 from ..model.turn_window import begins, summed_up, window_of
 from ..model.types import Artifact, Texts, Turn
 from .fold import Before, FoldReason, Kept, Plan, Planner, pays
@@ -30,13 +30,15 @@ class Rendered(NamedTuple):
     """The prompt of one state of the conversation."""
 
     conversation: Conversation
-    standing: Standing
+    sent_so_far: SentSoFar
     past: Past
     rest: Past
     parts: tuple[SentPart, ...]
     """Of this turn's message."""
     builders: dict[LayerId, LayerBuilder]
     estimate: int
+    shortened: int
+    """The parts of the history that were shortened or left out to fit; a transcript folds instead."""
 
 
 class Folding:
@@ -123,7 +125,7 @@ class Folding:
         policy = self.turn.policy
         must = self.turn.rebase or (policy.each_turn and self.is_first) or made.estimate > self.limit
         may_leave = made.past.summary is not None or policy.history_turns is not None
-        at_times = self.is_first and len(made.standing.turns) % PAYS_EVERY == 0
+        at_times = self.is_first and len(made.sent_so_far.turns) % PAYS_EVERY == 0
         return must or may_leave or at_times
 
     def _must_leave(self, before: Before) -> tuple[FoldReason, int]:
@@ -164,11 +166,11 @@ class Folding:
         turns = list(self._turns(made))
         builders = made.builders
         summary = (
-            seed_tokens(b.summary_block(made.past.summary, fence=self.turn.fence))
+            estimate_tokens(b.summary_block(made.past.summary, fence=self.turn.fence))
             if made.past.summary is not None
             else 0
         )
-        frame = seed_tokens(b.LIBRARY_FRAME)
+        frame = estimate_tokens(b.LIBRARY_FRAME)
         return Before(
             turns=turns,
             library=library_of(made.conversation, self.start),
@@ -185,9 +187,9 @@ class Folding:
         turns = list(self._turn_messages(made.conversation))
         policy = self.turn.policy
         recent = len(turns) - policy.used_within_turns
-        notes = {key[1] for key in made.standing.shown if key[0] == "note"}
+        notes = {key[1] for key in made.sent_so_far.shown if key[0] == "note"}
         for at, names in enumerate(turns):
-            parts = made.standing.turns.get(names[0], ())
+            parts = made.sent_so_far.turns.get(names[0], ())
             messages = [self.before.messages[name] for name in names]
             used = mentioned(messages, parts, notes, self.texts) if at >= recent else frozenset[str]()
             own = names[0] if parts and begins(self.before.messages[names[0]]) else None

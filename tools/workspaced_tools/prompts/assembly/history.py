@@ -5,18 +5,11 @@ with all messages that follow it; messages before the first round count as a rou
 
 Of a turn's context only the bodies of its skills stay, because they say how to do the task, then and later. They
 are part of their message, before the words, in the same bytes as in their turn.
-
-Messages that one prompt shortened stay shortened in later prompts, or else the provider's cache would be lost
-twice. No separate record is needed: a prompt's `elided` counts the parts that it was the first to leave out, and
-it shortens *all* messages older than its last rounds. So the newest prompt with `elided` above 0 says how far the
-shortening goes. Once the conversation no longer remembers that prompt (conversations.PROMPTS_MAX), the budget
-decides again. Without room, the same results go, together with those that have become old since; with room, the
-results come back, and the cache is lost once in PROMPTS_MAX prompts.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import takewhile
-from typing import Final, Literal, NamedTuple
+from typing import Final, Literal
 
 import msgspec
 from msgspec.structs import replace
@@ -27,14 +20,14 @@ from workspaced_events.schema.catalogue import CacheTime, ToolResult
 
 from ...ports.manifest import ManifestEntry
 from ..model.blocks import BLANK_LINE, block_or_placeholder, trimmed
+from ..model.sent_so_far import SentSoFar, content_of
 from ..model.sent_turn import SentTurn
-from ..model.standing import Standing, content_of
-from ..model.token_estimator import IMAGE_TOKENS, seed_tokens
+from ..model.token_estimate import IMAGE_TOKENS, estimate_tokens
 from ..model.turn_window import begins, start_of_last, window_of
-from ..model.types import Artifact, Block, ChatMessage, Policy, Texts, Turn
+from ..model.types import Artifact, Block, ChatMessage, Policy, Texts
 from ..sources.inline_content import skills_of
 from ..sources.search_block import Numbers
-from ..sources.turn_numbering import written, written_by_turns
+from ..sources.turn_numbering import NOTHING_SENT, written, written_by_turns
 
 IMAGE_ELIDED: Final = "[image elided]"
 NOTE_TOKENS_MAX: Final = 12
@@ -51,69 +44,53 @@ class Past(msgspec.Struct, frozen=True):
     """The text that replaces the messages before `messages`."""
 
 
-class Paired(NamedTuple):
-    messages: tuple[ChatMessage, ...]
-    dropped: tuple[ManifestEntry, ...]
-
-
 def history_of(
     conversation: Conversation,
     message: MessageId,
     texts: Texts,
     policy: Policy = POLICY,
     lost: Collection[str] = (),
+    sent_so_far: SentSoFar | None = None,
+    sent: Mapping[MessageId, SentTurn] = NOTHING_SENT,
 ) -> Past:
-    """The messages before the turn of `message`, oldest first, without their context.
+    """The messages before the turn of `message`, oldest first. The history of a compression includes that turn.
 
-    The history of a compression includes that turn.
+    A transcript repeats the turns that `sent_so_far` has with their context, as they were sent; of all others the
+    words and the skills are left.
 
     Args:
         message: a message of the conversation.
         lost: as in `Turn`.
-
-    Raises:
-        NotRecorded: a text is not kept.
-    """
-    window = window_of(conversation, message, policy)
-    skills = _skills(window.messages, texts, lost)
-    spoken = [each for each in window.messages if each.role != "system"]
-    read = paired(_chat(each, texts, skills.get(each.id, ()), conversation.id) for each in spoken)
-    systems = [_filtered(each.id, "message", "system role") for each in window.messages if each.role == "system"]
-    failed = [_failed(skill) for each in skills.values() for skill in each if skill.failed is not None]
-    dropped = [*window.dropped, *systems, *read.dropped, *failed]
-    shown = written_by_turns(conversation, read.messages, texts, lost)
-    if (summary := conversation.summary) is None:
-        return Past(shown, tuple(dropped))
-    if window.is_summed_up:
-        return Past(shown, tuple(dropped), texts(summary.text_sha256))
-    return Past(shown, (*dropped, _filtered("summary", "summary", "stands for no turn before this one")))
-
-
-def transcript_of(
-    conversation: Conversation, turn: Turn, texts: Texts, standing: Standing, sent: Mapping[MessageId, SentTurn]
-) -> Past:
-    """The messages before the turn of `turn.message`, oldest first, each turn with its context as it was sent.
-
-    A turn that no prompt was made for has its words and skills alone.
+        sent_so_far: of a transcript; `sent`: its turns.
 
     Raises:
         NotRecorded, LogDamaged: a text is not kept, or is no search.
     """
-    policy, lost = turn.policy, turn.lost
-    window = window_of(conversation, turn.message, policy)
+    window, turns = window_of(conversation, message, policy), sent_so_far.turns if sent_so_far is not None else {}
     spoken = [each for each in window.messages if each.role != "system"]
-    skills = _skills([each for each in spoken if each.id not in standing.turns], texts, lost)
-    read = paired(_repeated(each, texts, standing, skills.get(each.id, ()), turn.fence) for each in spoken)
+    skills = _skills([each for each in spoken if each.id not in turns], texts, lost)
+    read = paired(
+        ChatMessage("user", content_of(turns[each.id]), each.id, each.cache)
+        if begins(each) and each.id in turns
+        else _chat(each, texts, skills.get(each.id, ()), conversation.id)
+        for each in spoken
+    )
     systems = [_filtered(each.id, "message", "system role") for each in window.messages if each.role == "system"]
     failed = [_failed(skill) for each in skills.values() for skill in each if skill.failed is not None]
+    dropped = (*window.dropped, *systems, *read.dropped, *failed)
     shown = written_by_turns(conversation, read.messages, texts, lost, sent)
-    first = window.messages[0] if window.messages else None
-    if first is not None and not begins(first) and first.id in standing.turns:
-        shown = (*own_message(content_of(standing.turns[first.id])), *shown)
-    short = short_up_to(conversation, shown)
-    dropped = (*window.dropped, *systems, *read.dropped, *failed, *shortenings(shown, short))
-    summary = conversation.summary if window.is_summed_up else None
-    return Past(short, dropped, texts(summary.text_sha256) if summary is not None else None)
+    if sent_so_far is not None:
+        first = window.messages[0] if window.messages else None
+        if first is not None and not begins(first) and first.id in turns:
+            shown = (*own_message(content_of(turns[first.id])), *shown)
+        short = short_up_to(conversation, shown)
+        shown, dropped = short, (*dropped, *shortenings(shown, short))
+    summary = conversation.summary
+    if summary is not None and window.is_summed_up:
+        return Past(shown, dropped, texts(summary.text_sha256))
+    if summary is not None and sent_so_far is None:
+        dropped = (*dropped, _filtered("summary", "summary", "stands for no turn before this one"))
+    return Past(shown, dropped)
 
 
 def own_message(
@@ -125,14 +102,6 @@ def own_message(
     stays when the turn goes on.
     """
     return (ChatMessage("user", content, message, cache),) if content else ()
-
-
-def _repeated(
-    message: Message, texts: Texts, standing: Standing, skills: Iterable[Artifact], fence: str
-) -> ChatMessage:
-    if begins(message) and message.id in standing.turns:
-        return ChatMessage("user", content_of(standing.turns[message.id]), message.id, message.cache)
-    return _chat(message, texts, skills, fence)
 
 
 def short_up_to(conversation: Conversation, messages: tuple[ChatMessage, ...]) -> tuple[ChatMessage, ...]:
@@ -218,7 +187,7 @@ def _images(result: ToolResult) -> tuple[Block, ...]:
     return tuple(Block("image", blob=each.sha256, media_type=each.media_type) for each in result.images)
 
 
-def paired(messages: Iterable[ChatMessage]) -> Paired:
+def paired(messages: Iterable[ChatMessage]) -> Past:
     """The messages without blocks that a provider would refuse.
 
     A tool's call stays if the user's messages after it have its result; a result stays if one of the assistant's
@@ -232,7 +201,7 @@ def paired(messages: Iterable[ChatMessage]) -> Paired:
         answered = calls & {block.id for each in answering for block in each.content if block.type == "toolResult"}
         _keep(asking, "toolCall", answered, kept, dropped)
         _keep(answering, "toolResult", answered, kept, dropped)
-    return Paired(tuple(kept), tuple(dropped))
+    return Past(tuple(kept), tuple(dropped))
 
 
 def _exchanges(messages: Iterable[ChatMessage]) -> Iterator[tuple[list[ChatMessage], list[ChatMessage]]]:
@@ -309,7 +278,7 @@ def short_images(message: ChatMessage) -> ChatMessage:
 def _short_result(block: Block) -> Block:
     if block.type != "toolResult" or block.text is None:
         return block
-    tokens = seed_tokens(block.text) + IMAGE_TOKENS * len(block.images)
+    tokens = estimate_tokens(block.text) + IMAGE_TOKENS * len(block.images)
     if tokens <= NOTE_TOKENS_MAX:
         return block
     return replace(block, text=f"[tool result elided - {tokens} tokens]", images=())

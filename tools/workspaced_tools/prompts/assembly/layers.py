@@ -18,7 +18,7 @@ from workspaced_events.schema.catalogue import LayerHashes, Pipeline
 from ...ports.manifest import LAYERS, LayerId, ManifestEntry, State
 from ..model.blocks import BLANK_LINE, trimmed
 from ..model.pipelines import PARTS
-from ..model.token_estimator import Estimator, seed_tokens
+from ..model.token_estimate import Estimator, estimate_tokens
 from ..model.types import Block, ChatMessage, Segment
 
 _BREAK: Final = BLANK_LINE.encode()
@@ -76,7 +76,7 @@ class LayerBuilder:
         if not text:
             self.record(msgspec.structs.replace(entry, state="empty"))
             return
-        seed = seed_tokens(text) if seed is None else seed
+        seed = estimate_tokens(text) if seed is None else seed
         tokens = self.record(entry, seed, byte_count(text))
         self.segments.append(Segment(entry.id, segment or entry.kind, text, tokens))
 

@@ -16,7 +16,8 @@ from workspaced_events.schema.catalogue import ArtifactKind, LibraryEntry
 
 from ...ports.manifest import State
 from ..model.blocks import artifact_block
-from ..model.token_estimator import seed_tokens
+from ..model.sent_turn import library_kind
+from ..model.token_estimate import estimate_tokens
 from ..model.types import Artifact, Texts
 from .layers import LayerEntry, sha256_hex
 
@@ -44,11 +45,6 @@ class Attached(msgspec.Struct, frozen=True):
 def entry_of(artifact: Artifact, why: str, state: State, detail: str | None) -> LayerEntry:
     revision = artifact.revision or None
     return LayerEntry(artifact.id, artifact.kind, why, state, revision, detail, artifact.notes)
-
-
-def library_kind(kind: ArtifactKind) -> ArtifactKind:
-    """The library's kind for this kind: an active note is a note."""
-    return "note" if kind == "active_note" else kind
 
 
 def attached_to(artifacts: Sequence[Artifact]) -> Attached:
@@ -94,7 +90,7 @@ class LibraryIndex:
         key = (artifact.kind, artifact.id, artifact.revision)
         if key not in self._rendered:
             block = artifact_block(artifact, self._texts(artifact.revision), fence=self._fence)
-            self._rendered[key] = (block, seed_tokens(block))
+            self._rendered[key] = (block, estimate_tokens(block))
         return self._rendered[key]
 
     def entry(self, artifact: Artifact, message: MessageId) -> LibraryEntry:

@@ -13,7 +13,7 @@ from workspaced_events.projections.conversations import Message
 from ...errors import NotRecorded
 from ..model.sent_turn import SentPart
 from ..model.types import Texts
-from ..sources.search_block import Numbers, read_search
+from ..sources.turn_numbering import numbers_of
 
 _CITED: Final = re.compile(r"\[\^(\d{1,4})\]|【(\d{1,4})")
 """A number of a source in an answer. What `workspaced/context/cite` gave has paths instead."""
@@ -74,11 +74,7 @@ def _cited(messages: Iterable[Message], parts: Iterable[SentPart], texts: Texts)
     if not searches:
         return
     with suppress(NotRecorded, LogDamaged):
-        numbers = Numbers()
-        for search in searches:
-            for document in read_search(texts(search)).documents:
-                numbers.of(document)
-        sources = {str(each.number): each.source for each in numbers.sources}
+        sources = {str(each.number): each.source for each in numbers_of(searches, texts).sources}
         for message in messages:
             if message.role == "assistant" and message.text_sha256 is not None:
                 for match in _CITED.finditer(texts(message.text_sha256)):

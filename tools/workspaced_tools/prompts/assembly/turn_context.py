@@ -1,4 +1,4 @@
-"""The third layer in a transcript: what this turn's message brings besides the user's words.
+"""The third layer: what this turn's message brings besides the user's words.
 
 What stands above in its present version is a line, or nothing where nothing has to be said; what changed is a
 unified diff where that is less than half of the whole; else it is whole. In this order: pins; results of tools;
@@ -16,9 +16,9 @@ from workspaced_events.ids import NoteId
 from ...errors import NotRecorded
 from ..model import blocks as b
 from ..model.changes import unified_diff
+from ..model.sent_so_far import SentSoFar
 from ..model.sent_turn import CHANGES, FRAME, PIN, SentPart, key_of
-from ..model.standing import Standing
-from ..model.token_estimator import IMAGE_TOKENS, seed_tokens
+from ..model.token_estimate import IMAGE_TOKENS, estimate_tokens
 from ..model.types import Artifact, Present, Provided, Texts
 from ..model.untrusted_text import escape_field
 from ..sources.search_block import DOCUMENT_CHARS_MAX, Numbers, read_search, search_block
@@ -42,13 +42,25 @@ class TurnContext:
     """
 
     def __init__(
-        self, builder: LayerBuilder, standing: Standing, texts: Texts, numbers: Numbers, fence: str
+        self,
+        builder: LayerBuilder,
+        sent_so_far: SentSoFar,
+        texts: Texts,
+        numbers: Numbers,
+        fence: str,
+        *,
+        surroundings: bool,
     ) -> None:
-        """`fence`: as in blocks.artifact_block."""
+        """
+        Args:
+            fence: as in blocks.artifact_block.
+            surroundings: whether selected text is shown with the text around it; a cursor always is.
+        """
+        self._surroundings = surroundings
         self._fence = fence
         self.parts: list[SentPart] = []
         self.builder = builder
-        self._standing = standing
+        self._sent_so_far = sent_so_far
         self._texts = texts
         self._numbers = numbers
 
@@ -84,7 +96,7 @@ class TurnContext:
     def _add(self, part: SentPart, entry: LayerEntry, *, segment: str = "", shown: bool = True) -> None:
         """Adds a part and its entry. `shown`: whether the layer's text has it; a frame between layers is not."""
         text, entry = b.trimmed(part.text), replace(entry, notes=part.notes)
-        tokens = seed_tokens(text) if text else 0
+        tokens = estimate_tokens(text) if text else 0
         if text and shown:
             self.builder.add(entry, text, seed=tokens, segment=segment)
         else:
@@ -97,9 +109,9 @@ class TurnContext:
         pins = {each.id: each for each in provided}
         for each in pins.values():
             self._add_pin(each)
-        gone = [key for key in self._standing.shown if key[0] == PIN and key[1] not in pins]
+        gone = [key for key in self._sent_so_far.shown if key[0] == PIN and key[1] not in pins]
         for key in gone:
-            part = SentPart(PIN, key[1], b.provider_gone(key[1]), notes=self._standing.notes(key))
+            part = SentPart(PIN, key[1], b.provider_gone(key[1]), notes=self._sent_so_far.notes(key))
             self._add(part, LayerEntry(key[1], PIN, UNPINNED), segment="provider")
 
     def _add_pin(self, provided: Provided) -> None:
@@ -107,12 +119,12 @@ class TurnContext:
         part = SentPart(PIN, provided.id, "", notes=provided.notes)
         if provided.failed is not None:
             part = replace(part, failed=provided.failed)
-            if self._standing.failed_pins.get(provided.id) != provided.failed:
+            if self._sent_so_far.failed_pins.get(provided.id) != provided.failed:
                 part = replace(part, text=b.provider_unavailable(provided))
             self._add(part, replace(entry, state="failed", detail=provided.failed), segment="provider")
             return
         text = self._texts(provided.text_sha256) if provided.text_sha256 is not None else ""
-        known = self._standing.revision((PIN, provided.id))
+        known = self._sent_so_far.revision((PIN, provided.id))
         if not b.trimmed(text):
             if known is not None:
                 self._add(replace(part, text=b.provider_gone(provided.id)), entry, segment="provider")
@@ -162,26 +174,30 @@ class TurnContext:
 
     def _above(self, artifact: Artifact) -> bool:
         key = key_of(artifact.kind, artifact.id, artifact.revision)
-        is_shown = self._standing.revision(key) == artifact.revision
-        return is_shown or self._standing.same_text(key, artifact.revision) is not None
+        is_shown = self._sent_so_far.revision(key) == artifact.revision
+        return is_shown or self._sent_so_far.same_text(key, artifact.revision) is not None
 
     def _add_artifacts(self, items: Sequence[Item]) -> None:
         shown = [item for item in items if item.artifact.kind != "image"]
         active = next((item for item in items if item.active), None)
-        if active is None and self._standing.active is not None:
+        if active is None and self._sent_so_far.active is not None:
             entry = LayerEntry("active_note", FRAME, FRAME)
             self._add(SentPart("active_note", "", b.NO_ACTIVE_NOTE), entry, segment="reference")
         lines = [item for item in shown if self._is_line(item)]
         for item in lines:
             self._add_line(item)
         for item in sorted((item for item in shown if not self._is_line(item)), key=lambda item: item.active):
-            if is_cursor(item.artifact):
-                self._add_cursor(item)
+            if self._is_marked(item.artifact):
+                self._add_marked(item)
             else:
                 self._add_block(item)
 
     def _is_line(self, item: Item) -> bool:
-        return not is_cursor(item.artifact) and self._above(item.artifact)
+        return not self._is_marked(item.artifact) and self._above(item.artifact)
+
+    def _is_marked(self, artifact: Artifact) -> bool:
+        has_surroundings = bool(artifact.before or artifact.after)
+        return is_cursor(artifact) or (self._surroundings and has_surroundings)
 
     def _add_whole_or_line(self, item: Item) -> None:
         if self._above(item.artifact):
@@ -194,17 +210,17 @@ class TurnContext:
         artifact = _as_shown(item)
         key = key_of(artifact.kind, artifact.id, artifact.revision)
         other = None
-        if self._standing.revision(key) != artifact.revision:
-            other = self._standing.same_text(key, artifact.revision)
-        said_before = item.active and self._standing.active == artifact.id and other is None
-        line = "" if said_before else b.standing_line(artifact.id, active=item.active, as_id=other or "")
+        if self._sent_so_far.revision(key) != artifact.revision:
+            other = self._sent_so_far.same_text(key, artifact.revision)
+        said_before = item.active and self._sent_so_far.active == artifact.id and other is None
+        line = "" if said_before else b.above_line(artifact.id, active=item.active, as_id=other or "")
         part = replace(_part(item, line), base=artifact.revision, alias=other or "")
         self._add(part, item.entry("reference", ABOVE if said_before else None), segment="reference")
 
     def _add_block(self, item: Item) -> None:
         artifact = _as_shown(item)
         text = self._texts(artifact.revision)
-        known = self._standing.revision(key_of(artifact.kind, artifact.id, artifact.revision))
+        known = self._sent_so_far.revision(key_of(artifact.kind, artifact.id, artifact.revision))
         if known is None:
             detail = LEFT_OUT if artifact.before or artifact.after else None
             block = b.artifact_block(artifact, text, fence=self._fence)
@@ -225,7 +241,7 @@ class TurnContext:
         except NotRecorded:
             return ""
 
-    def _add_cursor(self, item: Item) -> None:
+    def _add_marked(self, item: Item) -> None:
         artifact = item.artifact
         shown = around(artifact, self._texts)
         entry = item.entry("shortened", SHORTENED) if shown.is_shortened else item.entry()
@@ -270,9 +286,9 @@ class TurnContext:
 
     def _is_old(self, present: Present) -> bool:
         """Whether the note still stands in another version, after a fold too, and no turn said so."""
-        shown = self._standing.revision(("note", present.id))
+        shown = self._sent_so_far.revision(("note", present.id))
         is_present = (shown, present.id) == (present.artifact.revision, present.artifact.id)
-        return not (shown is None or is_present or self._standing.reported.get(present.id) == present.state)
+        return not (shown is None or is_present or self._sent_so_far.reported.get(present.id) == present.state)
 
 
 def _change(present: Present) -> str:

@@ -7,11 +7,11 @@ import msgspec
 from workspaced_events.errors import LogDamaged
 from workspaced_events.projections.conversations import Conversation
 from workspaced_events.schema.catalogue import PromptAssembled
-from workspaced_events.schema.decoding import decoded
 
 from ...errors import NotRecorded
 from ..model.blocks import BLANK_LINE
-from ..model.sent_turn import SentPart, SentTurn, library_kind
+from ..model.sent_so_far import read_turn
+from ..model.sent_turn import SentPart, library_kind
 from ..model.stored_inputs import inputs_of
 from ..model.types import Envelope, Segment, Texts
 from .prompt_blocks import PromptBlock
@@ -94,12 +94,8 @@ def _has_entry(part: SentPart) -> bool:
 
 def _sent_parts(block: PromptBlock, conversation: Conversation, texts: Texts) -> Iterator[SentPart]:
     sent = conversation.turns.get(block.turn) if block.turn is not None else None
-    if sent is None:
-        return
-    try:
-        yield from decoded(texts(sent.turn_sha256), SentTurn).parts
-    except msgspec.MsgspecError as error:
-        raise LogDamaged(f"The blob {sent.turn_sha256} holds no turn: {error}.") from None
+    if sent is not None:
+        yield from read_turn(sent.turn_sha256, texts).parts
 
 
 def _version(block: PromptBlock, data: PromptAssembled, texts: Texts) -> tuple[str, str | None]:

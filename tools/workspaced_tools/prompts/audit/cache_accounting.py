@@ -3,7 +3,7 @@
 Everything is read from the log. A prompt loses its prefix only for a cause in the log: new settings, a fold or a
 fold, a removed message. Without such a cause, the provider evicted the prefix.
 
-Token counts of prompts are estimates (token_estimator.py); cached tokens are the provider's own count.
+Token counts of prompts are estimates (token_estimate.py); cached tokens are the provider's own count.
 """
 
 from collections import Counter
@@ -17,7 +17,7 @@ from workspaced_events.projections.conversations import PROMPTS_MAX, Conversatio
 from workspaced_events.schema.catalogue import Pipeline
 
 from ...ports.manifest import LayerId
-from ..model.token_estimator import Estimator
+from ..model.token_estimate import Estimator
 from ..model.types import ChatMessage, Envelope
 
 HIT_SHARE: Final = 0.5

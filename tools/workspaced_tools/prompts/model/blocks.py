@@ -143,7 +143,7 @@ def provider_gone(pin: str) -> str:
     return f"[No longer pinned: {escape_field(pin)}]"
 
 
-def standing_line(artifact_id: str, *, active: bool, as_id: str = "") -> str:
+def above_line(artifact_id: str, *, active: bool, as_id: str = "") -> str:
     """The line for an artifact that stands further above, under the id `as_id` if that is another one."""
     what = "Active note" if active else "Attached"
     return f"{what}: {escape_field(artifact_id)} (above{f' as {escape_field(as_id)}' if as_id else ''})"

@@ -4,7 +4,7 @@ The parts stand in the order sent. Pins are blocks of their own, then comes one 
 images. A part says what it shows: of what, in which revision, and whether whole or as changes to another revision.
 """
 
-from typing import Final, cast
+from typing import Final, Literal, TypeVar, cast
 
 from workspaced_events.ids import MessageId, NoteId
 from workspaced_events.schema.catalogue import LeftOut, PartKind
@@ -23,7 +23,10 @@ Key = tuple[str, ...]
 """The thing that a part shows: its kind and id, and for kinds that are not VERSIONED its revision."""
 
 
-def library_kind(kind: str) -> str:
+_Kind = TypeVar("_Kind", bound=str)
+
+
+def library_kind(kind: _Kind) -> _Kind | Literal["note"]:
     """The kind without the difference that only a turn makes: an active note is a note."""
     return "note" if kind == "active_note" else kind
 

@@ -1,14 +1,20 @@
-"""Estimates how many tokens a text has, for comparisons; it does not count.
+"""Estimates how many tokens a text or a prompt's part has, for comparisons; it does not count.
 
 Tokenizers differ and are not public for every model. Common ones need about one token for four characters of
-English or JSON, and about one for each character of Chinese, Japanese or Korean.
+English or JSON, and about one for each character of Chinese, Japanese or Korean. For a prompt's model such a seed,
+which is the same for every model and every time, is multiplied by the factor that the provider's own counts gave
+(token_calibration.Calibration). The log records each prompt's estimate, so no reader has to repeat it.
 """
 
 import re
 from functools import lru_cache
 from typing import Final
 
+from .types import ChatMessage
+
 CHARS_PER_TOKEN: Final = 4
+IMAGE_TOKENS: Final = 1_600
+"""Per image of any size: providers scale large images down to about as many."""
 _REMEMBERED_CHARS: Final = 2_000
 """The estimate of a longer text is made each time."""
 _WIDE: Final = re.compile(
@@ -37,3 +43,33 @@ def _remembered(text: str) -> int:
 def estimate_tokens_of_chars(chars: int) -> int:
     """Estimated tokens of a text of which only the number of characters is known."""
     return -(-chars // CHARS_PER_TOKEN)
+
+
+def message_seed(message: ChatMessage) -> int:
+    """Seed tokens of all blocks of the message: texts, names of tools, images."""
+    return sum(
+        (IMAGE_TOKENS if block.type == "image" else estimate_tokens(block.text or ""))
+        + estimate_tokens(block.name or "")
+        + IMAGE_TOKENS * len(block.images)
+        for block in message.content
+    )
+
+
+class Estimator:
+    """Estimates for one model: seed tokens times `factor`."""
+
+    def __init__(self, factor: float) -> None:
+        self._factor = factor
+
+    def tokens(self, text: str) -> int:
+        """0 for an empty text, else at least 1."""
+        return self.calibrated(estimate_tokens(text))
+
+    def message_tokens(self, message: ChatMessage) -> int:
+        return self.calibrated(message_seed(message))
+
+    def calibrated(self, seed: int) -> int:
+        """The estimate for so many seed tokens: 0 for 0, else at least 1."""
+        if self._factor == 1.0:
+            return seed
+        return max(1, round(seed * self._factor)) if seed else 0

@@ -21,7 +21,8 @@ from ...limits import ECHO_CHARS_MAX
 from ...ports.base import Wire
 from ..model.blocks import BLANK_LINE, trimmed
 from ..model.untrusted_text import escape_field, render_block
-from ..requests.tool_definitions import DEPTH_MAX, Definition, nested_deeper
+from ..providers.provider import Definition
+from ..providers.tool_definitions import DEPTH_MAX, nested_deeper
 from .plan_schema_check import bounded_validator
 
 CALLS_MAX: Final = 8

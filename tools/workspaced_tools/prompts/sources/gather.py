@@ -19,7 +19,7 @@ from ...limits import PINNED_CONTENT_SHARE, SUMMARY_TOKENS_MAX
 from ...ports.view import View
 from ...tools.linked_workspace import of_person
 from ..model.pipelines import PARTS
-from ..model.standing import lost_turns, sent_before, standing_before
+from ..model.sent_so_far import lost_turns, sent_before, sent_so_far_of
 from ..model.stored_inputs import inputs_of
 from ..model.turn_window import begins
 from ..model.types import TURN_VERSION, Artifact, Policy, Present, Provided, Texts, Turn
@@ -86,7 +86,7 @@ def gather(
             provided = (Provided(OTHER_VAULT, "text", keep(text.encode())), *provided)
     if transcript:
         sent = sent_before(conversation, begin, texts, lost)
-        present = changed_since(standing_before(conversation, begin, sent), artifacts, reading)
+        present = changed_since(sent_so_far_of(conversation, begin, sent), artifacts, reading)
     is_calibrated = calibration.factor != NO_CALIBRATION.factor
     return Turn(
         TURN_VERSION,

@@ -24,7 +24,7 @@ from ...ports.questions import LinkTargets, Members, Names, Overview, Read, Visi
 from ...ports.vault import LinkName, NoteRef
 from ...tools.visit_answers import opened_next
 from ..model.blocks import BLANK_LINE, artifact_block
-from ..model.token_estimator import seed_tokens
+from ..model.token_estimate import estimate_tokens
 from ..model.types import Artifact, Provided
 from .environment import file_line
 from .view_reader import Reading, Unavailable, utc_seconds
@@ -184,7 +184,7 @@ def _contents(reading: Reading, refs: Sequence[NoteRef]) -> _Found:
     blocks: list[str] = []
     room = reading.pinned_tokens if reading.view.sharing == "all" else 0
     for block in _blocks(reading, refs) if room else ():
-        room -= seed_tokens(block)
+        room -= estimate_tokens(block)
         if room < 0:
             break
         blocks.append(block)

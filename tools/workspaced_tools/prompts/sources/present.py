@@ -12,13 +12,13 @@ from ...limits import ATTACHED_AT_ONCE
 from ...ports.asking import VaultPort
 from ...ports.questions import Read
 from ..model.changes import line_changes
-from ..model.standing import Standing
+from ..model.sent_so_far import SentSoFar
 from ..model.types import Artifact, Present, Texts
 from .attachments import artifact_of
 from .view_reader import Reading, Unavailable
 
 
-def changed_since(standing: Standing, attached: Iterable[Artifact], reading: Reading) -> tuple[Present, ...]:
+def changed_since(sent_so_far: SentSoFar, attached: Iterable[Artifact], reading: Reading) -> tuple[Present, ...]:
     """The notes of another version than the prompt shows, also those moved or gone; none that the turn attaches.
 
     If the vault cannot be read, no note is known to have changed.
@@ -27,7 +27,7 @@ def changed_since(standing: Standing, attached: Iterable[Artifact], reading: Rea
         OSError: from `Reading.keep`.
     """
     now = {artifact.id for artifact in attached}
-    shown = {key[1]: each.revision for key, each in standing.shown.items() if key[0] == "note"}
+    shown = {key[1]: each.revision for key, each in sent_so_far.shown.items() if key[0] == "note"}
     wanted = [note for note in shown if note not in now]
     if not wanted:
         return ()
@@ -44,7 +44,7 @@ def changed_since(standing: Standing, attached: Iterable[Artifact], reading: Rea
             continue
         if artifact.failed is not None or artifact.revision != shown[note] or artifact.id != note:
             present = Present(artifact, note)
-            if artifact.failed is None and standing.reported.get(note) != present.state:
+            if artifact.failed is None and sent_so_far.reported.get(note) != present.state:
                 added, removed = _counts(shown[note], artifact.revision, reading.texts)
                 present = replace(present, added=added, removed=removed)
             found.append(present)

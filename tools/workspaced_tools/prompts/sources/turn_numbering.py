@@ -20,7 +20,7 @@ from ..model.types import Artifact, Block, ChatMessage, Texts
 from .inline_content import searches_of
 from .search_block import Numbers, read_search, search_text
 
-_NOTHING_SENT: Final[Mapping[MessageId, SentTurn]] = MappingProxyType({})
+NOTHING_SENT: Final[Mapping[MessageId, SentTurn]] = MappingProxyType({})
 
 
 def numbered(artifacts: Iterable[Artifact], texts: Texts) -> Numbers:
@@ -31,10 +31,11 @@ def numbered(artifacts: Iterable[Artifact], texts: Texts) -> Numbers:
         LogDamaged: a text of the form `search` is no search.
     """
     searches = (each.revision for each in artifacts if each.form == "search" and each.failed is None)
-    return _numbered(searches, texts)
+    return numbers_of(searches, texts)
 
 
-def _numbered(searches: Iterable[str], texts: Texts) -> Numbers:
+def numbers_of(searches: Iterable[str], texts: Texts) -> Numbers:
+    """As `numbered`, of the blobs of searches."""
     numbers = Numbers()
     for search in searches:
         for document in read_search(texts(search)).documents:
@@ -62,7 +63,7 @@ def written_by_turns(
     messages: tuple[ChatMessage, ...],
     texts: Texts,
     lost: Collection[str],
-    sent: Mapping[MessageId, SentTurn] = _NOTHING_SENT,
+    sent: Mapping[MessageId, SentTurn] = NOTHING_SENT,
 ) -> tuple[ChatMessage, ...]:
     """As `written`, for messages of several turns, each with its own numbers.
 
@@ -83,7 +84,7 @@ def written_by_turns(
             turn = turns[MessageId(message.id or "")]
             if turn not in numbers:
                 numbers[turn] = (
-                    _numbered(_searches_sent(sent[turn]), texts)
+                    numbers_of(_searches_sent(sent[turn]), texts)
                     if turn in sent
                     else numbered(searches_of(conversation.messages[turn], texts, lost), texts)
                 )

@@ -170,7 +170,7 @@ def _print_prompt(rebuilt: Any, source: Source) -> None:
     if envelope is None:
         say(f"  {rebuilt.why}")
         return
-    from workspaced_tools.prompts.requests.rebuild import BODY
+    from workspaced_tools.prompts.providers.bodies import BODY
 
     if rebuilt.differs == BODY:
         say("  The prompt is the same; the body made of it is another one: `context show --body sent`.")

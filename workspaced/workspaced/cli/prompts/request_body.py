@@ -10,9 +10,14 @@ from workspaced_events.errors import InvalidArgument
 from workspaced_events.replay.source import Source
 from workspaced_tools.prompts.audit.sent_prompts import RebuiltPrompt
 from workspaced_tools.prompts.model.stored_inputs import texts_in
-from workspaced_tools.prompts.requests.cursor import recorded_cursor
-from workspaced_tools.prompts.requests.rebuild import rebuild_request_body
-from workspaced_tools.prompts.requests.templates import RenderedBody, Template, body_hash, shape, template_named
+from workspaced_tools.prompts.providers.bodies import (
+    RenderedBody,
+    body_hash,
+    rebuild_request_body,
+    recorded_cursor,
+    shape,
+)
+from workspaced_tools.prompts.providers.templates import Template, template_named
 
 from ...daemon.settings import load_settings
 from ..shared.options import given

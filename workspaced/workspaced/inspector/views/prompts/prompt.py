@@ -14,8 +14,7 @@ from workspaced_tools.prompts.audit.block_texts import BlockText, text_of
 from workspaced_tools.prompts.audit.prompt_blocks import PromptBlock, Reuse, blocks_of, has_block
 from workspaced_tools.prompts.model.stored_inputs import texts_in
 from workspaced_tools.prompts.model.types import CacheHint, Envelope
-from workspaced_tools.prompts.requests.rebuild import rebuild_request_body
-from workspaced_tools.prompts.requests.templates import body_hash
+from workspaced_tools.prompts.providers.bodies import body_hash, rebuild_request_body
 from workspaced_tools.replay.verify import Outcome
 
 from .... import replay

@@ -1,4 +1,4 @@
-"""Builds the `request` object that templates render, in a form that every provider accepts.
+"""Builds the `Request` that is rendered, in a form that every provider accepts.
 
 It does once what all providers demand: a user's message begins, roles alternate, no message is empty, results of
 tools come first, ids and names are short and plain. A block that the provider would refuse is left out or written
@@ -6,33 +6,27 @@ as text, and reported in the list of changes. Pure: the same envelope gives the 
 """
 
 import base64
-import binascii
 from collections.abc import Callable, Iterable, Iterator
 from hashlib import sha256
 from itertools import groupby
-from typing import Any, Final, Literal
+from typing import Any, Final, NamedTuple
 
 import msgspec
 from msgspec.structs import replace
 
 from workspaced_events.projections.conversations import Settings
 
-from ...ports.base import Wire
+from ...notes.images.types import media_type as detected
 from ..model.blocks import BLANK_LINE, LIBRARY_FRAME
 from ..model.types import Block, ChatMessage, Envelope, Texts
 from .cache_breakpoints import Message, marked
-from .cursor import NO_CURSOR, Cursor
 from .identifiers import Names
-from .images import image_for
-from .part import Part as Part
-from .reasoning import reasoning_of
-from .tool_definitions import DEPTH_MAX, Definition, Definitions, definitions_of, nested_deeper
-from .usage_report import FAMILY_OF_SHAPE, family_of
+from .known import provider_named
+from .provider import CachedContent, Part, Provider, Request, RequestMessage
+from .tool_definitions import DEPTH_MAX, Definitions, definitions_of, nested_deeper
 
 Blob = Callable[[str], bytes | None]
 """Returns the bytes of a sha256; None if they are not kept."""
-Role = Literal["user", "assistant"]
-TTL_S: Final = 3_600
 OUTPUT_TOKENS: Final = 4_096
 """The output limit if the conversation reserves nothing for answers."""
 ASSISTANT_BEGINS: Final = "(The assistant begins.)"
@@ -40,54 +34,23 @@ NO_WORDS: Final = "(The user said nothing.)"
 IMAGES_OF: Final = "(Images in the result of {}:)"
 FAILED_SILENTLY: Final = "The tool failed and gave no reason."
 MESSAGES_SHOWN_MAX: Final = 5
+_OTHER_NAMES: Final = {"image/jpg": "image/jpeg"}
 
 
-class RequestMessage(Wire, frozen=True):
-    role: Role
-    content: tuple[Part, ...]
+class Cursor(NamedTuple):
+    """What stands around the cursor of a completion, unescaped: models that fill in the middle take it apart."""
 
-
-class CachedContent(Wire, frozen=True):
-    """The content of a provider's explicit cache: system and tools."""
-
-    key: str
-    """Changes whenever the cached content changes."""
-    ttl_s: int = TTL_S
-    resource: str | None = None
-    """The provider's name of the cached content; None: it is not cached yet."""
-
-
-class Request(Wire, frozen=True):
-    provider: str
-    model: str
-    conversation: str
-    conversation_key: str
-    """Identifies the conversation where its id would be too long: 64 hexadecimal digits."""
-    message: str
-    output_tokens: int
-    """The maximum of output tokens."""
-    limit: int
-    """The maximum of input tokens."""
-    system: tuple[Part, ...]
-    """Texts: the runtime's sections, then the context library with a text for each note; none of them empty."""
-    messages: tuple[RequestMessage, ...]
-    """Strictly alternating, the first and the last a user's, none of them empty."""
-    tools: tuple[Definition, ...]
-    own_tools: tuple[dict[str, Any], ...]
-    """Verbatim definitions in a form that only the conversation's provider knows."""
-    tool_names: dict[str, str]
-    """Maps the sent name of each renamed tool to the defined name."""
-    cached_content: CachedContent
     prefix: str = ""
-    """For a completion: the text before the cursor, as it stands in the note. Empty for other prompts."""
     suffix: str = ""
-    """Likewise the text after the cursor."""
+
+
+NO_CURSOR: Final = Cursor()
 
 
 def request_of(
     envelope: Envelope,
     settings: Settings,
-    shape: str | None,
+    provider: Provider,
     texts: Texts,
     blob: Blob,
     cached_content: str | None,
@@ -96,32 +59,30 @@ def request_of(
     """The request for an envelope, and one sentence for each change to the envelope's content.
 
     Args:
-        shape: the built-in shape of the target. None: a template of one's own, so nothing is left out.
+        provider: the target's. OWN: a template of one's own, so nothing is left out.
         cached_content: the provider's resource that holds system and tools.
-        cursor: what stands around the cursor of a completion.
 
     Raises:
         NotRecorded: from `texts`.
     """
-    changes = _Changes()
-    family, provider = FAMILY_OF_SHAPE.get(shape or ""), family_of(settings.provider)
+    changes, of = _Changes(), provider_named(settings.provider)
     tools = Definitions((), (), ())
     if settings.tools_sha256 is not None:
-        tools = definitions_of(texts(settings.tools_sha256), shape, provider)
-    names = Names(family, [tool.name for tool in tools.tools], changes.add)
+        tools = definitions_of(texts(settings.tools_sha256), provider, of)
+    names = Names(provider, [tool.name for tool in tools.tools], changes.add)
     defined = tuple(replace(tool, name=names.name(tool.name)) for tool in tools.tools)
-    reader = _Reader(shape, provider, blob, names, changes)
+    reader = _Reader(provider, of, blob, names, changes)
     own, library = _system(envelope, changes)
-    repeats_turns = any(hint.after == "previous" for hint in envelope.cache_hints)
-    history = None if repeats_turns else history_messages(envelope)
-    own_marks = sum("cache_control" in tool for tool in tools.own)
-    system, read = marked(own + library, len(library), reader.read(envelope), history, own_marks)
+    system, read = own + library, reader.read(envelope)
+    if provider.marks_prefixes:
+        own_marks = sum("cache_control" in tool for tool in tools.own)
+        system, read = marked(system, len(library), read, own_marks)
     messages = tuple(reader.alternating((role, parts) for role, parts in read if parts))
     output_tokens = settings.output_reserve or OUTPUT_TOKENS
     if not settings.output_reserve:
         changes.add(f"The conversation reserves nothing for answers: they may have {OUTPUT_TOKENS} tokens")
-    if cached_content is not None and family in {"openai", "anthropic"}:
-        changes.add(f"The cached content is not used, since {family} knows none")
+    if cached_content is not None and provider.family is not None and provider.create_cache is None:
+        changes.add(f"The cached content is not used, since {provider.family} knows none")
         cached_content = None
     request = Request(
         provider=settings.provider,
@@ -199,14 +160,14 @@ def _texts(texts: Iterable[str]) -> tuple[Part, ...]:
 
 
 class _Reader:
-    """Converts the envelope's messages for one shape."""
+    """Converts the envelope's messages for one provider."""
 
     def __init__(
-        self, shape: str | None, provider: str | None, blob: Blob, names: Names, changes: _Changes
+        self, provider: Provider, of: Provider | None, blob: Blob, names: Names, changes: _Changes
     ) -> None:
-        self._shape, self._family, self._blob = shape, FAMILY_OF_SHAPE.get(shape or ""), blob
+        """`of`: the conversation's provider, which signed its thinking."""
+        self._provider, self._of, self._blob = provider, of, blob
         self._names, self._changes = names, changes
-        self._thinks = shape is None or (self._family == provider and shape != "openai")
 
     def read(self, envelope: Envelope) -> list[Message]:
         """All messages except the system's, one by one; a message with nothing left has no parts."""
@@ -223,7 +184,7 @@ class _Reader:
         if message.cache is not None:
             last = max(at for at, part in enumerate(parts) if part.type != "thinking")
             parts[last] = replace(parts[last], cache=True, cache_time=message.cache)
-        return _with_signed_call(parts) if self._family == "gemini" else parts
+        return self._provider.arranged(parts)
 
     def _parts_of(self, block: Block, where: str) -> Iterator[Part]:
         """The parts of one block; the images of a tool's result follow it where its provider takes none in it."""
@@ -231,7 +192,7 @@ class _Reader:
         if part is None:
             return
         images = [self._image(image, where) for image in block.images]
-        if self._family == "anthropic":
+        if images and self._provider.results_hold_images:
             yield replace(part, images=tuple(images))
             return
         yield part
@@ -260,37 +221,34 @@ class _Reader:
         return None
 
     def _thinking(self, block: Block, where: str) -> Part | None:
-        if self._shape == "responses" and self._thinks:
-            return self._reasoning(block, where)
-        why = ""
-        if not self._thinks:
-            why = "openai takes none" if self._shape == "openai" else "another provider signed it"
-        elif block.redacted and self._family not in (None, "anthropic"):
-            why = f"{self._family} redacts none"
-        elif self._family is not None and not (block.signature or block.redacted):
-            why = "it is not signed"
-        elif self._family == "gemini" and not _is_base64(block.signature or ""):
-            why = "its signature is none of gemini's"
-        if why:
-            self._changes.add(f"Thinking is left out, since {why}", where)
-            return None
-        return Part("thinking", block.text or "", signature=block.signature, redacted=block.redacted)
-
-    def _reasoning(self, block: Block, where: str) -> Part | None:
-        """An item of OpenAI's reasoning: redacted thinking, as `reasoning.py` holds it."""
-        held = reasoning_of(block.text or "") if block.redacted else None
-        if held is None:
-            self._changes.add("Thinking is left out, since it is no item of openai's reasoning", where)
-            return None
-        return Part("thinking", block.text or "", redacted=True, input=held)
+        thinking = self._provider.thinking
+        if thinking is None:
+            made: Part | str = f"{self._provider.family} takes none"
+        elif not self._provider.is_of(self._of):
+            made = "another provider signed it"
+        else:
+            made = thinking(block)
+        if isinstance(made, Part):
+            return made
+        self._changes.add(f"Thinking is left out, since {made}", where)
+        return None
 
     def _image(self, block: Block, where: str) -> Part:
-        media_type, content = block.media_type or "image/unknown", self._blob(block.blob or "")
-        image = image_for(self._family, media_type, content)
-        if not image.why:
-            return Part("image", media_type=image.media_type, data=image.data)
-        self._changes.add(f"An image is left out, since {image.why}", where)
-        return Part("text", f"[Image unavailable: {image.media_type}]")
+        """The image, of the type that its bytes say: a type declared from a file's name is often wrong."""
+        provider, content = self._provider, self._blob(block.blob or "")
+        declared = block.media_type or "image/unknown"
+        real = detected(content or b"") or _OTHER_NAMES.get(declared, declared)
+        if provider.image_types is not None and real not in provider.image_types:
+            why = f"{provider.family} takes no {real}"
+        elif content is None:
+            why = "its bytes are not kept"
+        else:
+            data, most = base64.b64encode(content).decode(), provider.image_base64_chars_max
+            if most is None or len(data) <= most:
+                return Part("image", media_type=real, data=data)
+            why = f"{provider.family} takes no more than {most} characters of base64"
+        self._changes.add(f"An image is left out, since {why}", where)
+        return Part("text", f"[Image unavailable: {real}]")
 
     def _call(self, block: Block, where: str) -> Part:
         text = block.text or ""
@@ -336,30 +294,6 @@ class _Reader:
         return merged
 
 
-def history_messages(envelope: Envelope) -> int:
-    """The number of messages that are summary and history, the segments of the fourth layer; no system
-    messages."""
-    messages = [message for message in envelope.messages if message.role != "system"]
-    segments = next(layer for layer in envelope.layers if layer.id == "L4_STRIP").segments
-    pairs = zip(messages, segments, strict=False)
-    if len(messages) < len(segments) or any(
-        segment.kind == "message" and segment.id != (message.id or "") for message, segment in pairs
-    ):
-        return 0
-    return len(segments)
-
-
-def _with_signed_call(parts: list[Part]) -> list[Part]:
-    """Moves the signature of thinking to the first call: Gemini signs the call and expects the signature there."""
-    thought = next((at for at in reversed(range(len(parts))) if parts[at].type == "thinking"), None)
-    call = next((at for at, part in enumerate(parts) if part.type == "toolCall"), None)
-    if thought is None or call is None:
-        return parts
-    parts[call] = replace(parts[call], signature=parts[thought].signature)
-    parts[thought] = replace(parts[thought], signature=None)
-    return [part for part in parts if part.type != "thinking" or part.signature or part.text]
-
-
 def _object(text: str) -> dict[str, Any] | None:
     """Decodes a JSON object; an empty one for blank text; None if the text is no object or is nested too deep."""
     if not text.strip():
@@ -370,18 +304,3 @@ def _object(text: str) -> dict[str, Any] | None:
         return None
     may_be_deep = text.count("{") + text.count("[") > DEPTH_MAX
     return None if not isinstance(found, dict) or (may_be_deep and nested_deeper(found, DEPTH_MAX)) else found
-
-
-def _is_base64(text: str) -> bool:
-    """Whether the text is base64 as in protobuf's JSON: either alphabet, padded or not.
-
-    Gemini's own client uses the alphabet for URLs.
-    """
-    plain = text.rstrip("=")
-    padded = plain + "=" * (-len(plain) % 4)
-    try:
-        content = base64.urlsafe_b64decode(padded.replace("+", "-").replace("/", "_"))
-    except (binascii.Error, ValueError):
-        return False
-    alphabets = (base64.b64encode(content), base64.urlsafe_b64encode(content))
-    return bool(content) and text in (plain, padded) and padded.encode() in alphabets

@@ -1,32 +1,24 @@
 """Reads definitions of tools in the forms that runtimes use into one form, from which every provider's is made.
 
-A definition that only one provider knows, such as a tool that it runs itself, goes to that provider verbatim.
+A definition that only one provider knows, such as a tool that it runs itself, goes to that provider verbatim. A
+provider refuses a whole request for one refused tool, so each one's module says what it refuses.
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Set
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final, NamedTuple
 from urllib.parse import urlsplit, urlunsplit
 
 import msgspec
 
-from ...ports.base import Wire
-from .schema_dialects import Unfit, fitted
-from .usage_report import FAMILY_OF_SHAPE
+from .gemini import DECLARED
+from .known import SHAPES
+from .provider import Definition, Json, Provider, ReadTool, Unfit, read_tool
 
 DEPTH_MAX: Final = 64
 """JSON nested deeper is left out or sent as text: providers refuse it from about 100 levels on."""
+SATISFY: Final = "The arguments also satisfy this JSON Schema: "
 _SHOWN_CHARS_MAX: Final = 60
-_NO_PARAMETERS: Final[dict[str, Any]] = {"type": "object", "properties": {}}
-
-
-class Definition(Wire, frozen=True, omit_defaults=False):
-    """A tool, provider-neutral."""
-
-    name: str
-    description: str
-    parameters: dict[str, Any]
-    """A JSON Schema of type object."""
 
 
 class Definitions(NamedTuple):
@@ -37,23 +29,14 @@ class Definitions(NamedTuple):
     """One sentence for each definition or part that was left out or changed."""
 
 
-class _Read(NamedTuple):
-    definition: Definition
-    extra: tuple[str, ...] = ()
-    """Further fields of the form, which only its family understands."""
-    shape: str | None = None
-
-
-def definitions_of(text: str, shape: str | None, provider: str | None) -> Definitions:
+def definitions_of(text: str, provider: Provider, of: Provider | None) -> Definitions:
     """The tools that the JSON text defines.
 
     Args:
-        shape: the built-in shape of the request; None: one of a runtime's own, so everything is kept.
-        provider: the family of the conversation's provider. Its own definitions are kept only if the shape is of
-            that family.
+        provider: the request's; OWN: a template of a runtime's own, so everything is kept.
+        of: the conversation's. Its own definitions are kept only for a request to the same family.
     """
-    family = FAMILY_OF_SHAPE.get(shape or "")
-    keeps = family is None or family == provider
+    keeps = provider.is_of(of)
     tools, own, changes = dict[str, Definition](), list[dict[str, Any]](), list[str]()
     for raw in _listed(text, changes):
         read = _read(raw)
@@ -62,28 +45,36 @@ def definitions_of(text: str, shape: str | None, provider: str | None) -> Defini
                 own.append(raw)
             else:
                 changes.append(
-                    f"A tool is left out that {family or 'every provider'} would refuse: {_shown(raw)}."
+                    f"A tool is left out that {provider.family or 'every provider'} would refuse: {_shown(raw)}."
                 )
-        elif read.extra and keeps and shape in (None, read.shape):
+        elif read.extra and keeps and provider.shape in (None, read.shape):
             own.append(raw)
         elif (name := read.definition.name) in tools:
             changes.append(f"A second tool of the same name is left out: {_shown(name)}.")
-        elif (tool := _fitted(read.definition, family, changes)) is not None:
+        elif (tool := _fitted(read.definition, provider, changes)) is not None:
             tools[name] = tool
             if read.extra:
                 changes.append(f"Of the tool {_shown(name)} this is left out: {', '.join(read.extra)}.")
     return Definitions(tuple(tools.values()), tuple(own), tuple(changes))
 
 
-def _fitted(tool: Definition, family: str | None, changes: list[str]) -> Definition | None:
-    """Fits a tool to `family`; None if the family would refuse it."""
+def _fitted(tool: Definition, provider: Provider, changes: list[str]) -> Definition | None:
+    """The tool as the provider accepts it; refused keywords move to the description. None: it would be refused."""
+    description, refused = tool.description, tool.parameters.keys() & provider.refused_keywords
+    parameters = {key: each for key, each in tool.parameters.items() if key not in refused}
+    found = list[str]()
+    if refused:
+        moved = {key: each for key, each in tool.parameters.items() if key in refused}
+        text = f"{SATISFY}{msgspec.json.encode(moved).decode()}"
+        description = f"{description}\n\n{text}" if description else text
+        found.append(f"{', '.join(moved)} stands in the description, since {provider.family} refuses it")
     try:
-        fits = fitted(tool.description, tool.parameters, family)
+        parameters, more = provider.fit_parameters(parameters)
     except Unfit as error:
         changes.append(f"The tool {_shown(tool.name)} is left out, since {error}.")
         return None
-    changes.extend(f"Of the tool {_shown(tool.name)} {each}." for each in fits.changes)
-    return Definition(tool.name, fits.description, fits.parameters)
+    changes.extend(f"Of the tool {_shown(tool.name)} {each}." for each in (*found, *more))
+    return Definition(tool.name, description, parameters)
 
 
 def kept_form(tools: Iterable[dict[str, Any]]) -> tuple[list[dict[str, Any]], list[str]]:
@@ -129,90 +120,30 @@ def _listed(text: str, changes: list[str]) -> Iterator[Any]:
         if nested_deeper(raw):
             changes.append(f"A tool is left out, since it is nested deeper than {DEPTH_MAX} levels.")
         elif isinstance(raw, dict) and isinstance(declared := _declared(raw), list):
-            yield from ({"functionDeclarations": [each]} for each in declared)
-            if rest := {key: each for key, each in raw.items() if key not in _DECLARED}:
+            yield from ({DECLARED[0]: [each]} for each in declared)
+            if rest := {key: each for key, each in raw.items() if key not in DECLARED}:
                 yield rest
         else:
             yield raw
 
 
-_DECLARED: Final = ("functionDeclarations", "function_declarations")
-
-
 def _declared(raw: Mapping[str, Any]) -> Any:
-    return next((raw[key] for key in _DECLARED if key in raw), None)
+    return next((raw[key] for key in DECLARED if key in raw), None)
 
 
-# -- the forms --
-
-
-def _read(raw: Any) -> _Read | None:
+def _read(raw: Any) -> ReadTool | None:
     if not isinstance(raw, dict):
         return None
     return next((read for form in _FORMS if (read := form(raw)) is not None), None)
 
 
-def _gemini(raw: dict[str, Any]) -> _Read | None:
-    if set(raw) != {_DECLARED[0]}:
-        return None
-    [declared] = raw[_DECLARED[0]]
-    if not isinstance(declared, dict):
-        return None
-    for key in ("parametersJsonSchema", "parameters_json_schema"):
-        if key in declared:
-            return _defined(declared, key, "gemini")
-    parameters = _lower_types(declared.get("parameters"))
-    return _defined({**declared, "parameters": parameters}, "parameters", "gemini")
-
-
-def _openai(raw: dict[str, Any]) -> _Read | None:
-    function = raw.get("function")
-    if raw.get("type") != "function" or not isinstance(function, dict):
-        return None
-    return _defined(function, "parameters", "openai", set(raw) - {"type", "function"})
-
-
-def _openai_flat(raw: dict[str, Any]) -> _Read | None:
-    """The form of OpenAI's newer interface; chat completions refuse it."""
-    if raw.get("type") != "function" or "function" in raw:
-        return None
-    return _defined({key: each for key, each in raw.items() if key != "type"}, "parameters", "responses")
-
-
-def _anthropic(raw: dict[str, Any]) -> _Read | None:
-    if "input_schema" not in raw or raw.get("type") not in (None, "custom"):
-        return None
-    return _defined({key: each for key, each in raw.items() if key != "type"}, "input_schema", "anthropic")
-
-
-def _mcp(raw: dict[str, Any]) -> _Read | None:
+def _mcp(raw: Json) -> ReadTool | None:
     """MCP's form; its further fields are for the runtime, so they are dropped."""
-    read = _defined(raw, "inputSchema", "mcp") if "inputSchema" in raw else None
+    read = read_tool(raw, "inputSchema", "mcp") if "inputSchema" in raw else None
     return read._replace(extra=()) if read is not None else None
 
 
-_FORMS: Final[tuple[Callable[[dict[str, Any]], _Read | None], ...]] = (
-    _gemini,
-    _openai,
-    _openai_flat,
-    _anthropic,
-    _mcp,
-)
-
-
-def _defined(raw: Mapping[str, Any], key: str, shape: str, more: Set[str] = frozenset()) -> _Read | None:
-    """The definition whose parameters are at `key`; None if it is not valid."""
-    name, description, parameters = raw.get("name"), raw.get("description"), raw.get(key)
-    if not isinstance(name, str) or not name or not isinstance(description, str | None):
-        return None
-    if parameters is not None and not isinstance(parameters, dict):
-        return None
-    schema = {**_NO_PARAMETERS, **parameters} if parameters else _NO_PARAMETERS
-    if schema["type"] != "object":
-        return None
-    extra = (set(raw) - {"name", "description", key}) | more
-    present = {each for each in extra if raw.get(each) is not None or each in more}
-    return _Read(Definition(name, description or "", schema), tuple(sorted(present)), shape)
+_FORMS: Final = (*(each.read_tool for each in SHAPES.values() if each.read_tool is not None), _mcp)
 
 
 # -- credentials --
@@ -258,21 +189,6 @@ def _without_key(address: str) -> str:
     except ValueError:
         return ""
     return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
-
-
-_TYPES: Final = frozenset({"OBJECT", "ARRAY", "STRING", "NUMBER", "INTEGER", "BOOLEAN", "NULL"})
-
-
-def _lower_types(schema: Any) -> Any:
-    """Converts Gemini's schema, with types in capitals, to JSON Schema."""
-    if isinstance(schema, list):
-        return [_lower_types(each) for each in schema]
-    if not isinstance(schema, dict):
-        return schema
-    lowered = {key: _lower_types(each) for key, each in schema.items()}
-    if isinstance(named := lowered.get("type"), str) and named in _TYPES:
-        lowered["type"] = named.lower()
-    return lowered
 
 
 def _shown(value: Any) -> str:

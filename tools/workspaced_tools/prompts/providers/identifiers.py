@@ -13,8 +13,8 @@ from typing import Final
 import msgspec
 import regex
 
-NAME_CHARS_MAX: Final = 64
-_ID_CHARS_MAX: Final = {"openai": 40}
+from .provider import NAME_CHARS_MAX, Provider
+
 _PLAIN: Final = regex.compile(r"[A-Za-z0-9_-]+")
 _OTHER: Final = regex.compile(r"[^A-Za-z0-9_-]")
 _DIGEST_CHARS: Final = 8
@@ -25,15 +25,14 @@ Change = Callable[[str, str | None], None]
 
 
 class Names:
-    """Names and ids of one request for `family`; None: an unknown provider.
+    """Names and ids of one request for a provider.
 
     Args:
         defined: the names of the defined tools.
     """
 
-    def __init__(self, family: str | None, defined: Iterable[str], change: Change) -> None:
-        self._family, self._change = family, change
-        self._id_chars_max = _ID_CHARS_MAX.get(family or "", NAME_CHARS_MAX)
+    def __init__(self, provider: Provider, defined: Iterable[str], change: Change) -> None:
+        self._provider, self._change = provider, change
         defined = tuple(defined)
         self._sent = frozenset[str]()
         self._names = {name: name for name in defined if name == self._fitted(name)}
@@ -62,7 +61,7 @@ class Names:
     def call(self, call: str, message: str) -> str:
         """The id to send for a call in `message`."""
         found = call
-        if not _PLAIN.fullmatch(call) or len(call) > self._id_chars_max or call in self._ids_taken:
+        if not _PLAIN.fullmatch(call) or len(call) > self._provider.call_id_chars_max or call in self._ids_taken:
             seeds = chain([(call,)], ((call, message, at) for at in count()))
             tries = (f"call_{_digest(*seed)[:32]}" for seed in seeds)
             found = next(each for each in tries if each not in self._ids_taken)
@@ -76,10 +75,7 @@ class Names:
         return self._ids.get(call, call)
 
     def _fitted(self, name: str) -> str:
-        plain = _OTHER.sub("_", name)
-        if not plain or (self._family == "gemini" and not (plain[0].isalpha() or plain[0] == "_")):
-            plain = f"_{plain}"
-        return plain[:NAME_CHARS_MAX]
+        return self._provider.fit_name(_OTHER.sub("_", name) or "_")[:NAME_CHARS_MAX]
 
 
 def _digest(*of: str | int) -> str:

@@ -19,7 +19,7 @@ from workspaced_events.schema.catalogue import LibraryEntry
 from workspaced_events.schema.decoding import decoded
 
 from ...errors import NotRecorded
-from .blocks import BLANK_LINE, standing_line
+from .blocks import BLANK_LINE, above_line
 from .sent_turn import CHANGES, FRAME, PIN, SENT_VERSION, Key, SentPart, SentTurn, key_of
 from .token_estimate import estimate_tokens
 from .types import Block, Texts
@@ -39,7 +39,7 @@ class Shown(NamedTuple):
     """The turn that shows it; None: the library."""
 
 
-class Standing:
+class SentSoFar:
     """Everything that stands in the prompt, updated turn by turn.
 
     Attributes:
@@ -101,12 +101,10 @@ class Standing:
         if part.base and not self._has_base(part):
             return stand_in(part)
         if part.alias and self.revision(key_of(part.kind, part.alias, part.base)) != part.base:
-            line = standing_line(
-                part.id, active=part.kind == "active_note"
-            )  # a fold has the text under its own id
+            line = above_line(part.id, active=part.kind == "active_note")  # a fold has the text under its own id
             part = replace(part, text=line, tokens=estimate_tokens(line), alias="")
         if part.form not in _SHOWN_ONCE:
-            self._show(part.key, Shown(part.revision, turn if part.is_whole else self._standing_turn(part, turn)))
+            self._show(part.key, Shown(part.revision, turn if part.is_whole else self._shown_turn(part, turn)))
         return self._named(part)
 
     def _failed(self, part: SentPart) -> SentPart:
@@ -123,7 +121,7 @@ class Standing:
             return True
         return bool(part.alias) and self.revision(key_of(part.kind, part.alias, part.base)) == part.base
 
-    def _standing_turn(self, part: SentPart, turn: MessageId) -> MessageId | None:
+    def _shown_turn(self, part: SentPart, turn: MessageId) -> MessageId | None:
         """Where a reference points to; changes stand in their own turn."""
         found = self.shown.get(part.key)
         return found.turn if found is not None and part.base == part.revision else turn
@@ -157,17 +155,17 @@ def _left_out_line(name: str) -> str:
     return f"[Left out: {escape_field(name)}]"
 
 
-def standing_before(conversation: Conversation, turn: MessageId, sent: Mapping[MessageId, SentTurn]) -> Standing:
+def sent_so_far_of(conversation: Conversation, turn: MessageId, sent: Mapping[MessageId, SentTurn]) -> SentSoFar:
     """What stands in the prompt before the turn that begins with `turn`; `sent` as `sent_before` gives it."""
-    standing = Standing(library_of(conversation, turn))
+    sent_so_far = SentSoFar(library_of(conversation, turn))
     left_out: dict[MessageId, dict[tuple[str, str], bool]] = {}
     for each in conversation.left_out:
         of_turn = left_out.setdefault(each.message, {})
         of_turn[each.kind, each.id] = each.withheld or of_turn.get((each.kind, each.id), False)
     for name, turn_sent in sent.items():
         if name in conversation.turns:
-            standing.take(name, turn_sent.parts, left_out.get(name, {}))
-    return standing
+            sent_so_far.take(name, turn_sent.parts, left_out.get(name, {}))
+    return sent_so_far
 
 
 def sent_before(

@@ -1,15 +1,12 @@
-"""Renders an envelope as the body of a provider's request with a template.
+"""A runtime's own templates, which write requests to providers that are not known here.
 
-Templates are Jinja's and see one object called `request` (request.Request). They decide the format of a body, not
-its content. Four are built in, and a runtime can have its own. A sandbox bounds all others, also those of a log:
-no files, no other templates, no clock, no randomness, a maximum of steps and of output, and no expression whose
-result is much larger than its input.
+Templates are Jinja's and see one object called `request` (provider.Request). They decide the format of a body, not
+its content. A sandbox bounds them, also those of a log: no files, no other templates, no clock, no randomness, a
+maximum of steps and of output, and no expression whose result is much larger than its input.
 """
 
 from collections.abc import Iterable
 from functools import lru_cache
-from hashlib import sha256
-from importlib import resources
 from pathlib import Path
 from stat import S_ISREG
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -17,22 +14,15 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import msgspec
 import regex
 
-from workspaced_events.projections.conversations import Settings
-
 from ...errors import TemplateFailed, UnknownShape
-from ...ports.base import Wire
-from ..model.types import Envelope, Texts
 from ..model.untrusted_text import show_invisible
-from .cursor import NO_CURSOR, Cursor
-from .request import Blob, Request, request_of
-from .usage_report import FAMILY_OF_SHAPE
-from .validation import check_body
+from .known import SHAPES
+from .provider import Json, Request
 
 if TYPE_CHECKING:
     from jinja2 import Environment
     from jinja2 import Template as Compiled
 
-BUILT_IN: Final = tuple(FAMILY_OF_SHAPE)
 SUFFIX: Final = ".json.jinja"
 TEMPLATE_BYTES_MAX: Final = 64 * 1024
 BODY_CHARS_MAX: Final = 64 * 1024 * 1024
@@ -64,47 +54,24 @@ _LISTED_MAX: Final = 20
 
 
 class Template(msgspec.Struct, frozen=True):
+    """A shape of bodies."""
+
     name: str
-    text: str
-
-    @property
-    def sha256(self) -> str:
-        return sha256(self.text.encode()).hexdigest()
-
-
-class CacheOffer(Wire, frozen=True, omit_defaults=False):
-    """What a provider may be asked to keep under a name of its own."""
-
-    key: str
-    """Changes whenever the cached content changes."""
-    ttl: str
-    create: dict[str, Any] | None
-    """The body of the request that creates the cache; None: there is nothing to cache."""
-
-
-class RenderedBody(Wire, frozen=True, omit_defaults=False):
-    shape: str
-    """The template's name."""
-    body: dict[str, Any]
-    changes: tuple[str, ...]
-    """One sentence for each change to the envelope's content."""
-    tool_names: dict[str, str]
-    """Maps the sent name of each renamed tool to the defined name."""
-    cached_content: CacheOffer | None
-    """None: the template has no macro `cached_content`."""
+    text: str | None = None
+    """None: one of SHAPES, which a function renders."""
 
 
 def template_named(name: str, folder: Path | None) -> Template:
-    """The built-in template of that name, or else `NAME.json.jinja` in the folder.
+    """The built-in shape of that name, or else `NAME.json.jinja` in the folder.
 
     Raises:
         UnknownShape: there is no such template, it is too large or no text, or it has the name of a built-in one.
     """
     path = folder / f"{name}{SUFFIX}" if folder is not None and _NAME.fullmatch(name) else None
-    if name in BUILT_IN:
+    if name in SHAPES:
         if path is not None and path.exists():
             raise _unknown(f"{path.name} has the name of a shape that is built in", folder, "Give it another one.")
-        return Template(name, _packaged(name))
+        return Template(name)
     if path is None:
         raise _unknown(f"There is no shape {name[:_EXCERPT_CHARS_MAX]!r}", folder)
     try:
@@ -121,48 +88,9 @@ def template_named(name: str, folder: Path | None) -> Template:
         raise _unknown(f"The shape {name!r} cannot be read ({error.strerror})", folder) from None
 
 
-@lru_cache(maxsize=len(BUILT_IN))
-def _packaged(name: str) -> str:
-    return (resources.files(__package__) / "shapes" / f"{name}{SUFFIX}").read_text(encoding="utf-8")
-
-
-def shape(
-    envelope: Envelope,
-    settings: Settings,
-    template: Template,
-    texts: Texts,
-    blob: Blob,
-    cached_content: str | None = None,
-    cursor: Cursor = NO_CURSOR,
-) -> RenderedBody:
-    """Renders the request body of an envelope. Pure except for reading `texts` and `blob`.
-
-    Args:
-        cached_content: the provider's resource that holds the first two layers and the tools.
-        cursor: what stands around the cursor of a completion.
-
-    Raises:
-        TemplateFailed: the template cannot be rendered, or renders no JSON object.
-        BodyInvalid: the provider would refuse the rendered body.
-        NotRecorded: from `texts`.
-    """
-    built_in = template.name if template.name in BUILT_IN else None
-    request, changes = request_of(envelope, settings, built_in, texts, blob, cached_content, cursor)
-    rendered = _rendered(template, request)
-    check_body(rendered.body, template.name, built_in, marks_max=rendered.marks_max if built_in else None)
-    cached = request.cached_content
-    offer = CacheOffer(cached.key, f"{cached.ttl_s}s", rendered.created) if rendered.offers else None
-    return RenderedBody(template.name, rendered.body, changes, request.tool_names, offer)
-
-
-def body_hash(body: dict[str, Any]) -> str:
-    """Lower-case hex sha256 of the body's compact JSON."""
-    return sha256(msgspec.json.encode(body)).hexdigest()
-
-
 def _unknown(what: str, folder: Path | None, hint: str = "") -> UnknownShape:
     own = sorted(path.name.removesuffix(SUFFIX) for path in folder.glob(f"*{SUFFIX}")) if folder else []
-    known = [*BUILT_IN, *(name for name in own[:_LISTED_MAX] if _NAME.fullmatch(name) and name not in BUILT_IN)]
+    known = [*SHAPES, *(name for name in own[:_LISTED_MAX] if _NAME.fullmatch(name) and name not in SHAPES)]
     known_hint = f"There are: {', '.join(known)}. Your own are files NAME{SUFFIX}: lower case, digits, _ and -."
     return UnknownShape(f"{what}.", hint=hint or known_hint, known=known)
 
@@ -170,35 +98,37 @@ def _unknown(what: str, folder: Path | None, hint: str = "") -> UnknownShape:
 # -- rendering --
 
 
-class _Rendered(NamedTuple):
-    body: dict[str, Any]
-    created: dict[str, Any] | None
+class Rendered(NamedTuple):
+    body: Json
+    created: Json | None
     """The body that creates the explicit cache."""
     offers: bool
     """Whether the template has the macro CACHED_CONTENT."""
-    marks_max: int
-    """The body has at most so many breakpoints, if the template is ours: names are not escaped in it."""
 
 
-def _rendered(template: Template, request: Request) -> _Rendered:
+def rendered(name: str, text: str, request: Request) -> Rendered:
+    """The body that the template gives.
+
+    Raises:
+        TemplateFailed: it cannot be rendered, or gives no JSON object.
+    """
     compiled = context = None
     try:
-        is_ours = template.name in BUILT_IN and template.text == _packaged(template.name)
-        compiled = _compiled(template.text, sandboxed=not is_ours)
+        compiled = _compiled(text)
         context = compiled.new_context({"request": request, _STEP: _Steps().take, _JOINED: _joined})
-        text = _bounded(compiled, context)
+        body = _bounded(compiled, context)
         macro = context.get_exported().get(CACHED_CONTENT)
         created = str(macro()) if callable(macro) else None
     except Exception as error:  # report every failure of a template with its line
-        raise _failed(template, error, compiled) from error
+        raise _failed(name, error, compiled) from error
     finally:
         if (
             context is not None
         ):  # its macros refer to it: otherwise only the cycle collector would free the request
             context.vars.clear()
             context.exported_vars.clear()
-    made = _object(template, created) if created is not None and created.strip() else None
-    return _Rendered(_object(template, text), made, created is not None, text.count('"cache_control"'))
+    made = _object(name, created) if created is not None and created.strip() else None
+    return Rendered(_object(name, body), made, created is not None)
 
 
 def _bounded(compiled: "Compiled", context: Any) -> str:
@@ -223,10 +153,10 @@ class _Steps:
             raise OverflowError(f"more than {STEPS_MAX} steps")
 
 
-@lru_cache(maxsize=2)
-def _environment(*, sandboxed: bool) -> "Environment":
+@lru_cache(maxsize=1)
+def _environment() -> "Environment":
     """Imports Jinja on first use: most work of the daemon and the command line needs no template."""
-    from jinja2 import Environment, StrictUndefined
+    from jinja2 import StrictUndefined
     from jinja2.exceptions import SecurityError
     from jinja2.sandbox import ImmutableSandboxedEnvironment
 
@@ -249,12 +179,11 @@ def _environment(*, sandboxed: bool) -> "Environment":
         def wrap_str_format(self, _value: Any) -> None:
             """Disables `str.format`, whose width may be any number."""
 
-    kind = Sandbox if sandboxed else Environment
-    environment = kind(
+    environment = Sandbox(
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
-        finalize=_written if sandboxed else None,  # ours write texts alone
+        finalize=_written,
         autoescape=False,  # the output is JSON: every text goes through the filter `json`
     )
     for name in set(environment.filters) - _FILTERS:
@@ -305,13 +234,11 @@ def _json(value: Any) -> str:
 
 
 @lru_cache(maxsize=8)
-def _compiled(text: str, *, sandboxed: bool) -> "Compiled":
-    """Compiles a template. A sandboxed one counts a step at the beginning of each loop's round and each macro."""
+def _compiled(text: str) -> "Compiled":
+    """Compiles a template, which counts a step at the beginning of each loop's round and each macro."""
     from jinja2 import nodes
 
-    environment = _environment(sandboxed=sandboxed)
-    if not sandboxed:
-        return environment.from_string(text)
+    environment = _environment()
     tree = environment.parse(text)
     bodies = [(node.lineno, node.body) for node in tree.find_all(nodes.For)]
     bodies += [(node.lineno, node.body) for node in tree.find_all(nodes.Macro)]
@@ -330,14 +257,14 @@ def _compiled(text: str, *, sandboxed: bool) -> "Compiled":
 # -- errors --
 
 
-def _failed(template: Template, error: Exception, compiled: "Compiled | None") -> TemplateFailed:
+def _failed(name: str, error: Exception, compiled: "Compiled | None") -> TemplateFailed:
     line = _line(error, compiled)
     what = _visible(f"{type(error).__name__}: {error}", _MESSAGE_CHARS_MAX)
     where = f" at line {line}" if line is not None else ""
     return TemplateFailed(
-        f"The template {template.name!r} failed{where}: {what}.",
+        f"The template {name!r} failed{where}: {what}.",
         hint="Templates see one object, `request`; docs/how-to/request-templates.md says what it has.",
-        template=template.name,
+        template=name,
         line=line,
     )
 
@@ -355,7 +282,7 @@ def _line(error: Exception, compiled: "Compiled | None") -> int | None:
     return line
 
 
-def _object(template: Template, text: str) -> dict[str, Any]:
+def _object(name: str, text: str) -> Json:
     """Decodes the rendered JSON object.
 
     Raises:
@@ -374,9 +301,9 @@ def _object(template: Template, text: str) -> dict[str, Any]:
     begin = max(0, at - _EXCERPT_CHARS_MAX // 2)
     excerpt = _visible(text[begin : begin + _EXCERPT_CHARS_MAX], _EXCERPT_CHARS_MAX)
     raise TemplateFailed(
-        f"The template {template.name!r} gave no JSON object: {why}, at character {at}, near `{excerpt}`.",
+        f"The template {name!r} gave no JSON object: {why}, at character {at}, near `{excerpt}`.",
         hint="Every text is to be written by the filter `json`, and nothing but one object.",
-        template=template.name,
+        template=name,
     )
 
 

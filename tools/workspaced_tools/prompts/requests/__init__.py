@@ -1,1 +1,0 @@
-"""Renders a prompt as the body of a provider's request."""
