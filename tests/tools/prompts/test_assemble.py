@@ -223,8 +223,8 @@ def test_a_library_of_a_thousand_artifacts_is_drawn_without_counting_their_token
     chat.ask("2")
     turn = chat.turn(chat.say("3"), notes[0])
     counted: list[int] = []
-    count = layers.seed_tokens
-    monkeypatch.setattr(layers, "seed_tokens", lambda text: counted.append(len(text)) or count(text))
+    count = layers.estimate_tokens
+    monkeypatch.setattr(layers, "estimate_tokens", lambda text: counted.append(len(text)) or count(text))
     made = assemble(chat.now, turn, chat.texts)
     assert len(library_ids(made.envelope)) == 1_000
     assert sum(counted) < 1_000
