@@ -2,6 +2,7 @@
 
 import json
 import os
+import select
 import signal
 import threading
 from collections.abc import Callable, Mapping
@@ -168,12 +169,13 @@ def test_an_edited_note_leaves_nothing_that_only_the_collector_removes(uncollect
     assert sum(left.values()) <= LEFT_MAX, left
 
 
-LAST_BYTES = {"leaves amid a line": b'{"jsonrpc":"2.0","id"'}
+BEGUN = b'{"jsonrpc":"2.0","id"'
 CONNECTIONS: dict[str, list[tuple[str, dict[str, Any]]]] = {
     "says nothing": [],
     "says hello": [("workspaced/hello", {"client": {"name": "agent"}})],
     "subscribes": [("workspaced/subscribe", {})],
     "leaves amid a line": [("workspaced/hello", {"client": {"name": "agent"}})],
+    "breaks amid a line": [("workspaced/hello", {"client": {"name": "agent"}})],
     "asks": [("workspaced/hello", {"client": {"name": "agent"}}), tool("get_current_note")],
 }
 
@@ -189,7 +191,11 @@ def test_a_connection_that_ends_leaves_nothing_that_only_the_collector_removes(
             with uncollected.running.wire() as wire:
                 for method, params in CONNECTIONS[kind]:
                     wire.ask(method, params)
-                wire.send(LAST_BYTES.get(kind, b""))
+                if kind == "breaks amid a line":  # with an answer unread, closing is no end but a reset
+                    wire.request("workspaced/status")
+                    select.select([wire.socket], [], [])
+                if kind.endswith("amid a line"):
+                    wire.send(BEGUN)
         while uncollected.connections() > open_before:
             pass
     left = uncollected.objects()["left"]
