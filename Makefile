@@ -31,7 +31,7 @@ THOROUGH = TEST_PROFILE=thorough $(BIN)/python -m pytest -q -m "(thorough or hyp
 thorough: $(VENV)/.frameworks $(VENV)/.runtimes $(VENV)/.vscode
 	$(THOROUGH) $(SIDE_BY_SIDE) $(call again,$(THOROUGH))
 
-# What must pass before a change lands: every test once. On a machine that others use too, one of 13,500 tests on real
+# What must pass before a change lands: every test once. On a machine that others use too, a test on real
 # processes may lose a race for the processor; by itself it must pass. All examples of every property are left to
 # `make thorough`, and planted faults to `make mutants`, before a release and after a large change.
 EVERY = $(BIN)/python -m pytest -q -m "not by_hand"

@@ -53,7 +53,7 @@ def _typed(answer: dict[str, Any], type_: type[A]) -> A:
 
 
 def _given(arguments: Any) -> dict[str, Any]:
-    """Arguments as a tool names them; None is none."""
+    """The arguments under the tool's own names; those that are None are left out."""
     return {{_NAMES.get(name, name): value for name, value in arguments.items() if value is not None}}
 '''
 

@@ -203,6 +203,10 @@ class TestWhatIsLeftOut:
         events = logs.recorded(*logs.opened(V), c.NotePinned(A), c.SharingSet("x", "names"))
         assert datas(shrunk(events, "sharing")) == [c.SharingSet("x", "names")]
 
+    def test_nor_does_what_is_volunteered(self) -> None:
+        events = logs.recorded(*logs.opened(V), c.NotePinned(A), c.VolunteeringSet("x", "off"))
+        assert datas(shrunk(events, "volunteering")) == [c.VolunteeringSet("x", "off")]
+
 
 class TestWhatIsLeft:
     def test_calls_tabs_by_their_new_numbers(self) -> None:

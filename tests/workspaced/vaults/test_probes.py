@@ -59,7 +59,7 @@ def test_of_a_note_that_left_a_denied_folder_no_version_is_looked_for_under_its_
 
 # -- the status --
 
-MOVING = {"uptimeS", "seq", "asOfSeq", "clock", "queues", "recording", "sharing"}
+MOVING = {"uptimeS", "seq", "asOfSeq", "clock", "recording", "sharing"}
 """Of the status, what every call moves."""
 
 
@@ -70,7 +70,9 @@ def test_an_agents_status_does_not_move_with_what_was_asked_for(daemon: Any, mod
 
     def status() -> Json:
         found = agent.result("workspaced/status")
-        return {name: value for name, value in found.items() if name not in MOVING}
+        # What waits for the disk at this moment is the records of the calls themselves, of either kind.
+        queues = {name: value for name, value in found["queues"].items() if not name.startswith("publish")}
+        return {name: value for name, value in found.items() if name not in MOVING} | {"queues": queues}
 
     agent.result("tools/list")
     seen = []
