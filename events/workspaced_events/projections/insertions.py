@@ -47,8 +47,13 @@ def key_of(insertion: str) -> str:
 
 
 def chain(insertions: Insertions, last: str | None) -> Iterator[Insertion]:
-    """The insertion `last` and those before it in its chat, the newest first; ends where one is not known."""
-    while last is not None:
+    """The insertion `last` and those before it in its chat, the newest first; ends where one is not known.
+
+    A log that somebody wrote may say that one stands after itself: each comes once.
+    """
+    seen: set[str] = set()
+    while last is not None and last not in seen:
+        seen.add(last)
         found = next((each for each in insertions.get(key_of(last), ()) if each.id == last), None)
         if found is None:
             return

@@ -11,6 +11,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -18,6 +19,7 @@ import pytest
 import workspaced_events
 from workspaced_events.ids import EventId, NoteId, TabId, VaultId
 from workspaced_events.limits import FORMER_PATHS_MAX, RECENT_NOTES_MAX, SHARING_CLIENTS_MAX, TEMPORARY_TABS_MAX
+from workspaced_events.projections.insertions import chain
 from workspaced_events.projections.workspace_fold import apply, expired_tabs, fold_all, visible_tabs
 from workspaced_events.projections.workspace_state import EMPTY, StateJson, VaultState, WorkspaceState, to_json
 from workspaced_events.schema.catalogue import (
@@ -26,6 +28,7 @@ from workspaced_events.schema.catalogue import (
     ActiveNoteCleared,
     ActiveNoteSet,
     ClockStepped,
+    ContextInserted,
     DaemonStarted,
     DaemonStopped,
     Data,
@@ -663,6 +666,17 @@ def test_clearing_keeps_recents_pins_and_tabs(session: Session) -> None:
 def test_a_title_hint_is_never_folded(session: Session) -> None:
     session.publish(ActiveNoteSet(note=A, title="Plan"), NotePinned(note=B, title="Plan"))
     assert b"Plan" not in msgspec.json.encode(session.state)
+
+
+def test_texts_in_requests_that_stand_after_each_other_are_folded_once_each() -> None:
+    call: dict[str, Any] = {"tool": "volunteer_context", "caller": "agent", "arguments": {}, "now": time_at(0)}
+    call |= {"as_of_seq": 0, "result_sha256": SHA256, "bytes": 0, "duration_us": 0, "ok": True}
+    put = {"session": "s", "event": "openai", "text_sha256": SHA256, "near": "4ea4"}
+    session = Session()
+    for name, after in (("a-1", "a-1"), ("b-1", "c-1"), ("c-1", "b-1")):
+        session.publish(ContextInserted(**call, **put, insertion=name, after=after))
+    assert [each.id for each in chain(session.state.insertions, "a-1")] == ["a-1"]
+    assert [each.id for each in chain(session.state.insertions, "c-1")] == ["c-1", "b-1"]
 
 
 # -- pins --

@@ -137,10 +137,15 @@ class OverlaidChats:
         return [each.seq for each in reversed(found) if each.data.insertion not in request.without]
 
     def _chain(self, last: str) -> list[Event]:
-        """What was put into a chat up to its insertion `last`, the newest first, as far back as the log has it."""
+        """What was put into a chat up to its insertion `last`, the newest first, as far back as the log has it.
+
+        Each stands in the log before the last: a log that somebody wrote may say that one stands after itself.
+        """
         found: list[Event] = []
         after: str | None = last
         while after is not None and (inserted := self._inserted.get(after)) is not None:
+            if found and inserted.seq >= found[-1].seq:
+                break
             found.append(inserted)
             after = inserted.data.after
         return found
