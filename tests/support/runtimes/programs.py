@@ -209,9 +209,16 @@ enabled = false
         (self.home / ".codex" / "hooks.json").write_text(json.dumps({"hooks": hooks}))
 
     def arguments(self, words: str) -> list[str]:
-        session = ["resume", "--last"] if self.begun else []
+        session = ["resume", self.session] if self.begun else []
         trust = ["--dangerously-bypass-hook-trust"] if self.trusting else []
         return ["exec", *session, "--skip-git-repo-check", *trust, words]
+
+    @property
+    def session(self) -> str:
+        """The first one. The last may be a subagent's, which the program then goes on with."""
+        return min((self.home / ".codex" / "sessions").rglob("rollout-*.jsonl"), key=lambda each: each.name).stem[
+            -36:
+        ]
 
     def ask_for_tool(self, model: ScriptedModel) -> None:
         """A command, then a subagent, whose result is not waited for: the program ends with its own answer."""
