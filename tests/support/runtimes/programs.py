@@ -216,9 +216,8 @@ enabled = false
     @property
     def session(self) -> str:
         """The first one. The last may be a subagent's, which the program then goes on with."""
-        return min((self.home / ".codex" / "sessions").rglob("rollout-*.jsonl"), key=lambda each: each.name).stem[
-            -36:
-        ]
+        kept = (self.home / ".codex" / "sessions").rglob("rollout-*.jsonl")
+        return min(each.stem for each in kept)[-36:]
 
     def ask_for_tool(self, model: ScriptedModel) -> None:
         """A command, then a subagent, whose result is not waited for: the program ends with its own answer."""
