@@ -14,8 +14,7 @@ from workspaced_events.projections.conversations import Conversation
 from workspaced_tools.errors import NotRecorded, ToolError
 from workspaced_tools.ports.view import View
 from workspaced_tools.prompts.providers.tool_definitions import kept_form
-from workspaced_tools.prompts.sources.environment import environment
-from workspaced_tools.prompts.sources.memory_index import is_memory_index, memory_index
+from workspaced_tools.prompts.sources.environment import environment, is_memory_index, memory_index
 from workspaced_tools.tools.registry import EVERY_TOOL
 
 from ..roles.role import Role
