@@ -13,8 +13,7 @@ from ..service.method import Method
 from . import calls, conversations, editing, link, memory, sharing, volunteering
 from .daemon import Hello, Nothing, Pause, Resume, hello, pause, reconcile, resume, shutdown, status
 from .publish import Publish, publish, snapshot
-from .state_and_log import Log, State, log, state
-from .subscriptions import Subscribe, Unsubscribe, subscribe, unsubscribe
+from .state_and_log import Log, State, Subscribe, Unsubscribe, log, state, subscribe, unsubscribe
 
 METHODS: Final[dict[str, Method]] = {
     "workspaced/hello": Method(Hello, hello, works_paused=True),

@@ -7,7 +7,7 @@ import msgspec
 
 from workspaced_events.errors import WorkspacedError
 
-from ..web.refusal import Refused
+from ..web.loopback_server import Refused
 
 _STATUS: Final = {
     "BUSY": 409,

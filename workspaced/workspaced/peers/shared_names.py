@@ -1,12 +1,13 @@
 """Which names of notes have ever left this machine, as hashes in a private file: only for these are others asked
-to forget a note, so that nobody learns of one that never left."""
+to forget a note, so that nobody learns of one that never left.
+"""
 
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
 from workspaced_events.ids import LinkedVaultId, NoteId
-from workspaced_events.peers.forgetting import name_hash
+from workspaced_events.peers.without_notes import name_hash
 from workspaced_events.private_files import read_private, write_durably
 
 FILE: Final = "names"

@@ -13,10 +13,9 @@ import httpx2
 from workspaced_events.errors import WorkspacedError
 
 from ..overlay.usage import UsageReader, usage_reader
-from .access import Access
+from .access import Access, Refusal
 from .context import OFF, NoPrompt, Outcome, form_of_prompt, unchanged, with_context
 from .daemon_link import DaemonLink
-from .refusal import Refusal
 from .upstream import Content, Headers, Upstream, end_to_end
 
 Message = MutableMapping[str, Any]

@@ -156,3 +156,14 @@ class LoopbackServer(uvicorn.Server):
             self.force_exit = True
         self._signal = self._signal or number
         self.should_exit = True
+
+
+class Refused(Exception):
+    """A refusal: a status of HTTP, a code, what is wrong, and the next step."""
+
+    def __init__(self, status: int, code: str, message: str, hint: str) -> None:
+        super().__init__(message)
+        self.status = status
+        self.code = code
+        self.message = message
+        self.hint = hint

@@ -18,9 +18,14 @@ from typing import Final, NamedTuple
 
 from msgspec.structs import replace
 
+from workspaced_events.projections.conversations import Conversation
+
 from ...ports.base import Wire
+from ..assembly.history import continuation_of
 from ..model.blocks import BLANK_LINE, TRIMMED
+from ..model.types import PARTS, Texts, Turn
 from ..sources.search_block import Source
+from ..sources.turn_numbering import numbered
 from .marks import NUMBER, Mark, marks_in
 from .protected_text import Protected, closing_fence, protected_parts
 from .source_list import (
@@ -357,3 +362,16 @@ def _is_escaped(text: str, place: int) -> bool:
     while before > 0 and text[before - 1] == "\\":
         before -= 1
     return (place - before) % 2 == 1
+
+
+def sources_of(conversation: Conversation, turn: Turn, texts: Texts) -> tuple[Source, ...]:
+    """The catalogue of the turn up to `turn.message`, with the numbers that its prompt shows.
+
+    Raises:
+        NotRecorded: a text is not kept.
+        LogDamaged: a text of the form `search` is no search.
+    """
+    numbers = numbered(turn.artifacts, texts)
+    if PARTS[turn.policy.pipeline].turn:
+        continuation_of(conversation, turn.message, texts, numbers)
+    return numbers.sources

@@ -22,14 +22,12 @@ from ...ports.questions import Read
 from ...ports.view import View
 from ...tools.linked_workspace import of_person
 from ..model.changes import line_changes
-from ..model.pipelines import PARTS
 from ..model.sent_so_far import SentSoFar, lost_turns, sent_before, sent_so_far_of
 from ..model.stored_inputs import inputs_of
 from ..model.turn_window import begins
-from ..model.types import TURN_VERSION, Artifact, Policy, Present, Provided, Texts, Turn
-from .attachments import artifact_of, attached
+from ..model.types import PARTS, TURN_VERSION, Artifact, Policy, Present, Provided, Texts, Turn
+from .attachments import ExplicitNotes, artifact_of, attached
 from .environment import OTHER_VAULT, other_vault
-from .explicit_notes import ExplicitNotes
 from .inline_content import lost_of
 from .pinned import provide
 from .view_reader import Keep, Reading, Unavailable

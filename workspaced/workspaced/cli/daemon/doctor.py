@@ -12,11 +12,11 @@ from typing import Any
 import click
 import msgspec
 
+from workspaced_events.clock import AHEAD_MS_MAX
 from workspaced_events.errors import LogLocked, LogReadOnly, WorkspacedError
 from workspaced_events.journal.opening import read_journal
 from workspaced_events.log.disk import RealDisk
 from workspaced_events.log.lock import LogLock
-from workspaced_events.peers.clock import AHEAD_MS_MAX
 from workspaced_events.privacy.asked_notes import AskedNote, AskedNotes
 from workspaced_events.replay.blob_check import NamedBlobs
 
