@@ -1,4 +1,4 @@
-"""`workspaced/state` and `workspaced/log`: the state at a moment, and pages of the log."""
+"""The state at a moment, pages of the log, and subscriptions to what is added to it."""
 
 from typing import Annotated, Any
 
