@@ -4,15 +4,15 @@ When a method answers, its changes are synced, and the next prompt holds them.
 """
 
 from collections.abc import Awaitable, Callable
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 from msgspec import Meta
 
-from workspaced_events.journal.planned import Plan
+from workspaced_events.journal.actions import Plan
 from workspaced_events.limits import ID_CHARS_MAX
 
 from ..ipc.jsonrpc import RequestId
-from ..limits import ATTACHMENTS_PER_MESSAGE_MAX, TURNS_PER_REQUEST_MAX, UNCHANGED_REASONS_MAX
+from ..limits import ATTACHMENTS_PER_MESSAGE_MAX, UNCHANGED_REASONS_MAX
 from ..overlay.overlays import Asked
 from ..overlay.request import Form
 from ..prompts import assemble as assembling
@@ -21,6 +21,9 @@ from ..prompts import params as p
 from ..prompts import start as starting
 from ..service.service import Service
 from ..service.session import Session
+
+_TURNS_PER_REQUEST_MAX: Final = 7_000
+"""Of a chat; as many as a line of the socket holds."""
 
 
 class PutBlob(p.Params, frozen=True):
@@ -98,7 +101,7 @@ class OverlayTurn(p.Params, frozen=True):
 
 class Overlay(p.Params, frozen=True):
     form: Form
-    turns: Annotated[list[OverlayTurn], Meta(max_length=TURNS_PER_REQUEST_MAX)]
+    turns: Annotated[list[OverlayTurn], Meta(max_length=_TURNS_PER_REQUEST_MAX)]
     """One for each message of the user, the oldest first."""
     open: bool
     """Whether nothing answers the last of them yet, so that something may be put before it."""

@@ -17,8 +17,7 @@ from msgspec.structs import asdict, replace
 
 from workspaced_events.errors import Conflict, InvalidArgument
 from workspaced_events.ids import ConversationId, MessageId, NoteId, VaultId
-from workspaced_events.journal.actions import Action
-from workspaced_events.journal.planned import Planned
+from workspaced_events.journal.actions import Action, Planned
 from workspaced_events.limits import ACTION_BYTES
 from workspaced_events.projections.conversations import Conversation, Message, Prompt
 from workspaced_events.schema import catalogue as c

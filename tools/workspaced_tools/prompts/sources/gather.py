@@ -6,6 +6,7 @@ cannot be read is in the `Turn` as failed, with a code; none is left out silentl
 
 from collections.abc import Iterable, Iterator
 from itertools import chain, takewhile
+from typing import Final
 
 from msgspec.structs import replace
 
@@ -16,7 +17,7 @@ from workspaced_events.projections.token_calibration import NO_CALIBRATION, Cali
 from workspaced_events.schema.catalogue import Pipeline
 
 from ...errors import ArgumentInvalid, NotRecorded
-from ...limits import ATTACHED_AT_ONCE, PINNED_CONTENT_SHARE, SUMMARY_TOKENS_MAX
+from ...limits import ATTACHED_AT_ONCE, SUMMARY_TOKENS_MAX
 from ...ports.asking import VaultPort
 from ...ports.questions import Read
 from ...ports.view import View
@@ -31,6 +32,9 @@ from .environment import OTHER_VAULT, other_vault
 from .inline_content import lost_of
 from .pinned import provide
 from .view_reader import Keep, Reading, Unavailable
+
+_PINNED_CONTENT_SHARE: Final = 0.15
+"""Of the tokens that a prompt may have: for the contents of notes of one pin of many notes."""
 
 
 def gather(
@@ -118,7 +122,7 @@ def _reading(
     calibration: Calibration,
 ) -> Reading:
     settings, fence = conversation.settings, conversation.id
-    room = PINNED_CONTENT_SHARE * (settings.context_window - settings.output_reserve) / calibration.factor
+    room = _PINNED_CONTENT_SHARE * (settings.context_window - settings.output_reserve) / calibration.factor
     return Reading(
         of_person(view),
         texts,
