@@ -17,8 +17,7 @@ from workspaced_events.schema.peer_events import RemoteEventsApplied, SharedVaul
 
 from .keys.origin_keys import load_keys
 from .membership import Ask, load_membership, save_membership
-from .outbox import Sent, load_sent, save_sent
-from .shared_names import SharedNames
+from .outbox import Sent, SharedNames, load_sent, save_sent
 
 
 class Asked(NamedTuple):

@@ -12,8 +12,14 @@ from msgspec.structs import replace
 
 from workspaced_events.errors import WorkspacedError
 from workspaced_events.ids import MessageId, NoteId, VaultId
-from workspaced_events.projections.conversations import Conversation, Message, turn_of
-from workspaced_events.projections.token_calibration import NO_CALIBRATION, Calibration, model_key
+from workspaced_events.projections.conversations import (
+    NO_CALIBRATION,
+    Calibration,
+    Conversation,
+    Message,
+    model_key,
+    turn_of,
+)
 from workspaced_events.schema.catalogue import Pipeline
 
 from ...errors import ArgumentInvalid, NotRecorded

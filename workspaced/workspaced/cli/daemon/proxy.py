@@ -8,7 +8,7 @@ import click
 import platformdirs
 
 from ...proxy.access import token_from
-from ...proxy.server import Options, Started, run_proxy
+from ...proxy.application import Options, Started, run_proxy
 from ..shared.daemon import choose
 from ..shared.logs import log_to_stderr
 from ..shared.options import check_client, daemon_options
