@@ -36,11 +36,11 @@ def say(**figures: Any) -> None:
 
 def run_cases(place: Path, every: int) -> int:
     """Runs each `every`-th case in `place`; returns how many do not hold."""
-    from workspaced_events.log import system_calls
+    from workspaced_events.log import disk
     from workspaced_events.log.disk import RealDisk
 
     # What lasts is met hundreds of times; the true bound is tests/faults/test_row_61.py's to see.
-    system_calls.INTERRUPTION_PAUSE_S, system_calls.INTERRUPTIONS_MAX = 0.0, 3
+    disk.INTERRUPTION_PAUSE_S, disk.INTERRUPTIONS_MAX = 0.0, 3
     plan = call_faults.Plan(Path(os.environ["CALL_FAULTS_PLAN"]))
     made = counted(fault_session, plan, place)
     failed = ran = missed = 0

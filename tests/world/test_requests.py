@@ -18,8 +18,7 @@ from typing import Any
 import pytest
 from support import provider_parts
 
-from workspaced.overlay.asking import form_of
-from workspaced.overlay.insertion import inserted, insertions
+from workspaced.overlay.asking import form_of, inserted, insertions
 from workspaced.overlay.json_places import Unreadable
 from workspaced.overlay.request import MESSAGES, TAG, ChatRequest, Form, read_request
 

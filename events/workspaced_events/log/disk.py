@@ -9,17 +9,22 @@ reorder unsynced writes. Names are relative to the disk's root, with `/`. Guaran
 - Every method raises OSError when the system does, and after a bounded time if the system returns EINTR forever
   (except `trouble`, and reading a file's bytes). After a failed `sync` the state of the file's unsynced bytes is
   unknown; the caller must not sync that descriptor again.
+
+Python repeats a call interrupted by EINTR inside the call (PEP 475), forever if a file system always returns
+EINTR. On Linux the real disk calls the C library directly and repeats INTERRUPTIONS_MAX times.
 """
 
 import errno
 import os
 import stat
+import sys
+import time
 from contextlib import suppress
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
+from ..limits import INTERRUPTION_PAUSE_S, INTERRUPTIONS_MAX
 from ..private_files import make_folder
-from . import system_calls
 
 
 class DiskFile(Protocol):
@@ -128,7 +133,7 @@ def read_regular(path: Path, offset: int = 0, size: int = -1) -> bytes:
     Raises:
         OSError: the file cannot be read, or is a FIFO, a device or a directory.
     """
-    descriptor = system_calls.open_file(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    descriptor = open_file(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     _check_regular(descriptor, path)
     with os.fdopen(descriptor, "rb", buffering=0) as file:
         file.seek(offset)
@@ -156,13 +161,13 @@ class RealFile:
         self._identity = (status.st_dev, status.st_ino)
 
     def write_at(self, offset: int, data: bytes) -> int:
-        return system_calls.write_at(self._descriptor, data, offset)
+        return write_at(self._descriptor, data, offset)
 
     def sync(self) -> None:
-        system_calls.sync_data(self._descriptor)
+        sync_data(self._descriptor)
 
     def truncate(self, size: int) -> None:
-        system_calls.truncate(self._descriptor, size)
+        truncate(self._descriptor, size)
 
     def trouble(self, size: int) -> str | None:
         try:
@@ -214,7 +219,7 @@ class RealDisk:
     def _open(self, path: Path, flags: int) -> int:
         while True:
             try:
-                return system_calls.open_file(path, flags, 0o600)
+                return open_file(path, flags, 0o600)
             except OSError as error:
                 if error.errno not in (errno.EMFILE, errno.ENFILE) or not self._reserve:
                     raise
@@ -241,7 +246,85 @@ class RealDisk:
     def sync_directory(self, directory: str) -> None:
         descriptor = self._open(self._root / directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
-            system_calls.sync_all(descriptor)
+            sync_all(descriptor)
         finally:
             os.close(descriptor)
             self._refill()
+
+
+if sys.platform == "linux":
+    import ctypes
+
+    _LIBRARY = ctypes.CDLL(None, use_errno=True)
+
+    def _function(name: str, *arguments: Any, result: Any = ctypes.c_int) -> Any:
+        """The C library's function, in its variant for large files if there is one."""
+        function = getattr(_LIBRARY, f"{name}64", None) or getattr(_LIBRARY, name)
+        function.argtypes, function.restype = arguments, result
+        return function
+
+    _OPEN = _function("open", ctypes.c_char_p, ctypes.c_int, ctypes.c_uint)
+    _PWRITE = _function(
+        "pwrite", ctypes.c_int, ctypes.c_char_p, ctypes.c_size_t, ctypes.c_int64, result=ctypes.c_ssize_t
+    )
+    _FTRUNCATE = _function("ftruncate", ctypes.c_int, ctypes.c_int64)
+    _FSYNC = _function("fsync", ctypes.c_int)
+    _FDATASYNC = _function("fdatasync", ctypes.c_int)
+
+    def _call(call: Any, *arguments: Any, path: str | None = None) -> int:
+        code = 0
+        for _ in range(INTERRUPTIONS_MAX):
+            result: int = call(*arguments)
+            if result >= 0:
+                return result
+            code = ctypes.get_errno()
+            if code != errno.EINTR:
+                break
+            time.sleep(INTERRUPTION_PAUSE_S)
+        raise OSError(code, os.strerror(code), path)
+
+    def open_file(path: Path, flags: int, mode: int = 0o600) -> int:
+        """Opens a file; returns its descriptor."""
+        return _call(_OPEN, os.fsencode(path), flags, mode, path=str(path))
+
+    def write_at(descriptor: int, data: bytes, offset: int) -> int:
+        """Writes at an offset; returns the number of bytes written."""
+        return _call(_PWRITE, descriptor, data, len(data), offset)
+
+    def truncate(descriptor: int, size: int) -> None:
+        """Cuts a file to `size` bytes."""
+        _call(_FTRUNCATE, descriptor, size)
+
+    def sync_all(descriptor: int) -> None:
+        """Makes a file, or the names in a directory, durable."""
+        _call(_FSYNC, descriptor)
+
+    def sync_data(descriptor: int) -> None:
+        """Makes a file's bytes and size durable."""
+        _call(_FDATASYNC, descriptor)
+
+else:  # pragma: no cover
+    import fcntl
+
+    def open_file(path: Path, flags: int, mode: int = 0o600) -> int:
+        """Opens a file; returns its descriptor."""
+        return os.open(path, flags, mode)
+
+    def write_at(descriptor: int, data: bytes, offset: int) -> int:
+        """Writes at an offset; returns how many bytes."""
+        return os.pwrite(descriptor, data, offset)
+
+    def truncate(descriptor: int, size: int) -> None:
+        """Cuts a file to `size` bytes."""
+        os.ftruncate(descriptor, size)
+
+    def sync_all(descriptor: int) -> None:
+        """Makes a file, or the names in a directory, durable."""
+        os.fsync(descriptor)
+
+    def sync_data(descriptor: int) -> None:
+        """Makes a file durable; on macOS fsync alone leaves the bytes in the drive's cache."""
+        try:
+            fcntl.fcntl(descriptor, fcntl.F_FULLFSYNC)
+        except (OSError, AttributeError):
+            os.fsync(descriptor)

@@ -3,7 +3,7 @@
 import msgspec
 from support import random_log as logs
 
-from workspaced_events.debugging.seed_events import seed_events
+from workspaced_events.debugging.shrink import seed_events
 from workspaced_events.projections.workspace_fold import fold_all
 from workspaced_events.projections.workspace_state import EMPTY, to_json
 from workspaced_events.schema import catalogue as c

@@ -16,8 +16,7 @@ from support.simulated_disk import SimDisk
 from workspaced_events.debugging.bisect import find_first
 from workspaced_events.debugging.predicate import Expression, Predicate
 from workspaced_events.debugging.reduced_log import ReducedLog
-from workspaced_events.debugging.seed_events import seed_events
-from workspaced_events.debugging.shrink import Shrinking, minimise
+from workspaced_events.debugging.shrink import Shrinking, minimise, seed_events
 from workspaced_events.errors import ActionError, InvalidArgument, NeverTrue, WorkspacedError
 from workspaced_events.ids import EventId, NoteId, TabId, VaultId
 from workspaced_events.journal.actions import Action, admit

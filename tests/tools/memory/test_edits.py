@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from support.profiles import examples
 
 from workspaced_tools.errors import ArgumentInvalid, MemoryEditFailed
-from workspaced_tools.memory.edits import inserted, replaced
+from workspaced_tools.memory.commands import inserted, replaced
 
 PATH = "/memories/plan.md"
 lines = st.lists(st.text("ab é", max_size=4), max_size=6)

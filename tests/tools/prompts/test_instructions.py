@@ -12,7 +12,7 @@ from support import past_world
 
 from workspaced_events.ids import MessageId
 from workspaced_events.projections.conversations import Message, Settings
-from workspaced_tools.prompts.assembly.instructions import add_words
+from workspaced_tools.prompts.assembly.assemble import add_words
 from workspaced_tools.prompts.assembly.layers import LayerBuilder, joined
 from workspaced_tools.prompts.model.token_estimate import Estimator
 

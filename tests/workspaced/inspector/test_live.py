@@ -12,7 +12,7 @@ import pytest
 from support.daemon import Daemon
 from support.inspector import Inspector, over_recorded
 
-from workspaced.inspector.idle import Idle
+from workspaced.inspector.server import Idle
 from workspaced.inspector.tail import Tail
 from workspaced.inspector.views.newest import Grew
 from workspaced.limits import HTTP_DRAIN_S, TAIL_MESSAGES_MAX

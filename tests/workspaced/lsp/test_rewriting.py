@@ -2,7 +2,7 @@
 
 import pytest
 
-from workspaced.lsp.rewriting import new_path, rewritten
+from workspaced.lsp.renaming import new_path, rewritten
 
 
 @pytest.mark.parametrize(

@@ -13,8 +13,7 @@ from support.memory import FLAGS, file, refused, said, undo, use, writes
 
 from workspaced.errors import NoDaemon
 from workspaced_tools.errors import MemoryEditFailed, MemoryPathUnusable, MemoryWriteFailed, ToolError
-from workspaced_tools.memory.commands import plan
-from workspaced_tools.memory.edits import replaced
+from workspaced_tools.memory.commands import plan, replaced
 from workspaced_tools.memory.folder import Change, MemoryFolder
 from workspaced_tools.memory.shared_folder import SharedFolder
 from workspaced_tools.ports.questions import UseMemory

@@ -8,7 +8,7 @@ from support import short_limits
 from support.memory import FLAGS, file, refused, said, undo, writes
 
 from workspaced.limits import MEMORY_LOGGED_BYTES_PER_HOUR
-from workspaced.memory.text_budget import TextBudget
+from workspaced.memory.writing import TextBudget
 from workspaced_tools.errors import MemoryFull
 
 

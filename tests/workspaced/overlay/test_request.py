@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.written_chats import REMINDER, WRITERS, Said, text
 
-from workspaced.overlay.insertion import inserted, insertions
+from workspaced.overlay.asking import inserted, insertions
 from workspaced.overlay.json_places import Unreadable
 from workspaced.overlay.request import MESSAGES, TAG, Form, read_request
 

@@ -1,12 +1,16 @@
-"""`workspaced/memory/*`: the writes to the memory folder, and undoing one."""
+"""`workspaced/memory/*`: the writes to the memory folder, as the log tells of them, and undoing one."""
 
 from typing import Annotated, Any, Final
 
+import msgspec
 from msgspec import Meta
+
+from workspaced_events.replay.backward_scan import PastEvents
+from workspaced_events.schema import catalogue as c
+from workspaced_events.schema.catalogue import Event
 
 from ..ipc.jsonrpc import RequestId
 from ..ipc.params import Params
-from ..memory.history import writes_before
 from ..service.session import Session
 
 WRITES_MAX: Final = 1_000
@@ -38,3 +42,59 @@ async def undo(session: Session, _id: RequestId | None, params: Undo) -> Any:
     event = events[0] if events else None
     seq = await service.threads.run_writing(service.memory.undo, event, params.seq, session.client)
     return {"seq": seq, "clock": service.tail.clock()}
+
+
+class Write(msgspec.Struct, frozen=True, rename="camel"):
+    """One write to one file."""
+
+    seq: int
+    time: str
+    client: str
+    command: str
+    path: str
+    """In the vault; in a folder beside the vaults as agents name it."""
+    from_: str | None = msgspec.field(name="from")
+    vault: str | None
+    former_sha256: str | None
+    text_sha256: str | None
+    undoes: int | None
+    outcome: str | None
+    """`done`, `failed`, or null: it has no end yet."""
+
+
+def writes_before(events: PastEvents, before: int | None, limit: int) -> list[Write]:
+    """The last `limit` writes before the sequence `before` (None: of all), newest last.
+
+    Scans the log from its end, since the ends of writes come later than the writes.
+
+    Raises:
+        LogError: the log cannot be read.
+        Busy: the daemon is ending.
+    """
+    ends: dict[int, str] = {}
+    found: list[Write] = []
+    for event in events.before(events.tail):
+        if len(found) == limit:
+            break
+        if type(event.data) is c.MemoryWriteEnded:
+            ends[event.data.write] = event.data.outcome
+        elif type(event.data) is c.MemoryWritten and (before is None or event.seq < before):
+            found.append(_write(event, ends.get(event.seq)))
+    return found[::-1]
+
+
+def _write(event: Event, outcome: str | None) -> Write:
+    data: c.MemoryWritten = event.data
+    return Write(
+        seq=event.seq,
+        time=event.time,
+        client=data.client,
+        command=data.command,
+        path=data.note,
+        from_=data.from_,
+        vault=event.vault,
+        former_sha256=data.former_sha256,
+        text_sha256=data.text_sha256,
+        undoes=data.undoes,
+        outcome=outcome,
+    )

@@ -1,4 +1,4 @@
-"""Methods that publish actions and snapshots of views."""
+"""Methods that publish actions and snapshots of views, and warn of notes that the vault does not hold."""
 
 from collections.abc import Sequence
 from typing import Annotated, Any, Final
@@ -8,10 +8,16 @@ import msgspec
 from msgspec import Meta
 
 from workspaced_events.errors import WorkspacedError
-from workspaced_events.ids import COMPONENT_BYTES_MAX
+from workspaced_events.ids import COMPONENT_BYTES_MAX, NoteId, VaultId, note_id
 from workspaced_events.journal.submissions import Outcome, Receipt
 from workspaced_events.journal.view_diff import Snapshot, without_long_paths
 from workspaced_events.limits import NOTE_ID_CHARS_MAX, SOURCE_CHARS_MAX
+from workspaced_tools.errors import SharingOff, ToolError
+from workspaced_tools.notes.note import NoteFailure
+from workspaced_tools.ports.questions import Read, Resolve
+from workspaced_tools.ports.vault import NoteRef
+from workspaced_tools.ports.view import View
+from workspaced_tools.sharing.gate import Withheld
 
 from ..ipc.jsonrpc import RequestId
 from ..ipc.params import Params
@@ -19,12 +25,23 @@ from ..journal.publishing import Published
 from ..service.method import DEFERRED
 from ..service.service import Service
 from ..service.session import Session
-from .missing_notes import missing_notes
+from ..vaults.served_vault import ServedVault
 
 _TOO_LONG: Final = (
     f"Its path is too long in NFC: at most {NOTE_ID_CHARS_MAX} characters, {COMPONENT_BYTES_MAX} bytes for "
     "one name. Rename the file; until then it is not recorded."
 )
+_FIELD_OF: Final = {
+    "active_note_set": "note",
+    "note_pinned": "note",
+    "temporary_tab_opened": "note",
+    "selection_changed": "note",
+    "note_archived": "note",
+    "note_renamed": "to",
+}
+"""For each action that brings a note into the state, its field with the note. Other actions name notes that go."""
+_NOTES_MAX: Final = 20
+"""So many notes of one batch are looked at."""
 
 
 class Publish(Params, frozen=True):
@@ -100,3 +117,79 @@ def _receipts(service: Service, receipts: list[Receipt], is_held: bool) -> dict[
     # The log's clock at this answer, which covers at least these events.
     answer = {"events": receipts, "clock": service.tail.clock(), "durability": "none" if is_held else "synced"}
     return {**answer, "paused": True} if is_held else answer
+
+
+class MissingNote(msgspec.Struct, frozen=True):
+    """A recorded action's note that the vault does not hold."""
+
+    seq: int
+    note: NoteId
+    message: str
+    near: list[NoteRef]
+    """Notes of near names, best first."""
+
+
+async def missing_notes(
+    service: Service, actions: Sequence[Any], receipts: Sequence[Receipt], caller: str
+) -> list[MissingNote]:
+    """The notes of recorded actions that are not in their vaults, in the order of the actions.
+
+    A note of a vault that is not served, or that is withheld from every agent, is never missing.
+    """
+    warnings: list[MissingNote] = []
+    for vault, notes in _named(service, actions, receipts).items():
+        served = service.served.get(vault)
+        if served is None:
+            continue
+        try:
+            warnings += await service.calls.with_view(_Missing(served, notes), caller, vault)
+        except SharingOff:
+            continue
+    return sorted(warnings, key=lambda each: each.seq)
+
+
+def _named(
+    service: Service, actions: Sequence[Any], receipts: Sequence[Receipt]
+) -> dict[VaultId, dict[NoteId, int]]:
+    """For each vault the notes that the actions bring into the state, with the sequence of the first of them."""
+    named: dict[VaultId, dict[NoteId, int]] = {}
+    for action, receipt in zip(actions, receipts, strict=True):
+        vault = action.get("vault") or service.tail.state.current
+        note = (action.get("data") or {}).get(_FIELD_OF.get(action["type"], ""))
+        notes = named.setdefault(VaultId(vault), {}) if vault is not None else {}
+        if note is not None and len(notes) < _NOTES_MAX:
+            notes.setdefault(note_id(note), receipt.seq)
+    return named
+
+
+class _Missing:
+    """Finds the missing ones of `notes` through a client's view of their vault."""
+
+    def __init__(self, served: ServedVault, notes: dict[NoteId, int]) -> None:
+        self._served = served
+        self._notes = notes
+
+    def __call__(self, view: View, _withheld: Withheld) -> list[MissingNote]:
+        notes = list(self._notes)
+        found = view.vault.ask(Read(notes)) if notes else []
+        return [
+            self._warning(view, note)
+            for note, each in zip(notes, found, strict=True)
+            if isinstance(each, NoteFailure) and each.code == "NOTE_NOT_FOUND" and not self._is_withheld(note)
+        ]
+
+    def _is_withheld(self, note: NoteId) -> bool:
+        return any(reason.kind != "unknown" for reason in self._served.vault.why(note))
+
+    def _warning(self, view: View, note: NoteId) -> MissingNote:
+        message = f"The vault {self._served.id} holds no note {note!r}; the action is recorded all the same."
+        return MissingNote(self._notes[note], note, message, _near(view, note))
+
+
+def _near(view: View, note: NoteId) -> list[NoteRef]:
+    try:
+        resolution = view.vault.ask(Resolve(note))
+    except ToolError:
+        return []
+    found = [resolution.note] if resolution.note is not None else []
+    return [*found, *resolution.candidates, *resolution.near]

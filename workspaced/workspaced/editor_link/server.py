@@ -2,9 +2,14 @@
 
 It ends by SIGTERM, SIGINT or SIGHUP. While the daemon is gone it waits for it: the user's sessions of Claude Code
 then need not be connected again.
+
+Any program of any user, and any page in a browser, can reach a port of the loopback interface. So who opens the
+link must have read the lock file: the token keeps programs out. Pages are known by `Origin`, which browsers always
+send, and a page whose name was made to point here (DNS rebinding) by `Host`.
 """
 
 import asyncio
+import hmac
 import itertools
 import logging
 import os
@@ -21,18 +26,20 @@ from typing import Any, ClassVar, Final, NamedTuple
 
 import anyio
 from websockets.asyncio.server import ServerConnection, serve
+from websockets.datastructures import Headers
 from websockets.exceptions import ConnectionClosed
 from websockets.http11 import Request, Response
 from websockets.typing import Subprotocol
 
 from workspaced_events.errors import WorkspacedError
 
-from ..limits import LINK_CONNECTIONS_MAX, LINK_MESSAGE_BYTES_MAX, LINK_OPEN_S, LINK_PORTS, LINK_SESSIONS_MAX
-from .access import Access
+from ..limits import LINK_CONNECTIONS_MAX, LINK_MESSAGE_BYTES_MAX, LINK_OPEN_S, LINK_SESSIONS_MAX
 from .daemon_link import DaemonLink
 from .lock_files import announced
 from .session import Session
 
+_LINK_PORTS: Final = (10_000, 65_535)
+"""The first and the last port that Claude Code looks for."""
 _LINK_END_S: Final = 2.0
 """How long sessions may take to end with the link."""
 _LINK_PING_S: Final = 20.0
@@ -45,6 +52,28 @@ HOST: Final = "127.0.0.1"
 MCP: Final = Subprotocol("mcp")
 _INTERRUPTED: Final = 130
 _SIGNALS: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+TOKEN_HEADER: Final = "x-claude-code-ide-authorization"  # noqa: S105 - the name of a header
+
+
+class Access:
+    """Checks the requests that open the link on `port`."""
+
+    def __init__(self, token: str, port: int) -> None:
+        self._token = token.encode()
+        self._hosts = {f"127.0.0.1:{port}", f"localhost:{port}"}
+
+    def refusal(self, headers: Headers) -> tuple[HTTPStatus, str] | None:
+        """The answer to a program that may not open the link; None: it may."""
+        if headers.get_all("Origin"):
+            return (HTTPStatus.FORBIDDEN, "A page in a browser may not open this link.\n")
+        hosts = headers.get_all("Host")
+        if len(hosts) != 1 or hosts[0].lower() not in self._hosts:
+            return (HTTPStatus.FORBIDDEN, "The request was sent to another name than 127.0.0.1.\n")
+        tokens = headers.get_all(TOKEN_HEADER)
+        given = tokens[0].encode(errors="surrogateescape") if len(tokens) == 1 else b""
+        if not hmac.compare_digest(given, self._token):
+            return (HTTPStatus.UNAUTHORIZED, f"The token of the lock file is needed as {TOKEN_HEADER}.\n")
+        return None
 
 
 class Options(NamedTuple):
@@ -84,7 +113,7 @@ def _announced_port(folders: tuple[str, ...], token: str) -> Iterator[tuple[sock
     """A socket that listens on a free port, and its lock file, which is removed before the port is free again."""
     with ExitStack() as stack:
         for _ in range(_LINK_PORT_TRIES_MAX):
-            port = random.randint(*LINK_PORTS)
+            port = random.randint(*_LINK_PORTS)
             listener = stack.enter_context(socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP))
             try:
                 listener.bind((HOST, port))
@@ -96,7 +125,7 @@ def _announced_port(folders: tuple[str, ...], token: str) -> Iterator[tuple[sock
             yield listener, path
             return
     raise WorkspacedError(
-        f"Found no free port from {LINK_PORTS[0]} to {LINK_PORTS[1]} on {HOST}.",
+        f"Found no free port from {_LINK_PORTS[0]} to {_LINK_PORTS[1]} on {HOST}.",
         hint="Do many programs listen there? `ss -ltn` lists them.",
         code="PORT_TAKEN",
     )

@@ -7,6 +7,7 @@ the file to give it one.
 
 import logging
 import threading
+import time
 from collections.abc import Callable, Sequence
 from hashlib import sha256
 from typing import Final
@@ -16,24 +17,103 @@ from workspaced_events.ids import VaultId
 from workspaced_events.journal.actions import Action
 from workspaced_events.journal.submissions import Receipt
 from workspaced_events.projections.pending_writes import PendingWrite
+from workspaced_events.projections.workspace_state import WorkspaceState
 from workspaced_events.schema import catalogue as c
 from workspaced_events.schema.catalogue import Event
-from workspaced_tools.errors import MemoryChanged, ToolError
+from workspaced_tools.errors import MemoryChanged, MemoryFull, MemoryWriteFailed, NotRecorded, ToolError
 from workspaced_tools.memory.commands import listing, plan
-from workspaced_tools.memory.folder import Change
+from workspaced_tools.memory.folder import Change, MemoryFolder
+from workspaced_tools.memory.paths import Parts
 from workspaced_tools.memory.shared_folder import SharedFolder
 from workspaced_tools.ports.memory import MemoryAnswer, MemoryFile
 from workspaced_tools.ports.questions import UseMemory
 from workspaced_tools.sharing.gate import sharing_off
 
 from ..journal.publishing import Publishing
+from ..limits import MEMORY_LOGGED_BYTES_PER_HOUR
 from .places import Places
-from .recorded_changes import Blob, finish, is_made, recorded_change
-from .text_budget import TextBudget
 
 _MEMORY_CHANGES_PER_BATCH: Final = 64
 """Files of a moved or deleted folder that are recorded together: with the longest paths they fit a batch."""
 logger = logging.getLogger(__name__)
+_HOUR_S: Final = 3600
+Blob = Callable[[str], bytes | None]
+"""A text of the log by its hash; None: it is not kept."""
+
+
+def recorded_change(data: c.MemoryWritten, shared: SharedFolder, blob: Blob) -> Change:
+    """The change that an event tells of.
+
+    Raises:
+        InvalidArgument: it is of another folder than the present one.
+        NotRecorded: a text is not kept.
+    """
+    path = shared.parts(data.note)
+    source = shared.parts(data.from_) if data.from_ is not None else None
+    if path is None or (data.from_ is not None and source is None):
+        raise InvalidArgument(
+            f"{data.note} is not in the memory folder.", hint="The setting `memory` named another folder then."
+        )
+    return Change(path, _text(data.former_sha256, blob), _text(data.text_sha256, blob), source)
+
+
+def is_made(folder: MemoryFolder, change: Change) -> bool:
+    """Whether the folder is as it is after the change."""
+    return _holds(folder, change.path, change.text) and (
+        change.source is None or _holds(folder, change.source, None)
+    )
+
+
+def finish(data: c.MemoryWritten, shared: SharedFolder, state: WorkspaceState, blob: Blob) -> c.MemoryOutcome:
+    """Completes the write if the file is as it was before; returns what became of it.
+
+    If the user has withdrawn the permission meanwhile, takes back what is half done. `state`: the present one.
+
+    Raises:
+        MemoryWriteFailed: the folder is not there, or the disk refused.
+        WorkspacedError: as `recorded_change`.
+    """
+    change = recorded_change(data, shared, blob)
+    folder = shared.folder
+    if change.former is not None and not folder.exists():
+        raise MemoryWriteFailed("The memory folder is not there.", hint="Bring it back, and start again.")
+    is_permitted = _is_permitted(data, shared, state)
+    if change.source is not None:
+        gone, kept = (change.source, change.path) if is_permitted else (change.path, change.source)
+        if folder.remove_second_name(gone, kept):
+            return "done" if is_permitted else "failed"
+    if is_made(folder, change):
+        return "done"
+    if not is_permitted:
+        return "failed" if _holds(folder, change.source or change.path, change.former) else "unknown"
+    try:
+        folder.apply(change)
+    except (MemoryChanged, MemoryFull):
+        return "unknown"
+    return "done"
+
+
+def _is_permitted(data: c.MemoryWritten, shared: SharedFolder, state: WorkspaceState) -> bool:
+    """Whether the client could make the write now. An undoing is the user's own."""
+    if any(shared.denies(note) for note in (data.note, data.from_) if note is not None):
+        return False
+    return data.command == "undo" or state.sharing_of(data.client) == "all"
+
+
+def _holds(folder: MemoryFolder, path: Parts, content: bytes | None) -> bool:
+    try:
+        return folder.read(path) == content
+    except ToolError:
+        return False
+
+
+def _text(name: str | None, blob: Blob) -> bytes | None:
+    content = blob(name) if name is not None else None
+    if name is not None and content is None:
+        raise NotRecorded(
+            "A text of the write is not kept", hint="Restore it from a backup of the data directory."
+        )
+    return content
 
 
 class Memory:
@@ -222,3 +302,29 @@ def _size(change: Change) -> int:
 
 def _digest(content: bytes | None) -> str | None:
     return sha256(content).hexdigest() if content is not None else None
+
+
+class TextBudget:
+    """Of all agents together, since a client chooses its name. For one thread at a time."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        """`clock`: in seconds."""
+        self._clock = clock
+        self._since = clock()
+        self._spent = 0
+
+    def take(self, size_bytes: int) -> None:
+        """Takes the room that texts need.
+
+        Raises:
+            MemoryFull: there is not as much left of this hour's; nothing is taken.
+        """
+        if self._clock() - self._since >= _HOUR_S:
+            self._since, self._spent = self._clock(), 0
+        if self._spent + size_bytes > MEMORY_LOGGED_BYTES_PER_HOUR:
+            raise MemoryFull(
+                f"Agents have written {self._spent} bytes into the memory within an hour; "
+                f"at most {MEMORY_LOGGED_BYTES_PER_HOUR} are kept.",
+                hint="Nothing changed. Write less often, and wait.",
+            )
+        self._spent += size_bytes

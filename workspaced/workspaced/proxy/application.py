@@ -1,11 +1,13 @@
 """One request through the proxy: checked, given its context, sent on, and its answer passed back as it comes."""
 
 import logging
+import socket
 from collections import Counter
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
 from contextlib import suppress
 from http import HTTPStatus
-from typing import Final, NamedTuple
+from pathlib import Path
+from typing import Any, Final, NamedTuple
 
 import anyio
 import httpx2
@@ -13,13 +15,14 @@ import httpx2
 from workspaced_events.errors import WorkspacedError
 
 from ..overlay.usage import UsageReader, usage_reader
-from .access import Access
+from ..web.loopback_server import HOST, LoopbackServer, listening, silence_logs
+from .access import Access, Refusal
 from .context import OFF, NoPrompt, Outcome, form_of_prompt, unchanged, with_context
 from .daemon_link import DaemonLink
-from .refusal import Refusal
-from .request_body import ClientLeft, Message, Receive, RequestBody
 from .upstream import Content, Headers, Upstream, end_to_end
 
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
 _PROXY_BODY_BYTES_MAX: Final = 32 * 1024 * 1024
 """Of a request that gets context: as long as the longest that Anthropic takes."""
 logger = logging.getLogger(__name__)
@@ -35,6 +38,58 @@ _NO_TUNNEL: Final = Refusal(
     "This proxy makes no tunnels (CONNECT): it could not see the prompts in them.",
     "Use the URL that `workspaced proxy` prints as the provider's base URL, not as an HTTP proxy.",
 )
+_TAKEN_HINT: Final = "Does a proxy run there already? Give another --port; 0 takes any."
+
+
+class ClientLeft(Exception):
+    """The client closed its connection before it had sent the whole body."""
+
+
+class RequestBody:
+    """Reads a request's body from ASGI, each byte once."""
+
+    def __init__(self, receive: Receive) -> None:
+        self._receive = receive
+        self._read = bytearray()
+        """What was read ahead."""
+        self._ended = anyio.Event()
+
+    async def up_to(self, bound: int) -> bytes | None:
+        """The whole body; None if it is longer than `bound` bytes: `parts` then has all of it.
+
+        Raises:
+            ClientLeft: it did not come to its end.
+        """
+        while not self._ended.is_set() and len(self._read) <= bound:
+            self._read += await self._next()
+        return bytes(self._read) if len(self._read) <= bound else None
+
+    async def parts(self) -> AsyncIterator[bytes]:
+        """The body from its beginning, as it comes.
+
+        Raises:
+            ClientLeft: it did not come to its end.
+        """
+        if self._read:
+            yield bytes(self._read)
+            self._read.clear()
+        while not self._ended.is_set():
+            yield await self._next()
+
+    async def client_left(self) -> None:
+        """Returns when the client closes its connection, after it has sent the whole body."""
+        await self._ended.wait()
+        while (await self._receive())["type"] != "http.disconnect":
+            pass
+
+    async def _next(self) -> bytes:
+        message = await self._receive()
+        if message["type"] == "http.disconnect":
+            raise ClientLeft
+        if not message.get("more_body", False):
+            self._ended.set()
+        data: bytes = message.get("body", b"")
+        return data
 
 
 class _Outgoing(NamedTuple):
@@ -202,3 +257,61 @@ async def _refuse(send: Send, refusal: Refusal, headers: Headers) -> None:
     own = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body))]
     await send({"type": "http.response.start", "status": refusal.status, "headers": [*own, *headers]})
     await send({"type": "http.response.body", "body": body})
+
+
+class Options(NamedTuple):
+    """What a proxy is to do."""
+
+    upstream: str
+    port: int
+    """0: any."""
+    token: str
+    socket: Path
+    """The daemon's."""
+    client: str
+    timeout_s: float
+
+
+class Started(NamedTuple):
+    """A proxy that takes requests."""
+
+    url: str
+    """Takes the place of the upstream's."""
+    upstream: str
+    without_context: str
+    """Why requests get no context at present; empty: they do."""
+
+
+def run_proxy(options: Options, ready: Callable[[Started], None]) -> int:
+    """Serves until SIGINT or SIGTERM; returns the exit code.
+
+    Raises:
+        WorkspacedError: PORT_TAKEN: another program listens on the port.
+        SettingsInvalid: the upstream is no URL.
+    """
+    silence_logs("httpx2", "httpcore2")
+    upstream = Upstream(options.upstream, options.timeout_s)
+    with listening(options.port, _TAKEN_HINT) as sockets:
+        return anyio.run(_serve, options, upstream, sockets, ready)
+
+
+async def _serve(
+    options: Options, upstream: Upstream, sockets: list[socket.socket], ready: Callable[[Started], None]
+) -> int:
+    port: int = sockets[0].getsockname()[1]
+    daemon = DaemonLink(options.socket, options.client)
+    application = Application(Access(options.token, port), upstream, daemon)
+
+    def started() -> None:
+        failure = daemon.failure
+        url = f"http://{HOST}:{port}/t/{options.token}"
+        ready(Started(url, upstream.url, f"{failure.message}" if failure is not None else ""))
+
+    server = LoopbackServer(application, started)
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(daemon.keep_connected)
+        await daemon.tried.wait()
+        await server.serve(sockets=sockets)
+        await upstream.aclose()
+        tasks.cancel_scope.cancel()
+    return server.exit_code

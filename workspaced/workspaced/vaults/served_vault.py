@@ -7,6 +7,10 @@ Answers of tools do not depend on hints: they use a fresh stat.
 
 Each folder is watched by itself, because watchfiles' recursion follows symlinks out of the vault. So the watcher
 restarts when a folder is added or removed.
+
+Calls are kept off the event loop for a while when answers there made everybody wait. A stat may hang on a network
+file system, and while it does the loop answers nobody. But most stalls are the machine's: a busy processor, a
+laptop that slept. So the first pause is short, and grows only while stalls recur.
 """
 
 import logging
@@ -33,11 +37,11 @@ from workspaced_tools.prompts.model.note_names import NOTE_KINDS, notes_of
 from workspaced_tools.vault.files.gitignore import GITIGNORE
 from workspaced_tools.vault.files.ignore_rules import IGNORE_FILE
 from workspaced_tools.vault.files.walk import folders as folders_of
-from workspaced_tools.vault.index.changes import Changes, FileVersion
+from workspaced_tools.vault.index.changes import Changes
 from workspaced_tools.vault.nonblocking import NonBlockingVault
 from workspaced_tools.vault.vault import Vault
 
-from .loop_pause import LoopPause
+from ..limits import NONBLOCKING_CALL_S, NONBLOCKING_PAUSE_S
 from .visibility_checks import VisibilityChecker
 
 logger = logging.getLogger(__name__)
@@ -57,6 +61,10 @@ OTHERS_HINTED_MAX: Final = 200
 """More files that are no notes than this, made or deleted at once, wait for the next reconcile."""
 HINTS_MAX: Final = 1_000
 """More hints than this at once cause a reconcile of the whole vault."""
+FACTOR: Final = 8
+"""A pause is this many times as long as the stall, and as the pause before it if the stall recurs. So stalls of
+one vault take at most one part in FACTOR + 1 of the loop's time; more only if they outlast NONBLOCKING_PAUSE_S /
+FACTOR."""
 
 
 class ReconcileFirst(Exception):
@@ -265,7 +273,7 @@ class ServedVault:
             for former, now in renamed[: max(listed, RENAMES_RECORDED_MAX)]
         ]
         actions += [
-            Action(_file_event(kind, version), vault=self.id)
+            Action(kind(version.id, version.stat.size, str(version.stat.mtime_ns), version.sha256), vault=self.id)
             for kind, versions in ((c.NoteCreated, changes.created), (c.NoteChanged, changes.changed))
             for version in versions
             if version.id in members
@@ -290,10 +298,6 @@ def _reason(error: Exception) -> str:
     if isinstance(error, FileNotFoundError):
         return "a folder went away while it was added"
     return f"the watcher failed ({type(error).__name__})"
-
-
-def _file_event(kind: type[c.NoteFile], version: FileVersion) -> c.NoteFile:
-    return kind(version.id, version.stat.size, str(version.stat.mtime_ns), version.sha256)
 
 
 def members_of(state: VaultState) -> set[NoteId]:
@@ -341,3 +345,29 @@ def notes_published_in(event: Event) -> Iterable[NoteId]:
         return (data.to,)
     note = getattr(data, "note", None)
     return (note,) if note is not None and ENTRY_OF[type(data)].by_ui else ()
+
+
+class LoopPause:
+    """The pause of one vault. Times are in nanoseconds of a clock that never goes back."""
+
+    def __init__(self) -> None:
+        self._until = 0
+        self._length = 0
+
+    def lasts(self, now: int) -> bool:
+        """Whether calls are kept off the loop at `now`."""
+        return now < self._until
+
+    def answered(self, started: int, ended: int) -> None:
+        """Takes note of one answer on the loop, or one attempt at it.
+
+        One that took longer than NONBLOCKING_CALL_S begins a pause. It recurs if it started after the last pause
+        ended, by less than the longer pause that it then begins.
+        """
+        stall = ended - started
+        if stall <= NONBLOCKING_CALL_S * 1e9:
+            return
+        longer = min(FACTOR * self._length, int(NONBLOCKING_PAUSE_S * 1e9))
+        recurs = started - self._until < longer
+        self._length = min(FACTOR * max(stall, self._length if recurs else 0), int(NONBLOCKING_PAUSE_S * 1e9))
+        self._until = ended + self._length

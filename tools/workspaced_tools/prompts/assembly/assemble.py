@@ -10,6 +10,11 @@ A chat's prompt is a transcript that only grows: each turn is repeated as it was
 prompt begins with the bytes of the prompt before it. Only a fold shortens it (fold.py): over budget, when asked,
 when a summary or `history_turns` says so, or when it pays. A prompt that needs a fold is assembled as if the fold
 were recorded, and the fold is recorded with it. The other pipelines have no library, and a history of words alone.
+
+Two instructions follow the words of each turn, each after a blank line: the composer's (how to write answers) and
+the adapter's (what this model needs). An instruction is left out if the words already end with it because the
+runtime added it. If the user wrote nothing, the instructions follow the context, without the label of words,
+because they apply to answers about the context too. The history has no instructions.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,19 +22,29 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from workspaced_events.projections.conversations import Conversation, folded, library_of, turn_of
-from workspaced_events.schema.catalogue import ContextFolded
+from workspaced_events.projections.conversations import (
+    Conversation,
+    Message,
+    Settings,
+    folded,
+    library_of,
+    turn_of,
+)
+from workspaced_events.schema.catalogue import ContextFolded, Pipeline
 
 from ...errors import ArgumentInvalid, BudgetExceeded
 from ...ports.manifest import LAYERS, LayerId, ManifestEntry, State
 from ..model import blocks as b
-from ..model.pipelines import PARTS
+from ..model.blocks import TRIMMED, trimmed
 from ..model.sent_so_far import LEFT_OUT, SentSoFar, content_of, sent_before, sent_so_far_of
 from ..model.sent_turn import PIN, SENT_VERSION, SentPart, SentTurn
 from ..model.token_estimate import Estimator, estimate_tokens
 from ..model.turn_window import begins, nothing_of
 from ..model.types import (
+    COMPRESSION_SYSTEM,
+    COMPRESSION_TASK,
     ENVELOPE_VERSION,
+    PARTS,
     TURN_VERSION,
     Artifact,
     Assembled,
@@ -46,7 +61,6 @@ from ..sources.turn_numbering import numbered
 from .budget import Parts, exceeded, fit
 from .folding import Folding, Rendered
 from .history import Past, continuation_of, history_of, own_message, short_up_to, shortenings
-from .instructions import add_system, add_words
 from .layers import LayerBuilder, LayerEntry, digests_of, joined, message_text, reuse_of
 from .library import LibraryIndex
 from .manifest import cache_hints, manifest_of, summary_warning, warnings_of
@@ -56,6 +70,7 @@ NO_TEXT: Final = "NO_TEXT"
 """The attachment was sent as bytes and is no image, so it has no text."""
 SUMMARY_ID: Final = "summary"
 NOTHING: Final = Past((), ())
+_WORDS_HAVE_IT: Final = "the user's words end with it"
 
 
 def assemble(conversation: Conversation, turn: Turn, texts: Texts) -> Assembled:
@@ -400,3 +415,65 @@ def _readable(artifact: Artifact) -> Artifact:
     if artifact.media_type is None or artifact.kind == "image" or artifact.failed is not None:
         return artifact
     return replace(artifact, failed=NO_TEXT)
+
+
+def add_system(builder: LayerBuilder, settings: Settings, pipeline: Pipeline, texts: Texts) -> None:
+    """Adds the runtime's sections; for a compression our own instruction instead.
+
+    Raises:
+        NotRecorded: a text is not kept.
+    """
+    is_compression = pipeline == "compression"
+    if is_compression:
+        builder.add(LayerEntry(pipeline, "instruction", "pipeline"), COMPRESSION_SYSTEM)
+    for section in settings.sections:
+        entry = LayerEntry(section.name, "section", "section", revision=section.text_sha256)
+        if is_compression:
+            builder.record(replace(entry, why="pipeline", state="dropped"))
+        else:
+            builder.add(entry, texts(section.text_sha256))
+
+
+def add_words(
+    builder: LayerBuilder, message: Message | None, settings: Settings, pipeline: Pipeline, texts: Texts
+) -> None:
+    """Adds the user's words in `message` and the instructions after them; for a compression the task alone.
+
+    `message`: None if the turn does not begin with a user's message.
+
+    Raises:
+        NotRecorded: a text is not kept.
+    """
+    named = {"composer": settings.composer_sha256, "adapter": settings.adapter_sha256}
+    configured = {name: sha256 for name, sha256 in named.items() if sha256 is not None}
+    entries = {
+        name: LayerEntry(name, "instruction", "settings", revision=sha256) for name, sha256 in configured.items()
+    }
+    if pipeline == "compression":
+        builder.add(LayerEntry("task", "instruction", "pipeline"), COMPRESSION_TASK)
+        for entry in entries.values():
+            builder.record(replace(entry, why="pipeline", state="dropped"))
+        return
+    words = ""
+    if message is not None:
+        words = texts(message.text_sha256) if message.text_sha256 is not None else ""
+        builder.add(LayerEntry(message.id, "query", "query", revision=message.text_sha256), words)
+    instructions = {name: trimmed(texts(sha256)) for name, sha256 in configured.items()}
+    present = _ends(trimmed(words), list(instructions.values()))
+    for name, text in instructions.items():
+        if text and text in present:
+            builder.record(replace(entries[name], why="query", state="dropped", detail=_WORDS_HAVE_IT))
+        else:
+            builder.add(entries[name], text)
+            present.add(text)
+
+
+def _ends(words: str, texts: Sequence[str]) -> set[str]:
+    """The texts that the words end with, one after the other in the order of `texts`."""
+    found = set()
+    for text in reversed(texts):
+        rest = words.removesuffix(text)
+        if text and rest != words and (not rest or rest[-1] in TRIMMED):
+            found.add(text)
+            words = trimmed(rest)
+    return found

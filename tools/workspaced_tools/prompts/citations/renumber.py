@@ -1,26 +1,37 @@
 """Renumbers the citations of a model's answer by first mention, and adds one list of sources at the end.
 
-A model cites `[^3]`, several as `[^3][^4]`, `[^3, ^4]` or `[^3-5]`, or writes `[3]` or `【3†source】` (marks.py).
-Marks in code, links and images are no citations. A mark of an unknown number goes with all that held only it
-(removal.py).
+A model cites `[^3]`, several as `[^3][^4]`, `[^3, ^4]` or `[^3-5]`, or writes `[3]` or `【3†source】`.
+Marks in code, links and images are no citations. A mark of an unknown number goes with all that held only it.
 
 Our list names each source, and a line of that list overrides a number of the catalogue. So renumbering an answer
 again changes nothing. Removing a mark may change the Markdown around it, so passes repeat until one changes
 nothing.
+
+With a removed mark goes what held only it (brackets, quotes, emphasis), its comma, its blanks: removing `[9]`
+alone leaves `()`, `****`, `[, 1]` or a blank before the full stop; models write all of these. What stood empty
+before stays as it was.
+
+Only `[^3]` is a citation beyond doubt: no shown source holds one (sources/search_block.py disarms them). The other
+forms, each with several numbers and ranges, may be a note's own, so they do not count in a quotation or a
+footnote, nor as an index (`x[3]`), a wiki link (`[[3]]`) or a year (`[2026]`).
 """
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
 from msgspec.structs import replace
 
+from workspaced_events.projections.conversations import Conversation
+
 from ...ports.base import Wire
+from ..assembly.history import continuation_of
 from ..model.blocks import BLANK_LINE, TRIMMED
+from ..model.types import PARTS, Texts, Turn
 from ..sources.search_block import Source
-from .marks import NUMBER, Mark, marks_in
+from ..sources.turn_numbering import numbered
 from .protected_text import Protected, closing_fence, protected_parts
-from .removal import held, with_blanks
 from .source_list import (
     Catalogue,
     Line,
@@ -31,12 +42,117 @@ from .source_list import (
     trailing_list,
 )
 
+NUMBER: Final = r"[1-9]\d{0,8}+"
+_SHORT: Final = r"[1-9]\d{0,2}+"
+_BETWEEN: Final = r"(?:[ \t]*+(?:[,;–-][ \t]*+\^?|\^))"
+_ORIGIN: Final = r"[ \t]*+(?:†[^\]】\r\n]{0,200}+)?"
+"""What some models write behind the number: `†source` or `†L3-L9`."""
+_MARK: Final = re.compile(
+    rf"\[\^(?P<certain>{NUMBER}(?:{_BETWEEN}{NUMBER})*+)[ \t]*+\]"
+    rf"|\^?+\[[ \t]*+(?P<plain>{_SHORT}(?:{_BETWEEN}{_SHORT})*+){_ORIGIN}\]"
+    rf"|【(?P<lenticular>{_SHORT}(?:{_BETWEEN}{_SHORT})*+){_ORIGIN}】",
+    re.ASCII,
+)
+_IDENTIFIER: Final = re.compile(r"[a-z0-9](?:\w*[a-z0-9])?\Z", re.ASCII | re.IGNORECASE)
+_IDENTIFIER_CHARS_MAX: Final = 64
+_QUOTE_LEAD: Final = frozenset(" \t>")
+_QUOTED_CHARS_MAX: Final = 500
+_QUOTATION: Final = re.compile(
+    rf"“[^“”\r\n]{{1,{_QUOTED_CHARS_MAX}}}+”|„[^„“”\r\n]{{1,{_QUOTED_CHARS_MAX}}}+[“”]"
+    rf"|«[^«»\r\n]{{1,{_QUOTED_CHARS_MAX}}}+»"
+    rf'|(?<![\w"])"(?=[^\s"])[^"\r\n]{{1,{_QUOTED_CHARS_MAX}}}+"(?![\w"])'
+)
+_WORDS: Final = re.compile(r"[^\W\d_]{2}")
 RANGE_MAX: Final = 20
 """A longer range cites only its two ends."""
 PASSES_MAX: Final = 8
 
 _ITEMS: Final = re.compile(rf"(?P<range>[–-])?[ \t]*+\^?(?P<number>{NUMBER})", re.ASCII)
 _SEPARATOR: Final = re.compile(r"[ \t]*+(?:[,;][ \t]*+)?+")
+_BRACKETS: Final = (
+    ("(", ")"),
+    ("[", "]"),
+    ("{", "}"),
+    ("（", "）"),
+    ("【", "】"),
+    ("<sup>", "</sup>"),
+    (r"\(", r"\)"),
+)
+_TIGHT: Final = (
+    *(("**", "**"), ("__", "__"), ("~~", "~~"), ("==", "=="), ("*", "*"), ("_", "_")),
+    *(('"', '"'), ("'", "'"), ("“", "”"), ("„", "“"), ("„", "”"), ("‘", "’"), ("«", "»"), ("‹", "›")),
+)
+"""These hold what stands right at them."""
+_LEAD_WORD: Final = re.compile(r"(?:see|cf\.?|from|ref\.?|sources?:?|references?:?)[ \t]+\Z", re.I)
+_LEAD_WORD_CHARS_MAX: Final = 16
+_STOPS: Final = (",", ";", ".", ":")
+_CLOSES: Final = ".,;:!?)]}）】"
+_ENDS_WORD: Final = frozenset(f" \t\r\n{_CLOSES}\"'”’»›")
+_EMPHASIS: Final = "*_~="
+_OPENS: Final = frozenset("([{（【“„‘«‹")
+_LINE_LEAD: Final = re.compile(r"(?:[ \t>]|[-*+](?=[ \t])|\d{1,9}[.)](?=[ \t])|#{1,6}(?=[ \t]))*")
+_LINE_LEAD_CHARS_MAX: Final = 64
+
+
+class Mark(NamedTuple):
+    start: int
+    end: int
+    numbers: str
+    """As written, between the brackets."""
+    is_certain: bool
+    """Whether it has the form `[^3]`."""
+
+
+def marks_in(text: str, end: int, protected: Protected) -> Iterator[Mark]:
+    """The marks before `end` in order, without those in protected text. Linear in the length of `text`."""
+    quotations: Quotations | None = None
+    for found in _MARK.finditer(text, 0, end):
+        start, stop = found.span()
+        if _is_escaped(text, start) or _is_escaped(text, start + (text[start] == "^")):
+            continue
+        if (part := protected.at(start)) is not None and (part.kind != "number" or part.end < stop):
+            continue
+        if found["certain"] is not None:
+            yield Mark(start, stop, found["certain"], True)
+            continue
+        quotations = quotations or Quotations(text)
+        if not (protected.is_quoted(start) or quotations.has(start, stop) or _is_other(text, start, stop)):
+            yield Mark(start, stop, found["plain"] or found["lenticular"], False)
+
+
+class Quotations:
+    """The quotations between quotation marks that have words."""
+
+    def __init__(self, text: str) -> None:
+        found = [each.span() for each in _QUOTATION.finditer(text) if _WORDS.search(_MARK.sub("", each[0]))]
+        self._spans: Sequence[tuple[int, int]] = found
+        self._starts = [start for start, _ in found]
+
+    def has(self, start: int, end: int) -> bool:
+        place = bisect_right(self._starts, start) - 1
+        return place >= 0 and end <= self._spans[place][1]
+
+
+def _is_other(text: str, start: int, end: int) -> bool:
+    """Whether a plain number in brackets is a wiki link, a link, a definition, an index or part of a word."""
+    before, after = text[start - 1 : start], text[end : end + 1]
+    if after == "(" or (text[start] == before == "[" and after == "]"):
+        return True
+    if after.isalnum() or _ends_identifier(text[max(0, start - _IDENTIFIER_CHARS_MAX) : start]):
+        return True
+    return after == ":" and _begins_line(text, start)
+
+
+def _ends_identifier(before: str) -> bool:
+    """Whether `before` ends with a variable such as `x` or `row_ids`, not with a word of a sentence."""
+    found = _IDENTIFIER.search(before)
+    return found is not None and ("_" in found[0] or (len(found[0]) == 1 and found[0].isalpha()))
+
+
+def _begins_line(text: str, place: int) -> bool:
+    while place > 0 and text[place - 1] in _QUOTE_LEAD:
+        place -= 1
+    return place == 0 or text[place - 1] in "\r\n"
 
 
 class Cited(Wire, frozen=True):
@@ -227,3 +343,121 @@ def _numbers(written: str) -> Iterator[int]:
         is_range = item["range"] and 0 < number - previous <= RANGE_MAX
         yield from range(previous + 1 if is_range else number, number + 1)
         previous = number
+
+
+def held(text: str, start: int, end: int) -> tuple[int, int]:
+    """The widest span around `start` to before `end` that holds nothing else. Linear in what it adds."""
+    while (wider := _wider(text, start, end)) is not None:
+        start, end = wider
+    return start, end
+
+
+def with_blanks(text: str, start: int, end: int) -> tuple[int, int]:
+    """The span with the commas and blanks that are superfluous once it is gone."""
+    before, after = _blanks_before(text, start), _blanks_after(text, end)
+    if before == 0 or text[before - 1] in "\r\n":
+        return start, _without_comma(text, after)
+    if _begins_phrase(text, start, before):
+        return start, _without_comma(text, after)
+    if _follows_lead(text, before) and (behind := _without_comma(text, after)) != after:
+        return start, behind
+    ends = after == len(text) or text[after] in _CLOSES
+    if text[before - 1] in ",;" and ends:
+        return before - 1, end
+    return (before if _ends_word(text, end) else start), end
+
+
+def _wider(text: str, start: int, end: int) -> tuple[int, int] | None:
+    for opening, closing in _TIGHT:
+        behind = end + (text[end : end + 1] in (".", ":", ",") and opening[0] in _EMPHASIS)
+        if text.startswith(closing, behind) and text.endswith(opening, 0, start):
+            left, right = start - len(opening), behind + len(closing)
+            if not (_is_word(text, left - 1) and _is_word(text, right)) and not _is_escaped(text, left):
+                return left, right
+    left, right = _blanks_before(text, start), _blanks_after(text, end)
+    behind = _blanks_after(text, right + (text[right : right + 1] in _STOPS))
+    for opening, closing in _BRACKETS:
+        for stop in {right, behind}:
+            if not text.startswith(closing, stop):
+                continue
+            for begin in (left, _before_lead_word(text, start)):
+                is_escaped = len(opening) == 1 and _is_escaped(text, begin - 1)
+                if text.endswith(opening, 0, begin) and not is_escaped:
+                    return begin - len(opening), stop + len(closing)
+    return None
+
+
+def _before_lead_word(text: str, start: int) -> int:
+    """The place before a word such as `see` that stands between an opening bracket and `start`."""
+    window = max(0, start - _LEAD_WORD_CHARS_MAX)
+    found = _LEAD_WORD.search(text[window:start])
+    return window + found.start() if found is not None else start
+
+
+def _begins_phrase(text: str, start: int, before: int) -> bool:
+    """Whether an opening bracket, quote or emphasis ends right before the span."""
+    sign = text[before - 1]
+    if sign in _OPENS:
+        return True
+    if before != start or sign not in f"{_EMPHASIS}\"'":
+        return False
+    first = start
+    while first > 0 and text[first - 1] == sign:
+        first -= 1
+    return first == 0 or text[first - 1].isspace() or text[first - 1] in _OPENS
+
+
+def _ends_word(text: str, end: int) -> bool:
+    """Whether what follows the span belongs to what stands before it."""
+    behind = end
+    while text[behind : behind + 1] and text[behind] in _EMPHASIS:
+        behind += 1
+    return behind == len(text) or text[behind] in _ENDS_WORD
+
+
+def _follows_lead(text: str, before: int) -> bool:
+    """Whether only the lead of a line stands before `before`: a list's sign, a quote's, a heading's."""
+    first = before
+    while first > 0 and text[first - 1] not in "\r\n" and before - first < _LINE_LEAD_CHARS_MAX:
+        first -= 1
+    return _LINE_LEAD.fullmatch(f"{text[first:before]} ") is not None
+
+
+def _without_comma(text: str, after: int) -> int:
+    return _blanks_after(text, after + 1) if text[after : after + 1] in (",", ";") else after
+
+
+def _blanks_before(text: str, place: int) -> int:
+    while place > 0 and text[place - 1] in " \t":
+        place -= 1
+    return place
+
+
+def _blanks_after(text: str, place: int) -> int:
+    while text[place : place + 1] in (" ", "\t"):
+        place += 1
+    return place
+
+
+def _is_word(text: str, place: int) -> bool:
+    return 0 <= place < len(text) and text[place].isalnum()
+
+
+def _is_escaped(text: str, place: int) -> bool:
+    before = place
+    while before > 0 and text[before - 1] == "\\":
+        before -= 1
+    return (place - before) % 2 == 1
+
+
+def sources_of(conversation: Conversation, turn: Turn, texts: Texts) -> tuple[Source, ...]:
+    """The catalogue of the turn up to `turn.message`, with the numbers that its prompt shows.
+
+    Raises:
+        NotRecorded: a text is not kept.
+        LogDamaged: a text of the form `search` is no search.
+    """
+    numbers = numbered(turn.artifacts, texts)
+    if PARTS[turn.policy.pipeline].turn:
+        continuation_of(conversation, turn.message, texts, numbers)
+    return numbers.sources

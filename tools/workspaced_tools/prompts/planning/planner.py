@@ -6,15 +6,18 @@ prompt already holds. Each call of a plan is checked separately, so a bad call d
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
+from functools import partial
 from itertools import islice
 from typing import Any, Final
 
 import msgspec
 import regex
-from jsonschema import Draft202012Validator
+from jsonschema import Draft202012Validator, validators
 from jsonschema.exceptions import SchemaError, ValidationError
+from referencing import Registry
 from referencing.exceptions import Unresolvable
 
 from ...limits import ECHO_CHARS_MAX
@@ -23,7 +26,6 @@ from ..model.blocks import BLANK_LINE, trimmed
 from ..model.untrusted_text import escape_field, render_block
 from ..providers.provider import Definition
 from ..providers.tool_definitions import DEPTH_MAX, nested_deeper
-from .plan_schema_check import bounded_validator
 
 CALLS_MAX: Final = 8
 WHY_CHARS_MAX: Final = 200
@@ -56,6 +58,14 @@ _SENTENCE: Final = re.compile(r".+?[.!?](?= |\Z)")
 _BEGIN: Final = re.compile(r"\{(?=\s*[\"}])|\[(?=\s*\{)|^[ \t\ufeff]*\[(?=\s*\][ \t]*$)", re.MULTILINE)
 """Where an object or a list of objects may begin; an empty list only where it stands alone on its lines."""
 _DECODER: Final = json.JSONDecoder()
+STEPS_MAX: Final = 20_000
+"""Rules applied to values while checking one call. Bounded because schemas may refer to themselves many times."""
+PATTERN_S: Final = 0.05
+"""Seconds for all patterns of one call. Bounded because the patterns may come from anywhere."""
+UNIQUE_MAX: Final = 200
+"""Items of a list that must be unique: the check compares each pair."""
+_NO_NETWORK: Final[Registry[Any]] = Registry()
+"""With its own registry, jsonschema would fetch the schemas that a schema refers to."""
 
 
 class Held(msgspec.Struct, frozen=True):
@@ -282,7 +292,7 @@ def _plan_in(answer: str) -> dict[str, Any] | Problem:
                 break
             if isinstance(found, dict):
                 first = first if first is not None else found
-            elif bare is None and _is_list_of_calls(found):
+            elif bare is None and (not found or any(isinstance(each, dict) and "tool" in each for each in found)):
                 bare = found
         begin = _BEGIN.search(answer, end)
     if bare is not None:
@@ -298,10 +308,6 @@ def _with_calls(found: Any) -> dict[str, Any] | None:
     """The object with `calls`: `found`, or the first one in the list `found`."""
     objects = found if isinstance(found, list) else [found]
     return next((each for each in objects if isinstance(each, dict) and "calls" in each), None)
-
-
-def _is_list_of_calls(found: list[Any]) -> bool:
-    return not found or any(isinstance(each, dict) and "tool" in each for each in found)
 
 
 def _wrong(call: Any, path: str, tools: Mapping[str, Definition]) -> list[Problem]:
@@ -360,3 +366,83 @@ def _echo(value: Any) -> str:
     if isinstance(value, dict | list):
         return "an object" if isinstance(value, dict) else "a list"
     return _cut(json.dumps(value[:ECHO_CHARS_MAX] if isinstance(value, str) else value, ensure_ascii=False))
+
+
+def bounded_validator(schema: dict[str, Any]) -> Any:
+    """A `Draft202012Validator` with bounds.
+
+    Its `iter_errors` raises OverflowError, TimeoutError or ValueError if the check would take too long.
+    """
+    return validators.extend(Draft202012Validator, _Bounds().rules())(schema, registry=_NO_NETWORK)  # type: ignore[no-untyped-call]
+
+
+class _Bounds:
+    """The bounds of one check.
+
+    A schema comes from a runtime, which may have it from anywhere. A hostile pattern in Python's `re` would block
+    the interpreter, and with it the daemon, without limit; `regex` has a timeout.
+    """
+
+    def __init__(self) -> None:
+        self._steps, self._seconds = STEPS_MAX, PATTERN_S
+
+    def rules(self) -> dict[str, Any]:
+        """The rules of `Draft202012Validator`, bounded."""
+        own = {"pattern": _pattern, "patternProperties": _pattern_properties, "additionalProperties": _additional}
+        return {
+            name: self._bounded(name, partial(own[name], self.found) if name in own else rule)
+            for name, rule in Draft202012Validator.VALIDATORS.items()
+        }
+
+    def _bounded(self, name: str, rule: Any) -> Any:
+        def bounded(validator: Any, value: Any, instance: Any, schema: Any) -> Iterator[ValidationError]:
+            self._steps -= 1
+            if self._steps < 0:
+                raise OverflowError(f"more than {STEPS_MAX} steps")
+            if name == "uniqueItems" and isinstance(instance, list) and len(instance) > UNIQUE_MAX:
+                raise OverflowError(f"more than {UNIQUE_MAX} items to tell apart")
+            if name == "unevaluatedProperties" and "patternProperties" in json.dumps(schema):
+                raise ValueError("unevaluatedProperties beside patternProperties")
+            yield from rule(validator, value, instance, schema) or ()
+
+        return bounded
+
+    def found(self, pattern: str, text: str) -> bool:
+        """Whether the pattern matches somewhere in the text."""
+        if self._seconds <= 0:
+            raise TimeoutError("its patterns take too long")
+        began = time.perf_counter()
+        try:
+            return regex.search(pattern, text, timeout=self._seconds) is not None
+        finally:
+            self._seconds -= time.perf_counter() - began
+
+
+_Found = Callable[[str, str], bool]
+
+
+def _pattern(found: _Found, validator: Any, pattern: Any, value: Any, _schema: Any) -> Iterator[ValidationError]:
+    if validator.is_type(value, "string") and not found(pattern, value):
+        yield ValidationError(f"{value!r} does not match {pattern!r}")
+
+
+def _pattern_properties(
+    found: _Found, validator: Any, patterns: Any, value: Any, _schema: Any
+) -> Iterator[ValidationError]:
+    if validator.is_type(value, "object"):
+        for pattern, inner in patterns.items():
+            for name, each in value.items():
+                if found(pattern, name):
+                    yield from validator.descend(each, inner, path=name, schema_path=pattern)
+
+
+def _additional(found: _Found, validator: Any, allowed: Any, value: Any, schema: Any) -> Iterator[ValidationError]:
+    if not validator.is_type(value, "object"):
+        return
+    known, patterns = schema.get("properties", {}), schema.get("patternProperties", {})
+    more = [name for name in value if name not in known and not any(found(each, name) for each in patterns)]
+    if validator.is_type(allowed, "object"):
+        for name in more:
+            yield from validator.descend(value[name], allowed, path=name)
+    elif not allowed and more:
+        yield ValidationError(f"Additional properties are not allowed ({', '.join(map(repr, more))})")

@@ -2,8 +2,12 @@
 
 The description does not change during a conversation: it has no counts, no clock and no folders that come and go.
 The first layer begins with it, so each changed byte would cost the whole cached prefix.
+
+The index of the memory folder (names, no texts) is taken when a conversation begins and stays as it was, for the
+same reason; the tool `memory` knows what is there now.
 """
 
+from collections.abc import Sequence
 from typing import Final
 
 from workspaced_events.ids import VaultId
@@ -11,9 +15,14 @@ from workspaced_events.projections.workspace_state import WorkspaceState
 
 from ...code.languages import language_of
 from ...notes.name_keys import stem
+from ...ports.memory import MEMORY_ROOT, MemoryFile
 from ...ports.vault import NoteRef
 from ...ports.view import View
-from ..model.untrusted_text import escape_field
+from ..model.untrusted_text import escape_field, render_block
+
+_MEMORY_INDEX_NAMES_MAX: Final = 100
+"""Names in a prompt's index of the memory."""
+_NAME: Final = "memory_index"
 
 
 def environment(view: View) -> str:
@@ -53,3 +62,23 @@ def file_fields(path: str, title: str) -> dict[str, str]:
     """A block's fields about the file of its text; with the language if the suffix is known."""
     language = language_of(path)
     return {"title": title, "path": path} | ({"file_language": language} if language is not None else {})
+
+
+def memory_index(files: Sequence[MemoryFile], fence: str) -> str:
+    """The text of the index; empty if there is no file.
+
+    Args:
+        files: sorted by path.
+        fence: as `render_block` takes it.
+    """
+    if not files:
+        return ""
+    lines = [file.path for file in files[:_MEMORY_INDEX_NAMES_MAX]]
+    if more := len(files) - len(lines):
+        lines.append(f"and {more} more: view {MEMORY_ROOT}")
+    return render_block(_NAME, {}, "\n".join(lines), fence=fence)
+
+
+def is_memory_index(text: str) -> bool:
+    """Whether the text is an index that `memory_index` made."""
+    return text.startswith(f"<{_NAME}")

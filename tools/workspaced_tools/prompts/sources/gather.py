@@ -4,32 +4,43 @@ The result is a `Turn`: with the conversation, it is everything that the assembl
 cannot be read is in the `Turn` as failed, with a code; none is left out silently, and none is guessed.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import chain, takewhile
+from typing import Final
 
 from msgspec.structs import replace
 
+from workspaced_events.errors import WorkspacedError
 from workspaced_events.ids import MessageId, NoteId, VaultId
-from workspaced_events.projections.conversations import Conversation, Message, turn_of
-from workspaced_events.projections.token_calibration import NO_CALIBRATION, Calibration, model_key
+from workspaced_events.projections.conversations import (
+    NO_CALIBRATION,
+    Calibration,
+    Conversation,
+    Message,
+    model_key,
+    turn_of,
+)
 from workspaced_events.schema.catalogue import Pipeline
 
 from ...errors import ArgumentInvalid, NotRecorded
-from ...limits import PINNED_CONTENT_SHARE, SUMMARY_TOKENS_MAX
+from ...limits import ATTACHED_AT_ONCE, SUMMARY_TOKENS_MAX
+from ...ports.asking import VaultPort
+from ...ports.questions import Read
 from ...ports.view import View
 from ...tools.linked_workspace import of_person
-from ..model.pipelines import PARTS
-from ..model.sent_so_far import lost_turns, sent_before, sent_so_far_of
+from ..model.changes import line_changes
+from ..model.sent_so_far import SentSoFar, lost_turns, sent_before, sent_so_far_of
 from ..model.stored_inputs import inputs_of
 from ..model.turn_window import begins
-from ..model.types import TURN_VERSION, Artifact, Policy, Present, Provided, Texts, Turn
-from .attachments import attached
+from ..model.types import PARTS, TURN_VERSION, Artifact, Policy, Present, Provided, Texts, Turn
+from .attachments import ExplicitNotes, artifact_of, attached
 from .environment import OTHER_VAULT, other_vault
-from .explicit_notes import ExplicitNotes
 from .inline_content import lost_of
 from .pinned import provide
-from .present import changed_since
-from .view_reader import Keep, Reading
+from .view_reader import Keep, Reading, Unavailable
+
+_PINNED_CONTENT_SHARE: Final = 0.15
+"""Of the tokens that a prompt may have: for the contents of notes of one pin of many notes."""
 
 
 def gather(
@@ -117,7 +128,7 @@ def _reading(
     calibration: Calibration,
 ) -> Reading:
     settings, fence = conversation.settings, conversation.id
-    room = PINNED_CONTENT_SHARE * (settings.context_window - settings.output_reserve) / calibration.factor
+    room = _PINNED_CONTENT_SHARE * (settings.context_window - settings.output_reserve) / calibration.factor
     return Reading(
         of_person(view),
         texts,
@@ -191,3 +202,49 @@ def _attached_in(turn: Turn) -> Iterator[NoteId]:
         yield NoteId(present.id)
         if present.artifact.note is not None and present.artifact.failed is None:
             yield present.artifact.note
+
+
+def changed_since(sent_so_far: SentSoFar, attached: Iterable[Artifact], reading: Reading) -> tuple[Present, ...]:
+    """The notes of another version than the prompt shows, also those moved or gone; none that the turn attaches.
+
+    If the vault cannot be read, no note is known to have changed.
+
+    Raises:
+        OSError: from `Reading.keep`.
+    """
+    now = {artifact.id for artifact in attached}
+    shown = {key[1]: each.revision for key, each in sent_so_far.shown.items() if key[0] == "note"}
+    wanted = [note for note in shown if note not in now]
+    if not wanted:
+        return ()
+    try:
+        vault, state = reading.whole()
+    except (Unavailable, WorkspacedError):
+        return ()
+    paths = {note: state.current_path(NoteId(note)) or NoteId(note) for note in wanted}
+    found = []
+    for note, artifact in zip(wanted, _read(vault, list(paths.values()), reading), strict=True):
+        if artifact.failed is not None and reading.of(paths[note]) is not reading:
+            [artifact] = _read(reading.of(paths[note]).whole()[0], [paths[note]], reading)
+        if artifact.id != note and artifact.id in now:
+            continue
+        if artifact.failed is not None or artifact.revision != shown[note] or artifact.id != note:
+            present = Present(artifact, note)
+            if artifact.failed is None and sent_so_far.reported.get(note) != present.state:
+                added, removed = _counts(shown[note], artifact.revision, reading.texts)
+                present = replace(present, added=added, removed=removed)
+            found.append(present)
+    return tuple(found)
+
+
+def _read(vault: VaultPort, notes: list[NoteId], reading: Reading) -> Iterator[Artifact]:
+    for begin in range(0, len(notes), ATTACHED_AT_ONCE):
+        for each in vault.ask(Read(notes[begin : begin + ATTACHED_AT_ONCE])):
+            yield artifact_of("note", each, reading)
+
+
+def _counts(before: str, after: str, texts: Texts) -> tuple[int, int]:
+    try:
+        return line_changes(texts(before), texts(after))
+    except NotRecorded:
+        return 0, 0

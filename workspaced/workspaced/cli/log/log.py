@@ -1,4 +1,4 @@
-"""`workspaced log`: backup, export, import, verify, show."""
+"""`workspaced log`: backup, export, import, verify, what-if, search, show."""
 
 import secrets
 import sys
@@ -6,9 +6,10 @@ from collections.abc import Iterable, Iterator
 from contextlib import closing
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
+import msgspec
 
 from workspaced_events.clock import system_clock
 from workspaced_events.errors import InvalidArgument, LogDamaged, LogLocked
@@ -24,12 +25,14 @@ from workspaced_events.replay.indexed_events import IndexedEvents
 from workspaced_events.replay.json_lines import export_lines, import_events, read_export
 from workspaced_events.replay.source import DirectorySource
 from workspaced_events.schema.catalogue import Event
+from workspaced_events.schema.decoding import decoded
 
 from ...__about__ import __version__
 from ...daemon.settings import load_settings
 from ...discovery.own_directories import own_folder
-from ..shared.log import checked_log, log_directory
+from ..shared.log import checked_log, log_directory, viewed_log
 from ..shared.options import (
+    at_option,
     check_visibility,
     complain_of_blobs,
     daemon_options,
@@ -41,8 +44,150 @@ from ..shared.options import (
 from ..shared.output import output, print_warnings, segment_progress, write_lines
 from ..shared.printing import print_json, say, warn
 from .find_and_shrink import find_command, shrink_command
-from .search import search_command
-from .what_if import what_if_command
+
+if TYPE_CHECKING:
+    from ...inspector.views.what_if import WhatIf
+from typing import TYPE_CHECKING, Final
+
+from ...inspector.lanes import LANES
+from ..shared.options import utc_option
+from ..shared.printing import styled
+from ..shared.terminal import local_time
+
+if TYPE_CHECKING:
+    from ...inspector.inspected import Inspected
+    from ...inspector.views.texts import TextHit, Texts
+
+_LIMIT: Final = 50
+_WORDS: Final = {"messages": "messages sent", "told": "told without asking"}
+"""Places whose names in the answer do not say enough."""
+
+
+@click.command("search")
+@click.argument("text")
+@click.argument("log", required=False, metavar="[LOG]")
+@click.option("--in", "lanes", multiple=True, type=click.Choice(LANES), help="Only there; may be repeated.")
+@click.option("--from", "since", type=click.IntRange(min=1), metavar="SEQ", help="Only from this event on.")
+@click.option(
+    "--limit",
+    type=click.IntRange(min=1),
+    default=_LIMIT,
+    show_default=True,
+    metavar="N",
+    help="The first N events.",
+)
+@utc_option
+@daemon_options
+def search_command(text: str, log: str | None, lanes: tuple[str, ...], since: int | None, limit: int) -> int:
+    """Find TEXT in events, messages, calls, prompts and what agents were told; the earliest event first.
+
+    Prompts are searched as they were sent, calls as they were answered; upper and lower case are the same.
+    LOG is a data directory, an export, a bundle, or - for standard input; without it that of the running daemon
+    is read, or where none runs the workspace's own. Exit code 1 where TEXT stands nowhere.
+
+    \b
+    workspaced log search 'Release 1 comes on 22 June' --in prompts
+    """
+    hits, not_kept, following = 0, 0, None
+    with viewed_log(log) as inspected:
+        for found in _read(inspected, text, ",".join(lanes), since, limit):
+            for hit in found.hits:
+                output(hit, _print_found)
+            hits, not_kept, following = hits + len(found.hits), not_kept + found.not_kept, found.next
+    if not_kept:
+        say(f"{not_kept} recordings are not kept, so they were not searched", err=True)
+    if following is not None:
+        say(f"there may be more: add --from {following}", err=True)
+    elif not hits:
+        say("it stands nowhere here", err=True)
+    return 0 if hits else 1
+
+
+def _read(inspected: "Inspected", text: str, lanes: str, since: int | None, limit: int) -> Iterator["Texts"]:
+    """The answers of the page's search, until there are `limit` hits or the log ends."""
+    from ...inspector.views.texts import HITS_MAX, TextsParameters, texts
+
+    while True:
+        wanted = TextsParameters(text, from_=since, lanes=lanes, limit=min(limit, HITS_MAX))
+        found = texts(inspected, wanted)
+        yield found
+        since, limit = found.next, limit - len(found.hits)
+        if since is None or limit == 0:
+            return
+
+
+def _print_found(hit: "TextHit") -> None:
+    row, where = hit.row, _WORDS.get(hit.where, hit.where)
+    times = f", {hit.times} times" if hit.times > 1 else ""
+    block = f" {hit.block}" if hit.block else ""
+    about = f" {row.type} {local_time(row.time)} {row.who}: {where}{block}{times}"
+    say(styled(str(row.seq), bold=True), about)
+    say(f"    {hit.before}", styled(hit.found, fg="yellow", bold=True), hit.after)
+
+
+@click.command("what-if")
+@click.argument("log", required=False, metavar="[LOG]")
+@at_option
+@click.option("--without", type=int, multiple=True, metavar="SEQ", help="Without this event; may be repeated.")
+@click.option(
+    "--action", "actions", multiple=True, metavar="JSON", help="With this action more; may be repeated, in order."
+)
+@click.option("--tool", default="", metavar="NAME", help="And then an agent calls this tool.")
+@click.option("--arguments", default="{}", metavar="JSON", help="The tool's arguments.")
+@daemon_options
+def what_if_command(
+    log: str | None,
+    at: int | str | None,
+    without: tuple[int, ...],
+    actions: tuple[str, ...],
+    tool: str,
+    arguments: str,
+) -> None:
+    """Fold LOG without some events, or with actions more, and say what would differ. Nothing of it is recorded.
+
+    Later events that make no sense then are left out too. A tool answers from recordings. LOG is a data directory,
+    an export, a bundle, or - for standard input; default: as of `log search`.
+
+    \b
+    workspaced log what-if bug.wsb --at 150 --without 143
+    workspaced log what-if --action '{"type": "note_pinned", "data": {"note": "a.md"}}'
+    """
+    from ...inspector.views.what_if import WhatIfParameters, what_if
+
+    wanted = WhatIfParameters(
+        at="" if at is None else str(at),
+        without=list(without),
+        actions=[_object(each, "--action") for each in actions],
+        tool=tool,
+        arguments=_object(arguments, "--arguments"),
+    )
+    with viewed_log(log) as inspected:
+        found = what_if(inspected, wanted)
+    output(found, _print)
+
+
+def _object(text: str, option: str) -> dict[str, Any]:
+    try:
+        return decoded(text.encode(), dict[str, Any])
+    except (msgspec.MsgspecError, RecursionError) as error:
+        raise InvalidArgument(f"Expected a JSON object after {option}: {error}.") from None
+
+
+def _print(found: "WhatIf") -> None:
+    say(f"hypothetical, after event {found.seq}:")
+    for line in found.lines or ["nothing would differ"]:
+        say(f"  {line}")
+    for each in found.not_applied:
+        event = each.event
+        say(f"left out too: {event.seq} {event.sentence}: {each.why}")
+    if (more := found.not_applied_count - len(found.not_applied)) > 0:
+        say(f"and {more} more")
+    if found.answers is not None:
+        same = "the same" if found.answers.are_same else "something else"
+        say(f"{found.answers.tool} would answer {same}:")
+        say(bytes(found.answers.hypothetical).decode())
+    for limit in found.limits:
+        say(limit, err=True)
 
 
 @click.group(name="log")

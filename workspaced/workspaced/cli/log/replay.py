@@ -1,12 +1,14 @@
-"""`workspaced replay`."""
+"""`workspaced replay`; with `--verify` it repeats recorded calls and prompts and shows the first that differs."""
 
+import difflib
 import sys
+from collections import Counter
 from typing import Any
 
 import click
 import msgspec
 
-from workspaced_events.errors import InvalidArgument
+from workspaced_events.errors import InvalidArgument, WorkspacedError
 from workspaced_events.ids import VaultId
 from workspaced_events.log.disk import RealDisk
 from workspaced_events.projections.state_diff import changes
@@ -15,17 +17,16 @@ from workspaced_events.projections.workspace_state import StateJson, WorkspaceSt
 from workspaced_events.replay.blob_check import NamedBlobs
 from workspaced_events.replay.position import Position, also_named, feed_until, parse_position, place_until
 from workspaced_events.replay.replay import replay
-from workspaced_events.replay.source import DirectorySource, Source, StoredSource
-from workspaced_events.schema.catalogue import Event
+from workspaced_events.replay.source import DirectorySource, ExportSource, Source, StoredSource
+from workspaced_events.schema.catalogue import Event, PromptOverlaid, UnknownEvent
 
 from ...errors import SettingsInvalid
 from ..shared.log import open_log
 from ..shared.options import complain_of_blobs, given, json_option, utc_option
 from ..shared.output import output, print_warnings, segment_progress
-from ..shared.printing import print_json, say, say_text
+from ..shared.printing import print_json, say, say_difference, say_text
 from ..shared.state_text import print_state
 from ..shared.step_text import step_block
-from .verify import verify_log
 
 
 @click.command()
@@ -133,3 +134,205 @@ def _in_terminal() -> bool:
     from rich.console import Console
 
     return not Console().is_dumb_terminal
+
+
+def verify_log(source: Source, until: Position | None) -> int:
+    """Prints the outcomes of the recorded calls and prompts.
+
+    Returns the exit code: 1 if one differs; 3 if something cannot be compared: a recording is damaged, or missing
+    though nobody removed it, an event is of an unknown type, or no call, or no prompt, was compared; else 0.
+    """
+    from workspaced_tools.replay.verify import Rebuilt, Verified, verify
+
+    calls, prompts, unknown = _Tally("calls"), _Tally("prompts"), Counter[str]()
+    is_export, as_json = isinstance(source, ExportSource), given("json")
+
+    def each(call: Verified) -> None:
+        calls.take(call := _of_export(call) if is_export else call)
+        if as_json:
+            print_json(_json(call))
+
+    def each_prompt(rebuilt: Rebuilt) -> None:
+        prompts.take(rebuilt := _of_export(rebuilt) if is_export else rebuilt)
+        if as_json:
+            print_json(_prompt_json(rebuilt))
+
+    def each_unknown(event: UnknownEvent) -> None:
+        unknown[event.type] += 1
+        if as_json:
+            print_json({"seq": event.seq, "type": event.type, "outcome": "unknownType"})
+
+    with segment_progress("verifying") as progress:
+        print_warnings(
+            verify(
+                source,
+                each,
+                each_prompt=each_prompt,
+                each_unknown=each_unknown,
+                until=until,
+                progress=progress,
+            )
+        )
+    if not as_json:
+        _print_outcomes(calls, prompts, source)
+    is_whole = source.redacted and calls.counts["same"]  # though redaction removed what prompts were made from
+    of_prompts = [] if is_whole else prompts.troubles()
+    troubles = [*calls.troubles(), *of_prompts]
+    if unknown:
+        types = ", ".join(f"{count} {name}" for name, count in sorted(unknown.items()))
+        troubles.append(f"Events of types that this program does not know were not compared: {types}.")
+    if troubles and is_export:
+        troubles.append(_VERIFY_INSTEAD)
+    for trouble in troubles:
+        say(trouble, err=True)
+    if calls.differing is not None or prompts.differing is not None:
+        return 1
+    return _NOT_VERIFIED if troubles else 0
+
+
+def _print_outcomes(calls: "_Tally", prompts: "_Tally", source: Source) -> None:
+    calls.print("answer the same")
+    if source.redacted and prompts.counts:
+        say(f"{prompts.counts.total()} prompts: redaction removed what they were made from.")
+    elif prompts.counts:
+        prompts.print("are the same")
+    if calls.differing is not None:
+        _print_call(calls.differing)
+    if prompts.differing is not None:
+        _print_prompt(prompts.differing, source)
+
+
+_NOT_VERIFIED = 3
+_IN_NO_EXPORT = "An export holds no recordings; the data directory does, and a bundle of it."
+_VERIFY_INSTEAD = (
+    "  Verify the data directory, or a bundle: `workspaced bundle -o FILE`, "
+    "then `workspaced replay FILE --verify`."
+)
+_UNCOMPARED = {"notRecorded": "not recorded", "damaged": "damaged", "otherVersion": "another version"}
+
+
+def _of_export(made: Any) -> Any:
+    """An outcome with the reason that an export gives."""
+    is_missing = made.outcome == "notRecorded"
+    return msgspec.structs.replace(made, why=_IN_NO_EXPORT, is_explained=True) if is_missing else made
+
+
+class _Tally:
+    """Counts the outcomes of calls or of prompts, and keeps the first that differs."""
+
+    def __init__(self, what: str) -> None:
+        self._what = what
+        self._unexplained = 0
+        self.counts: Counter[str] = Counter()
+        self.differing: Any = None
+        """The first that differs."""
+        self._reasons: Counter[tuple[str, str]] = Counter()
+
+    def take(self, made: Any) -> None:
+        self.counts[made.outcome] += 1
+        self._unexplained += made.outcome == "notRecorded" and not made.is_explained
+        if made.outcome in _UNCOMPARED:
+            self._reasons[made.outcome, made.why] += 1
+        elif made.outcome == "different" and self.differing is None:
+            self.differing = made
+
+    def print(self, same: str) -> None:
+        of = self.counts
+        rest = [(of["damaged"], "damaged"), (of["otherVersion"], "of another version")]
+        say(
+            f"{of.total()} {self._what}: {of['same']} {same}, {of['different']} differ, "
+            f"{of['notRecorded']} are not recorded{''.join(f', {count} {how}' for count, how in rest if count)}."
+        )
+        for (outcome, why), count in self._reasons.most_common():
+            say(f"  {_UNCOMPARED[outcome]} ({count}): {why}")
+
+    def troubles(self) -> list[str]:
+        """The reasons why the outcomes prove nothing about some or all of them."""
+        what, total, damaged = self._what, self.counts.total(), self.counts["damaged"]
+        messages = []
+        if damaged:
+            messages.append(
+                f"What was kept of {damaged} of the {total} {what} is damaged; the files are named above."
+            )
+        if self._unexplained:
+            messages.append(
+                f"{self._unexplained} of the {total} {what} could not be compared, and no sweep explains it; "
+                "the reasons are named above."
+            )
+        if total and not self.counts["same"] and not self.counts["different"]:
+            messages.append(f"None of the {total} {what} could be compared: nothing was verified.")
+        return messages
+
+
+def _print_call(call: Any) -> None:
+    from workspaced_tools.recording.call_diff import readable_json
+
+    say(f"The first that differs is call {call.seq}, {call.called.tool} by {call.called.caller}:")
+    if call.differs != "answer":
+        say(f"  the answer is the same, but `{call.differs}` of its event is another one.")
+        return
+    if call.served is None or call.answered is None:
+        say("  what was served is not kept; its hash is another one.")
+        return
+    served, answered = readable_json(call.served), readable_json(call.answered)
+    say_difference(difflib.unified_diff(served, answered, "served", "answered now", lineterm=""))
+
+
+def _print_prompt(rebuilt: Any, source: Source) -> None:
+    from workspaced_tools.prompts.model.stored_inputs import manifest_of_prompt, texts_in
+
+    prompt, envelope = rebuilt.prompt, rebuilt.envelope
+    if isinstance(prompt, PromptOverlaid):
+        say(f"The first that differs is the request of event {rebuilt.seq}: `{rebuilt.differs}` is another one.")
+        return
+    of = f"for message {prompt.message} of conversation {prompt.conversation}"
+    say(f"The first that differs is prompt {rebuilt.seq}, {of}:")
+    if envelope is None:
+        say(f"  {rebuilt.why}")
+        return
+    from workspaced_tools.prompts.providers.bodies import BODY
+
+    if rebuilt.differs == BODY:
+        say("  The prompt is the same; the body made of it is another one: `context show --body sent`.")
+        return
+    say(f"  {rebuilt.differs} is another one. What the manifests say:")
+    try:
+        sent = manifest_of_prompt(prompt.manifest_sha256, texts_in(source.blob))
+    except WorkspacedError as error:
+        say(f"  {error.message}")
+        return
+    before, after = _manifest_lines(sent), _manifest_lines(envelope.manifest)
+    say_difference(difflib.unified_diff(before, after, "sent", "assembled now", lineterm=""))
+
+
+def _manifest_lines(manifest: Any) -> list[str]:
+    """A line for each layer and each entry, with all its fields."""
+    layers = [f"{each.id} {each.tokens} tokens, {each.bytes} bytes, {each.hash}" for each in manifest.layers]
+    entries = [
+        f"{each.layer} {each.kind} {each.id}: {each.state}, {each.why}, {each.tokens} tokens, {each.bytes} bytes, "
+        f"{each.revision or 'no revision'}{', cached' if each.cached else ''}"
+        for each in manifest.entries
+    ]
+    return [*layers, *entries, f"estimate {manifest.estimate} of {manifest.limit}", *manifest.warnings]
+
+
+def _json(call: Any) -> dict[str, Any]:
+    report = {"seq": call.seq, "tool": call.called.tool, "caller": call.called.caller, "outcome": call.outcome}
+    if call.why:
+        report["why"] = call.why
+    if call.outcome == "different":
+        report["differs"] = call.differs
+        report["served"] = call.served.decode() if call.served is not None else None
+        report["answered"] = call.answered.decode()
+    return report
+
+
+def _prompt_json(rebuilt: Any) -> dict[str, Any]:
+    names = ("insertion",) if isinstance(rebuilt.prompt, PromptOverlaid) else ("conversation", "message")
+    of = {name: getattr(rebuilt.prompt, name) for name in names}
+    report = {"seq": rebuilt.seq, **of, "outcome": rebuilt.outcome}
+    if rebuilt.why:
+        report["why"] = rebuilt.why
+    if rebuilt.differs is not None:
+        report["differs"] = rebuilt.differs
+    return report
