@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 GROUPS: Final = {
     "Start": {
-        "start": ("setup.start", "Serve a folder in the background, and connect the agents that are installed."),
+        "start": ("daemon.start", "Serve a folder in the background, and connect the agents that are installed."),
         "serve": ("daemon.serve", "Run the daemon for one or more vaults."),
         "status": ("daemon.status", "What the daemon is doing."),
         "stop": ("daemon.status", "Stop the daemon in good order."),

@@ -22,10 +22,10 @@ from ...discovery.autostart import own_workspace, reach_or_start
 from ...discovery.records import Record, find
 from ...errors import SettingsInvalid
 from ...vaults.registration import usable_folder
-from ..daemon.connect import apply, start_anew
 from ..shared.options import given, json_option
 from ..shared.output import output
 from ..shared.printing import agreed, say, say_text, styled, warn
+from .connect import apply, start_anew
 
 _FOLDERS_LOOKED_INTO_MAX: Final = 1_000
 """Of a folder that nobody named; one without notes in so many is hardly one of notes."""
