@@ -17,48 +17,74 @@ from .shared.printing import print_json, say, say_text, styled
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
-COMMANDS: Final = {
-    "demo": ("daemon.demo", "The whole story on a sample vault, in a temporary directory, in seconds."),
-    "serve": ("daemon.serve", "Run the daemon for one or more vaults."),
-    "status": ("daemon.status", "What the daemon is doing."),
-    "stop": ("daemon.status", "Stop the daemon in good order."),
-    "doctor": ("daemon.doctor", "Look for problems; say the fix for each."),
-    "publish": ("workspace.publish", "Publish an action, or actions from standard input."),
-    "state": ("workspace.state", "The folded state of the workspace."),
-    "watch": ("workspace.state", "Follow events as they are recorded."),
-    "tools": ("workspace.tools", "List the tools agents may call."),
-    "call": ("workspace.tools", "Call a tool as an agent would."),
-    "agents": ("workspace.agents", "List the roles that conversations may begin with."),
-    "calls": ("recording.calls", "What agents asked and were shown: list, show, diff, stats."),
-    "context": ("prompts.context", "What prompts held, layer by layer, and what became of the provider's cache."),
-    "connect": (
-        "daemon.connect",
-        "Connect an agent's program with a vault; list what is connected.",
-    ),
-    "mcp": ("daemon.mcp", "Serve an agent over standard input and output; tell agents' runtimes of it."),
-    "hook": ("workspace.hook", "Answer a hook of an agent's runtime: tell what changed before the user's eyes."),
-    "proxy": ("daemon.proxy", "Put context into any runtime's requests on their way to the provider."),
-    "ide": ("daemon.ide", "Be the editor that Claude Code in a terminal connects to, for all that publish to us."),
-    "lsp": ("daemon.lsp", "A language server for any editor: shows agents what is open, and completes links."),
-    "share": ("workspace.share", "How much a client of the tools is shown: all, names or none."),
-    "why": ("workspace.why", "Why a note is shown to agents or not, and when it was last shown to whom."),
-    "pause": ("daemon.pause", "Record nothing and answer agents nothing for a while."),
-    "resume": ("daemon.pause", "End a pause."),
-    "link": ("workspace.link", "One workspace on several machines: link daemons, see how far they are."),
-    "memory": ("workspace.memory", "What agents wrote into the memory folder: list, undo."),
-    "log": ("log.log", "Export, import, verify, show, search and shrink the event log."),
-    "inspect": ("log.inspect", "A page that shows what agents were shown, why, and what it cost."),
-    "replay": ("log.replay", "Fold a log without a daemon."),
-    "bundle": ("log.bundle", "Put the log's last events into one file that replays anywhere."),
-    "sweep": ("recording.sweep", "Forget what agents were shown long ago, or beyond a size."),
-    "forget": ("log.forget", "Make the log forget a note, while the daemon is stopped."),
-    "completion": ("setup.completion", "Print the script that completes commands and names in a shell."),
-    "manual": ("setup.manual", "Print the man page."),
-    "service": ("setup.service", "Have the daemon start with the user's session."),
-    "path": ("setup.path", "Print where a part of this installation is, such as the Neovim plugin."),
-    "schema": ("daemon.schema", "Print or check the JSON Schemas."),
+GROUPS: Final = {
+    "Start": {
+        "start": ("daemon.start", "Serve a folder in the background, and connect the agents that are installed."),
+        "serve": ("daemon.serve", "Run the daemon for one or more vaults."),
+        "status": ("daemon.status", "What the daemon is doing."),
+        "stop": ("daemon.status", "Stop the daemon in good order."),
+        "doctor": ("daemon.doctor", "Look for problems; say the fix for each."),
+        "connect": (
+            "daemon.connect",
+            "Connect an agent's program with a vault; list what is connected.",
+        ),
+        "service": ("setup.service", "Have the daemon start with the user's session."),
+        "demo": ("daemon.demo", "The whole story on a sample vault, in a temporary directory, in seconds."),
+    },
+    "Daily": {
+        "publish": ("workspace.publish", "Publish an action, or actions from standard input."),
+        "state": ("workspace.state", "The folded state of the workspace."),
+        "watch": ("workspace.state", "Follow events as they are recorded."),
+        "tools": ("workspace.tools", "List the tools agents may call."),
+        "call": ("workspace.tools", "Call a tool as an agent would."),
+        "agents": ("workspace.agents", "List the roles that conversations may begin with."),
+        "context": (
+            "prompts.context",
+            "What prompts held, layer by layer, and what became of the provider's cache.",
+        ),
+        "calls": ("recording.calls", "What agents asked and were shown: list, show, diff, stats."),
+        "inspect": ("log.inspect", "A page that shows what agents were shown, why, and what it cost."),
+        "memory": ("workspace.memory", "What agents wrote into the memory folder: list, undo."),
+        "link": ("workspace.link", "One workspace on several machines: link daemons, see how far they are."),
+    },
+    "Privacy": {
+        "share": ("workspace.share", "How much a client of the tools is shown: all, names or none."),
+        "why": ("workspace.why", "Why a note is shown to agents or not, and when it was last shown to whom."),
+        "pause": ("daemon.pause", "Record nothing and answer agents nothing for a while."),
+        "resume": ("daemon.pause", "End a pause."),
+        "forget": ("log.forget", "Make the log forget a note, while the daemon is stopped."),
+        "sweep": ("recording.sweep", "Forget what agents were shown long ago, or beyond a size."),
+    },
+    "Debugging": {
+        "log": ("log.log", "Export, import, verify, show, search and shrink the event log."),
+        "replay": ("log.replay", "Fold a log without a daemon."),
+        "bundle": ("log.bundle", "Put the log's last events into one file that replays anywhere."),
+    },
+    "Building with it": {
+        "mcp": ("daemon.mcp", "Serve an agent over standard input and output; tell agents' runtimes of it."),
+        "hook": (
+            "workspace.hook",
+            "Answer a hook of an agent's runtime: tell what changed before the user's eyes.",
+        ),
+        "proxy": ("daemon.proxy", "Put context into any runtime's requests on their way to the provider."),
+        "ide": (
+            "daemon.ide",
+            "Be the editor that Claude Code in a terminal connects to, for all that publish to us.",
+        ),
+        "lsp": ("daemon.lsp", "A language server for any editor: shows agents what is open, and completes links."),
+        "completion": ("setup.completion", "Print the script that completes commands and names in a shell."),
+        "manual": ("setup.manual", "Print the man page."),
+        "path": ("setup.path", "Print where a part of this installation is, such as the Neovim plugin."),
+        "schema": ("daemon.schema", "Print or check the JSON Schemas."),
+    },
 }
-"""For each command its module and its line in --help, which is shown without an import."""
+"""The commands as --help shows them: for each its module and its line, which is shown without an import."""
+
+COMMANDS: Final = {name: row for group in GROUPS.values() for name, row in group.items()}
+
+
+_BELOW: Final = ("log find", "log search", "log shrink", "service install")
+"""Commands that people look for here."""
 
 
 class LazyGroup(click.Group):
@@ -74,6 +100,16 @@ class LazyGroup(click.Group):
         command: click.Command = getattr(module, f"{name}_command")
         return command
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        try:
+            return super().resolve_command(ctx, args)
+        except click.exceptions.NoSuchCommand as error:
+            raise click.exceptions.NoSuchCommand(
+                error.command_name, possibilities=[*COMMANDS, *_BELOW], ctx=ctx
+            ) from None
+
     def shell_complete(self, ctx: click.Context, incomplete: str) -> "list[CompletionItem]":
         from click.shell_completion import CompletionItem
 
@@ -83,8 +119,9 @@ class LazyGroup(click.Group):
         return [*named, *click.Command.shell_complete(self, ctx, incomplete)]
 
     def format_commands(self, _ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, line) for name, (_module, line) in COMMANDS.items()])
+        for title, commands in GROUPS.items():
+            with formatter.section(title):
+                formatter.write_dl([(name, line) for name, (_module, line) in commands.items()])
 
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})

@@ -39,6 +39,7 @@ def reach_or_start(
     vaults: Sequence[str] = (),
     socket_path: str | None = None,
     workspace: str | None = None,
+    idle_minutes: float | None = ON_DEMAND_IDLE_MINUTES,
     pause: Callable[[float], object] = time.sleep,
 ) -> T:
     """Returns the result of `reach` once it is not None; starts a daemon if it is None.
@@ -49,6 +50,7 @@ def reach_or_start(
         socket_path: where the daemon is to listen; default: the settings'.
         workspace: the daemon's workspace; default: the settings'; where the default one serves other folders, that
             of the first folder's own.
+        idle_minutes: the daemon ends after so long without a client; None: never.
         pause: waits for so many seconds at most; what it raises ends the wait, and a daemon that starts goes on.
 
     Raises:
@@ -69,7 +71,7 @@ def reach_or_start(
             if is_starter and child is None:
                 begin = os.lseek(log, 0, os.SEEK_END)
                 wanted = workspace or (own_workspace(vaults[0]) if vaults and socket_path is None else None)
-                child = _spawn(_command(vaults, socket_path, wanted), log)
+                child = _spawn(_command(vaults, socket_path, wanted, idle_minutes), log)
             if child is not None and child.poll() is not None:
                 output = _output(log, begin)
                 other_until = other_until or time.monotonic() + _OTHER_S
@@ -108,9 +110,11 @@ def own_workspace(vault: str) -> str | None:
     return name if had_one or any(each.workspace == "default" for each in running()) else None
 
 
-def _command(vaults: Sequence[str], socket_path: str | None, workspace: str | None) -> list[str]:
+def _command(
+    vaults: Sequence[str], socket_path: str | None, workspace: str | None, idle_minutes: float | None
+) -> list[str]:
     arguments = own_module("workspaced", "serve")
-    arguments += ["--idle-exit-minutes", str(ON_DEMAND_IDLE_MINUTES)]
+    arguments += ["--idle-exit-minutes", str(idle_minutes)] if idle_minutes is not None else []
     arguments += ["--socket", os.path.abspath(socket_path)] if socket_path else []
     arguments += ["--workspace", workspace] if workspace else []
     for vault in vaults:

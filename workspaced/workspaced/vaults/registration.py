@@ -25,7 +25,7 @@ def usable_folder(path: Path) -> Path:
     except OSError as error:
         raise SettingsInvalid(
             f"The vault {path} cannot be opened: {error.strerror or error}.",
-            hint="Give an existing folder with --vault.",
+            hint="Give an existing folder.",
         ) from None
     try:
         str(real).encode()

@@ -70,6 +70,11 @@ def confirm(question: str) -> None:
     click.confirm(escape_control(question), abort=True, err=True)
 
 
+def agreed(question: str) -> bool:
+    """Asks on stderr; whoever says nothing agrees."""
+    return click.confirm(escape_control(question), default=True, err=True)
+
+
 def warn(text: str) -> None:
     """Prints a warning on stderr."""
     say(styled("warning:", fg="yellow"), f" {text}", err=True)

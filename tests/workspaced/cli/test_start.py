@@ -1,0 +1,165 @@
+"""`workspaced start`: one command from a folder to an agent that is connected, which writes nothing unseen."""
+
+import json
+import os
+import pty
+import signal
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support import process
+
+ANSWER_S = 30
+
+
+class Home:
+    """A home with programs of agents on PATH, and folders."""
+
+    def __init__(self, daemon: Any) -> None:
+        self.root: Path = daemon.root
+        self.path: Path = daemon.root / "home"
+        self.notes = self.root / "notes"
+        (self.notes / "below").mkdir(parents=True)
+        (self.notes / "below" / "Plan.md").write_text("# Plan\n")
+        self.bin = self.root / "bin"
+        self.bin.mkdir()
+        self.env = {**daemon.env, "PATH": str(self.bin)}
+
+    def has(self, *programs: str) -> None:
+        for name in programs:
+            (self.bin / name).write_text("#!/bin/sh\n")
+            (self.bin / name).chmod(0o755)
+
+    def run(self, *arguments: str | Path, cwd: Path | None = None) -> "subprocess.CompletedProcess[str]":
+        done = process.run(*arguments, env=self.env, cwd=cwd or self.root)
+        out, err = done.stdout.decode(), done.stderr.decode()
+        assert "Traceback" not in err
+        return subprocess.CompletedProcess(done.args, done.returncode, out, err)
+
+    def answered(self, answer: str, *arguments: str | Path) -> tuple[int, str]:
+        """The same in a terminal, in which a person answers its question."""
+        ours, theirs = pty.openpty()
+        streams = {"stdin": theirs, "stdout": theirs, "stderr": theirs}
+        started = process.spawn(*arguments, env=self.env, real=True, cwd=self.root, **streams)
+        os.close(theirs)
+        shown = b""
+        try:
+            while b"Connect them?" not in shown:
+                shown += os.read(ours, 4096)
+            os.write(ours, answer.encode())
+            while part := os.read(ours, 4096):
+                shown += part
+        except OSError:  # a terminal that nobody has open any more
+            pass
+        finally:
+            os.close(ours)
+        return started.wait(ANSWER_S), shown.decode()
+
+    def files(self) -> list[str]:
+        """Of programs: our own data and cache are left out."""
+        every = (each.relative_to(self.path) for each in self.path.rglob("*") if each.is_file())
+        return sorted(str(each) for each in every if each.parts[0] not in (".local", ".cache"))
+
+    def servers(self) -> dict[str, Any]:
+        servers: dict[str, Any] = json.loads((self.path / ".claude.json").read_text())["mcpServers"]
+        return servers
+
+    def daemons(self) -> list[dict[str, Any]]:
+        return [json.loads(line) for line in self.run("status", "--all", "--json").stdout.splitlines()]
+
+
+@pytest.fixture
+def home(daemon: Any) -> Iterator[Home]:
+    made = Home(daemon(start=False))
+    yield made
+    for each in made.daemons():
+        os.kill(each["pid"], signal.SIGTERM)
+
+
+def test_a_folder_is_served_and_the_programs_that_are_there_are_connected(home: Home) -> None:
+    home.has("claude", "nvim")
+    done = home.run("start", home.notes, "--yes")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("1 notes served in the background, workspace default.\n")
+    assert "Agents found: Claude Code.\n" in done.stdout
+    assert "Neovim: put this into init.lua:\n" in done.stdout and "Helix" not in done.stdout
+    (entry,) = home.servers().values()
+    assert entry["args"] == ["mcp", "--vault", str(home.notes)]
+    told = home.run("call", "get_workspace_context")
+    assert json.loads(told.stdout)["success"]
+    again = home.run("start", home.notes, "--yes")
+    assert again.stdout.startswith("1 notes already served, workspace default.\nConnected already: Claude Code.\n")
+    (running,) = home.daemons()
+    assert b"--idle-exit-minutes" not in Path(f"/proc/{running['pid']}/cmdline").read_bytes()
+
+
+def test_without_a_folder_the_one_is_meant_that_the_user_is_in(home: Home) -> None:
+    done = home.run("start", "--json", cwd=home.notes)
+    answer = json.loads(done.stdout)
+    assert (answer["folder"], answer["vault"], answer["started"]) == (str(home.notes), str(home.notes), True)
+    inside = home.run("start", cwd=home.notes / "below")
+    assert inside.stdout.startswith(f"1 notes already served as a part of {home.notes}, workspace default.\n")
+    assert len(home.daemons()) == 1
+
+
+def test_a_second_folder_gets_a_workspace_of_its_own(home: Home) -> None:
+    other = home.root / "other"
+    other.mkdir()
+    names = {json.loads(home.run("start", each, "--json").stdout)["workspace"] for each in (home.notes, other)}
+    assert "default" in names and len(names) == 2
+
+
+@pytest.mark.parametrize("where", ["empty", "missing", "file"])
+def test_what_is_no_folder_of_notes_is_named(home: Home, where: str) -> None:
+    (home.root / "empty").mkdir()
+    (home.root / "file").write_text("")
+    arguments = [] if where == "empty" else [home.root / where]
+    done = home.run("start", *arguments, "--json", cwd=home.root / "empty")
+    error = json.loads(done.stdout)["error"]
+    assert done.returncode == 2 and error["code"] == "INVALID_ARGUMENT" and where in error["message"]
+    assert home.daemons() == []
+
+
+def test_a_dry_run_starts_nothing_and_writes_nothing(home: Home) -> None:
+    home.has("claude", "codex")
+    done = home.run("start", home.notes, "--dry-run")
+    assert "+" in done.stdout and str(home.notes) in done.stdout
+    assert home.daemons() == [] and home.files() == []
+
+
+def test_where_nobody_can_be_asked_nothing_is_written(home: Home) -> None:
+    home.has("claude")
+    done = home.run("start", home.notes)
+    assert "Nothing was written: add --yes, or run it in a terminal.\n" in done.stdout
+    assert home.files() == []
+
+
+@pytest.mark.parametrize(("answer", "written"), [("\n", True), ("y\n", True), ("n\n", False), ("\x04", False)])
+def test_a_person_sees_what_would_be_written_and_decides(home: Home, answer: str, written: bool) -> None:
+    home.has("claude")
+    code, shown = home.answered(answer, "start", home.notes)
+    assert str(home.notes) in shown[: shown.index("Connect them?")]
+    assert (home.path / ".claude.json").exists() == written
+    assert code == (130 if answer == "\x04" else 0)
+    assert len(home.daemons()) == 1
+
+
+def test_a_program_whose_settings_cannot_be_changed_is_said_and_the_others_are_connected(home: Home) -> None:
+    home.has("claude", "gemini")
+    (home.path / ".gemini").mkdir()
+    (home.path / ".gemini" / "settings.json").write_text("{ broken")
+    done = home.run("start", home.notes, "--yes")
+    assert done.returncode == 0 and "Gemini CLI is not connected: " in done.stderr
+    assert len(home.servers()) == 1
+
+
+@pytest.mark.parametrize(
+    ("word", "meant"),
+    [("statsu", "status"), ("conect", "connect"), ("find", "log find"), ("shrink", "log shrink")],
+)
+def test_a_command_that_there_is_not_has_near_ones_named(home: Home, word: str, meant: str) -> None:
+    done = home.run(word)
+    assert done.returncode == 2 and f"'{meant}'" in done.stderr
