@@ -74,6 +74,11 @@ class Provided(Wire, frozen=True):
     notes: tuple[NoteId, ...] = ()
     """The notes whose names or text it holds."""
 
+    @property
+    def path(self) -> NoteId | None:
+        """Of the one note that a pin of kind `note` gives."""
+        return self.notes[0] if self.kind == "note" and self.notes else None
+
 
 class Present(Wire, frozen=True):
     """A note that stands in the prompt, as it is now: another version than the one shown."""
