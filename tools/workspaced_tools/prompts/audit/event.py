@@ -1,5 +1,7 @@
 """Builds the log's event for a prompt."""
 
+from collections import Counter
+
 from workspaced_events.schema import catalogue as c
 
 from ..model.types import Assembled
@@ -24,6 +26,8 @@ def prompt_event(
         turn_sha256: names the blob of `made.sent`.
     """
     envelope = made.envelope
+    manifest = envelope.manifest
+    states = Counter(entry.state for entry in manifest.entries)
     return c.PromptAssembled(
         conversation=envelope.conversation_id,
         message=envelope.message_id,
@@ -35,9 +39,15 @@ def prompt_event(
         prefix_tokens=made.prefix_tokens,
         estimate=envelope.estimate,
         seed_estimate=made.seed_estimate,
-        limit=envelope.manifest.limit,
+        limit=manifest.limit,
         elided=made.elided,
         pipeline=made.pipeline,
         shape=shape,
         turn_sha256=turn_sha256,
+        totals=c.PromptTotals(
+            **{layer.id: layer.tokens for layer in manifest.layers},
+            tools=manifest.tool_tokens,
+            dropped=states["dropped"],
+            failed=states["failed"],
+        ),
     )

@@ -15,6 +15,7 @@ from workspaced_events.schema.catalogue import (
     ArtifactKind,
     CacheTime,
     ContextFolded,
+    ContextNearLimit,
     Form,
     LayerHashes,
     Pipeline,
@@ -240,5 +241,7 @@ class Assembled(msgspec.Struct, frozen=True):
     elided: int = 0
     folded: ContextFolded | None = None
     """The fold that this prompt made necessary, and that it already shows."""
+    near_limit: ContextNearLimit | None = None
+    """Asks for a summary; None: there is room, or it was asked for."""
     sent: SentTurn | None = None
     """What the turn's user message holds, for later prompts to repeat; None: they repeat its words."""
