@@ -13,7 +13,7 @@ from workspaced_events.ids import ConversationId, EventId, MessageId
 from workspaced_events.projections.conversations import NO_CONVERSATIONS, Conversation, apply_conversation
 from workspaced_events.schema import catalogue as c
 from workspaced_tools.prompts.assembly.assemble import assemble
-from workspaced_tools.prompts.audit.event import prompt_event
+from workspaced_tools.prompts.audit.rebuild import prompt_event
 from workspaced_tools.prompts.model.types import TURN_VERSION, Artifact, Assembled, Provided, Turn
 from workspaced_tools.prompts.providers.bodies import shape
 from workspaced_tools.prompts.providers.templates import template_named

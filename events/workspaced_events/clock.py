@@ -3,6 +3,9 @@
 Someone may set the wall clock by minutes or decades, forward or back. `LogClock` detects this by comparing the
 wall clock with the uptime, which nobody sets. The log keeps its old timeline until it holds the event
 `clock_stepped`, so the present time is always comparable with the times in the state.
+
+The hybrid clock of a link gives times of several machines an order that fits what each had heard of. Who acts
+decides it, from its own log alone, and it travels along. Removals never rest on it.
 """
 
 import time
@@ -19,6 +22,8 @@ STEP_US: Final = 5 * 60 * 1_000_000
 """A larger difference means that the clock was set; for a smaller one, event times wait for the clock."""
 _UPTIME: Final = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
 """CLOCK_BOOTTIME is missing on macOS, where CLOCK_MONOTONIC advances during sleep."""
+AHEAD_MS_MAX: Final = 5 * 60_000
+"""A time of a peer that is further ahead of the own clock is a wrong clock: it moves nothing."""
 
 
 def system_clock() -> str:
@@ -110,3 +115,14 @@ class LogClock:
     def follow(self, reading: Reading) -> None:
         """Switches to the wall clock's time in `reading`; the caller has appended `clock_stepped`."""
         self._base = reading.base
+
+
+def next_ms(own_ms: int, previous_ms: int, heard_ms: int) -> int:
+    """The hybrid clock of something that happens here now.
+
+    Args:
+        own_ms: this machine's clock.
+        previous_ms: the hybrid clock of what happened here before.
+        heard_ms: the newest one of a peer.
+    """
+    return max(own_ms, previous_ms, heard_ms if heard_ms <= own_ms + AHEAD_MS_MAX else 0)

@@ -61,17 +61,12 @@ READ_BYTES_MAX: Final = 512 * 1024
 INDEX_STRIDE_BYTES: Final = 64 * 1024
 
 # The history of visits (projections/visits.py).
-TURNS_MAX: Final = 10_000
-"""Turns of agents' chats whose insertions are known; beyond it those of the longest unused chats go."""
 VISITS_MAX: Final = 5_000
 """Per vault."""
 HISTORY_EVENTS_MAX: Final = 50_000
 """Visits come from this many latest events."""
 HISTORY_SLACK_EVENTS: Final = 5_000
 """A question this far behind the newest sequence is still answered from memory."""
-
-# Opening checks the blobs that this many latest events name; `log verify` checks all.
-BLOB_CHECK_EVENTS: Final = 1_000
 
 # Reading a bundle, which is untrusted input.
 BUNDLE_ENTRY_BYTES_MAX: Final = 64 * 1024 * 1024

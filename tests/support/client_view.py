@@ -8,8 +8,15 @@ import msgspec
 from msgspec.structs import replace
 
 from workspaced_events.ids import ConversationId, MessageId, VaultId
-from workspaced_events.projections.conversations import Conversation, Message, Prompt, Provider, Settings
-from workspaced_events.projections.token_calibration import NO_CALIBRATION, Calibration
+from workspaced_events.projections.conversations import (
+    NO_CALIBRATION,
+    Calibration,
+    Conversation,
+    Message,
+    Prompt,
+    Provider,
+    Settings,
+)
 from workspaced_events.projections.visits import Visit
 from workspaced_events.projections.workspace_state import EMPTY_VAULT, VaultState, WorkspaceState
 from workspaced_events.projections.workspace_state import Vault as RegisteredVault

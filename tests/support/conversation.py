@@ -19,7 +19,7 @@ from workspaced_events.schema import catalogue as c
 from workspaced_tools.errors import NotRecorded
 from workspaced_tools.ports.manifest import LayerId, ManifestEntry
 from workspaced_tools.prompts.assembly.assemble import assemble
-from workspaced_tools.prompts.audit.event import prompt_event
+from workspaced_tools.prompts.audit.rebuild import prompt_event
 from workspaced_tools.prompts.model.types import (
     TURN_VERSION,
     Artifact,

@@ -61,8 +61,6 @@ SCAN_REPORT_NAMES_MAX: Final = 100
 """The number of names that a scan reports for each kind of file that is no note. The rest are only counted."""
 
 # The parts of an answer other than content, so that the whole answer stays near CONTENT_CHARS_MAX.
-FRAME_CHARS_MAX: Final = 20_000
-"""Names and metadata of all notes in an answer with content. An answer without content may hold twice as much."""
 LISTED_MAX: Final = 500
 """Headings of an outline; outgoing links."""
 WARNINGS_MAX: Final = 20
@@ -106,8 +104,6 @@ EMBEDDERS_COMPARED_MAX: Final = 2_000
 """The notes that embed an image are compared with the disk before it is shown. More: not shown."""
 
 # Answers about visits, manifests and the workspace.
-HISTORY_CHARS_MAX: Final = 48_000
-"""All visits of one answer, as JSON. The rest of the answer has a few hundred characters."""
 MANIFEST_CHARS_MAX: Final = 24_000
 """All entries of one prompt's manifest, as JSON."""
 
@@ -128,13 +124,9 @@ ATTACHED_AT_ONCE: Final = 16
 """The number of these notes that are read and held in memory at once."""
 IMAGES_NAMED_MAX: Final = 20
 """Images of the active note."""
-PINNED_CONTENT_SHARE: Final = 0.15
-"""Of the tokens that a prompt may have: for the contents of notes of one pin of many notes."""
 PROVIDED_NOTES_MAX: Final = 100
 """Notes that one pinned provider lists."""
 PROVIDED_CHANGES_MAX: Final = 10
-PROVIDED_NEXT_MAX: Final = 5
-"""Notes that a pin of kind `next-notes` names."""
 SURROUNDINGS_CHARS_MAX: Final = 12_000
 """The text before a selection or cursor that is shown, and the same for the text after it."""
 CONTEXT_TOKENS_MAX: Final = 1_000_000_000
@@ -157,8 +149,6 @@ MEMORY_DEPTH_MAX: Final = 8
 """Folders above a file, below the memory folder."""
 MEMORY_ENTRIES_SEEN_MAX: Final = 5_000
 """A folder of more entries than this, made by others, is refused instead of listed."""
-MEMORY_INDEX_NAMES_MAX: Final = 100
-"""Names in a prompt's index of the memory."""
 
 # Outlines of source code.
 OUTLINE_BYTES_MAX: Final = 1024 * 1024

@@ -1,6 +1,5 @@
 """The bounds of the process floor that several modules, a test or a document name. A name ends with its unit."""
 
-import sys
 from typing import Final
 
 REQUEST_BYTES_MAX: Final = 1024 * 1024
@@ -23,8 +22,6 @@ FLUSH_BYTES: Final = 64 * 1024
 """A larger buffer is written at once: only a write shows whether the client reads."""
 
 MIN_SEQ_WAIT_S: Final = 2.0
-VAULT_ANSWER_S: Final = 1.0
-"""So long the log waits for a vault's folder to say whether a selection's text may be recorded."""
 RECORD_WAIT_S: Final = 30.0
 """How long a write to the memory folder waits for its event to be synced."""
 MEMORY_LOGGED_BYTES_PER_HOUR: Final = 256 * 1024 * 1024
@@ -62,7 +59,6 @@ TRACES_MAX: Final = 32
 TRACES_BYTES_MAX: Final = 4 * 1024 * 1024
 """With the notes that they hold, which most often are those of the content cache."""
 
-SOCKET_PATH_BYTES_MAX: Final = 103 if sys.platform == "darwin" else 107
 CLIENT_NAME_CHARS_MAX: Final = 64
 
 RECORD_BYTES_MAX: Final = 64 * 1024
@@ -89,32 +85,22 @@ CALL_RECORDER_WAITING_BYTES_MAX: Final = 32 * 1024 * 1024
 ARGUMENTS_INLINE_BYTES_MAX: Final = 4_096
 """Longest JSON of a call's arguments in the event; longer arguments are stored as a blob, like answers."""
 
-# Sweeping recordings: how often the sweeper checks, and how often a sweep is due.
-SWEEP_CHECK_S: Final = 60.0
 SWEEP_INTERVAL_S: Final = 3_600.0
+"""How often a sweep of recordings is due."""
 
 # Conversations and prompts.
-UPLOAD_BYTES_MAX: Final = 16 * 1024 * 1024
-"""Of one text uploaded in parts."""
 UPLOAD_PART_CHARS: Final = 128 * 1024
 """Of an upload in one request: JSON may need six bytes for each."""
-IMAGES_PER_RESULT_MAX: Final = 20
-"""Images in one result of a tool."""
 MESSAGES_PER_REQUEST_MAX: Final = 200
 MESSAGES_PER_CONVERSATION_MAX: Final = 5_000
 ATTACHMENTS_PER_MESSAGE_MAX: Final = 200
-TOOL_CALLS_PER_MESSAGE_MAX: Final = 200
-THINKING_PER_MESSAGE_MAX: Final = 200
 PINS_PER_CONVERSATION_MAX: Final = 100
-SKILLS_MAX: Final = 500
-DOCUMENTS_PER_SEARCH_MAX: Final = 100
 CONTEXT_NAME_CHARS_MAX: Final = 200
 """Names of providers, models, tools, skills and roles."""
 ROLE_SYSTEM_CHARS_MAX: Final = 100_000
 ROLES_IN_SETTINGS_MAX: Final = 200
 ROLE_NOTES_LISTED_MAX: Final = 200
 """Notes that are read for a list of roles. A note beyond them is a role too."""
-SIGNATURE_CHARS_MAX: Final = 100_000
 IMPORT_CONTEXT_WINDOW: Final = 128_000
 """Of an imported chat, where neither the file nor the request says it; its output reserve likewise."""
 IMPORT_OUTPUT_RESERVE: Final = 8_000
@@ -122,8 +108,6 @@ ASSEMBLE_ATTEMPTS_MAX: Final = 4
 """Attempts at a prompt while its conversation changes each time; then the request fails."""
 
 # HTTP on a port: the proxy and the inspector.
-HTTP_IDLE_S: Final = 120
-"""How long a connection without a request stays open: longer than clients keep theirs, so that they close it."""
 HTTP_DRAIN_S: Final = 2
 """How long answers that are still streamed may go on after Ctrl-C. Whole seconds: uvicorn takes no others."""
 
@@ -133,24 +117,16 @@ TAIL_MESSAGES_MAX: Final = 32
 """What waits for a page that does not read; beyond it the page is told of a gap."""
 
 # The proxy.
-TURNS_PER_REQUEST_MAX: Final = 7_000
-"""Of a chat; as many as a line of the socket holds."""
-PROXY_PORT: Final = 7410
-"""Unless another one is asked for, so that the URL stays the same."""
 PROXY_USAGE_BYTES_MAX: Final = 4 * 1024 * 1024
 """Of an answer, or of one event of a streamed one, in which the provider's usage is looked for."""
 UNCHANGED_REASONS_MAX: Final = 64
 """Codes for which requests went on without context, in the daemon's memory; others are counted as `OTHER`."""
-UPSTREAM_TIMEOUT_S: Final = 600.0
-"""The longest silence of a provider; the SDKs of OpenAI and Anthropic wait as long."""
 DAEMON_ANSWER_S: Final = 5.0
 """How long a prompt waits for its context."""
 DAEMON_PAUSE_S: Final = 10.0
 """How long prompts go on without context after the daemon left one waiting."""
 
 # The link that Claude Code has to an editor.
-LINK_PORTS: Final = (10_000, 65_535)
-"""The first and the last port that Claude Code looks for."""
 LINK_SESSIONS_MAX: Final = 16
 """Sessions of Claude Code at once."""
 LINK_CONNECTIONS_MAX: Final = 64
@@ -182,8 +158,6 @@ CARRIED_BYTES_MAX: Final = 512 * 1024
 CARRIER_ANSWER_S: Final = 5.0
 """How long the server may take for an answer."""
 CARRIER_CONNECT_S: Final = 10.0
-CARRIER_READ_MESSAGES_MAX: Final = 8_192
-"""Of one subject."""
 CARRIER_PIPE_FRAME_BYTES_MAX: Final = 2 * CARRIED_BYTES_MAX
 
 # One workspace on several machines.

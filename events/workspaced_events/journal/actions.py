@@ -1,7 +1,8 @@
 """Actions: parsing and checking a publisher's batch.
 
 `parse_actions` makes every check that needs no state: type, data, paths, publisher, sizes. `admit` checks an
-action against the state at the moment of its append.
+action against the state at the moment of its append. `Planned` is that state, as the writer will have it once the
+actions of a plan are appended.
 """
 
 from collections.abc import Callable, Sequence
@@ -13,7 +14,7 @@ from msgspec import Meta
 from ..errors import ActionError, BatchTooLarge, InvalidArgument, Paused
 from ..ids import EventId, VaultId, note_id
 from ..limits import BATCH_ACTIONS_MAX, ID_CHARS_MAX, SELECTION_INLINE_CHARS_MAX
-from ..projections.workspace_fold import is_permutation
+from ..projections.workspace_fold import apply, is_permutation
 from ..projections.workspace_state import WorkspaceState
 from ..schema import catalogue as c
 from ..schema.catalogue import CATALOGUE, DAEMON_TYPES, Data
@@ -231,3 +232,30 @@ def _check_order(order: Sequence[str], of: Sequence[str], field: str, things: st
             f"`{field}` is no permutation of the {len(of)} {things}; it names {len(order)}.",
             hint="Name each exactly once; read the state first, since another client may have changed them.",
         )
+
+
+class Planned(msgspec.Struct, frozen=True, gc=False):
+    """A state, and the moment at which the next action is appended to it."""
+
+    state: WorkspaceState
+    seq: int
+    """The last sequence; new tabs are named by sequences."""
+    time: str
+    """Of the events to append."""
+
+    def then(self, data: c.Data, vault: VaultId | None, source: str) -> "Planned":
+        """After an action with `data`, folded as the writer folds its event."""
+        seq = self.seq + 1
+        event = c.ENTRY_OF[type(data)].event(seq, "", self.time, source, vault, data)
+        return Planned(apply(self.state, event), seq, self.time)
+
+    def after(self, actions: Sequence[Action], source: str) -> "Planned":
+        """After `actions`; those that name no source are of `source`."""
+        planned = self
+        for action in actions:
+            planned = planned.then(action.data, action.vault, action.source or source)
+        return planned
+
+
+Plan = Callable[[Planned], Sequence[Action]]
+"""Chooses the actions at the moment of the append."""

@@ -22,9 +22,8 @@ from ..ids import EventId, VaultId
 from ..limits import HELD_BYTES_MAX
 from ..projections.workspace_state import EMPTY, VaultState, WorkspaceState
 from ..schema import catalogue as c
-from .actions import Action, admit, is_recorded_in_pause
+from .actions import Action, Planned, admit, is_recorded_in_pause
 from .idempotency import Seen, fingerprint, first_seq
-from .planned import Planned
 
 _HELD_IDS_MAX: Final = 1_000
 """Ids of actions that are known as retries during a pause."""

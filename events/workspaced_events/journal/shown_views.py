@@ -12,8 +12,7 @@ from ..ids import NoteId, TabId, VaultId
 from ..limits import TEMPORARY_TABS_MAX
 from ..projections.workspace_state import WorkspaceState
 from ..schema import catalogue as c
-from .actions import Action
-from .planned import Planned
+from .actions import Action, Planned
 from .view_diff import Snapshot, SnapshotTab, closed_views, differences, emptied, handed_over, vault_of
 
 

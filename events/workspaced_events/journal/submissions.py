@@ -20,8 +20,7 @@ from ..blobs.packs import Pack
 from ..errors import Busy, WorkspacedError
 from ..ids import EventId
 from ..limits import BUSY_RETRY_MS, WAITING_BYTES_MAX, WAITING_CLIENT_BYTES_MAX
-from .actions import Action
-from .planned import Plan
+from .actions import Action, Plan
 
 _logger: Final = logging.getLogger(__name__)
 

@@ -9,8 +9,7 @@ from msgspec import UNSET, Meta, UnsetType
 
 from workspaced_events.errors import InvalidArgument
 from workspaced_events.ids import NoteId, VaultId, is_too_long, note_id
-from workspaced_events.journal.actions import Action, text_as_blob
-from workspaced_events.journal.planned import Planned
+from workspaced_events.journal.actions import Action, Planned, text_as_blob
 from workspaced_events.limits import (
     ID_CHARS_MAX,
     NOTES_PER_ACTION_MAX,

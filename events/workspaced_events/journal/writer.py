@@ -32,9 +32,8 @@ from ..projections.workspace_fold import apply
 from ..projections.workspace_state import WorkspaceState
 from ..schema.catalogue import ENTRY_OF, ClockStepped, Event
 from ..schema.codec import encode_batch
-from .actions import Action, admit
+from .actions import Action, Plan, Planned, admit
 from .idempotency import IdWindow, Seen, first_seq, seen_in
-from .planned import Plan, Planned
 from .segment_states import SegmentStates
 from .snapshots import Snapshot, Snapshots
 from .submissions import Done, Outcome, Receipt, Submission, TextPacking, WaitingBytes, busy

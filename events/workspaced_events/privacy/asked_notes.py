@@ -4,8 +4,7 @@ from collections.abc import Collection, Iterable
 from typing import NamedTuple
 
 from ..ids import LinkedVaultId, NoteId, VaultId
-from ..peers.forgetting import Asks, asks_of, name_hash
-from ..peers.without_notes import names_in
+from ..peers.without_notes import Asks, asks_of, name_hash, names_in
 from ..projections.peers import LINK_TYPES, NO_PEERS, Peers, apply_link
 from ..schema import catalogue as c
 from ..schema.catalogue import Event, UnknownEvent

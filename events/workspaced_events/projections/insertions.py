@@ -8,9 +8,10 @@ import msgspec
 from msgspec.structs import replace
 
 from ..ids import VaultId
-from ..limits import TURNS_MAX
 from ..schema.catalogue import ContextInserted, ContextWithdrawn, Event, PromptAnswered, PromptOverlaid
 
+_TURNS_MAX: Final = 10_000
+"""Turns of agents' chats whose insertions are known; beyond it those of the longest unused chats go."""
 _RESPONSES_PER_INSERTION_MAX: Final = 4
 """Answers that a provider holds after one insertion; the newest can be continued."""
 _INSERTIONS_PER_TURN_MAX: Final = 16
@@ -94,7 +95,7 @@ def _used(insertions: Insertions, last: str) -> Insertions:
     """The insertions, those of that chat as the last used ones; the longest unused go."""
     for each in reversed([*chain(insertions, last)]):
         insertions[each.key] = insertions.pop(each.key)
-    while len(insertions) > TURNS_MAX:
+    while len(insertions) > _TURNS_MAX:
         del insertions[next(iter(insertions))]
     return insertions
 

@@ -9,9 +9,8 @@ from typing import Any, Final
 import msgspec
 from msgspec.structs import replace
 
-from ..clock import microseconds
+from ..clock import microseconds, next_ms
 from ..ids import LinkedVaultId, NoteId, OriginId, VaultId
-from ..peers.clock import next_ms
 from ..peers.differences import (
     NOTHING_SHARED,
     REMOVALS_MAX,

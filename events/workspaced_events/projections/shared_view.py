@@ -17,7 +17,7 @@ from ..peers.differences import (
     in_order_of_renames,
     view_of,
 )
-from ..peers.forgetting import NO_ASKS, Asks, asks_of, name_hash
+from ..peers.without_notes import NO_ASKS, Asks, asks_of, name_hash
 from ..schema.peer_events import (
     Forgetting,
     SharedActive,

@@ -158,10 +158,6 @@ def _switch(state: WorkspaceState, vault: VaultId) -> WorkspaceState:
 # -- the share policy --
 
 
-def _sharing_set(state: WorkspaceState, _event: Event, data: c.SharingSet) -> WorkspaceState:
-    return replace(state, sharing=_with_setting(state.sharing, data.client, data.level, "all"))
-
-
 def _volunteering_set(state: WorkspaceState, _event: Event, data: c.VolunteeringSet) -> WorkspaceState:
     volunteering = _with_setting(state.volunteering, data.client, data.volunteering, "on")
     return replace(state, volunteering=volunteering)
@@ -193,10 +189,6 @@ def _clock_stepped(state: WorkspaceState, event: Event, data: c.ClockStepped) ->
 def _pause_started(state: WorkspaceState, event: Event, data: c.PauseStarted) -> WorkspaceState:
     since = state.paused.since if state.paused is not None else event.time
     return replace(state, paused=Pause(since, data.until))
-
-
-def _pause_ended(state: WorkspaceState, _event: Event, _data: c.PauseEnded) -> WorkspaceState:
-    return replace(state, paused=None)
 
 
 # -- views --
@@ -308,14 +300,6 @@ def _temporary_tabs_reordered(state: VaultState, _event: Event, data: c.Temporar
     if not is_permutation(data.tab_ids, by_id):
         return state
     return replace(state, tabs={by_id[tab_id].note_id: by_id[tab_id] for tab_id in data.tab_ids})
-
-
-def _temporary_tabs_cleared(state: VaultState, _event: Event, _data: c.Data) -> VaultState:
-    return replace(state, tabs={}) if state.tabs else state
-
-
-def _temporary_tabs_expired(state: VaultState, _event: Event, data: c.TemporaryTabsExpired) -> VaultState:
-    return _without_tabs(state, set(data.tab_ids))
 
 
 # -- notes --
@@ -445,11 +429,13 @@ _WORKSPACE_FOLDS: dict[type, Callable[[WorkspaceState, Event, Any], WorkspaceSta
     c.VaultOpened: _vault_opened,
     c.VaultClosed: _vault_closed,
     c.VaultSwitched: _vault_switched,
-    c.SharingSet: _sharing_set,
+    c.SharingSet: lambda state, _, data: replace(
+        state, sharing=_with_setting(state.sharing, data.client, data.level, "all")
+    ),
     c.VolunteeringSet: _volunteering_set,
     c.ClockStepped: _clock_stepped,
     c.PauseStarted: _pause_started,
-    c.PauseEnded: _pause_ended,
+    c.PauseEnded: lambda state, _event, _data: replace(state, paused=None),
     c.ViewOpened: _view_opened,
     c.ViewClosed: _view_closed,
 }
@@ -463,8 +449,8 @@ _VAULT_FOLDS: dict[type, Callable[[VaultState, Event, Any], VaultState]] = {
     c.TemporaryTabOpened: _temporary_tab_opened,
     c.TemporaryTabClosed: _temporary_tab_closed,
     c.TemporaryTabsReordered: _temporary_tabs_reordered,
-    c.TemporaryTabsCleared: _temporary_tabs_cleared,
-    c.TemporaryTabsExpired: _temporary_tabs_expired,
+    c.TemporaryTabsCleared: lambda state, _event, _data: replace(state, tabs={}) if state.tabs else state,
+    c.TemporaryTabsExpired: lambda state, _, data: _without_tabs(state, set(data.tab_ids)),
     c.NoteRenamed: _note_renamed,
     c.NoteDeleted: _note_deleted,
     c.NoteArchived: _note_archived,

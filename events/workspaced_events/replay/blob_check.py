@@ -7,17 +7,21 @@ it. A log imported from an export never had the texts of the imported events.
 
 from collections.abc import Iterator
 from functools import partial
+from typing import Final
 
 import msgspec
 
 from ..blobs.durable import BlobTrouble, DurableBlobs, blob_path, problem_of, read_blob
-from ..limits import BLOB_CHECK_EVENTS, READ_EVENTS_MAX
+from ..limits import READ_EVENTS_MAX
 from ..log.data_directory import IMPORTED, SERVED
 from ..log.disk import Disk, write_whole
 from ..log.segments import SegmentLog
 from ..projections.conversations import CONVERSATION_EVENT_TYPES, FORGOTTEN, blobs_named
 from ..schema import catalogue as c
 from ..schema.catalogue import Event
+
+_BLOB_CHECK_EVENTS: Final = 1_000
+"""Opening checks the blobs that this many latest events name; `log verify` checks all."""
 
 
 class Examined(msgspec.Struct, frozen=True):
@@ -99,14 +103,14 @@ def _served_troubles(disk: Disk, named: dict[str, int]) -> Iterator[BlobTrouble]
 
 
 def texts_of_tail(disk: Disk, log: SegmentLog) -> dict[str, int]:
-    """The texts that the last BLOB_CHECK_EVENTS events name, without those missing from an import.
+    """The texts that the last _BLOB_CHECK_EVENTS events name, without those missing from an import.
 
     Raises:
         LogError: the log cannot be read.
         OSError: the data directory cannot be read.
     """
     named = NamedBlobs()
-    following = max(log.tail.seq - BLOB_CHECK_EVENTS, imported_up_to(disk)) + 1
+    following = max(log.tail.seq - _BLOB_CHECK_EVENTS, imported_up_to(disk)) + 1
     while events := log.read(following, READ_EVENTS_MAX):
         named(events)
         following = events[-1].seq + 1

@@ -13,10 +13,9 @@ from support.random_log import NOTES, V, W, random_log
 
 from workspaced_events.errors import ActionError, Conflict, Paused
 from workspaced_events.ids import EventId, NoteId
-from workspaced_events.journal.actions import Action, admit, check_not_paused, is_recorded_in_pause
+from workspaced_events.journal.actions import Action, Planned, admit, check_not_paused, is_recorded_in_pause
 from workspaced_events.journal.held_views import HeldViews
 from workspaced_events.journal.idempotency import Seen
-from workspaced_events.journal.planned import Planned
 from workspaced_events.journal.view_diff import Snapshot, SnapshotTab, closed_views, differences
 from workspaced_events.limits import HELD_BYTES_MAX
 from workspaced_events.projections.workspace_fold import apply, fold_all

@@ -25,10 +25,9 @@ from workspaced_events.errors import (
 )
 from workspaced_events.ids import EventId, NoteId, TabId, VaultId
 from workspaced_events.journal import writer as recorder_module
-from workspaced_events.journal.actions import Action, parse_actions
+from workspaced_events.journal.actions import Action, Plan, Planned, parse_actions
 from workspaced_events.journal.idempotency import IdWindow, seen_in
 from workspaced_events.journal.opening import Journal, open_journal
-from workspaced_events.journal.planned import Plan, Planned
 from workspaced_events.journal.submissions import Outcome, Receipt
 from workspaced_events.journal.writer import Committed
 from workspaced_events.limits import (

@@ -5,8 +5,8 @@ from itertools import permutations
 from hypothesis import given
 from hypothesis import strategies as st
 
+from workspaced_events.clock import AHEAD_MS_MAX, next_ms
 from workspaced_events.ids import LinkedVaultId, NoteId, OriginId
-from workspaced_events.peers.clock import AHEAD_MS_MAX, next_ms
 from workspaced_events.peers.merging import merged_pins, removed_by_peers
 from workspaced_events.schema.peer_events import Heard, Removal, SharedPin, SharedVault
 

@@ -1,7 +1,7 @@
 """A note that is forgotten leaves what other machines have shared of it."""
 
 from workspaced_events.ids import EventId, LinkedVaultId, NoteId, OriginId, VaultId
-from workspaced_events.peers.forgetting import name_hash
+from workspaced_events.peers.without_notes import name_hash
 from workspaced_events.privacy.asked_notes import AskedNote, AskedNotes
 from workspaced_events.privacy.conversation_erasure import ConversationEraser
 from workspaced_events.privacy.tombstones import NoteEraser, Trail

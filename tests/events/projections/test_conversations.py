@@ -10,6 +10,8 @@ from support.profiles import examples
 
 from workspaced_events.ids import ConversationId, EventId, MessageId, VaultId
 from workspaced_events.projections.conversations import (
+    ALPHA,
+    CALIBRATIONS_MAX,
     CONVERSATION_TYPES,
     CONVERSATIONS_MAX,
     NO_CONVERSATIONS,
@@ -21,7 +23,6 @@ from workspaced_events.projections.conversations import (
     library_of,
     turn_of,
 )
-from workspaced_events.projections.token_calibration import ALPHA, CALIBRATIONS_MAX
 from workspaced_events.projections.workspace_fold import apply, fold_all
 from workspaced_events.projections.workspace_state import EMPTY, WorkspaceState, to_json
 from workspaced_events.schema import catalogue as c

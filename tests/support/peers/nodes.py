@@ -22,8 +22,8 @@ from workspaced.peers.sending import OriginTaken, Sender
 from workspaced_events.clock import event_time
 from workspaced_events.ids import EventId, LinkedVaultId, NoteId, OriginId, VaultId
 from workspaced_events.peers.differences import SharedView
-from workspaced_events.peers.forgetting import name_hash
 from workspaced_events.peers.merging import MergedPin, merged_pins, removed_by_peers
+from workspaced_events.peers.without_notes import name_hash
 from workspaced_events.privacy.conversation_erasure import ConversationEraser
 from workspaced_events.privacy.tombstones import NoteEraser, Trail
 from workspaced_events.projections.shared_view import shared_view

@@ -12,8 +12,7 @@ from support.attachments import blocks_in
 from support.profiles import examples
 
 from workspaced_events.ids import NoteId, VaultId
-from workspaced_events.projections.conversations import Provider
-from workspaced_events.projections.token_calibration import Calibration
+from workspaced_events.projections.conversations import Calibration, Provider
 from workspaced_events.projections.workspace_state import Selection
 from workspaced_events.schema.catalogue import Attachment, AttachmentKind, Pipeline
 from workspaced_tools.errors import ArgumentInvalid

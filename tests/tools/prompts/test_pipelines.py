@@ -19,9 +19,8 @@ from workspaced_tools.errors import ArgumentInvalid, BudgetExceeded
 from workspaced_tools.limits import SURROUNDINGS_CHARS_MAX
 from workspaced_tools.prompts.assembly.assemble import assemble
 from workspaced_tools.prompts.audit.cache_accounting import OTHER_PIPELINE, account, causes_of
-from workspaced_tools.prompts.model.pipelines import COMPRESSION_SYSTEM, COMPRESSION_TASK, PARTS
 from workspaced_tools.prompts.model.token_estimate import estimate_tokens
-from workspaced_tools.prompts.model.types import ChatMessage, Turn
+from workspaced_tools.prompts.model.types import COMPRESSION_SYSTEM, COMPRESSION_TASK, PARTS, ChatMessage, Turn
 from workspaced_tools.prompts.sources.surroundings import LEFT_OUT, SHORTENED
 
 NOTES = {"a.md": "# Alpha\n\nOne.\nTwo, two.\nThree.\n", "b.md": "# Beta\n\nThe second.\n"}

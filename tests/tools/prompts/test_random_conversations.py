@@ -24,10 +24,9 @@ from workspaced_events.projections.conversations import Conversation, folded, li
 from workspaced_events.schema import catalogue as c
 from workspaced_tools.errors import ArgumentInvalid, BudgetExceeded
 from workspaced_tools.prompts.assembly.assemble import assemble
-from workspaced_tools.prompts.citations.turn_sources import sources_of
-from workspaced_tools.prompts.model.pipelines import COMPRESSION_SYSTEM, COMPRESSION_TASK
+from workspaced_tools.prompts.citations.renumber import sources_of
 from workspaced_tools.prompts.model.sent_so_far import read_turn
-from workspaced_tools.prompts.model.types import Assembled, Turn
+from workspaced_tools.prompts.model.types import COMPRESSION_SYSTEM, COMPRESSION_TASK, Assembled, Turn
 from workspaced_tools.prompts.sources.search_block import Document
 
 NOTES = ("a.md", "b.md", "c, d.md", "work/plan.md", "work/日記.md", "pictures.md")

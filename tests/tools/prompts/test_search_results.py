@@ -9,7 +9,7 @@ from support import conversation as w
 from support import past_world
 
 from workspaced_events.errors import LogDamaged
-from workspaced_tools.prompts.citations.turn_sources import sources_of
+from workspaced_tools.prompts.citations.renumber import sources_of
 from workspaced_tools.prompts.sources.search_block import DOCUMENT_CHARS_MAX, Document
 
 RYE, OAT, FIG = (Document(name.title(), f"{name}.md", f"All of {name}.") for name in ("rye", "oat", "fig"))

@@ -59,8 +59,7 @@ from workspaced_tools.ports.questions import (
     Visits,
 )
 from workspaced_tools.ports.vault import LinkName, SearchQuery
-from workspaced_tools.recording.format import question_json, raised, refused, shown_of
-from workspaced_tools.recording.reading import read_recording
+from workspaced_tools.recording.format import question_json, raised, read_recording, refused, shown_of
 from workspaced_tools.recording.view_recorder import Exchanges, RecordingVault, ViewRecorder, recorded
 from workspaced_tools.replay.call_replay import ANSWER_TYPES, Answers, Notes, RecordedVault, error_of
 from workspaced_tools.sharing.gate import shared_view, sharing_off

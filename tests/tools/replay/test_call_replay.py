@@ -18,8 +18,7 @@ from workspaced_events.projections.visits import Visit
 from workspaced_events.projections.workspace_state import Selection, Vault, VaultState, WorkspaceState
 from workspaced_events.schema.catalogue import Sharing, ToolCalled
 from workspaced_tools.errors import NotRecorded, ToolError
-from workspaced_tools.recording.format import VERSION, Exchange, Recording, raised, refused
-from workspaced_tools.recording.reading import read_recording
+from workspaced_tools.recording.format import VERSION, Exchange, Recording, raised, read_recording, refused
 from workspaced_tools.recording.view_recorder import ViewRecorder, recorded
 from workspaced_tools.replay.call_replay import Answers, Notes, replay_answer
 from workspaced_tools.sharing.gate import policy_kept_changing, refusal, shared_view, sharing_off

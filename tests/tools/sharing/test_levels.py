@@ -4,7 +4,7 @@ import pytest
 from msgspec.structs import replace
 
 from workspaced_events.errors import InvalidArgument
-from workspaced_events.journal.planned import Planned
+from workspaced_events.journal.actions import Planned
 from workspaced_events.limits import SHARING_CLIENTS_MAX
 from workspaced_events.projections.workspace_state import EMPTY, client_key
 from workspaced_tools.sharing.levels import setting

@@ -11,8 +11,7 @@ from support.peers.machines import link_alone
 from support.profiles import examples
 
 from workspaced_events.ids import EventId, NoteId, VaultId
-from workspaced_events.journal.actions import Action, admit
-from workspaced_events.journal.planned import Planned
+from workspaced_events.journal.actions import Action, Planned, admit
 from workspaced_events.journal.shown_views import ShownViews
 from workspaced_events.journal.view_diff import Snapshot, SnapshotTab, checked, differences
 from workspaced_events.limits import TEMPORARY_TABS_MAX

@@ -11,7 +11,7 @@ import pytest
 from support.daemon import Factory
 from support.program_settings import HOOK_PLACES, PLACES
 
-from workspaced.calls.last_seen import last_seen
+from workspaced.api.calls import last_seen
 from workspaced.cli import run
 from workspaced.connecting.runtimes import RUNTIMES
 from workspaced.limits import CLIENTS_LISTED_MAX, LAST_SEEN_EVENTS_MAX

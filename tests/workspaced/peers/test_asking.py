@@ -14,7 +14,7 @@ from workspaced.peers.keys.roster import Member, new_roster, with_member, with_v
 from workspaced.peers.membership import Ask, Membership, load_membership, save_membership
 from workspaced.peers.outbox import FileOutbox, Sent, load_sent
 from workspaced_events.ids import NoteId, VaultId
-from workspaced_events.peers.forgetting import name_hash
+from workspaced_events.peers.without_notes import name_hash
 from workspaced_events.schema import catalogue as c
 from workspaced_events.schema.codec import encode_event
 from workspaced_events.schema.peer_events import Position, SharedActive, SharedPin, SharedVault, VaultMapping

@@ -14,7 +14,7 @@ from workspaced.peers.keys.message import Header, digest, seal
 from workspaced.peers.payload import Payload
 from workspaced_events.ids import LinkedVaultId, NoteId
 from workspaced_events.peers.differences import ASKS_MAX, PINS_MAX, VAULTS_MAX
-from workspaced_events.peers.forgetting import name_hash
+from workspaced_events.peers.without_notes import name_hash
 from workspaced_events.projections.workspace_fold import fold_all
 from workspaced_events.projections.workspace_state import EMPTY
 from workspaced_events.schema import catalogue as c

@@ -16,10 +16,9 @@ from workspaced.peers.keys.roster import new_roster
 from workspaced.peers.link import FOLDER, Link
 from workspaced.peers.link_settings import LinkSettings
 from workspaced.peers.membership import Ask, Membership, load_membership, save_membership
-from workspaced.peers.outbox import Sent, load_sent, save_sent
-from workspaced.peers.shared_names import SharedNames
+from workspaced.peers.outbox import Sent, SharedNames, load_sent, save_sent
 from workspaced_events.ids import LinkedVaultId, NoteId
-from workspaced_events.peers.forgetting import name_hash
+from workspaced_events.peers.without_notes import name_hash
 from workspaced_events.projections.workspace_state import EMPTY
 
 SERVERS = ("nats://127.0.0.1:1",)

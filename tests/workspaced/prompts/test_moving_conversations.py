@@ -16,8 +16,7 @@ from workspaced.prompts.commands import add_messages, end, start_plan
 from workspaced.prompts.message_commands import nothing_uploaded
 from workspaced_events.clock import system_clock
 from workspaced_events.ids import ConversationId, EventId, VaultId
-from workspaced_events.journal.actions import Action
-from workspaced_events.journal.planned import Plan, Planned
+from workspaced_events.journal.actions import Action, Plan, Planned
 from workspaced_events.journal.submissions import Receipt
 from workspaced_events.projections.workspace_fold import apply
 from workspaced_events.projections.workspace_state import EMPTY, WorkspaceState

@@ -176,7 +176,7 @@ def test_why_names_the_level_the_rule_and_who_was_shown_the_note_last(running: A
     assert ".workspacedignore, line 3" in plan["reasons"][0]["detail"] and plan["lastShown"] == []
     assert plan["clients"] == [{"client": "agent", "sharing": "all", "shown": "all", "unasked": False}]
     running.cli("share", "agent", "names")
-    said = running.cli("share", "why", "home.md").stdout
+    said = running.cli("why", "home.md").stdout
     assert "home.md: shown" in said and "agent (names) is shown its path and title" in said
     assert "last shown to other" in said
     secret = json.loads(running.cli("why", "never/Secret.md", "--json").stdout)

@@ -284,9 +284,6 @@ def test_the_cache_is_private(daemon: Any) -> None:
     assert (running.root / "cache").stat().st_mode & 0o777 == 0o700
 
 
-@pytest.mark.parametrize(("word", "lacks"), [("why", "PATH"), ("accept-rules", "VAULT")])
-def test_a_word_of_the_command_line_is_no_client(
-    capsys: pytest.CaptureFixture[str], word: str, lacks: str
-) -> None:
-    assert run(["share", word]) == 2
-    assert f"Expected `share {word} {lacks}`" in capsys.readouterr().err
+def test_a_word_of_the_command_line_is_no_client(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["share", "accept-rules"]) == 2
+    assert "Expected `share accept-rules VAULT`" in capsys.readouterr().err

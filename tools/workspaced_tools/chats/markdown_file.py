@@ -189,7 +189,7 @@ def read_chat(text: str) -> ReadChat:
     if MARK not in head.fields and is_older(lines):
         return read_older(head, lines)
     reading = _Reading(head)
-    begin = _first_heading(lines)
+    begin = next((at for at, line in enumerate(lines) if HEADING.match(line)), len(lines))
     if MARK not in head.fields and begin == len(lines):
         raise ArgumentInvalid(
             "The text holds no message of a chat",
@@ -200,10 +200,6 @@ def read_chat(text: str) -> ReadChat:
     for section in _sections(lines, begin, head.body_line):
         reading.section(section)
     return ReadChat(reading.chat(), tuple(reading.lines), tuple(reading.warnings))
-
-
-def _first_heading(lines: list[str]) -> int:
-    return next((at for at, line in enumerate(lines) if HEADING.match(line)), len(lines))
 
 
 def _sections(lines: list[str], begin: int, first_line: int) -> list[_Section]:

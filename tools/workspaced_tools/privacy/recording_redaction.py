@@ -72,8 +72,9 @@ from ..recording.format import (
     RecordedRead,
     RecordedVersion,
     Recording,
+    arguments_of,
+    read_recording,
 )
-from ..recording.reading import arguments_of, read_recording
 from ..replay.call_replay import ANSWER_TYPES, Notes, replay_answer
 from ..replay.verify import Moments, StateNotRetained
 from ..tools.registry import EVERY_TOOL

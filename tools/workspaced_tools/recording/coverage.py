@@ -29,7 +29,7 @@ from ..prompts.model.stored_inputs import manifest_of_prompt, texts_in
 from ..prompts.model.token_estimate import estimate_tokens
 from ..prompts.model.types import Texts
 from ..volunteering.wording import text_of
-from .reading import Blob, arguments_of
+from .format import Blob, arguments_of
 from .recorded_calls import result_of
 
 How = Literal["call", "prompt", "volunteered"]

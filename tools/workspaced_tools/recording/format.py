@@ -1,21 +1,31 @@
 """The stored form of a recording: what a call read, question by question."""
 
-from collections.abc import Container
+from collections.abc import Callable, Container
 from typing import Any, Final
 
 import msgspec
 from msgspec.structs import replace
 
-from workspaced_events.errors import WorkspacedError
+from workspaced_events.errors import LogDamaged, WorkspacedError
 from workspaced_events.ids import NoteId
 from workspaced_events.projections.workspace_state import VaultState
-from workspaced_events.schema.catalogue import Sharing
+from workspaced_events.schema.catalogue import Sharing, ToolCalled
+from workspaced_events.schema.decoding import decoded
 
+from ..errors import NotKept, NotRecorded
 from ..notes.note import NoteFailure, StatKey
 from ..ports.images import ImageFailure
 from ..ports.questions import Question
 
 VERSION: Final = 1
+Blob = Callable[[str], bytes | None]
+"""The content of a blob, or None if it is not kept."""
+
+
+SWEPT: Final = (
+    "It was swept to keep the store within record_bytes and record_days, forgotten with a note, or lost with the "
+    "power."
+)
 
 
 class RecordedNote(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True, tag="note", tag_field="is"):
@@ -158,3 +168,41 @@ def raised(error: Exception) -> Raised:
     if not isinstance(error, WorkspacedError):
         return Raised("Exception", type(error).__name__)
     return Raised(type(error).__name__, error.message, error.hint, error.details)
+
+
+def read_recording(content: bytes, name: str) -> Recording:
+    """Decodes the recording in a blob.
+
+    Raises:
+        LogDamaged: the blob holds no recording.
+        NotRecorded: the recording has a newer version.
+    """
+    try:
+        recording = decoded(content, Recording)
+    except msgspec.MsgspecError as error:
+        raise LogDamaged(f"The blob {name} is no recording of a call: {error}.") from None
+    if recording.version > VERSION:
+        raise NotRecorded(
+            f"The recording is of version {recording.version}; this program reads up to {VERSION}",
+            hint="Use a newer workspaced.",
+        )
+    return recording
+
+
+def arguments_of(called: ToolCalled, blob: Blob) -> dict[str, Any]:
+    """The arguments of a recorded call.
+
+    Raises:
+        NotRecorded: the arguments are in a blob that is not kept.
+        LogDamaged: the blob holds no arguments.
+    """
+    name = called.arguments_sha256
+    if name is None:
+        return called.arguments
+    content = blob(name)
+    if content is None:
+        raise NotKept("The arguments are not kept", hint=SWEPT)
+    try:
+        return decoded(content, dict[str, Any])
+    except msgspec.MsgspecError as error:
+        raise LogDamaged(f"The blob {name} holds no arguments: {error}.") from None

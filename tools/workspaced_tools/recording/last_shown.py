@@ -18,8 +18,7 @@ from workspaced_events.schema.conversation_events import PromptAssembled
 from ..prompts.model.note_names import names_of
 from ..prompts.model.stored_inputs import manifest_of_prompt
 from ..prompts.model.types import Texts
-from .format import Exchange
-from .reading import Blob, read_recording
+from .format import Blob, Exchange, read_recording
 
 SHOWN_EVENTS_MAX: Final = 20_000
 """The events that are scanned, from the log's end backwards."""

@@ -30,8 +30,7 @@ from ..ports.questions import Resolve, ResolveFrom
 from ..prompts.model.note_names import NoteNames, names_of, notes_of
 from ..prompts.model.stored_inputs import manifest_of_prompt
 from ..prompts.model.types import Texts
-from .format import Exchange, Recording
-from .reading import Blob, arguments_of, read_recording
+from .format import Blob, Exchange, Recording, arguments_of, read_recording
 
 _RESOLVING: Final = frozenset({Resolve.name, ResolveFrom.name})
 _ANY_NOTE: Final = "any note.md"

@@ -20,8 +20,18 @@ from ..errors import NotRecorded
 from ..notes.note import NoteFailure
 from ..ports.questions import Read, VersionOf
 from ..prompts.model.token_estimate import estimate_tokens, estimate_tokens_of_chars
-from .format import Exchange, RecordedName, RecordedNote, RecordedRead, RecordedVersion, Recording
-from .reading import SWEPT, Blob, arguments_of, read_recording
+from .format import (
+    SWEPT,
+    Blob,
+    Exchange,
+    RecordedName,
+    RecordedNote,
+    RecordedRead,
+    RecordedVersion,
+    Recording,
+    arguments_of,
+    read_recording,
+)
 
 OFF: Final = "What agents are shown was not recorded then; the setting record = served records it."
 _CHARS_SHOWN: Final = 200

@@ -23,7 +23,7 @@ from workspaced_events.schema.decoding import decoded
 
 from ..prompts.model.token_estimate import estimate_tokens, estimate_tokens_of_chars
 from ..tools.registry import EVERY_TOOL, TOOLS
-from .reading import Blob
+from .format import Blob
 from .recorded_calls import result_of
 
 SESSION_PAUSE_MINUTES: Final = 30

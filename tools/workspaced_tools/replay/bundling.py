@@ -24,8 +24,7 @@ from workspaced_tools.errors import NotRecorded
 from workspaced_tools.ports.questions import Images
 from workspaced_tools.prompts.model.sent_turn import SentTurn
 from workspaced_tools.prompts.model.types import Turn
-from workspaced_tools.recording.format import RecordedImage, RecordedImages, RecordedNote
-from workspaced_tools.recording.reading import read_recording
+from workspaced_tools.recording.format import RecordedImage, RecordedImages, RecordedNote, read_recording
 from workspaced_tools.recording.recorded_calls import notes_read
 
 

@@ -31,6 +31,8 @@ from ..ports.images import ImageFailure, NoteImage, NoteImages
 from ..ports.questions import Images, Question, R, Read, SharedBy, VersionOf, Visits
 from ..ports.view import View
 from ..recording.format import (
+    SWEPT,
+    Blob,
     Exchange,
     Raised,
     RecordedImage,
@@ -43,7 +45,6 @@ from ..recording.format import (
     question_json,
     shown_of,
 )
-from ..recording.reading import SWEPT, Blob
 from ..sharing.gate import refusal
 from ..tools.linked_tools import LINKED
 from ..tools.registry import EVERY_TOOL

@@ -21,8 +21,7 @@ from ..errors import NotRecorded, ReadFailed
 from ..notes.note import NoteFailure
 from ..ports.questions import Names, Read, Resolve
 from ..ports.vault import NoteRef, Resolution
-from ..recording.format import Exchange, RecordedName, RecordedNote, RecordedRead, Recording
-from ..recording.reading import Blob, read_recording
+from ..recording.format import Blob, Exchange, RecordedName, RecordedNote, RecordedRead, Recording, read_recording
 from .call_replay import Key, Notes
 
 RECORDINGS_READ_MAX: Final = 5_000

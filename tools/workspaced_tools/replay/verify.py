@@ -40,8 +40,7 @@ from ..prompts.audit.rebuild import Versions, checked, first_difference, rebuild
 from ..prompts.model.stored_inputs import texts_in
 from ..prompts.model.types import Envelope
 from ..prompts.providers.bodies import BODY, RENDERER, body_hash, rebuild_request_body
-from ..recording.format import Recording
-from ..recording.reading import SWEPT, arguments_of, read_recording
+from ..recording.format import SWEPT, Recording, arguments_of, read_recording
 from ..tools.tool import ANSWER_VERSION
 from ..volunteering.tool import text_told
 from .call_replay import Answers, Notes, replay_answer

@@ -7,8 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from workspaced_events.errors import InvalidArgument
-from workspaced_events.journal.actions import Action
-from workspaced_events.journal.planned import Plan, Planned
+from workspaced_events.journal.actions import Action, Plan, Planned
 from workspaced_events.limits import SHARING_CLIENTS_MAX
 from workspaced_events.projections.workspace_state import ANY_CLIENT, WorkspaceState, client_key
 from workspaced_events.schema import catalogue as c

@@ -10,12 +10,15 @@ from workspaced_events.projections.visits import Visit
 
 from ..answers import NavigationHistory, ShownVisit
 from ..errors import ArgumentInvalid
-from ..limits import ECHO_CHARS_MAX, HISTORY_CHARS_MAX
+from ..limits import ECHO_CHARS_MAX
 from ..ports.questions import Visits
 from ..ports.view import View
 from .note_answers import served_vault
 from .tool import Answer, Arguments, Tool
 from .visit_answers import NoteTitles, Room, dwell_s
+
+_HISTORY_CHARS_MAX: Final = 48_000
+"""All visits of one answer, as JSON. The rest of the answer has a few hundred characters."""
 
 
 class GetNavigationHistory(Arguments):
@@ -38,7 +41,7 @@ def get_navigation_history(view: View, arguments: GetNavigationHistory) -> Answe
         visits = list(_since(visits, _moment(arguments.since_time)))
     shown = visits[: -arguments.limit - 1 : -1]
     names = NoteTitles(vault, (visit.note for visit in shown))
-    entries = Room(HISTORY_CHARS_MAX).fitting(
+    entries = Room(_HISTORY_CHARS_MAX).fitting(
         ShownVisit(*names.entry(visit.note), visit.at, visit.until, dwell_s(visit, view.now)) for visit in shown
     )
     warnings = []

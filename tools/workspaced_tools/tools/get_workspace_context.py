@@ -21,7 +21,6 @@ from ..answers import (
     WorkspaceContext,
 )
 from ..errors import NoteNotFound
-from ..limits import FRAME_CHARS_MAX
 from ..notes.name_only import NAMES_ONLY, NameOnly
 from ..notes.note import Note, NoteFailure
 from ..ports.questions import IndexState, NoteCount, Read
@@ -29,6 +28,8 @@ from ..ports.view import View
 from .note_answers import Facts, content_of, facts, note_entry, served_vault
 from .tool import Answer, Arguments, Tool
 
+_FRAME_CHARS_MAX: Final = 20_000
+"""Names and metadata of all notes in an answer with content. An answer without content may hold twice as much."""
 _RECENT_NOTES_SHOWN_MAX: Final = 10
 T = TypeVar("T")
 CONTENT_CHARS_MIN: Final = 100
@@ -122,7 +123,7 @@ class _Frame:
         self._state = state
         self._found = found
         self._content_in: dict[NoteId, str] = {}
-        self._frame_room = FRAME_CHARS_MAX if arguments.include_content else 2 * FRAME_CHARS_MAX
+        self._frame_room = _FRAME_CHARS_MAX if arguments.include_content else 2 * _FRAME_CHARS_MAX
         self._named: set[NoteId] = set()
         for note in listed:
             read = found[note]

@@ -7,9 +7,8 @@ from typing import Final, NamedTuple
 
 from msgspec.structs import replace
 
-from workspaced_events.clock import event_time, microseconds
+from workspaced_events.clock import AHEAD_MS_MAX, event_time, microseconds
 from workspaced_events.ids import NoteId, TabId
-from workspaced_events.peers.clock import AHEAD_MS_MAX
 from workspaced_events.peers.merging import merged_pins
 from workspaced_events.projections.workspace_state import ActiveNote, Pin, Selection, Tab, VaultState
 

@@ -3,17 +3,19 @@
 A call is recorded shortly after its answer. The methods first wait for that, so they find every answered call.
 """
 
+from itertools import islice
 from typing import Annotated, Any, Final
 
 import msgspec
 from msgspec import Meta
 
-from workspaced_events.schema.catalogue import Event
+from workspaced_events.replay.backward_scan import PastEvents
+from workspaced_events.schema.catalogue import ContextVolunteered, Event, ToolCalled
 from workspaced_tools.recording.recorded_calls import Wanted, checked_call, listed, recorded_call
 
-from ..calls.last_seen import last_seen
 from ..ipc.jsonrpc import RequestId
 from ..ipc.params import Params
+from ..limits import CLIENTS_LISTED_MAX, LAST_SEEN_EVENTS_MAX
 from ..service.service import Service
 from ..service.session import Session
 
@@ -77,3 +79,46 @@ async def clients(session: Session, _id: RequestId | None, _params: Clients) -> 
     await service.threads.run(service.wait_until_recorded)
     found, since = await service.threads.run(last_seen, service.moments)
     return {"clients": found, "since": since, "clock": service.tail.clock()}
+
+
+class Seen(msgspec.Struct, frozen=True):
+    """A recorded moment."""
+
+    seq: int
+    time: str
+
+
+class LastSeen(msgspec.Struct, rename="camel"):
+    """The last moments of one client; None: not among the events that were looked at."""
+
+    client: str
+    last_call: Seen | None = None
+    last_volunteered: Seen | None = None
+
+
+def last_seen(events: PastEvents) -> tuple[list[LastSeen], Seen | None]:
+    """The clients of the latest events, the last one heard of first, and the oldest event that was looked at.
+
+    None instead of an event: the whole log was looked at.
+
+    Raises:
+        LogError: the log cannot be read.
+        Busy: the daemon is ending.
+    """
+    clients: dict[str, LastSeen] = {}
+    oldest: Event | None = None
+    for event in islice(events.before(events.tail), LAST_SEEN_EVENTS_MAX):
+        oldest = event
+        if not isinstance(event.data, ToolCalled):
+            continue
+        name = event.data.caller
+        if name not in clients and len(clients) == CLIENTS_LISTED_MAX:
+            continue
+        client = clients.setdefault(name, LastSeen(name))
+        seen = Seen(event.seq, event.time)
+        if isinstance(event.data, ContextVolunteered):
+            client.last_volunteered = client.last_volunteered or seen
+        else:
+            client.last_call = client.last_call or seen
+    is_whole = oldest is None or oldest.seq == 1
+    return list(clients.values()), None if is_whole or oldest is None else Seen(oldest.seq, oldest.time)

@@ -3,24 +3,27 @@
 When a method answers, its changes are synced, and the next prompt holds them.
 """
 
-from typing import Annotated, Any
+from collections.abc import Awaitable, Callable
+from typing import Annotated, Any, Final
 
 from msgspec import Meta
 
-from workspaced_events.journal.planned import Plan
+from workspaced_events.journal.actions import Plan
 from workspaced_events.limits import ID_CHARS_MAX
 
 from ..ipc.jsonrpc import RequestId
-from ..limits import ATTACHMENTS_PER_MESSAGE_MAX, TURNS_PER_REQUEST_MAX, UNCHANGED_REASONS_MAX
+from ..limits import ATTACHMENTS_PER_MESSAGE_MAX, UNCHANGED_REASONS_MAX
 from ..overlay.overlays import Asked
 from ..overlay.request import Form
 from ..prompts import assemble as assembling
-from ..prompts import cite as citing
-from ..prompts import commands, transfer
+from ..prompts import commands
 from ..prompts import params as p
-from ..prompts import plan as planning
 from ..prompts import start as starting
+from ..service.service import Service
 from ..service.session import Session
+
+_TURNS_PER_REQUEST_MAX: Final = 7_000
+"""Of a chat; as many as a line of the socket holds."""
 
 
 class PutBlob(p.Params, frozen=True):
@@ -36,10 +39,22 @@ def put_blob(session: Session, _id: RequestId | None, params: PutBlob) -> Any:
     return {"bytes": put.bytes} if put.sha256 is None else {"bytes": put.bytes, "sha256": put.sha256}
 
 
-async def _recorded(session: Session, params: p.Params, plan: Plan) -> dict[str, Any]:
-    service = session.service
-    await service.publishing.record(plan, session.client, size_bytes=p.bytes_of(params))
-    return {"clock": service.tail.clock()}
+def recording(plan_of: Callable[[Any], Plan]) -> Callable[[Session, RequestId | None, Any], Any]:
+    """A handler that records the plan of its parameters."""
+
+    async def handler(session: Session, _id: RequestId | None, params: p.Params) -> Any:
+        service = session.service
+        await service.publishing.record(plan_of(params), session.client, size_bytes=p.bytes_of(params))
+        return {"clock": service.tail.clock()}
+
+    return handler
+
+
+def answering(
+    answer: Callable[[Service, Any, str], Awaitable[Any]],
+) -> Callable[[Session, RequestId | None, Any], Any]:
+    """A handler whose answer is that of a function of the daemon, the parameters and the client's name."""
+    return lambda session, _id, params: answer(session.service, params, session.client)
 
 
 async def start(session: Session, _id: RequestId | None, params: p.Start) -> Any:
@@ -68,50 +83,10 @@ async def message(session: Session, _id: RequestId | None, params: p.Messages) -
     return {"messages": added.messages, "clock": service.tail.clock()}
 
 
-async def pin(session: Session, _id: RequestId | None, params: p.Pin) -> Any:
-    return await _recorded(session, params, commands.pin(params))
-
-
-async def unpin(session: Session, _id: RequestId | None, params: p.Unpin) -> Any:
-    return await _recorded(session, params, commands.unpin(params))
-
-
-async def assemble(session: Session, _id: RequestId | None, params: p.Assemble) -> Any:
-    return await assembling.assemble(session.service, params, session.client)
-
-
-async def cite(session: Session, _id: RequestId | None, params: p.Cite) -> Any:
-    return await citing.cite(session.service, params, session.client)
-
-
-async def plan(session: Session, _id: RequestId | None, params: p.Plan) -> Any:
-    return await planning.plan(session.service, params, session.client)
-
-
-async def export(session: Session, _id: RequestId | None, params: p.Named) -> Any:
-    return await transfer.export(session.service, params, session.client)
-
-
-async def import_(session: Session, _id: RequestId | None, params: p.Import) -> Any:
-    return await transfer.import_(session.service, params, session.client)
-
-
 async def rebase(session: Session, _id: RequestId | None, params: p.Named) -> Any:
     service = session.service
     refreshed = await assembling.rebase(service, params, session.client)
     return {"refreshed": refreshed, "clock": service.tail.clock()}
-
-
-async def usage(session: Session, _id: RequestId | None, params: p.Usage) -> Any:
-    return await _recorded(session, params, commands.report_usage(params))
-
-
-async def summary(session: Session, _id: RequestId | None, params: p.Summarise) -> Any:
-    return await _recorded(session, params, commands.set_summary(params))
-
-
-async def end(session: Session, _id: RequestId | None, params: p.Named) -> Any:
-    return await _recorded(session, params, commands.end(params))
 
 
 # -- requests of those who keep the history --
@@ -126,7 +101,7 @@ class OverlayTurn(p.Params, frozen=True):
 
 class Overlay(p.Params, frozen=True):
     form: Form
-    turns: Annotated[list[OverlayTurn], Meta(max_length=TURNS_PER_REQUEST_MAX)]
+    turns: Annotated[list[OverlayTurn], Meta(max_length=_TURNS_PER_REQUEST_MAX)]
     """One for each message of the user, the oldest first."""
     open: bool
     """Whether nothing answers the last of them yet, so that something may be put before it."""

@@ -27,7 +27,6 @@ from ..service.method import DEFERRED
 from ..service.service import Service
 from ..service.session import Session
 from ..service.status import status as daemon_status
-from ..vaults.served_vault import ServedVault
 
 ClientName = Annotated[str, Meta(min_length=1, max_length=CLIENT_NAME_CHARS_MAX)]
 
@@ -70,7 +69,7 @@ def facts(service: Service) -> dict[str, Any]:
         "version": __version__,
         "instance": service.instance,
         "workspace": service.workspace,
-        "vaults": [_vault_facts(each) for each in service.served.values()],
+        "vaults": [{"id": each.id, "path": str(each.path)} for each in service.served.values()],
         "limits": {
             "requestBytes": REQUEST_BYTES_MAX,
             "answerBytes": ANSWER_BYTES_MAX,
@@ -81,10 +80,6 @@ def facts(service: Service) -> dict[str, Any]:
         "paused": service.pausing.paused,
         "clock": service.tail.clock(),
     }
-
-
-def _vault_facts(vault: ServedVault) -> dict[str, Any]:
-    return {"id": vault.id, "path": str(vault.path)}
 
 
 def status(session: Session, _id: RequestId | None, _params: Nothing) -> Any:

@@ -1,15 +1,16 @@
 """`workspaced/link/*`: one workspace on several machines."""
 
+from collections.abc import Callable
 from typing import Annotated, Any, Final
 
 from msgspec import Meta
 
 from workspaced_events.schema.peer_events import Replicate
 
-from ..ipc.jsonrpc import RequestId
 from ..ipc.params import Params
 from ..limits import LINK_NAME_CHARS_MAX
-from ..service.session import Session
+from ..peers.link import Link
+from ..service.method import Method
 
 _LINK_CODE_CHARS_MAX: Final = 512
 """Of an invitation."""
@@ -61,44 +62,22 @@ class NoLinkParams(Params, frozen=True):
     pass
 
 
-async def new(session: Session, _id: RequestId | None, params: NewLink) -> Any:
-    """Makes a link of which this daemon is the creator, and its first invitation."""
-    return await session.service.link.new(
-        params.servers, params.person, params.machine, auto_approve=params.auto_approve
-    )
+def _method(params: type[Params], ask: Callable[[Link, Any], Any]) -> Method:
+    return Method(params, lambda session, _id, given: ask(session.service.link, given), works_paused=True)
 
 
-async def invite(session: Session, _id: RequestId | None, params: Invite) -> Any:
-    return await session.service.link.invite(params.person)
-
-
-async def join(session: Session, _id: RequestId | None, params: Join) -> Any:
-    return await session.service.link.join(params.code, params.servers, params.machine)
-
-
-async def approve(session: Session, _id: RequestId | None, params: OneOrigin) -> Any:
-    return await session.service.link.approve(params.origin)
-
-
-async def map_vault(session: Session, _id: RequestId | None, params: MapVault) -> Any:
-    return await session.service.link.map_vault(params.folder, params.name, params.replicate)
-
-
-async def remove(session: Session, _id: RequestId | None, params: OneOrigin) -> Any:
-    return await session.service.link.remove(params.origin)
-
-
-async def rotate(session: Session, _id: RequestId | None, _params: NoLinkParams) -> Any:
-    return await session.service.link.rotate()
-
-
-async def renew(session: Session, _id: RequestId | None, params: Join) -> Any:
-    return await session.service.link.renew(params.code, params.servers, params.machine)
-
-
-async def leave(session: Session, _id: RequestId | None, _params: NoLinkParams) -> Any:
-    return await session.service.link.leave()
-
-
-def link_status(session: Session, _id: RequestId | None, _params: NoLinkParams) -> Any:
-    return {"link": session.service.link.status()}
+METHODS: Final = {
+    "workspaced/link/new": _method(
+        NewLink, lambda link, it: link.new(it.servers, it.person, it.machine, auto_approve=it.auto_approve)
+    ),
+    "workspaced/link/invite": _method(Invite, lambda link, it: link.invite(it.person)),
+    "workspaced/link/join": _method(Join, lambda link, it: link.join(it.code, it.servers, it.machine)),
+    "workspaced/link/approve": _method(OneOrigin, lambda link, it: link.approve(it.origin)),
+    "workspaced/link/map": _method(MapVault, lambda link, it: link.map_vault(it.folder, it.name, it.replicate)),
+    "workspaced/link/remove": _method(OneOrigin, lambda link, it: link.remove(it.origin)),
+    "workspaced/link/rotate": _method(NoLinkParams, lambda link, _: link.rotate()),
+    "workspaced/link/renew": _method(Join, lambda link, it: link.renew(it.code, it.servers, it.machine)),
+    "workspaced/link/leave": _method(NoLinkParams, lambda link, _: link.leave()),
+    "workspaced/link/status": _method(NoLinkParams, lambda link, _: {"link": link.status()}),
+}
+"""Each asks the daemon's link, paused or not."""

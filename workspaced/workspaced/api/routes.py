@@ -8,13 +8,16 @@ from typing import Final
 from workspaced_events.journal.view_diff import Snapshot
 
 from ..mcp.tools import CallTool, Page, call_tool, list_tools
+from ..prompts import assemble as assembling
+from ..prompts import commands, transfer
 from ..prompts import params as p
+from ..prompts.cite import cite
+from ..prompts.plan import plan
 from ..service.method import Method
 from . import calls, conversations, editing, link, memory, sharing, volunteering
 from .daemon import Hello, Nothing, Pause, Resume, hello, pause, reconcile, resume, shutdown, status
 from .publish import Publish, publish, snapshot
-from .state_and_log import Log, State, log, state
-from .subscriptions import Subscribe, Unsubscribe, subscribe, unsubscribe
+from .state_and_log import Log, State, Subscribe, Unsubscribe, log, state, subscribe, unsubscribe
 
 METHODS: Final[dict[str, Method]] = {
     "workspaced/hello": Method(Hello, hello, works_paused=True),
@@ -31,9 +34,9 @@ METHODS: Final[dict[str, Method]] = {
     "workspaced/context/start": Method(p.Start, conversations.start),
     "workspaced/context/agents": Method(p.Agents, conversations.agents),
     "workspaced/context/message": Method(p.Messages, conversations.message),
-    "workspaced/context/pin": Method(p.Pin, conversations.pin),
-    "workspaced/context/unpin": Method(p.Unpin, conversations.unpin),
-    "workspaced/context/assemble": Method(p.Assemble, conversations.assemble),
+    "workspaced/context/pin": Method(p.Pin, conversations.recording(commands.pin)),
+    "workspaced/context/unpin": Method(p.Unpin, conversations.recording(commands.unpin)),
+    "workspaced/context/assemble": Method(p.Assemble, conversations.answering(assembling.assemble)),
     "workspaced/context/overlay": Method(conversations.Overlay, conversations.overlay),
     "workspaced/context/overlay/confirm": Method(
         conversations.OverlayConfirm, conversations.overlay_confirm, works_paused=True
@@ -44,14 +47,14 @@ METHODS: Final[dict[str, Method]] = {
     "workspaced/context/overlay/unchanged": Method(
         conversations.OverlayUnchanged, conversations.overlay_unchanged, works_paused=True
     ),
-    "workspaced/context/cite": Method(p.Cite, conversations.cite),
-    "workspaced/context/plan": Method(p.Plan, conversations.plan),
-    "workspaced/context/usage": Method(p.Usage, conversations.usage, works_paused=True),
+    "workspaced/context/cite": Method(p.Cite, conversations.answering(cite)),
+    "workspaced/context/plan": Method(p.Plan, conversations.answering(plan)),
+    "workspaced/context/usage": Method(p.Usage, conversations.recording(commands.report_usage), works_paused=True),
     "workspaced/context/rebase": Method(p.Named, conversations.rebase),
-    "workspaced/context/summary": Method(p.Summarise, conversations.summary),
-    "workspaced/context/end": Method(p.Named, conversations.end, works_paused=True),
-    "workspaced/context/export": Method(p.Named, conversations.export, works_paused=True),
-    "workspaced/context/import": Method(p.Import, conversations.import_),
+    "workspaced/context/summary": Method(p.Summarise, conversations.recording(commands.set_summary)),
+    "workspaced/context/end": Method(p.Named, conversations.recording(commands.end), works_paused=True),
+    "workspaced/context/export": Method(p.Named, conversations.answering(transfer.export), works_paused=True),
+    "workspaced/context/import": Method(p.Import, conversations.answering(transfer.import_)),
     "workspaced/memory/list": Method(memory.Writes, memory.writes, works_paused=True),
     "workspaced/memory/undo": Method(memory.Undo, memory.undo, works_paused=True),
     "workspaced/status": Method(Nothing, status, works_paused=True),
@@ -68,16 +71,7 @@ METHODS: Final[dict[str, Method]] = {
     "workspaced/share/accept": Method(sharing.Accept, sharing.accept, works_paused=True),
     "workspaced/names": Method(editing.Names, editing.names, works_paused=True),
     "workspaced/links": Method(editing.Links, editing.links, works_paused=True),
-    "workspaced/link/new": Method(link.NewLink, link.new, works_paused=True),
-    "workspaced/link/invite": Method(link.Invite, link.invite, works_paused=True),
-    "workspaced/link/join": Method(link.Join, link.join, works_paused=True),
-    "workspaced/link/approve": Method(link.OneOrigin, link.approve, works_paused=True),
-    "workspaced/link/map": Method(link.MapVault, link.map_vault, works_paused=True),
-    "workspaced/link/remove": Method(link.OneOrigin, link.remove, works_paused=True),
-    "workspaced/link/rotate": Method(link.NoLinkParams, link.rotate, works_paused=True),
-    "workspaced/link/renew": Method(link.Join, link.renew, works_paused=True),
-    "workspaced/link/leave": Method(link.NoLinkParams, link.leave, works_paused=True),
-    "workspaced/link/status": Method(link.NoLinkParams, link.link_status, works_paused=True),
+    **link.METHODS,
     "workspaced/shutdown": Method(Nothing, shutdown, works_paused=True),
     "tools/list": Method(Page, list_tools, works_paused=True),
     "tools/call": Method(CallTool, call_tool, works_paused=True),

@@ -16,8 +16,7 @@ from ..ipc.params import Params
 from ..limits import CLIENT_NAME_CHARS_MAX
 from ..service.service import Service
 from ..service.session import Session
-from ..volunteering.sessions import SessionKey
-from ..volunteering.volunteering import Offered, OfferedEditor
+from ..volunteering.volunteering import Offered, OfferedEditor, SessionKey
 
 ClientName = Annotated[str, Meta(min_length=1, max_length=CLIENT_NAME_CHARS_MAX)]
 SessionName = Annotated[str, Meta(min_length=1, max_length=200)]

@@ -33,11 +33,13 @@ from websockets.typing import Subprotocol
 
 from workspaced_events.errors import WorkspacedError
 
-from ..limits import LINK_CONNECTIONS_MAX, LINK_MESSAGE_BYTES_MAX, LINK_OPEN_S, LINK_PORTS, LINK_SESSIONS_MAX
+from ..limits import LINK_CONNECTIONS_MAX, LINK_MESSAGE_BYTES_MAX, LINK_OPEN_S, LINK_SESSIONS_MAX
 from .daemon_link import DaemonLink
 from .lock_files import announced
 from .session import Session
 
+_LINK_PORTS: Final = (10_000, 65_535)
+"""The first and the last port that Claude Code looks for."""
 _LINK_END_S: Final = 2.0
 """How long sessions may take to end with the link."""
 _LINK_PING_S: Final = 20.0
@@ -111,7 +113,7 @@ def _announced_port(folders: tuple[str, ...], token: str) -> Iterator[tuple[sock
     """A socket that listens on a free port, and its lock file, which is removed before the port is free again."""
     with ExitStack() as stack:
         for _ in range(_LINK_PORT_TRIES_MAX):
-            port = random.randint(*LINK_PORTS)
+            port = random.randint(*_LINK_PORTS)
             listener = stack.enter_context(socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP))
             try:
                 listener.bind((HOST, port))
@@ -123,7 +125,7 @@ def _announced_port(folders: tuple[str, ...], token: str) -> Iterator[tuple[sock
             yield listener, path
             return
     raise WorkspacedError(
-        f"Found no free port from {LINK_PORTS[0]} to {LINK_PORTS[1]} on {HOST}.",
+        f"Found no free port from {_LINK_PORTS[0]} to {_LINK_PORTS[1]} on {HOST}.",
         hint="Do many programs listen there? `ss -ltn` lists them.",
         code="PORT_TAKEN",
     )

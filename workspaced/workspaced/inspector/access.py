@@ -6,17 +6,22 @@ them out; the exact check of `Host` stops a page whose name was made to point he
 
 Every user of the machine can read a browser's command line, as long as it runs. So what stands there is no
 token but a code, which is exchanged for it once, and where the system tells only by a program of this user.
+
+Who is refused gets an error: its status, code, what is wrong and the next step, as JSON.
 """
 
 import hmac
 import os
 import secrets
-from collections.abc import Awaitable, Callable, Iterable, MutableMapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, MutableMapping
 from typing import Any, Final
 from urllib.parse import parse_qs, urlencode
 
-from ..web.loopback_server import HOST, owner_of
-from .refusal import Refusal, refusal_messages
+import msgspec
+
+from workspaced_events.errors import WorkspacedError
+
+from ..web.loopback_server import HOST, Refused, owner_of
 
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
@@ -45,6 +50,13 @@ _HEADERS: Final = tuple(
         "cache-control": "no-store",
     }.items()
 )
+_STATUS: Final = {
+    "BUSY": 409,
+    "NOT_RECORDED": 404,
+    "UNKNOWN_PATH": 404,
+    "NOT_ALLOWED": 403,
+    "INTERNAL": 500,
+}
 
 
 class Access:
@@ -146,3 +158,25 @@ class Access:
 
 def _all(headers: list[tuple[bytes, bytes]], name: bytes) -> list[bytes]:
     return [value for each, value in headers if each.lower() == name]
+
+
+class Refusal(Refused):
+    """A request that gets an error."""
+
+    @property
+    def body(self) -> bytes:
+        """Its JSON: `{"error": {code, message, hint}}`."""
+        error = {"code": self.code, "message": self.message, "hint": self.hint}
+        return msgspec.json.encode({"error": error})
+
+
+def refusal_of(error: WorkspacedError) -> Refusal:
+    """An error of ours as an answer."""
+    return Refusal(_STATUS.get(error.code, 400), error.code, error.message, error.hint)
+
+
+def refusal_messages(refusal: Refusal) -> Iterator[dict[str, Any]]:
+    """The messages of ASGI that answer with a refusal."""
+    headers = [(b"content-type", b"application/json")]
+    yield {"type": "http.response.start", "status": refusal.status, "headers": headers}
+    yield {"type": "http.response.body", "body": refusal.body}

@@ -18,7 +18,7 @@ from starlette.types import Receive, Scope, Send
 
 from workspaced_events.errors import WorkspacedError
 
-from .refusal import Refusal, refusal_of
+from .access import Refusal, refusal_of
 
 logger = logging.getLogger(__name__)
 

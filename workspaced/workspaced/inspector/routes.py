@@ -11,9 +11,19 @@ from .inspected import Download, Inspected, MomentParameters, NoParameters
 from .tail import MESSAGES
 from .views.about import About, Folding, about, folding
 from .views.agents import Agents, agents
-from .views.asked.call import AskedParameters, Call, CallParameters, Exchanged, answer, call, exchanged
+from .views.asked.call import (
+    AskedParameters,
+    Call,
+    CallParameters,
+    Calls,
+    CallsParameters,
+    Exchanged,
+    answer,
+    call,
+    calls,
+    exchanged,
+)
 from .views.asked.call_differences import Badge, Pair, PairParameters, badge, pair
-from .views.asked.calls import Calls, CallsParameters, calls
 from .views.asked.search import (
     BundleParameters,
     ExpressionParameters,

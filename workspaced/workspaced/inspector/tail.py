@@ -15,7 +15,7 @@ from starlette.responses import Response
 from starlette.types import Message, Receive, Scope, Send
 
 from ..limits import TAIL_MESSAGES_MAX
-from .refusal import Refusal
+from .access import Refusal
 from .views.newest import Grew
 
 _INSPECTOR_TAILS_MAX: Final = 256

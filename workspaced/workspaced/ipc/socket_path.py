@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Final
 
 from ..errors import SettingsInvalid, SocketUnusable
-from ..limits import SOCKET_PATH_BYTES_MAX
 
+_SOCKET_PATH_BYTES_MAX: Final = 103 if sys.platform == "darwin" else 107
 WORKSPACE_NAME: Final = re.compile(r"^[a-z0-9][a-z0-9._-]{0,31}$", re.ASCII)
 
 
@@ -54,9 +54,9 @@ def bind_socket(path: Path) -> socket.socket:
         SocketUnusable: the path is too long or taken, its directory unsafe, or another daemon listens there.
     """
     encoded = os.fsencode(path)
-    if len(encoded) > SOCKET_PATH_BYTES_MAX:
+    if len(encoded) > _SOCKET_PATH_BYTES_MAX:
         raise SocketUnusable(
-            f"The socket path is {len(encoded)} bytes long; the system takes {SOCKET_PATH_BYTES_MAX}.",
+            f"The socket path is {len(encoded)} bytes long; the system takes {_SOCKET_PATH_BYTES_MAX}.",
             hint="Give a shorter one with --socket or WORKSPACED_SOCKET.",
             path=str(path),
         )

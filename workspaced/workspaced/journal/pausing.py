@@ -13,8 +13,7 @@ from msgspec.structs import replace
 
 from workspaced_events.clock import event_time, microseconds
 from workspaced_events.errors import Busy, WorkspacedError
-from workspaced_events.journal.actions import Action
-from workspaced_events.journal.planned import Planned
+from workspaced_events.journal.actions import Action, Planned
 from workspaced_events.journal.submissions import Done, Outcome
 from workspaced_events.journal.writer import OWN_SOURCE, LogWriter
 from workspaced_events.projections.workspace_state import Pause

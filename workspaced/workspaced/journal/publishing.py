@@ -18,9 +18,8 @@ from msgspec.structs import replace
 
 from workspaced_events.errors import Busy, DiskFull, InvalidArgument, WorkspacedError
 from workspaced_events.ids import NoteId, VaultId
-from workspaced_events.journal.actions import Action, parse_actions
+from workspaced_events.journal.actions import Action, Plan, Planned, parse_actions
 from workspaced_events.journal.held_views import HeldViews
-from workspaced_events.journal.planned import Plan, Planned
 from workspaced_events.journal.shown_views import ShownViews
 from workspaced_events.journal.submissions import Done, Outcome, Receipt
 from workspaced_events.journal.view_diff import Snapshot, SnapshotSelection, checked, vault_of

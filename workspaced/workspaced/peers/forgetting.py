@@ -1,5 +1,6 @@
 """A note that `workspaced forget` erases here: what the link's files hold of it goes, and the other machines are
-asked to forget it once the daemon runs."""
+asked to forget it once the daemon runs.
+"""
 
 from collections.abc import Collection
 from pathlib import Path
@@ -9,16 +10,14 @@ from msgspec.structs import replace
 
 from workspaced_events.ids import LinkedVaultId, NoteId, OriginId, VaultId
 from workspaced_events.journal.actions import Action
-from workspaced_events.peers.forgetting import Asks, asks_of, name_hash
-from workspaced_events.peers.without_notes import vault_without
+from workspaced_events.peers.without_notes import Asks, asks_of, name_hash, vault_without
 from workspaced_events.projections.workspace_state import WorkspaceState
 from workspaced_events.schema import catalogue as c
 from workspaced_events.schema.peer_events import RemoteEventsApplied, SharedVault, VaultDifference
 
 from .keys.origin_keys import load_keys
 from .membership import Ask, load_membership, save_membership
-from .outbox import Sent, load_sent, save_sent
-from .shared_names import SharedNames
+from .outbox import Sent, SharedNames, load_sent, save_sent
 
 
 class Asked(NamedTuple):

@@ -1,5 +1,6 @@
 """The outbox: the one message that was made last, kept before it is sent, so that it is sent again as it was."""
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Final, Protocol
 
@@ -8,14 +9,15 @@ import msgspec
 
 from workspaced_events.ids import LinkedVaultId, NoteId
 from workspaced_events.peers.differences import NOTHING_SHARED, SharedView, notes_of, view_of
+from workspaced_events.peers.without_notes import name_hash
 from workspaced_events.private_files import read_private, write_durably
 from workspaced_events.schema.decoding import decoded
 from workspaced_events.schema.peer_events import SharedVault
 
-from .shared_names import SharedNames
-
 FILE: Final = "outbox"
 NamesByVault = dict[LinkedVaultId, tuple[NoteId, ...]]
+NAMES_FILE: Final = "names"
+_BYTES: Final = 32
 
 
 class Sent(msgspec.Struct, frozen=True):
@@ -99,3 +101,38 @@ def save_sent(folder: Path, sent: Sent) -> None:
         OSError: it may not be kept.
     """
     write_durably(folder / FILE, msgspec.json.encode(sent))
+
+
+class SharedNames:
+    """Which names of notes have ever left this machine, as hashes in a private file.
+
+    Only for these are others asked to forget a note, so that nobody learns of one that never left. Belongs to one
+    thread at a time.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        """
+        Raises:
+            OSError: the file cannot be read, or others may read it.
+        """
+        self._path: Final = folder / NAMES_FILE
+        data = read_private(self._path) or b""
+        self._hashes = {data[at : at + _BYTES] for at in range(0, len(data), _BYTES)}
+        self._known: set[tuple[LinkedVaultId, NoteId]] = set()
+
+    def holds(self, vault: LinkedVaultId, note: NoteId) -> bool:
+        """Whether the name may have left."""
+        return bytes.fromhex(name_hash(vault, note)) in self._hashes
+
+    def add(self, names: Iterable[tuple[LinkedVaultId, NoteId]]) -> None:
+        """Keeps names that are about to leave, durably.
+
+        Raises:
+            OSError: they may not be kept.
+        """
+        new = set(names) - self._known
+        hashes = self._hashes | {bytes.fromhex(name_hash(*each)) for each in new}
+        if len(hashes) > len(self._hashes):
+            write_durably(self._path, b"".join(sorted(hashes)))
+        self._hashes = hashes
+        self._known |= new

@@ -15,7 +15,7 @@ import msgspec
 from msgspec.structs import replace
 
 from workspaced_events.peers.differences import SharedView, difference, notes_of
-from workspaced_events.peers.forgetting import has_new_asks
+from workspaced_events.peers.without_notes import has_new_asks
 from workspaced_events.schema.peer_events import SharedVault
 
 from .carrier import Carried, Carrier, CarrierError

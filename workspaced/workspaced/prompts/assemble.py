@@ -17,8 +17,7 @@ from msgspec.structs import asdict, replace
 
 from workspaced_events.errors import Conflict, InvalidArgument
 from workspaced_events.ids import ConversationId, MessageId, NoteId, VaultId
-from workspaced_events.journal.actions import Action
-from workspaced_events.journal.planned import Planned
+from workspaced_events.journal.actions import Action, Planned
 from workspaced_events.limits import ACTION_BYTES
 from workspaced_events.projections.conversations import Conversation, Message, Prompt
 from workspaced_events.schema import catalogue as c
@@ -26,13 +25,12 @@ from workspaced_tools.errors import NotRecorded
 from workspaced_tools.ports.view import View
 from workspaced_tools.prompts.assembly.assemble import assemble as assemble_prompt
 from workspaced_tools.prompts.assembly.library import LibraryIndex, imported
-from workspaced_tools.prompts.audit.event import prompt_event
-from workspaced_tools.prompts.model.pipelines import PARTS
+from workspaced_tools.prompts.audit.rebuild import prompt_event
 from workspaced_tools.prompts.model.sent_so_far import read_turn
 from workspaced_tools.prompts.model.sent_turn import SentTurn
 from workspaced_tools.prompts.model.stored_inputs import inputs_of
 from workspaced_tools.prompts.model.text_store import BlobStaging
-from workspaced_tools.prompts.model.types import Assembled, Envelope, Turn
+from workspaced_tools.prompts.model.types import PARTS, Assembled, Envelope, Turn
 from workspaced_tools.prompts.providers.bodies import RENDERER, CacheOffer, RenderedBody, body_hash, cursor_of
 from workspaced_tools.prompts.providers.bodies import shape as body_of
 from workspaced_tools.prompts.providers.templates import Template, template_named

@@ -5,10 +5,9 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from workspaced_tools.ports.view import View
-from workspaced_tools.prompts.citations.renumber import Cited, cited
-from workspaced_tools.prompts.citations.turn_sources import sources_of
-from workspaced_tools.prompts.model.pipelines import PARTS
+from workspaced_tools.prompts.citations.renumber import Cited, cited, sources_of
 from workspaced_tools.prompts.model.stored_inputs import inputs_of
+from workspaced_tools.prompts.model.types import PARTS
 
 from . import params as p
 from .commands import checked_message, known, prompt_for
@@ -34,7 +33,7 @@ async def cite(service: "Service", params: p.Cite, caller: str) -> Cited:
         checked_message(conversation, prompt.message)
         turn = inputs_of(prompt.inputs_sha256, service.texts)
         sources = sources_of(conversation, turn, service.texts)
-        shown = withheld_notes.escape_control(each.source for each in sources)
+        shown = withheld_notes.shown(each.source for each in sources)
         return cited(params.text, [each for each in sources if each.source in shown])
 
     return await with_conversation_view(service, known(service.tail.state, params.conversation), make, caller)

@@ -12,26 +12,25 @@ from msgspec.structs import replace
 
 from workspaced_events.errors import Conflict, InvalidArgument
 from workspaced_events.ids import ConversationId, MessageId, VaultId
-from workspaced_events.journal.actions import Action
-from workspaced_events.journal.planned import Plan, Planned
+from workspaced_events.journal.actions import Action, Plan, Planned
 from workspaced_events.limits import ID_CHARS_MAX
-from workspaced_events.projections.conversations import Conversation, Message, Prompt, read_tokens
+from workspaced_events.projections.conversations import Conversation, Message, Prompt, Settings, read_tokens
 from workspaced_events.projections.workspace_state import WorkspaceState
 from workspaced_events.schema import catalogue as c
+from workspaced_tools.limits import CONTEXT_TOKENS_MAX, ECHO_CHARS_MAX
 from workspaced_tools.prompts.model.blocks import BLANK_LINE
 from workspaced_tools.prompts.model.text_store import BlobStaging
 from workspaced_tools.prompts.model.untrusted_text import render_block
-from workspaced_tools.prompts.providers.known import provider_named
+from workspaced_tools.prompts.providers.known import SHAPES, counted, provider_named
 from workspaced_tools.prompts.providers.tool_definitions import kept_form
 from workspaced_tools.prompts.sources.pinned import checked_parameters
 
 from ..errors import UnknownConversation, UnknownMessage
 from ..limits import MESSAGES_PER_CONVERSATION_MAX, PINS_PER_CONVERSATION_MAX
-from ..roles.pins import pin_actions
 from ..roles.role import Role
+from ..roles.roles import pin_actions
 from . import params as p
 from .message_commands import Uploaded, as_given, recorded, resolved, workspace_now
-from .reported_usage import check_usage, tokens_of
 
 
 def known(state: WorkspaceState, conversation: str) -> Conversation:
@@ -418,3 +417,75 @@ def action(data: c.Data, conversation: Conversation | None, blobs: Iterable[byte
     """An action about a conversation, in the conversation's vault. `blobs` are the texts that `data` names."""
     vault = conversation.vault if conversation is not None else None
     return Action(data, vault=vault, blobs=tuple(blobs))
+
+
+def check_usage(params: p.Usage) -> None:
+    """
+    Raises:
+        InvalidArgument: there must be either the tokens or a report, not both.
+    """
+    if (params.input_tokens is None) == (params.report is None):
+        raise InvalidArgument(
+            f"Expected either `inputTokens` or `report`, got {'neither' if params.report is None else 'both'}.",
+            hint="Give the provider's usage object as `report`, or the tokens by name.",
+        )
+    if params.report is None and params.cached_in_input is None:
+        raise InvalidArgument(
+            "Expected `cachedInInput` with `inputTokens`: some providers count the tokens from their cache among "
+            "the input's, others apart, and a wrong guess counts them twice or not at all.",
+            hint="Say true for OpenAI and Gemini, false for Anthropic; or give the provider's usage as `report`.",
+        )
+    if params.report is not None and (
+        params.cached_tokens or params.output_tokens or params.cached_in_input is not None
+    ):
+        raise InvalidArgument(
+            "A `report` tells of all tokens itself.",
+            hint="Leave `cachedTokens`, `outputTokens` and `cachedInInput` out.",
+        )
+    if params.report is None and params.shape is not None:
+        raise InvalidArgument("`shape` says how a `report` is read, and there is none.", hint="Leave it out.")
+
+
+def tokens_of(params: p.Usage, settings: Settings, prompt: Prompt) -> tuple[int, int, int]:
+    """The input, cached and output tokens, as in `usage_reported`: there `settings` decide whether the input
+    tokens include the cached ones, whatever the report says of its own.
+
+    Raises:
+        InvalidArgument: more cached than input tokens, too many tokens, or the report's provider is not known.
+        ArgumentInvalid: the report is not a valid one of its provider.
+    """
+    if params.report is not None:
+        read, cached, output = counted(params.report, _shape(params, settings, prompt))
+    else:
+        assert params.input_tokens is not None, "checked"
+        cached, output = params.cached_tokens, params.output_tokens
+        read = params.input_tokens if params.cached_in_input else params.input_tokens + cached
+    if (most := max(read, output)) > CONTEXT_TOKENS_MAX:
+        raise InvalidArgument(
+            f"Expected at most {CONTEXT_TOKENS_MAX} tokens of a prompt, got a number of {most.bit_length()} bits.",
+            hint="Give the usage of the provider's answer as it came.",
+        )
+    if cached > read:
+        raise InvalidArgument(
+            f"Expected cachedTokens <= inputTokens ({read}), got {cached}.",
+            hint="If this provider counts cached tokens apart, say cachedInInput: false.",
+        )
+    return read if settings.cached_in_input else read - cached, cached, output
+
+
+def _shape(params: p.Usage, settings: Settings, prompt: Prompt) -> str:
+    """The shape of the requests whose answers have reports of this form.
+
+    Raises:
+        InvalidArgument: it is not known.
+    """
+    shape = params.shape or (prompt.shape.name if prompt.shape is not None else "")
+    provider = params.provider or settings.provider
+    if shape not in SHAPES and params.shape is None and (found := provider_named(provider)) is not None:
+        shape = found.shape or ""
+    if shape not in SHAPES:
+        raise InvalidArgument(
+            f"How {(params.shape or provider)[:ECHO_CHARS_MAX]!r} reports usage is not known.",
+            hint=f"Name in `shape` how it does: {', '.join(SHAPES)}; or give the tokens themselves.",
+        )
+    return shape

@@ -14,8 +14,7 @@ from msgspec.structs import replace
 from workspaced_events.clock import system_clock
 from workspaced_events.errors import BatchTooLarge, Conflict, InvalidArgument
 from workspaced_events.ids import ConversationId, EventId, MessageId, VaultId, uuid7
-from workspaced_events.journal.actions import Action
-from workspaced_events.journal.planned import Plan, Planned
+from workspaced_events.journal.actions import Action, Plan, Planned
 from workspaced_events.limits import BATCH_BYTES_MAX, ID_CHARS_MAX
 from workspaced_events.projections.conversations import Conversation
 from workspaced_events.schema import catalogue as c

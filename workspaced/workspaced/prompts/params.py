@@ -1,6 +1,6 @@
 """The parameters of `workspaced/context/*`, as runtimes send them."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Final, Literal
 
 import msgspec
 from msgspec import Meta
@@ -12,16 +12,17 @@ from workspaced_tools.limits import CONTEXT_TOKENS_MAX
 from ..limits import (
     ATTACHMENTS_PER_MESSAGE_MAX,
     CONTEXT_NAME_CHARS_MAX,
-    DOCUMENTS_PER_SEARCH_MAX,
-    IMAGES_PER_RESULT_MAX,
     MESSAGES_PER_CONVERSATION_MAX,
     MESSAGES_PER_REQUEST_MAX,
-    SIGNATURE_CHARS_MAX,
-    SKILLS_MAX,
-    THINKING_PER_MESSAGE_MAX,
-    TOOL_CALLS_PER_MESSAGE_MAX,
 )
 
+_SIGNATURE_CHARS_MAX: Final = 100_000
+_DOCUMENTS_PER_SEARCH_MAX: Final = 100
+_SKILLS_MAX: Final = 500
+_THINKING_PER_MESSAGE_MAX: Final = 200
+_TOOL_CALLS_PER_MESSAGE_MAX: Final = 200
+_IMAGES_PER_RESULT_MAX: Final = 20
+"""Images in one result of a tool."""
 Id = Annotated[str, Meta(min_length=1, max_length=ID_CHARS_MAX)]
 Name = Annotated[str, Meta(min_length=1, max_length=CONTEXT_NAME_CHARS_MAX)]
 Path = Annotated[str, Meta(min_length=1, max_length=NOTE_ID_CHARS_MAX)]
@@ -62,7 +63,7 @@ class Start(Params, frozen=True):
     project: str = ""
     environment: bool = True
     """Whether the first layer describes the vault, and names the files of the memory folder."""
-    skills: Annotated[list[Skill], Meta(max_length=SKILLS_MAX)] = []
+    skills: Annotated[list[Skill], Meta(max_length=_SKILLS_MAX)] = []
     tools: list[dict[str, Any]] | None = None
     """The definitions that the runtime sends beside the prompt: they count against the context window."""
     cached_in_input: bool | None = None
@@ -90,7 +91,7 @@ class Search(Params, frozen=True):
     """A search and what it found: the prompt says of it what it is, which sources it has, and how to cite them."""
 
     query: str
-    documents: Annotated[list[Document], Meta(max_length=DOCUMENTS_PER_SEARCH_MAX)]
+    documents: Annotated[list[Document], Meta(max_length=_DOCUMENTS_PER_SEARCH_MAX)]
 
 
 class Attached(Params, frozen=True):
@@ -130,12 +131,12 @@ class ToolResult(Params, frozen=True):
     search: Search | None = None
     """Instead of `text`; `text_sha256` likewise."""
     text_sha256: Sha256 | None = None
-    images: Annotated[list[Image], Meta(max_length=IMAGES_PER_RESULT_MAX)] = []
+    images: Annotated[list[Image], Meta(max_length=_IMAGES_PER_RESULT_MAX)] = []
 
 
 class Thinking(Params, frozen=True):
     text: str | None = None
-    signature: Annotated[str, Meta(max_length=SIGNATURE_CHARS_MAX)] | None = None
+    signature: Annotated[str, Meta(max_length=_SIGNATURE_CHARS_MAX)] | None = None
     redacted: str | None = None
     """Instead of `text`: the data of thinking that the provider encrypted, which goes back to it unchanged."""
 
@@ -154,9 +155,9 @@ class Message(Params, frozen=True):
     text_sha256: Sha256 | None = None
     """Instead of `text`."""
     attachments: Annotated[list[Attached], Meta(max_length=ATTACHMENTS_PER_MESSAGE_MAX)] = []
-    tool_calls: Annotated[list[ToolCall], Meta(max_length=TOOL_CALLS_PER_MESSAGE_MAX)] = []
-    tool_results: Annotated[list[ToolResult], Meta(max_length=TOOL_CALLS_PER_MESSAGE_MAX)] = []
-    thinking: Annotated[list[Thinking], Meta(max_length=THINKING_PER_MESSAGE_MAX)] = []
+    tool_calls: Annotated[list[ToolCall], Meta(max_length=_TOOL_CALLS_PER_MESSAGE_MAX)] = []
+    tool_results: Annotated[list[ToolResult], Meta(max_length=_TOOL_CALLS_PER_MESSAGE_MAX)] = []
+    thinking: Annotated[list[Thinking], Meta(max_length=_THINKING_PER_MESSAGE_MAX)] = []
     replaces: Id | None = None
     """The message that this one replaces; it keeps the id and the place."""
     cache_control: CacheControl | None = None

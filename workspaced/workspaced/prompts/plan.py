@@ -72,7 +72,7 @@ async def plan(service: "Service", params: p.Plan, caller: str) -> Plan | Checke
         asked = replace(asked, library=withheld_notes.without_withheld(asked.library))
         turn, made = assembled(asked, last_message(asked, params.message), view, withheld_notes, staging)
         held = list(_held(asked, turn, staging))
-        shown = withheld_notes.escape_control(each.path for each in held)
+        shown = withheld_notes.shown(each.path for each in held)
         if withheld_notes.without_withheld(asked.library) != asked.library:
             raise WithheldDuringRead
         tools = _tools(asked, staging)

@@ -5,7 +5,7 @@ the settings or the note, and a later change of either concerns later starts onl
 """
 
 from contextlib import suppress
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
@@ -56,7 +56,7 @@ async def start(service: Service, params: p.Start, caller: str) -> Started:
     role = read.role
     tools = role.tools if role is not None and params.tools is None else None
     if role is not None:
-        definitions = [_definition(name) for name in tools] if tools is not None else params.tools
+        definitions = [dict(EVERY_TOOL[name].definition) for name in tools] if tools is not None else params.tools
         system = role.system if params.system is None else params.system
         params = replace(params, system=system, tools=definitions)
     plan = start_plan(params, conversation, read.environment, index, role)
@@ -103,7 +103,3 @@ def _memory_index(
     with suppress(ToolError):  # The folder cannot be read, so nothing of it is named.
         return memory_index(service.memory.files(vault), conversation)
     return ""
-
-
-def _definition(tool: str) -> dict[str, Any]:
-    return dict(EVERY_TOOL[tool].definition)

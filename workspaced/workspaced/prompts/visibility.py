@@ -10,7 +10,7 @@ from workspaced_tools.ports.questions import Read
 from workspaced_tools.ports.view import View
 from workspaced_tools.prompts.model.note_names import NOTE_KINDS, NoteNames, notes_at, then_and_now
 from workspaced_tools.prompts.model.sent_turn import PIN, SentPart, SentTurn
-from workspaced_tools.prompts.sources.explicit_notes import ExplicitNotes
+from workspaced_tools.prompts.sources.attachments import ExplicitNotes
 
 from ..calls.answers import Seen
 from ..service.service import Service
@@ -89,7 +89,7 @@ class WithheldNotes:
             entry for entry in library if entry.kind not in NOTE_KINDS or not self.includes_any([NoteId(entry.id)])
         )
 
-    def escape_control(self, addresses: Iterable[str]) -> frozenset[str]:
+    def shown(self, addresses: Iterable[str]) -> frozenset[str]:
         """The addresses without those of withheld notes. Reads the notes' files first."""
         names = {address: notes_at(address) for address in addresses}
         self.refresh_flags(note for each in names.values() for note in each.every)

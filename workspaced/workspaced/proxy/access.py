@@ -12,13 +12,15 @@ import stat
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 from urllib.parse import unquote_to_bytes
+
+import msgspec
 
 from workspaced_events.private_files import make_folder, write_file
 
 from ..errors import SettingsInvalid
-from .refusal import Refusal
+from ..web.loopback_server import Refused
 
 TOKEN_VARIABLE: Final = "WORKSPACED_PROXY_TOKEN"  # noqa: S105 - the name of a variable
 _TOKEN: Final = re.compile(r"[A-Za-z0-9_-]{16,128}")
@@ -136,3 +138,14 @@ class Access:
     def _without_token(self, path: bytes) -> bytes:
         first, slash, rest = path.removeprefix(_PREFIX).partition(b"/")
         return slash + rest if path.startswith(_PREFIX) and self._is_right(first) else path
+
+
+class Refusal(Refused):
+    """A request that the proxy answers itself."""
+
+    @property
+    def body(self) -> bytes:
+        error: dict[str, Any] = {"type": "workspaced_error", "code": self.code}
+        return msgspec.json.encode(
+            {"type": "error", "error": {**error, "message": self.message, "hint": self.hint}}
+        )

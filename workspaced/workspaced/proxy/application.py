@@ -1,10 +1,12 @@
 """One request through the proxy: checked, given its context, sent on, and its answer passed back as it comes."""
 
 import logging
+import socket
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
 from contextlib import suppress
 from http import HTTPStatus
+from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import anyio
@@ -13,10 +15,10 @@ import httpx2
 from workspaced_events.errors import WorkspacedError
 
 from ..overlay.usage import UsageReader, usage_reader
-from .access import Access
+from ..web.loopback_server import HOST, LoopbackServer, listening, silence_logs
+from .access import Access, Refusal
 from .context import OFF, NoPrompt, Outcome, form_of_prompt, unchanged, with_context
 from .daemon_link import DaemonLink
-from .refusal import Refusal
 from .upstream import Content, Headers, Upstream, end_to_end
 
 Message = MutableMapping[str, Any]
@@ -36,6 +38,7 @@ _NO_TUNNEL: Final = Refusal(
     "This proxy makes no tunnels (CONNECT): it could not see the prompts in them.",
     "Use the URL that `workspaced proxy` prints as the provider's base URL, not as an HTTP proxy.",
 )
+_TAKEN_HINT: Final = "Does a proxy run there already? Give another --port; 0 takes any."
 
 
 class ClientLeft(Exception):
@@ -254,3 +257,61 @@ async def _refuse(send: Send, refusal: Refusal, headers: Headers) -> None:
     own = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body))]
     await send({"type": "http.response.start", "status": refusal.status, "headers": [*own, *headers]})
     await send({"type": "http.response.body", "body": body})
+
+
+class Options(NamedTuple):
+    """What a proxy is to do."""
+
+    upstream: str
+    port: int
+    """0: any."""
+    token: str
+    socket: Path
+    """The daemon's."""
+    client: str
+    timeout_s: float
+
+
+class Started(NamedTuple):
+    """A proxy that takes requests."""
+
+    url: str
+    """Takes the place of the upstream's."""
+    upstream: str
+    without_context: str
+    """Why requests get no context at present; empty: they do."""
+
+
+def run_proxy(options: Options, ready: Callable[[Started], None]) -> int:
+    """Serves until SIGINT or SIGTERM; returns the exit code.
+
+    Raises:
+        WorkspacedError: PORT_TAKEN: another program listens on the port.
+        SettingsInvalid: the upstream is no URL.
+    """
+    silence_logs("httpx2", "httpcore2")
+    upstream = Upstream(options.upstream, options.timeout_s)
+    with listening(options.port, _TAKEN_HINT) as sockets:
+        return anyio.run(_serve, options, upstream, sockets, ready)
+
+
+async def _serve(
+    options: Options, upstream: Upstream, sockets: list[socket.socket], ready: Callable[[Started], None]
+) -> int:
+    port: int = sockets[0].getsockname()[1]
+    daemon = DaemonLink(options.socket, options.client)
+    application = Application(Access(options.token, port), upstream, daemon)
+
+    def started() -> None:
+        failure = daemon.failure
+        url = f"http://{HOST}:{port}/t/{options.token}"
+        ready(Started(url, upstream.url, f"{failure.message}" if failure is not None else ""))
+
+    server = LoopbackServer(application, started)
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(daemon.keep_connected)
+        await daemon.tried.wait()
+        await server.serve(sockets=sockets)
+        await upstream.aclose()
+        tasks.cancel_scope.cancel()
+    return server.exit_code

@@ -10,7 +10,7 @@ from typing import Final
 import httpx2
 
 from ..errors import SettingsInvalid
-from .refusal import Refusal
+from .access import Refusal
 
 logger = logging.getLogger(__name__)
 

@@ -11,8 +11,10 @@ from typing import Any, Final
 
 from workspaced_events.blobs.evictable import EvictableBlobStore, Swept
 
-from ..limits import SWEEP_CHECK_S, SWEEP_INTERVAL_S
+from ..limits import SWEEP_INTERVAL_S
 
+_SWEEP_CHECK_S: Final = 60.0
+"""How often it is looked whether a sweep is due."""
 logger = logging.getLogger(__name__)
 
 _WRITTEN_SHARE: Final = 8
@@ -45,7 +47,7 @@ class Sweeper:
     def _run(self) -> None:
         while not self._closing.is_set():
             self.turn()
-            self._closing.wait(SWEEP_CHECK_S)
+            self._closing.wait(_SWEEP_CHECK_S)
 
     def turn(self) -> None:
         """Sweeps if a sweep is due. Blocks. A failure sets `problem` and raises nothing."""

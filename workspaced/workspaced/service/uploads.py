@@ -8,8 +8,8 @@ from typing import Final, NamedTuple
 
 from workspaced_events.errors import ActionError, InvalidArgument
 
-from ..limits import UPLOAD_BYTES_MAX
-
+_UPLOAD_BYTES_MAX: Final = 16 * 1024 * 1024
+"""Of one text uploaded in parts."""
 _UPLOAD_S: Final = 600.0
 """An upload that nobody touched for this long is no longer held."""
 _UPLOADS_BYTES_MAX: Final = 64 * 1024 * 1024
@@ -46,13 +46,13 @@ class Uploads:
         """Adds the next part of an upload; the last one makes it a text that messages can name.
 
         Raises:
-            InvalidArgument: the text would be longer than UPLOAD_BYTES_MAX; the upload is given up.
+            InvalidArgument: the text would be longer than _UPLOAD_BYTES_MAX; the upload is given up.
         """
         self._forget_old()
         whole = self._taken((client, upload)) + text.encode()
-        if len(whole) > UPLOAD_BYTES_MAX:
+        if len(whole) > _UPLOAD_BYTES_MAX:
             raise InvalidArgument(
-                f"The upload {upload!r} has more than {UPLOAD_BYTES_MAX} bytes.", hint="Attach less of it."
+                f"The upload {upload!r} has more than {_UPLOAD_BYTES_MAX} bytes.", hint="Attach less of it."
             )
         sha256 = hashlib.sha256(whole).hexdigest() if last else None
         self._hold(sha256 or (client, upload), whole)

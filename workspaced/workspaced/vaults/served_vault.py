@@ -37,7 +37,7 @@ from workspaced_tools.prompts.model.note_names import NOTE_KINDS, notes_of
 from workspaced_tools.vault.files.gitignore import GITIGNORE
 from workspaced_tools.vault.files.ignore_rules import IGNORE_FILE
 from workspaced_tools.vault.files.walk import folders as folders_of
-from workspaced_tools.vault.index.changes import Changes, FileVersion
+from workspaced_tools.vault.index.changes import Changes
 from workspaced_tools.vault.nonblocking import NonBlockingVault
 from workspaced_tools.vault.vault import Vault
 
@@ -273,7 +273,7 @@ class ServedVault:
             for former, now in renamed[: max(listed, RENAMES_RECORDED_MAX)]
         ]
         actions += [
-            Action(_file_event(kind, version), vault=self.id)
+            Action(kind(version.id, version.stat.size, str(version.stat.mtime_ns), version.sha256), vault=self.id)
             for kind, versions in ((c.NoteCreated, changes.created), (c.NoteChanged, changes.changed))
             for version in versions
             if version.id in members
@@ -298,10 +298,6 @@ def _reason(error: Exception) -> str:
     if isinstance(error, FileNotFoundError):
         return "a folder went away while it was added"
     return f"the watcher failed ({type(error).__name__})"
-
-
-def _file_event(kind: type[c.NoteFile], version: FileVersion) -> c.NoteFile:
-    return kind(version.id, version.stat.size, str(version.stat.mtime_ns), version.sha256)
 
 
 def members_of(state: VaultState) -> set[NoteId]:

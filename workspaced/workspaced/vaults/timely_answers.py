@@ -10,15 +10,15 @@ from collections.abc import Callable
 from queue import SimpleQueue
 from typing import Final
 
-from ..limits import VAULT_ANSWER_S
-
+_VAULT_ANSWER_S: Final = 1.0
+"""So long the log waits for a vault's folder to say whether a selection's text may be recorded."""
 logger = logging.getLogger(__name__)
 
 
 class TimelyAnswers:
     """Asked by one thread at a time."""
 
-    def __init__(self, timeout_s: float = VAULT_ANSWER_S) -> None:
+    def __init__(self, timeout_s: float = _VAULT_ANSWER_S) -> None:
         self._timeout_s: Final = timeout_s
         self._asked: SimpleQueue[_Asked | None] = SimpleQueue()
         self._latest: _Asked | None = None

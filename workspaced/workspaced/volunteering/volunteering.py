@@ -2,6 +2,9 @@
 
 A hook may die between the offer and the runtime. So a session counts as told, and the log says so, only when the
 hook confirms; until then the next offer tells the same again.
+
+What each session was told last is kept in memory. A session that is not known, such as after a start of the
+daemon, is told everything: rather twice than never.
 """
 
 import time
@@ -13,7 +16,7 @@ import msgspec
 from msgspec.structs import replace
 
 from workspaced_events.ids import VaultId
-from workspaced_events.projections.workspace_state import WorkspaceState
+from workspaced_events.projections.workspace_state import WorkspaceState, client_key
 from workspaced_tools.recording.view_recorder import ViewRecorder
 from workspaced_tools.tools.tool import Tool
 from workspaced_tools.volunteering.editor import SHOW_EDITOR, EditorPart
@@ -23,7 +26,6 @@ from workspaced_tools.volunteering.wording import Form
 from ..calls.calls import Calls
 from ..recording.call_recorder import Call, VolunteeredTo
 from .offers import OFFERS_MAX, Offers
-from .sessions import SessionKey, Sessions, Told
 
 ON_ITS_WAY_S: Final = 1.0
 """For this long an offer may be on its way to its session, which is offered nothing else meanwhile."""
@@ -31,6 +33,58 @@ ON_ITS_WAY_S: Final = 1.0
 Reason = Literal["nothingNew", "offered", "off", "refused", "otherVault"]
 """Why there is no text: nothing changed; it was offered a moment ago; the user has turned it off for the client;
 the client is shown nothing; the user looks at another vault."""
+SESSIONS_MAX: Final = 1_000
+"""Of all clients; beyond that the longest unused is forgotten."""
+
+
+class SessionKey(NamedTuple):
+    """One session of one client, as far as one vault is concerned."""
+
+    client: str
+    session: str
+    vault: VaultId
+
+    @classmethod
+    def of(cls, client: str, session: str, vault: VaultId) -> "SessionKey":
+        return cls(client_key(client), session, vault)
+
+
+class Told(NamedTuple):
+    """What a session was told last."""
+
+    sight: dict[str, Any]
+    """As the tool `volunteer_context` gave it."""
+    as_of_seq: int
+
+
+class Sessions:
+    """Belongs to the loop's thread."""
+
+    def __init__(self) -> None:
+        self._told: OrderedDict[SessionKey, Told] = OrderedDict()
+
+    def told(self, key: SessionKey) -> Told | None:
+        """What the session was told; None: nothing, or it is not known any more."""
+        found = self._told.get(key)
+        if found is not None:
+            self._told.move_to_end(key)
+        return found
+
+    def tell(self, key: SessionKey, told: Told) -> None:
+        """Remembers that the session was told."""
+        self._told[key] = told
+        self._told.move_to_end(key)
+        if len(self._told) > SESSIONS_MAX:
+            self._told.popitem(last=False)
+
+    def forget(self, key: SessionKey) -> None:
+        """The agent has lost what it was told."""
+        self._told.pop(key, None)
+
+    def latest_of(self, client: str) -> SessionKey | None:
+        """The client's session that was told last."""
+        key = client_key(client)
+        return next((each for each in reversed(self._told) if each.client == key), None)
 
 
 class Offer(NamedTuple):

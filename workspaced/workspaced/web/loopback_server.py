@@ -14,8 +14,10 @@ import uvicorn
 
 from workspaced_events.errors import WorkspacedError
 
-from ..limits import HTTP_DRAIN_S, HTTP_IDLE_S
+from ..limits import HTTP_DRAIN_S
 
+_HTTP_IDLE_S: Final = 120
+"""How long a connection without a request stays open: longer than clients keep theirs, so that they close it."""
 HOST: Final = "127.0.0.1"
 _HOST_V6: Final = "::1"
 _INTERRUPTED: Final = 130
@@ -117,7 +119,7 @@ class LoopbackServer(uvicorn.Server):
                 proxy_headers=False,
                 server_header=False,
                 date_header=False,
-                timeout_keep_alive=HTTP_IDLE_S,
+                timeout_keep_alive=_HTTP_IDLE_S,
                 timeout_graceful_shutdown=HTTP_DRAIN_S,
             )
         )
@@ -156,3 +158,14 @@ class LoopbackServer(uvicorn.Server):
             self.force_exit = True
         self._signal = self._signal or number
         self.should_exit = True
+
+
+class Refused(Exception):
+    """A refusal: a status of HTTP, a code, what is wrong, and the next step."""
+
+    def __init__(self, status: int, code: str, message: str, hint: str) -> None:
+        super().__init__(message)
+        self.status = status
+        self.code = code
+        self.message = message
+        self.hint = hint

@@ -36,13 +36,15 @@ from ...errors import ArgumentInvalid, BudgetExceeded
 from ...ports.manifest import LAYERS, LayerId, ManifestEntry, State
 from ..model import blocks as b
 from ..model.blocks import TRIMMED, trimmed
-from ..model.pipelines import COMPRESSION_SYSTEM, COMPRESSION_TASK, PARTS
 from ..model.sent_so_far import LEFT_OUT, SentSoFar, content_of, sent_before, sent_so_far_of
 from ..model.sent_turn import PIN, SENT_VERSION, SentPart, SentTurn
 from ..model.token_estimate import Estimator, estimate_tokens
 from ..model.turn_window import begins, nothing_of
 from ..model.types import (
+    COMPRESSION_SYSTEM,
+    COMPRESSION_TASK,
     ENVELOPE_VERSION,
+    PARTS,
     TURN_VERSION,
     Artifact,
     Assembled,

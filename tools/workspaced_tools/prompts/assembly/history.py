@@ -68,7 +68,11 @@ def history_of(
     """
     window, turns = window_of(conversation, message, policy), sent_so_far.turns if sent_so_far is not None else {}
     spoken = [each for each in window.messages if each.role != "system"]
-    skills = _skills([each for each in spoken if each.id not in turns], texts, lost)
+    skills = {  # attached to a message that begins a turn, they become part of that message
+        each.id: skills_of(each, texts, lost)
+        for each in spoken
+        if each.id not in turns and begins(each) and each.attachments
+    }
     read = paired(
         ChatMessage("user", content_of(turns[each.id]), each.id, each.cache)
         if begins(each) and each.id in turns
@@ -135,13 +139,6 @@ def continuation_of(
     systems = [_filtered(each.id, "message", "system role") for each in since if each.role == "system"]
     shown = written(conversation, read.messages, numbers if numbers is not None else Numbers())
     return Past(shown, (*systems, *read.dropped))
-
-
-def _skills(
-    messages: Iterable[Message], texts: Texts, lost: Collection[str]
-) -> dict[MessageId, tuple[Artifact, ...]]:
-    """The skills attached to each message that begins a turn; they become part of that message."""
-    return {each.id: skills_of(each, texts, lost) for each in messages if begins(each) and each.attachments}
 
 
 # -- rounds --

@@ -17,9 +17,8 @@ from workspaced_events.schema.catalogue import LayerHashes, Pipeline
 
 from ...ports.manifest import LAYERS, LayerId, ManifestEntry, State
 from ..model.blocks import BLANK_LINE, trimmed
-from ..model.pipelines import PARTS
 from ..model.token_estimate import Estimator, estimate_tokens
-from ..model.types import Block, ChatMessage, Segment
+from ..model.types import PARTS, Block, ChatMessage, Segment
 
 _BREAK: Final = BLANK_LINE.encode()
 _SEEDS: Final = Estimator(1.0)

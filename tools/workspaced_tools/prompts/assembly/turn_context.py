@@ -171,8 +171,10 @@ class TurnContext:
                 entry = item.entry("shortened" if is_cut else "full", _CUT if is_cut else None)
                 block = search_block(*b.block_head(item.artifact), search, self._numbers)
                 self._add(replace(_part(item, block), form="search"), entry)
+            elif self._above(item.artifact):
+                self._add_line(item)
             else:
-                self._add_whole_or_line(item)
+                self._add_block(item)
 
     def _is_new(self, item: Item) -> bool:
         return item.artifact.form == "search" or not self._above(item.artifact)
@@ -203,12 +205,6 @@ class TurnContext:
     def _is_marked(self, artifact: Artifact) -> bool:
         has_surroundings = bool(artifact.before or artifact.after)
         return is_cursor(artifact) or (self._surroundings and has_surroundings)
-
-    def _add_whole_or_line(self, item: Item) -> None:
-        if self._above(item.artifact):
-            self._add_line(item)
-        else:
-            self._add_block(item)
 
     def _add_line(self, item: Item) -> None:
         """Points to what stands above; nothing is said of a note that was the active one before as well."""
@@ -286,7 +282,9 @@ class TurnContext:
             CHANGES,
             CHANGES,
             f"{b.CHANGED_SINCE} {said}",
-            notes=tuple(note for each in named for note in _notes_of(each)),
+            notes=tuple(
+                note for each in named for note in dict.fromkeys(map(NoteId, (each.id, each.artifact.id)))
+            ),
             reported=tuple((each.id, each.state) for each in named),
         )
         self._add(part, LayerEntry(CHANGES, CHANGES, "changed"), segment="reference")
@@ -304,10 +302,6 @@ def _change(present: Present) -> str:
     counts = f"+{present.added} -{present.removed}" if present.added or present.removed else ""
     moved = f"now {escape_field(present.artifact.id)}" if present.artifact.id != present.id else ""
     return ", ".join(filter(None, (moved, counts))) or "changed"
-
-
-def _notes_of(present: Present) -> Iterable[NoteId]:
-    return dict.fromkeys(map(NoteId, (present.id, present.artifact.id)))
 
 
 def _is_result(item: Item) -> bool:

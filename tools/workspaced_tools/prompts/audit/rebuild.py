@@ -5,7 +5,7 @@ names. So the log need not keep the text that an agent was sent: the prompt can 
 show whether it is the same.
 """
 
-from collections import deque
+from collections import Counter, deque
 from hashlib import sha256
 from typing import Final
 
@@ -13,6 +13,7 @@ import msgspec
 
 from workspaced_events.ids import ConversationId
 from workspaced_events.projections.conversations import FORGOTTEN, Conversation, Conversations
+from workspaced_events.schema import catalogue as c
 from workspaced_events.schema.catalogue import PromptAssembled
 
 from ...errors import NotRecorded
@@ -20,7 +21,6 @@ from ...ports.manifest import LAYERS
 from ..assembly.assemble import assemble
 from ..model.stored_inputs import inputs_of
 from ..model.types import Assembled, Texts
-from .event import prompt_event
 
 MANIFEST: Final = "manifest"
 """The difference reported if all layers are equal, and the manifests are not."""
@@ -107,3 +107,49 @@ class Versions:
         """The conversation at a recent sequence; None if that state is no longer kept."""
         versions = reversed(self._latest.get(conversation, ()))
         return next((each for each in versions if each.seq <= as_of_seq), None)
+
+
+def prompt_event(
+    as_of_seq: int,
+    made: Assembled,
+    *,
+    inputs_sha256: str,
+    manifest_sha256: str,
+    shape: c.Shape | None = None,
+    turn_sha256: str | None = None,
+) -> c.PromptAssembled:
+    """The `prompt_assembled` of a prompt.
+
+    Args:
+        as_of_seq: the sequence of the last event of the conversation that the prompt covers.
+        inputs_sha256: names the blob of the `Turn` that `made` was assembled from.
+        manifest_sha256: names the blob of the manifest.
+        shape: the shape of the provider's request body, if the answer was one.
+        turn_sha256: names the blob of `made.sent`.
+    """
+    envelope = made.envelope
+    manifest = envelope.manifest
+    states = Counter(entry.state for entry in manifest.entries)
+    return c.PromptAssembled(
+        conversation=envelope.conversation_id,
+        message=envelope.message_id,
+        as_of_seq=as_of_seq,
+        inputs_sha256=inputs_sha256,
+        manifest_sha256=manifest_sha256,
+        layer_hashes=envelope.hashes,
+        combined_hash=envelope.combined_hash,
+        prefix_tokens=made.prefix_tokens,
+        estimate=envelope.estimate,
+        seed_estimate=made.seed_estimate,
+        limit=manifest.limit,
+        elided=made.elided,
+        pipeline=made.pipeline,
+        shape=shape,
+        turn_sha256=turn_sha256,
+        totals=c.PromptTotals(
+            **{layer.id: layer.tokens for layer in manifest.layers},
+            tools=manifest.tool_tokens,
+            dropped=states["dropped"],
+            failed=states["failed"],
+        ),
+    )

@@ -292,7 +292,7 @@ def _plan_in(answer: str) -> dict[str, Any] | Problem:
                 break
             if isinstance(found, dict):
                 first = first if first is not None else found
-            elif bare is None and _is_list_of_calls(found):
+            elif bare is None and (not found or any(isinstance(each, dict) and "tool" in each for each in found)):
                 bare = found
         begin = _BEGIN.search(answer, end)
     if bare is not None:
@@ -308,10 +308,6 @@ def _with_calls(found: Any) -> dict[str, Any] | None:
     """The object with `calls`: `found`, or the first one in the list `found`."""
     objects = found if isinstance(found, list) else [found]
     return next((each for each in objects if isinstance(each, dict) and "calls" in each), None)
-
-
-def _is_list_of_calls(found: list[Any]) -> bool:
-    return not found or any(isinstance(each, dict) and "tool" in each for each in found)
 
 
 def _wrong(call: Any, path: str, tools: Mapping[str, Definition]) -> list[Problem]:

@@ -2,6 +2,8 @@
 
 import re
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from functools import cached_property
 from typing import Final
 from urllib.parse import unquote
 
@@ -9,15 +11,18 @@ from msgspec.structs import replace
 
 from workspaced_events.errors import WorkspacedError
 from workspaced_events.ids import NoteId
+from workspaced_events.projections.conversations import Conversation
 from workspaced_events.schema.catalogue import ArtifactKind, Attachment, AttachmentKind
 
 from ...errors import ArgumentInvalid, NoActiveNote, NoteNotFound
 from ...limits import ATTACHED_AT_ONCE, ATTACHED_IMAGE_BYTES_MAX, IMAGES_NAMED_MAX, MEMBERS_ATTACHED_MAX
 from ...notes.images.data_uri import decoded
 from ...notes.note import Note, NoteFailure
-from ...ports.questions import Members, Names, Read
+from ...ports.questions import Members, Names, Read, Resolve
+from ...ports.view import View
+from ...tools.note_answers import served_vault
+from ..model.note_names import notes_of, then_and_now
 from ..model.types import Artifact
-from .explicit_notes import is_explicit
 from .inline_content import NOT_GIVEN, TOO_LARGE, distinct, named
 from .surroundings import KEPT_CHARS_MAX, cut_out, place_of
 from .view_reader import IMAGE_NOT_READ, NO_SELECTION, TOO_MANY, Reading, Unavailable, utc_seconds
@@ -27,6 +32,7 @@ _ELSEWHERE: Final = re.compile(r"//|[A-Za-z][A-Za-z0-9+.-]*:")
 _NOTHING: Final = {"active_note": NoActiveNote.code, "selected_text": NO_SELECTION}
 """What becomes of an attachment that the daemon resolved to a note which does not exist for the client: as if
 nothing had been active or selected."""
+_NAMING: Final = frozenset({"note", "active_note", "selected_text"})
 
 
 def attached(
@@ -241,3 +247,40 @@ _READERS: Final[dict[AttachmentKind, Callable[[Attachment, Reading], Iterator[Ar
     "image": _image,
 }
 """All other kinds are inline."""
+
+
+def is_explicit(attachment: Attachment) -> bool:
+    """Whether the runtime itself named the note. A folder, a tag, or whatever is active names none."""
+    return attachment.kind in _NAMING and bool(attachment.id) and not attachment.resolved
+
+
+class ExplicitNotes:
+    """A test for one conversation; look-ups by title are made when they are needed."""
+
+    def __init__(self, conversation: Conversation, requested: View) -> None:
+        """`requested`: the view of a client that asks for notes explicitly."""
+        self._conversation = conversation
+        self._requested = requested
+
+    def __call__(self, note: NoteId) -> bool:
+        return note in self._paths or note in self._resolved
+
+    def _attached(self) -> Iterator[Attachment]:
+        for message in self._conversation.messages.values():
+            yield from filter(is_explicit, message.attachments)
+
+    @cached_property
+    def _paths(self) -> set[NoteId]:
+        named = {note for each in self._attached() for note in notes_of(each.kind, each.id).notes}
+        return then_and_now(named, self._requested.vault_state.former)
+
+    @cached_property
+    def _resolved(self) -> set[NoteId]:
+        found = set()
+        with suppress(WorkspacedError):
+            vault, _ = served_vault(self._requested)
+            for name in dict.fromkeys(each.id for each in self._attached()):
+                with suppress(WorkspacedError):
+                    note = vault.ask(Resolve(name)).note
+                    found |= {note.id} if note is not None else set()
+        return found

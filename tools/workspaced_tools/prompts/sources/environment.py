@@ -14,13 +14,14 @@ from workspaced_events.ids import VaultId
 from workspaced_events.projections.workspace_state import WorkspaceState
 
 from ...code.languages import language_of
-from ...limits import MEMORY_INDEX_NAMES_MAX
 from ...notes.name_keys import stem
 from ...ports.memory import MEMORY_ROOT, MemoryFile
 from ...ports.vault import NoteRef
 from ...ports.view import View
 from ..model.untrusted_text import escape_field, render_block
 
+_MEMORY_INDEX_NAMES_MAX: Final = 100
+"""Names in a prompt's index of the memory."""
 _NAME: Final = "memory_index"
 
 
@@ -72,7 +73,7 @@ def memory_index(files: Sequence[MemoryFile], fence: str) -> str:
     """
     if not files:
         return ""
-    lines = [file.path for file in files[:MEMORY_INDEX_NAMES_MAX]]
+    lines = [file.path for file in files[:_MEMORY_INDEX_NAMES_MAX]]
     if more := len(files) - len(lines):
         lines.append(f"and {more} more: view {MEMORY_ROOT}")
     return render_block(_NAME, {}, "\n".join(lines), fence=fence)

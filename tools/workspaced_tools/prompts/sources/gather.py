@@ -6,33 +6,41 @@ cannot be read is in the `Turn` as failed, with a code; none is left out silentl
 
 from collections.abc import Iterable, Iterator
 from itertools import chain, takewhile
+from typing import Final
 
 from msgspec.structs import replace
 
 from workspaced_events.errors import WorkspacedError
 from workspaced_events.ids import MessageId, NoteId, VaultId
-from workspaced_events.projections.conversations import Conversation, Message, turn_of
-from workspaced_events.projections.token_calibration import NO_CALIBRATION, Calibration, model_key
+from workspaced_events.projections.conversations import (
+    NO_CALIBRATION,
+    Calibration,
+    Conversation,
+    Message,
+    model_key,
+    turn_of,
+)
 from workspaced_events.schema.catalogue import Pipeline
 
 from ...errors import ArgumentInvalid, NotRecorded
-from ...limits import ATTACHED_AT_ONCE, PINNED_CONTENT_SHARE, SUMMARY_TOKENS_MAX
+from ...limits import ATTACHED_AT_ONCE, SUMMARY_TOKENS_MAX
 from ...ports.asking import VaultPort
 from ...ports.questions import Read
 from ...ports.view import View
 from ...tools.linked_workspace import of_person
 from ..model.changes import line_changes
-from ..model.pipelines import PARTS
 from ..model.sent_so_far import SentSoFar, lost_turns, sent_before, sent_so_far_of
 from ..model.stored_inputs import inputs_of
 from ..model.turn_window import begins
-from ..model.types import TURN_VERSION, Artifact, Policy, Present, Provided, Texts, Turn
-from .attachments import artifact_of, attached
+from ..model.types import PARTS, TURN_VERSION, Artifact, Policy, Present, Provided, Texts, Turn
+from .attachments import ExplicitNotes, artifact_of, attached
 from .environment import OTHER_VAULT, other_vault
-from .explicit_notes import ExplicitNotes
 from .inline_content import lost_of
 from .pinned import provide
 from .view_reader import Keep, Reading, Unavailable
+
+_PINNED_CONTENT_SHARE: Final = 0.15
+"""Of the tokens that a prompt may have: for the contents of notes of one pin of many notes."""
 
 
 def gather(
@@ -120,7 +128,7 @@ def _reading(
     calibration: Calibration,
 ) -> Reading:
     settings, fence = conversation.settings, conversation.id
-    room = PINNED_CONTENT_SHARE * (settings.context_window - settings.output_reserve) / calibration.factor
+    room = _PINNED_CONTENT_SHARE * (settings.context_window - settings.output_reserve) / calibration.factor
     return Reading(
         of_person(view),
         texts,

@@ -17,7 +17,7 @@ from workspaced_events.projections.workspace_fold import visible_tabs
 from workspaced_events.schema.catalogue import ProviderKind
 
 from ...errors import ArgumentInvalid
-from ...limits import ATTACHED_AT_ONCE, PROVIDED_CHANGES_MAX, PROVIDED_NEXT_MAX, PROVIDED_NOTES_MAX
+from ...limits import ATTACHED_AT_ONCE, PROVIDED_CHANGES_MAX, PROVIDED_NOTES_MAX
 from ...notes.note import Note
 from ...ports.asking import VaultPort
 from ...ports.questions import LinkTargets, Members, Names, Overview, Read, Visits
@@ -29,6 +29,8 @@ from ..model.types import Artifact, Provided
 from .environment import file_line
 from .view_reader import Reading, Unavailable, utc_seconds
 
+_PROVIDED_NEXT_MAX: Final = 5
+"""Notes that a pin of kind `next-notes` names."""
 OTHERS: Final = "Not shown for want of room:"
 NEXT: Final = "Usually opened next:"
 
@@ -152,7 +154,7 @@ def _next_notes(_pin: Provider, reading: Reading) -> _Found:
     counts = opened_next(vault.ask(Visits()), state.active.id)
     likeliest = sorted(counts, key=lambda note: (-counts[note], note))[:PROVIDED_NOTES_MAX]
     existing = list(_known(vault, likeliest).values()) if likeliest else []
-    shown = sorted(existing[:PROVIDED_NEXT_MAX], key=lambda ref: ref.path)
+    shown = sorted(existing[:_PROVIDED_NEXT_MAX], key=lambda ref: ref.path)
     lines = [f"{NEXT} {', '.join(map(file_line, shown))}"] if shown else []
     return _stored(reading, lines, [ref.id for ref in shown])
 

@@ -5,7 +5,7 @@ an answer means the same source in every prompt that shows the turn; a source th
 number.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from types import MappingProxyType
 from typing import Final
 
@@ -41,10 +41,6 @@ def numbers_of(searches: Iterable[str], texts: Texts) -> Numbers:
         for document in read_search(texts(search)).documents:
             numbers.of(document)
     return numbers
-
-
-def _searches_sent(turn: SentTurn) -> Iterator[str]:
-    return (part.revision for part in turn.parts if part.form == "search")
 
 
 def written(
@@ -84,7 +80,7 @@ def written_by_turns(
             turn = turns[MessageId(message.id or "")]
             if turn not in numbers:
                 numbers[turn] = (
-                    numbers_of(_searches_sent(sent[turn]), texts)
+                    numbers_of((part.revision for part in sent[turn].parts if part.form == "search"), texts)
                     if turn in sent
                     else numbered(searches_of(conversation.messages[turn], texts, lost), texts)
                 )

@@ -7,16 +7,16 @@ import sys
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Final, NamedTuple
 
 import click
 import msgspec
 
+from workspaced_events.clock import AHEAD_MS_MAX
 from workspaced_events.errors import LogLocked, LogReadOnly, WorkspacedError
 from workspaced_events.journal.opening import read_journal
 from workspaced_events.log.disk import RealDisk
 from workspaced_events.log.lock import LogLock
-from workspaced_events.peers.clock import AHEAD_MS_MAX
 from workspaced_events.privacy.asked_notes import AskedNote, AskedNotes
 from workspaced_events.replay.blob_check import NamedBlobs
 
@@ -24,7 +24,6 @@ from ...__about__ import __version__
 from ...client.sync_client import SyncClient, connect
 from ...connecting.listing import connected
 from ...daemon.settings import config_file, load_settings
-from ...discovery.sandboxes import is_seen_by, sandboxes
 from ...editor_link.lock_files import is_gone, own_locks
 from ...errors import NoDaemon
 from ..shared.daemon import choose, daemon, record_of
@@ -35,6 +34,12 @@ from ..shared.state_text import idle_rule_text, pause_text, unchanged_text
 from ..shared.terminal import print_labelled
 
 WATCHES_MIN = 20_000
+EDITORS: Final = {
+    "Obsidian": ("md.obsidian.Obsidian", "obsidian"),
+    "VS Code": ("com.visualstudio.code", "code"),
+    "VSCodium": ("com.vscodium.codium", "codium"),
+}
+"""By the editor's name: what Flatpak and Snap call it."""
 
 
 class Finding(msgspec.Struct, frozen=True):
@@ -292,3 +297,37 @@ def _vault(client: SyncClient, vault: dict[str, Any]) -> Iterator[Finding]:
         where = f"{flag['note']}, line {flag['line']}" if flag["line"] else flag["note"]
         says = f"{where}: {flag['says']!r} is not understood, so the note is private"
         yield warning(about, says, "Write private, on-request or all.")
+
+
+class Sandbox(NamedTuple):
+    """An editor that was run in a sandbox (Flatpak, Snap).
+
+    Its runtime and temporary directories are its own, so its plugin reaches no socket in ours. It sees the user's
+    home, a Snap only what is not hidden in it.
+    """
+
+    editor: str
+    kind: str
+    traces: Path
+    """The directory by which it was noticed."""
+
+
+def sandboxes(home: Path) -> list[Sandbox]:
+    """The sandboxed editors of the user whose home this is."""
+    runtime = os.environ.get("XDG_RUNTIME_DIR")
+    found = []
+    for editor, (flatpak, snap) in EDITORS.items():
+        traces = [("Flatpak", home / ".var" / "app" / flatpak), ("Snap", home / "snap" / snap)]
+        if runtime:
+            traces.append(("Flatpak", Path(runtime) / "app" / flatpak))
+        kinds = {kind: path for kind, path in reversed(traces) if path.is_dir()}
+        found += [Sandbox(editor, kind, path) for kind, path in sorted(kinds.items())]
+    return found
+
+
+def is_seen_by(sandbox: Sandbox, socket: Path, home: Path) -> bool:
+    """Whether a socket lies where the sandbox sees it."""
+    if not socket.is_relative_to(home):
+        return False
+    names = socket.relative_to(home).parts
+    return sandbox.kind != "Snap" or not names[0].startswith(".")

@@ -2,19 +2,23 @@
 
 import os
 from pathlib import Path
+from typing import Final
 
 import click
 import platformdirs
 
-from ...limits import PROXY_PORT, UPSTREAM_TIMEOUT_S
 from ...proxy.access import token_from
-from ...proxy.server import Options, Started, run_proxy
+from ...proxy.application import Options, Started, run_proxy
 from ..shared.daemon import choose
 from ..shared.logs import log_to_stderr
 from ..shared.options import check_client, daemon_options
 from ..shared.output import output
 from ..shared.printing import say
 
+_UPSTREAM_TIMEOUT_S: Final = 600.0
+"""The longest silence of a provider; the SDKs of OpenAI and Anthropic wait as long."""
+_PROXY_PORT: Final = 7410
+"""Unless another one is asked for, so that the URL stays the same."""
 _OPENAI = "OPENAI_BASE_URL"
 _VARIABLES = {"/openai": _OPENAI, "anthropic": "ANTHROPIC_BASE_URL", "google": "GOOGLE_GEMINI_BASE_URL"}
 """Which variable a runtime reads its URL from, by the first of these that the URL has; else it is OpenAI's. Other
@@ -24,7 +28,7 @@ providers have OpenAI's interface below `/openai`."""
 @click.command()
 @click.option("--upstream", required=True, metavar="URL", help="The base URL of the provider.")
 @click.option(
-    "--port", type=click.IntRange(0, 65_535), default=PROXY_PORT, show_default=True, help="On 127.0.0.1; 0: any."
+    "--port", type=click.IntRange(0, 65_535), default=_PROXY_PORT, show_default=True, help="On 127.0.0.1; 0: any."
 )
 @click.option(
     "--client", default="proxy", show_default=True, metavar="NAME", help="The name whose sharing level counts."
@@ -36,7 +40,7 @@ providers have OpenAI's interface below `/openai`."""
     "--timeout",
     "timeout_s",
     type=click.FloatRange(0, min_open=True),
-    default=UPSTREAM_TIMEOUT_S,
+    default=_UPSTREAM_TIMEOUT_S,
     show_default=True,
     metavar="SECONDS",
     help="The longest silence of the provider.",

@@ -70,29 +70,20 @@ def calls_command() -> None:
 @click.option("--client", "caller", metavar="NAME", help="Only calls of this client.")
 @click.option("--failed", is_flag=True, help="Only calls that failed.")
 @click.option("--since", metavar="SEQ|TIME", help="Only from this event, or this time, on.")
-@click.option("--stats", is_flag=True, help="The same as `calls stats`.")
 @utc_option
 @daemon_options
-@click.pass_context
 def list_command(
-    ctx: click.Context,
     log: str | None,
     limit: int,
     tool: str | None,
     caller: str | None,
     failed: bool,
     since: str | None,
-    stats: bool,
 ) -> None:
     """List the latest calls, newest last.
 
     A narrow terminal does without TOOK, BYTES, ~TOKENS, CLIENT and TIME, in this order.
     """
-    if stats:
-        if tool or failed:
-            raise click.UsageError("--stats counts all tools, failed or not: leave --tool and --failed out.")
-        ctx.invoke(stats_command, log=log, caller=caller, since=since)
-        return
     wanted = Wanted(tool, caller, failed, parse_position(since) if since is not None else None)
     with read_log(log) as opened:
         if opened.damage is not None:

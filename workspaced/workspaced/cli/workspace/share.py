@@ -13,21 +13,19 @@ from ..shared.daemon import daemon
 from ..shared.options import daemon_options
 from ..shared.output import output
 from ..shared.printing import say
-from .why import print_why
 
 LEVELS = ("all", "names", "none")
 
 
 @click.command()
-@click.argument("words", nargs=-1, metavar="[CLIENT [LEVEL] | why PATH | accept-rules VAULT]")
-@click.option("--vault", metavar="ID", help="Of `why`: the vault of PATH (default: the current one).")
+@click.argument("words", nargs=-1, metavar="[CLIENT [LEVEL] | accept-rules VAULT]")
 @click.option(
     "--volunteer",
     type=click.Choice(["on", "selection-off", "off"]),
     help="Of CLIENT: whether it is told without asking what changed before your eyes.",
 )
 @daemon_options
-def share_command(words: tuple[str, ...], vault: str | None, volunteer: str | None) -> None:
+def share_command(words: tuple[str, ...], volunteer: str | None) -> None:
     """How much a client of the tools is shown; with a LEVEL, from now on.
 
     \b
@@ -42,12 +40,10 @@ def share_command(words: tuple[str, ...], vault: str | None, volunteer: str | No
     gemini, cursor, vscode); '*' is every client without a level of its own. Without CLIENT: the levels of all. It
     lasts until it is set anew.
 
-    `share why PATH` is `workspaced why PATH`. `share accept-rules VAULT` says that a folder
-    that lost its .workspacedignore together with most of its notes is meant to be as it is.
+    `share accept-rules VAULT` says that a folder that lost its .workspacedignore together with most of its notes
+    is meant to be as it is. `workspaced why PATH` says why a note is shown or not.
     """
-    if vault is not None and words[:1] != ("why",):
-        raise click.UsageError("--vault belongs to `share why PATH`.")
-    method, params = _request_of(words, vault)
+    method, params = _request_of(words)
     if volunteer is not None:
         if method != "workspaced/share":
             raise click.UsageError("--volunteer belongs to `share CLIENT`.")
@@ -60,17 +56,13 @@ def share_command(words: tuple[str, ...], vault: str | None, volunteer: str | No
     output(answer if words else answer["sharing"], _PRINTS[method])
 
 
-def _request_of(words: tuple[str, ...], vault: str | None) -> tuple[str, dict[str, Any]]:
+def _request_of(words: tuple[str, ...]) -> tuple[str, dict[str, Any]]:
     """The method and parameters for the words of the command line."""
     match words:
         case ():
             return "workspaced/status", {}
-        case ("why", path) if path not in LEVELS:
-            return "workspaced/share/why", {"path": path} if vault is None else {"path": path, "vault": vault}
         case ("accept-rules", id):
             return "workspaced/share/accept", {"vault": id}
-        case ("why",):
-            raise click.UsageError("Expected `share why PATH`, got no path.")
         case ("accept-rules",):
             raise click.UsageError("Expected `share accept-rules VAULT`, got no vault.")
         case (client,):
@@ -80,7 +72,7 @@ def _request_of(words: tuple[str, ...], vault: str | None) -> tuple[str, dict[st
         case (_, level):
             raise click.UsageError(f"There is no level {level!r}; levels are {', '.join(LEVELS)}.")
         case _:
-            raise click.UsageError("Expected CLIENT, CLIENT LEVEL, why PATH or accept-rules VAULT.")
+            raise click.UsageError("Expected CLIENT, CLIENT LEVEL or accept-rules VAULT.")
 
 
 def _named(client: str) -> str:
@@ -113,7 +105,6 @@ def _volunteering(of: dict[str, Any]) -> str:
 
 _PRINTS: Final[dict[str, Callable[[dict[str, Any]], None]]] = {
     "workspaced/status": _print_sharing,
-    "workspaced/share/why": print_why,
     "workspaced/share/accept": lambda of: say(f"{of['vault']}: {of['problem'] or 'the rules count as they are'}"),
     "workspaced/share": lambda of: say(f"{of['client']} {of['level']}{_volunteering(of)}"),
 }

@@ -30,11 +30,11 @@ def why_command(path: str, client: str | None, vault: str | None) -> None:
     last call or prompt that showed the note to a client, as far as recordings tell.
     """
     output(
-        ask("workspaced/share/why", {"path": path, "client": client, "vault": vault}, always_named=True), print_why
+        ask("workspaced/share/why", {"path": path, "client": client, "vault": vault}, always_named=True), _print
     )
 
 
-def print_why(answer: dict[str, Any]) -> None:
+def _print(answer: dict[str, Any]) -> None:
     """Prints the answer of `workspaced/share/why` for people."""
     moved = f", now {answer['now']}" if answer["now"] is not None else ""
     say(f"{answer['path']}{moved}: {_LEVELS[answer['level']]}")

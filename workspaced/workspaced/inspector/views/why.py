@@ -18,14 +18,12 @@ from workspaced_events.schema.catalogue import Event
 from workspaced_events.schema.decoding import converted
 from workspaced_events.schema.sentences import notes_named
 from workspaced_tools.ports.manifest import ManifestEntry
-from workspaced_tools.prompts.citations.renumber import cited
-from workspaced_tools.prompts.citations.turn_sources import sources_of
+from workspaced_tools.prompts.citations.renumber import cited, sources_of
 from workspaced_tools.prompts.model.note_names import names_of
-from workspaced_tools.prompts.model.pipelines import PARTS
 from workspaced_tools.prompts.model.stored_inputs import inputs_of, manifest_of_prompt, texts_in
-from workspaced_tools.recording.format import RecordedNote
+from workspaced_tools.prompts.model.types import PARTS
+from workspaced_tools.recording.format import RecordedNote, read_recording
 from workspaced_tools.recording.last_shown import NOT_IN_PROMPT, mentions
-from workspaced_tools.recording.reading import read_recording
 from workspaced_tools.vault.withholding_reasons import Reason
 
 from ... import replay

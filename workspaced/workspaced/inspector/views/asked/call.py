@@ -3,25 +3,30 @@
 from typing import Any, Final
 
 import msgspec
+from msgspec.structs import replace
 
 from workspaced_events.errors import InvalidArgument, LogDamaged
-from workspaced_events.schema.catalogue import ContextInserted, ContextVolunteered, Sharing, ToolCalled
+from workspaced_events.schema.catalogue import ContextInserted, ContextVolunteered, Event, Sharing, ToolCalled
 from workspaced_events.schema.decoding import decoded
 from workspaced_tools.errors import NotRecorded
 from workspaced_tools.prompts.model.token_estimate import estimate_tokens, estimate_tokens_of_chars
 from workspaced_tools.recording.format import (
+    Blob,
     Exchange,
     Raised,
     RecordedNote,
     RecordedRead,
 )
 from workspaced_tools.recording.recorded_calls import (
+    Listed,
     RecordedCall,
+    Wanted,
     brief,
     checked_call,
     listed,
     notes_read,
     recorded_call,
+    result_of,
 )
 
 from .... import replay
@@ -33,6 +38,9 @@ _KEEP_LONGER: Final = (
     "Recordings are kept for `record_days` and within `record_bytes`: raise these settings, or keep a session "
     "that matters with `workspaced bundle`."
 )
+CALLS_MAX: Final = 200
+_LOOKED_AT_MAX: Final = 5_000
+"""Calls that one request looks at; a filter may take few of them."""
 
 
 class CallParameters(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
@@ -253,3 +261,52 @@ def _note(kept: RecordedRead, log: replay.Log) -> NoteRead:
     if content is None:
         return NoteRead(kept.id, None, kept.stat.size, f"Its text is not kept. {_KEEP_LONGER}")
     return NoteRead(kept.id, content.decode(errors="replace")[:TEXT_CHARS_MAX], kept.stat.size, "")
+
+
+class CallsParameters(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
+    """Which calls. What is left out filters nothing."""
+
+    tool: str | None = None
+    """Its whole name; `volunteer_context` is what agents were told without asking."""
+    caller: str | None = None
+    """Compared as the share policy does."""
+    failed: bool = False
+    """Only failed calls."""
+    before: int | None = None
+    """Only calls before this event."""
+    limit: int = 50
+
+
+class Calls(msgspec.Struct, rename="camel"):
+    """Some calls, and where the next ones begin."""
+
+    calls: list[Listed]
+    """The latest first."""
+    before: int | None
+    """Ask with it for the calls before these; null: there are none."""
+
+
+def calls(inspected: Inspected, parameters: CallsParameters) -> Calls:
+    """The latest calls that pass the filters. May give fewer than `limit` though there are more: see `before`.
+
+    Raises:
+        InvalidArgument: the limit is out of its range.
+    """
+    if not 1 <= parameters.limit <= CALLS_MAX:
+        raise InvalidArgument(f"Expected a limit of 1 to {CALLS_MAX} calls, got {parameters.limit}.")
+    wanted = Wanted(parameters.tool, parameters.caller, parameters.failed)
+    found: list[Listed] = []
+    before = parameters.before if parameters.before is not None else inspected.log.end.seq + 1
+    for looked_at, event in enumerate(inspected.log.events_of(replay.CALL_TYPES, before=before)):
+        if len(found) == parameters.limit or looked_at == _LOOKED_AT_MAX:
+            return Calls(found, event.seq + 1)
+        if wanted.takes(event):
+            found.append(_row(event, inspected.log.blob))
+    return Calls(found, None)
+
+
+def _row(event: Event, blob: Blob) -> Listed:
+    row = listed(event, blob)
+    # The bytes of what was told are those of its text: the tokens are to be of the same.
+    text = told_in(result_of(event.data, blob)) if isinstance(event.data, ContextVolunteered) else None
+    return row if text is None else replace(row, tokens=estimate_tokens(text))
