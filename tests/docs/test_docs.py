@@ -77,7 +77,14 @@ def test_every_page_whose_blocks_are_marked_is_run() -> None:
     marked = {
         name for name in page.ALL_PAGES if re.search(r"^<!-- (tested|file: )", page.Page(name).text, re.MULTILINE)
     }
-    named = (page.RUNTIME_PAGES, page.REPLAY_PAGES, page.PROXY_PAGES, page.SESSION_PAGES, page.FRAMEWORK_PAGES)
+    named = (
+        page.RUNTIME_PAGES,
+        page.REPLAY_PAGES,
+        page.PROXY_PAGES,
+        page.SESSION_PAGES,
+        page.FRAMEWORK_PAGES,
+        page.SUMMARY_PAGES,
+    )
     assert marked == {name for names in named for name in names}
 
 

@@ -183,6 +183,8 @@ class ConversationLog:
             self.keep(block)
         if made.folded is not None:
             self.tell(made.folded)
+        if made.near_limit is not None:
+            self.tell(made.near_limit)
         sent = self.keep(msgspec.json.encode(made.sent)) if made.sent is not None else None
         self.tell(
             prompt_event(

@@ -40,6 +40,7 @@ REPLAY_PAGES = ("tutorials/replay-a-bug.md", "how-to/share-a-log.md", "how-to/fo
 FRAMEWORK_PAGES = ("how-to/frameworks.md",)
 PROXY_PAGES = ("how-to/use-any-client.md",)
 SESSION_PAGES = ("tutorials/first-session.md",)
+SUMMARY_PAGES = ("how-to/summarise-in-time.md",)
 ALL_PAGES = sorted(path.relative_to(DOCS).as_posix() for path in DOCS.rglob("*.md"))
 
 

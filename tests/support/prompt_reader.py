@@ -7,7 +7,6 @@ something that must stand above it. What it cannot read is an error.
 
 import html
 import re
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -106,7 +105,11 @@ class Reader:
         elif "tag" not in piece.groupdict():
             yield Seen("whole", "search", piece["name"], piece[0])
         elif piece["tag"] == "pinned_context_changes":
-            yield self._pin_changes(plain(piece["title"]), piece["body"].split("\n"), pins)
+            name = plain(piece["title"])
+            before, after = self.pins[name], pins.get(name)
+            self.pins[name] = applied(before, g.unescaped(piece["body"])) if before is not None else after
+            assert after is None or self.pins[name] == after
+            yield Seen("pin_changes", "pin", name)
         elif piece["tag"] == "pinned_context":
             name = plain(piece["title"])
             assert ("<replaces_earlier>" in piece["fields"]) == (name in self.pins)
@@ -180,19 +183,6 @@ class Reader:
             return Seen("pin_failed", "pin", name, text)
         return Seen("failed", what, name, text)
 
-    def _pin_changes(self, name: str, lines: Sequence[str], pins: Mapping[str, str | None]) -> Seen:
-        """The lines taken away stood in the text above, and with those that are added it is the present one."""
-        before, after = self.pins[name], pins.get(name)
-        signs = {sign: [line[2:] for line in lines if line[0] == sign] for sign in "+-"}
-        assert lines and all(line[:2] in {"+ ", "- "} for line in lines)
-        if before is not None and after is not None:
-            counted = Counter(before.split("\n"))
-            assert not Counter(signs["-"]) - counted
-            assert counted - Counter(signs["-"]) + Counter(signs["+"]) == Counter(after.split("\n"))
-            assert _in_order(signs["+"], after.split("\n")) and _in_order(signs["-"], before.split("\n"))
-        self.pins[name] = after
-        return Seen("pin_changes", "pin", name)
-
 
 def _kind(tag: str) -> str:
     if tag in {"note_context", "active_note", "note"}:
@@ -220,11 +210,6 @@ def _pieces(context: str, search: "re.Pattern[str] | None") -> Iterator["str | r
         if block:
             yield block
         at = block.end() if block else end
-
-
-def _in_order(some: Sequence[str], lines: Iterable[str]) -> bool:
-    rest = iter(lines)
-    return all(line in rest for line in some)
 
 
 def sequence(messages: Iterable[dict[str, Any]]) -> list[tuple[str, dict[str, Any]]]:

@@ -336,6 +336,22 @@ export interface ContextInsertedEvent {
   };
 }
 
+export interface ContextNearLimitEvent {
+  readonly type: "context_near_limit";
+  readonly seq: number;
+  readonly id: string;
+  readonly time: string;
+  readonly source: string;
+  readonly vault: string | null;
+  readonly data: {
+    readonly message: string;
+    readonly estimate: number;
+    readonly limit: number;
+    readonly upTo: string;
+    readonly conversation: string;
+  };
+}
+
 export interface ContextPinnedEvent {
   readonly type: "context_pinned";
   readonly seq: number;
@@ -966,6 +982,24 @@ export interface PromptAssembledEvent {
     } | null;
     /** (pattern ^[0-9a-f]{64}$) */
     readonly turnSha256?: string | null;
+    readonly totals?: {
+      /** (default 0) */
+      readonly L1_SYSTEM?: number;
+      /** (default 0) */
+      readonly L2_PREVIOUS?: number;
+      /** (default 0) */
+      readonly L3_TURN?: number;
+      /** (default 0) */
+      readonly L4_STRIP?: number;
+      /** (default 0) */
+      readonly L5_USER?: number;
+      /** (default 0) */
+      readonly tools?: number;
+      /** (default 0) */
+      readonly dropped?: number;
+      /** (default 0) */
+      readonly failed?: number;
+    } | null;
     readonly conversation: string;
   };
 }
@@ -3011,6 +3045,7 @@ export type WorkspaceEvent =
   | ClockSteppedEvent
   | ContextFoldedEvent
   | ContextInsertedEvent
+  | ContextNearLimitEvent
   | ContextPinnedEvent
   | ContextUnpinnedEvent
   | ContextVolunteeredEvent

@@ -190,6 +190,8 @@ class Conversation(msgspec.Struct, frozen=True, omit_defaults=True):
     """The parts of these turns for which one line stands."""
     results_up_to: MessageId | None = None
     """Results of tools up to this message are replaced by a note of their size."""
+    near_limit: MessageId | None = None
+    """Up to this message a summary was asked for last."""
     ended: bool = False
 
     def last_prompt(self, pipeline: Pipeline = "chat") -> Prompt | None:
@@ -261,7 +263,7 @@ def _started(before: Conversation | None, event: Event, data: c.ConversationStar
     )
     if before is None:
         return Conversation(data.conversation, event.vault, event.seq, settings)
-    return replace(before, settings=settings, seq=event.seq, ended=False)
+    return replace(before, settings=settings, seq=event.seq, near_limit=None, ended=False)
 
 
 def _branched(origin: Conversation, event: Event, data: c.ConversationBranched) -> Conversation:
@@ -269,7 +271,7 @@ def _branched(origin: Conversation, event: Event, data: c.ConversationBranched) 
     behind = [*dropwhile(lambda name: name != data.up_to, origin.messages)][1:]
     rest = c.MessageRemoved(conversation=origin.id, message=behind[0] if behind else MessageId(""), following=True)
     copied = _removed(origin, event, rest)
-    return replace(copied, id=data.conversation, seq=event.seq, prompts=(), folds=(), ended=False)
+    return replace(copied, id=data.conversation, seq=event.seq, prompts=(), folds=(), near_limit=None, ended=False)
 
 
 def _message(event: Event, data: c.MessageData) -> Message:
@@ -461,6 +463,10 @@ def _folded(before: Conversation, event: Event, data: c.ContextFolded) -> Conver
     return replace(folded(before, data), folds=(*before.folds, Fold(event.seq, data.reason))[-PROMPTS_MAX:])
 
 
+def _near_limit(before: Conversation, _event: Event, data: c.ContextNearLimit) -> Conversation:
+    return replace(before, near_limit=data.up_to)
+
+
 def _usage(before: Conversation, _event: Event, data: c.UsageReported) -> Conversation:
     prompt = _prompt_for(before, data.message)
     if prompt is None:
@@ -519,6 +525,7 @@ _FOLDS: Final[dict[type, Callable[[Conversation, Event, Any], Conversation]]] = 
     c.ContextUnpinned: _unpinned,
     c.PromptAssembled: _assembled,
     c.ContextFolded: _folded,
+    c.ContextNearLimit: _near_limit,
     c.UsageReported: _usage,
     c.ConversationEnded: _ended,
 }

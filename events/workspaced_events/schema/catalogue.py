@@ -24,6 +24,7 @@ from .conversation_events import Attachment as Attachment
 from .conversation_events import AttachmentKind as AttachmentKind
 from .conversation_events import CacheTime as CacheTime
 from .conversation_events import ContextFolded as ContextFolded
+from .conversation_events import ContextNearLimit as ContextNearLimit
 from .conversation_events import ContextPinned as ContextPinned
 from .conversation_events import ContextUnpinned as ContextUnpinned
 from .conversation_events import ConversationBranched as ConversationBranched
@@ -42,6 +43,7 @@ from .conversation_events import PartKind as PartKind
 from .conversation_events import Pipeline as Pipeline
 from .conversation_events import Promotion as Promotion
 from .conversation_events import PromptAssembled as PromptAssembled
+from .conversation_events import PromptTotals as PromptTotals
 from .conversation_events import ProviderKind as ProviderKind
 from .conversation_events import ResultImage as ResultImage
 from .conversation_events import Role as Role

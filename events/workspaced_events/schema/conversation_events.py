@@ -251,6 +251,20 @@ class LayerHashes(msgspec.Struct, frozen=True):
     L5_USER: Sha256
 
 
+class PromptTotals(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What the manifest adds up to: tokens as estimated, and how many things did not get into the prompt."""
+
+    L1_SYSTEM: Number = 0
+    L2_PREVIOUS: Number = 0
+    L3_TURN: Number = 0
+    L4_STRIP: Number = 0
+    L5_USER: Number = 0
+    tools: Number = 0
+    """Of the tools' definitions."""
+    dropped: Number = 0
+    failed: Number = 0
+
+
 @entry("prompt_assembled", Publisher.DAEMON, changes_state=False)
 class PromptAssembled(ConversationData, frozen=True):
     """A prompt was made: what it was made from, and what it came to."""
@@ -279,6 +293,7 @@ class PromptAssembled(ConversationData, frozen=True):
     turn_sha256: Sha256 | None = None
     """Names the JSON of the `SentTurn` (workspaced_tools.prompts.model.sent_turn): what this turn's user message
     holds, context included. Later prompts repeat it as it is. None: later prompts repeat the words alone."""
+    totals: PromptTotals | None = None
 
 
 class LeftOut(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
@@ -307,6 +322,21 @@ class ContextFolded(ConversationData, frozen=True):
     """Results of tools up to this message are replaced by a note of their size; None: no further ones."""
     saved: Number = 0
     """Tokens that the fold took from the prompt, as estimated."""
+
+
+@entry("context_near_limit", Publisher.DAEMON, changes_state=False)
+class ContextNearLimit(ConversationData, frozen=True):
+    """A prompt has most of its limit, so a fold is near: the runtime may set a summary before.
+
+    Told once, until `up_to` has left the prompt.
+    """
+
+    message: Annotated[MessageId, Redact.ID]
+    """The prompt's last message."""
+    estimate: Number
+    limit: Number
+    up_to: Annotated[MessageId, Redact.ID]
+    """The last message of the turns that the fold would leave out: a summary should go up to it."""
 
 
 @entry("usage_reported", Publisher.DAEMON, changes_state=False)

@@ -159,6 +159,9 @@ _TOLD: Final[dict[type, Callable[[Any], str]]] = {
     c.ArtifactRecorded: lambda data: f"kept the text of {data.kind} {data.id}: {data.bytes} bytes",
     c.PromptAssembled: lambda data: f"assembled a prompt of {data.conversation}: about {data.estimate} tokens",
     c.ContextFolded: lambda data: f"shortened {data.conversation}: {data.reason}",
+    c.ContextNearLimit: lambda data: (
+        f"found {data.conversation} near its limit: about {data.estimate} of {data.limit} tokens"
+    ),
     c.LinkChanged: lambda data: (
         "left the link" if data.origin is None else f"is linked with {len(data.members) - 1} other machines"
     ),

@@ -118,6 +118,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "artifact_recorded": {},
     "prompt_assembled": {},
     "context_folded": {},
+    "context_near_limit": {},
     "usage_reported": {},
     "link_changed": {},
     "remote_events_applied": {"origin": "a" * 32, "position": {"generation": 1, "n": 1}, "ms": 1},

@@ -252,6 +252,7 @@ class TestTheTags:
             c.LibraryEntry,
             c.LayerHashes,
             c.LeftOut,
+            c.PromptTotals,
             *LINK_PARTS,
         }
         assert {struct for struct in TAGS if not issubclass(struct, Data)} == {*inner, c.Shape}

@@ -349,6 +349,14 @@ anything = st.one_of(
         up_to=st.none() | messages,
     ),
     st.builds(usage, messages, st.integers(0, 90_000), st.integers(0, 90_000)),
+    st.builds(
+        c.ContextNearLimit,
+        conversation=talks,
+        message=messages,
+        estimate=st.just(9),
+        limit=st.just(10),
+        up_to=messages,
+    ),
     st.builds(c.ConversationEnded, conversation=talks, dropped=st.booleans()),
     st.builds(c.ConversationBranched, conversation=talks, origin=talks, up_to=messages),
     st.just(c.ArtifactRecorded("a", "note", SHA[1], 9)),
@@ -379,7 +387,10 @@ def test_whatever_is_said_the_fold_takes_it_and_makes_sense(datas: list[Data]) -
 def test_a_branch_is_a_copy_up_to_a_message_and_leaves_its_origin_alone() -> None:
     one = msgspec.structs.replace(prompt(M1), turn_sha256=SHA[7])
     two = msgspec.structs.replace(prompt(M3), turn_sha256=SHA[8])
-    talk = talk_of(started(), said(M1, "a"), one, fold(entry("a", M1)), said(M2, role="assistant"), said(M3), two)
+    near = c.ContextNearLimit(conversation=TALK, message=M1, estimate=9, limit=10, up_to=M1)
+    talk = talk_of(
+        started(), said(M1, "a"), one, fold(entry("a", M1)), near, said(M2, role="assistant"), said(M3), two
+    )
     branch = ConversationId("branch")
     data = c.ConversationBranched(conversation=branch, origin=TALK, up_to=M2)
     state = apply_conversation(Conversations({TALK: talk}), event_of(99, data))
@@ -387,6 +398,7 @@ def test_a_branch_is_a_copy_up_to_a_message_and_leaves_its_origin_alone() -> Non
     assert state.by_id[TALK] == talk and list(state.by_id) == [TALK, branch]
     assert list(copied.messages) == [M1, M2] and copied.prompts == ()
     assert (copied.turns, copied.library) == ({M1: talk.turns[M1]}, talk.library)
+    assert (talk.near_limit, copied.near_limit) == (M1, None), "nobody was asked for a summary of the copy"
     assert (copied.settings, copied.vault, copied.seq) == (talk.settings, talk.vault, 99)
     for wrong in (
         c.ConversationBranched(conversation=branch, origin=TALK, up_to=M1),  # it is there already

@@ -205,6 +205,7 @@ ROWS: dict[str, tuple[Publisher, bool, dict[str, Any]]] = {
             "saved": 12,
         },
     ),
+    "context_near_limit": (D, False, {**TALK, "message": "m1", "estimate": 80, "limit": 99, "upTo": "m1"}),
     "usage_reported": (
         D,
         False,

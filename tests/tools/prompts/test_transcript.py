@@ -4,11 +4,14 @@ import json
 from typing import Any
 
 import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
 from support import conversation as w
+from support.profiles import examples
 
 from workspaced_events.ids import NoteId
 from workspaced_events.schema import catalogue as c
-from workspaced_tools.prompts.model.types import Envelope, Policy, Present
+from workspaced_tools.prompts.model.types import Envelope, Policy, Present, Provided
 
 LONG = "".join(f"Line {number} of the note.\n" for number in range(80))
 
@@ -113,9 +116,64 @@ def test_a_pin_speaks_again_where_it_changed(talk: Talk) -> None:
     assert "<pinned_context>" in ask(*names)
     assert ask(*names) == "?"
     said = ask(*names[:-1], "- <another>.md")
-    assert "<changes_to>" in said and "\n- - note 19.md\n+ - <another>.md\n" in said
+    assert "<changes_to>" in said and "\n-- note 19.md\n+- <another>.md\n" in said
     assert ask().startswith("[No longer pinned: here]")
     assert ask() == "?"
+
+
+LINES = ["cost: 100", "- a.md", "-- b.md", "@@ -1,1 +1,1 @@"]
+CHANGES = st.lists(
+    st.tuples(st.integers(0, 7), st.integers(0, 1), st.sampled_from([[], ["cost: 999"], ["- a.md"]])),
+    min_size=1,
+    max_size=2,
+)
+"""At which line, how many leave, which come."""
+
+
+@settings(max_examples=examples(60))
+@given(st.lists(st.sampled_from(LINES), min_size=8, max_size=8), CHANGES, CHANGES)
+@example(["Kitchen", *LINES[:1] * 6, "Bath"], [(1, 1, ["cost: 999"])], [(5, 1, ["cost: 999"])])
+@pytest.mark.parametrize("kind", ["text", "note", "workspace", "folder"])
+def test_two_changes_of_a_pin_never_read_alike(kind: Any, lines: list[str], first: Any, second: Any) -> None:
+    before = [*lines, *(f"Line {number} of a pin." for number in range(20))]
+
+    def changed(changes: Any) -> tuple[str, str]:
+        talk, after = Talk(), list(before)
+        for at, leave, come in changes:
+            after[at : at + leave] = come
+        for text in ("\n".join(before), "\n".join(after)):
+            said = w.user_text(talk.ask("?", provided=(talk.provided("here", text, kind),)))
+        return "\n".join(after), said
+
+    (one, said), (two, also_said) = changed(first), changed(second)
+    assert (said == also_said) == (one == two)
+
+
+def test_a_change_in_a_pinned_note_says_where(talk: Talk) -> None:
+    def ask(kitchen: int, bath: int, path: str = "work/plan.md") -> str:
+        rooms = [f"## {room}\n\ncost: {cost}\nsize: 12\n" for room, cost in (("Kitchen", kitchen), ("Bath", bath))]
+        pin = Provided("plan", "note", talk.keep("# Plan\n\n" + LONG + "".join(rooms)), notes=(NoteId(path),))
+        return w.user_text(talk.ask("?", provided=(pin,)))
+
+    assert "<path>work/plan.md</path>" in ask(100, 100)
+    said = ask(100, 999)
+    assert "<path>work/plan.md</path>" in said and "\n ## Bath\n \n-cost: 100\n+cost: 999\n" in said
+    assert "Line 40 of" not in said and "Kitchen" not in said
+    assert ask(100, 999) == "?"
+    moved = ask(100, 999, "home/plan.md")
+    assert "<path>home/plan.md</path>" in moved and "<replaces_earlier>" in moved and "Line 40 of" in moved
+    assert ask(100, 999, "home/plan.md") == "?"
+
+
+def test_a_workspace_that_changed_is_told_whole(talk: Talk) -> None:
+    def ask(active: str, *pins: str) -> str:
+        lines = ["Active note:", f"- {active}", "Pinned notes:", *(f"- {each}" for each in pins)]
+        return w.user_text(talk.ask("?", provided=(talk.provided("here", "\n".join(lines), "workspace"),)))
+
+    many = [f"work/{number}.md" for number in range(40)]
+    ask("a.md", *many)
+    said = ask("a.md", *many, "b.md")
+    assert "<replaces_earlier>" in said and "\nActive note:\n- a.md\nPinned notes:\n- work/0.md\n" in said
 
 
 def test_an_image_that_stands_above_is_a_line(talk: Talk) -> None:

@@ -1,6 +1,7 @@
 """Transcripts over a real daemon: what runtimes do with them besides asking turn by turn."""
 
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -125,3 +126,57 @@ def test_an_imported_chat_has_in_its_library_what_its_messages_attach(context: A
     assert [segment["id"] for segment in prompt["layers"][1]["segments"]] == ["a.md", "b.md"]
     assert "Alpha is red." in prompt["messages"][0]["content"][0]["text"]
     assert last_text(prompt).startswith("Attached: a.md (above)")
+
+
+def talk_until(running: Any, context: Any, talk: str, number: int, *, summarise: bool = True) -> list[str]:
+    """Speaks so many turns, sums up whenever that is asked for; returns the types and reasons of what happened."""
+    with running.connect("summariser") as client:
+        for _ in range(number):
+            context.message(talk, user("What was packed, and who carried it? " * 20))
+            context.assemble(talk)
+            context.message(talk, {"role": "assistant", "text": "Boxes. " * 20})
+            asked = [each["data"] for each in events_of(client, talk, "context_near_limit")]
+            if summarise and asked:
+                context.summary(talk, "They packed boxes.", up_to=asked[-1]["upTo"])
+        told = events_of(client, talk, "context_near_limit", "context_folded")
+    return [each["data"].get("reason", "near limit") for each in told]
+
+
+def events_of(client: Any, talk: str, *types: str) -> list[dict[str, Any]]:
+    events = client.call("workspaced/log", {"limit": 10_000, "types": list(types)})["events"]
+    return [each for each in events if each["data"]["conversation"] == talk]
+
+
+SMALL = {**SETTINGS, "context_window": 3_000, "output_reserve": 500, "environment": False}
+
+
+def test_near_its_limit_a_conversation_asks_for_a_summary_once(running: Any, context: Any) -> None:
+    talk = context.start(**SMALL)["conversation"]
+    happened = talk_until(running, context, talk, 60, summarise=False)
+    assert happened[:4] == ["near limit", "budget"] * 2 and len(happened) > 5
+    assert set(pairwise(happened)) == {("near limit", "budget"), ("budget", "near limit")}
+    again = context.start(**SMALL)["conversation"]
+    happened = talk_until(running, context, again, 60)
+    assert happened[:4] == ["near limit", "summary"] * 2 and set(happened) == {"near limit", "summary"}
+
+
+def test_a_conversation_in_a_larger_window_asks_anew(running: Any, context: Any) -> None:
+    talk = context.start(**SMALL)["conversation"]
+    assert talk_until(running, context, talk, 10, summarise=False) == ["near limit"]
+    context.start(conversation=talk, **{**SMALL, "context_window": 5_000})
+    assert talk_until(running, context, talk, 8, summarise=False) == ["near limit"] * 2
+
+
+def test_an_event_of_a_prompt_has_what_its_manifest_adds_up_to(running: Any, context: Any, talk: str) -> None:
+    context.pin(talk, "gone", "note", path="gone.md")
+    context.message(talk, user("First.", "a.md", "gone.md"))
+    manifest = context.assemble(talk)["manifest"]
+    with running.connect("meter") as client:
+        [made] = events_of(client, talk, "prompt_assembled")
+    totals = made["data"]["totals"]
+    assert {layer["id"]: layer["tokens"] for layer in manifest["layers"] if layer["tokens"]} == {
+        name: value for name, value in totals.items() if name.startswith("L")
+    }
+    states = [entry["state"] for entry in manifest["entries"]]
+    assert (totals["failed"], totals.get("dropped", 0)) == (states.count("failed"), states.count("dropped"))
+    assert totals["failed"] == 2

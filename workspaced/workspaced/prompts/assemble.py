@@ -273,6 +273,8 @@ def _prompt(
         shape=shape,
         turn_sha256=sent,
     )
+    if made.near_limit is not None:
+        actions.append(action(made.near_limit, conversation))
     read = [name for name in _read_for(turn, shape) if name not in durable.texts]
     blocks = map(staging.text, made.blocks)
     actions.append(action(prompt, conversation, _staged(staging, [*read, *blocks, inputs, manifest, sent])))

@@ -59,7 +59,7 @@ from ..model.types import (
 )
 from ..sources.turn_numbering import numbered
 from .budget import Parts, exceeded, fit
-from .folding import Folding, Rendered
+from .folding import Folding, NearLimit, Rendered
 from .history import Past, continuation_of, history_of, own_message, short_up_to, shortenings
 from .layers import LayerBuilder, LayerEntry, digests_of, joined, message_text, reuse_of
 from .library import LibraryIndex
@@ -134,14 +134,16 @@ class _Prompt:
             entry.block_sha256 for entry in made.conversation.library if entry.block_sha256 in self.index.blocks
         )
         builders = made.builders
+        near_limit = self.folding.near_limit(made) if self.grows else None
         return Assembled(
-            envelope=self._envelope(made, fold),
+            envelope=self._envelope(made, fold, near_limit),
             blocks=tuple(self.index.blocks[sha256] for sha256 in blocks),
             seed_estimate=sum(builder.seed for builder in builders.values()) + self.tool_seed,
             prefix_tokens=builders["L1_SYSTEM"].tokens + builders["L2_PREVIOUS"].tokens,
             pipeline=self.pipeline,
             elided=len(fold.left_out) if fold is not None else made.shortened,
             folded=fold,
+            near_limit=near_limit.event if near_limit is not None else None,
             sent=SentTurn(SENT_VERSION, made.parts) if self.grows else None,
         )
 
@@ -318,7 +320,7 @@ class _Prompt:
 
     # -- the answer --
 
-    def _envelope(self, made: Rendered, fold: ContextFolded | None) -> Envelope:
+    def _envelope(self, made: Rendered, fold: ContextFolded | None, near_limit: NearLimit | None) -> Envelope:
         builders, turn = made.builders, self.turn
         texts = {name: joined(builders[name].segments) for name in LAYERS}
         digests = digests_of(texts)
@@ -329,7 +331,6 @@ class _Prompt:
             self.before, turn.message, builders, hashes, blocks, self.pipeline, repeats_turns=self.grows
         )
         warnings = warnings_of(self.before, turn.message, reuse, self.pipeline, folded=fold is not None)
-        near_limit = self.folding.near_limit(made) if self.grows else ()
         summary = self.estimator.tokens(made.past.summary or "")
         manifest = manifest_of(
             turn,
@@ -338,7 +339,7 @@ class _Prompt:
             reuse,
             self.tool_tokens,
             self.limit,
-            (*warnings, *summary_warning(summary, turn.policy), *near_limit),
+            (*warnings, *summary_warning(summary, turn.policy), *((near_limit.warning,) if near_limit else ())),
         )
         assert manifest.estimate == made.estimate, "what was fitted is what is sent"
         messages = self._messages(made, texts)

@@ -5,7 +5,7 @@ from typing import Final, NamedTuple
 
 from workspaced_events.ids import MessageId
 from workspaced_events.projections.conversations import Conversation, folded, library_of, turn_of
-from workspaced_events.schema.catalogue import ContextFolded, LibraryEntry
+from workspaced_events.schema.catalogue import ContextFolded, ContextNearLimit, LibraryEntry
 
 from ...ports.manifest import LayerId
 from ..model import blocks as b
@@ -39,6 +39,13 @@ class Rendered(NamedTuple):
     estimate: int
     shortened: int
     """The parts of the history that were shortened or left out to fit; a transcript folds instead."""
+
+
+class NearLimit(NamedTuple):
+    warning: str
+    """For the manifest."""
+    event: ContextNearLimit | None
+    """None: no summary helps, or one was asked for and the turns that it is of are still there."""
 
 
 class Folding:
@@ -208,15 +215,25 @@ class Folding:
         if turn:
             yield turn
 
-    def near_limit(self, made: Rendered) -> Iterator[str]:
-        """Says what the next fold would take, where the prompt has most of its limit."""
+    def near_limit(self, made: Rendered) -> NearLimit | None:
+        """What the next fold would take, where the prompt has most of its limit."""
         if made.estimate < NEAR_LIMIT * self.limit:
-            return
+            return None
         before = self._before_fold(made)
         planner = Planner(before, self.turn.policy, self.index)
         plan = planner.over_budget(round(self.limit / self.turn.factor))
         leaving = f"{plan.dropped} turns up to {plan.up_to!r}" if plan.dropped else "no turn"
-        yield (
+        warning = (
             f"nearLimit: about {made.estimate} of {self.limit} tokens. The next fold leaves out {leaving} of "
             f"{len(before.turns)}, and keeps {len(plan.library)} notes in the library."
         )
+        if plan.up_to is None or made.conversation.near_limit in {turn.last for turn in before.turns}:
+            return NearLimit(warning, None)
+        event = ContextNearLimit(
+            conversation=self.before.id,
+            message=self.turn.message,
+            estimate=made.estimate,
+            limit=self.limit,
+            up_to=plan.up_to,
+        )
+        return NearLimit(warning, event)

@@ -6,7 +6,8 @@ lines; new or changed artifacts, the active note last; failed ones; the line abo
 they were shown; images.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import Final
 
 from msgspec.structs import replace
@@ -124,7 +125,8 @@ class TurnContext:
             self._add(part, replace(entry, state="failed", detail=provided.failed), segment="provider")
             return
         text = self._texts(provided.text_sha256) if provided.text_sha256 is not None else ""
-        known = self._sent_so_far.revision((PIN, provided.id))
+        key = (PIN, provided.id)
+        known = self._sent_so_far.revision(key)
         if not b.trimmed(text):
             if known is not None:
                 self._add(replace(part, text=b.provider_gone(provided.id)), entry, segment="provider")
@@ -132,27 +134,30 @@ class TurnContext:
                 self.builder.record(replace(entry, state="empty", notes=provided.notes))
             return
         revision = provided.text_sha256 or ""
-        if known == revision:
+        is_moved = (
+            known is not None and provided.path is not None and self._sent_so_far.notes(key) != provided.notes
+        )
+        if known == revision and not is_moved:
             part, entry = (
                 replace(part, revision=revision, base=revision),
                 replace(entry, state="reference", detail=ABOVE),
             )
         elif known is not None:
-            part, entry = self._newer_pin(provided, text, known, part, entry)
+            whole = b.newer_provider_block(provided, text, fence=self._fence)
+            changes = ""
+            # A line that goes from one list of a workspace to another is clear only with all its short lists.
+            if provided.kind != "workspace":
+                changes = self._changes(known, text, whole, partial(b.provider_changes, provided))
+            if changes:
+                part, entry = (
+                    replace(part, text=changes, revision=revision, base=known),
+                    replace(entry, state="changes"),
+                )
+            else:
+                part = replace(part, text=whole, revision=revision)
         else:
             part = replace(part, text=b.provider_block(provided, text, fence=self._fence), revision=revision)
         self._add(part, entry, segment="provider")
-
-    def _newer_pin(
-        self, provided: Provided, text: str, known: str, part: SentPart, entry: LayerEntry
-    ) -> tuple[SentPart, LayerEntry]:
-        revision = provided.text_sha256 or ""
-        whole = b.newer_provider_block(provided, text, fence=self._fence)
-        diff = self._diff(known, text, context=0)
-        changes = b.provider_changes(provided, diff, fence=self._fence) if diff else ""
-        if changes and len(changes) < len(whole):
-            return replace(part, text=changes, revision=revision, base=known), replace(entry, state="changes")
-        return replace(part, text=whole, revision=revision), entry
 
     # -- artifacts --
 
@@ -223,19 +228,21 @@ class TurnContext:
             self._add(_part(item, block), item.entry(detail=detail))
             return
         whole = b.newer_block(artifact, text, fence=self._fence)
-        diff = self._diff(known, text)
-        if diff and len(diff) < DIFF_SHARE_MAX * len(text):
-            changes = b.changes_block(artifact, diff, fence=self._fence)
-            if len(changes) < len(whole):
-                self._add(replace(_part(item, changes), base=known), item.entry("changes"))
-                return
-        self._add(_part(item, whole), replace(item.entry(), why="changed"))
+        if changes := self._changes(known, text, whole, partial(b.changes_block, artifact)):
+            self._add(replace(_part(item, changes), base=known), item.entry("changes"))
+        else:
+            self._add(_part(item, whole), replace(item.entry(), why="changed"))
 
-    def _diff(self, known: str, text: str, **how: int) -> str:
+    def _changes(self, known: str, text: str, whole: str, block: Callable[..., str]) -> str:
+        """The block of the changes; empty if the whole text should be sent instead."""
         try:
-            return unified_diff(self._texts(known), text, **how)
+            diff = unified_diff(self._texts(known), text)
         except NotRecorded:
             return ""
+        if not diff or len(diff) >= DIFF_SHARE_MAX * len(text):
+            return ""
+        changes = block(diff, fence=self._fence)
+        return changes if len(changes) < len(whole) else ""
 
     def _add_marked(self, item: Item) -> None:
         artifact = item.artifact

@@ -5,7 +5,7 @@ names. So the log need not keep the text that an agent was sent: the prompt can 
 show whether it is the same.
 """
 
-from collections import deque
+from collections import Counter, deque
 from hashlib import sha256
 from typing import Final
 
@@ -128,6 +128,8 @@ def prompt_event(
         turn_sha256: names the blob of `made.sent`.
     """
     envelope = made.envelope
+    manifest = envelope.manifest
+    states = Counter(entry.state for entry in manifest.entries)
     return c.PromptAssembled(
         conversation=envelope.conversation_id,
         message=envelope.message_id,
@@ -139,9 +141,15 @@ def prompt_event(
         prefix_tokens=made.prefix_tokens,
         estimate=envelope.estimate,
         seed_estimate=made.seed_estimate,
-        limit=envelope.manifest.limit,
+        limit=manifest.limit,
         elided=made.elided,
         pipeline=made.pipeline,
         shape=shape,
         turn_sha256=turn_sha256,
+        totals=c.PromptTotals(
+            **{layer.id: layer.tokens for layer in manifest.layers},
+            tools=manifest.tool_tokens,
+            dropped=states["dropped"],
+            failed=states["failed"],
+        ),
     )

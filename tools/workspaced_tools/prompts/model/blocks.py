@@ -22,7 +22,6 @@ CHANGED_SINCE: Final = "Changed since shown above:"
 QUERY_FRAME: Final = f"---{BLANK_LINE}[User query]:"
 REPLACES_EARLIER: Final = "This is the current version. The one above is out of date."
 """Goes into a field before the content, where no note text can be."""
-LINES_OF: Final = "Lines that left (-) and came (+) since it stood above."
 CHANGES_TO: Final = "A unified diff against the version above."
 
 _CALLED: Final = regex.compile(r"[A-Za-z][A-Za-z0-9_-]*+")
@@ -118,25 +117,24 @@ def block_or_placeholder(artifact: Artifact, texts: Texts, *, fence: str = "") -
 
 
 def provider_block(provided: Provided, text: str, *, fence: str = "") -> str:
-    fields = {"title": provided.id, "source": provided.kind}
-    return render_block(_PINNED, fields, text, fence=_fence_of(provided, fence))
+    return render_block(_PINNED, _pin_head(provided), text, fence=_fence_of(provided, fence))
 
 
 def newer_provider_block(provided: Provided, text: str, *, fence: str = "") -> str:
     """A pin whose text stands further above in an older version."""
-    fields = {"title": provided.id, "source": provided.kind, "replaces_earlier": REPLACES_EARLIER}
+    fields = {**_pin_head(provided), "replaces_earlier": REPLACES_EARLIER}
     return render_block(_PINNED, fields, text, fence=_fence_of(provided, fence))
 
 
 def provider_changes(provided: Provided, diff: str, *, fence: str = "") -> str:
-    """The lines that changed in a pin whose text stands further above."""
-    changed = [line for line in diff.split("\n") if line[0] in "+-"]
-    if fence:
-        fields = {"title": provided.id, "changes_to": LINES_OF}
-        body = "\n".join(f"{line[0]} {line[1:]}" for line in changed)
-        return render_block(f"{_PINNED}_changes", fields, body, fence=_fence_of(provided, fence))
-    lines = (f"{line[0]} {escape_field(line[1:])}" for line in changed)
-    return "\n".join((f"Changed in the pinned context {escape_field(provided.id)}:", *lines))
+    """The changes to a pin whose text stands further above."""
+    fields = {**_pin_head(provided), "changes_to": CHANGES_TO}
+    return render_block(f"{_PINNED}_changes", fields, diff, fence=_fence_of(provided, fence))
+
+
+def _pin_head(provided: Provided) -> dict[str, str]:
+    path = {"path": provided.path} if provided.path is not None else {}
+    return {"title": provided.id, "source": provided.kind, **path}
 
 
 def provider_gone(pin: str) -> str:

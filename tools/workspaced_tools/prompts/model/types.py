@@ -22,6 +22,7 @@ from workspaced_events.schema.catalogue import (
     ArtifactKind,
     CacheTime,
     ContextFolded,
+    ContextNearLimit,
     Form,
     LayerHashes,
     Pipeline,
@@ -80,6 +81,11 @@ class Provided(Wire, frozen=True):
     failed: str | None = None
     notes: tuple[NoteId, ...] = ()
     """The notes whose names or text it holds."""
+
+    @property
+    def path(self) -> NoteId | None:
+        """Of the one note that a pin of kind `note` gives."""
+        return self.notes[0] if self.kind == "note" and self.notes else None
 
 
 class Present(Wire, frozen=True):
@@ -242,6 +248,8 @@ class Assembled(msgspec.Struct, frozen=True):
     elided: int = 0
     folded: ContextFolded | None = None
     """The fold that this prompt made necessary, and that it already shows."""
+    near_limit: ContextNearLimit | None = None
+    """Asks for a summary; None: there is room, or it was asked for."""
     sent: SentTurn | None = None
     """What the turn's user message holds, for later prompts to repeat; None: they repeat its words."""
 
