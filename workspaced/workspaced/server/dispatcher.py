@@ -44,7 +44,10 @@ logger = logging.getLogger(__name__)
 
 
 class Batch:
-    """Answers are gathered until no request is open."""
+    """A batch of MCP 2025-03-26: several messages on one line, whose answers go out together on another.
+
+    Answers are gathered until no request is open.
+    """
 
     def __init__(self, line: bytes, waited_for: AbstractSet[RequestId | None]) -> None:
         """
