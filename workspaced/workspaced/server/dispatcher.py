@@ -35,9 +35,8 @@ from ..ipc.jsonrpc import (
 )
 from ..ipc.params import choices
 from ..limits import ANSWER_BYTES_MAX
-from ..service.method import DEFERRED, Method
 from ..service.service import Service
-from ..service.session import Follower
+from ..service.session import DEFERRED, Follower, Method
 from .protocol import ProtocolVersion, decide
 
 logger = logging.getLogger(__name__)
