@@ -9,7 +9,7 @@ from jsonschema import Draft202012Validator
 from support import ROOT
 from support.daemon import refusal
 
-from workspaced.api.json_schemas import all_schemas
+from workspaced.cli.daemon.schema import all_schemas
 from workspaced.errors import CODES
 
 SCHEMAS = all_schemas()

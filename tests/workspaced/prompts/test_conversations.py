@@ -13,7 +13,7 @@ from support import provider_bodies as bodies
 from support.daemon import refusal
 
 from workspaced import Client
-from workspaced.api.json_schemas import all_schemas
+from workspaced.cli.daemon.schema import all_schemas
 from workspaced.errors import CODES, RemoteError
 from workspaced.limits import (
     ATTACHMENTS_PER_MESSAGE_MAX,
