@@ -288,7 +288,7 @@ class _Prompt:
 
     def _never_sent(self, conversation: Conversation, sent_so_far: SentSoFar) -> Iterator[LayerEntry]:
         """What earlier turns attached of which no prompt is kept: their words and skills stand alone."""
-        shown = {(library_kind(each.kind), each.id) for each in self.artifacts}
+        shown: set[tuple[str, str]] = {(library_kind(each.kind), each.id) for each in self.artifacts}
         shown |= {(entry.kind, entry.id) for entry in library_of(conversation, self.start)}
         shown |= {(library_kind(part.kind), part.id) for parts in sent_so_far.turns.values() for part in parts}
         for message in window_of(conversation, self.turn.message, self.turn.policy).messages:
