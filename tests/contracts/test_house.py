@@ -55,7 +55,7 @@ def test_each_room_says_in_one_sentence_what_it_is(floor: ModuleType) -> None:
 # -- decoding from threads --
 
 DECODING = ("workspaced_events", "schema/decoding")
-NEVER_ON_A_THREAD = {("workspaced", "cli/workspace/publish"), ("workspaced", "service/method")}
+NEVER_ON_A_THREAD = {("workspaced", "cli/workspace/publish"), ("workspaced", "service/session")}
 
 
 def unprepared(tree: ast.AST) -> Iterator[str]:

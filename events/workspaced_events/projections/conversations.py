@@ -42,7 +42,7 @@ RATIO_MAX: Final = 3.0
 
 
 class Calibration(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The ratio of a model's tokens to our estimate."""
+    """The ratio of a model's tokens to our estimate, learnt from usage reports (EWMA)."""
 
     ratio: float = 1.0
     samples: int = 0

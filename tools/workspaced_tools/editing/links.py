@@ -111,7 +111,7 @@ def outgoing(
         found = [OutgoingLink(each, None, False) for each in written]
     else:
         found = [
-            OutgoingLink(_written(each.link), None, False, each.link.raw, each.range)
+            OutgoingLink(as_written(each.link), None, False, each.link.raw, each.range)
             for each in placed_links(_read(view, note), wanted.encoding)[: wanted.limit]
         ]
     names = [LinkName(each.link.target, each.link.wiki) for each in found]
@@ -144,7 +144,7 @@ def _places(
     ref = NoteRef(source.id, source.title, source.id)
     return [
         IncomingPlace(
-            *(ref, _written(each.link), each.link.raw, each.range),
+            *(ref, as_written(each.link), each.link.raw, each.range),
             contexts.get((source.id, each.link.line), each.link.raw),
         )
         for each, target in zip(placed, view.vault.ask(LinkTargets(source.id, names)), strict=True)
@@ -186,7 +186,8 @@ def part_of(note: Note, link: WrittenLink) -> Section | None:
     return heading_section(note, link.heading) if link.heading else None
 
 
-def _written(link: Link) -> WrittenLink:
+def as_written(link: Link) -> WrittenLink:
+    """The link as a document has it, without its place."""
     return WrittenLink(link.target, link.wiki, link.heading, link.block)
 
 

@@ -1,4 +1,4 @@
-"""The stored form of a recording: what a call read, question by question."""
+"""The stored form of a recording: what a call read, question by question; and how it is read from a blob."""
 
 from collections.abc import Callable, Container
 from typing import Any, Final

@@ -23,9 +23,8 @@ from ..limits import (
     REQUEST_BYTES_MAX,
 )
 from ..service import upkeep
-from ..service.method import DEFERRED
 from ..service.service import Service
-from ..service.session import Session
+from ..service.session import DEFERRED, Session
 from ..service.status import status as daemon_status
 
 ClientName = Annotated[str, Meta(min_length=1, max_length=CLIENT_NAME_CHARS_MAX)]

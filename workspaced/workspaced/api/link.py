@@ -10,7 +10,7 @@ from workspaced_events.schema.peer_events import Replicate
 from ..ipc.params import Params
 from ..limits import LINK_NAME_CHARS_MAX
 from ..peers.link import Link
-from ..service.method import Method
+from ..service.session import Method
 
 _LINK_CODE_CHARS_MAX: Final = 512
 """Of an invitation."""

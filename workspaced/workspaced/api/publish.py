@@ -22,9 +22,8 @@ from workspaced_tools.sharing.gate import Withheld
 from ..ipc.jsonrpc import RequestId
 from ..ipc.params import Params
 from ..journal.publishing import Published
-from ..service.method import DEFERRED
 from ..service.service import Service
-from ..service.session import Session
+from ..service.session import DEFERRED, Session
 from ..vaults.served_vault import ServedVault
 
 _TOO_LONG: Final = (

@@ -13,7 +13,7 @@ from ..prompts import commands, transfer
 from ..prompts import params as p
 from ..prompts.cite import cite
 from ..prompts.plan import plan
-from ..service.method import Method
+from ..service.session import Method
 from . import calls, conversations, editing, link, memory, sharing, volunteering
 from .daemon import Hello, Nothing, Pause, Resume, hello, pause, reconcile, resume, shutdown, status
 from .publish import Publish, publish, snapshot

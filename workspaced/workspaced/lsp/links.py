@@ -6,7 +6,7 @@ from typing import Any, Final, NamedTuple
 
 from lsprotocol import types
 
-from workspaced_tools.editing.links import PlacedLink, WrittenLink, part_of
+from workspaced_tools.editing.links import PlacedLink, WrittenLink, as_written, part_of
 from workspaced_tools.editing.positions import Position, Range
 from workspaced_tools.notes.markdown import Link
 from workspaced_tools.notes.note import Note
@@ -85,7 +85,7 @@ async def definition(session: Session, uri: str, at: types.Position) -> types.Lo
     document = session.documents.get(target)
     line = found[0]["partLine"]
     if document is not None and document.text is not None:  # it may be unsaved
-        part = part_of(document.note(note), _written(link.link))
+        part = part_of(document.note(note), as_written(link.link))
         line = part.start_line if part is not None else None
     return types.Location(target, line_start(line))
 
@@ -119,10 +119,6 @@ def _own_part(sight: Sight, at: types.Position) -> int | None:
             part = part_of(document.note(sight.place.note), link)
             return part.start_line if part is not None else None
     return None
-
-
-def _written(link: Link) -> WrittenLink:
-    return WrittenLink(link.target, link.wiki, link.heading, link.block)
 
 
 # -- what leads here --

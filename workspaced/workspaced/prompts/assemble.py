@@ -34,7 +34,7 @@ from workspaced_tools.prompts.model.types import PARTS, Assembled, Envelope, Tur
 from workspaced_tools.prompts.providers.bodies import RENDERER, CacheOffer, RenderedBody, body_hash, cursor_of
 from workspaced_tools.prompts.providers.bodies import shape as body_of
 from workspaced_tools.prompts.providers.templates import Template, template_named
-from workspaced_tools.prompts.sources.gather import gather
+from workspaced_tools.prompts.sources.gather import gather, pinned_in
 from workspaced_tools.sharing.gate import policy_kept_changing
 
 from ..calls.answers import WithheldDuringRead
@@ -322,7 +322,7 @@ def _taken_over(
     staging = BlobStaging(service.texts)
     calibration = view.state.conversations.calibration(conversation.settings)
     turn = gather(asked, asking.id, view, staging, staging.keep, calibration, requested=withheld_notes.requested)
-    if withheld_notes.includes_any(_attached_in(turn), _pinned_in(turn)):
+    if withheld_notes.includes_any(_attached_in(turn), pinned_in(turn)):
         raise WithheldDuringRead
     settings, index = conversation.settings, LibraryIndex(staging, turn.fence)
     room = turn.policy.fold_to * (settings.context_window - settings.output_reserve) / turn.factor
@@ -433,7 +433,7 @@ def assembled(
         requested=withheld_notes.requested,
     )
     made = assemble_prompt(conversation, turn, staging)
-    if withheld_notes.includes_any(_attached_in(turn), _pinned_in(turn)):
+    if withheld_notes.includes_any(_attached_in(turn), pinned_in(turn)):
         raise WithheldDuringRead
     return turn, made
 
@@ -482,11 +482,6 @@ def last_message(conversation: Conversation, wanted: str | None, *, of_any_role:
             "again under its id is not added again.",
         )
     return name
-
-
-def _pinned_in(turn: Turn) -> Iterator[NoteId]:
-    """The notes whose names or texts the turn holds because of pins."""
-    return (note for provided in turn.provided for note in provided.notes)
 
 
 def _attached_in(turn: Turn) -> Iterator[NoteId]:

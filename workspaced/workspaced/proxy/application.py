@@ -1,4 +1,7 @@
-"""One request through the proxy: checked, given its context, sent on, and its answer passed back as it comes."""
+"""The proxy's life: its port, its server, its connection to the daemon, and its end.
+
+In between each request is checked, given its context and sent on, and its answer passed back as it comes.
+"""
 
 import logging
 import socket

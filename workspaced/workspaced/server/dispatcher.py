@@ -35,16 +35,18 @@ from ..ipc.jsonrpc import (
 )
 from ..ipc.params import choices
 from ..limits import ANSWER_BYTES_MAX
-from ..service.method import DEFERRED, Method
 from ..service.service import Service
-from ..service.session import Follower
+from ..service.session import DEFERRED, Follower, Method
 from .protocol import ProtocolVersion, decide
 
 logger = logging.getLogger(__name__)
 
 
 class Batch:
-    """Answers are gathered until no request is open."""
+    """A batch of MCP 2025-03-26: several messages on one line, whose answers go out together on another.
+
+    Answers are gathered until no request is open.
+    """
 
     def __init__(self, line: bytes, waited_for: AbstractSet[RequestId | None]) -> None:
         """

@@ -26,8 +26,7 @@ from ..ipc.jsonrpc import NO_ANSWER, Request, RequestId
 from ..mcp import handshake, prompts, resource_subscriptions, resources, tools
 from ..mcp.errors import MetaMissing
 from ..mcp.handshake import MODERN, SERVER, SUPPORTED, Anything, Implementation, client_name
-from ..service.method import Method
-from ..service.session import Session
+from ..service.session import Method, Session
 from ..service.status import status
 
 NATIVE_PREFIX: Final = "workspaced/"

@@ -1,13 +1,19 @@
-"""`Session`: the part of a connection that handlers may use."""
+"""`Session`: the part of a connection that handlers may use; `Method`: a method of the API with its handler."""
 
 from collections.abc import Callable
-from typing import Any, Protocol
+from dataclasses import dataclass, field
+from typing import Any, Final, Protocol
+
+import msgspec
 
 from workspaced_events.errors import WorkspacedError
 from workspaced_tools.tools.registry import ToolSet
 
 from ..ipc.jsonrpc import RequestId
 from .service import Service
+
+DEFERRED: Final = object()
+"""A handler returns this if it answers later, by `Session.answer` or `Session.fail`."""
 
 
 class Follower(Protocol):
@@ -73,3 +79,21 @@ class Session(Protocol):
     def call_later(self, delay_s: float, function: Callable[[], None]) -> None:
         """Calls a function on the loop after `delay_s`."""
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """One row of a table of methods."""
+
+    params: Any
+    handler: Callable[[Session, RequestId | None, Any], Any]
+    cache: dict[str, Any] | None = None
+    """The fields that MCP 2026-07-28 adds to the result: how long it may be cached, and by which clients."""
+    works_paused: bool = False
+    """Whether it answers while the user has paused the workspace; all other methods answer PAUSED. True for
+    methods that administer the daemon or read the log, and for those that see to the pause themselves."""
+    decode: Callable[[bytes], Any] = field(init=False)
+    """Decodes JSON to `params`; raises msgspec's errors."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "decode", msgspec.json.Decoder(self.params).decode)

@@ -187,10 +187,11 @@ def _as_kept(present: Present, texts: Texts) -> Present:
 
 def _is_shown(turn: Turn, reading: Reading) -> bool:
     """Whether the client may still see all notes of the turn."""
-    return reading.shows(_pinned_in(turn)) and reading.shows_attached(_attached_in(turn))
+    return reading.shows(pinned_in(turn)) and reading.shows_attached(_attached_in(turn))
 
 
-def _pinned_in(turn: Turn) -> Iterator[NoteId]:
+def pinned_in(turn: Turn) -> Iterator[NoteId]:
+    """The notes whose names or texts the turn holds because of pins."""
     return (note for provided in turn.provided for note in provided.notes)
 
 

@@ -174,7 +174,7 @@ def _print_config(answer: dict[str, Any]) -> None:
 
 def _create(config: dict[str, Any], server: str, domain: str | None, credentials: Path | None) -> None:
     from ...daemon.settings import load_settings
-    from ...peers.carrying.stream_creation import create_stream
+    from ...peers.carrying.server_config import create_stream
     from ...peers.link_settings import LinkSettings
 
     named = {"servers": (server,), "stream": config["name"], "domain": domain, "credentials": credentials}

@@ -1,10 +1,17 @@
-"""What the operator of a NATS server applies for links: the stream, and the permissions of a daemon."""
+"""What the operator of a NATS server applies for links: the stream, and the permissions of a daemon.
 
+An operator who has no tools of the server at hand has the stream made here.
+"""
+
+from importlib.util import find_spec
 from typing import Any, Final
 
+from workspaced_events.errors import WorkspacedError
+
+from ...errors import PackageMissing
 from ...limits import CARRIED_BYTES_MAX
-from ..carrier import PREFIX
-from ..link_settings import STREAM
+from ..carrier import PREFIX, CarrierError
+from ..link_settings import STREAM, LinkSettings
 
 _CARRIED_HEADER_BYTES: Final = 4_096
 """What a message on the server may have beside its bytes: the server counts both against the stream's limit."""
@@ -45,3 +52,28 @@ def permissions(stream: str = STREAM, domain: str | None = None) -> dict[str, li
         ],
         "subscribe": ["_INBOX.>"],
     }
+
+
+async def create_stream(settings: LinkSettings, config: dict[str, Any]) -> None:
+    """Makes the stream on the first server; changes nothing if that very stream exists.
+
+    Args:
+        config: as `stream_config` gives it.
+
+    Raises:
+        PackageMissing: the extra `nats` is not installed.
+        WorkspacedError: the server cannot be reached, refuses, or has another stream of that name or subjects.
+    """
+    if find_spec("nats") is None:
+        raise PackageMissing("Making a stream", "nats")
+    from .connection import connect
+    from .nats_carrier import opened
+
+    try:
+        connection = await connect(opened(settings, ""), settings.servers[0], lambda _problem: None)
+        try:
+            await connection.ask(f"STREAM.CREATE.{settings.stream}", config)
+        finally:
+            await connection.close()
+    except CarrierError as error:
+        raise WorkspacedError(error.message, code=error.code, hint=error.hint) from None

@@ -1,4 +1,7 @@
-"""One call: its arguments, the bytes that were answered, and what it read through its view of the workspace."""
+"""The calls, the latest first; and one of them with all that is known of it.
+
+That is its arguments, the bytes that were answered, and what it read through its view of the workspace.
+"""
 
 from typing import Any, Final
 

@@ -1,4 +1,7 @@
-"""Find and shrink: where a predicate becomes true, and the few events that lead there."""
+"""Find and shrink: where a predicate becomes true, and the few events that lead there, as a story.
+
+An expression is made of the fields of a state, the values they have at a moment, and functions.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, Literal
