@@ -166,7 +166,7 @@ def test_a_note_whose_name_is_escaped_in_a_pins_changes_is_forgotten(daemon: Any
     pinned = {f"pinned note {number}.md": "# One of many\n" for number in range(9)}
     talk = Talk(daemon(notes={name: "# T&C Flugroute\n\nWords.\n", "open.md": "# Open\n", **pinned}))
     talk.client.publish([{"type": "note_pinned", "data": {"note": each}} for each in pinned])
-    talk.pin("workspace")
+    talk.pin("open-files")
     talk.look_at(name)
     talk.ask("One?")
     talk.look_at("open.md")
@@ -244,4 +244,4 @@ def test_the_changes_of_a_pin_say_what_stood_above(daemon: Any) -> None:
     assert "\na < b && c\n" in talk.ask("One?")["messages"][-1]["content"][0]["text"]
     talk.write("open.md", "# Open\n\n" + "Much of it stays.\n" * 30 + "a > b || c\n")
     said = talk.ask("Two?")["messages"][-1]["content"][0]["text"].splitlines()
-    assert [line for line in said if line[0] in "+-"] == ["- a < b && c", "+ a > b || c"]
+    assert [line for line in said if line[0] in "+-"] == ["-a < b && c", "+a > b || c"]

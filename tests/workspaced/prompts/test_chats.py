@@ -162,7 +162,9 @@ def test_what_is_exported_is_imported_as_the_same_conversation(client: Any) -> N
         "selected_text", "a.md#L1-L2", text="words", before="<", after=">"
     )
     again = load(client, made["text"])
-    assert again["conversation"] != talk and codes(again) == [(1, "CONVERSATION_TAKEN")]
+    first = read_chat(made["text"]).lines[0]
+    lost = [(first, "ATTACHMENT_LOST")] * 2  # the selection and the image
+    assert again["conversation"] != talk and codes(again) == [(1, "CONVERSATION_TAKEN"), *lost]
     assert again["messages"] == ["m1", "c1", "m2", "a1", "s1", "m3"]
     assert content(exported(client, again["conversation"])) == content(chat)
     assert client.context.assemble(again["conversation"])["estimate"] > 0
@@ -194,6 +196,33 @@ def test_an_imported_conversation_is_prompted_like_the_one_it_was_with_its_notes
     assert [each["id"] for each in copy["layers"][1]["segments"]] == ["a.md"]
     assert [each.get("id") for each in copy["messages"]] == [None, *(each["id"] for each in first["messages"])]
     assert copy["layers"][3] == first["layers"][3] and copy["layers"][4] == first["layers"][4]
+
+
+def test_what_an_import_loses_is_a_warning_and_stands_in_the_manifest(client: Any) -> None:
+    talk = start(client, environment=False)
+    given = [
+        {"kind": "selected_text", "id": "a.md#L1-L2", "text": "The words."},
+        {"kind": "url", "id": "https://example.org/", "text": "The page."},
+        {"kind": "active_note", "id": "a.md"},
+    ]
+    later = {"kind": "selected_text", "id": "work/plan.md#L1-L1", "text": "The newest words."}
+    answer = {"role": "assistant", "text": "That."}
+    said(client, talk, user("m1", "What?", "a.md"), {"id": "a1", **answer}, user("m2", "So?", *given))
+    said(client, talk, {"id": "a2", **answer}, user("m3", "And?", later))
+    text = export(client, talk)["text"].replace("URLs: ", "URLs: https://example.org/other, ")
+    made = load(client, text)
+    told = [(each["code"], each["message"].split(": ")[0]) for each in made["warnings"][1:]]
+    assert told == [
+        ("ATTACHMENT_LOST", "The selected_text 'a.md#L1-L2' is in no prompt"),
+        ("ATTACHMENT_LOST", "The url 'https://example.org/other' is in no prompt"),
+    ]
+    assert all(text.split("\n")[each["line"] - 1].startswith("**user**") for each in made["warnings"][1:])
+    prompt = client.context.assemble(made["conversation"])
+    assert "The newest words." in json.dumps(prompt["messages"])
+    library = [each for each in prompt["manifest"]["entries"] if each["why"] == "library"]
+    assert [each["id"] for each in library] == ["a.md", "https://example.org/"], "the active note is a note"
+    lost = [each["id"] for each in prompt["manifest"]["entries"] if each["state"] == "dropped"]
+    assert lost == ["a.md#L1-L2", "https://example.org/other"]
 
 
 def test_a_conversation_that_has_ended_is_exported(client: Any) -> None:
@@ -450,7 +479,7 @@ def test_an_older_file_is_imported_twice_as_the_same(client: Any) -> None:
     talk = name()
     first = load(client, text, conversation=talk, contextWindow=1_000, outputReserve=10)
     assert first["messages"] == ["m1", "m2", "m3"]
-    assert codes(first) == [(9, "NOTE_NOT_FOUND"), (9, "NOTE_NOT_FOUND")]
+    assert codes(first) == [(9, "NOTE_NOT_FOUND"), (9, "NOTE_NOT_FOUND"), (9, "ATTACHMENT_LOST")]
     tail = len(events(client, talk))
     load(client, text, conversation=talk, contextWindow=1_000, outputReserve=10)
     assert len(events(client, talk)) == tail == 5

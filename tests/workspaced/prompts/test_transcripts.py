@@ -1,5 +1,6 @@
 """Transcripts over a real daemon: what runtimes do with them besides asking turn by turn."""
 
+import json
 from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
@@ -180,3 +181,26 @@ def test_an_event_of_a_prompt_has_what_its_manifest_adds_up_to(running: Any, con
     states = [entry["state"] for entry in manifest["entries"]]
     assert (totals["failed"], totals.get("dropped", 0)) == (states.count("failed"), states.count("dropped"))
     assert totals["failed"] == 2
+
+
+def test_what_a_turn_attached_that_no_prompt_was_made_of_is_recorded(context: Any, talk: str) -> None:
+    context.message(talk, user("First.", "a.md"), {"role": "assistant", "text": "From what I know."})
+    attached = [
+        {"kind": "url", "id": "https://x.example/", "text": "X."},
+        {"kind": "skill", "id": "s", "text": "S."},
+    ]
+    more = user("Second.", attachments=attached)
+    context.message(
+        talk, more, {"role": "assistant", "text": "Yes."}, user("Third.", "b.md"), user("Now?", "b.md")
+    )
+    first = context.assemble(talk)
+    assert "Alpha is red." not in json.dumps(first) and "S." in json.dumps(first["messages"])
+    assert never_sent(first) == ["a.md", "https://x.example/"], "b.md is shown now, and the skill in its turn"
+    context.message(talk, {"role": "assistant", "text": "Yes."}, user("Again?", "a.md"))
+    assert never_sent(context.assemble(talk)) == ["https://x.example/"]
+
+
+def never_sent(prompt: dict[str, Any]) -> list[str]:
+    entries = prompt["manifest"]["entries"]
+    assert all(each["layer"] == "L4_STRIP" for each in entries if each["state"] == "dropped")
+    return [each["id"] for each in entries if each["state"] == "dropped"]

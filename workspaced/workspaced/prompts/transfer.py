@@ -18,25 +18,29 @@ from workspaced_events.errors import BatchTooLarge, WorkspacedError
 from workspaced_events.ids import ConversationId, VaultId
 from workspaced_events.projections.conversations import Conversation, Message
 from workspaced_events.projections.workspace_state import WorkspaceState
-from workspaced_events.schema.catalogue import Attachment, ResultImage
+from workspaced_events.schema.catalogue import Attachment, LibraryEntry, ResultImage
 from workspaced_events.schema.decoding import decoded
 from workspaced_tools.chats.markdown_file import read_chat, write_chat
 from workspaced_tools.chats.model import (
     Chat,
     ChatWarning,
+    ReadChat,
     SavedAttachment,
     SavedCall,
     SavedMessage,
     SavedResult,
     SavedSummary,
     SavedThinking,
+    quoted,
 )
 from workspaced_tools.chats.note_lookup import looked_up, names_of_vault
 from workspaced_tools.errors import ArgumentInvalid, NotRecorded
 from workspaced_tools.notes.images.data_uri import encoded
 from workspaced_tools.ports.questions import ManifestOf
 from workspaced_tools.ports.view import View
+from workspaced_tools.prompts.assembly.library import LIBRARY_KINDS
 from workspaced_tools.prompts.model.note_names import NoteNames, notes_at, notes_of
+from workspaced_tools.prompts.model.sent_turn import library_kind
 from workspaced_tools.prompts.model.types import Texts
 from workspaced_tools.prompts.providers.request import Blob
 from workspaced_tools.prompts.sources.search_block import Search
@@ -62,7 +66,10 @@ WARNINGS_MAX: Final = 200
 MORE_WARNINGS: Final = "MORE_WARNINGS"
 TEXT_NOT_KEPT: Final = "TEXT_NOT_KEPT"
 IMAGE_TOO_LARGE: Final = "IMAGE_TOO_LARGE"
+ATTACHMENT_LOST: Final = "ATTACHMENT_LOST"
 
+_OF_SEVERAL: Final = ("folder", "tag")
+"""Their notes are attached, each by itself."""
 _TITLE_CHARS_MAX: Final = 80
 _RESERVED: Final = re.compile(r"(?:con|prn|aux|nul|com\d|lpt\d)(?:[ .]|\Z)", re.IGNORECASE)
 """Device names, which Windows does not accept as file names."""
@@ -119,12 +126,37 @@ async def import_(service: "Service", params: p.Import, caller: str) -> dict[str
         raise too_large(len(importing.messages)) from error
     with suppress(WorkspacedError):  # the chat is imported; what it names can be attached again
         await take_over(service, importing.conversation, caller)
+    begun = service.tail.state.conversations.by_id.get(importing.conversation)
+    lost = _lost(read, begun.library if begun is not None else ())
     return {
         "conversation": importing.conversation,
         "messages": importing.messages,
-        "warnings": _first(importing.warnings),
+        "warnings": _first([*importing.warnings, *lost]),
         "clock": service.tail.clock(),
     }
+
+
+def _lost(read: ReadChat, library: Iterable[LibraryEntry]) -> Iterator[ChatWarning]:
+    """A warning for each attachment of an answered message that prompts will not show."""
+    held, messages = {(entry.kind, entry.id) for entry in library}, read.chat.messages
+    answered = max((at for at, each in enumerate(messages) if each.role == "assistant"), default=0)
+    for line, message in zip(read.lines, messages[:answered], strict=False):
+        for each in message.attachments if message.role == "user" else ():
+            kind = library_kind(each.kind)
+            if kind in _OF_SEVERAL or (kind, each.id) in held:
+                continue
+            if kind != "note" and (each.text, each.before, each.after) == (None, None, None):
+                why = "the file does not have its text"
+            elif kind in LIBRARY_KINDS:
+                why = "it cannot be read, or the library has no room for it"
+            elif kind == "skill":
+                continue
+            else:
+                why = "it belonged to its own turn"
+            what = (
+                f"The {each.kind} {quoted(each.id or each.title or '')} is in no prompt: {why}. Attach it again."
+            )
+            yield ChatWarning(line, ATTACHMENT_LOST, what)
 
 
 def _first(warnings: Sequence[ChatWarning]) -> Sequence[ChatWarning]:

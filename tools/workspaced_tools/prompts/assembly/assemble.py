@@ -37,9 +37,9 @@ from ...ports.manifest import LAYERS, LayerId, ManifestEntry, State
 from ..model import blocks as b
 from ..model.blocks import TRIMMED, trimmed
 from ..model.sent_so_far import LEFT_OUT, SentSoFar, content_of, sent_before, sent_so_far_of
-from ..model.sent_turn import PIN, SENT_VERSION, SentPart, SentTurn
+from ..model.sent_turn import PIN, SENT_VERSION, SentPart, SentTurn, library_kind
 from ..model.token_estimate import Estimator, estimate_tokens
-from ..model.turn_window import begins, nothing_of
+from ..model.turn_window import begins, nothing_of, window_of
 from ..model.types import (
     COMPRESSION_SYSTEM,
     COMPRESSION_TASK,
@@ -57,6 +57,7 @@ from ..model.types import (
     Texts,
     Turn,
 )
+from ..sources.inline_content import named
 from ..sources.turn_numbering import numbered
 from .budget import Parts, exceeded, fit
 from .folding import Folding, NearLimit, Rendered
@@ -68,6 +69,7 @@ from .turn_context import TurnContext
 
 NO_TEXT: Final = "NO_TEXT"
 """The attachment was sent as bytes and is no image, so it has no text."""
+NEVER_SENT: Final = "no prompt of its turn is kept"
 SUMMARY_ID: Final = "summary"
 NOTHING: Final = Past((), ())
 _WORDS_HAVE_IT: Final = "the user's words end with it"
@@ -185,7 +187,7 @@ class _Prompt:
             "L1_SYSTEM": system,
             "L2_PREVIOUS": self._library(conversation),
             "L3_TURN": context.builder,
-            "L4_STRIP": self._history(sent_so_far, past),
+            "L4_STRIP": self._history(conversation, sent_so_far, past),
             "L5_USER": query,
         }
         said = (SentPart(each.kind, each.id, each.text, estimate_tokens(each.text)) for each in query.segments)
@@ -261,7 +263,7 @@ class _Prompt:
                 builder.record(LayerEntry(entry.id, entry.kind, why, "dropped", entry.revision))
         return builder
 
-    def _history(self, sent_so_far: SentSoFar, past: Past) -> LayerBuilder:
+    def _history(self, conversation: Conversation, sent_so_far: SentSoFar, past: Past) -> LayerBuilder:
         builder = self._builder("L4_STRIP")
         if past.summary is not None:
             block = b.summary_block(past.summary, fence=self.turn.fence)
@@ -273,6 +275,8 @@ class _Prompt:
             else:
                 builder.add_message(message, "history")
         builder.entries += self._dropped(past) if self.grows else past.dropped
+        for entry in self._never_sent(conversation, sent_so_far) if self.grows else ():
+            builder.record(entry)
         for name, parts in self.sent_so_far.turns.items():
             if name not in sent_so_far.turns:
                 for part in parts:
@@ -281,6 +285,19 @@ class _Prompt:
                             LayerEntry(part.id, part.kind, "fold", "dropped", part.revision, notes=part.notes)
                         )
         return builder
+
+    def _never_sent(self, conversation: Conversation, sent_so_far: SentSoFar) -> Iterator[LayerEntry]:
+        """What earlier turns attached of which no prompt is kept: their words and skills stand alone."""
+        shown: set[tuple[str, str]] = {(library_kind(each.kind), each.id) for each in self.artifacts}
+        shown |= {(entry.kind, entry.id) for entry in library_of(conversation, self.start)}
+        shown |= {(library_kind(part.kind), part.id) for parts in sent_so_far.turns.values() for part in parts}
+        for message in window_of(conversation, self.turn.message, self.turn.policy).messages:
+            for attachment in () if message.id in sent_so_far.turns else message.attachments:
+                artifact = named(attachment)
+                if attachment.kind == "skill" or (library_kind(artifact.kind), artifact.id) in shown:
+                    continue
+                name = "" if attachment.resolved else artifact.id  # the runtime knows what it named, and no more
+                yield LayerEntry(name, artifact.kind, "history", "dropped", detail=NEVER_SENT)
 
     def _dropped(self, past: Past) -> Iterator[ManifestEntry]:
         """One entry for each message left out; for those that earlier prompts left out already one for all."""

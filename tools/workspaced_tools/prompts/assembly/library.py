@@ -119,7 +119,7 @@ def imported(
         each.id: message.id for message in reversed(conversation.messages.values()) for each in message.attachments
     }
     begin = next(iter(conversation.messages))
-    for artifact in reversed(artifacts):
+    for artifact in (item.artifact for item in reversed(attached_to(artifacts).items)):
         if artifact.failed is None and library_kind(artifact.kind) in LIBRARY_KINDS:
             entry = library_index.entry(artifact, first.get(artifact.id, begin))
             if (tokens_max := tokens_max - entry.tokens) < 0:
