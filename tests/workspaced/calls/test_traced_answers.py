@@ -27,11 +27,11 @@ from workspaced_events.projections.workspace_fold import apply
 from workspaced_events.projections.workspace_state import EMPTY
 from workspaced_events.schema import catalogue as c
 from workspaced_events.schema.catalogue import ENTRY_OF, Data
+from workspaced_tools.ports.asking import WouldBlock
 from workspaced_tools.recording.view_recorder import ViewRecorder, recorded
 from workspaced_tools.tools.registry import TOOLS
 from workspaced_tools.tools.tool import run_call
 from workspaced_tools.vault.files.content_cache import ContentCache
-from workspaced_tools.vault.nonblocking import WouldBlock
 from workspaced_tools.vault.vault import Vault
 
 V, W = VaultId("v"), VaultId("w")
@@ -72,6 +72,7 @@ class World:
         self.served = ServedVault(V, self.folder, vault)
         self.served.policy_enforced(vault.policy.digest)
         vault.reconcile()
+        vault.notes.await_names()  # as the first question does, which may wait
         self.state = EMPTY
         self.publish(c.VaultOpened(V, "v", str(self.folder)), c.VaultOpened(W, "w", "/w"))
         self.publish(c.ActiveNoteSet(A), c.NotePinned(B), c.NotePinned(PLAN), c.TemporaryTabOpened(DEEP, "search"))

@@ -23,7 +23,7 @@ from workspaced_events.schema.catalogue import Sharing
 
 from ..errors import NotRecorded, ReadFailed, SharingOff
 from ..notes.note import Level
-from ..ports.asking import MemoryPort, VaultSource, WouldBlock
+from ..ports.asking import MemoryPort, VaultSource, check_may_wait
 from ..ports.history import SWITCHED_ON, ChangedLines, HistoryPort, PastPort, VersionAt
 from ..ports.memory import MemoryAnswer
 from ..ports.peers import LinkedMachines
@@ -122,7 +122,6 @@ def shared_view(
     lists: KnownLists | None = None,
     memory: MemoryPort | None = None,
     least: Level = Level.VOLUNTEER,
-    may_block: bool = True,
 ) -> View:
     """The view of a client with the level `level`.
 
@@ -137,7 +136,6 @@ def shared_view(
         lists: the cache of this vault, shared between calls.
         memory: the memory folder. None: the call is about the past, where nothing is written.
         least: the least level of the notes in the view.
-        may_block: whether questions may be asked that wait; else they raise WouldBlock.
 
     Raises:
         SharingOff: the level is `none`.
@@ -171,7 +169,6 @@ def shared_view(
             memory,
             partial(linked_machines, state, level, withheld),
             least,
-            may_block=may_block,
         ),
         served=vault is not None,
         sharing=level,
@@ -304,8 +301,6 @@ class SharedVault:
         memory: MemoryPort | None,
         machines: Callable[[], LinkedMachines | None],
         least: Level,
-        *,
-        may_block: bool,
     ) -> None:
         """
         Args:
@@ -325,7 +320,6 @@ class SharedVault:
         self._memory = memory
         self._machines = machines
         self._least = least
-        self._may_block = may_block
         self._given_machines: LinkedMachines | None = None
         self._given_prompts: list[SharedPrompts] = []
 
@@ -361,23 +355,18 @@ class SharedVault:
 
     def _ask_vault(self, question: Question[R]) -> R:
         assert self._vault is not None, "A tool checks first that the vault is served."
-        self._check_waiting(question)
         return self._vault.ask(question, self._state, self._least)
-
-    def _check_waiting(self, question: Question[Any]) -> None:
-        if question.blocks and not self._may_block:
-            raise WouldBlock
 
     def _version(self, question: VersionOf) -> VersionAt:
         if self._past is None:
             raise NotRecorded("No earlier version is recorded", hint=SWITCHED_ON)
-        self._check_waiting(question)
+        check_may_wait()
         return self._past.version(question.note, question.since, question.current)
 
     def _lines_changed(self, question: LinesChanged) -> ChangedLines | None:
         if self._past is None:
             return None
-        self._check_waiting(question)
+        check_may_wait()
         return self._past.lines_changed(question.note, question.before_sha256)
 
     def _use_memory(self, command: UseMemory) -> MemoryAnswer:
@@ -393,7 +382,7 @@ class SharedVault:
     def _manifest(self, question: ManifestOf) -> ShownManifest:
         if self._prompts is None:
             raise NotRecorded("No prompt was assembled", hint=NO_PROMPT_HINT)
-        self._check_waiting(question)
+        check_may_wait()
         prompts = self._prompts()
         self._given_prompts.append(prompts)
         return prompts.manifest(question.conversation, question.message)

@@ -16,6 +16,7 @@ from ..errors import NotDownloaded, NoteNotFound, ToolError
 from ..limits import SETTLE_S
 from ..notes.note import Level, Note, NoteFailure, PrivateNote
 from ..notes.privacy_flag import level_of
+from ..ports.asking import WouldBlock, check_may_wait, may_wait
 from ..ports.vault import NoteRef
 from .files.content_cache import ContentCache, NoteRead, stat_key
 from .files.note_levels import NoteLevels
@@ -70,6 +71,8 @@ class SharedNotes:
         self.last_read = time.monotonic()
         # Reading a denied note must take no longer than reading a missing one, so its file is not touched.
         found = {each.id: each for each in self._cache.read_many(self._allowed(notes, least))}
+        if not may_wait() and any(map(self._changed_level, found.values())):
+            raise WouldBlock
         return [self._shared(found[note], least) if note in found else missing_note(note) for note in notes]
 
     def read_settled(
@@ -81,19 +84,13 @@ class SharedNotes:
         soon_s = [each for each in left_s if each is not None and each <= wait_s]
         if not soon_s:
             return found
+        check_may_wait()
         time.sleep(max(soon_s) + _MARGIN_S)
         return self.read(notes, least)
 
-    def read_nonblocking(
-        self, notes: Sequence[NoteId], least: Level = Level.VOLUNTEER
-    ) -> list[Note | NoteFailure] | None:
-        """As `read` if the content cache answers without blocking, otherwise None."""
-        self.last_read = time.monotonic()
-        read = self._cache.read_nonblocking(self._allowed(notes, least))
-        if read is None or any(self._changed_level(each) for each in read):
-            return None
-        found = {each.id: each for each in read}
-        return [self._shared(found[note], least) if note in found else missing_note(note) for note in notes]
+    def is_cached(self, note: NoteId) -> bool:
+        """Whether a version of the note, of whatever level, is in the content cache."""
+        return self._cache.holds(note)
 
     def _allowed(self, notes: Sequence[NoteId], least: Level) -> list[NoteId]:
         policy = self.levels.policy
@@ -147,11 +144,14 @@ class SharedNotes:
 
     def await_names(self) -> None:
         """Waits a limited time until the index can look up names and links, then removes denied notes from it."""
-        self.indexer.usable.wait(self._left_s())
+        if not self.indexer.usable.is_set():
+            check_may_wait()
+            self.indexer.usable.wait(self._left_s())
         self.indexer.enforce()
 
     def await_ready(self) -> bool:
         """Waits a limited time until the index has been compared with all files; returns whether it has."""
+        check_may_wait()
         return self.indexer.ready.wait(self._left_s())
 
     def _left_s(self) -> float:
@@ -166,6 +166,7 @@ class SharedNotes:
                 if generation == self.index.file.generation:
                     return found
             except IndexLost:
+                check_may_wait()
                 self.indexer.rebuild(generation)
             self.await_ready()
         return ask()
@@ -216,13 +217,6 @@ class SharedNotes:
             found = read.get(note)
             refs.append(NoteRef(note, found.title, note) if isinstance(found, Note) else fresh.get(note))
         return refs
-
-    def names_nonblocking(self, notes: Sequence[NoteId]) -> list[NoteRef | None] | None:
-        """As `names` if the index has the present version of every note, otherwise None."""
-        known = self.index.entries(list(notes))
-        if len(known) < len(set(notes)) or not all(map(self.is_fresh, known.values())):
-            return None
-        return [known[note].ref for note in notes]
 
     @property
     def has_requested(self) -> bool:

@@ -27,6 +27,7 @@ from ..errors import ReadFailed, ToolError
 from ..limits import CACHE_BYTES_MAX, INDEX_WAIT_S, SETTLE_S
 from ..notes.formats.kinds import PDF, is_image_name, kind_of
 from ..notes.note import Level, Note, NoteFailure, readable
+from ..ports.asking import check_may_wait
 from ..ports.images import NoteImages
 from ..ports.questions import (
     Images,
@@ -271,6 +272,8 @@ class Vault:
         known = self.known_to_withhold(note, least)
         if known is not None:
             return known
+        if self.levels.settles_in_s(note, least) is None and not self.root.is_taken(note):
+            return True
         if self.visibility.finding(note) is None and not self.look_at(note, guessed=True):
             return False
         return least is Level.VOLUNTEER or not isinstance(self.notes.read_settled([note], least)[0], Note)
@@ -291,11 +294,11 @@ class Vault:
 
     def known_to_withhold(self, note: NoteId, least: Level = Level.VOLUNTEER) -> bool | None:
         """As `withholds`, without reading; None: the note must be read."""
-        # Of an attachment that is gone, it may be forgotten that a withheld note named it.
-        if self.root.selected.is_attachment(note) and (
-            self.files.withholds(note, least) or not self.root.has_other(note)
-        ):
-            return True
+        if self.root.selected.is_attachment(note):
+            check_may_wait()
+            # Of an attachment that is gone, it may be forgotten that a withheld note named it.
+            if self.files.withholds(note, least) or not self.root.has_other(note):
+                return True
         if self.is_withheld(note, least):
             settles_in_s = self.levels.settles_in_s(note, least)
             return True if settles_in_s is None or settles_in_s > SETTLE_S else None
@@ -313,16 +316,6 @@ class Vault:
     def has_shown(self, note: NoteId) -> bool:
         """Whether a note that the log names may be shown now, or was shown earlier."""
         return self.visibility.finding(note) in (Visibility.SHOWN, Visibility.WITHDRAWN)
-
-    def is_taken(self, path: NoteId) -> bool:
-        """Whether a file has exactly this path, withheld or not. Opens no file."""
-        try:
-            self.root.stat_note(path)
-        except ReadFailed:
-            return True
-        except ToolError:
-            return False
-        return True
 
     def level(self, note: NoteId) -> Level:
         """How far the note at its present path may go. Reads the file."""
@@ -375,6 +368,8 @@ class Vault:
     # -- questions --
 
     def ask(self, question: Question[R], state: VaultState, least: Level = Level.VOLUNTEER) -> R:
+        if question.blocks:
+            check_may_wait()
         answer: R = _ANSWERS[type(question)](self, question, state, least)
         return answer
 
@@ -409,13 +404,6 @@ class Vault:
     def _readable(self, found: Note | NoteFailure) -> Note | NoteFailure:
         is_pdf = isinstance(found, Note) and found.unread is not None and kind_of(found.id) == PDF
         return self._pdfs.read(found) if isinstance(found, Note) and is_pdf else readable(found)
-
-    def has(self, note: NoteId, least: Level = Level.VOLUNTEER) -> bool:
-        """Whether a file, even an unreadable one, has exactly this path and is not known to be withheld.
-
-        Opens no file.
-        """
-        return not self.is_withheld(note, least) and self.is_taken(note)
 
     # -- images and other attachments --
 

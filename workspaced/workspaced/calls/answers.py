@@ -5,6 +5,7 @@ is repeated if the policy changed. No answer names a note that was known to be w
 """
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from functools import partial
 from typing import Any, Final, NamedTuple, TypeVar
 
@@ -13,7 +14,7 @@ from workspaced_events.ids import NoteId, VaultId
 from workspaced_events.projections.visits import VisitLog
 from workspaced_events.projections.workspace_state import WorkspaceState
 from workspaced_tools.notes.note import Level
-from workspaced_tools.ports.asking import WouldBlock
+from workspaced_tools.ports.asking import WouldBlock, check_may_wait, may_wait, without_waiting
 from workspaced_tools.ports.history import ChangedLines, VersionAt
 from workspaced_tools.ports.memory import MemoryAnswer
 from workspaced_tools.ports.questions import UseMemory
@@ -95,39 +96,38 @@ class Answers:
             WouldBlock: with `nonblocking`: the answer might wait, as for a file.
             ReconcileFirst: without `nonblocking`: the vault must be reconciled first.
         """
+        with without_waiting() if nonblocking else nullcontext():
+            return self._answer(tool, arguments, caller, present)
+
+    def _answer(self, tool: Tool[Any], arguments: dict[str, Any], caller: str, present: Present) -> ToolAnswer:
         state, seq, served = present
         now = self._clock()
         if state.sharing_of(caller) == "none":
             return refused(sharing_off(caller), state, seq, now)
         if tool.writes:
-            return self._write(tool, arguments, caller, present, nonblocking=nonblocking)
-        error = WouldBlock if nonblocking else ReconcileFirst
+            return self._write(tool, arguments, caller, present)
+        error = ReconcileFirst if may_wait() else WouldBlock
         for _ in range(ATTEMPTS_MAX):
             if served is not None:
                 served.check_rules(error)
             version = served.policy_version if served is not None else None
             least = Level.ON_REQUEST if tool.answers_on_request else Level.VOLUNTEER
-            withheld = _withheld(present, least, nonblocking=nonblocking)
-            view = self._view(present, now, caller, withheld, least, nonblocking=nonblocking)
+            withheld = _withheld(present, least)
+            view = self._view(present, now, caller, withheld, least)
             answer = self._traced.answer(tool, arguments, view, state, seq)
             if served is None:
                 return answer
             served.check_missing(error)
             if served.policy_version == version or is_current(view, state, withheld, withheld.uncounted):
                 return answer
-            if nonblocking:
-                raise WouldBlock
+            check_may_wait()
         return refused(policy_kept_changing(), state, seq, now)
 
-    def _write(
-        self, tool: Tool[Any], arguments: dict[str, Any], caller: str, present: Present, *, nonblocking: bool
-    ) -> ToolAnswer:
+    def _write(self, tool: Tool[Any], arguments: dict[str, Any], caller: str, present: Present) -> ToolAnswer:
         """As `answer`, for a tool that writes: runs it once, since a second time would write again. The memory
         folder itself compares each file with the policy."""
-        if nonblocking:
-            raise WouldBlock
-        withheld = _withheld(present, nonblocking=False)
-        view = self._view(present, self._clock(), caller, withheld, nonblocking=False)
+        check_may_wait()
+        view = self._view(present, self._clock(), caller, _withheld(present))
         recorder = ViewRecorder(view, present.state)
         return answered(run_call(tool, recorder.view, arguments), recorder, present.seq)
 
@@ -164,20 +164,13 @@ class Answers:
 
     def _seen(self, present: Present, now: str, caller: str) -> tuple[Seen, Seen]:
         def seen(least: Level) -> Seen:
-            withheld = _withheld(present, least, nonblocking=False)
-            return Seen(self._view(present, now, caller, withheld, least, nonblocking=False), withheld)
+            withheld = _withheld(present, least)
+            return Seen(self._view(present, now, caller, withheld, least), withheld)
 
         return seen(Level.VOLUNTEER), seen(Level.ON_REQUEST)
 
     def _view(
-        self,
-        present: Present,
-        now: str,
-        caller: str,
-        withheld: Withheld,
-        least: Level = Level.VOLUNTEER,
-        *,
-        nonblocking: bool,
+        self, present: Present, now: str, caller: str, withheld: Withheld, least: Level = Level.VOLUNTEER
     ) -> View:
         """`least`: the least level of the notes in the view."""
         state, seq, served = present
@@ -186,21 +179,12 @@ class Answers:
         prompts = partial(ManifestStore, state.conversations, state.current, self._texts, names)
         memory = _MemoryOf(self._memory, caller, state.current)
         if served is None:
-            return shared_view(
-                state,
-                now,
-                None,
-                prompts=prompts,
-                level=level,
-                withheld=withheld,
-                memory=memory,
-                may_block=not nonblocking,
-            )
+            return shared_view(state, now, None, prompts=prompts, level=level, withheld=withheld, memory=memory)
         return shared_view(
             state,
             now,
-            served.nonblocking if nonblocking else served.vault,
-            VaultHistory(self._visits, served.id, seq, nonblocking=nonblocking),
+            served.vault,
+            VaultHistory(self._visits, served.id, seq),
             _PastOf(self._past, served, state),
             prompts,
             level=level,
@@ -210,7 +194,6 @@ class Answers:
             lists=self._lists_of(served, least),
             memory=memory,
             least=least,
-            may_block=not nonblocking,
         )
 
     def _lists_of(self, served: ServedVault, least: Level) -> KnownLists:
@@ -247,10 +230,8 @@ class _MemoryOf:
         return self._memory.use(command, self._client, self._vault)
 
 
-def _withheld(present: Present, least: Level = Level.VOLUNTEER, *, nonblocking: bool) -> Withheld:
+def _withheld(present: Present, least: Level = Level.VOLUNTEER) -> Withheld:
     served = present.served
     if served is None:
         return AllWithheld()
-    former = present.state.of(served.id).former
-    withholds = partial(served.nonblocking.withholds, least=least) if nonblocking else None
-    return WithheldNames(served.vault, former, withholds, least)
+    return WithheldNames(served.vault, present.state.of(served.id).former, least=least)

@@ -14,7 +14,7 @@ from workspaced_events.projections.workspace_state import WorkspaceState
 from workspaced_events.replay.log_cursor import LogMoments, Moment
 from workspaced_tools.errors import ArgumentInvalid
 from workspaced_tools.notes.note import Level, Note
-from workspaced_tools.ports.asking import WouldBlock
+from workspaced_tools.ports.asking import check_may_wait
 from workspaced_tools.ports.history import ChangedLines, VersionAt
 from workspaced_tools.ports.view import View
 from workspaced_tools.prompts.audit.manifests import ManifestStore
@@ -35,22 +35,18 @@ AT_HINT: Final = "Give a sequence such as an asOfSeq you were given, or a time s
 
 
 class VaultHistory:
-    """Implements `HistoryPort` for one vault up to one sequence. Reads the log if memory lacks the visits; raises
-    WouldBlock if `nonblocking`."""
+    """Implements `HistoryPort` for one vault up to one sequence. Reads the log if memory lacks the visits."""
 
-    def __init__(self, visits: VisitLog, vault: VaultId, seq: int, *, nonblocking: bool = False) -> None:
+    def __init__(self, visits: VisitLog, vault: VaultId, seq: int) -> None:
         self._visits = visits
         self._vault = vault
         self._seq = seq
-        self._nonblocking = nonblocking
 
     def visits(self) -> Sequence[Visit]:
-        if not self._nonblocking:
-            return self._visits.visits(self._vault, self._seq)
-        found = self._visits.visits_nonblocking(self._vault, self._seq)
-        if found is None:
-            raise WouldBlock
-        return found
+        if (found := self._visits.visits_nonblocking(self._vault, self._seq)) is not None:
+            return found
+        check_may_wait()
+        return self._visits.visits(self._vault, self._seq)
 
 
 class PastCalls:

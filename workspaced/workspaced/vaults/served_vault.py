@@ -34,7 +34,6 @@ from workspaced_tools.vault.files.gitignore import GITIGNORE
 from workspaced_tools.vault.files.ignore_rules import IGNORE_FILE
 from workspaced_tools.vault.files.walk import folders as folders_of
 from workspaced_tools.vault.index.changes import Changes, FileVersion
-from workspaced_tools.vault.nonblocking import NonBlockingVault
 from workspaced_tools.vault.vault import Vault
 
 from .loop_pause import LoopPause
@@ -79,7 +78,6 @@ class ServedVault:
         self.path = path
         self.vault = vault
         self.visibility_checker = VisibilityChecker(vault_id, vault, record)
-        self.nonblocking: Final = NonBlockingVault(vault)
         self.loop_pause = LoopPause()
         """When calls are not tried on the event loop, by `time.perf_counter_ns` (see `Calls`)."""
         self.watcher = "off"

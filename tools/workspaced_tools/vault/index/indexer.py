@@ -29,6 +29,7 @@ from workspaced_events.ids import NoteId, is_markdown, note_id
 from ...errors import ReadFailed
 from ...notes.name_keys import stem
 from ...notes.note import Level, Note, NoteFailure, StatKey
+from ...ports.asking import check_may_wait
 from ..files.content_cache import ContentCache
 from ..files.ignore_rules import Policy
 from ..files.note_levels import NoteLevels
@@ -239,6 +240,7 @@ class Indexer:
 
         The next refresh or reconcile reports the changes.
         """
+        check_may_wait()
         return self._refresh(notes)
 
     def file_others(self, paths: Iterable[str]) -> None:
@@ -249,6 +251,7 @@ class Indexer:
         wanted = {unicodedata.normalize("NFC", path) for path in relative if is_utf8(path) and not is_note(path)}
         if not wanted:
             return
+        check_may_wait()
         with self._writing:
             if self._stop.is_set() or not self._index.file.is_open:
                 return
@@ -273,6 +276,7 @@ class Indexer:
         digest = self._policy.digest
         if digest == self._enforced:
             return
+        check_may_wait()
         with self._writing:
             if self._index.file.is_open and not self._stop.is_set():
                 with suppress(IndexFull):
