@@ -11,6 +11,7 @@ import msgspec
 import pytest
 from support import conversation as w
 from support import past_world
+from support.gate import is_current, shared_view
 
 from workspaced_events.ids import ConversationId, NoteId, VaultId
 from workspaced_events.projections.workspace_state import WorkspaceState
@@ -25,7 +26,6 @@ from workspaced_tools.prompts.model.stored_inputs import texts_in
 from workspaced_tools.recording.reading import read_recording
 from workspaced_tools.recording.view_recorder import ViewRecorder, recorded
 from workspaced_tools.replay.call_replay import Answers, Notes, replay_answer
-from workspaced_tools.sharing.gate import is_current, shared_view
 from workspaced_tools.tools.registry import TOOLS
 from workspaced_tools.tools.tool import payload_of, run
 

@@ -9,7 +9,7 @@ from .vault import Vault
 
 
 class WithheldNames:
-    """Whether a note is withheld, by its present path or a former one. Implements `Withheld` (sharing/gate.py).
+    """Whether a note is withheld, by its present path or a former one. It decides for `Verdicts`.
 
     A former path is withheld if a rule denies it, or if the note is withheld under its present path. If another
     note has that path now, the path is also withheld if that note is.

@@ -23,13 +23,14 @@ from workspaced_tools.recording.view_recorder import ViewRecorder
 from workspaced_tools.replay.past_facts import Past
 from workspaced_tools.replay.past_vault import PastVault, PastVersions
 from workspaced_tools.replay.recorded_reads import Recordings
-from workspaced_tools.sharing.gate import AllWithheld, shared_view, sharing_off
+from workspaced_tools.sharing.gate import policy_kept_changing, shared_view, sharing_off
+from workspaced_tools.sharing.verdicts import Verdicts
 from workspaced_tools.tools.line_changes import changed_lines
 from workspaced_tools.tools.tool import Tool, run_call
 from workspaced_tools.vault.withheld_names import WithheldNames
 
 from ..recording.tool_answer import ToolAnswer, answered, refused
-from ..vaults.served_vault import ReconcileFirst, ServedVault
+from ..vaults.served_vault import ServedVault, steady
 
 AT_HINT: Final = "Give a sequence such as an asOfSeq you were given, or a time such as 2026-03-01T12:00:00Z."
 
@@ -108,15 +109,16 @@ class PastCalls:
             moment = self._moment(arguments["at"])
         except ArgumentInvalid as error:
             return refused(error, present, present.seq, now)
-        if served is not None:
-            served.check_rules(ReconcileFirst)
         state = self._moments.state_at(moment.seq)
         least = Level.ON_REQUEST if tool.answers_on_request else Level.VOLUNTEER
-        recorder = ViewRecorder(self._view(moment, state, caller, present, served, least), state)
-        ran = run_call(tool, recorder.view, arguments)
-        if served is not None:
-            served.check_missing(ReconcileFirst)
-        return answered(ran, recorder, moment.seq)
+
+        def make() -> tuple[ToolAnswer, Sequence[Verdicts]]:
+            view, verdicts = self._view(moment, state, caller, present, served, least)
+            recorder = ViewRecorder(view, state)
+            return answered(run_call(tool, recorder.view, arguments), recorder, moment.seq), verdicts
+
+        answer = steady(served, make)
+        return answer if answer is not None else refused(policy_kept_changing(), present, present.seq, now)
 
     def _view(
         self,
@@ -126,16 +128,16 @@ class PastCalls:
         present: WorkspaceState,
         served: ServedVault | None,
         least: Level,
-    ) -> View:
+    ) -> tuple[View, Sequence[Verdicts]]:
         level = present.sharing_of(caller)
         prompts = partial(ManifestStore, state.conversations, state.current, self._texts)
         # Sequences of states, not of events: event sequences would reveal the number of events that tools omit.
         also = tuple(self._moments.state_at(seq).seq for seq in moment.also)
         if served is None:
-            view = shared_view(state, moment.time, None, prompts=prompts, level=level, withheld=AllWithheld())
-            return replace(view, also_at=also)
-        withheld = _WithheldAtPresent(served, present, least)
-        others = withheld if least is Level.VOLUNTEER else _WithheldAtPresent(served, present)
+            view = shared_view(state, moment.time, None, prompts=prompts, level=level, withheld=lambda _name: True)
+            return replace(view, also_at=also), ()
+        withheld = _at_present(served, present, least)
+        others = withheld if least is Level.VOLUNTEER else _at_present(served, present)
         past = Past(self._moments, self._recordings, served.id, moment)
         view = shared_view(
             state,
@@ -152,10 +154,8 @@ class PastCalls:
             prompts,
             level=level,
             withheld=withheld,
-            withdrew=withheld.withdrew,
-            uncounted=withheld.uncounted,
         )
-        return replace(view, also_at=also)
+        return replace(view, also_at=also), (withheld, others)
 
     def _moment(self, at: Any) -> Moment:
         """
@@ -185,8 +185,13 @@ class PastCalls:
         return changed_lines(before, present.text)
 
     def _versions(self, served: ServedVault, present: WorkspaceState, until: Moment) -> PastVersions:
-        withheld = _WithheldAtPresent(served, present)
+        withheld = _at_present(served, present)
         return PastVersions(self._moments, self._recordings, served.id, until, withheld)
+
+
+def _at_present(served: ServedVault, present: WorkspaceState, least: Level = Level.VOLUNTEER) -> Verdicts:
+    notes = _WithheldAtPresent(served, present, least)
+    return Verdicts(notes, notes.withdrew, notes.uncounted)
 
 
 class _WithheldAtPresent(WithheldNames):
