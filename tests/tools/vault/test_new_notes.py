@@ -68,7 +68,7 @@ def test_who_asks_for_a_note_that_was_private_waits_for_nothing(vault: Vault, le
 def test_nor_does_who_asks_for_one_that_the_log_knows_as_withheld(vault: Vault) -> None:
     write(vault, "---\nworkspaced: private\n---\n")
     vault.look_at(NEW)
-    findings: dict[Any, Any] = dict(vault.visibility._findings)
+    findings: dict[Any, Any] = dict(vault.levels._findings)
     again = Vault(vault.root.path)
     again.levels.remember(findings)
     write(vault, "# Public now?\n")

@@ -32,8 +32,6 @@ P = ParamSpec("P")
 T = TypeVar("T")
 UPDATE_ATTEMPTS: Final = 3
 _MARGIN_S: Final = 0.01
-_VOLUNTEER: Final = Level.VOLUNTEER
-"""A member of an enum takes longer to look up than to compare."""
 
 
 class SharedNotes:
@@ -97,25 +95,22 @@ class SharedNotes:
         allowed = [note for note in notes if policy.level(note) >= least]
         if len(allowed) < len(notes):
             for note in set(notes).difference(allowed):
-                self.levels.volunteered.let_go(note)
+                if policy.level(note) is Level.NEVER:
+                    self.levels.let_go(note)
         return allowed
 
     def _changed_level(self, found: NoteRead) -> bool:
         """Whether the note's level changed. The index then needs an update, which may block."""
         if isinstance(found, NoteFailure):
             return False
-        flagged, policy = _flagged(found), self.levels.policy
-        if flagged is _VOLUNTEER and not policy.denies(found.id):
-            return self.levels.volunteered.is_hidden(found.id)
-        return min(policy.level(found.id), flagged) is not self.levels.level(found.id)
+        return min(self.levels.policy.level(found.id), _flagged(found)) is not self.levels.level(found.id)
 
     def _shared(self, found: NoteRead, least: Level) -> Note | NoteFailure:
         """The result of a read for the caller. A withheld note gives exactly the result of a missing note."""
         if isinstance(found, NoteFailure):
             return self._failed(found)
         note, flagged, ruled = found.id, _flagged(found), self.levels.policy.level(found.id)
-        is_open = ruled is _VOLUNTEER and not self.levels.volunteered.is_hidden(note)
-        before = ruled if is_open else self.levels.level(note)
+        before = self.levels.level(note)
         level = self.indexer.saw(note, found.stat, ruled, flagged)
         if level is not before:
             if flagged is Level.NEVER:
@@ -125,18 +120,18 @@ class SharedNotes:
         return found if level >= least and isinstance(found, Note) else missing_note(note)
 
     def _failed(self, found: NoteFailure) -> NoteFailure:
-        note, visibility = found.id, self.levels.volunteered
-        self.levels.requested.let_go(note)
-        if self.levels.policy.denies(note):
+        note, levels, is_gone = found.id, self.levels, found.code == NoteNotFound.code
+        if is_gone:
+            levels.let_go(note)
+        if levels.policy.denies(note):
             return missing_note(note)
-        is_missing = found.code == NoteNotFound.code and visibility.is_missing(note)
-        if is_missing or visibility.is_hidden(note) or visibility.was_withheld(note):
+        if (is_gone and levels.is_missing(note)) or levels.is_hidden(note) or levels.was_withheld(note):
             return missing_note(note)
         # What is elsewhere cannot be read, so only what was found to be shown before is spoken of.
-        was_shown = visibility.finding(note) is Visibility.SHOWN
+        was_shown = levels.finding(note) is Visibility.SHOWN
         if found.code == NotDownloaded.code and not was_shown:
             return missing_note(note)
-        if found.code == NoteNotFound.code and was_shown and (program := self.root.program_with(note)):
+        if is_gone and was_shown and (program := self.root.program_with(note)):
             return NoteFailure(note, NotDownloaded.code, not_downloaded(note, program).message)
         return found
 

@@ -137,7 +137,7 @@ class ServedVault:
         Raises:
             ReconcileFirst: a note that was shown is not at its path, and no reconcile has searched for it yet.
         """
-        if self.vault.visibility.wants_search and self._was_searched:
+        if self.vault.levels.wants_search and self._was_searched:
             check_may_wait()
             raise ReconcileFirst
 
@@ -276,7 +276,7 @@ class ServedVault:
     async def _note(self, state: Callable[[], WorkspaceState], record: Record, changes: Changes) -> None:
         """Records changes to the files of the workspace's notes, and some renames of other notes."""
         members = members_of(state().of(self.id))
-        known = self.vault.visibility.finding
+        known = self.vault.levels.finding
         is_listed = {former: former in members or known(former) is not None for former, _now in changes.renamed}
         renamed = sorted(changes.renamed, key=lambda pair: not is_listed[pair[0]])
         listed = sum(is_listed.values())

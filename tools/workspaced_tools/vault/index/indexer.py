@@ -325,10 +325,8 @@ class Indexer:
                     self._apply(batch)
                     if self._stop.is_set():
                         return
-                self._levels.volunteered.searched(begun_s, lambda notes: self._index.entries(list(notes)))
-                gone = [
-                    note for note in self._levels.volunteered.gone if self._root.program_with(note) is not None
-                ]
+                self._levels.searched(begun_s, lambda notes: self._index.entries(list(notes)))
+                gone = [note for note in self._levels.gone if self._root.program_with(note) is not None]
                 self.elsewhere = tuple(NamedNote(note, stem(note)) for note in gone)
                 self._policy.counted(self._found, begun_s)
                 self.text_ready.set()
@@ -501,8 +499,7 @@ class Indexer:
                 found, certain = read_note(self._reader, note, self._clock_ns)
                 if isinstance(found, NoteFailure):
                     if is_gone(self._root, found):
-                        self._levels.volunteered.is_missing(note)
-                        self._levels.requested.let_go(note)
+                        self._levels.is_missing(note)
                         if entry is not None:
                             gone.append(note)
                             self._unreported.add(entry, None)
@@ -565,24 +562,19 @@ class Indexer:
 
     def saw(self, note: NoteId, stat: StatKey, ruled: Level, flagged: Level) -> Level:
         """As `NoteLevels.saw`, for a note of which the indexes may have a former version."""
-        return self._levels.saw(
-            note,
-            stat,
-            ruled=ruled,
-            flagged=flagged,
-            was_shown=self.was_shown,
-            was_requestable=lambda note: self.was_shown(note) or _has_shown(self._requested, note),
-        )
+        return self._levels.saw(note, stat, ruled=ruled, flagged=flagged, was=self.former_level)
 
-    def was_shown(self, note: NoteId) -> bool:
-        """Whether the index has a former version of the note that could be shown unasked."""
-        return _has_shown(self._index, note)
+    def former_level(self, note: NoteId) -> Level | None:
+        """The level of the note's version that an index has, if that could be shown; else None."""
+        if _has_shown(self._index, note):
+            return Level.VOLUNTEER
+        return Level.ON_REQUEST if _has_shown(self._requested, note) else None
 
     def _report(self) -> Changes:
         with self._writing:
             changes, self._unreported = self._unreported.done(self._clock_s())
         for note in changes.withheld:
-            self._levels.volunteered.follow(note)
+            self._levels.follow(note)
         return changes
 
 
