@@ -17,10 +17,10 @@ import pytest
 from workspaced_events.ids import NoteId
 from workspaced_events.projections.workspace_state import EMPTY_VAULT
 from workspaced_tools.errors import ReadFailed
+from workspaced_tools.ports.asking import WouldBlock, without_waiting
 from workspaced_tools.ports.questions import Resolve
 from workspaced_tools.ports.vault import LinkName, SearchQuery, VaultOverview
 from workspaced_tools.vault.index import database
-from workspaced_tools.vault.nonblocking import NonBlockingVault, WouldBlock
 from workspaced_tools.vault.vault import Vault
 
 LATER_NS = 10_000_000_000
@@ -184,8 +184,8 @@ def test_a_failed_file_is_seen_as_building_then_ready(
         assert vault.searches.overview(5) == VaultOverview(0, 0, (), ())
         assert vault.links.resolve("d1/n1", EMPTY_VAULT).resolved_by == "path"
         assert vault.links.resolve("Title 7", EMPTY_VAULT).note is None
-        with pytest.raises(WouldBlock):
-            NonBlockingVault(vault).ask(Resolve("Title 7"), EMPTY_VAULT)
+        with pytest.raises(WouldBlock), without_waiting():
+            vault.ask(Resolve("Title 7"), EMPTY_VAULT)
         assert vault.notes.names([NoteId("d1/n1.md"), NoteId("private.md")]) == [
             vault.links.resolve("d1/n1.md", EMPTY_VAULT).note,
             None,

@@ -36,11 +36,11 @@ from workspaced_events.journal.writer import OWN_SOURCE
 from workspaced_events.log.disk import RealDisk
 from workspaced_events.replay.source import DirectorySource
 from workspaced_events.schema import catalogue as c
+from workspaced_tools.ports.asking import WouldBlock
 from workspaced_tools.replay.verify import Outcome as Verdict
 from workspaced_tools.replay.verify import Verified, verify
 from workspaced_tools.sharing.levels import setting
 from workspaced_tools.tools.registry import TOOLS
-from workspaced_tools.vault.nonblocking import WouldBlock
 from workspaced_tools.vault.vault import Vault
 
 START_NS = 1_772_366_400_000_000_000

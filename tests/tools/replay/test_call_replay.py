@@ -10,6 +10,7 @@ import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.gate import NonBlockingVault
 from support.profiles import examples
 
 from workspaced_events.errors import LogDamaged
@@ -24,7 +25,6 @@ from workspaced_tools.replay.call_replay import Answers, Notes, replay_answer
 from workspaced_tools.sharing.gate import policy_kept_changing, refusal, shared_view, sharing_off
 from workspaced_tools.tools.registry import TOOLS
 from workspaced_tools.tools.tool import payload_of, run
-from workspaced_tools.vault.nonblocking import NonBlockingVault
 from workspaced_tools.vault.vault import Vault as Folder
 
 NOW = "2026-03-01T12:00:00.000000Z"

@@ -16,6 +16,16 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.gate import (
+    KnownLists,
+    NonBlockingVault,
+    WithheldNames,
+    WouldBlock,
+    is_current,
+    refusal,
+    shared_view,
+    sharing_off,
+)
 
 from workspaced_events.ids import NoteId, TabId, VaultId
 from workspaced_events.projections.visits import Visit
@@ -34,12 +44,9 @@ from workspaced_tools.notes.name_only import NAMES_ONLY
 from workspaced_tools.notes.note import Note
 from workspaced_tools.ports.questions import Incoming, Overview, Read, Search, SharingTags, Similar, Visits
 from workspaced_tools.ports.vault import SearchQuery
-from workspaced_tools.sharing.gate import KnownLists, is_current, refusal, shared_view, sharing_off
 from workspaced_tools.tools.registry import TOOLS
 from workspaced_tools.tools.tool import run
 from workspaced_tools.vault.files.ignore_rules import IGNORE_FILE
-from workspaced_tools.vault.nonblocking import NonBlockingVault, WouldBlock
-from workspaced_tools.vault.withheld_names import WithheldNames
 
 NOW = "2026-03-01T12:00:00.000000Z"
 EARLIER = "2026-03-01T11:00:00.000000Z"

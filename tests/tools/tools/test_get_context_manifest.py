@@ -11,13 +11,14 @@ import msgspec
 import pytest
 from support import conversation as w
 from support import past_world
+from support.gate import is_current, shared_view
 
 from workspaced_events.ids import ConversationId, NoteId, VaultId
 from workspaced_events.projections.workspace_state import WorkspaceState
 from workspaced_events.schema import catalogue as c
 from workspaced_events.schema.catalogue import Sharing, ToolCalled
 from workspaced_tools.limits import MANIFEST_CHARS_MAX
-from workspaced_tools.ports.asking import WouldBlock
+from workspaced_tools.ports.asking import WouldBlock, without_waiting
 from workspaced_tools.ports.questions import ManifestOf
 from workspaced_tools.ports.view import View
 from workspaced_tools.prompts.audit.manifests import ManifestStore
@@ -25,7 +26,6 @@ from workspaced_tools.prompts.model.stored_inputs import texts_in
 from workspaced_tools.recording.format import read_recording
 from workspaced_tools.recording.view_recorder import ViewRecorder, recorded
 from workspaced_tools.replay.call_replay import Answers, Notes, replay_answer
-from workspaced_tools.sharing.gate import is_current, shared_view
 from workspaced_tools.tools.registry import TOOLS
 from workspaced_tools.tools.tool import payload_of, run
 
@@ -58,8 +58,6 @@ class Held:
         level: Sharing = "all",
         state: WorkspaceState | None = None,
         vault: Any = "served",
-        *,
-        may_block: bool = True,
     ) -> View:
         state = state or self.world.state
         texts, look = texts_in(self.world.blobs.get), self.world.vault.notes.names
@@ -72,7 +70,6 @@ class Held:
             prompts=prompts,
             level=level,
             withheld=self.is_private,
-            may_block=may_block,
         )
 
     def is_private(self, note: NoteId) -> bool:
@@ -277,5 +274,5 @@ def test_at_an_earlier_moment_the_prompt_of_that_moment_is_told_of(held: Held) -
 
 
 def test_what_must_not_block_does_not_read_a_manifest(held: Held) -> None:
-    with pytest.raises(WouldBlock):
-        held.view(may_block=False).vault.ask(ManifestOf(None, None))
+    with pytest.raises(WouldBlock), without_waiting():
+        held.view().vault.ask(ManifestOf(None, None))

@@ -14,11 +14,11 @@ from workspaced_events.ids import NoteId, VaultId
 from workspaced_events.projections.workspace_state import Vault as RegisteredVault
 from workspaced_events.projections.workspace_state import VaultState, WorkspaceState
 from workspaced_events.schema.catalogue import Sharing
+from workspaced_tools.ports.asking import WouldBlock, without_waiting
 from workspaced_tools.ports.questions import Members
 from workspaced_tools.ports.vault import MemberNotes, NoteRef
 from workspaced_tools.sharing.gate import shared_view
 from workspaced_tools.vault.index.queries import members
-from workspaced_tools.vault.nonblocking import NonBlockingVault, WouldBlock
 from workspaced_tools.vault.vault import Vault
 
 MakeVault = Callable[..., Vault]
@@ -144,8 +144,8 @@ def test_a_client_with_names_is_told_of_folders_and_not_of_tags(vault: Vault) ->
 
 
 def test_a_call_that_must_not_block_does_not_ask(vault: Vault) -> None:
-    with pytest.raises(WouldBlock):
-        NonBlockingVault(vault).ask(Members("work", None, 9), VaultState())
+    with pytest.raises(WouldBlock), without_waiting():
+        vault.ask(Members("work", None, 9), VaultState())
 
 
 def test_without_an_index_file_there_is_nothing(make_vault: MakeVault) -> None:

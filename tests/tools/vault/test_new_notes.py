@@ -10,8 +10,8 @@ from workspaced_events.ids import NoteId
 from workspaced_events.projections.workspace_state import EMPTY_VAULT
 from workspaced_tools.limits import SETTLE_EMPTY_S
 from workspaced_tools.notes.note import Level, Note
+from workspaced_tools.ports.asking import WouldBlock, without_waiting
 from workspaced_tools.ports.questions import Read, Resolve
-from workspaced_tools.vault.nonblocking import NonBlockingVault, WouldBlock
 from workspaced_tools.vault.vault import Vault
 
 NEW = NoteId("deep/new.md")
@@ -38,10 +38,11 @@ def test_a_note_written_just_now_is_found_by_its_path(vault: Vault, reference: s
 
 def test_what_an_editor_shows_is_not_withheld_because_it_is_new(vault: Vault) -> None:
     write(vault, "# New\n")
-    with pytest.raises(WouldBlock):
-        NonBlockingVault(vault).withholds(NEW)
+    with pytest.raises(WouldBlock), without_waiting():
+        vault.withholds(NEW)
     assert not vault.withholds(NEW)
-    assert not NonBlockingVault(vault).withholds(NEW)
+    with without_waiting():
+        assert not vault.withholds(NEW)
 
 
 def test_an_empty_new_note_rests_longer_and_only_its_path_waits_for_it(vault: Vault) -> None:
@@ -67,7 +68,7 @@ def test_who_asks_for_a_note_that_was_private_waits_for_nothing(vault: Vault, le
 def test_nor_does_who_asks_for_one_that_the_log_knows_as_withheld(vault: Vault) -> None:
     write(vault, "---\nworkspaced: private\n---\n")
     vault.look_at(NEW)
-    findings: dict[Any, Any] = dict(vault.visibility._findings)
+    findings: dict[Any, Any] = dict(vault.levels._findings)
     again = Vault(vault.root.path)
     again.levels.remember(findings)
     write(vault, "# Public now?\n")

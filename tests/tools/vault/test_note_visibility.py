@@ -3,16 +3,17 @@
 import sys
 import threading
 from collections.abc import Collection
+from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from workspaced_events.ids import NoteId
 from workspaced_events.projections.note_visibility import Visibility
 from workspaced_tools.limits import SETTLE_EMPTY_S, SETTLE_S
-from workspaced_tools.notes.note import StatKey
-from workspaced_tools.vault.files.note_visibility import NoteVisibility
+from workspaced_tools.notes.note import Level, StatKey
+from workspaced_tools.vault.files.note_levels import NoteLevels
 
 A, B = NoteId("a.md"), NoteId("b.md")
 SHOWN, WITHHELD, WITHDRAWN = Visibility.SHOWN, Visibility.WITHHELD, Visibility.WITHDRAWN
@@ -26,7 +27,8 @@ class Notes:
         self.now_s = 1_000.0
         self.found: list[tuple[str, bool]] = []
         self.woken = 0
-        self.visibility = NoteVisibility(clock_ns=self.wall_ns, clock_s=lambda: self.now_s)
+        no_rules: Any = None
+        self.visibility = NoteLevels(no_rules, clock_ns=self.wall_ns, clock_s=lambda: self.now_s)
         self.visibility.on_finding = lambda note, shown: self.found.append((note, shown))
         self.visibility.on_unsettled = self.wake
         self.visibility.remember({NoteId(f"{name}.md"): each for name, each in findings.items()})
@@ -42,7 +44,19 @@ class Notes:
         return StatKey(1, version, size, time_ns, time_ns)
 
     def saw(self, stat: StatKey, *, private: bool = False, was_shown: bool = False, note: NoteId = A) -> bool:
-        return self.visibility.saw(note, stat, private=private, was_shown=lambda _note: was_shown)
+        flagged, was = Level.NEVER if private else Level.VOLUNTEER, Level.VOLUNTEER if was_shown else None
+        return self.level(stat, flagged, was, note=note) is Level.VOLUNTEER
+
+    def level(
+        self,
+        stat: StatKey,
+        flagged: Level,
+        was: Level | None = None,
+        *,
+        ruled: Level = Level.VOLUNTEER,
+        note: NoteId = A,
+    ) -> Level:
+        return self.visibility.saw(note, stat, ruled=ruled, flagged=flagged, was=lambda _note: was)
 
     def searched(self, *there: NoteId, begun_s: float | None = None) -> None:
         def is_there(notes: Collection[NoteId]) -> set[NoteId]:
@@ -98,7 +112,7 @@ def test_an_edit_of_a_note_that_was_shown_is_shown_at_once(known: str) -> None:
 def test_what_was_private_is_shown_only_once_our_own_clock_has_seen_it_rest(age_s: float, known: str) -> None:
     notes = Notes(a=WITHHELD) if known == "by the log" else Notes()
     if known == "by a former index":
-        notes.visibility.remember_private([A])
+        notes.visibility.remember_flagged([A], [])
     if known == "as it was read":
         assert not notes.saw(notes.stat(age_s=3_600.0), private=True)
     stat = notes.stat(1, age_s=age_s)
@@ -262,7 +276,7 @@ def test_it_is_safe_from_any_thread() -> None:
     def work(number: int) -> None:
         for turn in range(300):
             note = NoteId(f"{(number + turn) % 7}.md")
-            notes.visibility.saw(note, notes.stat(turn), private=turn % 3 == 0)
+            notes.saw(notes.stat(turn), private=turn % 3 == 0, note=note)
             notes.visibility.looked_at(note)
             notes.visibility.is_missing(note)
             notes.searched(note)
@@ -292,3 +306,54 @@ def test_a_crawl_ends_while_notes_are_found() -> None:
         sys.setswitchinterval(interval)
         asking.join()
     assert notes.visibility.finding(NoteId("new0.md")) is SHOWN
+
+
+# -- for explicit requests only --
+
+
+@example([("write", Level.ON_REQUEST), ("saw", None), ("gone", None), ("saw", None)])
+@given(
+    st.lists(
+        st.one_of(
+            st.tuples(st.just("write"), st.sampled_from(Level)),
+            st.tuples(st.just("rule"), st.sampled_from(Level)),
+            st.tuples(st.just("time"), st.sampled_from([0.1, SETTLE_S, 10.0])),
+            st.tuples(st.sampled_from(["saw", "gone"]), st.none()),
+        ),
+        max_size=20,
+    )
+)
+def test_a_note_goes_further_only_once_its_version_has_settled(steps: list[tuple[str, Any]]) -> None:
+    notes, ruled, flagged, last, since_s = Notes(), Level.VOLUNTEER, Level.NEVER, Level.NEVER, 0.0
+    seen: StatKey | None = None
+    for version, (step, value) in enumerate(steps):
+        if step == "write":
+            flagged, seen = value, None
+        elif step == "rule":
+            ruled = value
+        elif step == "time":
+            notes.now_s += value
+        elif step == "gone":
+            notes.visibility.is_missing(A)
+            seen = None
+        else:
+            if seen is None:
+                seen, since_s = notes.stat(version), notes.now_s
+            found = notes.level(seen, flagged, ruled=ruled)
+            assert found <= min(ruled, flagged)
+            assert found <= last or notes.now_s - since_s >= SETTLE_S
+            last = found
+
+
+def test_a_new_note_on_request_goes_no_further_because_its_next_version_is_old() -> None:
+    notes = Notes()
+    assert notes.level(notes.stat(0), Level.ON_REQUEST) is Level.NEVER
+    assert notes.level(notes.stat(1, age_s=100), Level.VOLUNTEER) < Level.VOLUNTEER
+    assert notes.visibility.is_hidden(A)
+
+
+def test_a_withheld_note_is_no_less_withheld_under_its_new_path() -> None:
+    notes = Notes(a=WITHHELD)
+    notes.visibility.renamed(A, B)
+    assert notes.visibility.is_hidden(B) and notes.visibility.settles_in_s(B, Level.VOLUNTEER) is None
+    assert notes.level(notes.stat(0, age_s=100), Level.ON_REQUEST, note=B) is Level.NEVER

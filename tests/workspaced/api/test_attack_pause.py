@@ -16,8 +16,8 @@ from workspaced import SyncClient
 from workspaced.calls.calls import Calls
 from workspaced_events.errors import Paused
 from workspaced_events.projections.workspace_state import EMPTY, Pause
+from workspaced_tools.ports.asking import WouldBlock
 from workspaced_tools.tools.registry import TOOLS
-from workspaced_tools.vault.nonblocking import WouldBlock
 
 SECRET = "paused-secret"
 PRIVATE = "---\nworkspaced: private\n---\n# Alpha\n"

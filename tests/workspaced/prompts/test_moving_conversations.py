@@ -1,5 +1,6 @@
 """Prompts of conversations that move while they are made, and texts on their way: without a daemon."""
 
+import itertools
 import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -7,24 +8,27 @@ from typing import Any
 
 import pytest
 
-from workspaced.calls.answers import Answers, Present, Seen, WithheldDuringRead
+from workspaced.calls.answers import Answers, Present, Seen
 from workspaced.errors import UnknownConversation
 from workspaced.limits import ASSEMBLE_ATTEMPTS_MAX
 from workspaced.prompts import params
 from workspaced.prompts.assemble import ConversationChanged, Prompted, assemble
 from workspaced.prompts.commands import add_messages, end, start_plan
 from workspaced.prompts.message_commands import nothing_uploaded
+from workspaced.vaults.served_vault import WithheldDuringRead
 from workspaced_events.clock import system_clock
-from workspaced_events.ids import ConversationId, EventId, VaultId
+from workspaced_events.ids import ConversationId, EventId, NoteId, VaultId
 from workspaced_events.journal.actions import Action, Plan, Planned
 from workspaced_events.journal.submissions import Receipt
 from workspaced_events.projections.workspace_fold import apply
 from workspaced_events.projections.workspace_state import EMPTY, WorkspaceState
 from workspaced_events.schema.catalogue import ENTRY_OF, Data, VaultOpened
 from workspaced_tools.errors import ReadFailed
+from workspaced_tools.notes.note import Level
 from workspaced_tools.prompts.model.stored_inputs import texts_in
 from workspaced_tools.prompts.model.text_store import BlobStaging, TextCache
-from workspaced_tools.sharing.gate import AllWithheld, shared_view
+from workspaced_tools.sharing.gate import shared_view
+from workspaced_tools.sharing.verdicts import KnownLists, Verdicts
 from workspaced_tools.vault.vault import Vault
 
 CHAT = ConversationId("chat")
@@ -70,8 +74,8 @@ class Log:
         self, make: Any, _caller: str, _vault: VaultId | None, *, works_paused: bool = False
     ) -> Any:
         self.looks += 1
-        view = shared_view(self.state, system_clock(), None, level="all", withheld=AllWithheld())
-        seen = Seen(view, AllWithheld())
+        withheld = Verdicts(lambda _name: True)
+        seen = Seen(shared_view(self.state, system_clock(), None, level="all", withheld=withheld), withheld)
         return make(seen, seen)
 
     async def record(
@@ -140,7 +144,7 @@ async def test_a_note_that_is_found_private_after_it_was_read_is_in_no_prompt(lo
 
     async def with_views(make: Any, _caller: str, _vault: VaultId | None, **_more: Any) -> Any:
         view = shared_view(log.state, system_clock(), vault, level="all", withheld=lambda _note: False)
-        seen = Seen(view, Alone("a.md"))
+        seen = Seen(view, Verdicts("a.md".__eq__))
         return make(seen, seen)
 
     log.with_views = with_views  # type: ignore[method-assign]
@@ -152,18 +156,6 @@ async def test_a_note_that_is_found_private_after_it_was_read_is_in_no_prompt(lo
     assert log.state.conversations.by_id[CHAT].prompts == ()
 
 
-class Alone:
-    """Implements `Withheld` for one note."""
-
-    def __init__(self, note: str) -> None:
-        self._note = note
-
-    def __call__(self, name: str) -> bool:
-        return name == self._note
-
-    withdrew = __call__
-
-
 class Served:
     """As much of a served vault as looking needs; `moves` says whether notes turn private at every look."""
 
@@ -171,27 +163,37 @@ class Served:
         self.id = VaultId("vault")
         self.policy_version = 0
         self.vault = self.notes = self
+        self.lists = {least: KnownLists() for least in Level}
+        self.withheld = itertools.cycle([False])
 
-    def check_rules(self, _changed: object) -> None: ...
+    def check_rules(self) -> None: ...
 
-    def check_missing(self, _missing: object) -> None: ...
+    def check_missing(self) -> None: ...
 
     def names(self, notes: list[object]) -> list[None]:
         return [None] * len(notes)
 
-    def withholds(self, _note: object) -> bool:
-        return False
+    def known_to_withhold(self, _note: object, _least: object) -> bool:
+        return next(self.withheld)
+
+    withholds = known_to_withhold
 
 
-def looked(*made: object, moving: int) -> object:
-    """What comes of a look that makes these one after the other; notes turn private during the first `moving`."""
+def looked(*made: object, moving: int, others: bool = True) -> object:
+    """What comes of a look that makes these one after the other; notes turn private during the first `moving`.
+
+    `others`: the look names none of them.
+    """
     served: Any = Served()
+    if not others:
+        served.withheld = itertools.cycle([False, True])
     unused: Any = None
     answers = Answers(unused, unused, unused, unused, lambda: "now")
     found = iter(made)
 
-    def make(_shown: object, _requested: object) -> object:
+    def make(shown: Seen, _requested: Seen) -> object:
         nonlocal moving
+        shown.withheld(NoteId("a.md"))
         moving -= 1
         served.policy_version += moving >= 0
         each = next(found)
@@ -207,7 +209,7 @@ def looked(*made: object, moving: int) -> object:
     [
         (("one",), 0, "one"),
         (("one", "two"), 1, "two"),
-        (("one", "two", "two"), 9, "two"),
+        (("one", "two", "three", "four"), 9, "four"),
         ((WithheldDuringRead, "two"), 0, "two"),
         (("one", WithheldDuringRead, "two"), 1, "two"),
     ],
@@ -221,7 +223,7 @@ def test_what_was_looked_at_is_made_again_until_it_stands(
 @pytest.mark.parametrize("made", [range(9), (WithheldDuringRead,) * 9])
 def test_a_look_that_never_stands_is_given_up(made: Iterable[object]) -> None:
     with pytest.raises(ReadFailed):
-        looked(*made, moving=9)
+        looked(*made, moving=9, others=False)
 
 
 # -- texts --

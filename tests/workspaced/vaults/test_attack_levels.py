@@ -103,7 +103,6 @@ def test_whoever_watches_the_context_gets_no_notice_of_a_selection_in_such_a_not
     assert noticed == []
 
 
-@pytest.mark.xfail(strict=True, reason="Under its new path a note's flag is not known until it is read")
 def test_a_renamed_note_on_request_is_not_counted(running: Any) -> None:
     publish(running, "note_pinned", note="Diary.md")
     reconcile(running)

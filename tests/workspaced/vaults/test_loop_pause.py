@@ -15,9 +15,9 @@ from workspaced.recording.tool_answer import ToolAnswer
 from workspaced.vaults.served_vault import FACTOR, LoopPause
 from workspaced_events.ids import VaultId
 from workspaced_events.projections.workspace_state import EMPTY
+from workspaced_tools.ports.asking import WouldBlock
 from workspaced_tools.recording.format import Raised
 from workspaced_tools.tools.registry import TOOLS
-from workspaced_tools.vault.nonblocking import WouldBlock
 
 MS = 1_000_000
 S = 1_000 * MS

@@ -1,6 +1,9 @@
 """The ports that answer questions: `VaultPort` of a View; `VaultSource` and `MemoryPort` behind the gate."""
 
-from typing import Protocol
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final, Protocol
 
 from workspaced_events.projections.workspace_state import VaultState
 
@@ -11,6 +14,42 @@ from .questions import Question, R, UseMemory
 
 class WouldBlock(BaseException):
     """The call may wait, and must not. A BaseException, so that no tool handles it as a failure."""
+
+
+class _OfThread(threading.local):
+    may_block = True
+
+
+_of_thread: Final = _OfThread()
+
+
+@contextmanager
+def without_waiting() -> Iterator[None]:
+    """Within it, whatever this thread asks that may wait, as for a file or the index, raises WouldBlock.
+
+    Most calls ask for notes that were read a moment ago. Such a call runs on the event loop, because the hand-over
+    to a thread would cost more than the call.
+    """
+    before, _of_thread.may_block = _of_thread.may_block, False
+    try:
+        yield
+    finally:
+        _of_thread.may_block = before
+
+
+def may_wait() -> bool:
+    """Whether this thread may wait; false within `without_waiting`."""
+    return _of_thread.may_block
+
+
+def check_may_wait() -> None:
+    """Called before anything that may wait, and before it changes anything.
+
+    Raises:
+        WouldBlock: this thread may not.
+    """
+    if not _of_thread.may_block:
+        raise WouldBlock
 
 
 class VaultPort(Protocol):

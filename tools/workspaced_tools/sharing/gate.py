@@ -10,7 +10,7 @@ even that. A client with `names` gets only paths and titles.
 import shlex
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 import msgspec
 
@@ -23,7 +23,7 @@ from workspaced_events.schema.catalogue import Sharing
 
 from ..errors import NotRecorded, ReadFailed, SharingOff
 from ..notes.note import Level
-from ..ports.asking import MemoryPort, VaultSource, WouldBlock
+from ..ports.asking import MemoryPort, VaultSource, check_may_wait
 from ..ports.history import SWITCHED_ON, ChangedLines, HistoryPort, PastPort, VersionAt
 from ..ports.memory import MemoryAnswer
 from ..ports.peers import LinkedMachines
@@ -41,70 +41,9 @@ from ..ports.questions import (
 from ..ports.view import View
 from .machines import linked_machines
 from .manifests import SharedPrompts
+from .verdicts import IsWithheld, Verdicts
 
 CALLER_SHOWN_CHARS_MAX: Final = 64
-
-IsWithheld = Callable[[NoteId], bool]
-
-
-class Withheld(Protocol):
-    """Whether a note that the log names is withheld from the call. `name` is a present or former path."""
-
-    def __call__(self, name: NoteId, /) -> bool: ...
-
-    def withdrew(self, name: NoteId, /) -> bool:
-        """Whether the note is withheld and saying so does not reveal that the note exists.
-
-        This is so if its path is denied, or if the note was shown earlier.
-        """
-        ...
-
-    def uncounted(self, name: NoteId, /) -> bool:
-        """Whether the note is for explicit requests only, so that to others not even a count may tell of it."""
-        ...
-
-
-class AllWithheld:
-    """Implements `Withheld` for a vault whose folder is not served: nothing is known about its notes."""
-
-    def __call__(self, _name: NoteId) -> bool:
-        return True
-
-    def withdrew(self, _name: NoteId) -> bool:
-        return True
-
-    def uncounted(self, _name: NoteId) -> bool:
-        return False
-
-
-class KnownLists:
-    """Caches which entries of a vault's long lists (archived notes, former paths) are withheld.
-
-    Computes them again only if a list is another object or `version` returns another value. While the version
-    stays the same, no note becomes withheld or ceases to be.
-    """
-
-    def __init__(self, version: Callable[[], object] = object) -> None:
-        self._version = version
-        self._known: dict[str, tuple[object, object, frozenset[NoteId]]] = {}
-
-    def withheld_in(self, state: VaultState, withheld: IsWithheld) -> tuple[frozenset[NoteId], frozenset[NoteId]]:
-        """The withheld archived notes, and the former paths that are withheld or lead to a withheld note."""
-        version = self._version() if state.archived or state.former else None
-        archived = self._of("archived", state.archived, version, withheld)
-        former = self._of(
-            "former", state.former, version, lambda old: withheld(old) or withheld(state.former[old])
-        )
-        return archived, former
-
-    def _of(self, name: str, items: dict[NoteId, Any], version: object, is_gone: IsWithheld) -> frozenset[NoteId]:
-        if not items:
-            return frozenset()
-        known = self._known.get(name)
-        if known is None or known[0] is not items or known[1] != version:
-            gone = frozenset(note for note in items if is_gone(note))
-            known = self._known[name] = (items, version, gone)
-        return known[2]
 
 
 def shared_view(
@@ -116,13 +55,9 @@ def shared_view(
     prompts: Callable[[], PromptSource] | None = None,
     *,
     level: Sharing,
-    withheld: IsWithheld,
-    withdrew: IsWithheld | None = None,
-    uncounted: IsWithheld = lambda _note: False,
-    lists: KnownLists | None = None,
+    withheld: Verdicts | IsWithheld,
     memory: MemoryPort | None = None,
     least: Level = Level.VOLUNTEER,
-    may_block: bool = True,
 ) -> View:
     """The view of a client with the level `level`.
 
@@ -132,31 +67,20 @@ def shared_view(
         past: earlier versions of notes. None: none is recorded.
         prompts: assembled prompts. None: there are none.
         withheld: whether a note of the current vault is withheld.
-        withdrew: as `Withheld.withdrew`; None: as `withheld`.
-        uncounted: whether a withheld note is not even counted.
-        lists: the cache of this vault, shared between calls.
         memory: the memory folder. None: the call is about the past, where nothing is written.
         least: the least level of the notes in the view.
-        may_block: whether questions may be asked that wait; else they raise WouldBlock.
 
     Raises:
         SharingOff: the level is `none`.
     """
     if level == "none":
         raise sharing_off("CLIENT")
-    shared, count = _shared_state(state, level, withheld, uncounted, lists or KnownLists())
+    verdicts = withheld if isinstance(withheld, Verdicts) else Verdicts(withheld)
+    shared, count = _shared_state(state, level, verdicts)
 
     def shared_prompts() -> SharedPrompts:
         assert prompts is not None
-        former = state.of(state.current).former
-        return SharedPrompts(
-            prompts(),
-            former,
-            level=level,
-            withheld=withheld,
-            withdrew=withdrew or withheld,
-            uncounted=uncounted,
-        )
+        return SharedPrompts(prompts(), state.of(state.current).former, level, verdicts)
 
     return View(
         state=shared,
@@ -165,34 +89,17 @@ def shared_view(
             vault,
             shared.of(shared.current),
             level,
-            SharedHistory(history, withheld) if history is not None else None,
+            SharedHistory(history, verdicts) if history is not None else None,
             past if level == "all" else None,
             shared_prompts if prompts is not None else None,
             memory,
-            partial(linked_machines, state, level, withheld),
+            partial(linked_machines, state, level, verdicts),
             least,
-            may_block=may_block,
         ),
         served=vault is not None,
         sharing=level,
         withheld=count,
     )
-
-
-def is_current(
-    view: View,
-    state: WorkspaceState,
-    withheld: IsWithheld,
-    uncounted: IsWithheld = lambda _note: False,
-) -> bool:
-    """Whether `shared_view` would make the same view of `state` now.
-
-    False if the policy changed for a note of the view, for instance because its file turned out to be private.
-    """
-    if isinstance(view.vault, SharedVault) and not view.vault.is_current():
-        return False
-    shared, count = _shared_state(state, view.sharing, withheld, uncounted, KnownLists())
-    return count == view.withheld and (shared is view.state or shared == view.state)
 
 
 def sharing_off(client: str) -> SharingOff:
@@ -223,14 +130,12 @@ def policy_kept_changing() -> ReadFailed:
 # -- the state --
 
 
-def _shared_state(
-    state: WorkspaceState, level: Sharing, withheld: IsWithheld, uncounted: IsWithheld, lists: KnownLists
-) -> tuple[WorkspaceState, int]:
+def _shared_state(state: WorkspaceState, level: Sharing, verdicts: Verdicts) -> tuple[WorkspaceState, int]:
     """The state that this client may see, and the number of notes removed from its lists that count."""
     current = state.current
     before = state.of(current)
-    after, hidden = _without(before, withheld, lists)
-    count = sum(1 for note in hidden if not uncounted(note))
+    after, hidden = _without(before, verdicts)
+    count = sum(1 for note in hidden if not verdicts.uncounted(note))
     if level != "all" and after.selection is not None:
         after = msgspec.structs.replace(after, selection=None)
     if (seen := _latest_time(after)) != after.last_updated:
@@ -244,13 +149,13 @@ def _shared_state(
     return msgspec.structs.replace(state, **changes), count
 
 
-def _without(state: VaultState, withheld: IsWithheld, lists: KnownLists) -> tuple[VaultState, set[NoteId]]:
+def _without(state: VaultState, verdicts: Verdicts) -> tuple[VaultState, set[NoteId]]:
     active = state.active.id if state.active is not None else None
     listed = {*state.pins, *state.tabs, *state.recents}
     if active is not None:
         listed.add(active)
-    hidden = {note for note in listed if withheld(note)}
-    archived, former = lists.withheld_in(state, withheld)
+    hidden = set(filter(verdicts, listed))
+    archived, former = verdicts.in_lists(state)
     if not hidden and not archived and not former:
         return state, hidden
     hides_active = active in hidden
@@ -304,8 +209,6 @@ class SharedVault:
         memory: MemoryPort | None,
         machines: Callable[[], LinkedMachines | None],
         least: Level,
-        *,
-        may_block: bool,
     ) -> None:
         """
         Args:
@@ -325,9 +228,6 @@ class SharedVault:
         self._memory = memory
         self._machines = machines
         self._least = least
-        self._may_block = may_block
-        self._given_machines: LinkedMachines | None = None
-        self._given_prompts: list[SharedPrompts] = []
 
     def ask(self, question: Question[R]) -> R:
         answer: Any
@@ -343,7 +243,7 @@ class SharedVault:
             case UseMemory():
                 answer = self._use_memory(question)
             case SharedBy():
-                answer = self._given_machines = self._machines()
+                answer = self._machines()
             case _ if self._names_only:
                 answer = question.of_names(self._ask_vault)
             case _:
@@ -351,33 +251,20 @@ class SharedVault:
         found: R = answer
         return found
 
-    def is_current(self) -> bool:
-        """Whether the answers about visits, manifests and other machines would be the same now."""
-        if self._given_machines is not None and self._machines() != self._given_machines:
-            return False
-        if self.history is not None and not self.history.is_current():
-            return False
-        return all(each.is_current() for each in self._given_prompts)
-
     def _ask_vault(self, question: Question[R]) -> R:
         assert self._vault is not None, "A tool checks first that the vault is served."
-        self._check_waiting(question)
         return self._vault.ask(question, self._state, self._least)
-
-    def _check_waiting(self, question: Question[Any]) -> None:
-        if question.blocks and not self._may_block:
-            raise WouldBlock
 
     def _version(self, question: VersionOf) -> VersionAt:
         if self._past is None:
             raise NotRecorded("No earlier version is recorded", hint=SWITCHED_ON)
-        self._check_waiting(question)
+        check_may_wait()
         return self._past.version(question.note, question.since, question.current)
 
     def _lines_changed(self, question: LinesChanged) -> ChangedLines | None:
         if self._past is None:
             return None
-        self._check_waiting(question)
+        check_may_wait()
         return self._past.lines_changed(question.note, question.before_sha256)
 
     def _use_memory(self, command: UseMemory) -> MemoryAnswer:
@@ -393,10 +280,8 @@ class SharedVault:
     def _manifest(self, question: ManifestOf) -> ShownManifest:
         if self._prompts is None:
             raise NotRecorded("No prompt was assembled", hint=NO_PROMPT_HINT)
-        self._check_waiting(question)
-        prompts = self._prompts()
-        self._given_prompts.append(prompts)
-        return prompts.manifest(question.conversation, question.message)
+        check_may_wait()
+        return self._prompts().manifest(question.conversation, question.message)
 
 
 class SharedHistory:
@@ -410,17 +295,7 @@ class SharedHistory:
 
     def visits(self) -> Sequence[Visit]:
         every = self._history.visits()
-        shared = self._shared(every)
+        hidden = set(filter(self._withheld, {visit.note for visit in every}))
+        shared = [visit for visit in every if visit.note not in hidden] if hidden else every
         self.last_answer = every, shared
         return shared
-
-    def is_current(self) -> bool:
-        """Whether the last answer would be the same now."""
-        if self.last_answer is None:
-            return True
-        every, shared = self.last_answer
-        return len(self._shared(every)) == len(shared)
-
-    def _shared(self, visits: Sequence[Visit]) -> Sequence[Visit]:
-        hidden = {note for note in {visit.note for visit in visits} if self._withheld(note)}
-        return [visit for visit in visits if visit.note not in hidden] if hidden else visits

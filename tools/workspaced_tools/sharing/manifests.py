@@ -9,7 +9,8 @@ from workspaced_events.schema.catalogue import Sharing
 
 from ..ports.manifest import Manifest, ManifestEntry, ManifestLayer
 from ..ports.prompts import PromptSource, ShownManifest
-from ..prompts.model.note_names import IsWithheld, NoteNames, names_of, path_in, then_and_now
+from ..prompts.model.note_names import names_of, path_in, then_and_now
+from .verdicts import Verdicts
 
 
 class SharedPrompts:
@@ -19,26 +20,14 @@ class SharedPrompts:
         self,
         prompts: PromptSource,
         former: dict[NoteId, NoteId],
-        *,
         level: Sharing,
-        withheld: IsWithheld,
-        withdrew: IsWithheld,
-        uncounted: IsWithheld = lambda _note: False,
+        verdicts: Verdicts,
     ) -> None:
-        """
-        Args:
-            former: maps former paths to present ones; a manifest holds the paths at the time of the prompt.
-            withheld: whether a note is withheld.
-            withdrew, uncounted: as of `Withheld`.
-        """
+        """`former` maps former paths to present ones; a manifest holds the paths at the time of the prompt."""
         self._prompts = prompts
         self._former = former
         self._level = level
-        self._withheld = withheld
-        self._withdrew = withdrew
-        self._uncounted = uncounted
-        self._disclosed: list[NoteNames] = []
-        """The notes of all entries that this object returned."""
+        self._verdicts = verdicts
 
     def manifest(self, conversation: str | None, message: str | None) -> ShownManifest:
         stored = self._prompts.prompt(conversation, message)
@@ -48,22 +37,14 @@ class SharedPrompts:
         )
         shown, hidden, counted = [], [], 0
         for entry, names in named:
-            if self._hides(names):
+            if names.is_hidden(self._verdicts, self._verdicts.withdrew):
                 hidden.append(entry)
-                counted += not any(map(self._uncounted, names.every))
+                counted += not any(map(self._verdicts.uncounted, names.every))
             else:
                 shown.append(entry)
-                self._disclosed.append(names)
         manifest = _without(stored.manifest, shown, hidden)
         sized = self._level == "all"
         return ShownManifest(stored.seq, manifest if sized else _names_only(manifest), counted, sized)
-
-    def is_current(self) -> bool:
-        """Whether every entry that this object returned may still be shown."""
-        return not any(map(self._hides, self._disclosed))
-
-    def _hides(self, names: NoteNames) -> bool:
-        return names.is_hidden(self._withheld, self._withdrew)
 
 
 def _without(manifest: Manifest, shown: list[ManifestEntry], hidden: list[ManifestEntry]) -> Manifest:

@@ -18,6 +18,7 @@ from ..errors import NotDownloaded, ReadFailed, SymlinkNotFollowed, ToolError
 from ..limits import ECHO_CHARS_MAX, SETTLE_EMPTY_S
 from ..notes.name_keys import key, stem
 from ..notes.note import Level, Note
+from ..ports.asking import WouldBlock, check_may_wait, may_wait
 from ..ports.vault import IncomingLinks, LinkName, LinkTarget, NamesFound, NoteRef, Resolution
 from .index.entries import NamedNote
 from .links.backlinks import incoming
@@ -182,13 +183,22 @@ class _FileLookup:
     def at_path(self, path: NoteId) -> NoteRef | None:
         root = self._notes.root
         if not root.selected.holds(path):
-            is_found = root.has_other(path) and self._files.opens(path, self._state, self._least)
+            # Whether it is withheld comes first: then it takes as long as a file that does not exist.
+            is_shown = not self._files.withholds(path, self._least)
+            is_found = is_shown and root.has_other(path) and self._files.opens(path, self._state, self._least)
             return file_at(path).ref if is_found else None
         if not path.isascii() and not unicodedata.is_normalized("NFC", path):
             # A path that is not NFC names a note only if another note has the NFC form; the disk finds it always.
             return self._index.at_path(path)
         if self._own is not None and path == self._own.id:
             return self._own.ref
+        if not may_wait() and not self._notes.is_cached(path):
+            # A path without a file and a withheld one are answered alike; any other file must be read.
+            levels, least = self._notes.levels, self._least
+            is_there = not levels.is_withheld(path, least) and root.is_taken(path)
+            if is_there or levels.settles_in_s(path, least) is not None:
+                raise WouldBlock
+            return None
         [found] = self._notes.read_settled([path], self._least, SETTLE_EMPTY_S)
         if isinstance(found, Note):
             return NoteRef(path, found.title, path)
@@ -218,4 +228,5 @@ class _FileLookup:
         return found if self._least is _VOLUNTEER else [*found, *self._requested.named(name_key)]
 
     def near(self, name: str, limit: int) -> Sequence[NamedNote]:
+        check_may_wait()  # The search compares thousands of titles.
         return self._index.near(name, limit)

@@ -21,6 +21,7 @@ from ..limits import EMBEDDERS_COMPARED_MAX, IMAGES_SHOWN_MAX
 from ..notes.formats.kinds import is_image_name
 from ..notes.images.names import ANY_NAME, image_files, name_hash
 from ..notes.note import Level, Note
+from ..ports.asking import check_may_wait
 from ..ports.images import ImageFailure, NoteImage, NoteImages
 from .images.reading import missing, read_image
 from .images.targets import image_target
@@ -61,6 +62,8 @@ class OtherFiles:
 
     def opens(self, path: NoteId, state: VaultState, least: Level = Level.VOLUNTEER) -> bool:
         """Whether the file at `path` may be opened for an audience that sees `state`."""
+        if self._selected.is_attachment(path) or path not in members(state):
+            check_may_wait()
         if self.withholds(path, least):
             return False
         if self._selected.is_attachment(path) and self._notes.asking(lambda: self._withholds_now(path, least)):

@@ -155,11 +155,11 @@ class SearchAnswers:
             if not levels.policy.denies(note)
         ]
         known = index.entries(found)
-        new = [note for note in found if note not in known or levels.volunteered.is_hidden(note)]
+        new = [note for note in found if note not in known or levels.is_hidden(note)]
         if not new:
             return
         notes.indexer.file(new)
-        held = set(new).intersection(levels.volunteered.held)
+        held = set(new).intersection(levels.held)
         if held:
             time.sleep(SETTLE_S + _MARGIN_S)
             notes.indexer.file(held)

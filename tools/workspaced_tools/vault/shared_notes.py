@@ -16,6 +16,7 @@ from ..errors import NotDownloaded, NoteNotFound, ToolError
 from ..limits import SETTLE_S
 from ..notes.note import Level, Note, NoteFailure, PrivateNote
 from ..notes.privacy_flag import level_of
+from ..ports.asking import WouldBlock, check_may_wait, may_wait
 from ..ports.vault import NoteRef
 from .files.content_cache import ContentCache, NoteRead, stat_key
 from .files.note_levels import NoteLevels
@@ -31,8 +32,6 @@ P = ParamSpec("P")
 T = TypeVar("T")
 UPDATE_ATTEMPTS: Final = 3
 _MARGIN_S: Final = 0.01
-_VOLUNTEER: Final = Level.VOLUNTEER
-"""A member of an enum takes longer to look up than to compare."""
 
 
 class SharedNotes:
@@ -70,6 +69,8 @@ class SharedNotes:
         self.last_read = time.monotonic()
         # Reading a denied note must take no longer than reading a missing one, so its file is not touched.
         found = {each.id: each for each in self._cache.read_many(self._allowed(notes, least))}
+        if not may_wait() and any(map(self._changed_level, found.values())):
+            raise WouldBlock
         return [self._shared(found[note], least) if note in found else missing_note(note) for note in notes]
 
     def read_settled(
@@ -81,44 +82,35 @@ class SharedNotes:
         soon_s = [each for each in left_s if each is not None and each <= wait_s]
         if not soon_s:
             return found
+        check_may_wait()
         time.sleep(max(soon_s) + _MARGIN_S)
         return self.read(notes, least)
 
-    def read_nonblocking(
-        self, notes: Sequence[NoteId], least: Level = Level.VOLUNTEER
-    ) -> list[Note | NoteFailure] | None:
-        """As `read` if the content cache answers without blocking, otherwise None."""
-        self.last_read = time.monotonic()
-        read = self._cache.read_nonblocking(self._allowed(notes, least))
-        if read is None or any(self._changed_level(each) for each in read):
-            return None
-        found = {each.id: each for each in read}
-        return [self._shared(found[note], least) if note in found else missing_note(note) for note in notes]
+    def is_cached(self, note: NoteId) -> bool:
+        """Whether a version of the note, of whatever level, is in the content cache."""
+        return self._cache.holds(note)
 
     def _allowed(self, notes: Sequence[NoteId], least: Level) -> list[NoteId]:
         policy = self.levels.policy
         allowed = [note for note in notes if policy.level(note) >= least]
         if len(allowed) < len(notes):
             for note in set(notes).difference(allowed):
-                self.levels.volunteered.let_go(note)
+                if policy.level(note) is Level.NEVER:
+                    self.levels.let_go(note)
         return allowed
 
     def _changed_level(self, found: NoteRead) -> bool:
         """Whether the note's level changed. The index then needs an update, which may block."""
         if isinstance(found, NoteFailure):
             return False
-        flagged, policy = _flagged(found), self.levels.policy
-        if flagged is _VOLUNTEER and not policy.denies(found.id):
-            return self.levels.volunteered.is_hidden(found.id)
-        return min(policy.level(found.id), flagged) is not self.levels.level(found.id)
+        return min(self.levels.policy.level(found.id), _flagged(found)) is not self.levels.level(found.id)
 
     def _shared(self, found: NoteRead, least: Level) -> Note | NoteFailure:
         """The result of a read for the caller. A withheld note gives exactly the result of a missing note."""
         if isinstance(found, NoteFailure):
             return self._failed(found)
         note, flagged, ruled = found.id, _flagged(found), self.levels.policy.level(found.id)
-        is_open = ruled is _VOLUNTEER and not self.levels.volunteered.is_hidden(note)
-        before = ruled if is_open else self.levels.level(note)
+        before = self.levels.level(note)
         level = self.indexer.saw(note, found.stat, ruled, flagged)
         if level is not before:
             if flagged is Level.NEVER:
@@ -128,18 +120,18 @@ class SharedNotes:
         return found if level >= least and isinstance(found, Note) else missing_note(note)
 
     def _failed(self, found: NoteFailure) -> NoteFailure:
-        note, visibility = found.id, self.levels.volunteered
-        self.levels.requested.let_go(note)
-        if self.levels.policy.denies(note):
+        note, levels, is_gone = found.id, self.levels, found.code == NoteNotFound.code
+        if is_gone:
+            levels.let_go(note)
+        if levels.policy.denies(note):
             return missing_note(note)
-        is_missing = found.code == NoteNotFound.code and visibility.is_missing(note)
-        if is_missing or visibility.is_hidden(note) or visibility.was_withheld(note):
+        if (is_gone and levels.is_missing(note)) or levels.is_hidden(note) or levels.was_withheld(note):
             return missing_note(note)
         # What is elsewhere cannot be read, so only what was found to be shown before is spoken of.
-        was_shown = visibility.finding(note) is Visibility.SHOWN
+        was_shown = levels.finding(note) is Visibility.SHOWN
         if found.code == NotDownloaded.code and not was_shown:
             return missing_note(note)
-        if found.code == NoteNotFound.code and was_shown and (program := self.root.program_with(note)):
+        if is_gone and was_shown and (program := self.root.program_with(note)):
             return NoteFailure(note, NotDownloaded.code, not_downloaded(note, program).message)
         return found
 
@@ -147,11 +139,14 @@ class SharedNotes:
 
     def await_names(self) -> None:
         """Waits a limited time until the index can look up names and links, then removes denied notes from it."""
-        self.indexer.usable.wait(self._left_s())
+        if not self.indexer.usable.is_set():
+            check_may_wait()
+            self.indexer.usable.wait(self._left_s())
         self.indexer.enforce()
 
     def await_ready(self) -> bool:
         """Waits a limited time until the index has been compared with all files; returns whether it has."""
+        check_may_wait()
         return self.indexer.ready.wait(self._left_s())
 
     def _left_s(self) -> float:
@@ -166,6 +161,7 @@ class SharedNotes:
                 if generation == self.index.file.generation:
                     return found
             except IndexLost:
+                check_may_wait()
                 self.indexer.rebuild(generation)
             self.await_ready()
         return ask()
@@ -216,13 +212,6 @@ class SharedNotes:
             found = read.get(note)
             refs.append(NoteRef(note, found.title, note) if isinstance(found, Note) else fresh.get(note))
         return refs
-
-    def names_nonblocking(self, notes: Sequence[NoteId]) -> list[NoteRef | None] | None:
-        """As `names` if the index has the present version of every note, otherwise None."""
-        known = self.index.entries(list(notes))
-        if len(known) < len(set(notes)) or not all(map(self.is_fresh, known.values())):
-            return None
-        return [known[note].ref for note in notes]
 
     @property
     def has_requested(self) -> bool:

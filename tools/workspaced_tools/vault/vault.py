@@ -27,6 +27,7 @@ from ..errors import ReadFailed, ToolError
 from ..limits import CACHE_BYTES_MAX, INDEX_WAIT_S, SETTLE_S
 from ..notes.formats.kinds import PDF, is_image_name, kind_of
 from ..notes.note import Level, Note, NoteFailure, readable
+from ..ports.asking import check_may_wait
 from ..ports.images import NoteImages
 from ..ports.questions import (
     Images,
@@ -128,7 +129,6 @@ class Vault:
         keeper = RulesStore(rules_file) if rules_file is not None else None
         self.policy: Final = Policy(self.root, deny, on_request, keeper=keeper, clock_ns=clock_ns, clock_s=clock_s)
         self.levels: Final = NoteLevels(self.policy, clock_ns=clock_ns, clock_s=clock_s)
-        self.visibility: Final = self.levels.volunteered
         name = os.fspath(self.root.path)
         files_digest = self.root.selected.digest
         self.index: Final = Index(cache_dir, name, files_digest)
@@ -221,7 +221,7 @@ class Vault:
         """
         self.policy.refresh()
         self.notes.read(self.levels.held)
-        if self.visibility.wants_search or self.policy.wants_count:
+        if self.levels.wants_search or self.policy.wants_count:
             try:
                 return self.reconcile()
             except ReadFailed:
@@ -271,7 +271,9 @@ class Vault:
         known = self.known_to_withhold(note, least)
         if known is not None:
             return known
-        if self.visibility.finding(note) is None and not self.look_at(note, guessed=True):
+        if self.levels.settles_in_s(note, least) is None and not self.root.is_taken(note):
+            return True
+        if self.levels.finding(note) is None and not self.look_at(note, guessed=True):
             return False
         return least is Level.VOLUNTEER or not isinstance(self.notes.read_settled([note], least)[0], Note)
 
@@ -285,44 +287,38 @@ class Vault:
         if self.root.selected.is_attachment(note) and self.files.withholds(note):
             return True
         withheld = not isinstance(self.notes.read_settled([note])[0], Note)
-        if not withheld or (self.visibility.is_private(note) and not guessed):
-            self.visibility.looked_at(note)
+        if not withheld or (self.levels.is_private(note) and not guessed):
+            self.levels.looked_at(note)
         return withheld
 
     def known_to_withhold(self, note: NoteId, least: Level = Level.VOLUNTEER) -> bool | None:
         """As `withholds`, without reading; None: the note must be read."""
-        # Of an attachment that is gone, it may be forgotten that a withheld note named it.
-        if self.root.selected.is_attachment(note) and (
-            self.files.withholds(note, least) or not self.root.has_other(note)
-        ):
-            return True
+        if self.root.selected.is_attachment(note):
+            check_may_wait()
+            # Of an attachment that is gone, it may be forgotten that a withheld note named it.
+            if self.files.withholds(note, least) or not self.root.has_other(note):
+                return True
         if self.is_withheld(note, least):
             settles_in_s = self.levels.settles_in_s(note, least)
             return True if settles_in_s is None or settles_in_s > SETTLE_S else None
-        finding = self.visibility.finding(note)
+        finding = self.levels.finding(note)
         if least is Level.VOLUNTEER:
             return None if finding is None else finding is not Visibility.SHOWN
         return False if finding is Visibility.SHOWN and not self.is_withheld(note) else None
 
     def renamed(self, old: NoteId, new: NoteId) -> None:
         """Handles a rename that the log records: what was found about the old path holds for the new one."""
-        if self.visibility.finding(old) is None and not self.is_withheld(old) and self._indexer.was_shown(old):
-            self.visibility.looked_at(old)
+        if (
+            self.levels.finding(old) is None
+            and not self.is_withheld(old)
+            and self._indexer.former_level(old) is Level.VOLUNTEER
+        ):
+            self.levels.looked_at(old)
         self.levels.renamed(old, new)
 
     def has_shown(self, note: NoteId) -> bool:
         """Whether a note that the log names may be shown now, or was shown earlier."""
-        return self.visibility.finding(note) in (Visibility.SHOWN, Visibility.WITHDRAWN)
-
-    def is_taken(self, path: NoteId) -> bool:
-        """Whether a file has exactly this path, withheld or not. Opens no file."""
-        try:
-            self.root.stat_note(path)
-        except ReadFailed:
-            return True
-        except ToolError:
-            return False
-        return True
+        return self.levels.finding(note) in (Visibility.SHOWN, Visibility.WITHDRAWN)
 
     def level(self, note: NoteId) -> Level:
         """How far the note at its present path may go. Reads the file."""
@@ -354,7 +350,7 @@ class Vault:
     def withholds_some(self) -> bool:
         """Whether a note is withheld, may be withheld as far as known, or was withheld before its deletion."""
         known = self.index_state() == "ready" and self.policy.problem is None
-        return not known or self.visibility.hides_some or self._indexer.progress().withheld > 0
+        return not known or self.levels.hides_some or self._indexer.progress().withheld > 0
 
     @property
     def privacy_version(self) -> int:
@@ -375,6 +371,8 @@ class Vault:
     # -- questions --
 
     def ask(self, question: Question[R], state: VaultState, least: Level = Level.VOLUNTEER) -> R:
+        if question.blocks:
+            check_may_wait()
         answer: R = _ANSWERS[type(question)](self, question, state, least)
         return answer
 
@@ -409,13 +407,6 @@ class Vault:
     def _readable(self, found: Note | NoteFailure) -> Note | NoteFailure:
         is_pdf = isinstance(found, Note) and found.unread is not None and kind_of(found.id) == PDF
         return self._pdfs.read(found) if isinstance(found, Note) and is_pdf else readable(found)
-
-    def has(self, note: NoteId, least: Level = Level.VOLUNTEER) -> bool:
-        """Whether a file, even an unreadable one, has exactly this path and is not known to be withheld.
-
-        Opens no file.
-        """
-        return not self.is_withheld(note, least) and self.is_taken(note)
 
     # -- images and other attachments --
 

@@ -9,7 +9,7 @@ from .vault import Vault
 
 
 class WithheldNames:
-    """Whether a note is withheld, by its present path or a former one. Implements `Withheld` (sharing/gate.py).
+    """Whether a note is withheld, by its present path or a former one. It decides for `Verdicts`.
 
     A former path is withheld if a rule denies it, or if the note is withheld under its present path. If another
     note has that path now, the path is also withheld if that note is.
@@ -41,7 +41,7 @@ class WithheldNames:
         if self._withholds(now):
             return True
         known = self._vault.known_to_withhold(name, self._least)
-        return self._withholds(name) if known is None and self._vault.is_taken(name) else known is True
+        return self._withholds(name) if known is None and self._vault.root.is_taken(name) else known is True
 
     def uncounted(self, name: NoteId) -> bool:
         """Whether the note is for explicit requests only, so that to others not even a count may tell of it."""

@@ -35,7 +35,7 @@ class UnclearFlag(msgspec.Struct, frozen=True):
 def unclear_flags(root: VaultRoot, levels: NoteLevels) -> list[UnclearFlag]:
     """Those of the notes that front matter withholds, in order of path. Opens each of these files."""
     found = []
-    for note in sorted(levels.volunteered.private | levels.requested.private):
+    for note in sorted(levels.private):
         line, says = _flag(root, note)
         if says is not None:
             found.append(UnclearFlag(note, line, says))
@@ -53,17 +53,16 @@ def reasons(root: VaultRoot, levels: NoteLevels, note: NoteId, level: Level) -> 
 
     Opens a file whose front matter withholds the note.
     """
-    rules, visibility = rule_reasons(levels, note), levels.volunteered
-    found = []
+    rules, found = rule_reasons(levels, note), []
     if flagged := _flagged(root, levels, note):
         found.append(flagged)
     elif note in levels.held:
-        never = note in levels.requested.held
+        never = levels.level(note) is Level.NEVER
         detail = "its file changed a moment ago, and may still be being written"
         found.append(Reason("settling", detail, "never" if never else "on-request"))
-    elif not rules and visibility.was_withheld(note):
+    elif not rules and levels.was_withheld(note):
         found.append(Reason("frontMatter", "its front matter withheld it, as the log remembers"))
-    elif not rules and visibility.is_hidden(note):
+    elif not rules and levels.is_hidden(note):
         found.append(Reason("missing", "its file is gone, and it may have moved to where it is withheld"))
     elif root.is_left_out(note):
         found.append(Reason("gitignore", "a .gitignore file of the vault leaves it out"))
@@ -74,10 +73,10 @@ def reasons(root: VaultRoot, levels: NoteLevels, note: NoteId, level: Level) -> 
 
 def _flagged(root: VaultRoot, levels: NoteLevels, note: NoteId) -> Reason | None:
     """The reason in the note's front matter, as it was last read."""
-    if not levels.volunteered.is_private(note) and not levels.requested.is_private(note):
+    if not levels.is_private(note):
         return None
     line, unclear = _flag(root, note)
-    never = levels.requested.is_private(note)
+    never = levels.is_private(note, Level.ON_REQUEST)
     detail = f"its front matter{f', line {line},' if line else ''} withholds it, as it was last read"
     if unclear is not None:
         detail += f"; {unclear!r} is not understood, so it is private: write private, on-request or all"

@@ -17,7 +17,7 @@ from workspaced_tools.notes.note import NoteFailure
 from workspaced_tools.ports.questions import Read, Resolve
 from workspaced_tools.ports.vault import NoteRef
 from workspaced_tools.ports.view import View
-from workspaced_tools.sharing.gate import Withheld
+from workspaced_tools.sharing.verdicts import Verdicts
 
 from ..ipc.jsonrpc import RequestId
 from ..ipc.params import Params
@@ -168,7 +168,7 @@ class _Missing:
         self._served = served
         self._notes = notes
 
-    def __call__(self, view: View, _withheld: Withheld) -> list[MissingNote]:
+    def __call__(self, view: View, _withheld: Verdicts) -> list[MissingNote]:
         notes = list(self._notes)
         found = view.vault.ask(Read(notes)) if notes else []
         return [

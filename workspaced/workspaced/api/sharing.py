@@ -148,7 +148,7 @@ def _reasons(served: ServedVault, path: NoteId, now: NoteId | None) -> list[Reas
     # Rules and flags count as they are now, as for an agent's next call, and not as they were last read.
     served.vault.policy.refresh()
     served.vault.notes.read([now or path])
-    if now is not None and not served.vault.is_taken(path):
+    if now is not None and not served.vault.root.is_taken(path):
         found += rule_reasons(served.vault.levels, path)
         path = now
     return found + served.vault.why(path)

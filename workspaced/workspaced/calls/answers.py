@@ -5,15 +5,16 @@ is repeated if the policy changed. No answer names a note that was known to be w
 """
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from functools import partial
-from typing import Any, Final, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from workspaced_events.clock import Clock
 from workspaced_events.ids import NoteId, VaultId
 from workspaced_events.projections.visits import VisitLog
 from workspaced_events.projections.workspace_state import WorkspaceState
 from workspaced_tools.notes.note import Level
-from workspaced_tools.ports.asking import WouldBlock
+from workspaced_tools.ports.asking import check_may_wait, without_waiting
 from workspaced_tools.ports.history import ChangedLines, VersionAt
 from workspaced_tools.ports.memory import MemoryAnswer
 from workspaced_tools.ports.questions import UseMemory
@@ -21,31 +22,18 @@ from workspaced_tools.ports.view import View
 from workspaced_tools.prompts.audit.manifests import ManifestStore
 from workspaced_tools.prompts.model.types import Texts
 from workspaced_tools.recording.view_recorder import ViewRecorder
-from workspaced_tools.sharing.gate import (
-    AllWithheld,
-    KnownLists,
-    Withheld,
-    is_current,
-    policy_kept_changing,
-    shared_view,
-    sharing_off,
-)
+from workspaced_tools.sharing.gate import policy_kept_changing, shared_view, sharing_off
+from workspaced_tools.sharing.verdicts import Verdicts
 from workspaced_tools.tools.tool import Tool, run_call
 from workspaced_tools.vault.withheld_names import WithheldNames
 
 from ..memory.writing import Memory
 from ..recording.tool_answer import ToolAnswer, answered, refused
-from ..vaults.served_vault import ReconcileFirst, ServedVault
+from ..vaults.served_vault import ServedVault, steady
 from .past_calls import PastCalls, VaultHistory
 from .traced_answers import TracedAnswers
 
 R = TypeVar("R")
-ATTEMPTS_MAX: Final = 4
-"""Attempts at one answer while each attempt reveals more withheld notes; then the call fails."""
-
-
-class WithheldDuringRead(Exception):
-    """The result names a note that is withheld at present."""
 
 
 class Present(NamedTuple):
@@ -62,7 +50,7 @@ class Seen(NamedTuple):
     """What one audience sees."""
 
     view: View
-    withheld: Withheld
+    withheld: Verdicts
 
 
 class Answers:
@@ -80,7 +68,6 @@ class Answers:
         self._memory = memory
         self._clock = clock
         self._traced = TracedAnswers()
-        self._lists: dict[tuple[VaultId, Level], KnownLists] = {}
 
     def answer(
         self, tool: Tool[Any], arguments: dict[str, Any], caller: str, present: Present, *, nonblocking: bool
@@ -95,90 +82,58 @@ class Answers:
             WouldBlock: with `nonblocking`: the answer might wait, as for a file.
             ReconcileFirst: without `nonblocking`: the vault must be reconciled first.
         """
+        with without_waiting() if nonblocking else nullcontext():
+            return self._answer(tool, arguments, caller, present)
+
+    def _answer(self, tool: Tool[Any], arguments: dict[str, Any], caller: str, present: Present) -> ToolAnswer:
         state, seq, served = present
         now = self._clock()
         if state.sharing_of(caller) == "none":
             return refused(sharing_off(caller), state, seq, now)
         if tool.writes:
-            return self._write(tool, arguments, caller, present, nonblocking=nonblocking)
-        error = WouldBlock if nonblocking else ReconcileFirst
-        for _ in range(ATTEMPTS_MAX):
-            if served is not None:
-                served.check_rules(error)
-            version = served.policy_version if served is not None else None
-            least = Level.ON_REQUEST if tool.answers_on_request else Level.VOLUNTEER
-            withheld = _withheld(present, least, nonblocking=nonblocking)
-            view = self._view(present, now, caller, withheld, least, nonblocking=nonblocking)
-            answer = self._traced.answer(tool, arguments, view, state, seq)
-            if served is None:
-                return answer
-            served.check_missing(error)
-            if served.policy_version == version or is_current(view, state, withheld, withheld.uncounted):
-                return answer
-            if nonblocking:
-                raise WouldBlock
-        return refused(policy_kept_changing(), state, seq, now)
+            return self._write(tool, arguments, caller, present)
+        least = Level.ON_REQUEST if tool.answers_on_request else Level.VOLUNTEER
 
-    def _write(
-        self, tool: Tool[Any], arguments: dict[str, Any], caller: str, present: Present, *, nonblocking: bool
-    ) -> ToolAnswer:
+        def make() -> tuple[ToolAnswer, tuple[Verdicts]]:
+            view, verdicts = self._seen(present, now, caller, least)
+            return self._traced.answer(tool, arguments, view, state, seq), (verdicts,)
+
+        answer = steady(served, make)
+        return answer if answer is not None else refused(policy_kept_changing(), state, seq, now)
+
+    def _write(self, tool: Tool[Any], arguments: dict[str, Any], caller: str, present: Present) -> ToolAnswer:
         """As `answer`, for a tool that writes: runs it once, since a second time would write again. The memory
         folder itself compares each file with the policy."""
-        if nonblocking:
-            raise WouldBlock
-        withheld = _withheld(present, nonblocking=False)
-        view = self._view(present, self._clock(), caller, withheld, nonblocking=False)
+        check_may_wait()
+        view, _verdicts = self._seen(present, self._clock(), caller)
         recorder = ViewRecorder(view, present.state)
         return answered(run_call(tool, recorder.view, arguments), recorder, present.seq)
 
     def with_views(self, make: Callable[[Seen, Seen], R], caller: str, present: Present) -> R:
         """The result of `make`, called with what the caller is shown unasked, and what on request. Blocks.
 
-        Calls `make` again if the policy changed meanwhile or `make` raised WithheldDuringRead, until the policy
-        stays or two results are equal.
+        Calls `make` again as `steady` does, or if it raises WithheldDuringRead.
 
         Raises:
             SharingOff: the caller is shown nothing.
-            ReadFailed: the policy changed at each of ATTEMPTS_MAX attempts.
+            ReadFailed: the policy kept changing.
             ReconcileFirst: the vault must be reconciled first.
         """
-        served, now = present.served, self._clock()
+        now = self._clock()
         if present.state.sharing_of(caller) == "none":
             raise sharing_off(caller)
-        if served is None:
-            return make(*self._seen(present, now, caller))
-        last: R | None = None
-        for _ in range(ATTEMPTS_MAX):
-            served.check_rules(ReconcileFirst)
-            version = served.policy_version
-            try:
-                made = make(*self._seen(present, now, caller))
-            except WithheldDuringRead:
-                served.check_missing(ReconcileFirst)
-                continue
-            served.check_missing(ReconcileFirst)
-            if served.policy_version == version or made == last:
-                return made
-            last = made
-        raise policy_kept_changing()
 
-    def _seen(self, present: Present, now: str, caller: str) -> tuple[Seen, Seen]:
-        def seen(least: Level) -> Seen:
-            withheld = _withheld(present, least, nonblocking=False)
-            return Seen(self._view(present, now, caller, withheld, least, nonblocking=False), withheld)
+        def both() -> tuple[tuple[R], tuple[Verdicts, Verdicts]]:
+            shown, requested = (
+                self._seen(present, now, caller, each) for each in (Level.VOLUNTEER, Level.ON_REQUEST)
+            )
+            return (make(shown, requested),), (shown.withheld, requested.withheld)
 
-        return seen(Level.VOLUNTEER), seen(Level.ON_REQUEST)
+        if (made := steady(present.served, both)) is None:
+            raise policy_kept_changing()
+        return made[0]
 
-    def _view(
-        self,
-        present: Present,
-        now: str,
-        caller: str,
-        withheld: Withheld,
-        least: Level = Level.VOLUNTEER,
-        *,
-        nonblocking: bool,
-    ) -> View:
+    def _seen(self, present: Present, now: str, caller: str, least: Level = Level.VOLUNTEER) -> Seen:
         """`least`: the least level of the notes in the view."""
         state, seq, served = present
         level = state.sharing_of(caller)
@@ -186,38 +141,24 @@ class Answers:
         prompts = partial(ManifestStore, state.conversations, state.current, self._texts, names)
         memory = _MemoryOf(self._memory, caller, state.current)
         if served is None:
-            return shared_view(
-                state,
-                now,
-                None,
-                prompts=prompts,
-                level=level,
-                withheld=withheld,
-                memory=memory,
-                may_block=not nonblocking,
-            )
-        return shared_view(
+            nothing = Verdicts(lambda _name: True)  # is known of the notes of a folder that is not served
+            view = shared_view(state, now, None, prompts=prompts, level=level, withheld=nothing, memory=memory)
+            return Seen(view, nothing)
+        notes = WithheldNames(served.vault, state.of(served.id).former, least=least)
+        verdicts = Verdicts(notes, notes.withdrew, notes.uncounted, served.lists[least])
+        view = shared_view(
             state,
             now,
-            served.nonblocking if nonblocking else served.vault,
-            VaultHistory(self._visits, served.id, seq, nonblocking=nonblocking),
+            served.vault,
+            VaultHistory(self._visits, served.id, seq),
             _PastOf(self._past, served, state),
             prompts,
             level=level,
-            withheld=withheld,
-            withdrew=withheld.withdrew,
-            uncounted=withheld.uncounted,
-            lists=self._lists_of(served, least),
+            withheld=verdicts,
             memory=memory,
             least=least,
-            may_block=not nonblocking,
         )
-
-    def _lists_of(self, served: ServedVault, least: Level) -> KnownLists:
-        known = self._lists.get((served.id, least))
-        if known is None:
-            known = self._lists[served.id, least] = KnownLists(lambda: served.policy_version)
-        return known
+        return Seen(view, verdicts)
 
 
 class _PastOf:
@@ -245,12 +186,3 @@ class _MemoryOf:
 
     def use(self, command: UseMemory) -> MemoryAnswer:
         return self._memory.use(command, self._client, self._vault)
-
-
-def _withheld(present: Present, least: Level = Level.VOLUNTEER, *, nonblocking: bool) -> Withheld:
-    served = present.served
-    if served is None:
-        return AllWithheld()
-    former = present.state.of(served.id).former
-    withholds = partial(served.nonblocking.withholds, least=least) if nonblocking else None
-    return WithheldNames(served.vault, former, withholds, least)

@@ -17,7 +17,7 @@ from workspaced_events.ids import VaultId
 from workspaced_events.journal.actions import check_not_paused
 from workspaced_tools.ports.asking import WouldBlock
 from workspaced_tools.ports.view import View
-from workspaced_tools.sharing.gate import Withheld
+from workspaced_tools.sharing.verdicts import Verdicts
 from workspaced_tools.tools.linked_tools import LINKED
 from workspaced_tools.tools.registry import MEMORY, TOOLS
 from workspaced_tools.tools.tool import Tool
@@ -128,7 +128,7 @@ class Calls:
             check_not_paused(self._tail.state)
             return answer
 
-    async def with_view(self, make: Callable[[View, Withheld], R], caller: str, vault: VaultId | None) -> R:
+    async def with_view(self, make: Callable[[View, Verdicts], R], caller: str, vault: VaultId | None) -> R:
         """As `with_views`, for what is shown unasked alone."""
         return await self.with_views(lambda shown, _requested: make(*shown), caller, vault)
 

@@ -14,7 +14,7 @@ from workspaced_events.projections.workspace_state import WorkspaceState
 from workspaced_events.replay.log_cursor import LogMoments, Moment
 from workspaced_tools.errors import ArgumentInvalid
 from workspaced_tools.notes.note import Level, Note
-from workspaced_tools.ports.asking import WouldBlock
+from workspaced_tools.ports.asking import check_may_wait
 from workspaced_tools.ports.history import ChangedLines, VersionAt
 from workspaced_tools.ports.view import View
 from workspaced_tools.prompts.audit.manifests import ManifestStore
@@ -23,34 +23,31 @@ from workspaced_tools.recording.view_recorder import ViewRecorder
 from workspaced_tools.replay.past_facts import Past
 from workspaced_tools.replay.past_vault import PastVault, PastVersions
 from workspaced_tools.replay.recorded_reads import Recordings
-from workspaced_tools.sharing.gate import AllWithheld, shared_view, sharing_off
+from workspaced_tools.sharing.gate import policy_kept_changing, shared_view, sharing_off
+from workspaced_tools.sharing.verdicts import Verdicts
 from workspaced_tools.tools.line_changes import changed_lines
 from workspaced_tools.tools.tool import Tool, run_call
 from workspaced_tools.vault.withheld_names import WithheldNames
 
 from ..recording.tool_answer import ToolAnswer, answered, refused
-from ..vaults.served_vault import ReconcileFirst, ServedVault
+from ..vaults.served_vault import ServedVault, steady
 
 AT_HINT: Final = "Give a sequence such as an asOfSeq you were given, or a time such as 2026-03-01T12:00:00Z."
 
 
 class VaultHistory:
-    """Implements `HistoryPort` for one vault up to one sequence. Reads the log if memory lacks the visits; raises
-    WouldBlock if `nonblocking`."""
+    """Implements `HistoryPort` for one vault up to one sequence. Reads the log if memory lacks the visits."""
 
-    def __init__(self, visits: VisitLog, vault: VaultId, seq: int, *, nonblocking: bool = False) -> None:
+    def __init__(self, visits: VisitLog, vault: VaultId, seq: int) -> None:
         self._visits = visits
         self._vault = vault
         self._seq = seq
-        self._nonblocking = nonblocking
 
     def visits(self) -> Sequence[Visit]:
-        if not self._nonblocking:
-            return self._visits.visits(self._vault, self._seq)
-        found = self._visits.visits_nonblocking(self._vault, self._seq)
-        if found is None:
-            raise WouldBlock
-        return found
+        if (found := self._visits.visits_nonblocking(self._vault, self._seq)) is not None:
+            return found
+        check_may_wait()
+        return self._visits.visits(self._vault, self._seq)
 
 
 class PastCalls:
@@ -112,15 +109,16 @@ class PastCalls:
             moment = self._moment(arguments["at"])
         except ArgumentInvalid as error:
             return refused(error, present, present.seq, now)
-        if served is not None:
-            served.check_rules(ReconcileFirst)
         state = self._moments.state_at(moment.seq)
         least = Level.ON_REQUEST if tool.answers_on_request else Level.VOLUNTEER
-        recorder = ViewRecorder(self._view(moment, state, caller, present, served, least), state)
-        ran = run_call(tool, recorder.view, arguments)
-        if served is not None:
-            served.check_missing(ReconcileFirst)
-        return answered(ran, recorder, moment.seq)
+
+        def make() -> tuple[ToolAnswer, Sequence[Verdicts]]:
+            view, verdicts = self._view(moment, state, caller, present, served, least)
+            recorder = ViewRecorder(view, state)
+            return answered(run_call(tool, recorder.view, arguments), recorder, moment.seq), verdicts
+
+        answer = steady(served, make)
+        return answer if answer is not None else refused(policy_kept_changing(), present, present.seq, now)
 
     def _view(
         self,
@@ -130,16 +128,16 @@ class PastCalls:
         present: WorkspaceState,
         served: ServedVault | None,
         least: Level,
-    ) -> View:
+    ) -> tuple[View, Sequence[Verdicts]]:
         level = present.sharing_of(caller)
         prompts = partial(ManifestStore, state.conversations, state.current, self._texts)
         # Sequences of states, not of events: event sequences would reveal the number of events that tools omit.
         also = tuple(self._moments.state_at(seq).seq for seq in moment.also)
         if served is None:
-            view = shared_view(state, moment.time, None, prompts=prompts, level=level, withheld=AllWithheld())
-            return replace(view, also_at=also)
-        withheld = _WithheldAtPresent(served, present, least)
-        others = withheld if least is Level.VOLUNTEER else _WithheldAtPresent(served, present)
+            view = shared_view(state, moment.time, None, prompts=prompts, level=level, withheld=lambda _name: True)
+            return replace(view, also_at=also), ()
+        withheld = _at_present(served, present, least)
+        others = withheld if least is Level.VOLUNTEER else _at_present(served, present)
         past = Past(self._moments, self._recordings, served.id, moment)
         view = shared_view(
             state,
@@ -156,10 +154,8 @@ class PastCalls:
             prompts,
             level=level,
             withheld=withheld,
-            withdrew=withheld.withdrew,
-            uncounted=withheld.uncounted,
         )
-        return replace(view, also_at=also)
+        return replace(view, also_at=also), (withheld, others)
 
     def _moment(self, at: Any) -> Moment:
         """
@@ -189,8 +185,13 @@ class PastCalls:
         return changed_lines(before, present.text)
 
     def _versions(self, served: ServedVault, present: WorkspaceState, until: Moment) -> PastVersions:
-        withheld = _WithheldAtPresent(served, present)
+        withheld = _at_present(served, present)
         return PastVersions(self._moments, self._recordings, served.id, until, withheld)
+
+
+def _at_present(served: ServedVault, present: WorkspaceState, least: Level = Level.VOLUNTEER) -> Verdicts:
+    notes = _WithheldAtPresent(served, present, least)
+    return Verdicts(notes, notes.withdrew, notes.uncounted)
 
 
 class _WithheldAtPresent(WithheldNames):

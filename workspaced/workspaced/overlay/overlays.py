@@ -31,7 +31,7 @@ from workspaced_tools.ports.questions import Read
 from workspaced_tools.ports.view import View
 from workspaced_tools.prompts.providers.known import counted
 from workspaced_tools.prompts.providers.provider import Counted
-from workspaced_tools.sharing.gate import Withheld
+from workspaced_tools.sharing.verdicts import Verdicts
 
 from ..calls.calls import Calls
 from ..calls.threads import Threads
@@ -514,7 +514,7 @@ def _places(found: Sequence[Insertion], keys: Sequence[str], nears: Sequence[str
     return places
 
 
-def _withheld(told: Sequence[tuple[str, _Given]], view: View, withheld: Withheld) -> set[str]:
+def _withheld(told: Sequence[tuple[str, _Given]], view: View, withheld: Verdicts) -> set[str]:
     """Which insertions show what is withheld by now."""
     if view.served:
         view.vault.ask(Read(sorted({note for _, given in told for note in given.notes})))  # for their flags

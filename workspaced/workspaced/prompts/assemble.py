@@ -37,10 +37,10 @@ from workspaced_tools.prompts.providers.templates import Template, template_name
 from workspaced_tools.prompts.sources.gather import gather, pinned_in
 from workspaced_tools.sharing.gate import policy_kept_changing
 
-from ..calls.answers import WithheldDuringRead
 from ..errors import UnknownMessage
 from ..limits import ANSWER_BYTES_MAX, ASSEMBLE_ATTEMPTS_MAX
 from ..service.service import Service
+from ..vaults.served_vault import WithheldDuringRead
 from . import params as p
 from .commands import action, checked_message, known
 from .visibility import WithheldNotes, with_conversation_view
@@ -176,21 +176,14 @@ async def _recorded(service: Service, name: str, make: "_Make", caller: str) -> 
 
 
 def _attempt(service: Service, name: str, make: "_Make", view: View, withheld_notes: WithheldNotes) -> _Attempt:
-    """Removes withheld notes from library and turns if they show any, else calls `make`.
-
-    Raises:
-        WithheldDuringRead: `make` revealed that a note of them is withheld.
-    """
+    """Removes withheld notes from library and turns if they show any, else calls `make`."""
     conversation = known(view.state, name)
     turns = _turns_of(conversation, service)
     withheld_notes.refresh_library(conversation.library)
     withheld_notes.refresh_turns(turns.values())
     if (fold := _without_withheld(conversation, turns, withheld_notes)) is not None:
         return _Attempt(conversation, [action(fold, conversation)], only_folded=True)
-    made = make(conversation, view, withheld_notes)
-    if _without_withheld(conversation, turns, withheld_notes) is not None:
-        raise WithheldDuringRead
-    return made
+    return make(conversation, view, withheld_notes)
 
 
 def _turns_of(conversation: Conversation, service: Service) -> dict[MessageId, SentTurn]:

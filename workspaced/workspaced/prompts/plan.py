@@ -21,7 +21,6 @@ from workspaced_tools.prompts.providers.tool_definitions import definitions_of
 from workspaced_tools.prompts.sources.search_block import read_search
 from workspaced_tools.tools.registry import TOOLS
 
-from ..calls.answers import WithheldDuringRead
 from . import params as p
 from .assemble import assembled, last_message
 from .commands import known
@@ -73,8 +72,6 @@ async def plan(service: "Service", params: p.Plan, caller: str) -> Plan | Checke
         turn, made = assembled(asked, last_message(asked, params.message), view, withheld_notes, staging)
         held = list(_held(asked, turn, staging))
         shown = withheld_notes.shown(each.path for each in held)
-        if withheld_notes.without_withheld(asked.library) != asked.library:
-            raise WithheldDuringRead
         tools = _tools(asked, staging)
         seen = [each for each in held if each.path in shown]
         return Plan(

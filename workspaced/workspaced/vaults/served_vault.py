@@ -15,10 +15,11 @@ laptop that slept. So the first pause is short, and grows only while stalls recu
 
 import logging
 import time
-from collections.abc import Awaitable, Callable, Collection, Iterable
+from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
+from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
 
 import anyio
 import watchfiles
@@ -33,12 +34,14 @@ from workspaced_events.schema.catalogue import ENTRY_OF, Event
 from workspaced_tools.errors import ReadFailed
 from workspaced_tools.limits import SETTLE_EMPTY_S
 from workspaced_tools.notes.formats.kinds import is_image_name
+from workspaced_tools.notes.note import Level
+from workspaced_tools.ports.asking import check_may_wait
 from workspaced_tools.prompts.model.note_names import NOTE_KINDS, notes_of
+from workspaced_tools.sharing.verdicts import KnownLists, Verdicts
 from workspaced_tools.vault.files.gitignore import GITIGNORE
 from workspaced_tools.vault.files.ignore_rules import IGNORE_FILE
 from workspaced_tools.vault.files.walk import folders as folders_of
 from workspaced_tools.vault.index.changes import Changes
-from workspaced_tools.vault.nonblocking import NonBlockingVault
 from workspaced_tools.vault.vault import Vault
 
 from ..limits import NONBLOCKING_CALL_S, NONBLOCKING_PAUSE_S
@@ -48,7 +51,10 @@ logger = logging.getLogger(__name__)
 
 Record = Callable[[list[Action]], Awaitable[None]]
 Hint = tuple[watchfiles.Change, str]
+R = TypeVar("R")
 
+ATTEMPTS_MAX: Final = 4
+"""Attempts at one answer while each attempt reveals more withheld notes; then the call fails."""
 RETRY_WATCH_S: Final = 1.0
 RETRY_WATCH_MAX_S: Final = 30.0
 WATCH_CHECK_MS: Final = 1_000
@@ -72,6 +78,10 @@ class ReconcileFirst(Exception):
     note that was shown is missing and may have moved to a withheld path."""
 
 
+class WithheldDuringRead(Exception):
+    """The result names a note that is withheld at present."""
+
+
 class ServedVault:
     """One vault's folder, how it is watched, and whether it may answer."""
 
@@ -87,7 +97,10 @@ class ServedVault:
         self.path = path
         self.vault = vault
         self.visibility_checker = VisibilityChecker(vault_id, vault, record)
-        self.nonblocking: Final = NonBlockingVault(vault)
+        self.lists: Final = {
+            least: KnownLists(lambda: self.policy_version) for least in (Level.VOLUNTEER, Level.ON_REQUEST)
+        }
+        """Of each audience."""
         self.loop_pause = LoopPause()
         """When calls are not tried on the event loop, by `time.perf_counter_ns` (see `Calls`)."""
         self.watcher = "off"
@@ -116,18 +129,25 @@ class ServedVault:
         """
         self._enforced, self._was_searched = digest, searched
 
-    def check_rules(self, changed: type[BaseException]) -> None:
-        """Raises `changed` if the rules changed since the index was reconciled: counts and scores would still
-        reveal notes that the new rules withhold."""
+    def check_rules(self) -> None:
+        """
+        Raises:
+            ReconcileFirst: the rules changed since the index was reconciled: counts and scores would still reveal
+                notes that the new rules withhold.
+        """
         self.vault.policy.refresh()
         if self._enforced != self.vault.policy.digest:
-            raise changed
+            check_may_wait()
+            raise ReconcileFirst
 
-    def check_missing(self, missing: type[BaseException]) -> None:
-        """Raises `missing` if a note that was shown is not at its path, and no reconcile has searched for it
-        yet."""
-        if self.vault.visibility.wants_search and self._was_searched:
-            raise missing
+    def check_missing(self) -> None:
+        """
+        Raises:
+            ReconcileFirst: a note that was shown is not at its path, and no reconcile has searched for it yet.
+        """
+        if self.vault.levels.wants_search and self._was_searched:
+            check_may_wait()
+            raise ReconcileFirst
 
     # -- watching --
 
@@ -264,7 +284,7 @@ class ServedVault:
     async def _note(self, state: Callable[[], WorkspaceState], record: Record, changes: Changes) -> None:
         """Records changes to the files of the workspace's notes, and some renames of other notes."""
         members = members_of(state().of(self.id))
-        known = self.vault.visibility.finding
+        known = self.vault.levels.finding
         is_listed = {former: former in members or known(former) is not None for former, _now in changes.renamed}
         renamed = sorted(changes.renamed, key=lambda pair: not is_listed[pair[0]])
         listed = sum(is_listed.values())
@@ -282,6 +302,32 @@ class ServedVault:
             await record(actions[start : start + BATCH_ACTIONS_MAX])
         if changes != Changes():
             self.on_changes()
+
+
+def steady(served: ServedVault | None, make: Callable[[], tuple[R, Sequence[Verdicts]]]) -> R | None:
+    """What `make` returns beside the verdicts that it rests on, made again if any note's level changed meanwhile.
+
+    A read may reveal that a note is withheld. So what was made while levels changed is not returned, unless they
+    changed during each of ATTEMPTS_MAX attempts and the verdicts of the last one still hold. None: they do not.
+
+    Raises:
+        ReconcileFirst: the vault must be reconciled first.
+        WouldBlock: it must be made again or be reconciled, and this thread may not wait.
+    """
+    if served is None:
+        return make()[0]
+    for attempt in range(1, ATTEMPTS_MAX + 1):
+        served.check_rules()
+        version = served.policy_version
+        with suppress(WithheldDuringRead):
+            made, verdicts = make()
+            served.check_missing()
+            is_last = attempt == ATTEMPTS_MAX
+            if served.policy_version == version or (is_last and all(each.hold() for each in verdicts)):
+                return made
+        served.check_missing()
+        check_may_wait()
+    return None
 
 
 def _reason(error: Exception) -> str:

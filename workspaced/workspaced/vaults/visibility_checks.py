@@ -51,8 +51,8 @@ class VisibilityChecker:
         self._woken = asyncio.Event()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._context: Context | None = None
-        vault.visibility.on_finding = self._take
-        vault.visibility.on_unsettled = self._wake
+        vault.levels.on_finding = self._take
+        vault.levels.on_unsettled = self._wake
         vault.policy.on_unsettled = self._wake
 
     async def run(self, changed: Callable[[Changes], Awaitable[None]]) -> None:
@@ -83,7 +83,7 @@ class VisibilityChecker:
 
         `guessed`: as in `Vault.look_at`.
         """
-        finding = self._vault.visibility.finding
+        finding = self._vault.levels.finding
         new = {note: guessed for note in notes if finding(note) is None}
         if new and len(self._named) < _NAMED_MAX:
             self._name(new)
@@ -109,7 +109,7 @@ class VisibilityChecker:
         """Checks the notes; returns those that have not settled, so have no finding yet."""
         for note, guessed in notes.items():
             self._vault.look_at(note, guessed=guessed)
-        held = set(self._vault.visibility.held)
+        held = set(self._vault.levels.held)
         return {note: guessed for note, guessed in notes.items() if note in held}
 
     def _take(self, note: NoteId, shown: bool) -> None:

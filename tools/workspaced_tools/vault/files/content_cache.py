@@ -41,6 +41,7 @@ from ...notes.formats.canvas import canvas_text
 from ...notes.formats.kinds import PDF, is_canvas, kind_of
 from ...notes.note import Level, Note, NoteFailure, PrivateNote, StatKey
 from ...notes.privacy_flag import HEAD_BYTES, level_of_head
+from ...ports.asking import WouldBlock, may_wait
 from .safe_open import RootDirectory, VaultRoot, failed
 
 # Measured: note, stat, entry, ids and hash without text; and a link with its strings once parsed.
@@ -111,10 +112,17 @@ class ContentCache:
 
         Reads uncached notes in this thread while reads are quick (the files are in the system's cache, and threads
         would only contend for the interpreter), and concurrently after the first slow read.
+
+        Raises:
+            WouldBlock: this thread may not wait, and a note must be read whose bytes may not be in the system's
+                cache, or too many bytes. Notes that were shown before and changed a moment ago are read: handing
+                that over to a thread costs more.
         """
         distinct = list(dict.fromkeys(notes))
         found = self._cached_of(distinct)
         uncached = [note for note in distinct if note not in found]
+        if uncached and not may_wait() and sum(map(self._young_bytes, uncached)) > YOUNG_BYTES_MAX:
+            raise WouldBlock
         for place, note in enumerate(uncached):
             begun = time.perf_counter()
             found[note] = self._read_file(note)
@@ -123,24 +131,9 @@ class ContentCache:
                 break
         return [found[note] for note in notes]
 
-    def read_nonblocking(self, notes: Sequence[NoteId]) -> list[NoteRead] | None:
-        """As `read_many`, without waiting for a disk: None if a note must be read whose bytes may not be in the
-        system's cache, or too many bytes.
-
-        Reads notes that were shown before and changed a moment ago: handing that over to a thread costs more.
-        """
-        distinct = list(dict.fromkeys(notes))
-        if not all(note in self._entries for note in distinct):
-            return None
-        found = self._cached_of(distinct)
-        room: float = YOUNG_BYTES_MAX
-        for note in distinct:
-            if note not in found:
-                room -= self._young_bytes(note)
-                if room < 0:
-                    return None
-                found[note] = self._read_file(note)
-        return [found[note] for note in notes]
+    def holds(self, note: NoteId) -> bool:
+        """Whether any version of the note is cached."""
+        return note in self._entries
 
     def _young_bytes(self, note: NoteId) -> float:
         """The size of a cached note's file if it changed a moment ago; infinite if not, or if the note is private:

@@ -136,6 +136,16 @@ class VaultRoot:
             return status
         raise _linked(note) if stat.S_ISLNK(status.st_mode) else _not_regular(note)
 
+    def is_taken(self, note: NoteId) -> bool:
+        """Whether a file, even an unreadable one, has exactly this path. Opens no file."""
+        try:
+            self.stat_note(note)
+        except ReadFailed:
+            return True
+        except ToolError:
+            return False
+        return True
+
     def stat_notes(self, notes: Sequence[NoteId], root: RootDirectory) -> list[os.stat_result | None]:
         """As `stat_note` of each, but enters each folder once. None: only `stat_note` can tell, or says why not.
 

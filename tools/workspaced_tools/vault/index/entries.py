@@ -34,7 +34,7 @@ class Withheld(IntEnum):
     PRIVATE = 2
     """Withheld by the note's front matter."""
     HELD = 3
-    """Withheld until the version has settled (see note_visibility)."""
+    """Withheld until the version has settled (see note_levels)."""
     REQUESTED_BY_RULE = 4
     """For explicit requests only, by a rule."""
     REQUESTED = 5

@@ -29,6 +29,7 @@ from workspaced_events.ids import NoteId, is_markdown, note_id
 from ...errors import ReadFailed
 from ...notes.name_keys import stem
 from ...notes.note import Level, Note, NoteFailure, StatKey
+from ...ports.asking import check_may_wait
 from ..files.content_cache import ContentCache
 from ..files.ignore_rules import Policy
 from ..files.note_levels import NoteLevels
@@ -239,6 +240,7 @@ class Indexer:
 
         The next refresh or reconcile reports the changes.
         """
+        check_may_wait()
         return self._refresh(notes)
 
     def file_others(self, paths: Iterable[str]) -> None:
@@ -249,6 +251,7 @@ class Indexer:
         wanted = {unicodedata.normalize("NFC", path) for path in relative if is_utf8(path) and not is_note(path)}
         if not wanted:
             return
+        check_may_wait()
         with self._writing:
             if self._stop.is_set() or not self._index.file.is_open:
                 return
@@ -273,6 +276,7 @@ class Indexer:
         digest = self._policy.digest
         if digest == self._enforced:
             return
+        check_may_wait()
         with self._writing:
             if self._index.file.is_open and not self._stop.is_set():
                 with suppress(IndexFull):
@@ -321,10 +325,8 @@ class Indexer:
                     self._apply(batch)
                     if self._stop.is_set():
                         return
-                self._levels.volunteered.searched(begun_s, lambda notes: self._index.entries(list(notes)))
-                gone = [
-                    note for note in self._levels.volunteered.gone if self._root.program_with(note) is not None
-                ]
+                self._levels.searched(begun_s, lambda notes: self._index.entries(list(notes)))
+                gone = [note for note in self._levels.gone if self._root.program_with(note) is not None]
                 self.elsewhere = tuple(NamedNote(note, stem(note)) for note in gone)
                 self._policy.counted(self._found, begun_s)
                 self.text_ready.set()
@@ -497,8 +499,7 @@ class Indexer:
                 found, certain = read_note(self._reader, note, self._clock_ns)
                 if isinstance(found, NoteFailure):
                     if is_gone(self._root, found):
-                        self._levels.volunteered.is_missing(note)
-                        self._levels.requested.let_go(note)
+                        self._levels.is_missing(note)
                         if entry is not None:
                             gone.append(note)
                             self._unreported.add(entry, None)
@@ -561,24 +562,19 @@ class Indexer:
 
     def saw(self, note: NoteId, stat: StatKey, ruled: Level, flagged: Level) -> Level:
         """As `NoteLevels.saw`, for a note of which the indexes may have a former version."""
-        return self._levels.saw(
-            note,
-            stat,
-            ruled=ruled,
-            flagged=flagged,
-            was_shown=self.was_shown,
-            was_requestable=lambda note: self.was_shown(note) or _has_shown(self._requested, note),
-        )
+        return self._levels.saw(note, stat, ruled=ruled, flagged=flagged, was=self.former_level)
 
-    def was_shown(self, note: NoteId) -> bool:
-        """Whether the index has a former version of the note that could be shown unasked."""
-        return _has_shown(self._index, note)
+    def former_level(self, note: NoteId) -> Level | None:
+        """The level of the note's version that an index has, if that could be shown; else None."""
+        if _has_shown(self._index, note):
+            return Level.VOLUNTEER
+        return Level.ON_REQUEST if _has_shown(self._requested, note) else None
 
     def _report(self) -> Changes:
         with self._writing:
             changes, self._unreported = self._unreported.done(self._clock_s())
         for note in changes.withheld:
-            self._levels.volunteered.follow(note)
+            self._levels.follow(note)
         return changes
 
 

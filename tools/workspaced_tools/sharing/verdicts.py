@@ -1,0 +1,103 @@
+"""`Verdicts`: which notes are withheld from one call.
+
+Each note is decided once a call, so what the call says of a note in one place agrees with what it says in another.
+Meanwhile a read may find that a note is withheld. So a call takes the version of the vault's levels first, and
+compares it in the end: if the version moved the call is made again, and at last the verdicts must still `hold`.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from workspaced_events.ids import NoteId
+from workspaced_events.projections.workspace_state import VaultState
+
+IsWithheld = Callable[[NoteId], bool]
+"""Whether a note that the log names is withheld. A name is a present or former path."""
+
+
+class KnownLists:
+    """Caches which entries of a vault's long lists (archived notes, former paths) are withheld, between calls.
+
+    Computes them again only if a list is another object or `version` returns another value. While the version
+    stays the same, no note becomes withheld or ceases to be.
+    """
+
+    def __init__(self, version: Callable[[], object] = object) -> None:
+        self._version = version
+        self._known: dict[str, tuple[object, object, frozenset[NoteId]]] = {}
+
+    def withheld_in(self, state: VaultState, withheld: IsWithheld) -> tuple[frozenset[NoteId], frozenset[NoteId]]:
+        """The withheld archived notes, and the former paths that are withheld or lead to a withheld note."""
+        version = self._version() if state.archived or state.former else None
+        archived = self._of("archived", state.archived, version, withheld)
+        former = self._of(
+            "former", state.former, version, lambda old: withheld(old) or withheld(state.former[old])
+        )
+        return archived, former
+
+    def _of(self, name: str, items: dict[NoteId, Any], version: object, is_gone: IsWithheld) -> frozenset[NoteId]:
+        if not items:
+            return frozenset()
+        known = self._known.get(name)
+        if known is None or known[0] is not items or known[1] != version:
+            gone = frozenset(filter(is_gone, items))
+            known = self._known[name] = (items, version, gone)
+        return known[2]
+
+
+class Verdicts:
+    """One for each call and audience."""
+
+    def __init__(
+        self,
+        withheld: IsWithheld,
+        withdrew: IsWithheld | None = None,
+        uncounted: IsWithheld = lambda _note: False,
+        lists: KnownLists | None = None,
+    ) -> None:
+        """
+        Args:
+            withheld, withdrew, uncounted: decide what the methods say; `withdrew` by default as `withheld`.
+            lists: the cache of the vault, for this audience.
+        """
+        self._deciding = withheld, withdrew or withheld, uncounted
+        self._given: tuple[dict[NoteId, bool], ...] = ({}, {}, {})
+        self._lists = lists or KnownLists()
+        self._listed: tuple[VaultState, object] | None = None
+
+    def __call__(self, name: NoteId, /) -> bool:
+        """Whether the note is withheld."""
+        return self._verdict(0, name)
+
+    def withdrew(self, name: NoteId, /) -> bool:
+        """Whether the note is withheld and saying so does not reveal that the note exists.
+
+        This is so if its path is denied, or if the note was shown earlier.
+        """
+        return self._verdict(1, name)
+
+    def uncounted(self, name: NoteId, /) -> bool:
+        """Whether the note is for explicit requests only, so that to others not even a count may tell of it."""
+        return self._verdict(2, name)
+
+    def in_lists(self, state: VaultState) -> tuple[frozenset[NoteId], frozenset[NoteId]]:
+        """As `KnownLists.withheld_in`."""
+        found = self._lists.withheld_in(state, self._deciding[0])
+        self._listed = state, found
+        return found
+
+    def hold(self) -> bool:
+        """Whether every verdict that was given would be given now."""
+        for decide, given in zip(self._deciding, self._given, strict=True):
+            if any(decide(name) is not verdict for name, verdict in given.items()):
+                return False
+        return self._listed is None or self._listed[1] == self._lists.withheld_in(
+            self._listed[0], self._deciding[0]
+        )
+
+    def _verdict(self, which: int, name: NoteId) -> bool:
+        given = self._given[which]
+        verdict = given.get(name)
+        if verdict is None:
+            verdict = given[name] = self._deciding[which](name)
+        return verdict
