@@ -9,6 +9,7 @@ PACKAGE = Path(__file__).resolve().parents[2] / "workspaced" / "workspaced"
 DOORS = {"cli/shared/printing.py", "cli/shared/logs.py"}
 BY_RICH = {
     "cli/shared/output.py": "a progress bar, in words of the program",
+    "cli/daemon/start.py": "a progress bar, in words of the program",
     "cli/log/find_and_shrink.py": "counts of events",
     "cli/log/replay.py": "whether the terminal can do what `step_terminal` needs",
     "cli/log/step_terminal.py": "rows of `state_text` and `step_text`, which escape them",

@@ -24,7 +24,7 @@ from ...errors import SettingsInvalid
 from ...vaults.registration import usable_folder
 from ..shared.options import given, json_option
 from ..shared.output import output
-from ..shared.printing import agreed, say, say_text, styled, warn
+from ..shared.printing import agreed, asked, say, say_text, styled, warn
 from .connect import apply, start_anew
 
 _FOLDERS_LOOKED_INTO_MAX: Final = 1_000
@@ -104,7 +104,7 @@ def _here() -> Path:
         raise SettingsInvalid(
             f"The current folder {here} holds no Markdown.", hint="Name the folder: `workspaced start DIR`."
         )
-    return usable_folder(Path(click.prompt("The folder of your notes", err=True)))
+    return usable_folder(Path(asked("The folder of your notes")))
 
 
 def _holds_notes(folder: Path) -> bool:

@@ -75,6 +75,12 @@ def agreed(question: str) -> bool:
     return click.confirm(escape_control(question), default=True, err=True)
 
 
+def asked(question: str) -> str:
+    """What the user answers, asked on stderr."""
+    answer: str = click.prompt(escape_control(question), err=True)
+    return answer
+
+
 def warn(text: str) -> None:
     """Prints a warning on stderr."""
     say(styled("warning:", fg="yellow"), f" {text}", err=True)
