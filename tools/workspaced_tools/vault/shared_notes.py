@@ -16,7 +16,7 @@ from ..errors import NotDownloaded, NoteNotFound, ToolError
 from ..limits import SETTLE_S
 from ..notes.note import Level, Note, NoteFailure, PrivateNote
 from ..notes.privacy_flag import level_of
-from ..ports.asking import WouldBlock, check_may_wait, may_wait
+from ..ports.asking import check_may_wait
 from ..ports.vault import NoteRef
 from .files.content_cache import ContentCache, NoteRead, stat_key
 from .files.note_levels import NoteLevels
@@ -69,8 +69,6 @@ class SharedNotes:
         self.last_read = time.monotonic()
         # Reading a denied note must take no longer than reading a missing one, so its file is not touched.
         found = {each.id: each for each in self._cache.read_many(self._allowed(notes, least))}
-        if not may_wait() and any(map(self._changed_level, found.values())):
-            raise WouldBlock
         return [self._shared(found[note], least) if note in found else missing_note(note) for note in notes]
 
     def read_settled(
@@ -99,18 +97,14 @@ class SharedNotes:
                     self.levels.let_go(note)
         return allowed
 
-    def _changed_level(self, found: NoteRead) -> bool:
-        """Whether the note's level changed. The index then needs an update, which may block."""
-        if isinstance(found, NoteFailure):
-            return False
-        return min(self.levels.policy.level(found.id), _flagged(found)) is not self.levels.level(found.id)
-
     def _shared(self, found: NoteRead, least: Level) -> Note | NoteFailure:
         """The result of a read for the caller. A withheld note gives exactly the result of a missing note."""
         if isinstance(found, NoteFailure):
             return self._failed(found)
         note, flagged, ruled = found.id, _flagged(found), self.levels.policy.level(found.id)
         before = self.levels.level(note)
+        if min(ruled, flagged) is not before:
+            check_may_wait()  # The index will need an update, and nothing else would make it later.
         level = self.indexer.saw(note, found.stat, ruled, flagged)
         if level is not before:
             if flagged is Level.NEVER:

@@ -153,8 +153,9 @@ class NoteLevels:
         A note that was withheld before does not: who waits for it would learn that there is one.
         """
         held = self._held.get(note)
-        was_withheld = self.is_private(note, least) or self.was_withheld(note)
-        if held is None or not held.is_new or held.level >= least or was_withheld:
+        if held is None or not held.is_new or held.level >= least:
+            return None
+        if self.is_private(note, least) or self.was_withheld(note):
             return None
         return max(held.due_s - self._clock_s(), 0.0) if self.policy.level(note) >= least else None
 
