@@ -204,3 +204,18 @@ def never_sent(prompt: dict[str, Any]) -> list[str]:
     entries = prompt["manifest"]["entries"]
     assert all(each["layer"] == "L4_STRIP" for each in entries if each["state"] == "dropped")
     return [each["id"] for each in entries if each["state"] == "dropped"]
+
+
+@pytest.mark.parametrize("promotion", [None, "at_fold"])
+def test_where_a_provider_keeps_the_library_by_name_it_takes_over_each_turn(context: Any, promotion: Any) -> None:
+    talk = context.start(**SETTINGS, system="You help.", environment=False, promotion=promotion)["conversation"]
+    context.message(talk, user("First.", "a.md"))
+    context.assemble(talk, shape="gemini")
+    context.assemble(talk, shape="gemini", cached_content="cachedContents/1")
+    context.message(talk, {"role": "assistant", "text": "Yes."}, user("Second."))
+    offer = context.assemble(talk, shape="gemini")["cachedContent"]
+    again = context.assemble(talk, shape="gemini", cached_content="cachedContents/2")
+    kept = "Alpha is red." in json.dumps(offer)
+    assert (kept, "Alpha is red." in json.dumps(again["body"])) == (
+        (True, False) if promotion is None else (False, True)
+    )
