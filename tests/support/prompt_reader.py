@@ -19,7 +19,8 @@ _VERSIONED = frozenset({"note", "url", "pdf", "file", "dataview"})
 _KINDS = _VERSIONED | {"selected_text", "skill", "image"}
 _LINE = re.compile(r"(?P<what>Attached|Active note): (?P<id>.+?) \(above(?: as (?P<other>.+))?\)")
 _BRACKETS = re.compile(
-    r"\[(?P<what>Attachment unavailable|Image unavailable|Pinned context unavailable|No longer pinned|Left out): "
+    r"\[(?P<what>Attachment unavailable|Image unavailable|Pinned context unavailable|No longer pinned|Left out"
+    r"|Find it in the context library above): "
     r"(?P<id>.+)\]"
 )
 _CHANGED = re.compile(r"Changed since shown above: (?P<all>.+)")
@@ -65,6 +66,7 @@ class Reader:
         self.pins: dict[str, str | None] = {}
         self.failed_pins: set[str] = set()
         self._is_folded = is_folded
+        self._library: set[str] = set()
         names = "|".join(map(re.escape, searches))
         self._search = re.compile(rf"(?s)<(?P<name>{names})>\n.*?</(?P=name)>") if names else None
 
@@ -79,6 +81,7 @@ class Reader:
         seen = [self._block(match) for match in g.BLOCK.finditer(text)]
         assert g.BLOCK.sub("", text).strip() == "", "a library has blocks alone"
         assert all(each.how == "whole" and each.kind in _VERSIONED for each in seen)
+        self._library |= {each.id for each in seen}
         return seen
 
     def read_turn(
@@ -171,6 +174,9 @@ class Reader:
         return Seen("line", what, name, other=other)
 
     def _bracket(self, what: str, name: str, text: str) -> Seen:
+        if what == "Find it in the context library above":
+            assert name in self._library, name
+            what = "Left out"
         if what == "Left out":
             return Seen("left_out", what, name)
         if what == "No longer pinned":

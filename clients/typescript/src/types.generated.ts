@@ -478,8 +478,7 @@ export interface ConversationStartedEvent {
     /** (pattern ^[0-9a-f]{64}$) */
     readonly adapterSha256?: string | null;
     readonly historyTurns?: number | null;
-    /** (default "at_fold") */
-    readonly promotion?: "at_fold" | "each_turn";
+    readonly promotion?: "at_fold" | "each_turn" | null;
     readonly conversation: string;
   };
 }
@@ -1662,8 +1661,7 @@ export interface ContextStartParams {
   readonly adapter?: string;
   /** (minimum 1, maximum 5000) */
   readonly historyTurns?: number | null;
-  /** (default "at_fold") */
-  readonly promotion?: "at_fold" | "each_turn";
+  readonly promotion?: "at_fold" | "each_turn" | null;
 }
 
 export interface ContextSummaryParams {

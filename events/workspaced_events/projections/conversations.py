@@ -89,7 +89,7 @@ class Settings(msgspec.Struct, frozen=True, omit_defaults=True):
     composer_sha256: str | None = None
     adapter_sha256: str | None = None
     history_turns: int | None = None
-    promotion: Promotion = "at_fold"
+    promotion: Promotion | None = None
 
 
 class Message(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -138,7 +138,8 @@ class ConversationStarted(ConversationData, frozen=True):
     """Names the text after the composer's: instructions for this model."""
     history_turns: Number | None = None
     """A prompt holds at least this many of the last turns verbatim, fewer than twice as many; None: all."""
-    promotion: Annotated[Promotion, Redact.PUBLIC] = "at_fold"
+    promotion: Annotated[Promotion, Redact.PUBLIC] | None = None
+    """None: at a fold, and from the first prompt on that names what the provider keeps (`Shape`) each turn."""
 
 
 @entry("conversation_branched", Publisher.DAEMON, changes_state=False)

@@ -7,7 +7,12 @@ from typing import Any
 
 import pytest
 
-NOTES = {"a.md": "# A\n\n" + "Alpha is red.\n" * 30, "b.md": "# B\n\nBeta is blue.\n", "c.md": "# C\n\nGamma.\n"}
+NOTES = {
+    "a.md": "# A\n\n" + "Alpha is red.\n" * 30,
+    "b.md": "# B\n\nBeta is blue.\n",
+    "c.md": "# C\n\nGamma.\n",
+    "i.md": "![[x.png]]\n",
+}
 SETTINGS = {"provider": "anthropic", "model": "large", "context_window": 50_000, "output_reserve": 1_000}
 
 
@@ -204,3 +209,30 @@ def never_sent(prompt: dict[str, Any]) -> list[str]:
     entries = prompt["manifest"]["entries"]
     assert all(each["layer"] == "L4_STRIP" for each in entries if each["state"] == "dropped")
     return [each["id"] for each in entries if each["state"] == "dropped"]
+
+
+@pytest.mark.parametrize("promotion", [None, "at_fold"])
+def test_where_a_provider_keeps_the_library_by_name_it_takes_over_each_turn(context: Any, promotion: Any) -> None:
+    talk = context.start(**SETTINGS, system="You help.", environment=False, promotion=promotion)["conversation"]
+    context.message(talk, user("First.", "a.md"))
+    context.assemble(talk, shape="gemini")
+    context.assemble(talk, shape="gemini", cached_content="cachedContents/1")
+    context.message(talk, {"role": "assistant", "text": "Yes."}, user("Second."))
+    offer = context.assemble(talk, shape="gemini")["cachedContent"]
+    again = context.assemble(talk, shape="gemini", cached_content="cachedContents/2")
+    kept = "Alpha is red." in json.dumps(offer)
+    assert (kept, "Alpha is red." in json.dumps(again["body"])) == (
+        (True, False) if promotion is None else (False, True)
+    )
+
+
+def test_an_image_of_the_active_note_that_cannot_be_sent_is_named_once(context: Any, talk: str) -> None:
+    said = []
+    for number in range(3):
+        context.message(talk, user(f"{number}?", attachments=[{"kind": "active_note", "id": "i.md"}]))
+        prompt = context.assemble(talk, rebase=number == 2)
+        said.append(last_text(prompt).count("[Image unavailable: x.png]"))
+        states = [each["state"] for each in prompt["manifest"]["entries"] if each["id"] == "x.png"]
+        assert "failed" in states
+        context.message(talk, {"role": "assistant", "text": "Yes."})
+    assert said == [1, 0, 0]

@@ -152,7 +152,8 @@ class ContextMethods(Generic[Result]):
             agent: the role that gives `system` and `tools` where they are not given here, and pins.
             composer: text after the user's words of each turn; `adapter` follows it.
             history_turns: the minimum of last turns that stay verbatim.
-            promotion: when the context library takes over what turns brought; default: `at_fold`.
+            promotion: when the context library takes over what turns brought; default: `at_fold`, and `each_turn`
+                once a prompt names Gemini's `cached_content`.
         """
         return self._ask(
             "start",

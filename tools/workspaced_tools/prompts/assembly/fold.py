@@ -182,7 +182,7 @@ class Planner:
             size += turn.rest_short if at < last else turn.rest
             for part in turn.parts:
                 stays = self._stays(part, at, len(turns) - 1 if not all_notes else at, begins, held)
-                size += part.tokens if stays else stand_in(part).tokens
+                size += part.tokens if stays else stand_in(part, in_library=part.key in held).tokens
                 if not stays:
                     left_out.append(part.left_out_of(turn.first))
         return Plan(

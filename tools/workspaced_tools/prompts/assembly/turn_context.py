@@ -254,8 +254,16 @@ class TurnContext:
 
     def _add_failed(self, item: Item) -> None:
         artifact = item.artifact
-        part = replace(_part(item, b.unavailable(artifact)), revision="", failed=artifact.failed)
+        is_known = artifact.kind == "image" and artifact.note is not None and self._is_told(artifact)
+        text = "" if is_known else b.unavailable(artifact)
+        part = replace(_part(item, text), revision="", failed=artifact.failed)
         self._add(part, item.entry("failed", artifact.failed))
+
+    def _is_told(self, artifact: Artifact) -> bool:
+        """Whether a turn that stands says that the artifact cannot be read, for that reason."""
+        parts = (part for parts in self._sent_so_far.turns.values() for part in parts if part.text)
+        told = (artifact.kind, artifact.id, artifact.failed)
+        return any((part.kind, part.id, part.failed) == told for part in parts)
 
     def _add_images(self, items: Iterable[Item]) -> None:
         """Images; the layer's text has the hashes of their bytes, so its hash covers the images."""

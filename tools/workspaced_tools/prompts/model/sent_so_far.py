@@ -59,6 +59,7 @@ class SentSoFar:
         self._by_revision: dict[tuple[str, str], Key] = {}
         for entry in library:
             self._show(key_of(entry.kind, entry.id, entry.revision), Shown(entry.revision, None))
+        self._library = frozenset(self.shown)
 
     def revision(self, key: Key) -> str | None:
         """The revision of the thing that the model saw last; None if none stands."""
@@ -97,9 +98,9 @@ class SentSoFar:
         if not part.revision:
             return self._failed(part)
         if (withheld := left_out.get((part.kind, part.id))) is not None:
-            return stand_in(part, withheld=withheld)
+            return stand_in(part, withheld=withheld, in_library=part.key in self._library)
         if part.base and not self._has_base(part):
-            return stand_in(part)
+            return stand_in(part, in_library=part.key in self._library)
         if part.alias and self.revision(key_of(part.kind, part.alias, part.base)) != part.base:
             line = above_line(part.id, active=part.kind == "active_note")  # a fold has the text under its own id
             part = replace(part, text=line, tokens=estimate_tokens(line), alias="")
@@ -141,18 +142,19 @@ _SHOWN_ONCE: Final = frozenset({"search", "cursor"})
 _NEVER_LEFT_OUT: Final = frozenset({FRAME, "query", "instruction"})
 
 
-def stand_in(part: SentPart, *, withheld: bool = False) -> SentPart:
+def stand_in(part: SentPart, *, withheld: bool = False, in_library: bool = False) -> SentPart:
     """The line that stands for a part; a reference, a pin and what is withheld leave nothing."""
     if withheld:
         return SentPart(part.kind, "", "", form=LEFT_OUT)
-    text = "" if part.kind == PIN or part.base == part.revision else _left_out_line(part.id)
+    text = "" if part.kind == PIN or part.base == part.revision else _left_out_line(part.id, in_library)
     return SentPart(part.kind, part.id, text, estimate_tokens(text), form=LEFT_OUT, notes=part.notes)
 
 
 @lru_cache(maxsize=1_024)
-def _left_out_line(name: str) -> str:
+def _left_out_line(name: str, in_library: bool) -> str:
     """Planning a fold asks for those of all parts, several times."""
-    return f"[Left out: {escape_field(name)}]"
+    what = "Find it in the context library above" if in_library else "Left out"
+    return f"[{what}: {escape_field(name)}]"
 
 
 def sent_so_far_of(conversation: Conversation, turn: MessageId, sent: Mapping[MessageId, SentTurn]) -> SentSoFar:

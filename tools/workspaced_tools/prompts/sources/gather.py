@@ -111,12 +111,17 @@ def gather(
             pipeline=pipeline,
             history_turns=settings.history_turns,
             summary_tokens_max=SUMMARY_TOKENS_MAX,
-            each_turn=settings.promotion == "each_turn",
+            each_turn=settings.promotion == "each_turn" or (settings.promotion is None and _is_kept(conversation)),
         ),
         present=present,
         rebase=rebase and parts.library,
         lost=lost,
     )
+
+
+def _is_kept(conversation: Conversation) -> bool:
+    """Whether the provider keeps the first two layers by name, and nothing else for certain."""
+    return any(prompt.shape is not None and prompt.shape.cached_content for prompt in conversation.prompts)
 
 
 def _reading(
