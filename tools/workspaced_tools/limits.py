@@ -73,6 +73,13 @@ QUERY_WORDS_MAX: Final = 32
 CANDIDATES_VERIFIED_MAX: Final = 1_000
 """Of the notes that may hold the words of a search this many are read from the index and verified."""
 CHARS_VERIFIED_MAX: Final = 8_388_608
+WHOLE_HITS_ENOUGH: Final = 3
+"""Where fewer notes hold all the words of a search, notes that hold some follow."""
+PIECES_LISTED_MAX: Final = 60_000
+"""Rows of the index that may have a piece of a word, over all pieces."""
+PARTIAL_COMPARED_MAX: Final = 100
+"""Of the notes that hold some words of a search this many are compared on their text."""
+PARTIAL_CHARS_COMPARED_MAX: Final = 4_194_304
 HITS_COMPARED_MAX: Final = 200
 """Of the hits of a search this many are compared with the disk, also beyond the limit of the query."""
 SNIPPETS_CHARS_FOLDED_MAX: Final = 2_097_152

@@ -1,0 +1,116 @@
+"""The pieces of words, by which notes are ranked of which none has to hold every word (vault/index/partial.py).
+
+A word has two kinds of pieces: itself with blanks at both ends, and its runs of four characters, blanks included,
+which stand for its other forms and for compounds. Scripts without blanks have no words to tell apart: there the
+pieces are pairs (Han, kana) or triples. All text is folded (notes/search_text.py).
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+import msgspec
+import regex
+
+from .search_query import Term
+
+_PAIRS: Final = r"\p{Han}\p{Hiragana}\p{Katakana}ー"
+_TRIPLES: Final = r"\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}\p{Tibetan}"
+_PART: Final = regex.compile(
+    rf"(?P<pairs>[{_PAIRS}]+)|(?P<triples>[{_TRIPLES}]+)|(?P<word>[[\p{{L}}\p{{N}}\p{{M}}]--[{_PAIRS}{_TRIPLES}]]+)",
+    regex.VERSION1,
+)
+_IN_WORD: Final = regex.compile(r"[\p{L}\p{N}\p{M}]")
+_RUN: Final = 4
+_RUN_SHARE: Final = 1 / 3
+COMMON: Final = 0.5
+"""The weight of a word that at least half of the notes hold."""
+_IN_NAME: Final = 2
+"""A piece counts so many times more for each time that it stands in a name."""
+_K1: Final = 1.2
+_B: Final = 0.75
+
+
+class Word(msgspec.Struct, frozen=True, gc=False):
+    """A word of a query, or a stretch of a script without blanks."""
+
+    text: str
+    wholes: tuple[str, ...]
+    """The word between blanks; or the pairs, or triples."""
+    runs: tuple[str, ...] = ()
+
+
+def words_of(terms: Iterable[Term]) -> list[Word]:
+    """The words of a query, each once."""
+    parts = {part[0]: part.lastgroup for term in terms for part in _PART.finditer(term.text)}
+    return [_cut(text, kind) for text, kind in parts.items()]
+
+
+def _cut(text: str, kind: str | None) -> Word:
+    if kind == "word":
+        word = f" {text} "
+        runs = (word[at : at + _RUN] for at in range(len(word) - _RUN + 1))
+        return Word(text, (word,), tuple(dict.fromkeys(runs)) if len(word) > _RUN else ())
+    size = 2 if kind == "pairs" else 3
+    return Word(text, tuple(dict.fromkeys(text[at : at + size] for at in range(max(len(text) - size, 0) + 1))))
+
+
+class _Blanks(dict[int, int]):
+    """For `str.translate`: a blank for each character that stands in no word."""
+
+    def __missing__(self, code: int) -> int:
+        self[code] = found = code if _IN_WORD.match(chr(code)) else 32
+        return found
+
+
+_BLANKS: Final = _Blanks()
+
+
+def spaced(text: str) -> str:
+    """Folded text with a blank for each character that stands in no word, and at both ends."""
+    return f" {text.translate(_BLANKS)} "
+
+
+def weight(notes: int, having: float, *, is_run: bool) -> float:
+    """How much a piece counts that so many of all notes have: in whole bits, so that one note more or less seldom
+    shows."""
+    bits = max(1, int(notes / max(having, 1)).bit_length()) - 0.5
+    return bits * _RUN_SHARE if is_run else bits
+
+
+class Ranking(msgspec.Struct, frozen=True, gc=False):
+    """What the words of a query weigh."""
+
+    words: list[Word]
+    weights: Mapping[str, float]
+    """Of each piece."""
+    usual_chars: float
+
+    def score(self, text: str, names: str = "") -> float:
+        """BM25 of a `spaced` text; `names`: those that are in it, spaced too."""
+        length = _K1 * (1 - _B + _B * len(text) / self.usual_chars)
+        score = 0.0
+        for piece, weighs in self.weights.items():
+            if count := text.count(piece):
+                count += _IN_NAME * names.count(piece) if names else 0
+                score += weighs * count * (_K1 + 1) / (count + length)
+        return score
+
+    def missing(self, text: str) -> tuple[str, ...]:
+        """The words that a spaced text holds in no form, without those that most notes hold."""
+        return tuple(word.text for word in self._telling() if self._share(word, text) < 1 / 2)
+
+    def holds_any(self, text: str) -> bool:
+        """Whether a spaced text holds any of the words, in some form; of one without blanks any piece is enough."""
+        least = {word.text: 1 / 2 if word.runs else 0.01 for word in self.words}
+        return any(self._share(word, text) >= least[word.text] for word in self._telling() or self.words)
+
+    def _telling(self) -> list[Word]:
+        return [word for word in self.words if any(self.weights[piece] > COMMON for piece in word.wholes)]
+
+    def _share(self, word: Word, text: str) -> float:
+        """How much of a word a text holds, by weight."""
+        if word.runs and word.wholes[0] in text:
+            return 1.0
+        pieces = word.runs or word.wholes
+        whole = sum(self.weights[piece] for piece in pieces)
+        return sum(self.weights[piece] for piece in pieces if piece in text) / whole
