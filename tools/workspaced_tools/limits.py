@@ -73,6 +73,8 @@ QUERY_WORDS_MAX: Final = 32
 CANDIDATES_VERIFIED_MAX: Final = 1_000
 """Of the notes that may hold the words of a search this many are read from the index and verified."""
 CHARS_VERIFIED_MAX: Final = 8_388_608
+QUESTION_WORDS: Final = 4
+"""A search for so many words is a question: notes are ranked by the words that they hold, whether all or some."""
 WHOLE_HITS_ENOUGH: Final = 3
 """Where fewer notes hold all the words of a search, notes that hold some follow."""
 PIECES_LISTED_MAX: Final = 60_000

@@ -16,7 +16,7 @@ from typing import Any, Final
 import msgspec
 import regex
 
-from ..limits import QUERY_WORDS_MAX
+from ..limits import QUERY_WORDS_MAX, QUESTION_WORDS
 from .name_keys import fold
 from .search_text import folded
 
@@ -59,6 +59,11 @@ class TextQuery(msgspec.Struct, frozen=True, gc=False):
     def groups(self) -> tuple[tuple[Term, ...], ...]:
         """The terms that a note must hold: one group of these."""
         return self.alternatives or (self.terms,)
+
+    @property
+    def is_question(self) -> bool:
+        """Whether there are so many words that a note that tells most lacks some."""
+        return sum(not term.quoted for term in self.terms) >= QUESTION_WORDS
 
     @property
     def has_operators(self) -> bool:

@@ -12,7 +12,7 @@ from ..limits import (
 from .note import Note
 from .search_query import Term
 from .search_text import Kind, folded, kind_of
-from .word_pieces import Ranking, spaced
+from .word_pieces import Ranking
 
 SNIPPET_CHARS_MAX: Final = LINK_CONTEXT_CHARS_MAX
 _LINE_END: Final = re.compile(r"\r\n?|\n")
@@ -58,12 +58,12 @@ class Snippets:
         headings = {each.line: each.text for each in note.markdown.headings}
         best, best_score = Snippet(1, ""), 0.0
         for start, end, heading in _parts(lines, first, headings):
-            score = self._ranking.score(spaced(folded("\n".join(lines[start:end]))), spaced(folded(heading or "")))
+            score = self._ranking.score_of(folded("\n".join(lines[start:end])), folded(heading or ""))
             if score > best_score:
                 best_score, bounds, best = score, (start, end), Snippet(1, "", heading)
         if not best_score:
             return best
-        scores = {at: self._ranking.score(spaced(folded(lines[at]))) for at in range(*bounds)}
+        scores = {at: self._ranking.score_of(folded(lines[at])) for at in range(*bounds)}
         at = max(scores, key=lambda each: (scores[each], -each))
         return Snippet(first + at, _around(lines[at], self._terms), best.heading)
 

@@ -26,6 +26,8 @@ COMMON: Final = 0.5
 """The weight of a word that at least half of the notes hold."""
 _IN_NAME: Final = 2
 """A piece counts so many times more for each time that it stands in a name."""
+_ENOUGH: Final = 0.4
+"""A text that has this share of a word's runs has the word in another form: `paid` for `unpaid`."""
 _K1: Final = 1.2
 _B: Final = 0.75
 
@@ -63,11 +65,14 @@ class _Blanks(dict[int, int]):
 
 
 _BLANKS: Final = _Blanks()
+_STRIDE_CHARS: Final = 512
 
 
 def spaced(text: str) -> str:
     """Folded text with a blank for each character that stands in no word, and at both ends."""
-    return f" {text.translate(_BLANKS)} "
+    # In parts, since `translate` takes ten times as long where one character is not ASCII.
+    parts = (text[at : at + _STRIDE_CHARS].translate(_BLANKS) for at in range(0, len(text), _STRIDE_CHARS))
+    return f" {''.join(parts)} "
 
 
 def weight(notes: int, having: float, *, is_run: bool) -> float:
@@ -75,6 +80,15 @@ def weight(notes: int, having: float, *, is_run: bool) -> float:
     shows."""
     bits = max(1, int(notes / max(having, 1)).bit_length()) - 0.5
     return bits * _RUN_SHARE if is_run else bits
+
+
+Counts = Mapping[str, int]
+"""How often pieces stand in a text, of those that do."""
+
+
+def counted(pieces: Iterable[str], text: str) -> Counts:
+    """For a `spaced` text."""
+    return {piece: count for piece in pieces if (count := text.count(piece))}
 
 
 class Ranking(msgspec.Struct, frozen=True, gc=False):
@@ -85,32 +99,38 @@ class Ranking(msgspec.Struct, frozen=True, gc=False):
     """Of each piece."""
     usual_chars: float
 
-    def score(self, text: str, names: str = "") -> float:
-        """BM25 of a `spaced` text; `names`: those that are in it, spaced too."""
-        length = _K1 * (1 - _B + _B * len(text) / self.usual_chars)
+    def score(self, counts: Counts, chars: int, names: str = "") -> float:
+        """BM25 of a text; `names`: those that are in it, spaced."""
+        length = _K1 * (1 - _B + _B * chars / self.usual_chars)
         score = 0.0
-        for piece, weighs in self.weights.items():
-            if count := text.count(piece):
-                count += _IN_NAME * names.count(piece) if names else 0
-                score += weighs * count * (_K1 + 1) / (count + length)
+        for piece, count in counts.items():
+            if names:
+                count += _IN_NAME * names.count(piece)
+            score += self.weights[piece] * count * (_K1 + 1) / (count + length)
         return score
 
-    def missing(self, text: str) -> tuple[str, ...]:
-        """The words that a spaced text holds in no form, without those that most notes hold."""
-        return tuple(word.text for word in self._telling() if self._share(word, text) < 1 / 2)
+    def score_of(self, text: str, names: str = "") -> float:
+        """The score of folded text."""
+        flat = spaced(text)
+        return self.score(counted(self.weights, flat), len(flat), spaced(names) if names else "")
 
-    def holds_any(self, text: str) -> bool:
-        """Whether a spaced text holds any of the words, in some form; of one without blanks any piece is enough."""
-        least = {word.text: 1 / 2 if word.runs else 0.01 for word in self.words}
-        return any(self._share(word, text) >= least[word.text] for word in self._telling() or self.words)
+    def missing(self, counts: Counts) -> tuple[str, ...]:
+        """The words that a text holds in no form, without those that most notes hold."""
+        return tuple(word.text for word in self._telling() if not self._holds(word, counts))
+
+    def holds_any(self, counts: Counts) -> bool:
+        """Whether a text holds any of the words in some form; of one without blanks any piece is enough."""
+        return any(
+            self._holds(word, counts) if word.runs else any(piece in counts for piece in word.wholes)
+            for word in self._telling() or self.words
+        )
 
     def _telling(self) -> list[Word]:
         return [word for word in self.words if any(self.weights[piece] > COMMON for piece in word.wholes)]
 
-    def _share(self, word: Word, text: str) -> float:
-        """How much of a word a text holds, by weight."""
-        if word.runs and word.wholes[0] in text:
-            return 1.0
+    def _holds(self, word: Word, counts: Counts) -> bool:
+        """Whether a text has enough of a word."""
+        if word.runs and word.wholes[0] in counts:
+            return True
         pieces = word.runs or word.wholes
-        whole = sum(self.weights[piece] for piece in pieces)
-        return sum(self.weights[piece] for piece in pieces if piece in text) / whole
+        return sum(piece in counts for piece in pieces) >= len(pieces) * _ENOUGH

@@ -19,7 +19,7 @@ from workspaced_events.ids import NoteId
 
 from ...limits import PARTIAL_CHARS_COMPARED_MAX, PARTIAL_COMPARED_MAX, PIECES_LISTED_MAX
 from ...notes.search_query import Term
-from ...notes.word_pieces import Ranking, spaced, weight, words_of
+from ...notes.word_pieces import Ranking, counted, spaced, weight, words_of
 from . import full_text
 from .entries import Field
 from .index import Index
@@ -94,19 +94,19 @@ def partial(
         row for row, _ in heapq.nlargest(PARTIAL_COMPARED_MAX, sums.items(), key=lambda each: (each[1], each[0]))
     ]
     texts, is_exact = _texts(indexes, best, keeps)
-    held = {row: {piece for piece in pieces if piece in text} for row, (_, text, _) in texts.items()}
+    counted_in = {row: counted(pieces, text) for row, (_, text, _) in texts.items()}
     weights = {}
     for piece in pieces:
         having = float(counts[piece])
-        if looked_at := [row for row in listed.get(piece, ()) if row in held]:
-            having *= sum(piece in held[row] for row in looked_at) / len(looked_at)
+        if looked_at := [row for row in listed.get(piece, ()) if row in counted_in]:
+            having *= sum(piece in counted_in[row] for row in looked_at) / len(looked_at)
         weights[piece] = weight(notes, having, is_run=piece not in wholes)
     usual = sum(len(text) for _, text, _ in texts.values()) / max(len(texts), 1)
     ranking = Ranking(words, weights, max(usual, 1.0))
     scored = [
-        (ranking.score(text, names), note, ranking.missing(text))
-        for note, text, names in texts.values()
-        if ranking.holds_any(text)
+        (ranking.score(counts_of, len(texts[row][1]), texts[row][2]), texts[row][0], ranking.missing(counts_of))
+        for row, counts_of in counted_in.items()
+        if ranking.holds_any(counts_of)
     ]
     scored.sort(key=lambda each: (-each[0], each[1]))
     top = scored[0][0] if scored else 1.0

@@ -1,5 +1,5 @@
 """Search by words: takes candidates from the index, verifies them on their text, and ranks them. Where few notes
-hold all the words, those that hold some follow (partial.py).
+hold all the words, those that hold some follow (partial.py), and of a question the two are ranked together.
 
 A note that is called like the query comes first. Others are ranked by where a word occurs (title, file name or
 alias before headings, tags and path, before text), then by how (as a whole word, at a word's beginning, inside a
@@ -63,7 +63,7 @@ class Hit(msgspec.Struct, frozen=True, gc=False):
 
     note: NoteId
     score: float
-    """Higher is better; at least 1 where it holds all, at most 1 where it does not."""
+    """Higher is better; of a note that holds some of it, the share of the best such score."""
     missing: tuple[str, ...] | None = None
     """The words that it holds in no form; None: it holds all as they are written."""
 
@@ -111,7 +111,7 @@ def search(indexes: Sequence[Index], query: SearchQuery, visited: Mapping[NoteId
             as_text = _whole(indexes, query, literal(query.words), visited)
             if as_text.total:
                 found = msgspec.structs.replace(as_text, as_text=True)
-        if found.total >= WHOLE_HITS_ENOUGH or query.names_only:
+        if query.names_only or (found.total >= WHOLE_HITS_ENOUGH and not meant.is_question):
             return found
         found = _with_partial(indexes, query, found)
         if found.total == 0 and meant.has_operators:
@@ -130,7 +130,8 @@ def _whole(indexes: Sequence[Index], query: SearchQuery, meant: TextQuery, visit
 
 
 def _with_partial(indexes: Sequence[Index], query: SearchQuery, found: Hits) -> Hits:
-    """`found`, and behind it the notes that hold what no note may lack, and some of the other words."""
+    """`found`, and behind it the notes that hold what no note may lack, and some of the other words; of a question
+    both by how much they hold."""
     meant = found.meant
     needed = tuple(term for term in meant.terms if term.quoted)
     if len(needed) == len(meant.terms):
@@ -154,12 +155,19 @@ def _with_partial(indexes: Sequence[Index], query: SearchQuery, found: Hits) -> 
     if meant.without or meant.without_paths:
         keeps = lambda text: _best(conditions, full_text.fields(text), _ORDER) is not None  # noqa: E731
     some = partial(indexes, meant.terms, among, keeps)
-    whole = {hit.note for hit in found.hits}
+    whole = {hit.note: hit for hit in found.hits}
     hits = [Hit(each.note, each.score, each.missing) for each in some.notes if each.note not in whole]
+    if meant.is_question:
+        # Of long notes many hold every word somewhere, so that alone does not put them first.
+        scores = {each.note: each.score for each in some.notes}
+        whole_hits = [Hit(note, scores.get(note, 0.0)) for note in whole]
+        hits = sorted([*whole_hits, *hits], key=lambda hit: -hit.score)
+    else:
+        hits = [*found.hits, *hits]
     return msgspec.structs.replace(
         found,
-        hits=[*found.hits, *hits][: query.limit],
-        total=found.total + len(hits),
+        hits=hits[: query.limit],
+        total=found.total + len(hits) - len(whole),
         is_exact=is_exact and some.is_exact,
         compared=some.compared,
         ranking=some.ranking,
