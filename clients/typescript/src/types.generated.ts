@@ -2948,7 +2948,7 @@ export interface MemoryOutput {
 }
 
 export interface SearchWorkspaceInput {
-  /** All must occur; "a phrase", -word, tag:x, path:x. (minLength 1, maxLength 500) */
+  /** A question or words; "must occur", -word, OR, tag:x, path:x. (minLength 1, maxLength 500) */
   readonly query: string;
   /** Notes. (minimum 1, maximum 50, default 10) */
   readonly limit?: number;
@@ -2973,7 +2973,10 @@ export interface SearchWorkspaceOutput {
       readonly line: number;
       readonly snippet: string;
       readonly score: number;
+      readonly heading?: string;
+      readonly missing?: readonly string[];
     }>;
+    readonly matched: string;
     readonly total: number;
     readonly complete: boolean;
     readonly indexState: string;

@@ -21,7 +21,7 @@ _PART: Final = regex.compile(
 )
 _IN_WORD: Final = regex.compile(r"[\p{L}\p{N}\p{M}]")
 _RUN: Final = 4
-_RUN_SHARE: Final = 1 / 3
+_RUN_SHARE: Final = 1 / 2
 COMMON: Final = 0.5
 """The weight of a word that at least half of the notes hold."""
 _IN_NAME: Final = 2

@@ -113,10 +113,7 @@ def search(indexes: Sequence[Index], query: SearchQuery, visited: Mapping[NoteId
                 found = msgspec.structs.replace(as_text, as_text=True)
         if query.names_only or (found.total >= WHOLE_HITS_ENOUGH and not meant.is_question):
             return found
-        found = _with_partial(indexes, query, found)
-        if found.total == 0 and meant.has_operators:
-            found = _with_partial(indexes, query, Hits([], 0, True, literal(query.words), as_text=True))
-        return found
+        return _with_partial(indexes, query, found)
 
 
 def _whole(indexes: Sequence[Index], query: SearchQuery, meant: TextQuery, visited: Mapping[NoteId, str]) -> Hits:
