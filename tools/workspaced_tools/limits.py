@@ -91,10 +91,15 @@ COMPLETIONS_COMPARED_MAX: Final = 200
 hold it, so many are compared."""
 NAMES_COMPARED_MAX: Final = 10_000
 NAMES_VERIFIED_MAX: Final = 200
-WORDS_WEIGHED_MAX: Final = 64
-"""The number of a note's most frequent words that are weighed to find its distinctive words."""
+WORDS_WEIGHED_MAX: Final = 1_000
+"""Of a note's words so many, the most frequent ones, are looked up for notes like it."""
+WORDS_COMPARED_MAX: Final = 300
+"""Of these the most telling ones are compared."""
+WORDS_LISTED_MAX: Final = 80
+"""Notes with any of so many words, the rarest ones, may be like it."""
 SIMILAR_WORDS_MAX: Final = 10
-SIMILAR_VERIFIED_MAX: Final = 400
+"""Words that are given as the reason."""
+SIMILAR_COMPARED_MAX: Final = 100
 """Of the notes that may be similar this many are compared."""
 TELLING_NOTES_MAX: Final = 1_000
 """A word that occurs in more notes is not distinctive."""

@@ -381,7 +381,7 @@ def test_the_syntax_of_other_searches_is_said_to_be_text_where_it_finds_nothing(
     assert answer["data"]["total"] == 0 and "wildcards and regular expressions" in answer["message"]
 
 
-@pytest.mark.parametrize("query", ["zebra \"plam\"", "NOTHING", "zebra"])
+@pytest.mark.parametrize("query", ['zebra "plam"', "NOTHING", "zebra"])
 def test_other_queries_without_a_hit_get_other_advice(
     make_vault: MakeVault, make_view: MakeView, call: Call, query: str
 ) -> None:

@@ -5,7 +5,7 @@ which stand for its other forms and for compounds. Scripts without blanks have n
 pieces are pairs (Han, kana) or triples. All text is folded (notes/search_text.py).
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 import msgspec
@@ -54,6 +54,19 @@ def _cut(text: str, kind: str | None) -> Word:
         return Word(text, (word,), tuple(dict.fromkeys(runs)) if len(word) > _RUN else ())
     size = 2 if kind == "pairs" else 3
     return Word(text, tuple(dict.fromkeys(text[at : at + size] for at in range(max(len(text) - size, 0) + 1))))
+
+
+def words_in(text: str) -> Iterator[str]:
+    """The words of folded text one after the other, and the pairs or triples of scripts without blanks."""
+    for word in spaced(text).split():
+        if word.isascii():
+            yield word
+            continue
+        for part in _PART.finditer(word):
+            if part.lastgroup == "word":
+                yield part[0]
+            else:
+                yield from _cut(part[0], part.lastgroup).wholes
 
 
 class _Blanks(dict[int, int]):

@@ -124,8 +124,8 @@ def _answer(
     least = "" if found.exact else "at least "
     message = f"{len(results)} of {least}{found.total} notes, best first." if found.hits else _advice(arguments)
     if matched == "some":
-        holding = f"{whole} hold" if whole > 1 else "1 holds" if whole else "none holds"
-        message = f"{message[:-1]}: {holding} all the words, the others hold some."
+        holding = f"{whole} hold" if whole > 1 else "1 holds" if whole else "None holds"
+        message += f" {holding} all the words as they are written."
     return Answer(data, message, warnings)
 
 

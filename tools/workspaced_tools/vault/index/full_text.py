@@ -160,8 +160,8 @@ def holding(read: Read, piece: str, limit: int) -> list[int]:
 
 
 def _looked_up(piece: str) -> str:
-    """What the index has of a piece. Signs may stand where a piece has blanks, and a word may end there; but of the
-    many words with the same two letters only those between blanks are looked up."""
+    """What the index has of a piece: not its blanks, where signs may stand. But so many words hold the same two
+    letters that of a word of two only the places between blanks are looked up."""
     inner = piece.strip(" ")
     return inner if len(inner) != _GRAM - 1 or inner == piece else piece
 

@@ -23,6 +23,7 @@ from ...notes.word_pieces import Ranking, counted, spaced, weight, words_of
 from . import full_text
 from .entries import Field
 from .index import Index
+from .queries import paths
 
 _COMMON: Final = 3
 _LEAST_SHARE: Final = 0.4
@@ -117,20 +118,18 @@ def partial(
 def _texts(
     indexes: Sequence[Index], rows: Sequence[_Row], keeps: Callable[[str], bool] | None
 ) -> tuple[dict[_Row, tuple[NoteId, str, str]], bool]:
-    """For rows that are not withheld the note, its text and its names, both spaced; and whether all could be read."""
+    """For rows that are not withheld the note, its text and names, both spaced; and whether all could be read."""
     found: dict[_Row, tuple[NoteId, str, str]] = {}
     left = PARTIAL_CHARS_COMPARED_MAX
     for place, index in enumerate(indexes):
         numbers = [number for each, number in rows if each == place]
-        marks = ", ".join("?" * len(numbers))
-        sql = f"SELECT note, path FROM notes WHERE note IN ({marks}) AND NOT withheld"
-        paths = dict(index.file.read(sql, numbers))
-        for number, text in full_text.texts(index.file.read, [each for each in numbers if each in paths]):
+        shown = paths(index, numbers)
+        for number, text in full_text.texts(index.file.read, list(shown)):
             left -= len(text)
             if left < 0:
                 return found, False
             if keeps is not None and not keeps(text):
                 continue
             names = " ".join(full_text.fields(text)[: Field.HEADINGS + 1])
-            found[place, number] = paths[number], spaced(text), spaced(names)
+            found[place, number] = shown[number], spaced(text), spaced(names)
     return found, True
