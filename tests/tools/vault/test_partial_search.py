@@ -29,7 +29,7 @@ ANSWERED = {
     "sweet cardamom buns": "Kardemummabullar",
 }
 FILES = {
-    "kitchen.md": "# Kitchen\n\nOak.\n\n## Budget\n\nThe kitchen may cost 9,000 at most.\n\n## Colours\n\nGreen.\n",
+    "kitchen.md": "# Kitchen\n\nOak.\n\n## Budget\n\nThe kitchen may cost 9,000 at most.\n\n## Walls\n\nGreen.\n",
     "bath.md": "# Bath\n\nThe bath has tiles and may stay.\n",
     "garden.md": "# Garden\n\nThe garden may have roses.\n",
     **{f"n{number}.md": f"# N{number}\n\nThe text may be the {number}th.\n" for number in range(20)},

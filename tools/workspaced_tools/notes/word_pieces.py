@@ -131,11 +131,12 @@ class Ranking(msgspec.Struct, frozen=True, gc=False):
         """The words that a text holds in no form, without those that most notes hold."""
         return tuple(word.text for word in self._telling() if not self._holds(word, counts))
 
-    def holds_any(self, counts: Counts) -> bool:
-        """Whether a text holds any of the words in some form; of one without blanks any piece is enough."""
+    def holds_any(self, counts: Counts, *, common: bool) -> bool:
+        """Whether a text holds any of the words in some form; of one without blanks any piece is enough. `common`:
+        also one that most notes hold."""
         return any(
             self._holds(word, counts) if word.runs else any(piece in counts for piece in word.wholes)
-            for word in self._telling() or self.words
+            for word in (self.words if common else self._telling())
         )
 
     def _telling(self) -> list[Word]:

@@ -104,10 +104,17 @@ def partial(
         weights[piece] = weight(notes, having, is_run=piece not in wholes)
     usual = sum(len(text) for _, text, _ in texts.values()) / max(len(texts), 1)
     ranking = Ranking(words, weights, max(usual, 1.0))
+    # A note that has nothing but common words is a hit only where no note has more.
+    having_some = [row for row in counted_in if ranking.holds_any(counted_in[row], common=False)] or [
+        row for row in counted_in if ranking.holds_any(counted_in[row], common=True)
+    ]
     scored = [
-        (ranking.score(counts_of, len(texts[row][1]), texts[row][2]), texts[row][0], ranking.missing(counts_of))
-        for row, counts_of in counted_in.items()
-        if ranking.holds_any(counts_of)
+        (
+            ranking.score(counted_in[row], len(texts[row][1]), texts[row][2]),
+            texts[row][0],
+            ranking.missing(counted_in[row]),
+        )
+        for row in having_some
     ]
     scored.sort(key=lambda each: (-each[0], each[1]))
     top = scored[0][0] if scored else 1.0

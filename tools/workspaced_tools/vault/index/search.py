@@ -263,7 +263,7 @@ def _verified(
 
 
 def _best(meant: TextQuery, texts: Sequence[str], fields: Sequence[Field]) -> tuple[int, tuple[Term, ...]] | None:
-    """How well a note with these texts holds what is `meant`, lower is better, and which terms; None: it does not."""
+    """How well a note with these texts holds what is `meant`, lower is better, by which terms; None: not."""
     if not all(path in texts[Field.PATH] for path in meant.paths):
         return None
     if any(path in texts[Field.PATH] for path in meant.without_paths):
