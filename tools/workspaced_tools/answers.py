@@ -533,12 +533,18 @@ class SearchResult(Part):
     """Untrusted text."""
     score: float
     """Higher is better. Comparable only within one answer."""
+    heading: str | None = None
+    """Of the section with the line: what to read. Untrusted text."""
+    missing: list[str] | None = None
+    """The words that the note holds in no form. Absent: it holds all as they are written."""
 
 
 class SearchResults(Part):
     """`search_workspace`."""
 
     results: list[SearchResult]
+    matched: str
+    """`all`: each result holds all the words; `some`: one does not."""
     total: int
     complete: bool
     """False: more notes may hold the words, `total` is a lower bound."""

@@ -71,6 +71,15 @@ QUERY_WORDS_MAX: Final = 32
 CANDIDATES_VERIFIED_MAX: Final = 1_000
 """Of the notes that may hold the words of a search this many are read from the index and verified."""
 CHARS_VERIFIED_MAX: Final = 8_388_608
+QUESTION_WORDS: Final = 4
+"""A search for so many words is a question: notes are ranked by the words that they hold, whether all or some."""
+WHOLE_HITS_ENOUGH: Final = 3
+"""Where fewer notes hold all the words of a search, notes that hold some follow."""
+PIECES_LISTED_MAX: Final = 60_000
+"""Rows of the index that may have a piece of a word, over all pieces."""
+PARTIAL_COMPARED_MAX: Final = 100
+"""Of the notes that hold some words of a search this many are compared on their text."""
+PARTIAL_CHARS_COMPARED_MAX: Final = 4_194_304
 HITS_COMPARED_MAX: Final = 200
 """Of the hits of a search this many are compared with the disk, also beyond the limit of the query."""
 SNIPPETS_CHARS_FOLDED_MAX: Final = 2_097_152
@@ -80,10 +89,15 @@ COMPLETIONS_COMPARED_MAX: Final = 200
 hold it, so many are compared."""
 NAMES_COMPARED_MAX: Final = 10_000
 NAMES_VERIFIED_MAX: Final = 200
-WORDS_WEIGHED_MAX: Final = 64
-"""The number of a note's most frequent words that are weighed to find its distinctive words."""
+WORDS_WEIGHED_MAX: Final = 1_000
+"""Of a note's words so many, the most frequent ones, are looked up for notes like it."""
+WORDS_COMPARED_MAX: Final = 300
+"""Of these the most telling ones are compared."""
+WORDS_LISTED_MAX: Final = 80
+"""Notes with any of so many words, the rarest ones, may be like it."""
 SIMILAR_WORDS_MAX: Final = 10
-SIMILAR_VERIFIED_MAX: Final = 400
+"""Words that are given as the reason."""
+SIMILAR_COMPARED_MAX: Final = 100
 """Of the notes that may be similar this many are compared."""
 TELLING_NOTES_MAX: Final = 1_000
 """A word that occurs in more notes is not distinctive."""

@@ -2980,7 +2980,7 @@ export interface MemoryOutput {
 }
 
 export interface SearchWorkspaceInput {
-  /** All must occur; "a phrase", -word, tag:x, path:x. (minLength 1, maxLength 500) */
+  /** A question or words; "must occur", -word, OR, tag:x, path:x. (minLength 1, maxLength 500) */
   readonly query: string;
   /** Notes. (minimum 1, maximum 50, default 10) */
   readonly limit?: number;
@@ -3005,7 +3005,10 @@ export interface SearchWorkspaceOutput {
       readonly line: number;
       readonly snippet: string;
       readonly score: number;
+      readonly heading?: string;
+      readonly missing?: readonly string[];
     }>;
+    readonly matched: string;
     readonly total: number;
     readonly complete: boolean;
     readonly indexState: string;

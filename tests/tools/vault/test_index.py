@@ -125,7 +125,7 @@ def sources(index: Index, *names: str) -> list[tuple[str, int]]:
 
 
 def with_word(index: Index, word: str) -> list[str]:
-    return sorted(hit.note for hit in search(index, SearchQuery(word, 100)).hits)
+    return sorted(hit.note for hit in search([index], SearchQuery(word, 100)).hits)
 
 
 # -- by name and link --

@@ -16,6 +16,8 @@ QUERIES: list[tuple[str, dict[str, Any]]] = [
     ("search_workspace", {"query": "platypus", "limit": 1}),
     ("search_workspace", {"query": "quokka -wombat", "limit": 1}),
     ("search_workspace", {"query": "platypus path:s"}),
+    ("search_workspace", {"query": "which orchids and quokkas grow in zanzibar", "limit": 3}),
+    ("search_workspace", {"query": "quokkas platypuses"}),
     ("get_related_notes", {"reference": "a.md"}),
     ("get_related_notes", {"reference": "c.md"}),
 ]

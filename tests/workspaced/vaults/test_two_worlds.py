@@ -114,6 +114,12 @@ FOLLOWED: tuple[Json, ...] = (
     {"reference": "home#Diary"},
 )
 """References with a note that they stand in, with a section, or with links and outline."""
+QUERIES = (
+    *("zebra", "xyzzy", "diary", "hush", "zebra xyzzy", "xyzzy OR house", "plan -zebra diary"),
+    "what comes after the budget in the plan of the house",
+    "whose journal says that the zebra is withheld",
+)
+"""Also such as some notes hold in part: how rare a word is tells nothing of the secret."""
 PINS: tuple[Json, ...] = (
     *({"kind": kind} for kind in ("workspace", "open-files", "recent-changes", "next-notes", "linked-files")),
     {"kind": "linked-files", "path": "home.md"},
@@ -306,7 +312,7 @@ class World:
             for reference in (SECRET, "home.md"):
                 yield "get_related_notes", {"reference": reference, **at}
                 yield "get_note_diff", {"reference": reference, **at}
-            for query in ("zebra", "xyzzy", "diary", "hush"):
+            for query in QUERIES:
                 yield "search_workspace", {"query": query, **at}
 
     def _named(self, arguments: Json) -> str:

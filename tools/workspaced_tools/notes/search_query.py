@@ -5,6 +5,7 @@
     -word -"a phrase"   notes without it
     tag:name -tag:name  notes with the tag or one below it
     path:text           notes whose path holds it
+    one OR two          notes that hold the words before it, or those behind it; operators hold for both
 
 All else is text. An operator without a value is text, too, and so is `-word` where nothing else is asked for.
 Brackets, quotes and stops around a word are no part of it, unless it has no letter or digit.
@@ -15,12 +16,13 @@ from typing import Any, Final
 import msgspec
 import regex
 
-from ..limits import QUERY_WORDS_MAX
+from ..limits import QUERY_WORDS_MAX, QUESTION_WORDS
 from .name_keys import fold
 from .search_text import folded
 
 _PART: Final = regex.compile(
-    r'(?P<minus>-?)(?P<operator>(?:tag:|path:)?)(?:"(?P<phrase>[^"]*)"(?=\s|$)|(?P<word>\S+))', regex.IGNORECASE
+    r'(?P<minus>(?:-(?!-))?)(?P<operator>(?:tag:|path:)?)(?:"(?P<phrase>[^"]*)"(?=\s|$)|(?P<word>\S+))',
+    regex.IGNORECASE,
 )
 _ALPHANUMERIC: Final = regex.compile(r"[\p{L}\p{N}]")
 _BEFORE: Final = "([{<'\"*“‘„«「『（【《¿¡"
@@ -33,12 +35,16 @@ class Term(msgspec.Struct, frozen=True, gc=False):
     text: str
     whole: bool = False
     """One ASCII letter or digit, which counts only as a word of its own."""
+    quoted: bool = False
+    """No note may lack it."""
 
 
 class TextQuery(msgspec.Struct, frozen=True, gc=False):
-    """A query in its parts. Each must hold."""
+    """A query in its parts. Each must hold, but of `alternatives` one is enough."""
 
     terms: tuple[Term, ...] = ()
+    alternatives: tuple[tuple[Term, ...], ...] = ()
+    """`terms` as OR divides them; empty: there is no OR."""
     without: tuple[Term, ...] = ()
     tags: tuple[str, ...] = ()
     """Folded as the index's tags are."""
@@ -48,6 +54,16 @@ class TextQuery(msgspec.Struct, frozen=True, gc=False):
     without_paths: tuple[str, ...] = ()
     left_out: int = 0
     """How many parts there were beyond QUERY_WORDS_MAX."""
+
+    @property
+    def groups(self) -> tuple[tuple[Term, ...], ...]:
+        """The terms that a note must hold: one group of these."""
+        return self.alternatives or (self.terms,)
+
+    @property
+    def is_question(self) -> bool:
+        """Whether there are so many words that a note that tells most lacks some."""
+        return sum(not term.quoted for term in self.terms) >= QUESTION_WORDS
 
     @property
     def has_operators(self) -> bool:
@@ -72,9 +88,12 @@ def literal(query: str) -> TextQuery:
 
 def _parts(query: str, *, operators: bool) -> TextQuery:
     seen: dict[tuple[str, Term | str], None] = {}
-    found: dict[str, list[Term | str]] = {}
+    groups: list[list[Term]] = [[]]
     for part in _PART.finditer(query.replace("\0", " ")):
         minus, operator, phrase = part["minus"], part["operator"].lower(), part["phrase"]
+        if operators and part[0] == "OR" and groups[-1]:
+            groups.append([])
+            continue
         if not operators and (minus or operator):
             phrase, minus, operator, value = None, "", "", part[0]
         else:
@@ -82,9 +101,20 @@ def _parts(query: str, *, operators: bool) -> TextQuery:
         name, wanted = _meant(minus, operator, value, is_phrase=phrase is not None)
         if wanted:
             seen[name, wanted] = None
+        if isinstance(wanted, Term) and name == "terms":
+            groups[-1].append(wanted)
+    if len(groups) > 1 and not groups[-1]:
+        groups.pop()
+        seen["terms", Term("or")] = None
+        groups[-1].append(Term("or"))
+    found: dict[str, list[Term | str]] = {}
     for name, wanted in list(seen)[:QUERY_WORDS_MAX]:
         found.setdefault(name, []).append(wanted)
     lists: dict[str, Any] = {name: tuple(values) for name, values in found.items()}
+    if len(groups) > 1:
+        kept = set(found["terms"])
+        alternatives = (tuple(term for term in group if term in kept) for group in groups)
+        lists["alternatives"] = tuple(dict.fromkeys(group for group in alternatives if group))
     return TextQuery(**lists, left_out=max(0, len(seen) - QUERY_WORDS_MAX))
 
 
@@ -103,5 +133,5 @@ def _term(value: str, *, is_phrase: bool) -> Term | None:
         value = value.lstrip(_BEFORE).rstrip(_BEHIND)
     text = folded(value)
     if len(text) == 1 and text.isascii():
-        return Term(text, whole=True) if text.isalnum() else None
-    return Term(text) if text else None
+        return Term(text, whole=True, quoted=is_phrase) if text.isalnum() else None
+    return Term(text, quoted=is_phrase) if text else None

@@ -1,9 +1,9 @@
 """The line of a note that shows best why a search found it."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
-from typing import Final
+from typing import Final, NamedTuple
 
 from ..limits import (
     LINK_CONTEXT_CHARS_MAX,
@@ -12,21 +12,67 @@ from ..limits import (
 from .note import Note
 from .search_query import Term
 from .search_text import Kind, folded, kind_of
+from .word_pieces import Ranking
 
 SNIPPET_CHARS_MAX: Final = LINK_CONTEXT_CHARS_MAX
 _LINE_END: Final = re.compile(r"\r\n?|\n")
 _STRIDE_CHARS: Final = 64
 _LINES_TOGETHER: Final = 64
+_PART_CHARS: Final = 1_000
+"""A longer section is divided between paragraphs."""
+
+
+class Snippet(NamedTuple):
+    line: int
+    """Raw."""
+    text: str
+    heading: str | None = None
+    """Of the section with the line."""
 
 
 class Snippets:
     """The snippets of one answer. They share a bound, so that an answer with long notes takes no longer."""
 
-    def __init__(self, terms: Sequence[Term]) -> None:
+    def __init__(self, terms: Sequence[Term], ranking: Ranking | None = None) -> None:
+        """`ranking`: by which notes were found that hold some of the terms."""
         self._terms = terms
+        self._ranking = ranking
         self._left = SNIPPETS_CHARS_FOLDED_MAX
+        self._chars_left = SNIPPETS_CHARS_FOLDED_MAX
 
-    def of(self, note: Note) -> tuple[int, str]:
+    def of(self, note: Note) -> Snippet:
+        """The snippet for a note that holds all the terms, with the heading above it."""
+        line, text = self._line(note)
+        if not text or not self._takes(note.text):
+            return Snippet(line, text)
+        above = [each.text for each in note.markdown.headings if each.line <= line]
+        return Snippet(line, text, above[-1] if above and above[-1] else None)
+
+    def of_part(self, note: Note) -> Snippet:
+        """The snippet for a note that holds some of the terms: the best line in the part that holds most of them.
+        A part is a section, or some paragraphs of a long one."""
+        assert self._ranking is not None
+        if not self._takes(note.text):
+            return Snippet(1, "")
+        lines, first = _LINE_END.split(note.body), note.front_matter.body_line
+        headings = {each.line: each.text for each in note.markdown.headings}
+        best, best_score = Snippet(1, ""), 0.0
+        for start, end, heading in _parts(lines, first, headings):
+            score = self._ranking.score_of(folded("\n".join(lines[start:end])), folded(heading or ""))
+            if score > best_score:
+                best_score, bounds, best = score, (start, end), Snippet(1, "", heading)
+        if not best_score:
+            return best
+        scores = {at: self._ranking.score_of(folded(lines[at])) for at in range(*bounds)}
+        at = max(scores, key=lambda each: (scores[each], -each))
+        return Snippet(first + at, _around(lines[at], self._terms), best.heading)
+
+    def _takes(self, text: str) -> bool:
+        """Whether so much text can still be read in parts."""
+        self._chars_left -= len(text)
+        return self._chars_left >= 0
+
+    def _line(self, note: Note) -> tuple[int, str]:
         """(raw line, text) of the first line that holds most of the terms, as whole words where it can; one of the
         front matter only if no other holds any; (1, "") if none does. The text is trimmed, and of a long line
         SNIPPET_CHARS_MAX characters around the first term. Of lines that are not ASCII, SNIPPETS_CHARS_FOLDED_MAX
@@ -41,6 +87,18 @@ class Snippets:
             if found[1]:
                 return found
         return 1, ""
+
+
+def _parts(lines: Sequence[str], first: int, headings: Mapping[int, str]) -> Iterator[tuple[int, int, str | None]]:
+    """The bounds in `lines` of each part of a note, with the heading above."""
+    start, chars, heading = 0, 0, None
+    for at, line in enumerate(lines):
+        opened = headings.get(first + at)
+        if opened is not None or (chars > _PART_CHARS and not line.strip()):
+            yield start, at, heading
+            start, chars, heading = at, 0, opened or heading
+        chars += len(line) + 1
+    yield start, len(lines), heading
 
 
 def _bounded(body: str, bound: int) -> tuple[list[str], int]:

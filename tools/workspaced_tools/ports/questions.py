@@ -182,7 +182,7 @@ class NamesLike(Question[NamesFound], frozen=True, array_like=True):
 
 
 class Search(Question[Found], frozen=True, array_like=True):
-    """The notes that contain all the words, ranked by BM25. Words in names count more than words in text."""
+    """The notes that hold all the words, and where they are few, those that hold some. Best first."""
 
     name: ClassVar[str] = "search"
     query: SearchQuery
@@ -192,7 +192,7 @@ class Search(Question[Found], frozen=True, array_like=True):
         if self.query.tags:
             return Found((), 0, True)
         found = ask(Search(replace(self.query, names_only=True)))
-        hits = tuple(replace(hit, line=1, snippet="") for hit in found.hits)
+        hits = tuple(replace(hit, line=1, snippet="", heading=None) for hit in found.hits)
         return Found(hits, found.total, found.complete)
 
 

@@ -104,7 +104,7 @@ class SearchQuery(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class SearchHit(msgspec.Struct, frozen=True, rename="camel"):
-    """One note that contains all the words."""
+    """One note that holds all the words, or some of them."""
 
     note: NoteRef
     line: int
@@ -113,6 +113,10 @@ class SearchHit(msgspec.Struct, frozen=True, rename="camel"):
     """That line, trimmed, at most 240 characters around the first word; empty if the words occur only in names."""
     score: float
     """Higher is better. Comparable only within one answer."""
+    heading: str | None = None
+    """The heading of the section with the line."""
+    missing: tuple[str, ...] | None = None
+    """The words of the query that the note holds in no form, folded; None: it holds all as they are written."""
 
 
 class Found(msgspec.Struct, frozen=True, rename="camel"):

@@ -32,13 +32,15 @@ from .visit_answers import Room
 
 _SEARCH_TAGS_MAX: Final = 10
 _SCORE_DIGITS: Final = 3
-_FOREIGN_SYNTAX: Final = re.compile(r"\w[*?]\w|\.[*+]|(?<!\S)(?:OR|AND|NOT)(?!\S)|(?<!\S)/.+/(?!\S)")
+_FOREIGN_SYNTAX: Final = re.compile(r"\w[*?]\w|\.[*+]|(?<!\S)(?:AND|NOT)(?!\S)|(?<!\S)/.+/(?!\S)")
 """Wildcards, operators and regular expressions of other searches."""
 
 
 class SearchWorkspace(Arguments):
     query: str = Field(
-        min_length=1, max_length=QUERY_CHARS_MAX, description='All must occur; "a phrase", -word, tag:x, path:x.'
+        min_length=1,
+        max_length=QUERY_CHARS_MAX,
+        description='A question or words; "must occur", -word, OR, tag:x, path:x.',
     )
     limit: int = Field(10, ge=1, le=RESULTS_LISTED_MAX, description="Notes.")
     scope: Literal["vault", "workspace"] = Field("vault", description="workspace: active, pins, tabs, recents.")
@@ -49,9 +51,10 @@ class SearchWorkspace(Arguments):
 
 
 def search_workspace(view: View, arguments: SearchWorkspace) -> Answer[SearchResults]:
-    """The notes that hold everything the query asks for, best first, one entry for each note.
+    """The notes that hold everything the query asks for, best first, one entry for each note. Where they are few,
+    notes that hold some of it follow.
 
-    For a client that may see only names, only titles and paths are searched.
+    For a client that may see only names, only titles and paths are searched, for everything.
 
     Raises:
         NoActiveVault.
@@ -106,6 +109,8 @@ def _answer(
             line=hit.line,
             snippet="" if names_only else hit.snippet,
             score=round(hit.score, _SCORE_DIGITS),
+            heading=hit.heading,
+            missing=list(hit.missing) if hit.missing is not None else None,
         )
         for hit in found.hits
     )
@@ -113,9 +118,14 @@ def _answer(
         warnings.append(f"The answer is full: {len(found.hits) - len(results)} results are left out.")
     state = "ready" if found.complete else "building"
     complete = found.exact and found.complete
-    data = SearchResults(results, found.total, complete, state)
+    whole = sum(hit.missing is None for hit in found.hits)
+    matched = "all" if whole == len(found.hits) else "some"
+    data = SearchResults(results, matched, found.total, complete, state)
     least = "" if found.exact else "at least "
     message = f"{len(results)} of {least}{found.total} notes, best first." if found.hits else _advice(arguments)
+    if matched == "some":
+        holding = f"{whole} hold" if whole > 1 else "1 holds" if whole else "None holds"
+        message += f" {holding} all the words as they are written."
     return Answer(data, message, warnings)
 
 
@@ -133,10 +143,8 @@ def _advice(arguments: SearchWorkspace) -> str:
     if narrowed:
         return f"No note holds all the words there. Search again without {' and '.join(narrowed)}."
     if _FOREIGN_SYNTAX.search(arguments.query):
-        return "No note holds that text: wildcards, OR and regular expressions are text here. Try parts of words."
-    if len(parse(arguments.query).terms) > 1:
-        return "No note holds all the words. Try fewer of them, or a part of one: every word must occur."
-    return "No note holds the word, also not within a longer one. Try another form of it, or a part."
+        return "No note holds that text: wildcards and regular expressions are text here. Try parts of words."
+    return "No note holds any of it, nor another form of its words. Try other words."
 
 
 # -- the arguments --
@@ -204,7 +212,7 @@ def _workspace(view: View) -> tuple[NoteId, ...]:
 
 TOOL: Final[Tool[Any]] = Tool(
     name="search_workspace",
-    description="Notes that hold all the words, best first, with the line.",
+    description="Ask in words or a question: notes that hold all the words, or the telling ones, best first.",
     arguments=SearchWorkspace,
     data=SearchResults,
     function=search_workspace,

@@ -24,6 +24,7 @@ from ..ports.vault import (
 from .files.safe_open import VaultRoot
 from .files.walk import notes_below
 from .index import queries
+from .index.index import Index
 from .index.search import NEVER, search
 from .index.similarity import similar
 from .shared_notes import UPDATE_ATTEMPTS, SharedNotes, asking_again
@@ -40,6 +41,7 @@ class SearchAnswers:
         self._notes: Final = notes
         self._is_withheld: Final = notes.levels.is_withheld
 
+    @asking_again
     def search(
         self, query: SearchQuery, visited: Mapping[NoteId, str] = NEVER, least: Level = Level.VOLUNTEER
     ) -> Found:
@@ -49,28 +51,19 @@ class SearchAnswers:
             visited: when the user last visited notes; later times sort later.
             least: the least level of these notes.
         """
-        shown = self._search(query, visited, Level.VOLUNTEER)
-        if least is Level.VOLUNTEER or not self._notes.has_requested:
-            return shown
-        return _merged(shown, self._search(query, visited, least), query.limit)
-
-    @asking_again
-    def _search(self, query: SearchQuery, visited: Mapping[NoteId, str], least: Level) -> Found:
-        """The hits among the notes of the level `least` alone."""
         self._notes.await_names()
-        index = self._notes.index if least is Level.VOLUNTEER else self._notes.requested
         complete = self._notes.indexer.text_ready.is_set()
         for attempt in range(UPDATE_ATTEMPTS):
             # After a wrong hit more hits may be wrong, so ask for more of them.
             # A hit beyond the limit counts in the total, where a note must not show that turned private.
             limit = max(query.limit * 4**attempt, HITS_COMPARED_MAX)
-            wider = msgspec.structs.replace(query, limit=limit)
-            found = search(index, wider, visited)
+            found = search(self._indexes(least), msgspec.structs.replace(query, limit=limit), visited)
             shown = [hit for hit in found.hits if not self._is_withheld(hit.note, least)]
-            if self._notes.is_current([hit.note for hit in shown], least):
+            compared = [note for note in found.compared if not self._is_withheld(note, least)]
+            if self._notes.is_current([*(hit.note for hit in shown), *compared], least):
                 break
         else:
-            found = search(index, query, visited)
+            found = search(self._indexes(least), query, visited)
             shown = [
                 hit
                 for hit in found.hits
@@ -78,13 +71,20 @@ class SearchAnswers:
             ]
         total = found.total - (len(found.hits) - len(shown))
         shown = shown[: query.limit]
-        snippets = Snippets(() if query.names_only else found.meant.terms)
-        hits = [
-            SearchHit(NoteRef(note.id, note.title, note.id), *snippets.of(note), hit.score)
-            for hit, note in zip(shown, self._notes.read([hit.note for hit in shown], least), strict=True)
-            if isinstance(note, Note)
-        ]
+        snippets = Snippets(() if query.names_only else found.meant.terms, found.ranking)
+        hits = []
+        for hit, note in zip(shown, self._notes.read([hit.note for hit in shown], least), strict=True):
+            if isinstance(note, Note):
+                line, text, heading = snippets.of(note) if hit.missing is None else snippets.of_part(note)
+                ref = NoteRef(note.id, note.title, note.id)
+                hits.append(SearchHit(ref, line, text, hit.score, heading, hit.missing))
         return Found(tuple(hits), total - (len(shown) - len(hits)), complete, found.is_exact, found.as_text)
+
+    def _indexes(self, least: Level) -> tuple[Index, ...]:
+        """Those with the notes of an audience."""
+        notes = self._notes
+        is_asked = least is not Level.VOLUNTEER and notes.has_requested
+        return (notes.index, notes.requested) if is_asked else (notes.index,)
 
     @asking_again
     def members(self, folder: str | None, tag: str | None, limit: int) -> MemberNotes:
@@ -171,17 +171,3 @@ def _is_young(root: VaultRoot, folder: str) -> bool:
     except OSError:
         return False
     return time.time() - status.st_mtime < _YOUNG_S
-
-
-def _merged(one: Found, other: Found, limit: int) -> Found:
-    """The hits of two indexes. A score depends on its note alone, so scores can be compared."""
-    if one.as_text is not other.as_text:  # The operators found something in one of the two, so they are operators.
-        return other if one.as_text else one
-    hits = sorted((*one.hits, *other.hits), key=lambda hit: -hit.score)
-    return Found(
-        tuple(hits[:limit]),
-        one.total + other.total,
-        one.complete and other.complete,
-        one.exact and other.exact,
-        one.as_text,
-    )

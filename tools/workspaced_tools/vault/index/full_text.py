@@ -131,6 +131,41 @@ def match(read: Read, terms: Sequence[Term], *, names: bool = False, every: bool
     return Match((" AND " if every else " OR ").join(queries) or None, signs or None, is_whole)
 
 
+def note_counts(read: Read, pieces: Sequence[str]) -> dict[str, int]:
+    """In how many notes each piece of a word may stand, at most (notes/word_pieces.py)."""
+    grams = {piece: _grams(_looked_up(piece)) for piece in pieces}
+    wanted = list({gram for each in grams.values() for gram in each})
+    marks = ", ".join("?" * len(wanted))
+    known = dict(read(f"SELECT term, doc FROM gram_terms WHERE term IN ({marks})", wanted))
+    counts = {piece: min((known.get(gram, 0) for gram in each), default=0) for piece, each in grams.items()}
+    for piece in pieces:
+        if not grams[piece]:
+            looked_up = _looked_up(piece)
+            if len(looked_up) == 1:
+                rows = read("SELECT doc FROM sign_terms WHERE term = ?", (_sign(looked_up),))
+            else:
+                sql = "SELECT sum(doc) FROM gram_terms WHERE term >= ? AND term <= ?"
+                rows = read(sql, (looked_up, looked_up + _LAST))
+            counts[piece] = rows[0][0] or 0 if rows else 0
+    return counts
+
+
+def holding(read: Read, piece: str, limit: int) -> list[int]:
+    """The rows of at most so many notes in which a piece of a word may stand."""
+    wanted = match(read, [Term(_looked_up(piece))])
+    if wanted is None:
+        return []
+    table, query = ("signs", wanted.signs) if wanted.grams is None else ("grams", wanted.grams)
+    return [row for (row,) in read(f"SELECT rowid FROM {table} WHERE {table} MATCH ? LIMIT ?", (query, limit))]
+
+
+def _looked_up(piece: str) -> str:
+    """What the index has of a piece: not its blanks, where signs may stand. But so many words hold the same two
+    letters that of a word of two only the places between blanks are looked up."""
+    inner = piece.strip(" ")
+    return inner if len(inner) != _GRAM - 1 or inner == piece else piece
+
+
 def texts(read: Read, numbers: Sequence[int]) -> Iterator[tuple[int, str]]:
     """The notes with their texts; few at a time, since a text may be long."""
     for at in range(0, len(numbers), _CHUNK_NOTES):

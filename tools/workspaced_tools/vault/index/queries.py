@@ -68,6 +68,12 @@ def members(index: Index, folder: str | None, tag: str | None, limit: int) -> tu
     return [path for (path,) in rows], total[0][0] if total else len(rows)
 
 
+def paths(index: Index, numbers: Iterable[int]) -> dict[int, NoteId]:
+    """Of notes by their numbers, without those that are withheld."""
+    sql = "SELECT note, path FROM notes WHERE note IN (SELECT value FROM json_each(?)) AND NOT withheld"
+    return dict(index.file.read(sql, (json.dumps([*numbers]),)))
+
+
 _NAMED: Final = "n.path, n.title, n.front_matter_id, n.aliases"
 
 

@@ -1,4 +1,5 @@
-"""Search by words: takes candidates from the index, verifies them on their text, and ranks them.
+"""Search by words: takes candidates from the index, verifies them on their text, and ranks them. Where few notes
+hold all the words, those that hold some follow (partial.py), and of a question the two are ranked together.
 
 A note that is called like the query comes first. Others are ranked by where a word occurs (title, file name or
 alias before headings, tags and path, before text), then by how (as a whole word, at a word's beginning, inside a
@@ -11,21 +12,30 @@ total is a lower bound.
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Final
+from contextlib import ExitStack
+from typing import Any, Final
 
 import msgspec
 
 from workspaced_events.ids import NoteId
 
-from ...limits import CANDIDATES_VERIFIED_MAX, CHARS_VERIFIED_MAX, NAMES_COMPARED_MAX, NAMES_VERIFIED_MAX
+from ...limits import (
+    CANDIDATES_VERIFIED_MAX,
+    CHARS_VERIFIED_MAX,
+    NAMES_COMPARED_MAX,
+    NAMES_VERIFIED_MAX,
+    WHOLE_HITS_ENOUGH,
+)
 from ...notes.name_keys import stem, without_ending
 from ...notes.search_query import Term, TextQuery, literal, parse
 from ...notes.search_text import NAME_END, Kind, folded, kind_of
+from ...notes.word_pieces import Ranking
 from ...ports.vault import SearchQuery
 from . import full_text
 from .entries import Field
 from .full_text import Match
 from .index import Index
+from .partial import partial
 from .queries import TAGGED, restriction, tagged
 
 _WEIGHT: Final[dict[int, int]] = {
@@ -49,11 +59,13 @@ NEVER: Final[Mapping[NoteId, str]] = {}
 
 
 class Hit(msgspec.Struct, frozen=True, gc=False):
-    """A note that holds what was asked for."""
+    """A note that holds what was asked for, or some of it."""
 
     note: NoteId
     score: float
-    """Higher is better."""
+    """Higher is better; of a note that holds some of it, the share of the best such score."""
+    missing: tuple[str, ...] | None = None
+    """The words that it holds in no form; None: it holds all as they are written."""
 
 
 class Hits(msgspec.Struct, frozen=True, gc=False):
@@ -67,10 +79,14 @@ class Hits(msgspec.Struct, frozen=True, gc=False):
     """How the query was understood."""
     as_text: bool = False
     """Whether its operators found nothing, so that they were taken as text."""
+    compared: list[NoteId] = []
+    """Further notes by which it was decided what is a hit, and how good."""
+    ranking: Ranking | None = None
+    """How the hits were ranked that hold some of the words."""
 
 
 class _Verified(msgspec.Struct, gc=False):
-    """A candidate that holds all terms."""
+    """A candidate that holds all terms of a group."""
 
     note: NoteId
     level: int
@@ -80,43 +96,104 @@ class _Verified(msgspec.Struct, gc=False):
     chars: int
 
 
-def search(index: Index, query: SearchQuery, visited: Mapping[NoteId, str] = NEVER) -> Hits:
-    """The best notes for `query`. One with operators that finds nothing is tried again as text.
+def search(indexes: Sequence[Index], query: SearchQuery, visited: Mapping[NoteId, str] = NEVER) -> Hits:
+    """The best notes for `query` in all `indexes`. One with operators that finds nothing is tried again as text.
 
     Args:
         visited: when the user last visited notes; later times sort later.
     """
     meant = parse(query.words)
-    with index.file.one_state():
-        found = _search(index, query, meant, visited)
+    with ExitStack() as states:
+        for index in indexes:
+            states.enter_context(index.file.one_state())
+        found = _whole(indexes, query, meant, visited)
         if found.total == 0 and meant.has_operators:
-            as_text = _search(index, query, literal(query.words), visited)
-            return msgspec.structs.replace(as_text, as_text=True)
-    return found
+            as_text = _whole(indexes, query, literal(query.words), visited)
+            if as_text.total:
+                found = msgspec.structs.replace(as_text, as_text=True)
+        if query.names_only or (found.total >= WHOLE_HITS_ENOUGH and not meant.is_question):
+            return found
+        return _with_partial(indexes, query, found)
 
 
-def _search(index: Index, query: SearchQuery, meant: TextQuery, visited: Mapping[NoteId, str]) -> Hits:
+def _whole(indexes: Sequence[Index], query: SearchQuery, meant: TextQuery, visited: Mapping[NoteId, str]) -> Hits:
+    """The notes that hold all."""
     if meant.is_empty:
         return Hits([], 0, True, meant)
-    verified, is_exact = _found(index, query, meant)
-    ranked = _ranked(verified, meant, visited)
-    return Hits(ranked[: query.limit], len(ranked), is_exact, meant)
+    found = [_found(index, query, meant) for index in indexes]
+    verified = {each.note: each for several, _ in found for each in several}
+    ranked = _ranked(verified.values(), visited)
+    return Hits(ranked[: query.limit], len(ranked), all(is_exact for _, is_exact in found), meant)
+
+
+def _with_partial(indexes: Sequence[Index], query: SearchQuery, found: Hits) -> Hits:
+    """`found`, and behind it the notes that hold what no note may lack, and some of the other words; of a question
+    both by how much they hold."""
+    meant = found.meant
+    needed = tuple(term for term in meant.terms if term.quoted)
+    if len(needed) == len(meant.terms):
+        return found
+    conditions = msgspec.structs.replace(meant, terms=needed, alternatives=())
+    among: list[set[int] | None] = []
+    is_exact = found.is_exact
+    for index in indexes:
+        where, arguments = _on_tags(meant)
+        narrowed, more = restriction(query)
+        if needed or meant.paths:
+            holding, is_whole = _numbered(index, query, conditions)
+            among.append(set(holding))
+            is_exact = is_exact and is_whole
+        elif where or narrowed:
+            sql = f"SELECT n.note FROM notes n WHERE NOT n.withheld{where}{narrowed}"
+            among.append({number for (number,) in index.file.read(sql, (*arguments, *more))})
+        else:
+            among.append(None)
+    keeps = None
+    if meant.without or meant.without_paths:
+        keeps = lambda text: _best(conditions, full_text.fields(text), _ORDER) is not None  # noqa: E731
+    some = partial(indexes, meant.terms, among, keeps)
+    whole = {hit.note: hit for hit in found.hits}
+    hits = [Hit(each.note, each.score, each.missing) for each in some.notes if each.note not in whole]
+    if meant.is_question:
+        # Of long notes many hold every word somewhere, so that alone does not put them first.
+        scores = {each.note: each.score for each in some.notes}
+        whole_hits = [Hit(note, scores.get(note, 0.0)) for note in whole]
+        hits = sorted([*whole_hits, *hits], key=lambda hit: -hit.score)
+    else:
+        hits = [*found.hits, *hits]
+    return msgspec.structs.replace(
+        found,
+        hits=hits[: query.limit],
+        total=found.total + len(hits) - len(whole),
+        is_exact=is_exact and some.is_exact,
+        compared=some.compared,
+        ranking=some.ranking,
+    )
 
 
 def _found(index: Index, query: SearchQuery, meant: TextQuery) -> tuple[list[_Verified], bool]:
     """All notes that hold what is `meant`, in no particular order, and whether these are all."""
-    wanted = full_text.match(index.file.read, meant.terms, names=query.names_only)
-    if wanted is None:
-        return [], True
+    found, is_exact = _numbered(index, query, meant)
+    return list(found.values()), is_exact
+
+
+def _numbered(index: Index, query: SearchQuery, meant: TextQuery) -> tuple[dict[int, _Verified], bool]:
     limit = CANDIDATES_VERIFIED_MAX
-    candidates = _candidates(index, query, meant, wanted, limit + 1, names=query.names_only)
-    found, is_whole = _verified(index, candidates[:limit], query, meant)
-    if len(candidates) <= limit and is_whole:
-        return list(found.values()), wanted.is_whole
+    several: dict[int, NoteId] = {}
+    is_whole = True
+    for terms in meant.groups:
+        wanted = full_text.match(index.file.read, terms, names=query.names_only)
+        if wanted is not None:
+            several |= _candidates(index, query, meant, wanted, limit + 1, names=query.names_only)
+            is_whole = is_whole and wanted.is_whole
+    candidates = sorted(several.items(), reverse=True)
+    found, all_verified = _verified(index, candidates[:limit], query, meant)
+    if len(candidates) <= limit and all_verified:
+        return found, is_whole
     if not query.names_only:
         more, _ = _verified(index, _best_names(index, query, meant), query, meant)
         found |= more
-    return list(found.values()), False
+    return found, False
 
 
 def _candidates(
@@ -134,10 +211,9 @@ def _candidates(
     elif wanted.signs is not None:
         source, where = "signs t CROSS JOIN notes n ON n.note = t.rowid", " AND signs MATCH ?"
         arguments.append(wanted.signs)
-    for tags, member in ((meant.tags, "IN"), (meant.without_tags, "NOT IN")):
-        for tag in tags:
-            where += f" AND n.note {member} ({TAGGED})"
-            arguments += tagged(tag)
+    on_tags, its_arguments = _on_tags(meant)
+    where += on_tags
+    arguments += its_arguments
     for path in meant.paths:
         found = full_text.match(index.file.read, [Term(path)], names=True)
         if found is None:
@@ -153,6 +229,17 @@ def _candidates(
     )
 
 
+def _on_tags(meant: TextQuery) -> tuple[str, list[Any]]:
+    """What the operators ask of tags, as SQL on `notes n` with its arguments."""
+    where = ""
+    arguments: list[Any] = []
+    for tags, member in ((meant.tags, "IN"), (meant.without_tags, "NOT IN")):
+        for tag in tags:
+            where += f" AND n.note {member} ({TAGGED})"
+            arguments += tagged(tag)
+    return where, arguments
+
+
 def _verified(
     index: Index, candidates: Iterable[tuple[int, NoteId]], query: SearchQuery, meant: TextQuery
 ) -> tuple[dict[int, _Verified], bool]:
@@ -165,35 +252,41 @@ def _verified(
         left -= len(text)
         if left < 0 and len(text) <= CHARS_VERIFIED_MAX:
             return found, False
-        if not all(term.text in text for term in meant.terms):
+        if not any(all(term.text in text for term in terms) for terms in meant.groups):
             continue
-        level = _level(meant, full_text.fields(text), fields)
-        if level is not None:
-            counts = [text.count(term.text) for term in meant.terms]
+        best = _best(meant, full_text.fields(text), fields)
+        if best is not None:
+            level, terms = best
+            counts = [text.count(term.text) for term in terms]
             found[number] = _Verified(paths[number], level, counts, len(text))
     return found, True
 
 
-def _level(meant: TextQuery, texts: Sequence[str], fields: Sequence[Field]) -> int | None:
-    """How well a note with these texts holds what is `meant`, lower is better; None: it does not."""
+def _best(meant: TextQuery, texts: Sequence[str], fields: Sequence[Field]) -> tuple[int, tuple[Term, ...]] | None:
+    """How well a note with these texts holds what is `meant`, lower is better, by which terms; None: not."""
     if not all(path in texts[Field.PATH] for path in meant.paths):
         return None
     if any(path in texts[Field.PATH] for path in meant.without_paths):
         return None
     if any(_place(term, texts, fields) is not None for term in meant.without):
         return None
+    levels = [(level, terms) for terms in meant.groups if (level := _level(terms, texts, fields)) is not None]
+    return min(levels, key=lambda each: each[0] / max(len(each[1]), 1), default=None)
+
+
+def _level(terms: Sequence[Term], texts: Sequence[str], fields: Sequence[Field]) -> int | None:
     level = 0
-    for term in meant.terms:
+    for term in terms:
         place = _place(term, texts, fields)
         if place is None:
             return None
         level += place
-    return -len(meant.terms) if level == 0 and _is_called(meant, texts, fields) else level
+    return -len(terms) if level == 0 and _is_called(terms, texts, fields) else level
 
 
-def _is_called(meant: TextQuery, texts: Sequence[str], fields: Sequence[Field]) -> bool:
+def _is_called(terms: Sequence[Term], texts: Sequence[str], fields: Sequence[Field]) -> bool:
     """Whether the words are a whole title, file name or alias of the note."""
-    called = " ".join(term.text for term in meant.terms)
+    called = " ".join(term.text for term in terms)
     return any(
         called == name
         for field in (Field.TITLE, Field.ALIASES)
@@ -239,13 +332,13 @@ def _name_place(term: Term, names: Iterable[str]) -> int:
 # -- ranking --
 
 
-def _ranked(verified: Sequence[_Verified], meant: TextQuery, visited: Mapping[NoteId, str]) -> list[Hit]:
+def _ranked(verified: Iterable[_Verified], visited: Mapping[NoteId, str]) -> list[Hit]:
     """Best first: by the score, then the visit, then BM25 itself, then the path."""
-    terms = max(len(meant.terms), 1)
     ranked = []
     for each in verified:
         bm25 = _bm25(each)
         step = math.floor(_BM25_STEPS * bm25 / (bm25 + 1)) / _BM25_STEPS
+        terms = max(len(each.counts), 1)
         score = (_WORST * terms - each.level + step) / terms
         ranked.append((score, visited.get(each.note, ""), bm25, each.note))
     ranked.sort(key=lambda each: each[3])

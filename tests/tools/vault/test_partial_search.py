@@ -1,0 +1,184 @@
+"""Search by a question: notes that hold some of the words, ranked by the words that tell most."""
+
+import random
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from workspaced_events.ids import NoteId
+from workspaced_tools.notes.note import Level
+from workspaced_tools.ports.vault import Found, SearchQuery
+from workspaced_tools.vault.index import partial as partial_module
+from workspaced_tools.vault.vault import Vault
+
+MakeVault = Callable[..., Vault]
+DEMO = Path(__file__).parents[3] / "workspaced/workspaced/demo/vault"
+ANSWERED = {
+    "which removal company is cheapest": "Movers compared",
+    "how much may the new kitchen cost at most": "Kitchen budget",
+    "who does the electrical work": "2026-04-09 Kitchen and electrician",
+    "whom must I tell about the new apartment address": "Address changes",
+    "when are the keys handed over": "🔑 Handover",
+    "feeding the leaven": "Sourdough starter",
+    "oven temperature problems": "Oven notes",
+    "books I want to read": "Reading list",
+    "unpaid bills": "Invoices 2026",
+    "sweet cardamom buns": "Kardemummabullar",
+}
+FILES = {
+    "kitchen.md": "# Kitchen\n\nOak.\n\n## Budget\n\nThe kitchen may cost 9,000 at most.\n\n## Walls\n\nGreen.\n",
+    "bath.md": "# Bath\n\nThe bath has tiles and may stay.\n",
+    "garden.md": "# Garden\n\nThe garden may have roses.\n",
+    **{f"n{number}.md": f"# N{number}\n\nThe text may be the {number}th.\n" for number in range(20)},
+}
+
+
+def search(vault: Vault, words: str, limit: int = 10, **more: Any) -> Found:
+    return vault.searches.search(SearchQuery(words, limit, **more))
+
+
+def ids(found: Found) -> list[str]:
+    return [hit.note.id for hit in found.hits]
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    root = tmp_path_factory.mktemp("demo")
+    for file in DEMO.rglob("*.md"):
+        place = root / file.relative_to(DEMO)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_bytes(file.read_bytes())
+    vault = Vault(root, clock_ns=lambda: time.time_ns() + 10_000_000_000)
+    vault.reconcile()
+    yield vault
+    vault.close()
+
+
+@pytest.mark.parametrize("question", ANSWERED)
+def test_a_question_in_words_finds_its_note_among_the_first_five(demo: Vault, question: str) -> None:
+    assert ANSWERED[question] in [Path(path).stem for path in ids(search(demo, question, 5))]
+
+
+def test_a_hit_for_some_words_names_the_section_and_what_is_missing(make_vault: MakeVault) -> None:
+    found = search(make_vault(FILES), "how much may the kitchens cost here")
+    first = found.hits[0]
+    assert (first.note.id, first.heading, first.line) == ("kitchen.md", "Budget", 7)
+    assert first.snippet == "The kitchen may cost 9,000 at most."
+    assert first.missing == ("how", "much", "here"), "another form is not missing, nor is what most notes hold"
+    assert found.total == len(found.hits) and found.exact
+
+
+def test_where_three_notes_hold_both_words_no_others_follow(make_vault: MakeVault) -> None:
+    texts = {f"{number}.md": "oak table" for number in range(3)}
+    assert len(search(make_vault({**texts, "x.md": "oak chair"}), "oak table").hits) == 3
+
+
+def test_where_fewer_hold_them_all_they_come_first_and_others_follow(make_vault: MakeVault) -> None:
+    found = search(make_vault({"a.md": "oak table", "b.md": "table table", "c.md": "chair"}), "table oak")
+    assert [(hit.note.id, hit.missing) for hit in found.hits] == [("a.md", None), ("b.md", ("oak",))]
+    assert found.hits[0].score > found.hits[1].score
+
+
+def test_of_a_question_a_long_note_that_holds_each_word_somewhere_is_not_first(make_vault: MakeVault) -> None:
+    chance = random.Random(1)
+    filler = [f"{chance.randrange(10**6)} word" for _ in range(3_000)]
+    for word in ("deadline", "invoice", "moved", "by", "client"):
+        filler[chance.randrange(len(filler))] = f"{word}ish"
+    long = "\n".join(filler)
+    notes = {
+        "answer.md": "# Invoice deadline\n\nThe client has moved it to May.\n",
+        **{f"long{n}.md": long for n in range(4)},
+    }
+    found = search(make_vault(notes), "invoice deadline moved by client")
+    assert ids(found)[0] == "answer.md" and found.hits[0].missing == ("by",)
+    assert {hit.missing for hit in found.hits[1:]} <= {None}
+
+
+def test_what_is_quoted_or_an_operator_holds_for_every_hit(make_vault: MakeVault) -> None:
+    vault = make_vault(
+        {
+            "a/one.md": "roses and oak #wood",
+            "a/two.md": "oak and stone",
+            "b/three.md": "oak, roses, thorns #wood",
+        }
+    )
+    assert set(ids(search(vault, "oak roses pebbles moss"))) == {"a/one.md", "a/two.md", "b/three.md"}
+    assert set(ids(search(vault, 'oak "roses" pebbles moss'))) == {"a/one.md", "b/three.md"}
+    assert ids(search(vault, "oak roses pebbles moss -thorns -stone")) == ["a/one.md"]
+    assert set(ids(search(vault, "oak roses pebbles moss path:a/"))) == {"a/one.md", "a/two.md"}
+    assert set(ids(search(vault, "oak roses pebbles moss tag:wood"))) == {"a/one.md", "b/three.md"}
+    assert ids(search(vault, "oak roses pebbles moss -tag:wood")) == ["a/two.md"]
+    assert ids(search(vault, "oak roses pebbles moss", folder="b")) == ["b/three.md"]
+    assert ids(search(vault, "oak roses pebbles", among=(NoteId("a/two.md"),))) == ["a/two.md"]
+    assert search(vault, '"oak pebbles" "moss"').hits == ()
+
+
+def test_or_stands_between_words_and_elsewhere_is_one(make_vault: MakeVault) -> None:
+    vault = make_vault({"a.md": "oak", "b.md": "roses and thorns", "c.md": "stone or oak", "d.md": "roses"})
+    assert set(ids(search(vault, "stone OR roses thorns"))) == {"b.md", "c.md"} | {"d.md"}
+    whole = [hit.note.id for hit in search(vault, "stone OR roses thorns").hits if hit.missing is None]
+    assert sorted(whole) == ["b.md", "c.md"]
+    assert ids(search(vault, "oak OR"))[0] == "c.md"
+    assert [hit.missing for hit in search(vault, "oak OR roses OR oak").hits] == [None] * 4
+
+
+def test_a_client_that_is_shown_names_gets_no_hit_for_some_words(make_vault: MakeVault) -> None:
+    vault = make_vault({"Kitchen budget.md": "x", "Kitchen.md": "budget"})
+    assert ids(search(vault, "kitchen budget plan", names_only=True)) == []
+
+
+def test_both_indexes_are_ranked_as_one(make_vault: MakeVault) -> None:
+    """Notes for explicit requests count in how rare a word is for whom may see them, and for nobody else."""
+    asked = "---\nworkspaced: on-request\n---\nroses and thorns\n"
+    plain = {f"{number}.md": "oak and moss" for number in range(6)}
+    both = make_vault({**plain, "a.md": "roses and moss", "s.md": asked})
+    query = SearchQuery("which roses have many thorns", 9)
+    seen = both.searches.search(query, least=Level.ON_REQUEST)
+    assert ids(seen)[0] == "s.md" and "a.md" in ids(seen)
+    without = make_vault({**plain, "a.md": "roses and moss"})
+    assert both.searches.search(query) == without.searches.search(query)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        *("word " * 10_000, " ".join(f"w{number}" for number in range(10_000)), "a", "∮ ∯ ∰ ∱", "the the the the"),
+        *("ключ 鍵 ключи مفتاح กุญแจ key", '"never closed and more words', "OR OR OR OR", "- tag: path: OR -"),
+        *("漢" * 499, "漢字仮名交じり文" * 60, "ก" * 499, "x" * 499, "\ud800 a b c d", "a b c d e"),
+    ],
+)
+def test_a_query_of_any_kind_is_answered_soon(query: str, make_vault: MakeVault) -> None:
+    vault = make_vault({**FILES, "keys.md": "ключ 鍵の話 مفتاح กุญแจ key a b c"})
+    begun = time.thread_time()
+    found = search(vault, query)
+    assert time.thread_time() - begun < 1
+    assert found.complete and found.total >= len(found.hits)
+
+
+def test_scripts_without_blanks_are_asked_in_pairs(make_vault: MakeVault) -> None:
+    vault = make_vault(
+        {
+            "台所.md": "新しい台所の費用は九千ユーロまで。",
+            "庭.md": "庭に薔薇がある。",
+            "ครัว.md": "งบประมาณห้องครัวใหม่",
+        }
+    )
+    assert ids(search(vault, "台所の費用はいくらですか"))[0] == "台所.md"
+    assert ids(search(vault, "ห้องครัวใหม่ราคาเท่าไร"))[0] == "ครัว.md"
+
+
+def test_what_is_not_compared_is_said(make_vault: MakeVault, monkeypatch: pytest.MonkeyPatch) -> None:
+    vault = make_vault({f"{number}.md": f"oak {number} " + "x " * 200 for number in range(5)})
+    assert search(vault, "oak of pebbles moss").exact
+    monkeypatch.setattr(partial_module, "PARTIAL_CHARS_COMPARED_MAX", 1_000)
+    assert not search(vault, "oak of pebbles moss").exact
+
+
+def test_a_hit_that_turned_private_a_moment_ago_is_left_out(make_vault: MakeVault) -> None:
+    vault = make_vault({**FILES, "s.md": "kitchens cost pebbles"})
+    (vault.root.path / "s.md").write_text("---\nworkspaced: private\n---\nkitchens cost pebbles\n")
+    without = make_vault(FILES)
+    assert search(vault, "what pebbles may kitchens cost") == search(without, "what pebbles may kitchens cost")
