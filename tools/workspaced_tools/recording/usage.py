@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from workspaced_events.projections.workspace_state import client_key
 from workspaced_events.schema.catalogue import Event, ToolCalled
 
-from ..prompts.model.token_estimate import estimate_tokens_of_chars
+from ..prompts.model.token_estimate import estimate_json_tokens_of_chars
 from ..tools.registry import EVERY_TOOL
 from .reading import Blob
 from .recorded_calls import result_of
@@ -142,7 +142,7 @@ class UsageCounter:
             result = result_of(called, self._blob)
             if result is None:
                 self._not_kept += 1
-                return Answer(estimate_tokens_of_chars(called.bytes))
+                return Answer(estimate_json_tokens_of_chars(called.bytes))
             if len(self._answers) >= _ANSWERS_KEPT:
                 self._answers.clear()
             answer = self._answers[key] = read_answer(called, result)

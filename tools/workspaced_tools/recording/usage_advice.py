@@ -14,7 +14,8 @@ from msgspec.structs import replace
 from workspaced_events.schema.catalogue import ToolCalled
 from workspaced_events.schema.decoding import decoded
 
-from ..prompts.model.token_estimate import estimate_tokens
+from ..answers import Truncation
+from ..prompts.model.token_estimate import estimate_json_tokens, estimate_tokens
 from ..tools.registry import TOOLS
 
 CONTEXT: Final = "get_workspace_context"
@@ -51,31 +52,31 @@ class Answer(msgspec.Struct, frozen=True):
     """The number of hits of a search."""
 
 
-class _Truncation(msgspec.Struct, frozen=True, rename="camel"):
-    truncated: bool = False
-
-
 class _Note(msgspec.Struct, frozen=True, rename="camel"):
-    path: str = ""
+    id: str = ""
+    note_id: str = ""
     content: str | None = None
     sha256: str = ""
     metadata: msgspec.Raw = msgspec.Raw(b"")
-    truncation: _Truncation = _Truncation()
+    truncation: Truncation | None = None
     links: msgspec.Raw = msgspec.Raw(b"")
     outline: msgspec.Raw = msgspec.Raw(b"")
-    heading: msgspec.Raw = msgspec.Raw(b"")
-    block: msgspec.Raw = msgspec.Raw(b"")
+    section: msgspec.Raw = msgspec.Raw(b"")
     images: msgspec.Raw = msgspec.Raw(b"")
+
+    @property
+    def path(self) -> str:
+        return self.note_id or self.id
 
     @property
     def more(self) -> tuple[msgspec.Raw, ...]:
         """What a note's answer has beside its text and metadata."""
-        return self.links, self.outline, self.heading, self.block, self.images
+        return self.links, self.outline, self.section, self.images
 
 
 class _OneNote(msgspec.Struct, frozen=True):
     data: _Note
-    truncation: _Truncation = _Truncation()
+    truncation: Truncation | None = None
 
 
 class _Context(msgspec.Struct, frozen=True, rename="camel"):
@@ -98,7 +99,7 @@ class _SearchResult(msgspec.Struct, frozen=True):
 
 def read_answer(called: ToolCalled, result: bytes) -> Answer:
     """Reads the facts from the answer `result`; only the tokens if no rule is about the tool."""
-    tokens = estimate_tokens(result.decode())
+    tokens = estimate_json_tokens(result.decode())
     if not called.ok:
         return Answer(tokens)
     try:
@@ -124,13 +125,13 @@ def _answer(tokens: int, notes: list[_Note], offset: int) -> Answer:
         tokens=tokens,
         texts=tuple(_text(note, note.content, offset) for note in notes if note.content),
         metadata={note: _digest(content) for note, content in metadata.items() if content},
-        metadata_tokens=sum(estimate_tokens(content.decode()) for content in metadata.values()),
+        metadata_tokens=sum(estimate_json_tokens(content.decode()) for content in metadata.values()),
         more=any(bytes(part) for part in more),
     )
 
 
 def _text(note: _Note, content: str, offset: int) -> Text:
-    whole = offset == 0 and not note.truncation.truncated
+    whole = offset == 0 and note.truncation is None
     return Text(
         note.path, note.sha256, _digest(content.encode()), estimate_tokens(content), len(content), offset, whole
     )
@@ -241,7 +242,7 @@ def _default(tool: str, argument: str) -> int | None:
 
 
 def _argument_tokens(name: str, value: Any) -> int:
-    return estimate_tokens(f'"{name}":{value},')
+    return estimate_json_tokens(f'"{name}":{value},')
 
 
 RULES: Final = (
