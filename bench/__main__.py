@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Final
 
 from . import (
+    answers,
     context,
     definitions,
     editor_link,
@@ -85,6 +86,7 @@ GROUPS: Final[dict[str, Callable[[Place], Iterator[Figure]]]] = {
 """What measures the figures whose names begin so."""
 
 ON_REQUEST: Final[dict[str, Callable[[Place], Iterator[Figure]]]] = {
+    "answers": answers.tokens,
     "mcp": mcp_calls.calls,
     "peers": peers.side_by_side,
     "context": context.tokens,

@@ -215,7 +215,7 @@ class Morning:
             {"role": "assistant", "id": f"{name}-asks", "toolCalls": [{**call, "arguments": arguments}]},
         )
         found = self.ask(self.writer, "search_workspace", **arguments)["data"]["results"]
-        documents = [{"title": each["title"], "source": each["path"], "text": each["snippet"]} for each in found]
+        documents = [{"title": each["title"], "source": each["id"], "text": each["snippet"]} for each in found]
         result = {**call, "search": {"query": query, "documents": documents}}
         context.message(conversation, {"role": "user", "id": f"{name}-found", "toolResults": [result]})
 

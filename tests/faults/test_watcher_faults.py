@@ -118,7 +118,7 @@ def test_row_38_a_burst_that_overflows_the_queue_leaves_state_equal_to_disk(daem
         running.send_signal(signal.SIGCONT)
     vault_status(client, lambda vault: vault["index"]["notesIndexed"] == BURST + 4, wait_s=240)
     last = client.tool("get_note_by_reference", {"reference": f"Note {BURST - 1}"})
-    assert last["data"]["path"] == f"n{BURST - 1}.md"
+    assert last["data"]["id"] == f"n{BURST - 1}.md"
     assert client.call("workspaced/status")["degraded"] == []
 
 

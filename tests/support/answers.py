@@ -1,5 +1,6 @@
 """Holds every answer of a tool that a test sees against the tool's output schema, which allows no other fields."""
 
+import copy
 import json
 from collections.abc import Callable
 from functools import cache, wraps
@@ -33,6 +34,30 @@ def check(tool: str, result: Json) -> None:
     assert ("code" in plain) == ("error" in plain) == (not plain["success"])
 
 
+def fill(tool: str, result: Json) -> None:
+    """Puts the defaults of the output schema where a success leaves them out, as clients do.
+
+    A test of what is sent reads the bytes of an answer.
+    """
+    if tool in EVERY_TOOL and result["success"]:
+        schema = (LINKED if "linked" in result["data"] else EVERY_TOOL)[tool].output_schema
+        _fill(schema, result, schema["$defs"])
+
+
+def _fill(schema: Json, value: Any, defs: Json) -> None:
+    while "$ref" in schema or "anyOf" in schema:
+        schema = defs[schema["$ref"].rpartition("/")[2]] if "$ref" in schema else schema["anyOf"][0]
+    if isinstance(value, list):
+        for each in value:
+            _fill(schema["items"], each, defs)
+    if isinstance(value, dict):
+        for name, part in schema.get("properties", {}).items():
+            if name in value:
+                _fill(part, value[name], defs)
+            elif "default" in part:
+                value[name] = copy.deepcopy(part["default"])
+
+
 def check_message(tool: str, message: Json) -> None:
     """As `check`, for a JSON-RPC response to `tools/call`."""
     if "structuredContent" in (message.get("result") or {}):
@@ -52,7 +77,7 @@ def check_printed(command: tuple[str, ...], out: str) -> None:
 
 
 def watch() -> None:
-    """Makes both Python clients check each result of `tools/call`."""
+    """Makes both Python clients check each result of `tools/call`, and `tool` put the defaults."""
     sync_call, async_call = SyncClient.call, Client.call
 
     @wraps(sync_call)
@@ -67,8 +92,24 @@ def watch() -> None:
         _check_call(method, params, result)
         return result
 
+    sync_tool, async_tool = SyncClient.tool, Client.tool
+
+    @wraps(sync_tool)
+    def filled(self: SyncClient, name: str, arguments: Any = None) -> Json:
+        result = sync_tool(self, name, arguments)
+        fill(name, result)
+        return result
+
+    @wraps(async_tool)
+    async def filled_async(self: Client, name: str, arguments: Any = None) -> Json:
+        result = await async_tool(self, name, arguments)
+        fill(name, result)
+        return result
+
     _put(SyncClient, "call", checked)
     _put(Client, "call", checked_async)
+    _put(SyncClient, "tool", filled)
+    _put(Client, "tool", filled_async)
 
 
 def _put(owner: type, name: str, function: Callable[..., Any]) -> None:

@@ -149,7 +149,10 @@ def check_result() -> Callable[[str, dict[str, Any]], None]:
 
 @pytest.fixture
 def call(check_result: Callable[[str, dict[str, Any]], None], tmp_path: Path) -> Callable[..., dict[str, Any]]:
-    """call(tool, view, **arguments) -> the result, checked; only `vaultInfo.path` names a path of the host."""
+    """call(tool, view, **arguments) -> the result, checked, with its defaults.
+
+    Only `vaultInfo.path` names a path of the host.
+    """
 
     def make(tool: str, view: View, **arguments: Any) -> dict[str, Any]:
         result = run(TOOLS[tool], view, arguments)
@@ -158,6 +161,7 @@ def call(check_result: Callable[[str, dict[str, Any]], None], tmp_path: Path) ->
         text = msgspec.json.encode(result).decode().replace(f',"path":"{info.get("path")}"', "")
         assert str(tmp_path) not in text
         assert "/home/someone" not in text
+        answers.fill(tool, result)
         return result
 
     return make

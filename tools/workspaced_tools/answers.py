@@ -1,9 +1,12 @@
 """What the tools answer. The tools return these structs, the schemas in `schemas/tools` are made from them, and
 the Python clients give them to their callers.
 
-The order of the fields is their order in the JSON of an answer, which replay compares to the byte. A field with
-the default None may be absent and is never null; a field without default that allows None is always present and
-may be null.
+The order of the fields is their order in the JSON of an answer, which replay compares to the byte. A field that
+has its default is left out, since an agent pays for it: absent means the default, which the schema names; where
+that is None the field is never null. msgspec leaves out the very object of a default: a text that may equal one is
+made that object. A field without default that allows None is always present and may be null.
+
+A note's `id` is its path in the vault. Times are UTC, to the second.
 
 Imports nothing but msgspec, since clients and hooks must start fast.
 """
@@ -26,13 +29,17 @@ class Part(msgspec.Struct, omit_defaults=True, rename="camel"):
 
 
 class Truncation(Part):
-    """The returned part of a text; lengths in characters."""
+    """Of a text of which a part is returned; lengths in characters. Without one the text is whole."""
 
-    truncated: bool
     original_length: int
     returned_length: int
-    next_offset: int | None
-    """The `offset` of the next part; null at the end."""
+    next_offset: int | None = None
+    """The `offset` of the next part; absent at the end."""
+
+    @property
+    def truncated(self) -> bool:
+        """Whether it is a part. An answer of the whole text has no truncation."""
+        return self.returned_length < self.original_length
 
 
 class Result(Part, kw_only=True):
@@ -60,7 +67,11 @@ class PagedResult(Result, kw_only=True):
 class NoteName(Part):
     id: str
     title: str
-    path: str
+
+    @property
+    def path(self) -> str:
+        """The note's path in the vault, which is its id."""
+        return self.id
 
 
 class NoteType(Part):
@@ -71,25 +82,23 @@ class NoteType(Part):
 class Metadata(Part):
     """tools.md, decision 13."""
 
-    tags: list[str]
-    custom_fields: dict[str, FrontMatter]
+    tags: list[str] = []
+    custom_fields: dict[str, FrontMatter] = {}
     """Front matter that is shown nowhere else."""
-    created: str | None
-    last_modified: str | None
-    word_count: int
-    character_count: int
-    note_type: NoteType
+    created: str | None = None
+    last_modified: str | None = None
+    word_count: int = 0
+    character_count: int = 0
+    note_type: NoteType | None = None
+    """Of a type with a schema; its name is the note's `type`."""
 
 
-class NoteEntry(Part, kw_only=True):
+class NoteEntry(NoteName, kw_only=True):
     """What is shown of a note everywhere."""
 
-    id: str
-    title: str
-    path: str
-    type: str | None = None
-    exists: bool
-    archived: bool
+    type: str = "note"
+    exists: bool = True
+    archived: bool = False
     kind: str | None = None
     """Of a file that is no Markdown: `canvas`, `base`, `pdf`, `image`, `audio`, `video`, `document`, `text` or
     `file`."""
@@ -107,13 +116,13 @@ class OutgoingLink(Part, kw_only=True):
 
     target: str
     title: str
-    exists: bool
+    exists: bool = True
     line: int
     id: str | None = None
     heading: str | None = None
     block: str | None = None
     alias: str | None = None
-    embed: bool
+    embed: bool = False
     property: str | None = None
     """The name of the front-matter field that holds the link."""
     ambiguous: bool | None = None
@@ -176,17 +185,6 @@ class LinkedNote(NoteEntry, kw_only=True):
     images: list[EmbeddedImage] | None = None
 
 
-class FoundHeading(OutlineHeading, kw_only=True):
-    offset: int
-    """The beginning of the heading's line in the text, for the argument `offset`."""
-
-
-class FoundBlock(Part):
-    id: str
-    line: int
-    offset: int
-
-
 class FoundSection(Part, kw_only=True):
     """What the reference's `#heading` or `^block` names."""
 
@@ -205,15 +203,13 @@ class ReferencedNote(LinkedNote, kw_only=True):
 
     resolved_by: str
     section: FoundSection | None = None
-    heading: FoundHeading | None = None
-    block: FoundBlock | None = None
 
 
 class Suggestions(Part):
     """A failure's data: what the reference may have meant."""
 
-    candidates: list[NoteName]
-    near: list[NoteName]
+    candidates: list[NoteName] = []
+    near: list[NoteName] = []
     index_state: str | None = None
     """`building` where other notes may have the name."""
 
@@ -240,15 +236,14 @@ class ContextNote(NoteEntry, kw_only=True):
     since: str | None = None
     """Of the active note."""
     last_modified: str | None = None
-    """Of the active note's file, with and without metadata. Absent for a client that may see only names."""
-    filename: str | None = None
-    """Of a pin: the last part of the path."""
+    """Of the active note's file, without metadata, which has it. Absent for a client that may see only names."""
     pinned_at: str | None = None
     note_id: str | None = None
     """Of a tab, whose `id` is the tab's own."""
     source: str | None = None
     opened_at: str | None = None
     last_accessed: str | None = None
+    """Of a tab, like `openedAt` with `includeDetails` alone."""
     content_ref: str | None = None
     """The list whose entry of the same note holds the content."""
     content: str | None = None
@@ -257,11 +252,19 @@ class ContextNote(NoteEntry, kw_only=True):
     """Of the file's bytes."""
     truncation: Truncation | None = None
 
+    @property
+    def path(self) -> str:
+        """The note's path in the vault."""
+        return self.note_id or self.id
 
-class RecentNote(Part):
-    id: str
-    title: str
-    exists: bool
+    @property
+    def filename(self) -> str:
+        """The last part of the path."""
+        return self.path.rpartition("/")[2]
+
+
+class RecentNote(NoteName, kw_only=True):
+    exists: bool = True
     at: str
 
 
@@ -281,7 +284,7 @@ class VaultInfo(Part, kw_only=True):
     """The folder on this machine. Absent for a client that may see only names."""
     note_count: int | None
     """Null: unknown, at a past moment."""
-    index_state: str
+    index_state: str = "ready"
 
 
 class Summary(Part):
@@ -289,9 +292,9 @@ class Summary(Part):
     """Distinct notes among the active note, pins and tabs."""
     pinned_count: int
     temporary_tabs_count: int
-    content_length: int
+    content_length: int = 0
     """Characters of content in this answer."""
-    last_activity: str | None
+    last_activity: str | None = None
     """The latest time in these lists. Activity on a note that is withheld does not move it."""
 
 
@@ -301,36 +304,36 @@ class Omission(Part):
     reason: str
 
 
-class WorkspaceContext(Part):
+class WorkspaceContext(Part, kw_only=True):
     """`get_workspace_context`."""
 
     active_note: ContextNote | None
     pinned_notes: list[ContextNote]
     temporary_tabs: list[ContextNote]
-    active_tab_id: str | None
+    active_tab_id: str | None = None
     recent_notes: list[RecentNote]
-    selection: Selection | None
+    selection: Selection | None = None
     vault_info: VaultInfo
     summary: Summary
-    omitted: list[Omission]
-    omitted_total: int
-    withheld: int
+    omitted: list[Omission] = []
+    omitted_total: int = 0
+    withheld: int = 0
     """The number of withheld notes in these lists."""
 
 
 # -- the workspace of a link's machines --
 
 
-class MachineInfo(Part):
+class MachineInfo(Part, kw_only=True):
     """What one machine shows now."""
 
     person: str
     machine: str
-    here: bool
-    active_note: str | None
-    since: str | None
-    heard_at: str | None
-    """When the answering machine last heard of it; null: it is the answering one, or was never heard of."""
+    here: bool = False
+    active_note: str | None = None
+    since: str | None = None
+    heard_at: str | None = None
+    """When the answering machine last heard of it; absent: it is the answering one, or was never heard of."""
 
 
 class Linked(Part):
@@ -344,7 +347,7 @@ class Linked(Part):
     machines: list[MachineInfo]
 
 
-class ContextOfMachines(WorkspaceContext):
+class ContextOfMachines(WorkspaceContext, kw_only=True):
     linked: Linked
 
 
@@ -358,19 +361,19 @@ class NoteOfMachine(LinkedNote, kw_only=True):
 class Since(Part):
     seq: int
     at: str
-    exists: bool
-    sha256: str | None
+    exists: bool = True
+    sha256: str | None = None
 
 
-class NoteDiff(NoteName):
+class NoteDiff(NoteName, kw_only=True):
     """`get_note_diff`."""
 
     since: Since
     sha256: str
-    changed: bool
-    added: int
+    changed: bool = True
+    added: int = 0
     """Lines."""
-    removed: int
+    removed: int = 0
     diff: str
     """Unified: untrusted text of both versions."""
 
@@ -393,8 +396,7 @@ class RelatedNote(NoteName):
     """From 0 to 1. Absent, like the reasons, for a client that may see only names."""
     reasons: list[Reason] | None = None
     """The strongest first."""
-    archived: bool | None = None
-    """Present only if true."""
+    archived: bool = False
 
 
 class RelatedNotes(Part):
@@ -406,13 +408,11 @@ class RelatedNotes(Part):
     """The number of related notes found. Each signal compares a limited number of notes."""
 
 
-class ShownVisit(Part):
-    id: str
-    title: str
-    exists: bool
+class ShownVisit(NoteName, kw_only=True):
+    exists: bool = True
     at: str
-    until: str | None
-    """Null: the visit has not ended."""
+    until: str | None = None
+    """Absent: the visit has not ended."""
     dwell_seconds: float
 
 
@@ -426,12 +426,10 @@ class NavigationHistory(Part):
 # -- the summary --
 
 
-class ListedNote(Part):
+class ListedNote(NoteName):
     """A note in one of the lists. The list decides which optional fields it has."""
 
-    id: str
-    title: str
-    exists: bool
+    exists: bool = True
     at: str | None = None
     """The time of the last visit or change."""
     visits: int | None = None
@@ -503,19 +501,19 @@ class Activity(Part):
 class OpenQuestions(Part, kw_only=True):
     """`counts` has the number of each."""
 
-    broken_links: list[OpenQuestion] | None = None
-    ambiguous_links: list[OpenQuestion] | None = None
-    missing_notes: list[OpenQuestion]
-    untouched_pins: list[OpenQuestion]
+    broken_links: list[OpenQuestion] = []
+    ambiguous_links: list[OpenQuestion] = []
+    missing_notes: list[OpenQuestion] = []
+    untouched_pins: list[OpenQuestion] = []
 
 
 class WorkspaceSummary(Part, kw_only=True):
     """`get_workspace_summary`."""
 
     counts: Counts
-    index_state: str
+    index_state: str = "ready"
     activity: Activity
-    top_tags: dict[str, int] | None = None
+    top_tags: dict[str, int] = {}
     """Maps a tag to the number of notes that have it, the most used first."""
     open_questions: OpenQuestions
 
@@ -523,13 +521,10 @@ class WorkspaceSummary(Part, kw_only=True):
 # -- search, prompts, memory --
 
 
-class SearchResult(Part):
-    id: str
-    title: str
-    path: str
-    line: int
+class SearchResult(NoteName, kw_only=True):
+    line: int = 1
     """The line of the snippet in the file; 1 if the words occur only in names."""
-    snippet: str
+    snippet: str = ""
     """Untrusted text."""
     score: float
     """Higher is better. Comparable only within one answer."""
@@ -546,9 +541,9 @@ class SearchResults(Part):
     matched: str
     """`all`: each result holds all the words; `some`: one does not."""
     total: int
-    complete: bool
+    complete: bool = True
     """False: more notes may hold the words, `total` is a lower bound."""
-    index_state: str
+    index_state: str = "ready"
     """`building`: the text of some notes is not yet known."""
 
 
@@ -559,7 +554,7 @@ class ShownEntry(Part, kw_only=True):
     why: str
     tokens: int | None = None
     """Absent, like all sizes, for a client that may see only names."""
-    cached: bool
+    cached: bool = False
     detail: str | None = None
 
 

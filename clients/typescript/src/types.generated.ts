@@ -2133,7 +2133,8 @@ export interface GetContextManifestOutput {
         readonly state: string;
         readonly why: string;
         readonly tokens?: number;
-        readonly cached: boolean;
+        /** (default false) */
+        readonly cached?: boolean;
         readonly detail?: string;
       }>;
     }>;
@@ -2168,22 +2169,26 @@ export interface GetCurrentNoteOutput {
   readonly data?: {
     readonly id: string;
     readonly title: string;
-    readonly path: string;
+    /** (default "note") */
     readonly type?: string;
-    readonly exists: boolean;
-    readonly archived: boolean;
+    /** (default true) */
+    readonly exists?: boolean;
+    /** (default false) */
+    readonly archived?: boolean;
     readonly kind?: string;
     readonly size?: number;
     readonly language?: string;
     readonly pages?: number;
     readonly metadata?: {
-      readonly tags: readonly string[];
-      readonly customFields: { readonly [name: string]: boolean | number | string | readonly unknown[] | Readonly<Record<string, unknown>> | null };
-      readonly created: string | null;
-      readonly lastModified: string | null;
-      readonly wordCount: number;
-      readonly characterCount: number;
-      readonly noteType: {
+      readonly tags?: readonly string[];
+      readonly customFields?: { readonly [name: string]: boolean | number | string | readonly unknown[] | Readonly<Record<string, unknown>> | null };
+      readonly created?: string;
+      readonly lastModified?: string;
+      /** (default 0) */
+      readonly wordCount?: number;
+      /** (default 0) */
+      readonly characterCount?: number;
+      readonly noteType?: {
         readonly name: string;
         readonly schema?: boolean | number | string | readonly unknown[] | Readonly<Record<string, unknown>> | null;
       };
@@ -2194,13 +2199,15 @@ export interface GetCurrentNoteOutput {
       readonly outgoing: ReadonlyArray<{
         readonly target: string;
         readonly title: string;
-        readonly exists: boolean;
+        /** (default true) */
+        readonly exists?: boolean;
         readonly line: number;
         readonly id?: string;
         readonly heading?: string;
         readonly block?: string;
         readonly alias?: string;
-        readonly embed: boolean;
+        /** (default false) */
+        readonly embed?: boolean;
         readonly property?: string;
         readonly ambiguous?: boolean;
       }>;
@@ -2239,10 +2246,9 @@ export interface GetCurrentNoteOutput {
   readonly asOfSeq: number;
   readonly warnings?: readonly string[];
   readonly truncation?: {
-    readonly truncated: boolean;
     readonly originalLength: number;
     readonly returnedLength: number;
-    readonly nextOffset: number | null;
+    readonly nextOffset?: number;
   };
 }
 
@@ -2262,9 +2268,10 @@ export interface GetNavigationHistoryOutput {
     readonly visits: ReadonlyArray<{
       readonly id: string;
       readonly title: string;
-      readonly exists: boolean;
+      /** (default true) */
+      readonly exists?: boolean;
       readonly at: string;
-      readonly until: string | null;
+      readonly until?: string;
       readonly dwellSeconds: number;
     }>;
     readonly total: number;
@@ -2307,22 +2314,26 @@ export interface GetNoteByReferenceOutput {
   readonly data?: {
     readonly id: string;
     readonly title: string;
-    readonly path: string;
+    /** (default "note") */
     readonly type?: string;
-    readonly exists: boolean;
-    readonly archived: boolean;
+    /** (default true) */
+    readonly exists?: boolean;
+    /** (default false) */
+    readonly archived?: boolean;
     readonly kind?: string;
     readonly size?: number;
     readonly language?: string;
     readonly pages?: number;
     readonly metadata?: {
-      readonly tags: readonly string[];
-      readonly customFields: { readonly [name: string]: boolean | number | string | readonly unknown[] | Readonly<Record<string, unknown>> | null };
-      readonly created: string | null;
-      readonly lastModified: string | null;
-      readonly wordCount: number;
-      readonly characterCount: number;
-      readonly noteType: {
+      readonly tags?: readonly string[];
+      readonly customFields?: { readonly [name: string]: boolean | number | string | readonly unknown[] | Readonly<Record<string, unknown>> | null };
+      readonly created?: string;
+      readonly lastModified?: string;
+      /** (default 0) */
+      readonly wordCount?: number;
+      /** (default 0) */
+      readonly characterCount?: number;
+      readonly noteType?: {
         readonly name: string;
         readonly schema?: boolean | number | string | readonly unknown[] | Readonly<Record<string, unknown>> | null;
       };
@@ -2333,13 +2344,15 @@ export interface GetNoteByReferenceOutput {
       readonly outgoing: ReadonlyArray<{
         readonly target: string;
         readonly title: string;
-        readonly exists: boolean;
+        /** (default true) */
+        readonly exists?: boolean;
         readonly line: number;
         readonly id?: string;
         readonly heading?: string;
         readonly block?: string;
         readonly alias?: string;
-        readonly embed: boolean;
+        /** (default false) */
+        readonly embed?: boolean;
         readonly property?: string;
         readonly ambiguous?: boolean;
       }>;
@@ -2375,21 +2388,9 @@ export interface GetNoteByReferenceOutput {
       readonly endLine: number;
       readonly offset: number;
     };
-    readonly heading?: {
-      readonly level: number;
-      readonly title: string;
-      readonly line: number;
-      readonly kind?: string;
-      readonly offset: number;
-    };
-    readonly block?: {
-      readonly id: string;
-      readonly line: number;
-      readonly offset: number;
-    };
   } | {
-    readonly candidates: readonly GetNoteByReferenceOutputNoteName[];
-    readonly near: readonly GetNoteByReferenceOutputNoteName[];
+    readonly candidates?: readonly GetNoteByReferenceOutputNoteName[];
+    readonly near?: readonly GetNoteByReferenceOutputNoteName[];
     readonly indexState?: string;
   } | {
     readonly note: GetNoteByReferenceOutputNoteName;
@@ -2402,10 +2403,9 @@ export interface GetNoteByReferenceOutput {
   readonly asOfSeq: number;
   readonly warnings?: readonly string[];
   readonly truncation?: {
-    readonly truncated: boolean;
     readonly originalLength: number;
     readonly returnedLength: number;
-    readonly nextOffset: number | null;
+    readonly nextOffset?: number;
   };
 }
 
@@ -2419,7 +2419,6 @@ export interface GetNoteByReferenceOutputOutlineHeading {
 export interface GetNoteByReferenceOutputNoteName {
   readonly id: string;
   readonly title: string;
-  readonly path: string;
 }
 
 export interface GetNoteDiffInput {
@@ -2443,21 +2442,24 @@ export interface GetNoteDiffOutput {
   readonly data?: {
     readonly id: string;
     readonly title: string;
-    readonly path: string;
     readonly since: {
       readonly seq: number;
       readonly at: string;
-      readonly exists: boolean;
-      readonly sha256: string | null;
+      /** (default true) */
+      readonly exists?: boolean;
+      readonly sha256?: string;
     };
     readonly sha256: string;
-    readonly changed: boolean;
-    readonly added: number;
-    readonly removed: number;
+    /** (default true) */
+    readonly changed?: boolean;
+    /** (default 0) */
+    readonly added?: number;
+    /** (default 0) */
+    readonly removed?: number;
     readonly diff: string;
   } | {
-    readonly candidates: readonly GetNoteDiffOutputNoteName[];
-    readonly near: readonly GetNoteDiffOutputNoteName[];
+    readonly candidates?: readonly GetNoteDiffOutputNoteName[];
+    readonly near?: readonly GetNoteDiffOutputNoteName[];
     readonly indexState?: string;
   };
   readonly error?: string;
@@ -2466,17 +2468,15 @@ export interface GetNoteDiffOutput {
   readonly asOfSeq: number;
   readonly warnings?: readonly string[];
   readonly truncation?: {
-    readonly truncated: boolean;
     readonly originalLength: number;
     readonly returnedLength: number;
-    readonly nextOffset: number | null;
+    readonly nextOffset?: number;
   };
 }
 
 export interface GetNoteDiffOutputNoteName {
   readonly id: string;
   readonly title: string;
-  readonly path: string;
 }
 
 export interface GetRelatedNotesInput {
@@ -2496,7 +2496,6 @@ export interface GetRelatedNotesOutput {
     readonly related: ReadonlyArray<{
       readonly id: string;
       readonly title: string;
-      readonly path: string;
       readonly score?: number;
       readonly reasons?: ReadonlyArray<{
         readonly kind: "linkedFrom" | "linksTo" | "openedNext" | "sharedTags" | "similarText" | "visitedTogether";
@@ -2504,12 +2503,13 @@ export interface GetRelatedNotesOutput {
         readonly tags?: readonly string[];
         readonly words?: readonly string[];
       }>;
+      /** (default false) */
       readonly archived?: boolean;
     }>;
     readonly total: number;
   } | {
-    readonly candidates: readonly GetRelatedNotesOutputNoteName[];
-    readonly near: readonly GetRelatedNotesOutputNoteName[];
+    readonly candidates?: readonly GetRelatedNotesOutputNoteName[];
+    readonly near?: readonly GetRelatedNotesOutputNoteName[];
     readonly indexState?: string;
   };
   readonly error?: string;
@@ -2522,7 +2522,6 @@ export interface GetRelatedNotesOutput {
 export interface GetRelatedNotesOutputNoteName {
   readonly id: string;
   readonly title: string;
-  readonly path: string;
 }
 
 export interface GetWorkspaceContextInput {
@@ -2532,6 +2531,8 @@ export interface GetWorkspaceContextInput {
   readonly maxContentLength?: number;
   /** Tags, dates, counts, front matter. (default true) */
   readonly includeMetadata?: boolean;
+  /** Metadata and times of tabs, ten recents. (default false) */
+  readonly includeDetails?: boolean;
   /** In all. (minimum 100, maximum 50000, default 20000) */
   readonly maxTotalLength?: number;
   readonly at?: number | string;
@@ -2545,42 +2546,47 @@ export interface GetWorkspaceContextOutput {
     readonly activeNote: GetWorkspaceContextOutputContextNote | null;
     readonly pinnedNotes: readonly GetWorkspaceContextOutputContextNote[];
     readonly temporaryTabs: readonly GetWorkspaceContextOutputContextNote[];
-    readonly activeTabId: string | null;
+    readonly activeTabId?: string;
     readonly recentNotes: ReadonlyArray<{
       readonly id: string;
       readonly title: string;
-      readonly exists: boolean;
+      /** (default true) */
+      readonly exists?: boolean;
       readonly at: string;
     }>;
-    readonly selection: {
+    readonly selection?: {
       readonly note: string;
       readonly startLine: number;
       readonly endLine: number;
       readonly at: string;
       readonly text?: string;
       readonly textSha256?: string;
-    } | null;
+    };
     readonly vaultInfo: {
       readonly id: string;
       readonly name: string;
       readonly path?: string;
       readonly noteCount: number | null;
-      readonly indexState: string;
+      /** (default "ready") */
+      readonly indexState?: string;
     };
     readonly summary: {
       readonly totalNotes: number;
       readonly pinnedCount: number;
       readonly temporaryTabsCount: number;
-      readonly contentLength: number;
-      readonly lastActivity: string | null;
+      /** (default 0) */
+      readonly contentLength?: number;
+      readonly lastActivity?: string;
     };
-    readonly omitted: ReadonlyArray<{
+    readonly omitted?: ReadonlyArray<{
       readonly id: string;
       readonly part: string;
       readonly reason: string;
     }>;
-    readonly omittedTotal: number;
-    readonly withheld: number;
+    /** (default 0) */
+    readonly omittedTotal?: number;
+    /** (default 0) */
+    readonly withheld?: number;
   };
   readonly error?: string;
   readonly code?: string;
@@ -2592,22 +2598,26 @@ export interface GetWorkspaceContextOutput {
 export interface GetWorkspaceContextOutputContextNote {
   readonly id: string;
   readonly title: string;
-  readonly path: string;
+  /** (default "note") */
   readonly type?: string;
-  readonly exists: boolean;
-  readonly archived: boolean;
+  /** (default true) */
+  readonly exists?: boolean;
+  /** (default false) */
+  readonly archived?: boolean;
   readonly kind?: string;
   readonly size?: number;
   readonly language?: string;
   readonly pages?: number;
   readonly metadata?: {
-    readonly tags: readonly string[];
-    readonly customFields: { readonly [name: string]: boolean | number | string | readonly unknown[] | Readonly<Record<string, unknown>> | null };
-    readonly created: string | null;
-    readonly lastModified: string | null;
-    readonly wordCount: number;
-    readonly characterCount: number;
-    readonly noteType: {
+    readonly tags?: readonly string[];
+    readonly customFields?: { readonly [name: string]: boolean | number | string | readonly unknown[] | Readonly<Record<string, unknown>> | null };
+    readonly created?: string;
+    readonly lastModified?: string;
+    /** (default 0) */
+    readonly wordCount?: number;
+    /** (default 0) */
+    readonly characterCount?: number;
+    readonly noteType?: {
       readonly name: string;
       readonly schema?: boolean | number | string | readonly unknown[] | Readonly<Record<string, unknown>> | null;
     };
@@ -2615,7 +2625,6 @@ export interface GetWorkspaceContextOutputContextNote {
   readonly error?: string;
   readonly since?: string;
   readonly lastModified?: string;
-  readonly filename?: string;
   readonly pinnedAt?: string;
   readonly noteId?: string;
   readonly source?: string;
@@ -2625,10 +2634,9 @@ export interface GetWorkspaceContextOutputContextNote {
   readonly content?: string;
   readonly sha256?: string;
   readonly truncation?: {
-    readonly truncated: boolean;
     readonly originalLength: number;
     readonly returnedLength: number;
-    readonly nextOffset: number | null;
+    readonly nextOffset?: number;
   };
 }
 
@@ -2662,7 +2670,8 @@ export interface GetWorkspaceSummaryOutput {
         readonly visitedNotes: number;
       };
     };
-    readonly indexState: string;
+    /** (default "ready") */
+    readonly indexState?: string;
     readonly activity: {
       readonly recentlyVisited: readonly GetWorkspaceSummaryOutputListedNote[];
       readonly recentlyChanged: readonly GetWorkspaceSummaryOutputListedNote[];
@@ -2672,8 +2681,8 @@ export interface GetWorkspaceSummaryOutput {
     readonly openQuestions: {
       readonly brokenLinks?: readonly GetWorkspaceSummaryOutputOpenQuestion[];
       readonly ambiguousLinks?: readonly GetWorkspaceSummaryOutputOpenQuestion[];
-      readonly missingNotes: readonly GetWorkspaceSummaryOutputOpenQuestion[];
-      readonly untouchedPins: readonly GetWorkspaceSummaryOutputOpenQuestion[];
+      readonly missingNotes?: readonly GetWorkspaceSummaryOutputOpenQuestion[];
+      readonly untouchedPins?: readonly GetWorkspaceSummaryOutputOpenQuestion[];
     };
   };
   readonly error?: string;
@@ -2686,7 +2695,8 @@ export interface GetWorkspaceSummaryOutput {
 export interface GetWorkspaceSummaryOutputListedNote {
   readonly id: string;
   readonly title: string;
-  readonly exists: boolean;
+  /** (default true) */
+  readonly exists?: boolean;
   readonly at?: string;
   readonly visits?: number;
   readonly dwellSeconds?: number;
@@ -2726,22 +2736,26 @@ export interface LinkedGetCurrentNoteOutput {
   readonly data?: {
     readonly id: string;
     readonly title: string;
-    readonly path: string;
+    /** (default "note") */
     readonly type?: string;
-    readonly exists: boolean;
-    readonly archived: boolean;
+    /** (default true) */
+    readonly exists?: boolean;
+    /** (default false) */
+    readonly archived?: boolean;
     readonly kind?: string;
     readonly size?: number;
     readonly language?: string;
     readonly pages?: number;
     readonly metadata?: {
-      readonly tags: readonly string[];
-      readonly customFields: { readonly [name: string]: boolean | number | string | readonly unknown[] | Readonly<Record<string, unknown>> | null };
-      readonly created: string | null;
-      readonly lastModified: string | null;
-      readonly wordCount: number;
-      readonly characterCount: number;
-      readonly noteType: {
+      readonly tags?: readonly string[];
+      readonly customFields?: { readonly [name: string]: boolean | number | string | readonly unknown[] | Readonly<Record<string, unknown>> | null };
+      readonly created?: string;
+      readonly lastModified?: string;
+      /** (default 0) */
+      readonly wordCount?: number;
+      /** (default 0) */
+      readonly characterCount?: number;
+      readonly noteType?: {
         readonly name: string;
         readonly schema?: boolean | number | string | readonly unknown[] | Readonly<Record<string, unknown>> | null;
       };
@@ -2752,13 +2766,15 @@ export interface LinkedGetCurrentNoteOutput {
       readonly outgoing: ReadonlyArray<{
         readonly target: string;
         readonly title: string;
-        readonly exists: boolean;
+        /** (default true) */
+        readonly exists?: boolean;
         readonly line: number;
         readonly id?: string;
         readonly heading?: string;
         readonly block?: string;
         readonly alias?: string;
-        readonly embed: boolean;
+        /** (default false) */
+        readonly embed?: boolean;
         readonly property?: string;
         readonly ambiguous?: boolean;
       }>;
@@ -2798,10 +2814,11 @@ export interface LinkedGetCurrentNoteOutput {
       readonly machines: ReadonlyArray<{
         readonly person: string;
         readonly machine: string;
-        readonly here: boolean;
-        readonly activeNote: string | null;
-        readonly since: string | null;
-        readonly heardAt: string | null;
+        /** (default false) */
+        readonly here?: boolean;
+        readonly activeNote?: string;
+        readonly since?: string;
+        readonly heardAt?: string;
       }>;
     };
   };
@@ -2811,10 +2828,9 @@ export interface LinkedGetCurrentNoteOutput {
   readonly asOfSeq: number;
   readonly warnings?: readonly string[];
   readonly truncation?: {
-    readonly truncated: boolean;
     readonly originalLength: number;
     readonly returnedLength: number;
-    readonly nextOffset: number | null;
+    readonly nextOffset?: number;
   };
 }
 
@@ -2825,6 +2841,8 @@ export interface LinkedGetWorkspaceContextInput {
   readonly maxContentLength?: number;
   /** Tags, dates, counts, front matter. (default true) */
   readonly includeMetadata?: boolean;
+  /** Metadata and times of tabs, ten recents. (default false) */
+  readonly includeDetails?: boolean;
   /** In all. (minimum 100, maximum 50000, default 20000) */
   readonly maxTotalLength?: number;
   /** me (default), here, everyone, or a person: whose machines. (minLength 1, maxLength 64, default "me") */
@@ -2840,42 +2858,47 @@ export interface LinkedGetWorkspaceContextOutput {
     readonly activeNote: LinkedGetWorkspaceContextOutputContextNote | null;
     readonly pinnedNotes: readonly LinkedGetWorkspaceContextOutputContextNote[];
     readonly temporaryTabs: readonly LinkedGetWorkspaceContextOutputContextNote[];
-    readonly activeTabId: string | null;
+    readonly activeTabId?: string;
     readonly recentNotes: ReadonlyArray<{
       readonly id: string;
       readonly title: string;
-      readonly exists: boolean;
+      /** (default true) */
+      readonly exists?: boolean;
       readonly at: string;
     }>;
-    readonly selection: {
+    readonly selection?: {
       readonly note: string;
       readonly startLine: number;
       readonly endLine: number;
       readonly at: string;
       readonly text?: string;
       readonly textSha256?: string;
-    } | null;
+    };
     readonly vaultInfo: {
       readonly id: string;
       readonly name: string;
       readonly path?: string;
       readonly noteCount: number | null;
-      readonly indexState: string;
+      /** (default "ready") */
+      readonly indexState?: string;
     };
     readonly summary: {
       readonly totalNotes: number;
       readonly pinnedCount: number;
       readonly temporaryTabsCount: number;
-      readonly contentLength: number;
-      readonly lastActivity: string | null;
+      /** (default 0) */
+      readonly contentLength?: number;
+      readonly lastActivity?: string;
     };
-    readonly omitted: ReadonlyArray<{
+    readonly omitted?: ReadonlyArray<{
       readonly id: string;
       readonly part: string;
       readonly reason: string;
     }>;
-    readonly omittedTotal: number;
-    readonly withheld: number;
+    /** (default 0) */
+    readonly omittedTotal?: number;
+    /** (default 0) */
+    readonly withheld?: number;
     readonly linked: {
       readonly of: string;
       readonly person: string | null;
@@ -2884,10 +2907,11 @@ export interface LinkedGetWorkspaceContextOutput {
       readonly machines: ReadonlyArray<{
         readonly person: string;
         readonly machine: string;
-        readonly here: boolean;
-        readonly activeNote: string | null;
-        readonly since: string | null;
-        readonly heardAt: string | null;
+        /** (default false) */
+        readonly here?: boolean;
+        readonly activeNote?: string;
+        readonly since?: string;
+        readonly heardAt?: string;
       }>;
     };
   };
@@ -2901,22 +2925,26 @@ export interface LinkedGetWorkspaceContextOutput {
 export interface LinkedGetWorkspaceContextOutputContextNote {
   readonly id: string;
   readonly title: string;
-  readonly path: string;
+  /** (default "note") */
   readonly type?: string;
-  readonly exists: boolean;
-  readonly archived: boolean;
+  /** (default true) */
+  readonly exists?: boolean;
+  /** (default false) */
+  readonly archived?: boolean;
   readonly kind?: string;
   readonly size?: number;
   readonly language?: string;
   readonly pages?: number;
   readonly metadata?: {
-    readonly tags: readonly string[];
-    readonly customFields: { readonly [name: string]: boolean | number | string | readonly unknown[] | Readonly<Record<string, unknown>> | null };
-    readonly created: string | null;
-    readonly lastModified: string | null;
-    readonly wordCount: number;
-    readonly characterCount: number;
-    readonly noteType: {
+    readonly tags?: readonly string[];
+    readonly customFields?: { readonly [name: string]: boolean | number | string | readonly unknown[] | Readonly<Record<string, unknown>> | null };
+    readonly created?: string;
+    readonly lastModified?: string;
+    /** (default 0) */
+    readonly wordCount?: number;
+    /** (default 0) */
+    readonly characterCount?: number;
+    readonly noteType?: {
       readonly name: string;
       readonly schema?: boolean | number | string | readonly unknown[] | Readonly<Record<string, unknown>> | null;
     };
@@ -2924,7 +2952,6 @@ export interface LinkedGetWorkspaceContextOutputContextNote {
   readonly error?: string;
   readonly since?: string;
   readonly lastModified?: string;
-  readonly filename?: string;
   readonly pinnedAt?: string;
   readonly noteId?: string;
   readonly source?: string;
@@ -2934,10 +2961,9 @@ export interface LinkedGetWorkspaceContextOutputContextNote {
   readonly content?: string;
   readonly sha256?: string;
   readonly truncation?: {
-    readonly truncated: boolean;
     readonly originalLength: number;
     readonly returnedLength: number;
-    readonly nextOffset: number | null;
+    readonly nextOffset?: number;
   };
 }
 
@@ -3001,17 +3027,20 @@ export interface SearchWorkspaceOutput {
     readonly results: ReadonlyArray<{
       readonly id: string;
       readonly title: string;
-      readonly path: string;
-      readonly line: number;
-      readonly snippet: string;
+      /** (default 1) */
+      readonly line?: number;
+      /** (default "") */
+      readonly snippet?: string;
       readonly score: number;
       readonly heading?: string;
       readonly missing?: readonly string[];
     }>;
     readonly matched: string;
     readonly total: number;
-    readonly complete: boolean;
-    readonly indexState: string;
+    /** (default true) */
+    readonly complete?: boolean;
+    /** (default "ready") */
+    readonly indexState?: string;
   };
   readonly error?: string;
   readonly code?: string;

@@ -176,7 +176,7 @@ def test_the_marker_never_stands_on_a_fences_closing_line() -> None:
 def test_an_offset_at_or_beyond_the_end_gives_an_empty_last_page() -> None:
     for offset in (10, 11, 1000):
         page = truncate("a" * 10, 100, offset)
-        assert (page.text, page.truncation.truncated, page.truncation.next_offset) == ("", False, None)
+        assert (page.text, page.truncation.returned_length, page.truncation.next_offset) == ("", 0, None)
 
 
 @pytest.mark.parametrize(("limit", "offset"), [(0, 0), (-1, 0), (100, -1)])

@@ -297,8 +297,8 @@ def test_equal_names_stay_equal_and_titles_fit_their_paths(session: Any) -> None
     with redacted_bundle(session.data) as (content, _made, _part), open_source(io.BytesIO(content)) as source:
         found = [json.loads(each.answered or b"")["data"] for each in verified(source)]
         state = to_json(replay(source).state)
-    assert len({(each["path"], each["title"]) for each in found}) == 1
-    path, title = found[0]["path"], found[0]["title"]
+    assert len({(each["id"], each["title"]) for each in found}) == 1
+    path, title = found[0]["id"], found[0]["title"]
     folder, _, name = path.partition("/")
     assert name == f"{title}.md"
     assert [len(word) for word in title.split()] == [7, 4]

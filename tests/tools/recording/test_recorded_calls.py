@@ -17,7 +17,11 @@ from workspaced_events.ids import EventId, NoteId
 from workspaced_events.schema.catalogue import CATALOGUE, Event, NotePinned, ToolCalled
 from workspaced_tools.errors import NotRecorded
 from workspaced_tools.ports.view import View
-from workspaced_tools.prompts.model.token_estimate import estimate_tokens, estimate_tokens_of_chars
+from workspaced_tools.prompts.model.token_estimate import (
+    estimate_json_tokens,
+    estimate_json_tokens_of_chars,
+    estimate_tokens,
+)
 from workspaced_tools.recording.call_diff import compared, readable_json
 from workspaced_tools.recording.format import Recording
 from workspaced_tools.recording.recorded_calls import (
@@ -151,14 +155,19 @@ def test_a_line_tells_what_was_asked_and_how_much_was_served(log: Log) -> None:
     answer = json.dumps({"success": True, "text": "x" * 380}).encode()
     line = listed(log.called("a", {"b": 1}, answer, duration_us=250), log.blob)
     assert (line.caller, line.tool, line.arguments, line.ok, line.code) == ("agent", "a", {"b": 1}, True, None)
-    assert (line.bytes, line.tokens, line.duration_us, line.kept) == (len(answer), -(-len(answer) // 4), 250, True)
+    assert (line.bytes, line.tokens, line.duration_us, line.kept) == (
+        len(answer),
+        estimate_json_tokens(answer.decode()),
+        250,
+        True,
+    )
 
 
 def test_the_code_of_a_failure_is_in_its_answer(log: Log) -> None:
     failure = b'{"success":false,"code":"NOTE_NOT_FOUND"}'
     assert listed(log.called("a", {}, failure, ok=False), log.blob).code == "NOTE_NOT_FOUND"
     gone = listed(log.called("a", {}, failure + b" ", ok=False, kept=False), log.blob)
-    assert (gone.code, gone.kept, gone.tokens) == (None, False, estimate_tokens_of_chars(len(failure) + 1))
+    assert (gone.code, gone.kept, gone.tokens) == (None, False, estimate_json_tokens_of_chars(len(failure) + 1))
 
 
 def test_an_answer_that_is_damaged_counts_as_not_kept(log: Log) -> None:
@@ -323,6 +332,14 @@ def test_tokens_are_a_quarter_of_the_characters_or_each_of_cjk(text: str, tokens
     assert estimate_tokens(text) == tokens
 
 
+def test_tokens_of_json_are_more_than_of_its_texts() -> None:
+    short = json.dumps([{"id": "a.md", "at": "2026-03-01T12:00:00Z"}] * 20)
+    assert estimate_json_tokens(short) == -(-len(short) * 100 // 225)
+    text = "a word " * 100
+    assert 175 <= estimate_json_tokens(json.dumps({"content": text})) <= 185, "a note's text in it is text"
+    assert estimate_json_tokens_of_chars(225) == 100
+
+
 @given(st.text(), st.text())
 def test_more_text_is_never_fewer_tokens(one: str, two: str) -> None:
     assert max(map(estimate_tokens, (one, two))) <= estimate_tokens(one + two) <= len(one + two)
@@ -340,7 +357,7 @@ def test_calls_are_counted_by_tool_and_client(log: Log) -> None:
     assert (usage.calls, usage.not_kept) == (102, 0)
     mine, other = usage.used
     assert (mine.tool, mine.caller, mine.calls, mine.failures) == ("a", "agent", 101, 1)
-    assert (mine.bytes, mine.tokens) == (4_006, 1_002)
+    assert (mine.bytes, mine.tokens) == (4_006, 1_803)
     assert (mine.p50_us, mine.p99_us) == (50, 99)
     assert (other.caller, other.calls) == ("other", 1)
 
@@ -353,7 +370,7 @@ def test_an_answer_that_the_client_had_counts_as_repeated(log: Log) -> None:
     log.called("a", {"x": 1, "y": 2}, b"y" * 40)
     log.called("a", {"x": 1, "y": 2}, b"x" * 40, caller="other")
     used = {each.caller: each for each in log.usage().used}
-    assert (used["agent"].repeated, used["agent"].repeated_tokens) == (3, 30)
+    assert (used["agent"].repeated, used["agent"].repeated_tokens) == (3, 54)
     assert used["other"].repeated == 0
 
 
@@ -371,7 +388,7 @@ def test_a_session_ends_with_a_pause(log: Log) -> None:
 def test_answers_that_are_gone_are_guessed_from_their_bytes(log: Log) -> None:
     log.called("get_workspace_context", {}, b"x" * 400, kept=False)
     usage = log.usage()
-    assert usage.not_kept == 1 and usage.used[0].tokens == 100 and usage.advised == []
+    assert usage.not_kept == 1 and usage.used[0].tokens == 178 and usage.advised == []
 
 
 def test_a_long_log_is_not_held() -> None:
@@ -421,7 +438,7 @@ def test_a_text_that_stood_in_the_context_needs_no_call(log: Log, look: Any) -> 
     log.call("get_note_by_reference", view, reference="alpha")
     assert advice(log) == {"sameText": (1, 2)}
     (found,) = log.usage().advised
-    assert found.tokens == estimate_tokens(log.blobs[log.events[1].data.result_sha256].decode())
+    assert found.tokens == estimate_json_tokens(log.blobs[log.events[1].data.result_sha256].decode())
 
 
 @pytest.mark.parametrize(

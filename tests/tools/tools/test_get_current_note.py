@@ -31,9 +31,9 @@ def test_no_active_note_is_the_designs_answer(make_vault: MakeVault, make_view: 
     result = call(TOOL, make_view(make_vault({}), EMPTY_VAULT))
     assert result == {
         "success": False,
-        "error": "No shared note is open",
+        "error": "No note currently active",
         "code": "NO_ACTIVE_NOTE",
-        "message": "Ask the user to open a shared note, or name a note by its reference.",
+        "message": "Open a note to use this tool.",
         "asOfSeq": 7,
     }
 
@@ -58,13 +58,8 @@ def test_the_note_comes_whole_with_its_metadata(ask: Call) -> None:
     result = ask("---\ntitle: Titled\n---\n# Heading\n\nText.\n")
     data = result["data"]
     assert (data["id"], data["title"], data["content"]) == ("n.md", "Titled", "# Heading\n\nText.\n")
-    assert set(data) == {"id", "title", "path", "type", "exists", "archived", "metadata", "content", "sha256"}
-    assert result["truncation"] == {
-        "truncated": False,
-        "originalLength": 17,
-        "returnedLength": 17,
-        "nextOffset": None,
-    }
+    assert set(data) == {"id", "title", "type", "exists", "archived", "metadata", "content", "sha256"}
+    assert "truncation" not in result
     assert "metadata" not in ask("x", includeMetadata=False)["data"]
 
 
@@ -72,25 +67,19 @@ def test_at_most_50000_characters_come_and_offset_goes_on(ask: Call) -> None:
     text = "A line of words here.\n\n" * 5_000
     result = ask(text)
     assert len(result["data"]["content"]) <= 50_000
-    assert result["truncation"]["truncated"] is True
     offset, parts = 0, []
     while offset is not None:
         page = ask(text, offset=offset, maxContentLength=50_000)
         length = page["truncation"]["returnedLength"]
         parts.append(page["data"]["content"][:length])
-        offset = page["truncation"]["nextOffset"]
+        offset = page["truncation"].get("nextOffset")
     assert "".join(parts) == text
 
 
 def test_an_offset_beyond_the_end_gives_an_empty_page_and_a_warning(ask: Call) -> None:
     result = ask("short", offset=6)
     assert result["data"]["content"] == ""
-    assert result["truncation"] == {
-        "truncated": False,
-        "originalLength": 5,
-        "returnedLength": 0,
-        "nextOffset": None,
-    }
+    assert result["truncation"] == {"originalLength": 5, "returnedLength": 0}
     assert any("beyond the end" in warning for warning in result["warnings"])
     assert "warnings" not in ask("short", offset=5)
 
@@ -102,9 +91,9 @@ def test_an_offset_beyond_the_end_gives_an_empty_page_and_a_warning(ask: Call) -
         ("tags: ['#a', a, 2024, '']", {"tags": ["a", "2024"]}),
         ("tag: one", {"tags": ["one"]}),
         ("tags: {x: 1}", {"tags": [], "customFields": {"tags": {"x": 1}}}),
-        ("type: meeting", {"noteType": {"name": "meeting"}, "customFields": {}}),
+        ("type: meeting", {"customFields": {}}),
         ("type: {name: task, schema: {due: date}}", {"noteType": {"name": "task", "schema": {"due": "date"}}}),
-        ("type: [x]", {"noteType": {"name": "note"}, "customFields": {"type": ["x"]}}),
+        ("type: [x]", {"customFields": {"type": ["x"]}}),
         ("created: 2024-01-05", {"created": "2024-01-05T00:00:00Z", "customFields": {}}),
         ("created: 2024-01-05T10:30:00+02:00", {"created": "2024-01-05T08:30:00Z"}),
         ("date: 2024-01-05 10:00", {"created": "2024-01-05T10:00:00Z"}),
@@ -119,6 +108,14 @@ def test_an_offset_beyond_the_end_gives_an_empty_page_and_a_warning(ask: Call) -
 def test_metadata_comes_from_the_front_matter(ask: Call, front: str, metadata: dict[str, Any]) -> None:
     shown = ask(f"---\n{front}\n---\ntext\n")["data"]["metadata"]
     assert {key: shown[key] for key in metadata} == metadata
+
+
+@pytest.mark.parametrize(
+    ("front", "type_"), [("type: meeting", "meeting"), ("type: [x]", "note"), ("a: 1", "note")]
+)
+def test_the_type_stands_once(ask: Call, front: str, type_: str) -> None:
+    data = ask(f"---\n{front}\n---\ntext\n")["data"]
+    assert data["type"] == type_ and "noteType" not in data["metadata"]
 
 
 def test_counts_are_of_the_whole_body(ask: Call) -> None:

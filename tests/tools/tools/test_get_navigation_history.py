@@ -73,6 +73,11 @@ def begins(result: dict[str, Any]) -> list[int]:
     return [int(each["at"][14:16]) for each in result["data"]["visits"]]
 
 
+def shown(minute: int) -> str:
+    """The time as answers have it: to the second."""
+    return f"{at(minute)[:19]}Z"
+
+
 def test_visits_come_newest_first_with_dwell_times(ask: Call) -> None:
     assert ask()["data"] == {
         "visits": [
@@ -80,13 +85,33 @@ def test_visits_come_newest_first_with_dwell_times(ask: Call) -> None:
                 "id": "gone.md",
                 "title": "gone",
                 "exists": False,
-                "at": at(20),
-                "until": None,
+                "at": shown(20),
                 "dwellSeconds": 2400.0,
             },
-            {"id": "a.md", "title": "Alpha", "exists": True, "at": at(10), "until": at(10), "dwellSeconds": 0.0},
-            {"id": "w/b.md", "title": "Beta", "exists": True, "at": at(5), "until": at(6), "dwellSeconds": 60.0},
-            {"id": "a.md", "title": "Alpha", "exists": True, "at": at(0), "until": at(5), "dwellSeconds": 300.0},
+            {
+                "id": "a.md",
+                "title": "Alpha",
+                "exists": True,
+                "at": shown(10),
+                "until": shown(10),
+                "dwellSeconds": 0.0,
+            },
+            {
+                "id": "w/b.md",
+                "title": "Beta",
+                "exists": True,
+                "at": shown(5),
+                "until": shown(6),
+                "dwellSeconds": 60.0,
+            },
+            {
+                "id": "a.md",
+                "title": "Alpha",
+                "exists": True,
+                "at": shown(0),
+                "until": shown(5),
+                "dwellSeconds": 300.0,
+            },
         ],
         "total": 4,
     }

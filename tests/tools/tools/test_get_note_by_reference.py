@@ -72,16 +72,15 @@ def test_content_and_metadata_come_as_asked(ask: Call) -> None:
     result = ask("MP", includeContent=False, includeMetadata=True)
     assert "content" not in result["data"]
     assert "truncation" not in result
-    assert result["data"]["metadata"]["noteType"] == {"name": "note"}
+    assert result["data"]["metadata"]["wordCount"] > 0
 
 
 def test_long_text_comes_in_pages(ask: Call) -> None:
     files = {"n.md": "A sentence of words. " * 400}
     first = ask("n", files)
     assert len(first["data"]["content"]) <= 3000
-    assert first["truncation"]["truncated"] is True
     second = ask("n", files, offset=first["truncation"]["nextOffset"], maxContentLength=10_000)
-    assert second["truncation"]["nextOffset"] is None
+    assert "nextOffset" not in second["truncation"]
     assert first["truncation"]["returnedLength"] + second["truncation"]["returnedLength"] == 400 * 21
 
 
@@ -90,10 +89,9 @@ def test_an_ambiguous_name_gives_candidates_with_workspace_members_first(ask: Ca
     assert (result["success"], result["code"]) == (False, "AMBIGUOUS_REFERENCE")
     assert result["data"] == {
         "candidates": [
-            {"id": "b/log.md", "title": "Log", "path": "b/log.md"},
-            {"id": "a/log.md", "title": "Log", "path": "a/log.md"},
+            {"id": "b/log.md", "title": "Log"},
+            {"id": "a/log.md", "title": "Log"},
         ],
-        "near": [],
     }
     assert "path" in result["message"]
 

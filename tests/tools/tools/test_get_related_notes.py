@@ -143,11 +143,11 @@ def ask(make_view: MakeView, make_state: MakeState, call: Call) -> Call:
 
 
 def paths(result: dict[str, Any]) -> list[str]:
-    return [each["path"] for each in result["data"]["related"]]
+    return [each["id"] for each in result["data"]["related"]]
 
 
 def scores(result: dict[str, Any]) -> dict[str, float]:
-    return {each["path"]: each["score"] for each in result["data"]["related"]}
+    return {each["id"]: each["score"] for each in result["data"]["related"]}
 
 
 EVERY_SIGNAL = FakeVault(
@@ -161,8 +161,8 @@ VISITS = row("a", "note", "f", "x", "y", "z", "note", "a")
 
 def test_every_kind_of_tie_is_found_with_its_reason(ask: Call) -> None:
     result = ask(EVERY_SIGNAL, VISITS)
-    assert result["data"]["note"] == {"id": "note.md", "title": "note", "path": "note.md"}
-    reasons = {each["path"]: each["reasons"] for each in result["data"]["related"]}
+    assert result["data"]["note"] == {"id": "note.md", "title": "note"}
+    reasons = {each["id"]: each["reasons"] for each in result["data"]["related"]}
     assert reasons == {
         "a.md": [
             {"kind": "linksTo", "count": 2},
@@ -197,7 +197,7 @@ def test_scores_are_those_of_the_table_in_the_module(ask: Call) -> None:
 
 def test_what_was_opened_next_three_times_counts_for_more_than_what_was_opened_before(ask: Call) -> None:
     result = ask(FakeVault(), row(*("before", "note", "after") * 3))
-    assert {each["path"]: each["reasons"] for each in result["data"]["related"]} == {
+    assert {each["id"]: each["reasons"] for each in result["data"]["related"]} == {
         "after.md": [{"kind": "visitedTogether", "count": 3}, {"kind": "openedNext", "count": 3}],
         "before.md": [{"kind": "visitedTogether", "count": 3}],
     }
@@ -289,7 +289,7 @@ def test_archived_notes_come_last_and_say_so(ask: Call) -> None:
     vault = FakeVault("[[a]] [[a]] [[b]]", incoming=["a.md"])
     result = ask(vault, archived=("a.md",))
     assert paths(result) == ["b.md", "a.md"]
-    assert [each.get("archived") for each in result["data"]["related"]] == [None, True]
+    assert [each["archived"] for each in result["data"]["related"]] == [False, True]
 
 
 # -- visits --
@@ -369,7 +369,7 @@ def test_any_visits_are_counted_within_bounds(drawn: list[tuple[str, int, int | 
 
 def test_a_reference_names_another_note(ask: Call) -> None:
     result = ask(FakeVault("[[a]]"), active=None, reference="w/plan.md")
-    assert result["data"]["note"]["path"] == "w/plan.md"
+    assert result["data"]["note"]["id"] == "w/plan.md"
     assert paths(result) == ["a.md"]
 
 
@@ -377,18 +377,18 @@ def test_without_a_vault_or_a_note_it_says_so(ask: Call, make_view: MakeView, ca
     assert call(TOOL, make_view(None, EMPTY_VAULT))["code"] == "NO_ACTIVE_VAULT"
     assert call(TOOL, make_view(None, EMPTY_VAULT, registered=False))["code"] == "NO_ACTIVE_VAULT"
     result = ask(FakeVault(), active=None)
-    assert (result["code"], result["error"]) == ("NO_ACTIVE_NOTE", "No shared note is open")
-    assert "reference" in result["message"]
+    assert (result["code"], result["error"]) == ("NO_ACTIVE_NOTE", "No note currently active")
+    assert result["message"] == "Open a note to use this tool."
 
 
 def test_an_ambiguous_reference_gives_candidates_an_unknown_one_near_titles(ask: Call) -> None:
     twins = Resolution(candidates=(ref("a/x.md"), ref("b/x.md")), resolved_by="title")
     result = ask(FakeVault(resolution=twins), reference="x")
     assert result["code"] == "AMBIGUOUS_REFERENCE"
-    assert [each["path"] for each in result["data"]["candidates"]] == ["a/x.md", "b/x.md"]
+    assert [each["id"] for each in result["data"]["candidates"]] == ["a/x.md", "b/x.md"]
     result = ask(FakeVault(resolution=Resolution(near=(ref("xy.md"),))), reference="x")
     assert result["code"] == "NOTE_NOT_FOUND"
-    assert [each["path"] for each in result["data"]["near"]] == ["xy.md"]
+    assert [each["id"] for each in result["data"]["near"]] == ["xy.md"]
     result = ask(FakeVault(resolution=Resolution(), state="building"), reference="x")
     assert result["code"] == "INDEX_BUILDING"
 
@@ -445,7 +445,7 @@ def test_reasons_name_at_most_five_words(ask: Call) -> None:
 def test_a_client_that_is_shown_names_gets_no_reasons(ask: Call) -> None:
     result = ask(FakeVault("[[a]]"), row("note", "b"), sharing="names")
     for entry in (result["data"]["note"], *result["data"]["related"]):
-        assert set(entry) == {"id", "title", "path"}
+        assert set(entry) - {"archived"} == {"id", "title"}
     assert result["warnings"] == [NAMES_ONLY]
 
 
@@ -485,7 +485,7 @@ def real(make_vault: MakeVault, make_view: MakeView, make_state: MakeState) -> t
 def test_a_real_vault_tells_all_of_it(real: tuple[Any, View], call: Call) -> None:
     _, view = real
     result = call(TOOL, view)
-    assert {each["path"]: each["reasons"][0]["kind"] for each in result["data"]["related"]} == {
+    assert {each["id"]: each["reasons"][0]["kind"] for each in result["data"]["related"]} == {
         "budget.md": "linksTo",
         "log.md": "linkedFrom",
         "tagged.md": "sharedTags",
@@ -503,4 +503,4 @@ def test_a_client_that_is_shown_names_learns_of_visits_only(real: tuple[Any, Vie
     visits = Visited(row("plan", "other7"))
     view = shared_view(whole.state, whole.now, vault, visits, level="names", withheld=vault.is_withheld)
     result = call(TOOL, view)
-    assert result["data"]["related"] == [{"id": "other7.md", "title": "Other 7", "path": "other7.md"}]
+    assert result["data"]["related"] == [{"id": "other7.md", "title": "Other 7", "archived": False}]

@@ -68,11 +68,11 @@ def test_active_pins_tabs_and_recents_are_shown_by_name(ask: Call, make_state: M
     state = make_state(active="work/plan.md", pins=("b.md",), tabs=("c.md",), recents=("c.md", "work/plan.md"))
     data = ask(FILES, state)["data"]
     active = data["activeNote"]
-    assert (active["id"], active["path"], active["title"]) == ("work/plan.md", "work/plan.md", "The Plan")
+    assert (active["id"], active["title"]) == ("work/plan.md", "The Plan")
     assert (active["type"], active["exists"], active["archived"]) == ("note", True, False)
     assert active["since"].endswith("Z")
     assert [(note["title"], note["pinnedAt"]) for note in data["pinnedNotes"]] == [
-        ("Beta", state.pins["b.md"].pinned_at)
+        ("Beta", f"{state.pins['b.md'].pinned_at[:19]}Z")
     ]
     assert [(tab["title"], tab["id"], tab["source"]) for tab in data["temporaryTabs"]] == [
         ("c", "tab-1", "search")
@@ -83,23 +83,22 @@ def test_active_pins_tabs_and_recents_are_shown_by_name(ask: Call, make_state: M
         "pinnedCount": 1,
         "temporaryTabsCount": 1,
         "contentLength": 0,
-        "lastActivity": state.active.since,
+        "lastActivity": f"{state.active.since[:19]}Z",
     }
-    assert data["activeTabId"] is None
+    assert "activeTabId" not in data
     assert "lastUpdated" not in data
 
 
 def test_metadata_is_told_or_left_out(ask: Call, make_state: MakeState) -> None:
     state = make_state(active="work/plan.md", pins=("work/plan.md",))
     metadata = ask(FILES, state)["data"]["activeNote"]["metadata"]
+    metadata.pop("created", None)
     assert metadata == {
         "tags": ["a", "b", "inline"],
         "customFields": {"status": "draft"},
-        "created": metadata["created"],
         "lastModified": "2023-11-14T22:13:20Z",
         "wordCount": 5,
         "characterCount": 26,
-        "noteType": {"name": "note"},
     }
     data = ask(FILES, state, includeMetadata=False)["data"]
     assert "metadata" not in data["activeNote"]
@@ -112,12 +111,7 @@ def test_content_comes_only_when_asked_for_and_without_front_matter(ask: Call, m
     data = ask(FILES, state, includeContent=True)["data"]
     assert data["activeNote"]["content"] == "Body of the plan. #inline\n"
     assert len(data["activeNote"]["sha256"]) == 64
-    assert data["activeNote"]["truncation"] == {
-        "truncated": False,
-        "originalLength": 26,
-        "returnedLength": 26,
-        "nextOffset": None,
-    }
+    assert "truncation" not in data["activeNote"]
     assert data["summary"]["contentLength"] == 26 + len(data["pinnedNotes"][0]["content"])
 
 
@@ -161,7 +155,6 @@ def test_a_note_is_cut_at_its_limit_and_says_so(ask: Call, make_state: MakeState
     ]
     assert len(note["content"]) <= 300
     assert note["content"].endswith(MARKER)
-    assert note["truncation"]["truncated"] is True
     assert note["truncation"]["originalLength"] == 1700
     assert note["truncation"]["nextOffset"] == note["truncation"]["returnedLength"]
 
@@ -218,7 +211,7 @@ def test_broken_front_matter_never_fails_a_note(ask: Call, make_state: MakeState
 def test_tabs_not_accessed_for_a_day_are_hidden(ask: Call, make_state: MakeState) -> None:
     state = make_state(active="c.md", tabs=("b.md", "c.md"), tab_accessed="2026-02-28T12:00:00.000000Z")
     data = ask(FILES, state)["data"]
-    assert (data["temporaryTabs"], data["activeTabId"], data["summary"]["totalNotes"]) == ([], None, 1)
+    assert (data["temporaryTabs"], data["summary"]["totalNotes"]) == ([], 1) and "activeTabId" not in data
     state = make_state(active="c.md", tabs=("b.md", "c.md"), tab_accessed="2026-02-28T12:00:01.000000Z")
     data = ask(FILES, state)["data"]
     assert (len(data["temporaryTabs"]), data["activeTabId"]) == (2, "tab-2")
@@ -236,7 +229,7 @@ def test_the_selection_is_shown(ask: Call, make_state: MakeState) -> None:
         "note": "b.md",
         "startLine": 1,
         "endLine": 3,
-        "at": "2026-03-01T11:30:00.000000Z",
+        "at": "2026-03-01T11:30:00Z",
         "text": "Text of",
     }
 
@@ -249,10 +242,34 @@ def test_a_vault_that_is_not_served_is_an_error_that_says_what_to_do(
     assert "workspaced serve --vault DIR" in result["message"]
 
 
-def test_ten_recents_at_most_newest_first(ask: Call, make_state: MakeState) -> None:
+def test_five_recents_newest_first_and_ten_with_details(ask: Call, make_state: MakeState) -> None:
     files = {f"{n}.md": "x" for n in range(30)}
-    data = ask(files, make_state(recents=tuple(files)))["data"]
-    assert [note["id"] for note in data["recentNotes"]] == [f"{n}.md" for n in range(29, 19, -1)]
+    state = make_state(recents=tuple(files))
+    for arguments, shown in (({}, 5), ({"includeDetails": True}, 10)):
+        data = ask(files, state, **arguments)["data"]
+        assert [note["id"] for note in data["recentNotes"]] == [f"{n}.md" for n in range(29, 29 - shown, -1)]
+
+
+def test_of_tabs_metadata_and_times_come_with_details(ask: Call, make_state: MakeState) -> None:
+    state = make_state(tabs=("b.md",))
+    [tab] = ask(FILES, state)["data"]["temporaryTabs"]
+    assert not {"metadata", "openedAt", "lastAccessed"} & tab.keys()
+    [tab] = ask(FILES, state, includeDetails=True)["data"]["temporaryTabs"]
+    assert {"metadata", "openedAt", "lastAccessed"} <= tab.keys()
+
+
+def test_no_value_stands_twice_or_is_its_default(
+    make_view: MakeView, make_vault: MakeVault, make_state: MakeState
+) -> None:
+    view = make_view(
+        make_vault({"a.md": "---\ntype: note\n---\nx"}), make_state(active="a.md", pins=("a.md",), tabs=("a.md",))
+    )
+    data = run(TOOLS[TOOL], view, {})["data"]
+    for entry in (data["activeNote"], *data["pinnedNotes"], *data["temporaryTabs"]):
+        assert not {"path", "filename", "exists", "archived", "type"} & entry.keys()
+    assert not {"selection", "omitted", "omittedTotal", "withheld"} & data.keys()
+    assert data["activeNote"]["metadata"].keys() <= {"created", "lastModified", "wordCount", "characterCount"}
+    assert "lastModified" not in data["activeNote"], "the metadata has it"
 
 
 def test_equal_questions_give_equal_bytes(

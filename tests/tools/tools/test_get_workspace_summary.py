@@ -133,8 +133,8 @@ def test_the_last_visited_notes_are_distinct_and_newest_first(ask: Call) -> None
         visit("a.md", TODAY, None),
     ]
     assert ask({"a.md": "# Alpha"}, visits=visits)["data"]["activity"]["recentlyVisited"] == [
-        {"id": "a.md", "title": "Alpha", "exists": True, "at": TODAY},
-        {"id": "gone.md", "title": "gone", "exists": False, "at": "2026-03-01T09:00:00.000000Z"},
+        {"id": "a.md", "title": "Alpha", "exists": True, "at": f"{TODAY[:19]}Z"},
+        {"id": "gone.md", "title": "gone", "exists": False, "at": "2026-03-01T09:00:00Z"},
     ]
 
 
@@ -156,7 +156,7 @@ def test_the_most_visited_are_counted_over_the_last_30_days(ask: Call) -> None:
 
 def test_notes_changed_last_come_with_their_time(ask: Call) -> None:
     [changed] = ask({"a.md": "# Alpha"})["data"]["activity"]["recentlyChanged"]
-    assert changed == {"id": "a.md", "title": "Alpha", "exists": True, "at": "2023-11-14T22:13:20.123456Z"}
+    assert changed == {"id": "a.md", "title": "Alpha", "exists": True, "at": "2023-11-14T22:13:20Z"}
 
 
 @pytest.mark.parametrize("ns", [10**30, -(10**30), 10**18 * 300])
@@ -210,7 +210,7 @@ def test_a_pin_not_looked_at_for_30_days_is_an_open_question(ask: Call, make_sta
     visits = [visit("visited.md", LAST_YEAR, TODAY), visit("never.md", LAST_YEAR, "2025-04-01T00:00:00.000000Z")]
     data = ask({f"{name}.md": "" for name in names[:-1]}, state, visits)["data"]
     assert data["openQuestions"]["untouchedPins"] == [
-        {"note": "never.md", "title": "never", "at": "2025-04-01T00:00:00.000000Z"}
+        {"note": "never.md", "title": "never", "at": "2025-04-01T00:00:00Z"}
     ]
     assert (
         ask({"never.md": ""}, state, [visit("never.md", LAST_YEAR, None)])["data"]["counts"]["inWorkspace"][
@@ -229,7 +229,7 @@ def test_a_note_that_cannot_be_read_is_passed_over(ask: Call, make_state: MakeSt
 def test_while_the_index_is_built_no_link_is_called_broken(ask: Call, make_state: MakeState) -> None:
     result = ask(FakeVault({"a.md": "[[nowhere]]"}, state="building"), make_state(pins=("a.md",)))
     assert result["data"]["indexState"] == "building"
-    assert "brokenLinks" not in result["data"]["openQuestions"]
+    assert not result["data"]["openQuestions"]["brokenLinks"]
     assert "inPinsAndActiveNote" not in result["data"]["counts"]
     assert any("still being built" in warning for warning in result["warnings"])
 
@@ -240,8 +240,8 @@ def test_a_client_that_is_shown_names_only_gets_nothing_that_stands_in_a_note(
     state = make_state(active="a.md", pins=("a.md", "gone.md"))
     result = ask({"a.md": "# Alpha\n[[nowhere]] [[twin]] #tag"}, state, [visit("a.md", TODAY, None)], "names")
     data = result["data"]
-    assert set(data) == {"counts", "indexState", "activity", "openQuestions"}
-    assert set(data["openQuestions"]) == {"missingNotes", "untouchedPins"}
+    assert set(data) == {"counts", "indexState", "activity", "openQuestions", "topTags"}
+    assert not data["topTags"] and not data["openQuestions"]["brokenLinks"]
     assert "inPinsAndActiveNote" not in data["counts"] and list(data["counts"]["inVault"]) == ["notes"]
     assert data["activity"]["recentlyChanged"] == [{"id": "a.md", "title": "Alpha", "exists": True}]
     text = msgspec.json.encode(result).decode()

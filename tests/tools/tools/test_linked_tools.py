@@ -135,7 +135,7 @@ def test_a_machine_whose_clock_is_far_ahead_is_not_followed(ask: Ask) -> None:
 
 
 def test_who_may_see_names_only_gets_no_selection(ask: Ask) -> None:
-    assert ask("get_workspace_context", state_of(of_laptop()), level="names")["data"]["selection"] is None
+    assert ask("get_workspace_context", state_of(of_laptop()), level="names")["data"].get("selection") is None
 
 
 @pytest.mark.parametrize("of", ["me", "everyone", "Ann", "here"])

@@ -68,8 +68,8 @@ def test_hits_are_listed_best_first_with_line_snippet_and_score(ask: Call) -> No
     result = ask(FakeVault(hit("w/a.md", 2.34567, title="A"), hit("b.md", 1, snippet=""), total=17))
     assert result["data"] == {
         "results": [
-            {"id": "w/a.md", "title": "A", "path": "w/a.md", "line": 4, "snippet": "the line", "score": 2.346},
-            {"id": "b.md", "title": "Title", "path": "b.md", "line": 4, "snippet": "", "score": 1},
+            {"id": "w/a.md", "title": "A", "line": 4, "snippet": "the line", "score": 2.346},
+            {"id": "b.md", "title": "Title", "line": 4, "snippet": "", "score": 1},
         ],
         "matched": "all",
         "total": 17,
@@ -314,7 +314,7 @@ def find(make_vault: MakeVault, make_view: MakeView, call: Call) -> Callable[...
         vault.wait_until_searchable(5)
         result = call(TOOL, make_view(vault, EMPTY_VAULT), query=query, **arguments)
         assert result["success"], result
-        return sorted(each["path"] for each in result["data"]["results"])
+        return sorted(each["id"] for each in result["data"]["results"])
 
     return make
 
@@ -400,7 +400,7 @@ def test_text_is_not_searched_for_a_client_that_is_shown_names(
     view = shared_view(whole.state, whole.now, vault, level="names", withheld=vault.is_withheld)
     assert call(TOOL, view, query="quokka")["data"]["total"] == 0
     [plan] = call(TOOL, view, query="plan")["data"]["results"]
-    assert (plan["path"], plan["line"], plan["snippet"]) == ("work/plan.md", 1, "")
+    assert (plan["id"], plan["line"], plan["snippet"]) == ("work/plan.md", 1, "")
 
 
 @given(st.text(max_size=500), st.text(max_size=30))

@@ -32,6 +32,7 @@ DEFAULTS: dict[str, dict[str, Any]] = {
         "includeContent": False,
         "maxContentLength": 2000,
         "includeMetadata": True,
+        "includeDetails": False,
         "maxTotalLength": 20_000,
     },
     "get_current_note": {

@@ -112,7 +112,7 @@ async def test_the_async_client_does_what_the_sync_one_does(shared: Any) -> None
             (receipt,) = await client.publish([looked_at("a.md")])
             state = await client.state()
             assert state["seq"] >= receipt["seq"] and state["activeNote"]["id"] == "a.md"
-            assert (await client.tool("get_current_note"))["data"]["path"] == "a.md"
+            assert (await client.tool("get_current_note"))["data"]["id"] == "a.md"
             assert await client.state(at=0) != state
             with pytest.raises(RemoteError) as raised:
                 client.server["version"] = "9.9.9"

@@ -114,7 +114,7 @@ def test_a_resource_says_what_its_tool_says(shared: Any, peer: Any) -> None:
     ],
 )
 def test_a_note_is_read_by_whatever_names_it(peer: Any, uri: str, path: str) -> None:
-    assert text(peer.result("resources/read", uri=f"workspace://note/{uri}"))["data"]["path"] == path
+    assert text(peer.result("resources/read", uri=f"workspace://note/{uri}"))["data"]["id"] == path
 
 
 @pytest.mark.parametrize(
@@ -190,7 +190,7 @@ def test_a_listener_is_told_of_what_it_asked_for_and_of_nothing_else(shared: Any
         assert each["method"] == "notifications/resources/updated"
         assert set(each["params"]) == {"uri", "_meta"}
         assert ":" in each["params"]["_meta"]["io.github.workspaced/clock"]
-    assert text(peer.result("resources/read", uri=CURRENT))["data"]["path"] == "b.md"
+    assert text(peer.result("resources/read", uri=CURRENT))["data"]["id"] == "b.md"
     with shared.connect() as client:
         client.publish([{"type": "note_pinned", "data": {"note": "a.md"}}])
         assert peer.notice()["params"]["uri"] == CONTEXT

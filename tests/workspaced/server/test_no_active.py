@@ -48,4 +48,4 @@ def test_case_11_a_private_active_note_answers_exactly_as_no_active_note(daemon:
         private = answers()
         editor.publish([{"type": "active_note_set", "data": {"note": None}}])
     assert before == private == answers()
-    assert {(each["code"], each["error"]) for each in private} == {("NO_ACTIVE_NOTE", "No shared note is open")}
+    assert {(each["code"], each["error"]) for each in private} == {("NO_ACTIVE_NOTE", "No note currently active")}

@@ -1,10 +1,12 @@
 """Sections and followed links through every door of a daemon: MCP, client, command line, past and log."""
 
+import copy
 import json
 from collections.abc import Callable
 from typing import Any
 
 import pytest
+from support import answers
 
 NOTES = {
     "a/s.md": "To [[Home#Part|it]], [[Home]] and\n\n[up](../Home.md).\n",
@@ -76,6 +78,8 @@ def test_every_door_gives_the_same_answer(
 
 
 def plain(result: dict[str, Any]) -> dict[str, Any]:
+    result = copy.deepcopy(result)
+    answers.fill("get_note_by_reference", result)
     return {name: value for name, value in result.items() if name != "asOfSeq"}
 
 
@@ -93,7 +97,7 @@ def test_a_client_that_is_shown_names_learns_no_heading_and_no_link(served: Any)
         for reference in ("[[Home#Part]]", "[[Home#Nowhere]]", "[[Home#^none]]"):
             arguments = {"reference": reference, "from": "a/s.md", "includeLinks": True, "includeOutline": True}
             result = client.tool("get_note_by_reference", arguments)
-            assert result["data"].keys() == {"id", "title", "path", "exists", "archived", "resolvedBy"}
+            assert result["data"].keys() == {"id", "title", "resolvedBy", "type", "exists", "archived"}
             assert result["data"]["id"] == "Home.md"
 
 

@@ -87,7 +87,7 @@ def test_a_call_sees_what_was_acknowledged_before_it(shared: Any, client: Any) -
     for note in ("a.md", "b.md", "c.md", "work/plan.md") * 3:
         (receipt,) = other.publish([{"type": "active_note_set", "data": {"note": note}}])
         answer = client.tool("get_current_note")
-        assert answer["data"]["path"] == note and answer["asOfSeq"] == receipt["seq"]
+        assert answer["data"]["id"] == note and answer["asOfSeq"] == receipt["seq"]
 
 
 def test_equal_questions_get_equal_bytes(client: Any) -> None:
@@ -101,7 +101,7 @@ def test_min_seq_waits_and_times_out(shared: Any, client: Any) -> None:
     seq = client.call("workspaced/status")["seq"]
     waiting.request("tools/call", {"name": "get_current_note", "arguments": {"minSeq": seq + 1}})
     client.publish([{"type": "active_note_set", "data": {"note": "b.md"}}])
-    assert waiting.line()["result"]["structuredContent"]["data"]["path"] == "b.md"
+    assert waiting.line()["result"]["structuredContent"]["data"]["id"] == "b.md"
     before = time.monotonic()
     error = refusal(client.call, "tools/call", {"name": "get_current_note", "arguments": {"minSeq": 10**9}})
     assert error.code == "TIMEOUT" and time.monotonic() - before > 1.9

@@ -155,7 +155,7 @@ def test_a_code_file_for_requests_is_shown_to_an_agent_that_asks(daemon: Callabl
     with world.running.connect("agent") as agent:
         assert agent.tool("get_note_by_reference", {"reference": SECRET})["data"]["content"] == TEXT
         found = agent.tool("search_workspace", {"query": WORD})["data"]["results"]
-        assert [hit["path"] for hit in found] == [SECRET]
+        assert [hit["id"] for hit in found] == [SECRET]
 
 
 def test_a_client_that_sees_names_only_gets_no_text_of_code(daemon: Callable[..., Any]) -> None:

@@ -57,10 +57,10 @@ def test_who_asks_for_it_is_shown_it_and_all_else_is_not(running: Any) -> None:
     look_at(running, "Diary.md")
     assert "xyzzy" in ask(running, "get_current_note", includeLinks=True)["data"]["content"]
     for reference in ("Diary", "Diary.md", "[[Diary]]"):
-        assert ask(running, "get_note_by_reference", reference=reference)["data"]["path"] == "Diary.md"
+        assert ask(running, "get_note_by_reference", reference=reference)["data"]["id"] == "Diary.md"
     assert ask(running, "get_note_by_reference", reference="[[Diary]]", **{"from": "home"})["success"]
     found = ask(running, "search_workspace", query="zebra")["data"]
-    assert {each["path"] for each in found["results"]} == {"home.md", "Diary.md"} and found["total"] == 2
+    assert {each["id"] for each in found["results"]} == {"home.md", "Diary.md"} and found["total"] == 2
     assert ask(running, "search_workspace", query="quagga", scope="vault")["data"]["total"] == 1
     home = ask(running, "get_note_by_reference", reference="home", includeLinks=True)["data"]["links"]
     assert not home["outgoing"][0]["exists"] and home["incomingTotal"] == 0

@@ -146,8 +146,8 @@ def test_every_client_is_shown_all_until_it_is_said_otherwise(daemon: Any) -> No
         assert answer["client"] == "agent smith" and answer["level"] == "names"
         assert int(answer["clock"].rpartition(":")[2]) == other.call("workspaced/status")["asOfSeq"]
         data = context(agent)
-        assert data["activeNote"].keys() == {"id", "title", "path", "exists", "archived", "since"}
-        assert data["selection"] is None and "The first note" in json.dumps(context(other))
+        assert data["activeNote"].keys() == {"id", "title", "type", "exists", "archived", "since"}
+        assert data.get("selection") is None and "The first note" in json.dumps(context(other))
 
         other.call("workspaced/share", {"client": "Agent Smith", "level": "none"})
         for tool, arguments in TOOLS:

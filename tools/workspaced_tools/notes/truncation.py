@@ -61,13 +61,13 @@ def truncate(text: str, limit: int, offset: int = 0) -> Truncated:
     lead = _lead(inside, limit, text, offset) if inside is not None else ""
     if len(lead) + total - offset <= limit:
         rest = text[offset:]
-        return Truncated(lead + rest if rest else "", Truncation(False, total, len(rest), None), len(lead))
+        return Truncated(lead + rest if rest else "", Truncation(total, len(rest)), len(lead))
     if limit < LIMIT_MARKED_MIN:
         end = _Page(text, offset, offset + limit, None).floor(offset + limit)
-        return Truncated(text[offset:end], Truncation(True, total, end - offset, end))
+        return Truncated(text[offset:end], Truncation(total, end - offset, end))
     cut = _Cutter(text, offset, limit - len(lead), inside).cut()
     page = f"{lead}{text[offset : cut.end]}{cut.closing}{cut.separator}{MARKER}"
-    return Truncated(page, Truncation(True, total, cut.end - offset, cut.end), len(lead))
+    return Truncated(page, Truncation(total, cut.end - offset, cut.end), len(lead))
 
 
 def _lead(fence: Fence, limit: int, text: str, offset: int) -> str:

@@ -197,10 +197,11 @@ def _texts(value: Any, *, is_note: bool = False) -> Iterator[tuple[str, bool]]:
         if 0 < len(value) <= NOTE_ID_CHARS_MAX and "\n" not in value:
             yield value, is_note
     elif isinstance(value, dict):
-        names_note = "is" in value or ("title" in value and value.get("id") == value.get("path"))
+        names_note = "is" in value or "title" in value
+        name = "noteId" if "noteId" in value else "id"  # a tab has an id of its own
         for key, each in value.items():
             yield from _texts(key)
-            yield from _texts(each, is_note=names_note and key == "id" and isinstance(each, str))
+            yield from _texts(each, is_note=names_note and key == name and isinstance(each, str))
     elif isinstance(value, list):
         for each in value:
             yield from _texts(each)

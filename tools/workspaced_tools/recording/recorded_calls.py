@@ -19,7 +19,7 @@ from workspaced_events.schema.decoding import decoded
 from ..errors import NotRecorded
 from ..notes.note import NoteFailure
 from ..ports.questions import Read, VersionOf
-from ..prompts.model.token_estimate import estimate_tokens, estimate_tokens_of_chars
+from ..prompts.model.token_estimate import estimate_json_tokens, estimate_json_tokens_of_chars
 from .format import (
     SWEPT,
     Blob,
@@ -130,7 +130,9 @@ def listed(event: Event, blob: Blob) -> Listed:
         ok=called.ok,
         code=code,
         bytes=called.bytes,
-        tokens=estimate_tokens_of_chars(called.bytes) if result is None else estimate_tokens(result.decode()),
+        tokens=estimate_json_tokens_of_chars(called.bytes)
+        if result is None
+        else estimate_json_tokens(result.decode()),
         duration_us=called.duration_us,
         kept=result is not None,
     )

@@ -21,7 +21,8 @@ from workspaced_events.projections.workspace_state import client_key
 from workspaced_events.schema.catalogue import Event, ToolCalled
 from workspaced_events.schema.decoding import decoded
 
-from ..prompts.model.token_estimate import estimate_tokens, estimate_tokens_of_chars
+from ..answers import Truncation
+from ..prompts.model.token_estimate import estimate_json_tokens, estimate_json_tokens_of_chars, estimate_tokens
 from ..tools.registry import EVERY_TOOL, TOOLS
 from .format import Blob
 from .recorded_calls import result_of
@@ -64,31 +65,31 @@ class Answer(msgspec.Struct, frozen=True):
     """The number of hits of a search."""
 
 
-class _Truncation(msgspec.Struct, frozen=True, rename="camel"):
-    truncated: bool = False
-
-
 class _Note(msgspec.Struct, frozen=True, rename="camel"):
-    path: str = ""
+    id: str = ""
+    note_id: str = ""
     content: str | None = None
     sha256: str = ""
     metadata: msgspec.Raw = msgspec.Raw(b"")
-    truncation: _Truncation = _Truncation()
+    truncation: Truncation | None = None
     links: msgspec.Raw = msgspec.Raw(b"")
     outline: msgspec.Raw = msgspec.Raw(b"")
-    heading: msgspec.Raw = msgspec.Raw(b"")
-    block: msgspec.Raw = msgspec.Raw(b"")
+    section: msgspec.Raw = msgspec.Raw(b"")
     images: msgspec.Raw = msgspec.Raw(b"")
+
+    @property
+    def path(self) -> str:
+        return self.note_id or self.id
 
     @property
     def more(self) -> tuple[msgspec.Raw, ...]:
         """What a note's answer has beside its text and metadata."""
-        return self.links, self.outline, self.heading, self.block, self.images
+        return self.links, self.outline, self.section, self.images
 
 
 class _OneNote(msgspec.Struct, frozen=True):
     data: _Note
-    truncation: _Truncation = _Truncation()
+    truncation: Truncation | None = None
 
 
 class _Context(msgspec.Struct, frozen=True, rename="camel"):
@@ -111,7 +112,7 @@ class _SearchResult(msgspec.Struct, frozen=True):
 
 def read_answer(called: ToolCalled, result: bytes) -> Answer:
     """Reads the facts from the answer `result`; only the tokens if no rule is about the tool."""
-    tokens = estimate_tokens(result.decode())
+    tokens = estimate_json_tokens(result.decode())
     if not called.ok:
         return Answer(tokens)
     try:
@@ -137,13 +138,13 @@ def _answer(tokens: int, notes: list[_Note], offset: int) -> Answer:
         tokens=tokens,
         texts=tuple(_text(note, note.content, offset) for note in notes if note.content),
         metadata={note: _digest(content) for note, content in metadata.items() if content},
-        metadata_tokens=sum(estimate_tokens(content.decode()) for content in metadata.values()),
+        metadata_tokens=sum(estimate_json_tokens(content.decode()) for content in metadata.values()),
         more=any(bytes(part) for part in more),
     )
 
 
 def _text(note: _Note, content: str, offset: int) -> Text:
-    whole = offset == 0 and not note.truncation.truncated
+    whole = offset == 0 and note.truncation is None
     return Text(
         note.path, note.sha256, _digest(content.encode()), estimate_tokens(content), len(content), offset, whole
     )
@@ -254,7 +255,7 @@ def _default(tool: str, argument: str) -> int | None:
 
 
 def _argument_tokens(name: str, value: Any) -> int:
-    return estimate_tokens(f'"{name}":{value},')
+    return estimate_json_tokens(f'"{name}":{value},')
 
 
 RULES: Final = (
@@ -413,7 +414,7 @@ class UsageCounter:
             result = result_of(called, self._blob)
             if result is None:
                 self._not_kept += 1
-                return Answer(estimate_tokens_of_chars(called.bytes))
+                return Answer(estimate_json_tokens_of_chars(called.bytes))
             if len(self._answers) >= _ANSWERS_KEPT:
                 self._answers.clear()
             answer = self._answers[key] = read_answer(called, result)

@@ -10,7 +10,7 @@ from ..errors import NoActiveNote, NoteNotFound
 from ..limits import CONTENT_CHARS_MAX
 from ..ports.questions import Read
 from ..ports.view import View
-from .note_answers import NO_SHARED_NOTE, served_vault
+from .note_answers import NO_ACTIVE_NOTE, OPEN_A_NOTE, served_vault
 from .read_note import Asked, note_answer
 from .tool import Answer, Arguments, Tool
 
@@ -34,9 +34,7 @@ def get_current_note(view: View, arguments: GetCurrentNote) -> Answer[LinkedNote
     """
     vault, state = served_vault(view)
     if state.active is None:
-        raise NoActiveNote(
-            NO_SHARED_NOTE, hint="Ask the user to open a shared note, or name a note by its reference."
-        )
+        raise NoActiveNote(NO_ACTIVE_NOTE, hint=OPEN_A_NOTE)
     missing = partial(NoteNotFound, "Active note not found", hint="The active note may have been deleted")
     asked = Asked(
         metadata=arguments.include_metadata,

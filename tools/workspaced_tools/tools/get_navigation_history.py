@@ -13,7 +13,7 @@ from ..errors import ArgumentInvalid
 from ..limits import ECHO_CHARS_MAX
 from ..ports.questions import Visits
 from ..ports.view import View
-from .note_answers import served_vault
+from .note_answers import served_vault, to_second
 from .tool import Answer, Arguments, Tool
 from .visit_answers import NoteTitles, Room, dwell_s
 
@@ -42,7 +42,13 @@ def get_navigation_history(view: View, arguments: GetNavigationHistory) -> Answe
     shown = visits[: -arguments.limit - 1 : -1]
     names = NoteTitles(vault, (visit.note for visit in shown))
     entries = Room(_HISTORY_CHARS_MAX).fitting(
-        ShownVisit(*names.entry(visit.note), visit.at, visit.until, dwell_s(visit, view.now)) for visit in shown
+        ShownVisit(
+            **names.entry(visit.note),
+            at=to_second(visit.at),
+            until=to_second(visit.until) if visit.until is not None else None,
+            dwell_seconds=dwell_s(visit, view.now),
+        )
+        for visit in shown
     )
     warnings = []
     if len(entries) < len(shown):

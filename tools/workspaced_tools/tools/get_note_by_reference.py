@@ -7,7 +7,7 @@ from typing import Any, Final
 import msgspec
 from pydantic import Field
 
-from ..answers import FoundBlock, FoundHeading, FoundSection, MissingSection, ReferencedNote, Suggestions
+from ..answers import FoundSection, MissingSection, ReferencedNote, Suggestions
 from ..code.languages import language_of
 from ..errors import NoteNotFound, SectionNotFound
 from ..limits import ECHO_CHARS_MAX, REFERENCE_CHARS_MAX, RESULTS_CHARS_MAX
@@ -126,7 +126,7 @@ def _has_no_sections(note: Note) -> bool:
 
 
 def _made(resolution: Resolution, section: Section | None) -> Callable[..., ReferencedNote]:
-    """Makes the note's struct: how it was found, and where the section is; its heading or block also by itself."""
+    """Makes the note's struct: how it was found, and where the section is."""
     assert resolution.resolved_by is not None, "a note was found"
     made = partial(ReferencedNote, resolved_by=resolution.resolved_by)
     if section is None:
@@ -135,11 +135,9 @@ def _made(resolution: Resolution, section: Section | None) -> Callable[..., Refe
     if heading is None:
         block = resolution.block
         assert block is not None, "a section without heading is a block's"
-        place = FoundSection(block=block, start_line=begin, end_line=end, offset=offset)
-        return partial(made, section=place, block=FoundBlock(block, begin, offset))
+        return partial(made, section=FoundSection(block=block, start_line=begin, end_line=end, offset=offset))
     place = FoundSection(heading=heading.text, level=heading.level, start_line=begin, end_line=end, offset=offset)
-    found = FoundHeading(level=heading.level, title=heading.text, line=heading.line, offset=offset)
-    return partial(made, section=place, heading=found)
+    return partial(made, section=place)
 
 
 TOOL: Final[Tool[Any]] = Tool(

@@ -16,7 +16,7 @@ from ..ports.questions import Read, VersionOf
 from ..ports.vault import NoteRef
 from ..ports.view import View
 from .line_changes import LineChange, line_changes, lines_of
-from .note_answers import note_or_error, served_vault
+from .note_answers import note_or_error, served_vault, to_second
 from .read_note import only_note
 from .references import resolved
 from .tool import Answer, Arguments, Tool
@@ -70,8 +70,9 @@ def _answer(ref: NoteRef, note: Note, then: VersionAt, arguments: GetNoteDiff) -
     data = NoteDiff(
         id=ref.id,
         title=ref.title,
-        path=ref.path,
-        since=Since(then.seq, then.at, before is not None, before.sha256 if before is not None else None),
+        since=Since(
+            then.seq, to_second(then.at), before is not None, before.sha256 if before is not None else None
+        ),
         sha256=note.sha256,
         changed=changed,
         added=added,
@@ -132,7 +133,7 @@ def _page(text: str, limit: int, offset: int) -> tuple[str, Truncation]:
         end = line_end + 1
     shown = text[offset:end]
     more = end < len(text)
-    return shown, Truncation(more or offset > 0, len(text), len(shown), end if more else None)
+    return shown, Truncation(len(text), len(shown), end if more else None)
 
 
 TOOL: Final[Tool[Any]] = Tool(

@@ -38,7 +38,7 @@ from ..ports.asking import VaultPort
 from ..ports.questions import Incoming, IndexState, LinkTargets, Names, Read, SharingTags, Similar, Visits
 from ..ports.vault import LinkName, NoteRef, SimilarNote, TaggedNote
 from ..ports.view import View
-from .note_answers import NO_SHARED_NOTE, note_or_error, served_vault
+from .note_answers import NO_ACTIVE_NOTE, OPEN_A_NOTE, note_or_error, served_vault
 from .read_note import name_of, only_note
 from .references import resolved
 from .tool import Answer, Arguments, Tool
@@ -118,7 +118,7 @@ def _note(view: View, reference: str | None) -> Note:
         wanted = state.active.id
         missing = partial(NoteNotFound, "Active note not found", hint="The active note may have been deleted")
     else:
-        raise NoActiveNote(NO_SHARED_NOTE, hint="Ask the user to open a shared note, or give a reference.")
+        raise NoActiveNote(NO_ACTIVE_NOTE, hint=OPEN_A_NOTE)
     [found] = vault.ask(Read([wanted]))
     return note_or_error(found, missing=missing)
 
@@ -230,10 +230,9 @@ def _entry(tied: Tied, state: VaultState, *, names_only: bool) -> RelatedNote:
     return RelatedNote(
         id=tied.to.id,
         title=tied.to.title,
-        path=tied.to.path,
         score=tied.score if not names_only else None,
         reasons=[tie.reason for tie in tied.ties] if not names_only else None,
-        archived=tied.to.id in state.archived or None,
+        archived=tied.to.id in state.archived,
     )
 
 

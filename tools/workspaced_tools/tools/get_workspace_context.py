@@ -23,14 +23,16 @@ from ..answers import (
 from ..errors import NoteNotFound
 from ..notes.name_only import NAMES_ONLY, NameOnly
 from ..notes.note import Note, NoteFailure
-from ..ports.questions import IndexState, NoteCount, Read
+from ..ports.questions import NoteCount, Read
 from ..ports.view import View
-from .note_answers import Facts, content_of, facts, note_entry, served_vault
-from .tool import Answer, Arguments, Tool
+from .note_answers import Facts, content_of, facts, index_state, note_entry, served_vault, to_second
+from .tool import Answer, Arguments, Tool, part_only
 
 _FRAME_CHARS_MAX: Final = 20_000
 """Names and metadata of all notes in an answer with content. An answer without content may hold twice as much."""
+_RECENT_NOTES_SHOWN: Final = 5
 _RECENT_NOTES_SHOWN_MAX: Final = 10
+"""With `includeDetails`."""
 T = TypeVar("T")
 CONTENT_CHARS_MIN: Final = 100
 """With less room than this, an answer holds no beginning of a long note."""
@@ -43,6 +45,7 @@ class GetWorkspaceContext(Arguments):
     include_content: bool = Field(False, description="The notes' text.")
     max_content_length: int = Field(2000, ge=100, le=10_000, description="Per note.")
     include_metadata: bool = Field(True, description="Tags, dates, counts, front matter.")
+    include_details: bool = Field(False, description="Metadata and times of tabs, ten recents.")
     max_total_length: int = Field(20_000, ge=100, le=50_000, description="In all.")
 
 
@@ -54,7 +57,8 @@ def get_workspace_context(view: View, arguments: GetWorkspaceContext) -> Answer[
     vault, state = served_vault(view)
     active = state.active
     tabs = visible_tabs(state, view.now, view.state.clock_steps)
-    recents = list(islice(reversed(state.recents.items()), _RECENT_NOTES_SHOWN_MAX))
+    shown_max = _RECENT_NOTES_SHOWN_MAX if arguments.include_details else _RECENT_NOTES_SHOWN
+    recents = list(islice(reversed(state.recents.items()), shown_max))
     members = [*([active.id] if active else ()), *state.pins, *(tab.note_id for tab in tabs)]
     listed = [*members, *(note for note, _ in recents)]
     distinct = list(dict.fromkeys(listed))
@@ -63,11 +67,8 @@ def get_workspace_context(view: View, arguments: GetWorkspaceContext) -> Answer[
     if view.sharing == "names":
         frame.warnings.append(NAMES_ONLY)
 
-    active_note = frame.entry("activeNote", active.id, **_active_fields(active, found)) if active else None
-    pins = [
-        frame.entry("pinnedNotes", pin.id, filename=pin.id.rpartition("/")[2], pinned_at=pin.pinned_at)
-        for pin in state.pins.values()
-    ]
+    active_note = frame.active(active) if active else None
+    pins = [frame.entry("pinnedNotes", pin.id, pinned_at=to_second(pin.pinned_at)) for pin in state.pins.values()]
     shown_tabs = [
         frame.entry(
             "temporaryTabs",
@@ -75,8 +76,11 @@ def get_workspace_context(view: View, arguments: GetWorkspaceContext) -> Answer[
             id=tab.id,
             note_id=tab.note_id,
             source=tab.source,
-            opened_at=tab.opened_at,
-            last_accessed=tab.last_accessed,
+            **(
+                {"opened_at": to_second(tab.opened_at), "last_accessed": to_second(tab.last_accessed)}
+                if arguments.include_details
+                else {}
+            ),
         )
         for tab in tabs
     ]
@@ -94,7 +98,7 @@ def get_workspace_context(view: View, arguments: GetWorkspaceContext) -> Answer[
             pinned_count=len(pins),
             temporary_tabs_count=len(tabs),
             content_length=arguments.max_total_length - frame.room,
-            last_activity=state.last_updated,
+            last_activity=to_second(state.last_updated) if state.last_updated else None,
         ),
         omitted=frame.omitted,
         omitted_total=frame.omitted_total,
@@ -138,7 +142,8 @@ class _Frame:
         if note not in self._named:
             self._omit(note, "note", "The answer is full.")
             return None
-        metadata = self._arguments.include_metadata and shown is not None
+        is_wanted = place != "temporaryTabs" or self._arguments.include_details
+        metadata = self._arguments.include_metadata and is_wanted and shown is not None
         if metadata and shown is not None and not self._spend(shown.size):
             self._omit(note, "metadata", "The answer is full.")
             metadata = False
@@ -150,6 +155,14 @@ class _Frame:
             self._add_content(entry, place, note, found)
         return entry
 
+    def active(self, active: ActiveNote) -> ContextNote | None:
+        """The entry of the active note; its file's time stands in the metadata if there are any."""
+        entry = self.entry("activeNote", active.id, since=to_second(active.since))
+        found = self._found[active.id]
+        if entry is not None and entry.metadata is None and _is_whole(found):
+            entry.last_modified = facts(found).metadata.last_modified
+        return entry
+
     def recent(self, note: NoteId, at: str) -> RecentNote | None:
         """The entry of `note` in the recent notes: only its name."""
         found = self._found[note]
@@ -157,7 +170,7 @@ class _Frame:
             self._omit(note, "note", "The answer is full.")
             return None
         entry = note_entry(NoteEntry, note, found, archived=False, metadata=False)
-        return RecentNote(note, entry.title, entry.exists, at)
+        return RecentNote(id=note, title=entry.title, exists=entry.exists, at=to_second(at))
 
     def _add_content(self, entry: ContextNote, place: str, note: NoteId, found: Note) -> None:
         if note in self._content_in:
@@ -169,7 +182,7 @@ class _Frame:
             return
         # A short note may fit whole, although a truncated note would have no room for its marker.
         text, truncation = content_of(found, max(limit, CONTENT_CHARS_MIN))
-        entry.content, entry.truncation = text, truncation
+        entry.content, entry.truncation = text, part_only(truncation)
         entry.sha256 = found.sha256
         self.room -= len(text)
         self._content_in[note] = place
@@ -203,15 +216,6 @@ def _present(entries: list[T | None]) -> list[T]:
     return [entry for entry in entries if entry is not None]
 
 
-def _active_fields(active: ActiveNote, found: Mapping[NoteId, Note | NoteFailure]) -> dict[str, str]:
-    """The fields that only the entry of the active note has."""
-    fields = {"since": active.since}
-    note = found[active.id]
-    if _is_whole(note) and (last_modified := facts(note).metadata.last_modified) is not None:
-        fields["last_modified"] = last_modified
-    return fields
-
-
 def _selection(state: VaultState, found: Mapping[NoteId, Note | NoteFailure]) -> Selection | None:
     """The selection. None if its note is missing, because it is then unknown whether the note may be shown."""
     selection = state.selection
@@ -221,7 +225,7 @@ def _selection(state: VaultState, found: Mapping[NoteId, Note | NoteFailure]) ->
         note=selection.note,
         start_line=selection.start_line,
         end_line=selection.end_line,
-        at=selection.at,
+        at=to_second(selection.at),
         text=selection.text,
         text_sha256=selection.text_sha256,
     )
@@ -235,7 +239,7 @@ def _vault_info(view: View) -> VaultInfo:
         name=current.name,
         path=current.path if view.sharing == "all" else None,
         note_count=vault.ask(NoteCount()),
-        index_state=vault.ask(IndexState()),
+        index_state=index_state(vault),
     )
 
 

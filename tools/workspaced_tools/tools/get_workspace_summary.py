@@ -27,7 +27,7 @@ from ..ports.asking import VaultPort
 from ..ports.questions import IndexState, LinkTargets, Overview, Read, Visits
 from ..ports.vault import LinkName, VaultOverview
 from ..ports.view import View
-from .note_answers import served_vault
+from .note_answers import index_state, served_vault, to_second
 from .tool import Answer, Arguments, Tool
 from .visit_answers import NoteTitles, Room, latest, tallies
 
@@ -74,19 +74,21 @@ def get_workspace_summary(view: View, _arguments: GetWorkspaceSummary) -> Answer
     questions = _questions(view, vault, listed, names, recent, warnings)
     lists = Room(_SUMMARY_CHARS_MAX)
     activity = Activity(
-        recently_visited=lists.fitting(ListedNote(*names.entry(visit.note), at=visit.at) for visit in visited),
+        recently_visited=lists.fitting(
+            ListedNote(**names.entry(visit.note), at=to_second(visit.at)) for visit in visited
+        ),
         recently_changed=lists.fitting(_changed(view, overview)),
         most_visited=lists.fitting(
-            ListedNote(*names.entry(tally.note), visits=tally.visits, dwell_seconds=round(tally.dwell_s, 1))
+            ListedNote(**names.entry(tally.note), visits=tally.visits, dwell_seconds=round(tally.dwell_s, 1))
             for tally in busiest
         ),
     )
     asked = Room(_SUMMARY_CHARS_MAX)
     data = WorkspaceSummary(
         counts=_counts(view, overview, questions, VisitCounts(len(visits), len(recent))),
-        index_state=vault.ask(IndexState()),
+        index_state=index_state(vault),
         activity=activity,
-        top_tags=dict(overview.tags) if view.sharing == "all" else None,
+        top_tags=dict(overview.tags) if view.sharing == "all" else {},
         open_questions=OpenQuestions(
             **{name: asked.fitting(found[:_QUESTIONS_LISTED_MAX]) for name, found in questions.items()}
         ),
@@ -140,7 +142,7 @@ def _changed(view: View, overview: VaultOverview) -> list[ListedNote]:
 
 def _file_time(ns: int) -> str | None:
     try:
-        return event_time(ns)
+        return to_second(event_time(ns))
     except (ValueError, OverflowError, OSError):  # a file may have any time
         return None
 
@@ -169,7 +171,9 @@ def _questions(
         if not names.exists(note)
     ]
     untouched = [
-        OpenQuestion(note, names.title(note), at=at) for note, at in _untouched(view, recent) if names.exists(note)
+        OpenQuestion(note, names.title(note), at=to_second(at))
+        for note, at in _untouched(view, recent)
+        if names.exists(note)
     ]
     questions = {"missing_notes": missing, "untouched_pins": untouched}
     if view.sharing != "all":

@@ -18,6 +18,7 @@ from . import get_current_note, get_workspace_context
 from .get_current_note import GetCurrentNote
 from .get_workspace_context import GetWorkspaceContext
 from .linked_workspace import shown, time_of
+from .note_answers import to_second
 from .tool import Answer, D, Tool
 
 PERSON_CHARS_MAX: Final = 64
@@ -90,8 +91,8 @@ def _machine(machine: Machine) -> MachineInfo:
         machine=machine.machine,
         here=machine.here,
         active_note=active.note if active is not None else None,
-        since=time_of(active.since_us) if active is not None else None,
-        heard_at=machine.heard_at or None,
+        since=to_second(time_of(active.since_us)) if active is not None else None,
+        heard_at=to_second(machine.heard_at) if machine.heard_at else None,
     )
 
 

@@ -52,7 +52,8 @@ _INCOMING_LINKS_MAX: Final = 100
 T = TypeVar("T")
 N = TypeVar("N", bound=NoteEntry)
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-NO_SHARED_NOTE: Final = "No shared note is open"
+NO_ACTIVE_NOTE: Final = "No note currently active"
+OPEN_A_NOTE: Final = "Open a note to use this tool."
 """The error without an active note, and with a private one: no client learns that a private note is active."""
 _CACHED_CHARS_MAX = 10_000
 """A longer page is not cached: it would take too much memory beside the content cache."""
@@ -77,6 +78,11 @@ def served_vault(view: View) -> tuple[VaultPort, VaultState]:
             hint="Ask the user for `workspaced stop`, then `workspaced serve --vault DIR` with that folder.",
         )
     return view.vault, view.vault_state
+
+
+def index_state(vault: VaultPort) -> str:
+    """Whether the index is `ready`, or `building`."""
+    return "ready" if vault.ask(IndexState()) == "ready" else "building"  # the very default, which is left out
 
 
 _UNREADABLE: Final = (ReadFailed, "Check the file's permissions and kind, then try again.")
@@ -139,15 +145,13 @@ def note_entry(
     """The entry of a note or of a failed read, as `made` makes it of the fields of `NoteEntry`; only names for a
     client that may see only names."""
     if isinstance(found, NameOnly):
-        return made(id=note, title=found.title, path=note, exists=True, archived=archived)
+        return made(id=note, title=found.title, archived=archived)
     if isinstance(found, Note):
         shown = facts(found)
         entry = made(
             id=note,
             title=found.title,
-            path=note,
             type=shown.type,
-            exists=True,
             archived=archived,
             metadata=shown.metadata if metadata else None,
         )
@@ -157,7 +161,7 @@ def note_entry(
             entry.language = language_of(note) if not found.is_markdown else None
         return entry
     exists = found.code not in (NoteNotFound.code, ReferenceOutsideVault.code)
-    entry = made(id=note, title=stem(note), path=note, exists=exists, archived=archived)
+    entry = made(id=note, title=stem(note), exists=exists, archived=archived)
     if found.size is not None:
         entry.kind, entry.size = kind_of(note), found.size
     return entry
@@ -292,10 +296,11 @@ def _facts(note: Note) -> Facts:
         last_modified=_iso_ns(note.stat.mtime_ns),
         word_count=word_count(note.body),
         character_count=len(note.body),
-        note_type=note_type,
+        note_type=note_type if note_type.schema is not msgspec.UNSET else None,
     )
     size = len(msgspec.json.encode(metadata))
-    return Facts(note_type.name, metadata, size, tuple(warnings))
+    type_ = "note" if note_type.name == "note" else note_type.name  # the very default, which is left out
+    return Facts(type_, metadata, size, tuple(warnings))
 
 
 def _within(items: list[T], size: Callable[[T], int], chars_max: int) -> list[T]:
@@ -348,11 +353,16 @@ def _iso(text: str) -> str | None:
         moment = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
     except (ValueError, OverflowError):
         return None
-    return moment.isoformat().replace("+00:00", "Z")
+    return to_second(moment.isoformat())
 
 
 def _iso_ns(ns: int) -> str | None:
     try:
-        return (_EPOCH + timedelta(microseconds=ns // 1000)).isoformat().replace("+00:00", "Z")
+        return to_second((_EPOCH + timedelta(microseconds=ns // 1000)).isoformat())
     except OverflowError:
         return None
+
+
+def to_second(time: str) -> str:
+    """A UTC time in ISO 8601 as answers have it: an agent pays for each digit."""
+    return f"{time[:19]}Z"

@@ -153,7 +153,7 @@ def only_note(resolution: Resolution, reference: str, vault: VaultPort) -> NoteR
 
 
 def name_of(ref: NoteRef) -> NoteName:
-    return NoteName(ref.id, ref.title, ref.path)
+    return NoteName(ref.id, ref.title)
 
 
 def _suggestions(resolution: Resolution) -> Json:

@@ -105,7 +105,6 @@ def _answer(
         SearchResult(
             id=hit.note.id,
             title=hit.note.title,
-            path=hit.note.path,
             line=hit.line,
             snippet="" if names_only else hit.snippet,
             score=round(hit.score, _SCORE_DIGITS),

@@ -243,9 +243,14 @@ def run_call(tool: Tool[Any], view: View, arguments: Json) -> Ran:
         message=answer.message,
         as_of_seq=view.as_of_seq,
         warnings=_capped([*_also_named(view.also_at), *answer.warnings]) or None,
-        truncation=answer.truncation,
+        truncation=part_only(answer.truncation),
     )
     return Ran(result, answer.images)
+
+
+def part_only(truncation: Truncation | None) -> Truncation | None:
+    """The truncation that an answer has: none where the text is whole."""
+    return truncation if truncation is not None and truncation.truncated else None
 
 
 def _also_named(seqs: Sequence[int]) -> list[str]:

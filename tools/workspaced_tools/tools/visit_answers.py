@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import takewhile
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 import msgspec
 
@@ -123,9 +123,9 @@ class NoteTitles:
         found = self._names[note]
         return found.title if found is not None else stem(note)
 
-    def entry(self, note: NoteId) -> tuple[NoteId, str, bool]:
-        """Id, title and existence of a note."""
-        return note, self.title(note), self.exists(note)
+    def entry(self, note: NoteId) -> dict[str, Any]:
+        """Id, title and existence of a note, by the names of an answer's fields."""
+        return {"id": note, "title": self.title(note), "exists": self.exists(note)}
 
 
 class Room:

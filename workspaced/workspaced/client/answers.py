@@ -121,6 +121,7 @@ class GetWorkspaceContextArguments(TypedDict, total=False):
     include_content: bool | None
     max_content_length: int | None
     include_metadata: bool | None
+    include_details: bool | None
     max_total_length: int | None
     at: int | str | None
     min_seq: int | None
@@ -172,6 +173,7 @@ _NAMES = {
     "from_": "from",
     "include_content": "includeContent",
     "since_seq": "sinceSeq",
+    "include_details": "includeDetails",
     "max_total_length": "maxTotalLength",
 }
 

@@ -11,7 +11,11 @@ from workspaced_events.errors import InvalidArgument
 from workspaced_events.projections.state_diff import changes, lines
 from workspaced_events.projections.workspace_state import StateJson, to_json
 from workspaced_events.replay.position import parse_position
-from workspaced_tools.prompts.model.token_estimate import CHARS_PER_TOKEN, estimate_tokens
+from workspaced_tools.prompts.model.token_estimate import (
+    CHARS_PER_JSON_TOKEN,
+    CHARS_PER_TOKEN,
+    estimate_json_tokens,
+)
 from workspaced_tools.recording.call_diff import compared
 from workspaced_tools.recording.recorded_calls import (
     Listed,
@@ -35,7 +39,8 @@ from ..shared.terminal import local_time, print_labelled
 LIMIT = 20
 ARGUMENTS_CHARS_SHOWN = 60
 ESTIMATE = (
-    f"Tokens are an estimate: {CHARS_PER_TOKEN} characters to one, of Chinese, Japanese and Korean one character."
+    f"Tokens are an estimate: {CHARS_PER_JSON_TOKEN} characters of JSON to one, {CHARS_PER_TOKEN} of a text, "
+    "of Chinese, Japanese and Korean one character."
 )
 
 
@@ -157,7 +162,7 @@ def _call(log: replay.Log, seq: int) -> RecordedCall:
 
 def _print_call(call: RecordedCall) -> None:
     event, called = call.event, call.event.data
-    tokens = f", about {estimate_tokens(call.result)} tokens" if call.result is not None else ""
+    tokens = f", about {estimate_json_tokens(call.result)} tokens" if call.result is not None else ""
     outcome = "ok" if called.ok else "failed"
     recorded = call.recording
     _print_sections(

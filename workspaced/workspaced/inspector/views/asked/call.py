@@ -12,7 +12,11 @@ from workspaced_events.errors import InvalidArgument, LogDamaged
 from workspaced_events.schema.catalogue import ContextInserted, ContextVolunteered, Event, Sharing, ToolCalled
 from workspaced_events.schema.decoding import decoded
 from workspaced_tools.errors import NotRecorded
-from workspaced_tools.prompts.model.token_estimate import estimate_tokens, estimate_tokens_of_chars
+from workspaced_tools.prompts.model.token_estimate import (
+    estimate_json_tokens,
+    estimate_json_tokens_of_chars,
+    estimate_tokens,
+)
 from workspaced_tools.recording.format import (
     Blob,
     Exchange,
@@ -160,7 +164,10 @@ def call(inspected: Inspected, parameters: CallParameters) -> Call:
     recorded = call_at(inspected, parameters.seq)
     event, called, recording = recorded.event, recorded.event.data, recorded.recording
     text, told = recorded.result, _told(called, recorded.result)
-    counted = told.text if told is not None else text
+    if told is not None and told.text is not None:
+        tokens = estimate_tokens(told.text)
+    else:
+        tokens = estimate_json_tokens(text) if text is not None else estimate_json_tokens_of_chars(called.bytes)
     return Call(
         seq=event.seq,
         time=event.time,
@@ -170,7 +177,7 @@ def call(inspected: Inspected, parameters: CallParameters) -> Call:
         code=listed(event, inspected.log.blob).code,
         duration_us=called.duration_us,
         bytes=called.bytes,
-        tokens=estimate_tokens_of_chars(called.bytes) if counted is None else estimate_tokens(counted),
+        tokens=tokens,
         as_of_seq=called.as_of_seq,
         tail_seq=called.tail,
         arguments=recorded.arguments,
