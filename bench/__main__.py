@@ -35,6 +35,7 @@ from . import (
     proxy,
     publish,
     publishers,
+    questions,
     recording,
     replay,
     replication,
@@ -109,6 +110,7 @@ ON_REQUEST: Final[dict[str, Callable[[Place], Iterator[Figure]]]] = {
     "publishers.typescript": publishers.typescript,
     "publishers.lsp": language_server.figures,
     "publishers.neovim": neovim.figures,
+    "questions": questions.questions,
     "search": search.search,
     "publishers.vscode": vscode.figures,
 }

@@ -77,7 +77,7 @@ def test_where_three_notes_hold_both_words_no_others_follow(make_vault: MakeVaul
 
 
 def test_where_fewer_hold_them_all_they_come_first_and_others_follow(make_vault: MakeVault) -> None:
-    found = search(make_vault({"a.md": "oak table", "b.md": "table table", "c.md": "chair"}), "table oak")
+    found = search(make_vault({"a.md": "oak table", "b.md": "table of stone", **FILES}), "table oak")
     assert [(hit.note.id, hit.missing) for hit in found.hits] == [("a.md", None), ("b.md", ("oak",))]
     assert found.hits[0].score > found.hits[1].score
 
