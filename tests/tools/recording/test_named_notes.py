@@ -31,7 +31,7 @@ NAMELESS = {
     *("temporary_tabs_reordered", "temporary_tabs_cleared", "temporary_tabs_expired", "clock_stepped"),
     *("log_recovered", "daemon_started", "daemon_stopped", "memory_write_ended"),
     *("conversation_started", "conversation_branched", "conversation_ended", "message_removed", "summary_set"),
-    *("usage_reported", "context_withdrawn", "prompt_overlaid", "prompt_answered"),
+    *("usage_reported", "context_withdrawn", "prompt_overlaid", "prompt_answered", "context_near_limit"),
     *("event_forgotten", "record_forgotten"),
 }
 """Types of which no field names a note. A new type is either here, or its fields are found."""

@@ -20,6 +20,7 @@ from workspaced_events.schema.catalogue import (
     LibraryEntry,
     PromptAssembled,
     PromptOverlaid,
+    PromptTotals,
     Shape,
     ToolCalled,
 )
@@ -103,6 +104,8 @@ def another(value: Any) -> Any:
             return replace(value, body_hash=OTHER)
         case LayerHashes():
             return replace(value, L5_USER=OTHER)
+        case PromptTotals():
+            return replace(value, tools=value.tools + 1)
     raise AssertionError(value)
 
 

@@ -208,12 +208,12 @@ def show_moment(story: Story, client: SyncClient, published: int, moment: dict[s
     story.say(f"\n{moment['title']}  (after {published} actions, event {answer['asOfSeq']})", "bold yellow")
     active = data["activeNote"]
     if active is not None:
-        story.say(f"  active   {active['title']}  ({active['path']})", "bold")
+        story.say(f"  active   {active['title']}  ({active['id']})", "bold")
         content = " ".join((active.get("content") or "").split())
         story.say(f"           {content[:160]}…", "dim")
     for key, label in (("pinnedNotes", "pinned"), ("temporaryTabs", "tab")):
         for note in data[key]:
-            story.say(f"  {label:<8} {note['title']}  ({note['path']})")
+            story.say(f"  {label:<8} {note['title']}  ({note.get('noteId', note['id'])})")
     story.say(f"  {data['summary']['totalNotes']} notes in view of {data['vaultInfo']['noteCount']}", "dim")
     story.say(f"  ask your agent: {moment['question']}", "italic")
 
