@@ -32,9 +32,9 @@ def settled(opened: InspectorPage) -> None:
     ("name", "link", "heading"),
     [
         ("calls", "#/call", "Calls"),
-        ("call", "#/call/115", "get_workspace_context, event 115"),
-        ("told", "#/call/190", "Told without asking, event 190"),
-        ("two-calls", "#/call/116/with/149", "Call 116 and call 149"),
+        ("call", "#/call/@117@", "get_workspace_context, event @117@"),
+        ("told", "#/call/191", "Told without asking, event 191"),
+        ("two-calls", "#/call/117/with/150", "Call 117 and call 150"),
     ],
 )
 def test_calls_are_for_everybody(

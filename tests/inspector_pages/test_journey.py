@@ -61,14 +61,14 @@ def test_a_newcomer_finds_why_an_answer_was_wrong_by_clicking(inspect: Inspect, 
     traces = page.locator("table.traces tbody tr")
     changed = traces.filter(has_text="workspaced found other text")
     assert "older" not in changed.inner_text()
-    assert "older" in traces.filter(has=page.get_by_role("link", name="166", exact=True)).inner_text()
-    page.get_by_role("definition").filter(has_text="prompt 166").get_by_text("older").wait_for()
+    assert "older" in traces.filter(has=page.get_by_role("link", name="167", exact=True)).inner_text()
+    page.get_by_role("definition").filter(has_text="prompt 167").get_by_text("older").wait_for()
 
 
 def test_a_message_s_moment_leads_to_its_conversation_where_its_words_stand(
     inspect: Inspect, open_page: OpenPage
 ) -> None:
-    page = opened(open_page, inspect(MORNING), "#/at/168")
+    page = opened(open_page, inspect(MORNING), "#/at/169")
     page.get_by_role("link", name="conversation letter-to-imke").click()
     page.get_by_role("listitem").filter(has_text="Release 1 comes on 22 June").wait_for()
 
@@ -107,7 +107,7 @@ def test_a_planted_bug_is_found_shrunk_and_the_same_in_a_second_inspector(
     first = opened(open_page, inspect(MORNING), "#/find")
     story = found(first, BUG)
     assert first.evaluate("decodeURIComponent(location.hash)") == f"#/find/{BUG}"
-    first.locator("h3 + p").get_by_role("link", name="event 144").wait_for()
+    first.locator("h3 + p").get_by_role("link", name="event 145").wait_for()
     assert 5 <= len(story) < 20
     bundle = saved(first, "Bundle (found.wsb)", tmp_path)
     test = saved(first, "Test (test_found.py)", tmp_path)

@@ -34,10 +34,10 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Inspector]:
 @pytest.mark.parametrize(
     ("name", "link", "begins", "height"),
     [
-        ("moment", "at/115", "body", 600),
-        ("call", "call/115", ".tabs", 620),
+        ("moment", "at/116", "body", 600),
+        ("call", "call/116", ".tabs", 620),
         ("conversation", "prompt/of/letter-to-imke", ".prompt-line:nth-child(6)", 500),
-        ("prompt", "prompt/166/layer/L2/block/1", ".tabs", 520),
+        ("prompt", "prompt/167/layer/L2/block/1", ".tabs", 520),
         ("why", f"note/{KICKOFF}", ".tabs", 560),
     ],
 )

@@ -17,9 +17,9 @@ MORNING = ROOT / "workspaced" / "workspaced" / "demo" / "morning.wsb"
 VIEWS = {
     "prompts": "prompt",
     "prompts-conversation": "prompt/of/letter-to-imke",
-    "prompts-block": "prompt/109/layer/L4/block/1",
-    "prompts-body": "prompt/109/body",
-    "prompts-changes": "prompt/109/diff",
+    "prompts-block": "prompt/110/layer/L4/block/1",
+    "prompts-body": "prompt/110/body",
+    "prompts-changes": "prompt/110/diff",
     "coverage": "coverage",
 }
 
@@ -63,23 +63,23 @@ def test_a_person_follows_a_missed_cache_to_the_text_that_was_read_again(
     page.get_by_role("link", name="letter-to-imke").click()
     row = page.get_by_role("listitem").filter(has_text="cache missed: folded: budget")
     row.get_by_role("link").click()
-    page.get_by_role("heading", name="Prompt 109").wait_for()
+    page.get_by_role("heading", name="Prompt 110").wait_for()
     page.get_by_text("rebuilt: same").wait_for()
     page.get_by_role("link", name="projects/ferrybook/Booking flow.md").first.click()
     detail = page.get_by_role("complementary", name="The chosen block")
     detail.get_by_text("<title>Booking flow</title>").wait_for()
     detail.get_by_text("rewritten").wait_for()
     assert detail.get_by_role("link", name="prompt 102").get_attribute("href") == "#/prompt/102"
-    assert page.url.endswith("#/prompt/109/layer/L4/block/6")
+    assert page.url.endswith("#/prompt/110/layer/L4/block/6")
 
 
 def test_keys_step_through_blocks_and_prompts(open_page: OpenPage, morning: Inspector) -> None:
-    page = shown(open_page(morning.url), "prompt/109").page
+    page = shown(open_page(morning.url), "prompt/110").page
     for key, end in [
-        ("j", "#/prompt/109/layer/L1/block/1"),
-        ("j", "#/prompt/109/layer/L1/block/2"),
-        ("k", "#/prompt/109/layer/L1/block/1"),
-        ("]", "#/prompt/158"),
+        ("j", "#/prompt/110/layer/L1/block/1"),
+        ("j", "#/prompt/110/layer/L1/block/2"),
+        ("k", "#/prompt/110/layer/L1/block/1"),
+        ("]", "#/prompt/159"),
     ]:
         page.keyboard.press(key)
         page.wait_for_url(f"**/{end}")

@@ -129,9 +129,9 @@ class TestOneCall:
         assert "shares nothing" in refused["refused"] and (refused["asked"], refused["level"]) == ([], None)
 
     def test_shows_what_an_agent_was_told(self, told: Inspector) -> None:
-        shown = told.get("/api/calls/190")
+        shown = told.get("/api/calls/191")
         assert shown["told"]["text"].startswith("<workspace ")
-        assert (shown["told"]["moment"], shown["told"]["since"]) == ("UserPromptSubmit", 178)
+        assert (shown["told"]["moment"], shown["told"]["since"]) == ("UserPromptSubmit", 179)
         assert shown["told"]["text"] == json.loads(shown["answer"])["data"]["text"]
 
     @pytest.mark.parametrize("path", ["1", "9999", f"{READ}/asked/3", f"{READ}/asked/-1", "1/badge", "1/answer"])
@@ -175,7 +175,7 @@ class TestTwoCalls:
         assert pair["answer"][:2] == [f"--- call {READ}", "+++ call 46"] and not pair["same"]
 
     def test_differ_in_the_state_that_they_saw(self, told: Inspector) -> None:
-        pair = told.get("/api/calls/116/with/149")
+        pair = told.get("/api/calls/117/with/150")
         assert any(line.startswith("active ") for line in pair["state"])
 
     def test_do_not_differ_from_themselves(self, recorded: Inspector) -> None:

@@ -45,7 +45,7 @@ class TestASearch:
     def test_finds_the_wrong_answer_in_any_case(self, run: Run) -> None:
         done = run("log", "search", WRONG, MORNING)
         head, quote = done.stdout.decode().splitlines()
-        assert head.startswith("168 message_added 2026-04-17") and head.endswith("writer: message")
+        assert head.startswith("169 message_added 2026-04-17") and head.endswith("writer: message")
         assert quote == "    Release 1 comes on 22 June."
 
     def test_reads_on_where_its_limit_ended(self, run: Run) -> None:

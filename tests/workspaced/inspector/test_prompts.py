@@ -20,7 +20,7 @@ from workspaced_events.replay.json_lines import export_lines
 MORNING = ROOT / "workspaced" / "workspaced" / "demo" / "morning.wsb"
 """The demo's morning: two conversations, one of which was folded and the other given another system prompt."""
 LETTER, KITCHEN = "letter-to-imke", "kitchen-questions"
-FOLDED = 109
+FOLDED = 110
 """The first prompt after the fold."""
 OWN_PRICES = """
 dated = "2031-05-06"
@@ -140,7 +140,7 @@ def test_a_column_has_the_answers_and_names_notes_that_were_older_than_they_were
     assert rows[91]["answer"] == ""  # the model asked for a tool
     changed_later = ["projects/ferrybook/Ferrybook.md", "projects/ferrybook/Kickoff.md"]
     assert {seq: row["stale"] for seq, row in rows.items() if row["stale"]} == dict.fromkeys(
-        (158, 162, 166), changed_later
+        (159, 163, 167), changed_later
     )
 
 

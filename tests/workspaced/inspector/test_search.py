@@ -193,7 +193,7 @@ class TestItsFiles:
     ) -> None:
         inspector = inspect(MORNING)
         found = searched(inspector, MORNING_PINS)
-        assert (found["found"]["seq"], found["seen"]) == (13, {"last": 191, "calls": 21, "prompts": 12})
+        assert (found["found"]["seq"], found["seen"]) == (13, {"last": 192, "calls": 21, "prompts": 12})
         bundle = save(inspector, "bundle", tmp_path, redacted=redacted, withCalls=True)
         with replay.open(bundle) as log:
             assert log.find(MORNING_PINS).seq == 13
