@@ -11,8 +11,8 @@ All else is text. An operator without a value is text, too, and so is `-word` wh
 Brackets, quotes and stops around a word are no part of it, unless it has no letter or digit.
 
 Notes of which none has to hold every word are ranked by pieces of words (vault/index/partial.py): a word with
-blanks at both ends, and its runs of four characters, blanks included, which stand for its other forms and for compounds.
-Scripts without blanks have no words to tell apart: there the pieces are pairs (Han, kana) or triples.
+blanks at both ends, and its runs of four characters, blanks included, which stand for its other forms and for
+compounds. Scripts without blanks have no words to tell apart: there the pieces are pairs (Han, kana) or triples.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
