@@ -1,8 +1,8 @@
 """Search by questions: how often the note that answers is the first, and among the first five, beside four rivals.
 
 The rivals are FTS5 over words (`unicode61`) and over trigrams, any of which is enough; BM25 over words; and
-`grep -c` by the three rarest words. The notes are the documents of two packages, fetched when this runs. `asked/`
-has the questions, half of them in words that the notes do not have. With DATA=folder also XQuAD, a file a language.
+`grep -c` by the three rarest words. The notes are the documents of two packages, fetched when this runs. `asked`
+has the questions, half of them in words that the notes do not have. With DATA=folder also XQuAD.
 """
 
 import json

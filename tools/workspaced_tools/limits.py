@@ -75,7 +75,7 @@ QUESTION_WORDS: Final = 4
 """A search for so many words is a question: notes are ranked by the words that they hold, whether all or some."""
 WHOLE_HITS_ENOUGH: Final = 3
 """Where fewer notes hold all the words of a search, notes that hold some follow."""
-PIECES_LISTED_MAX: Final = 60_000
+PIECES_LISTED_MAX: Final = 20_000
 """Rows of the index that may have a piece of a word, over all pieces."""
 PARTIAL_COMPARED_MAX: Final = 100
 """Of the notes that hold some words of a search this many are compared on their text."""

@@ -10,9 +10,8 @@ from ..limits import (
     SNIPPETS_CHARS_FOLDED_MAX,
 )
 from .note import Note
-from .search_query import Term
+from .search_query import Ranking, Term
 from .search_text import Kind, folded, kind_of
-from .word_pieces import Ranking
 
 SNIPPET_CHARS_MAX: Final = LINK_CONTEXT_CHARS_MAX
 _LINE_END: Final = re.compile(r"\r\n?|\n")

@@ -132,7 +132,7 @@ def match(read: Read, terms: Sequence[Term], *, names: bool = False, every: bool
 
 
 def note_counts(read: Read, pieces: Sequence[str]) -> dict[str, int]:
-    """In how many notes each piece of a word may stand, at most (notes/word_pieces.py)."""
+    """In how many notes each piece of a word may stand, at most (notes/search_query.py)."""
     grams = {piece: _grams(_looked_up(piece)) for piece in pieces}
     wanted = list({gram for each in grams.values() for gram in each})
     marks = ", ".join("?" * len(wanted))

@@ -18,8 +18,7 @@ import msgspec
 from workspaced_events.ids import NoteId
 
 from ...limits import PARTIAL_CHARS_COMPARED_MAX, PARTIAL_COMPARED_MAX, PIECES_LISTED_MAX
-from ...notes.search_query import Term
-from ...notes.word_pieces import Ranking, counted, spaced, weight, words_of
+from ...notes.search_query import Ranking, Term, counted, spaced, weight, words_of
 from . import full_text
 from .entries import Field
 from .index import Index

@@ -27,9 +27,8 @@ from ...limits import (
     WHOLE_HITS_ENOUGH,
 )
 from ...notes.name_keys import stem, without_ending
-from ...notes.search_query import Term, TextQuery, literal, parse
+from ...notes.search_query import Ranking, Term, TextQuery, literal, parse
 from ...notes.search_text import NAME_END, Kind, folded, kind_of
-from ...notes.word_pieces import Ranking
 from ...ports.vault import SearchQuery
 from . import full_text
 from .entries import Field

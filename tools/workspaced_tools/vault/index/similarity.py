@@ -24,8 +24,8 @@ from ...limits import (
     WORDS_WEIGHED_MAX,
 )
 from ...notes.normal_form import normalized
+from ...notes.search_query import words_in
 from ...notes.search_text import folded
-from ...notes.word_pieces import words_in
 from . import full_text
 from .entries import Field
 from .index import Index
