@@ -240,7 +240,7 @@ def test_a_note_s_block_tells_its_version_and_since_when_it_is_there(morning: Pr
 
 def test_a_block_that_came_later_is_there_since_its_own_prompt(morning: Prompts) -> None:
     blocks = {each["id"]: each for each in morning.get(f"prompts/{FOLDED}")["blocks"]}
-    for note, since, prompts in [("Booking flow", 102, 2), ("Timetable data", FOLDED, 1)]:
+    for note, since, prompts in [("Booking flow", 103, 2), ("Timetable data", FOLDED, 1)]:
         found = morning.block(FOLDED, blocks[f"projects/ferrybook/{note}.md"])["since"]
         assert (found["seq"], found["prompts"]) == (since, prompts)
 
@@ -378,7 +378,7 @@ def test_a_log_without_texts_says_which_part_is_not_kept(fresh: Callable[[Path],
     prompts = fresh(export)
     row = prompts.column(LETTER)[-1]
     assert row["layers"] == [] and "manifest is not kept" in row["notKept"]
-    assert (row["words"], row["cause"], row["inputTokens"]) == ("", None, 2466)
+    assert (row["words"], row["cause"], row["inputTokens"]) == ("", None, 2477)
     shown = prompts.get(f"prompts/{row['seq']}")
     assert (shown["rebuilt"]["outcome"], shown["blocks"], shown["marks"]) == ("notRecorded", [], [])
     assert shown["rebuilt"]["why"]
