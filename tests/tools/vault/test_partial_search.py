@@ -177,8 +177,10 @@ def test_what_is_not_compared_is_said(make_vault: MakeVault, monkeypatch: pytest
     assert not search(vault, "oak of pebbles moss").exact
 
 
-def test_a_hit_that_turned_private_a_moment_ago_is_left_out(make_vault: MakeVault) -> None:
-    vault = make_vault({**FILES, "s.md": "kitchens cost pebbles"})
-    (vault.root.path / "s.md").write_text("---\nworkspaced: private\n---\nkitchens cost pebbles\n")
+@pytest.mark.parametrize("text", ["kitchens cost pebbles", f"cost {'and so on ' * 2_000}"], ids=["hit", "compared"])
+def test_a_note_that_turned_private_a_moment_ago_changes_nothing(text: str, make_vault: MakeVault) -> None:
+    vault = make_vault({**FILES, "s.md": text})
+    assert ("s.md" in ids(search(vault, "what pebbles may kitchens cost"))) == (len(text) < 100)
+    (vault.root.path / "s.md").write_text(f"---\nworkspaced: private\n---\n{text}\n")
     without = make_vault(FILES)
     assert search(vault, "what pebbles may kitchens cost") == search(without, "what pebbles may kitchens cost")

@@ -199,7 +199,7 @@ def test_phrases_operators_and_what_is_text(make_vault: MakeVault) -> None:
         {
             "work/plan.md": "---\ntags: [project/web]\n---\nred apple pie\n",
             "home/list.md": "apple red\npie #project\n",
-            "home/cli.md": "use --no-watch, or tag:none and path:here\n",
+            "home/cli.md": "use --no-watch or -quiet, or tag:none and path:here\n",
         }
     )
     assert found(vault, '"red apple"') == ["work/plan.md"]
@@ -217,6 +217,7 @@ def test_phrases_operators_and_what_is_text(make_vault: MakeVault) -> None:
         assert answer.as_text is not text.startswith("--"), "what is no operator at all is not tried twice"
     assert not vault.searches.search(SearchQuery("red -apple", 5)).hits, "nor is it a hit for some of the words"
     assert found(vault, "use --no-watch here") == ["home/cli.md"], "two signs are text"
+    assert found(vault, "-quiet") == ["home/cli.md"], "where nothing else is asked for, it is text"
 
 
 def test_names_come_before_headings_before_text_and_whole_words_before_parts(make_vault: MakeVault) -> None:
