@@ -177,10 +177,9 @@ def test_what_is_not_compared_is_said(make_vault: MakeVault, monkeypatch: pytest
     assert not search(vault, "oak of pebbles moss").exact
 
 
-@pytest.mark.parametrize("text", ["kitchens cost pebbles", f"cost {'and so on ' * 2_000}"], ids=["hit", "compared"])
+@pytest.mark.parametrize("text", ["roses and tiles cost", f"most {'it goes on ' * 2_000}"], ids=["hit", "compared"])
 def test_a_note_that_turned_private_a_moment_ago_changes_nothing(text: str, make_vault: MakeVault) -> None:
-    vault = make_vault({**FILES, "s.md": text})
-    assert ("s.md" in ids(search(vault, "what pebbles may kitchens cost"))) == (len(text) < 100)
+    query, vault, without = "what may roses and tiles cost", make_vault({**FILES, "s.md": text}), make_vault(FILES)
     (vault.root.path / "s.md").write_text(f"---\nworkspaced: private\n---\n{text}\n")
-    without = make_vault(FILES)
-    assert search(vault, "what pebbles may kitchens cost") == search(without, "what pebbles may kitchens cost")
+    assert len(ids(search(without, query))) > 1, "a score is a share of the best"
+    assert search(vault, query) == search(without, query)

@@ -217,7 +217,10 @@ def test_phrases_operators_and_what_is_text(make_vault: MakeVault) -> None:
         assert answer.as_text is not text.startswith("--"), "what is no operator at all is not tried twice"
     assert not vault.searches.search(SearchQuery("red -apple", 5)).hits, "nor is it a hit for some of the words"
     assert found(vault, "use --no-watch here") == ["home/cli.md"], "two signs are text"
-    assert found(vault, "-quiet") == ["home/cli.md"], "where nothing else is asked for, it is text"
+    alone = vault.searches.search(SearchQuery("-quiet", 5))
+    assert ([hit.note.id for hit in alone.hits], alone.as_text) == (["home/cli.md"], False), (
+        "it asks for nothing else"
+    )
 
 
 def test_names_come_before_headings_before_text_and_whole_words_before_parts(make_vault: MakeVault) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.answers import fill
 from support.daemon import refusal
 
 from workspaced_events.replay.source import DirectorySource
@@ -80,8 +81,10 @@ def test_at_its_sequence_a_call_is_answered_as_it_was_in_both_eras_of_mcp(
     session: Session, peer: Any, tool: str
 ) -> None:
     told = peer.call(tool, **ASKED[tool], at=session.calls[tool])
-    assert told["structuredContent"] == session.answers[tool]
-    assert json.loads(told["content"][0]["text"]) == session.answers[tool]
+    answer = told["structuredContent"]
+    assert json.loads(told["content"][0]["text"]) == answer
+    fill(tool, answer)
+    assert answer == session.answers[tool]
 
 
 def test_a_moment_may_be_named_by_time(session: Session, client: Any) -> None:

@@ -191,7 +191,7 @@ def test_a_tab_that_was_looked_at_is_still_shown(clocked: Any, in_pause: bool) -
     set_ahead(25 * HOUR_S)
     client.resume()
     tabs = client.tool("get_workspace_context")["data"]["temporaryTabs"]
-    assert [each["path"] for each in tabs] == ["a.md", "c.md"]
+    assert [each["noteId"] for each in tabs] == ["a.md", "c.md"]
 
 
 def test_an_action_that_was_held_is_known_when_it_is_sent_again(daemon: Factory) -> None:
