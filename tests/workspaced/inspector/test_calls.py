@@ -162,7 +162,7 @@ class TestTheBadge:
         badge, shown = inspector.get(f"/api/calls/{READ}/badge"), inspector.get(f"/api/calls/{READ}")
         assert badge["outcome"] == "notRecorded" and "swept" in badge["why"]
         assert (shown["answer"], shown["asked"]) == (None, None)
-        assert "record_days" in shown["keepLonger"] and shown["bytes"] == 2604
+        assert "record_days" in shown["keepLonger"] and shown["bytes"] == 1541
         assert inspector.error(f"/api/calls/{READ}/answer") == (404, "NOT_RECORDED")
         assert not inspector.get("/api/calls", limit=100)["calls"][-1]["kept"]
 
