@@ -62,7 +62,7 @@ test("what was published is in the state and in the tools' answers", async () =>
   assert.equal(state.activeNote?.id, "a.md");
   assert.ok(receipt && state.seq >= receipt.seq);
   const answer = await made.call("get_current_note", { includeLinks: true });
-  assert.equal(answer.data?.path, "a.md");
+  assert.equal(answer.data?.id, "a.md");
   assert.notDeepEqual(await made.state({ at: 0 }), state);
   const { events } = await made.request("workspaced/log", { from: receipt.seq, limit: 1 });
   assert.equal(events[0]?.source, "editor");

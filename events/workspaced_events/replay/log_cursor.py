@@ -98,15 +98,20 @@ def find_moment(
     if place > now and not any(each.holds(place) for each in found):
         raise InvalidArgument(f"Expected a time up to now, {now}, got {place}.")
 
+    # Answers name times to the second, so such a time is after all events of its second.
+    upto = f"{place[:20]}999999Z" if isinstance(at, str) and "." not in at else place
+
     def last_until(stretch: Stretch) -> int:
         seqs = range(stretch.first, stretch.last + 1)
-        return stretch.first - 1 + bisect_right(seqs, place, key=lambda seq: event(seq).time)
+        return stretch.first - 1 + bisect_right(seqs, upto, key=lambda seq: event(seq).time)
 
     newest, *others = stretches_at(found, place) or found[:1]
     seq = last_until(newest)
     if seq == before > 0:
         raise not_held(place, first, None)
     since = newest.first if newest is not found[0] else 0
+    if seq > before:
+        place = max(place, event(seq).time)
     return Moment(seq, place, since=since, also=tuple(map(last_until, others)))
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -201,3 +202,12 @@ def test_damage_is_said_by_whoever_comes_to_it(real: Journal, tmp_path: Path) ->
     for read in (lambda: list(moments.before(1_501)), lambda: moments.state_at(1_500)):
         with pytest.raises(LogDamaged):
             read()  # type: ignore[no-untyped-call]
+
+
+def test_a_time_to_the_second_is_after_all_events_of_its_second() -> None:
+    late = msgspec.structs.replace(event(2, 5), time="2026-03-01T12:00:05.700000Z")
+    moments = LogMoments(Log([event(1, 1), late, event(3, 9)]))
+    found = moments.moment("2026-03-01T12:00:05Z")
+    assert (found.seq, found.time) == (2, late.time), "answers name the time of event 2 so"
+    exact = moments.moment("2026-03-01T12:00:05.000000Z")
+    assert exact.seq == 1

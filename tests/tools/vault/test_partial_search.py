@@ -177,7 +177,9 @@ def test_what_is_not_compared_is_said(make_vault: MakeVault, monkeypatch: pytest
     assert not search(vault, "oak of pebbles moss").exact
 
 
-@pytest.mark.parametrize("text", ["roses and tiles cost", f"most {'it goes on ' * 2_000}"], ids=["hit", "compared"])
+@pytest.mark.parametrize(
+    "text", ["roses and tiles cost", f"most {'it goes on ' * 2_000}"], ids=["hit", "compared"]
+)
 def test_a_note_that_turned_private_a_moment_ago_changes_nothing(text: str, make_vault: MakeVault) -> None:
     query, vault, without = "what may roses and tiles cost", make_vault({**FILES, "s.md": text}), make_vault(FILES)
     (vault.root.path / "s.md").write_text(f"---\nworkspaced: private\n---\n{text}\n")

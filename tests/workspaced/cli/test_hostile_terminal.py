@@ -21,7 +21,9 @@ NOTES = {
     "b.md": f"# Beta\n\n[[n{EVIL}]]\n",
 }
 NOT_RUN = {
-    **dict.fromkeys(("demo", "serve", "mcp", "ide", "lsp", "proxy", "inspect", "watch"), "serves, or follows"),
+    **dict.fromkeys(
+        ("demo", "start", "serve", "mcp", "ide", "lsp", "proxy", "inspect", "watch"), "serves, or follows"
+    ),
     **dict.fromkeys(("completion", "manual", "path", "schema", "service install"), "the program's own words"),
     **dict.fromkeys(("stop", "pause", "resume", "forget", "log import", "log salvage"), "ends or changes it"),
     **dict.fromkeys(
