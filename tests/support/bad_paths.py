@@ -105,6 +105,6 @@ def ask_everything(vault: Vault, path: str) -> list[Json]:
             | {name: True for name in tool.input_schema["properties"] if name.startswith("include")},
         )
         for tool in TOOLS.values()
-        for active in ({"top.md", path} if vault.has(NoteId("top.md")) else {path})
+        for active in ({"top.md", path} if (vault.root.path / "top.md").exists() else {path})
     ]
     return [result for result in results if result.get("code") != "NOT_RECORDED"]
