@@ -33,11 +33,6 @@ def files_named(file: IndexFile, name: str) -> list[str]:
     return [row[0] for row in file.read("SELECT path FROM files WHERE name = ?", (name,))]
 
 
-def is_file_known(file: IndexFile, path: str) -> bool:
-    """Whether a file that is no note has exactly this path."""
-    return bool(file.read("SELECT 1 FROM files WHERE path = ?", (path,)))
-
-
 def all_files(file: IndexFile) -> list[str]:
     """The paths of all files that are no notes."""
     return [row[0] for row in file.read("SELECT path FROM files")]

@@ -119,8 +119,8 @@ def _whole(indexes: Sequence[Index], query: SearchQuery, meant: TextQuery, visit
     """The notes that hold all."""
     if meant.is_empty:
         return Hits([], 0, True, meant)
-    found = [_found(index, query, meant) for index in indexes]
-    verified = {each.note: each for several, _ in found for each in several}
+    found = [_numbered(index, query, meant) for index in indexes]
+    verified = {each.note: each for several, _ in found for each in several.values()}
     ranked = _ranked(verified.values(), visited)
     return Hits(ranked[: query.limit], len(ranked), all(is_exact for _, is_exact in found), meant)
 
@@ -170,13 +170,8 @@ def _with_partial(indexes: Sequence[Index], query: SearchQuery, found: Hits) -> 
     )
 
 
-def _found(index: Index, query: SearchQuery, meant: TextQuery) -> tuple[list[_Verified], bool]:
-    """All notes that hold what is `meant`, in no particular order, and whether these are all."""
-    found, is_exact = _numbered(index, query, meant)
-    return list(found.values()), is_exact
-
-
 def _numbered(index: Index, query: SearchQuery, meant: TextQuery) -> tuple[dict[int, _Verified], bool]:
+    """All notes that hold what is `meant`, by their numbers, in no particular order; and whether these are all."""
     limit = CANDIDATES_VERIFIED_MAX
     several: dict[int, NoteId] = {}
     is_whole = True
