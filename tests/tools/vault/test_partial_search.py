@@ -97,7 +97,7 @@ def test_of_a_question_a_long_note_that_holds_each_word_somewhere_is_not_first(m
     assert {hit.missing for hit in found.hits[1:]} <= {None}
 
 
-def test_what_is_quoted_or_an_operator_holds_for_every_hit(make_vault: MakeVault) -> None:
+def test_an_operator_holds_for_every_hit_and_what_is_quoted_comes_first(make_vault: MakeVault) -> None:
     vault = make_vault(
         {
             "a/one.md": "roses and oak #wood",
@@ -106,7 +106,10 @@ def test_what_is_quoted_or_an_operator_holds_for_every_hit(make_vault: MakeVault
         }
     )
     assert set(ids(search(vault, "oak roses pebbles moss"))) == {"a/one.md", "a/two.md", "b/three.md"}
-    assert set(ids(search(vault, 'oak "roses" pebbles moss'))) == {"a/one.md", "b/three.md"}
+    quoted = {str(hit.note.id): hit.missing for hit in search(vault, 'oak "roses" pebbles moss').hits}
+    assert list(quoted)[2] == "a/two.md" and quoted["a/two.md"] == ('"roses"', "pebbles", "moss")
+    assert quoted["a/one.md"] == quoted["b/three.md"] == ("pebbles", "moss")
+    assert ids(search(vault, 'oak "roses" pebbles moss -thorns path:b')) == []
     assert ids(search(vault, "oak roses pebbles moss -thorns -stone")) == ["a/one.md"]
     assert set(ids(search(vault, "oak roses pebbles moss path:a/"))) == {"a/one.md", "a/two.md"}
     assert set(ids(search(vault, "oak roses pebbles moss tag:wood"))) == {"a/one.md", "b/three.md"}
@@ -114,6 +117,28 @@ def test_what_is_quoted_or_an_operator_holds_for_every_hit(make_vault: MakeVault
     assert ids(search(vault, "oak roses pebbles moss", folder="b")) == ["b/three.md"]
     assert ids(search(vault, "oak roses pebbles", among=(NoteId("a/two.md"),))) == ["a/two.md"]
     assert search(vault, '"oak pebbles" "moss"').hits == ()
+
+
+def test_where_no_note_holds_what_is_quoted_the_rest_of_the_question_is_answered(make_vault: MakeVault) -> None:
+    found = search(make_vault(FILES), 'what may the "new bath room" cost in tiles')
+    assert ids(found)[0] == "bath.md" and found.hits[0].missing == (
+        '"new bath room"',
+        "what",
+        "new",
+        "room",
+        "cost",
+        "in",
+    )
+
+
+def test_a_word_in_the_title_counts_more_than_one_said_often(make_vault: MakeVault) -> None:
+    vault = make_vault({**FILES, "r.md": "# Retry\n\nAgain.\n", "all.md": "A retry, the retry, each retry."})
+    assert ids(search(vault, "what does a retry do here"))[0] == "r.md"
+
+
+def test_latin_words_amid_han_are_words(make_vault: MakeVault) -> None:
+    vault = make_vault({"台.md": "BSkyB的体育内容包括足球。", "庭.md": "的体育内容包括什么，什么，内容。"})
+    assert ids(search(vault, "哪些内容由 BSkyB 提供"))[0] == "台.md"
 
 
 def test_or_stands_between_words_and_elsewhere_is_one(make_vault: MakeVault) -> None:

@@ -12,9 +12,11 @@ Brackets, quotes and stops around a word are no part of it, unless it has no let
 
 Notes of which none has to hold every word are ranked by pieces of words (vault/index/partial.py): a word with
 blanks at both ends, and its runs of four characters, blanks included, which stand for its other forms and for
-compounds. Scripts without blanks have no words to tell apart: there the pieces are pairs (Han, kana) or triples.
+compounds. Scripts without blanks have no words to tell apart: there the pieces are pairs (Han, kana) with single
+signs as runs, or triples.
 """
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
@@ -155,8 +157,8 @@ _RUN: Final = 4
 _RUN_SHARE: Final = 1 / 2
 COMMON: Final = 0.5
 """The weight of a word that at least half of the notes hold."""
-_IN_NAME: Final = 2
-"""A piece counts so many times more for each time that it stands in a name."""
+_IN_TITLE: Final = 2
+"""A piece in the title counts so much more; in a text it counts 2.2 at most."""
 _ENOUGH: Final = 0.4
 """A text that has this share of a word's runs has the word in another form: `paid` for `unpaid`."""
 _K1: Final = 1.2
@@ -170,6 +172,8 @@ class Word(msgspec.Struct, frozen=True, gc=False):
     wholes: tuple[str, ...]
     """The word between blanks; or the pairs, or triples."""
     runs: tuple[str, ...] = ()
+    has_blanks: bool = True
+    """Whether it stands between blanks."""
 
 
 def words_of(terms: Iterable[Term]) -> list[Word]:
@@ -184,7 +188,9 @@ def _cut(text: str, kind: str | None) -> Word:
         runs = (word[at : at + _RUN] for at in range(len(word) - _RUN + 1))
         return Word(text, (word,), tuple(dict.fromkeys(runs)) if len(word) > _RUN else ())
     size = 2 if kind == "pairs" else 3
-    return Word(text, tuple(dict.fromkeys(text[at : at + size] for at in range(max(len(text) - size, 0) + 1))))
+    wholes = dict.fromkeys(text[at : at + size] for at in range(max(len(text) - size, 0) + 1))
+    singles = dict.fromkeys(text) if kind == "pairs" and len(text) > 1 else ()
+    return Word(text, tuple(wholes), tuple(singles), has_blanks=False)
 
 
 def words_in(text: str) -> Iterator[str]:
@@ -212,11 +218,18 @@ _BLANKS: Final = _Blanks()
 _STRIDE_CHARS: Final = 512
 
 
+_WITHOUT_BLANKS: Final = r"\u0e00-\u109f\u1780-\u17ff\u2e80-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+_HAS_ANY: Final = re.compile(f"[{_WITHOUT_BLANKS}]")
+_BESIDE: Final = re.compile(f"(?<=[{_WITHOUT_BLANKS}])(?=[a-z0-9])|(?<=[a-z0-9])(?=[{_WITHOUT_BLANKS}])")
+
+
 def spaced(text: str) -> str:
-    """Folded text with a blank for each character that stands in no word, and at both ends."""
+    """Folded text with blanks for all that stands in no word, at both ends, and where ASCII stands amid a script
+    that has none."""
     # In parts, since `translate` takes ten times as long where one character is not ASCII.
     parts = (text[at : at + _STRIDE_CHARS].translate(_BLANKS) for at in range(0, len(text), _STRIDE_CHARS))
-    return f" {''.join(parts)} "
+    flat = f" {''.join(parts)} "
+    return flat if flat.isascii() or not _HAS_ANY.search(flat) else _BESIDE.sub(" ", flat)
 
 
 def weight(notes: int, having: float, *, is_run: bool) -> float:
@@ -243,20 +256,24 @@ class Ranking(msgspec.Struct, frozen=True, gc=False):
     """Of each piece."""
     usual_chars: float
 
-    def score(self, counts: Counts, chars: int, names: str = "") -> float:
-        """BM25 of a text; `names`: those that are in it, spaced."""
+    def score(self, counts: Counts, chars: int, title: str = "") -> float:
+        """BM25 of a text; `title`: spaced."""
         length = _K1 * (1 - _B + _B * chars / self.usual_chars)
         score = 0.0
         for piece, count in counts.items():
-            if names:
-                count += _IN_NAME * names.count(piece)
-            score += self.weights[piece] * count * (_K1 + 1) / (count + length)
+            in_text = count * (_K1 + 1) / (count + length)
+            score += self.weights[piece] * (in_text + _IN_TITLE if piece in title else in_text)
         return score
 
-    def score_of(self, text: str, names: str = "") -> float:
+    def within(self, text: str) -> "Ranking":
+        """The same for parts of a folded text: with the pieces that it holds."""
+        held = counted(self.weights, spaced(text))
+        return Ranking(self.words, {piece: self.weights[piece] for piece in held}, self.usual_chars)
+
+    def score_of(self, text: str) -> float:
         """The score of folded text."""
         flat = spaced(text)
-        return self.score(counted(self.weights, flat), len(flat), spaced(names) if names else "")
+        return self.score(counted(self.weights, flat), len(flat))
 
     def missing(self, counts: Counts) -> tuple[str, ...]:
         """The words that a text holds in no form, without those that most notes hold."""
@@ -266,7 +283,7 @@ class Ranking(msgspec.Struct, frozen=True, gc=False):
         """Whether a text holds any of the words in some form; of one without blanks any piece is enough. `common`:
         also one that most notes hold."""
         return any(
-            self._holds(word, counts) if word.runs else any(piece in counts for piece in word.wholes)
+            self._holds(word, counts) if word.has_blanks else any(piece in counts for piece in word.wholes)
             for word in (self.words if common else self._telling())
         )
 
@@ -275,7 +292,7 @@ class Ranking(msgspec.Struct, frozen=True, gc=False):
 
     def _holds(self, word: Word, counts: Counts) -> bool:
         """Whether a text has enough of a word."""
-        if word.runs and word.wholes[0] in counts:
+        if word.has_blanks and word.wholes[0] in counts:
             return True
-        pieces = word.runs or word.wholes
+        pieces = (word.has_blanks and word.runs) or word.wholes
         return sum(piece in counts for piece in pieces) >= len(pieces) * _ENOUGH

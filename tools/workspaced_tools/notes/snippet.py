@@ -55,14 +55,15 @@ class Snippets:
             return Snippet(1, "")
         lines, first = _LINE_END.split(note.body), note.front_matter.body_line
         headings = {each.line: each.text for each in note.markdown.headings}
+        ranking = self._ranking.within(folded(note.body))
         best, best_score = Snippet(1, ""), 0.0
         for start, end, heading in _parts(lines, first, headings):
-            score = self._ranking.score_of(folded("\n".join(lines[start:end])), folded(heading or ""))
+            score = ranking.score_of(folded("\n".join((heading or "", *lines[start:end]))))
             if score > best_score:
                 best_score, bounds, best = score, (start, end), Snippet(1, "", heading)
         if not best_score:
             return best
-        scores = {at: self._ranking.score_of(folded(lines[at])) for at in range(*bounds)}
+        scores = {at: ranking.score_of(folded(lines[at])) for at in range(*bounds)}
         at = max(scores, key=lambda each: (scores[each], -each))
         return Snippet(first + at, _around(lines[at], self._terms), best.heading)
 

@@ -9,8 +9,9 @@ index times the share of the listed notes compared that truly hold it.
 """
 
 import heapq
-from collections.abc import Callable, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from itertools import chain
+from operator import itemgetter
 from typing import Final
 
 import msgspec
@@ -18,7 +19,7 @@ import msgspec
 from workspaced_events.ids import NoteId
 
 from ...limits import PARTIAL_CHARS_COMPARED_MAX, PARTIAL_COMPARED_MAX, PIECES_LISTED_MAX
-from ...notes.search_query import Ranking, Term, counted, spaced, weight, words_of
+from ...notes.search_query import Counts, Ranking, Term, counted, spaced, weight, words_of
 from . import full_text
 from .entries import Field
 from .index import Index
@@ -27,8 +28,9 @@ from .queries import paths
 _COMMON: Final = 3
 _LEAST_SHARE: Final = 0.4
 """Notes with a lower share of the best score are left out."""
-_Row = tuple[int, int]
-"""The place of the index, and the number of the note there."""
+_Row = int
+"""The number of a note, times the number of indexes, plus the place of its index."""
+_BY_WEIGHT: Final = itemgetter(1, 0)
 
 
 class Partial(msgspec.Struct, frozen=True, gc=False):
@@ -37,7 +39,8 @@ class Partial(msgspec.Struct, frozen=True, gc=False):
     note: NoteId
     score: float
     """Its share of the best score."""
-    missing: tuple[str, ...]
+    missing: tuple[str, ...] | None
+    """None: it holds all."""
 
 
 class Partials(msgspec.Struct, frozen=True, gc=False):
@@ -51,91 +54,123 @@ class Partials(msgspec.Struct, frozen=True, gc=False):
     """False: some were not compared, because the others are long."""
 
 
-def partial(
-    indexes: Sequence[Index],
-    terms: Sequence[Term],
-    among: Sequence[Set[int] | None],
-    keeps: Callable[[str], bool] | None = None,
-) -> Partials:
-    """The notes of all `indexes` that hold most of `terms`. A word is as rare as it is in all of them together.
+class Conditions(msgspec.Struct, frozen=True, gc=False):
+    """What a note must fulfil besides holding words, and when it holds them all."""
 
-    Args:
-        among: for each index the only notes to look at; None: all.
-        keeps: whether a note with this text is looked for; None: any.
-    """
+    among: Sequence[Set[int] | None]
+    """For each index the only notes to look at; None: all."""
+    keeps: Callable[[str], bool] | None
+    """Whether a note with this text is looked for; None: any."""
+    holds_all: Callable[[str], bool]
+
+
+class _Compared(msgspec.Struct, frozen=True, gc=False):
+    """A note and what of the query it holds."""
+
+    note: NoteId
+    counts: Counts
+    chars: int
+    title: str
+    """With the aliases and the name of the file; spaced."""
+    holds_all: bool
+    lacking: tuple[str, ...]
+    """What is quoted and not held, in quotes."""
+
+
+def partial(indexes: Sequence[Index], terms: Sequence[Term], conditions: Conditions) -> Partials:
+    """The notes of all `indexes` that hold most of `terms`. A word is as rare as it is in all of them together."""
     words = words_of(terms)
     wholes = {piece for word in words for piece in word.wholes}
     pieces = list(dict.fromkeys(chain(wholes, chain.from_iterable(word.runs for word in words))))
-    counts = dict.fromkeys(pieces, 0)
+    notes = max(sum(index.count() for index in indexes), 1)
+    having: dict[str, float] = dict.fromkeys(pieces, 0)
     for index in indexes:
         for piece, count in full_text.note_counts(index.file.read, pieces).items():
-            counts[piece] += count
-    notes = max(sum(index.count() for index in indexes), 1)
-    listed: dict[str, set[_Row]] = {}
+            having[piece] += count
+    listed = _listed(indexes, pieces, wholes, having, notes)
+    among = _among(conditions.among)
     sums: dict[_Row, float] = {}
-    left = PIECES_LISTED_MAX
-    for piece in sorted(pieces, key=lambda each: (each not in wholes, counts[each], each)):
-        is_run = piece not in wholes
-        if not counts[piece] or (sums and (left <= 0 or (is_run and counts[piece] > notes // _COMMON))):
-            continue
-        rows = {
-            (place, number)
-            for place, index in enumerate(indexes)
-            for number in full_text.holding(index.file.read, piece, PIECES_LISTED_MAX)
-        }
-        left -= len(rows)
-        listed[piece], counts[piece] = rows, len(rows)
-        weighs = weight(notes, len(rows), is_run=is_run)
-        for row in rows:
-            only = among[row[0]]
-            if only is None or row[1] in only:
-                sums[row] = sums.get(row, 0.0) + weighs
-    best = [
-        row for row, _ in heapq.nlargest(PARTIAL_COMPARED_MAX, sums.items(), key=lambda each: (each[1], each[0]))
-    ]
-    texts, is_exact = _texts(indexes, best, keeps)
-    counted_in = {row: counted(pieces, text) for row, (_, text, _) in texts.items()}
-    weights = {}
-    for piece in pieces:
-        having = float(counts[piece])
-        if looked_at := [row for row in listed.get(piece, ()) if row in counted_in]:
-            having *= sum(piece in counted_in[row] for row in looked_at) / len(looked_at)
-        weights[piece] = weight(notes, having, is_run=piece not in wholes)
-    usual = sum(len(text) for _, text, _ in texts.values()) / max(len(texts), 1)
+    for piece, rows in listed.items():
+        having[piece] = len(rows)
+        weighs = weight(notes, len(rows), is_run=piece not in wholes)
+        for row in rows if among is None else rows & among:
+            sums[row] = sums.get(row, 0.0) + weighs
+    best = [row for row, _ in heapq.nlargest(PARTIAL_COMPARED_MAX, sums.items(), key=_BY_WEIGHT)]
+    quoted = [term.text for term in terms if term.quoted]
+    found, is_exact = _compared(indexes, best, pieces, quoted, conditions)
+    for piece, rows in listed.items():
+        if looked_at := [each for row, each in found.items() if row in rows]:
+            having[piece] *= sum(piece in each.counts for each in looked_at) / len(looked_at)
+    weights = {piece: weight(notes, having[piece], is_run=piece not in wholes) for piece in pieces}
+    usual = sum(each.chars for each in found.values()) / max(len(found), 1)
     ranking = Ranking(words, weights, max(usual, 1.0))
-    # A note that has nothing but common words is a hit only where no note has more.
-    having_some = [row for row in counted_in if ranking.holds_any(counted_in[row], common=False)] or [
-        row for row in counted_in if ranking.holds_any(counted_in[row], common=True)
-    ]
-    scored = [
-        (
-            ranking.score(counted_in[row], len(texts[row][1]), texts[row][2]),
-            texts[row][0],
-            ranking.missing(counted_in[row]),
-        )
-        for row in having_some
-    ]
-    scored.sort(key=lambda each: (-each[0], each[1]))
-    top = scored[0][0] if scored else 1.0
-    found = [Partial(note, score / top, missing) for score, note, missing in scored if score >= top * _LEAST_SHARE]
-    return Partials(found, [note for note, _, _ in texts.values()], ranking, is_exact)
+    return Partials(
+        _scored(list(found.values()), ranking), [each.note for each in found.values()], ranking, is_exact
+    )
 
 
-def _texts(
-    indexes: Sequence[Index], rows: Sequence[_Row], keeps: Callable[[str], bool] | None
-) -> tuple[dict[_Row, tuple[NoteId, str, str]], bool]:
-    """For rows that are not withheld the note, its text and names, both spaced; and whether all could be read."""
-    found: dict[_Row, tuple[NoteId, str, str]] = {}
+def _among(numbers: Sequence[Set[int] | None]) -> set[_Row] | None:
+    """The only rows to look at; None: all."""
+    if None in numbers:
+        return None
+    return {number * len(numbers) + place for place, each in enumerate(numbers) for number in each or ()}
+
+
+def _listed(
+    indexes: Sequence[Index], pieces: Sequence[str], wholes: Set[str], having: Mapping[str, float], notes: int
+) -> dict[str, set[_Row]]:
+    """The rows that may have a piece, of words first, then of runs, those of the fewest first."""
+    found: dict[str, set[_Row]] = {}
+    left = PIECES_LISTED_MAX
+    for piece in sorted(pieces, key=lambda each: (each not in wholes, having[each], each)):
+        is_common_run = piece not in wholes and having[piece] > notes // _COMMON
+        if having[piece] and not (found and (left <= 0 or is_common_run)):
+            found[piece] = {
+                number * len(indexes) + place
+                for place, index in enumerate(indexes)
+                for number in full_text.holding(index.file.read, piece, PIECES_LISTED_MAX)
+            }
+            left -= len(found[piece])
+    return found
+
+
+def _compared(
+    indexes: Sequence[Index],
+    rows: Sequence[_Row],
+    pieces: Sequence[str],
+    quoted: Sequence[str],
+    conditions: Conditions,
+) -> tuple[dict[_Row, _Compared], bool]:
+    """Those of the rows that are not withheld and fulfil the conditions; and whether all could be read."""
+    found: dict[_Row, _Compared] = {}
     left = PARTIAL_CHARS_COMPARED_MAX
     for place, index in enumerate(indexes):
-        numbers = [number for each, number in rows if each == place]
-        shown = paths(index, numbers)
+        shown = paths(index, [row // len(indexes) for row in rows if row % len(indexes) == place])
         for number, text in full_text.texts(index.file.read, list(shown)):
             left -= len(text)
             if left < 0:
                 return found, False
-            if keeps is not None and not keeps(text):
+            if conditions.keeps is not None and not conditions.keeps(text):
                 continue
-            names = " ".join(full_text.fields(text)[: Field.HEADINGS + 1])
-            found[place, number] = shown[number], spaced(text), spaced(names)
+            flat, fields = spaced(text), full_text.fields(text)
+            title = spaced(f"{fields[Field.TITLE]} {fields[Field.ALIASES]}")
+            lacking = tuple(f'"{each}"' for each in quoted if each not in text)
+            found[number * len(indexes) + place] = _Compared(
+                shown[number], counted(pieces, flat), len(flat), title, conditions.holds_all(text), lacking
+            )
     return found, True
+
+
+def _scored(compared: Sequence[_Compared], ranking: Ranking) -> list[Partial]:
+    """The hits among them, best first; a note that has nothing but common words only where no note has more."""
+    some = [each for each in compared if ranking.holds_any(each.counts, common=False)] or [
+        each for each in compared if ranking.holds_any(each.counts, common=True)
+    ]
+    scored = [(ranking.score(each.counts, each.chars, each.title), each) for each in some]
+    scored.sort(key=lambda each: (-each[0], each[1].note))
+    top = scored[0][0] if scored else 1.0
+    return [
+        Partial(each.note, score / top, None if each.holds_all else (*each.lacking, *ranking.missing(each.counts)))
+        for score, each in scored
+        if score >= top * _LEAST_SHARE
+    ]

@@ -34,7 +34,7 @@ from . import full_text
 from .entries import Field
 from .full_text import Match
 from .index import Index
-from .partial import partial
+from .partial import Conditions, partial
 from .queries import TAGGED, restriction, tagged
 
 _WEIGHT: Final[dict[int, int]] = {
@@ -105,14 +105,28 @@ def search(indexes: Sequence[Index], query: SearchQuery, visited: Mapping[NoteId
     with ExitStack() as states:
         for index in indexes:
             states.enter_context(index.file.one_state())
-        found = _whole(indexes, query, meant, visited)
+        found = _found(indexes, query, meant, visited)
         if found.total == 0 and meant.has_operators:
-            as_text = _whole(indexes, query, literal(query.words), visited)
-            if as_text.total:
-                found = msgspec.structs.replace(as_text, as_text=True)
-        if query.names_only or (found.total >= WHOLE_HITS_ENOUGH and not meant.is_question):
+            as_text = literal(query.words)
+            if _whole(indexes, query, as_text, visited).total:
+                found = msgspec.structs.replace(_found(indexes, query, as_text, visited), as_text=True)
+        return found
+
+
+def _found(indexes: Sequence[Index], query: SearchQuery, meant: TextQuery, visited: Mapping[NoteId, str]) -> Hits:
+    """The hits for what is `meant`. Of a question all notes are ranked by how much they hold; many a long one has
+    every word, so that alone puts none first."""
+    if meant.is_question and not query.names_only:
+        found = Hits([], 0, True, meant)
+    else:
+        found = _whole(indexes, query, meant, visited)
+        if query.names_only or found.total >= WHOLE_HITS_ENOUGH:
             return found
-        return _with_partial(indexes, query, found)
+    quoted = tuple(term for term in meant.terms if term.quoted)
+    found = _followed(indexes, query, found, quoted)
+    if quoted and found.total < WHOLE_HITS_ENOUGH and len(quoted) < len(meant.terms):
+        return _followed(indexes, query, found, ())
+    return found
 
 
 def _whole(indexes: Sequence[Index], query: SearchQuery, meant: TextQuery, visited: Mapping[NoteId, str]) -> Hits:
@@ -125,21 +139,19 @@ def _whole(indexes: Sequence[Index], query: SearchQuery, meant: TextQuery, visit
     return Hits(ranked[: query.limit], len(ranked), all(is_exact for _, is_exact in found), meant)
 
 
-def _with_partial(indexes: Sequence[Index], query: SearchQuery, found: Hits) -> Hits:
-    """`found`, and behind it the notes that hold what no note may lack, and some of the other words; of a question
-    both by how much they hold."""
+def _followed(indexes: Sequence[Index], query: SearchQuery, found: Hits, needed: tuple[Term, ...]) -> Hits:
+    """`found`, and behind it the notes that hold what is `needed`, and some of the other words."""
     meant = found.meant
-    needed = tuple(term for term in meant.terms if term.quoted)
     if len(needed) == len(meant.terms):
         return found
-    conditions = msgspec.structs.replace(meant, terms=needed, alternatives=())
+    required = msgspec.structs.replace(meant, terms=needed, alternatives=())
     among: list[set[int] | None] = []
     is_exact = found.is_exact
     for index in indexes:
         where, arguments = _on_tags(meant)
         narrowed, more = restriction(query)
         if needed or meant.paths:
-            holding, is_whole = _numbered(index, query, conditions)
+            holding, is_whole = _numbered(index, query, required)
             among.append(set(holding))
             is_exact = is_exact and is_whole
         elif where or narrowed:
@@ -149,25 +161,28 @@ def _with_partial(indexes: Sequence[Index], query: SearchQuery, found: Hits) -> 
             among.append(None)
     keeps = None
     if meant.without or meant.without_paths:
-        keeps = lambda text: _best(conditions, full_text.fields(text), _ORDER) is not None  # noqa: E731
-    some = partial(indexes, meant.terms, among, keeps)
-    whole = {hit.note: hit for hit in found.hits}
-    hits = [Hit(each.note, each.score, each.missing) for each in some.notes if each.note not in whole]
-    if meant.is_question:
-        # Of long notes many hold every word somewhere, so that alone does not put them first.
-        scores = {each.note: each.score for each in some.notes}
-        whole_hits = [Hit(note, scores.get(note, 0.0)) for note in whole]
-        hits = sorted([*whole_hits, *hits], key=lambda hit: -hit.score)
-    else:
-        hits = [*found.hits, *hits]
+        keeps = lambda text: _best(required, full_text.fields(text), _ORDER) is not None  # noqa: E731
+    conditions = Conditions(among, keeps, lambda text: _holds_all(meant, text))
+    some = partial(indexes, meant.terms, conditions)
+    known = {hit.note for hit in found.hits}
+    behind = [Hit(each.note, each.score, each.missing) for each in some.notes if each.note not in known]
     return msgspec.structs.replace(
         found,
-        hits=hits[: query.limit],
-        total=found.total + len(hits) - len(whole),
+        hits=[*found.hits, *behind][: query.limit],
+        total=found.total + len(behind),
         is_exact=is_exact and some.is_exact,
-        compared=some.compared,
+        compared=[*found.compared, *some.compared],
         ranking=some.ranking,
     )
+
+
+def _holds_all(meant: TextQuery, text: str) -> bool:
+    """Whether a note with this text holds the terms of a group, as they are written."""
+    return _may_hold(meant, text) and _best(meant, full_text.fields(text), _ORDER) is not None
+
+
+def _may_hold(meant: TextQuery, text: str) -> bool:
+    return any(all(term.text in text for term in terms) for terms in meant.groups)
 
 
 def _numbered(index: Index, query: SearchQuery, meant: TextQuery) -> tuple[dict[int, _Verified], bool]:
@@ -246,7 +261,7 @@ def _verified(
         left -= len(text)
         if left < 0 and len(text) <= CHARS_VERIFIED_MAX:
             return found, False
-        if not any(all(term.text in text for term in terms) for terms in meant.groups):
+        if not _may_hold(meant, text):
             continue
         best = _best(meant, full_text.fields(text), fields)
         if best is not None:
