@@ -15,13 +15,12 @@ import time
 import tomllib
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
-from workspaced_tools.ports.vault import SearchQuery
-from workspaced_tools.vault.vault import Vault
-
-from .daemon import Place
+from .bare import Wire
+from .daemon import Place, call_line, daemon, structured
 from .measure import Figure, at_least, at_most, percentile, progress
 from .peer_table import Skipped
 from .search import _texts as notes_of_scripts
@@ -67,17 +66,13 @@ def questions(at: Place) -> Iterator[Figure]:
 
 def _one(at: Place, name: str, texts: dict[str, str], asked: list[Question]) -> Iterator[Figure]:
     progress(f"{len(asked)} questions over {len(texts)} notes: {name}")
-    vault = _vault(at, texts)
-    taken: list[float] = []
+    with _served(at, texts) as ours:
+        yield from _compared(name, ours, texts, asked)
 
-    def ours(question: str) -> list[str]:
-        begun = time.perf_counter()
-        found = vault.searches.search(SearchQuery(question, LISTED))
-        taken.append(time.perf_counter() - begun)
-        return [hit.note.path for hit in found.hits]
 
+def _compared(name: str, ours: "_Ours", texts: dict[str, str], asked: list[Question]) -> Iterator[Figure]:
     rivals: dict[str, Ask] = {
-        "ours": ours,
+        "ours": ours.ask,
         "fts5_words": _fts(texts, "unicode61", WORD.findall),
         "fts5_trigram": _fts(texts, "trigram", lambda text: [text[at : at + 3] for at in range(len(text) - 2)]),
         "bm25": _bm25(texts),
@@ -94,7 +89,7 @@ def _one(at: Place, name: str, texts: dict[str, str], asked: list[Question]) -> 
             fields[f"{rival}_at_5"] = sum(hits) / len(these)
             if rival == "ours":
                 missed = [question for (question, _), hit in zip(these, hits, strict=True) if not hit]
-        fields |= {"p50_ms": 1_000 * percentile(taken, 0.5), "p99_ms": 1_000 * percentile(taken, 0.99)}
+        fields |= ours.fields()
         must = MUST.get(name.removeprefix("xquad_"))
         goal = at_least(must if must is not None else fields["fts5_words_at_5"])
         yield Figure(
@@ -104,38 +99,57 @@ def _one(at: Place, name: str, texts: dict[str, str], asked: list[Question]) -> 
             goal,
             fields={**fields, "missed": missed[:30]},
         )
-    vault.close()
 
 
 def _many(at: Place) -> Figure:
     """Questions over many notes, of words that stand in some of them."""
     number = 2_000 if at.sizes.quick else MANY
     texts = dict(notes_of_scripts(number))
-    vault = _vault(at, texts)
-    taken = []
-    for text in list(texts.values())[:: number // 200]:
-        words = WORD.findall(text)
-        question = " ".join(words[place] for place in range(5, len(words), len(words) // 8))
-        begun = time.perf_counter()
-        vault.searches.search(SearchQuery(question, 10))
-        taken.append(time.perf_counter() - begun)
-    vault.close()
-    p99 = 1_000 * percentile(taken, 0.99)
+    with _served(at, texts) as ours:
+        for text in list(texts.values())[:: number // 200]:
+            words = WORD.findall(text)
+            ours.ask(" ".join(words[place] for place in range(5, len(words), len(words) // 8)), 10)
+    fields = ours.fields()
     goal = at.sizes.whole(at_most(300))
-    return Figure(
-        "questions.many", p99, "ms", goal, fields={"notes": number, "p50_ms": 1_000 * percentile(taken, 0.5)}
-    )
+    return Figure("questions.many", fields.pop("p99_ms"), "ms", goal, fields={"notes": number, **fields})
 
 
-def _vault(at: Place, texts: dict[str, str]) -> Vault:
+class _Ours:
+    """Questions to a daemon, over its socket."""
+
+    def __init__(self, wire: Wire) -> None:
+        self._wire = wire
+        self._taken_ms: list[float] = []
+        self._sizes: list[float] = []
+
+    def ask(self, question: str, limit: int = LISTED) -> list[str]:
+        """The notes of an answer."""
+        line = call_line("search_workspace", query=question, limit=limit)
+        begun = time.perf_counter()
+        answer = self._wire.ask(line)
+        self._taken_ms.append(1_000 * (time.perf_counter() - begun))
+        data = structured(answer)
+        self._sizes.append(len(json.dumps(data, ensure_ascii=False, separators=(",", ":")).encode()))
+        return [each["id"] for each in data["results"]]
+
+    def fields(self) -> dict[str, float]:
+        """How long answers took, and their usual bytes."""
+        return {
+            "p50_ms": percentile(self._taken_ms, 0.5),
+            "p99_ms": percentile(self._taken_ms, 0.99),
+            "answer_bytes_p50": percentile(self._sizes, 0.5),
+        }
+
+
+@contextmanager
+def _served(at: Place, texts: dict[str, str]) -> Iterator[_Ours]:
     folder = at.new("questions")
     for path, text in texts.items():
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / path).write_text(text)
-    vault = Vault(folder, cache_dir=at.new("index"), clock_ns=lambda: time.time_ns() + 10_000_000_000)
-    vault.start()
-    assert vault.wait_until_searchable(3_600)
-    return vault
+    with daemon(at, folder, name="questions") as running:
+        running.wait_for_text()
+        yield _Ours(running.wire())
 
 
 def _fts(texts: dict[str, str], tokenize: str, cut: Callable[[str], list[str]]) -> Ask:
