@@ -18,7 +18,7 @@ from workspaced_tools.limits import SETTLE_S
 from workspaced_tools.notes.note import Note, NoteFailure
 from workspaced_tools.ports.asking import VaultSource
 from workspaced_tools.ports.questions import IndexState
-from workspaced_tools.ports.vault import LinkName
+from workspaced_tools.ports.vault import LinkName, SearchQuery
 from workspaced_tools.vault.index.changes import Changes
 from workspaced_tools.vault.index.crawl import Bounds
 from workspaced_tools.vault.vault import Vault
@@ -90,9 +90,15 @@ def test_while_the_index_is_built_paths_resolve_and_names_answer_from_what_is_th
     assert vault.index_state() == "building"
     assert vault.note_count() == 2
     assert vault.links.link_targets(NoteId("a.md"), [LinkName("b", True)], EMPTY_VAULT)[0].note is None
+    question = SearchQuery("what does the alpha note say", 5)
+    asked = vault.searches.search(question)
+    assert (asked.hits, asked.complete) == ((), False)
     clock.go_on.set()
     assert vault.wait_until_ready(60)
     assert meant(vault, "Alpha") == "a.md"
+    assert vault.wait_until_searchable(60)
+    answered = vault.searches.search(question)
+    assert [hit.note.id for hit in answered.hits] == ["a.md"] and answered.complete
 
 
 @pytest.mark.parametrize("inline", [HERE, BY_WORKERS])
