@@ -2284,7 +2284,7 @@ export interface GetNavigationHistoryOutput {
 }
 
 export interface GetNoteByReferenceInput {
-  /** Path, title, alias, id, file name or [[wikilink]]; #heading, #^block: that section. (minLength 1, maxLength 2048) */
+  /** Path, title, alias, id or [[wikilink]]; with #heading or #^block that section. (minLength 1, maxLength 2048) */
   readonly reference: string;
   /** The note with the link. (minLength 1, maxLength 2048) */
   readonly from?: string;
@@ -2422,9 +2422,9 @@ export interface GetNoteByReferenceOutputNoteName {
 }
 
 export interface GetNoteDiffInput {
-  /** Path, title, alias or id. (minLength 1, maxLength 2048) */
+  /** Path or title. (minLength 1, maxLength 2048) */
   readonly reference: string;
-  /** A former asOfSeq. (minimum 0) */
+  /** An asOfSeq. (minimum 0) */
   readonly sinceSeq?: number;
   /** ISO 8601. (maxLength 64) */
   readonly sinceTime?: string;
@@ -2525,7 +2525,7 @@ export interface GetRelatedNotesOutputNoteName {
 }
 
 export interface GetWorkspaceContextInput {
-  /** The notes' text. (default false) */
+  /** The notes' text; contentRef names the list that has it. (default false) */
   readonly includeContent?: boolean;
   /** Per note. (minimum 100, maximum 10000, default 2000) */
   readonly maxContentLength?: number;
@@ -2835,7 +2835,7 @@ export interface LinkedGetCurrentNoteOutput {
 }
 
 export interface LinkedGetWorkspaceContextInput {
-  /** The notes' text. (default false) */
+  /** The notes' text; contentRef names the list that has it. (default false) */
   readonly includeContent?: boolean;
   /** Per note. (minimum 100, maximum 10000, default 2000) */
   readonly maxContentLength?: number;
@@ -3006,13 +3006,13 @@ export interface MemoryOutput {
 }
 
 export interface SearchWorkspaceInput {
-  /** A question or words; "must occur", -word, OR, tag:x, path:x. (minLength 1, maxLength 500) */
+  /** Also "exact words", -word, OR, tag:x, path:x. (minLength 1, maxLength 500) */
   readonly query: string;
   /** Notes. (minimum 1, maximum 50, default 10) */
   readonly limit?: number;
-  /** workspace: active, pins, tabs, recents. (default "vault") */
+  /** workspace: what is open. (default "vault") */
   readonly scope?: "vault" | "workspace";
-  /** Only notes with all. (maxItems 10) */
+  /** All of them. (maxItems 10) */
   readonly tags?: readonly string[];
   /** Only below this path. (maxLength 1024) */
   readonly folder?: string;
