@@ -323,6 +323,17 @@ def test_another_text_under_the_same_id_is_not_lost_silently(world: Any) -> None
     assert world.texts(one.revision) == "one" and two.revision == ""
 
 
+@pytest.mark.parametrize(
+    ("name", "ids"), [("a.md", ["a.md", "a.md#2", "a.md#3"]), ("a.md#q", ["a.md#q", "a.md#q (2)", "a.md#q (3)"])]
+)
+def test_the_queries_of_one_note_are_as_many_things(world: Any, name: str, ids: list[str]) -> None:
+    world.says(*(world.attachment("dataview", name, text) for text in ("one", "two", "one", "three", "two")))
+    found = world.gather().artifacts
+    assert [(each.id, world.texts(each.revision), each.failed) for each in found] == [
+        (each, text, None) for each, text in zip(ids, ("one", "two", "three"), strict=True)
+    ]
+
+
 def test_an_image_is_given_as_a_data_uri_and_kept_as_its_bytes(world: Any) -> None:
     content = b"\x89PNG\xff\x00"
     uri = f"data:image/PNG;base64,{base64.b64encode(content).decode()}"

@@ -23,6 +23,7 @@ from ..model.sent_turn import CHANGES, FRAME, PIN, SentPart, key_of
 from ..model.token_estimate import IMAGE_TOKENS, estimate_tokens
 from ..model.types import Artifact, Present, Provided, Texts
 from ..model.untrusted_text import escape_field
+from ..sources.environment import OTHER_VAULT, VAULT_IS_BACK
 from ..sources.inline_content import TOO_LARGE
 from ..sources.search_block import DOCUMENT_CHARS_MAX, Numbers, read_search, search_block
 from ..sources.surroundings import LEFT_OUT, SHORTENED, around, is_cursor, marked_block
@@ -114,7 +115,8 @@ class TurnContext:
             self._add_pin(each)
         gone = [key for key in self._sent_so_far.shown if key[0] == PIN and key[1] not in pins]
         for key in gone:
-            part = SentPart(PIN, key[1], b.provider_gone(key[1]), notes=self._sent_so_far.notes(key))
+            text = VAULT_IS_BACK if key[1] == OTHER_VAULT else b.provider_gone(key[1])
+            part = SentPart(PIN, key[1], text, notes=self._sent_so_far.notes(key))
             self._add(part, LayerEntry(key[1], PIN, UNPINNED), segment="provider")
 
     def _add_pin(self, provided: Provided) -> None:
