@@ -93,6 +93,7 @@ ON_REQUEST: Final[dict[str, Callable[[Place], Iterator[Figure]]]] = {
     "context": context.tokens,
     "context.long": prompt_cost.cost,
     "context.memory": prompt_load.memory,
+    "context.pull": context.pulling,
     "definitions": definitions.tokens,
     "files": files.files,
     "growth": growth.figures,

@@ -37,6 +37,7 @@ ARTIFACTS: Final = 1_000
 ATTACHED: Final = 20
 ARTIFACT_CHARS: Final = 2_000
 SEEDS: Final = (1, 2, 3, 4, 5, 6)
+PULL_SEEDS: Final = SEEDS[:3]
 INJECTED: Final = ("injected", "injected_and_kept")
 """The baselines that are static injection."""
 SHAPES: Final = ("openai", "anthropic", "gemini")
@@ -45,16 +46,30 @@ _ROLES: Final = ("system", "user", "assistant")
 
 def tokens(at: Place) -> Iterator[Figure]:
     """Conversations of 20 turns: ours against other ways to make their prompts."""
+    return _measured(at, "context.uncached.glued", SEEDS, _compared)
+
+
+def pulling(at: Place) -> Iterator[Figure]:
+    """The same conversations by tools alone. Each of them takes three daemons, so there are fewer."""
+    return _measured(at, "context.pull.sent.injected.active", PULL_SEEDS, _pulled)
+
+
+def _measured(
+    at: Place,
+    first: str,
+    seeds: Sequence[int],
+    measure: Callable[[Place, str, Sequence[Script], Tokenizer], Iterator[Figure]],
+) -> Iterator[Figure]:
+    """The figures of both kinds of conversations. `first`: the one that stands for all where none can be made."""
     try:
         python = install(PACKAGE, at.new("tokenizer")) / "python"
     except Skip as skip:
-        yield Skipped("context.uncached.glued", 0.0, "", reason=str(skip))
+        yield Skipped(first, 0.0, "", reason=str(skip))
         return
     with Tokenizer(python, at.new("tokenizer.stderr")) as tokenizer:
         for kind in NEW_NOTES:
-            made = [script(at.new("words"), kind, seed) for seed in (SEEDS[:1] if at.sizes.quick else SEEDS)]
-            yield from _compared(at, kind, made, tokenizer)
-            yield from _pulled(at, kind, made, tokenizer)
+            made = [script(at.new("words"), kind, seed) for seed in (seeds[:1] if at.sizes.quick else seeds)]
+            yield from measure(at, kind, made, tokenizer)
 
 
 def _compared(at: Place, kind: str, made: Sequence[Script], tokenizer: Tokenizer) -> Iterator[Figure]:

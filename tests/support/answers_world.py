@@ -11,7 +11,7 @@ purpose, raise ANSWER_VERSION and write the bundle of the new version; those of 
 from typing import Any, Final
 
 from support import DATA
-from support.daemon import Factory
+from support.daemon import Daemon, Factory
 from workspaced_tools.tools.tool import ANSWER_VERSION
 
 GOLDEN: Final = DATA / "answers"
@@ -42,10 +42,17 @@ CALLS: Final[tuple[tuple[str, dict[str, Any]], ...]] = (
 )
 
 
-def use(running: Any) -> None:
-    """Publishes, calls every tool, also as a client that is shown names alone, and assembles prompts."""
+def session(make: Factory) -> Daemon:
+    """A daemon that ended after a session: an editor publishes, every tool is called, also by a client that is
+    shown names alone, and prompts are assembled. Each note is looked at for a minute.
+    """
+    running = make(notes=NOTES, start=False)
+    running.set_ahead(0)
+    running.start()
     with running.connect("editor") as client:
-        for note in ("a.md", "work/plan.md", "b.md") * 4:
+        client.call("workspaced/reconcile")
+        for minute, note in enumerate(("a.md", "work/plan.md", "b.md") * 4):
+            running.set_ahead(60 * minute)
             client.publish([{"type": "active_note_set", "data": {"note": note}}])
         client.publish(
             [
@@ -75,14 +82,14 @@ def use(running: Any) -> None:
         with running.connect(name) as client:
             for tool, arguments in CALLS:
                 client.tool(tool, arguments)
+    assert running.stop() == 0
+    return running
 
 
 def _write() -> None:
     make = Factory()
     try:
-        running = make(notes=NOTES)
-        use(running)
-        assert running.stop() == 0
+        running = session(make)
         GOLDEN.mkdir(exist_ok=True)
         place = GOLDEN / f"v{ANSWER_VERSION}.wsb"
         done = running.cli("bundle", "--from", "1", "-o", str(place), "--data-dir", str(running.data))

@@ -136,8 +136,8 @@ MEMBERS_ATTACHED_MAX: Final = 200
 """Notes of one attached folder or tag."""
 ATTACHED_AT_ONCE: Final = 16
 """The number of these notes that are read and held in memory at once."""
-IMAGES_NAMED_MAX: Final = 20
-"""Images of the active note."""
+IMAGES_BYTES_MAX: Final = 3 * 1024 * 1024
+"""Of all images in a prompt: more of the active note are only named, since a body has a third more as base64."""
 PROVIDED_NOTES_MAX: Final = 100
 """Notes that one pinned provider lists."""
 PROVIDED_CHANGES_MAX: Final = 10

@@ -1,16 +1,18 @@
-// Types out of the repository's schemas: `npm run generate` writes src/types.generated.ts, and the types of the
-// inspector's page; `npm run check` fails where a file differs.
+// Types out of the repository's schemas: `npm run generate` writes src/types.generated.ts, what answers leave out
+// (src/defaults.generated.ts), and the types of the inspector's page; `npm run check` fails where a file differs.
 
 import { mkdirSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 
 import { declarations, definitions } from "./declarations.js";
+import { defaultsIn, filled } from "./defaults.js";
 
 const PACKAGE = dirname(dirname(fileURLToPath(import.meta.url)));
 const ROOT = join(PACKAGE, "..", "..");
 const SCHEMAS = join(ROOT, "schemas");
 const OUTPUT = join(PACKAGE, "src", "types.generated.ts");
+const DEFAULTS_OUTPUT = join(PACKAGE, "src", "defaults.generated.ts");
 
 // The inspector's API is no part of the client: its types go to its page.
 const INSPECTOR = "inspector";
@@ -81,17 +83,40 @@ function joined(names) {
   ];
 }
 
+/** What the data of each tool's answers leaves out; nothing for a tool whose answers are whole. */
+function defaultsByTool(outputs) {
+  return Object.fromEntries(
+    outputs.flatMap(([name, schema]) => {
+      const found = defaultsIn(schema.properties.data, schema.$defs);
+      return found === undefined ? [] : [[name.slice("tools/".length, -".output".length), found]];
+    }),
+  );
+}
+
 /** The texts of the generated files, by their paths. */
 function generate() {
   const all = readSchemas();
   const [, inspector] = all.find(([name]) => name === INSPECTOR);
-  const schemas = all.filter(([name]) => name !== INSPECTOR);
+  const isOutput = (name) => name.startsWith("tools/") && name.endsWith(".output");
+  const outputs = all.filter(([name]) => isOutput(name));
+  const schemas = all
+    .filter(([name]) => name !== INSPECTOR)
+    .map(([name, schema]) => [name, isOutput(name) ? filled(schema) : schema]);
   const parts = schemas.flatMap(([name, schema]) => declarations(name, typeName(name), schema));
   const from = "// Generated from the repository's schemas/ by";
   return new Map([
     [
       OUTPUT,
       [`${from} scripts/generate.js; not edited by hand.\n`, ...parts, ...joined(schemas.map(([name]) => name))].join("\n"),
+    ],
+    [
+      DEFAULTS_OUTPUT,
+      [
+        `${from} scripts/generate.js; not edited by hand.\n`,
+        'import type { Defaults } from "./defaults.js";\n',
+        "/** The defaults in the data of answers, by the name of the tool. */",
+        `export const DEFAULTS: Readonly<Record<string, Defaults>> = ${JSON.stringify(defaultsByTool(outputs), null, 2)};\n`,
+      ].join("\n"),
     ],
     [
       INSPECTOR_OUTPUT,

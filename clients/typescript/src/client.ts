@@ -23,6 +23,7 @@ import type {
   View,
 } from "./api.js";
 import { Context } from "./context.js";
+import { fillAnswer } from "./defaults.js";
 import { locate } from "./discovery.js";
 import { ClientClosed, InvalidArgument, NoDaemon, WorkspacedError } from "./errors.js";
 import { newId } from "./ids.js";
@@ -137,13 +138,16 @@ export class Client {
   }
 
   /**
-   * A tool's answer; what a tool cannot do is an answer, too, with `success: false`.
+   * A tool's answer, with the defaults that the daemon leaves out; what a tool cannot do is an answer, too, with
+   * `success: false`.
    *
    * @throws RemoteError: there is no such tool. NoDaemon: the connection broke before the answer came. TimedOut.
    */
   async call<Name extends ToolName>(name: Name, args?: ToolArguments[Name]): Promise<ToolAnswer<Name>> {
     const result = await this.#submit("tools/call", { name, arguments: args ?? {} }, false);
-    return (result as { structuredContent: ToolAnswer<Name> }).structuredContent;
+    const { structuredContent } = result as { structuredContent: ToolAnswer<Name> };
+    fillAnswer(name, structuredContent);
+    return structuredContent;
   }
 
   /**

@@ -2134,7 +2134,7 @@ export interface GetContextManifestOutput {
         readonly why: string;
         readonly tokens?: number;
         /** (default false) */
-        readonly cached?: boolean;
+        readonly cached: boolean;
         readonly detail?: string;
       }>;
     }>;
@@ -2170,24 +2170,24 @@ export interface GetCurrentNoteOutput {
     readonly id: string;
     readonly title: string;
     /** (default "note") */
-    readonly type?: string;
+    readonly type: string;
     /** (default true) */
-    readonly exists?: boolean;
+    readonly exists: boolean;
     /** (default false) */
-    readonly archived?: boolean;
+    readonly archived: boolean;
     readonly kind?: string;
     readonly size?: number;
     readonly language?: string;
     readonly pages?: number;
     readonly metadata?: {
-      readonly tags?: readonly string[];
-      readonly customFields?: { readonly [name: string]: boolean | number | string | readonly unknown[] | Readonly<Record<string, unknown>> | null };
+      readonly tags: readonly string[];
+      readonly customFields: { readonly [name: string]: boolean | number | string | readonly unknown[] | Readonly<Record<string, unknown>> | null };
       readonly created?: string;
       readonly lastModified?: string;
       /** (default 0) */
-      readonly wordCount?: number;
+      readonly wordCount: number;
       /** (default 0) */
-      readonly characterCount?: number;
+      readonly characterCount: number;
       readonly noteType?: {
         readonly name: string;
         readonly schema?: boolean | number | string | readonly unknown[] | Readonly<Record<string, unknown>> | null;
@@ -2200,14 +2200,14 @@ export interface GetCurrentNoteOutput {
         readonly target: string;
         readonly title: string;
         /** (default true) */
-        readonly exists?: boolean;
+        readonly exists: boolean;
         readonly line: number;
         readonly id?: string;
         readonly heading?: string;
         readonly block?: string;
         readonly alias?: string;
         /** (default false) */
-        readonly embed?: boolean;
+        readonly embed: boolean;
         readonly property?: string;
         readonly ambiguous?: boolean;
       }>;
@@ -2269,7 +2269,7 @@ export interface GetNavigationHistoryOutput {
       readonly id: string;
       readonly title: string;
       /** (default true) */
-      readonly exists?: boolean;
+      readonly exists: boolean;
       readonly at: string;
       readonly until?: string;
       readonly dwellSeconds: number;
@@ -2284,7 +2284,7 @@ export interface GetNavigationHistoryOutput {
 }
 
 export interface GetNoteByReferenceInput {
-  /** Path, title, alias, id, file name or [[wikilink]]; #heading, #^block: that section. (minLength 1, maxLength 2048) */
+  /** Path, title, alias, id or [[wikilink]]; with #heading or #^block that section. (minLength 1, maxLength 2048) */
   readonly reference: string;
   /** The note with the link. (minLength 1, maxLength 2048) */
   readonly from?: string;
@@ -2315,24 +2315,24 @@ export interface GetNoteByReferenceOutput {
     readonly id: string;
     readonly title: string;
     /** (default "note") */
-    readonly type?: string;
+    readonly type: string;
     /** (default true) */
-    readonly exists?: boolean;
+    readonly exists: boolean;
     /** (default false) */
-    readonly archived?: boolean;
+    readonly archived: boolean;
     readonly kind?: string;
     readonly size?: number;
     readonly language?: string;
     readonly pages?: number;
     readonly metadata?: {
-      readonly tags?: readonly string[];
-      readonly customFields?: { readonly [name: string]: boolean | number | string | readonly unknown[] | Readonly<Record<string, unknown>> | null };
+      readonly tags: readonly string[];
+      readonly customFields: { readonly [name: string]: boolean | number | string | readonly unknown[] | Readonly<Record<string, unknown>> | null };
       readonly created?: string;
       readonly lastModified?: string;
       /** (default 0) */
-      readonly wordCount?: number;
+      readonly wordCount: number;
       /** (default 0) */
-      readonly characterCount?: number;
+      readonly characterCount: number;
       readonly noteType?: {
         readonly name: string;
         readonly schema?: boolean | number | string | readonly unknown[] | Readonly<Record<string, unknown>> | null;
@@ -2345,14 +2345,14 @@ export interface GetNoteByReferenceOutput {
         readonly target: string;
         readonly title: string;
         /** (default true) */
-        readonly exists?: boolean;
+        readonly exists: boolean;
         readonly line: number;
         readonly id?: string;
         readonly heading?: string;
         readonly block?: string;
         readonly alias?: string;
         /** (default false) */
-        readonly embed?: boolean;
+        readonly embed: boolean;
         readonly property?: string;
         readonly ambiguous?: boolean;
       }>;
@@ -2422,9 +2422,9 @@ export interface GetNoteByReferenceOutputNoteName {
 }
 
 export interface GetNoteDiffInput {
-  /** Path, title, alias or id. (minLength 1, maxLength 2048) */
+  /** Path or title. (minLength 1, maxLength 2048) */
   readonly reference: string;
-  /** A former asOfSeq. (minimum 0) */
+  /** An asOfSeq. (minimum 0) */
   readonly sinceSeq?: number;
   /** ISO 8601. (maxLength 64) */
   readonly sinceTime?: string;
@@ -2446,16 +2446,16 @@ export interface GetNoteDiffOutput {
       readonly seq: number;
       readonly at: string;
       /** (default true) */
-      readonly exists?: boolean;
+      readonly exists: boolean;
       readonly sha256?: string;
     };
     readonly sha256: string;
     /** (default true) */
-    readonly changed?: boolean;
+    readonly changed: boolean;
     /** (default 0) */
-    readonly added?: number;
+    readonly added: number;
     /** (default 0) */
-    readonly removed?: number;
+    readonly removed: number;
     readonly diff: string;
   } | {
     readonly candidates?: readonly GetNoteDiffOutputNoteName[];
@@ -2504,7 +2504,7 @@ export interface GetRelatedNotesOutput {
         readonly words?: readonly string[];
       }>;
       /** (default false) */
-      readonly archived?: boolean;
+      readonly archived: boolean;
     }>;
     readonly total: number;
   } | {
@@ -2525,7 +2525,7 @@ export interface GetRelatedNotesOutputNoteName {
 }
 
 export interface GetWorkspaceContextInput {
-  /** The notes' text. (default false) */
+  /** The notes' text; contentRef names the list that has it. (default false) */
   readonly includeContent?: boolean;
   /** Per note. (minimum 100, maximum 10000, default 2000) */
   readonly maxContentLength?: number;
@@ -2551,7 +2551,7 @@ export interface GetWorkspaceContextOutput {
       readonly id: string;
       readonly title: string;
       /** (default true) */
-      readonly exists?: boolean;
+      readonly exists: boolean;
       readonly at: string;
     }>;
     readonly selection?: {
@@ -2568,25 +2568,25 @@ export interface GetWorkspaceContextOutput {
       readonly path?: string;
       readonly noteCount: number | null;
       /** (default "ready") */
-      readonly indexState?: string;
+      readonly indexState: string;
     };
     readonly summary: {
       readonly totalNotes: number;
       readonly pinnedCount: number;
       readonly temporaryTabsCount: number;
       /** (default 0) */
-      readonly contentLength?: number;
+      readonly contentLength: number;
       readonly lastActivity?: string;
     };
-    readonly omitted?: ReadonlyArray<{
+    readonly omitted: ReadonlyArray<{
       readonly id: string;
       readonly part: string;
       readonly reason: string;
     }>;
     /** (default 0) */
-    readonly omittedTotal?: number;
+    readonly omittedTotal: number;
     /** (default 0) */
-    readonly withheld?: number;
+    readonly withheld: number;
   };
   readonly error?: string;
   readonly code?: string;
@@ -2599,24 +2599,24 @@ export interface GetWorkspaceContextOutputContextNote {
   readonly id: string;
   readonly title: string;
   /** (default "note") */
-  readonly type?: string;
+  readonly type: string;
   /** (default true) */
-  readonly exists?: boolean;
+  readonly exists: boolean;
   /** (default false) */
-  readonly archived?: boolean;
+  readonly archived: boolean;
   readonly kind?: string;
   readonly size?: number;
   readonly language?: string;
   readonly pages?: number;
   readonly metadata?: {
-    readonly tags?: readonly string[];
-    readonly customFields?: { readonly [name: string]: boolean | number | string | readonly unknown[] | Readonly<Record<string, unknown>> | null };
+    readonly tags: readonly string[];
+    readonly customFields: { readonly [name: string]: boolean | number | string | readonly unknown[] | Readonly<Record<string, unknown>> | null };
     readonly created?: string;
     readonly lastModified?: string;
     /** (default 0) */
-    readonly wordCount?: number;
+    readonly wordCount: number;
     /** (default 0) */
-    readonly characterCount?: number;
+    readonly characterCount: number;
     readonly noteType?: {
       readonly name: string;
       readonly schema?: boolean | number | string | readonly unknown[] | Readonly<Record<string, unknown>> | null;
@@ -2671,18 +2671,18 @@ export interface GetWorkspaceSummaryOutput {
       };
     };
     /** (default "ready") */
-    readonly indexState?: string;
+    readonly indexState: string;
     readonly activity: {
       readonly recentlyVisited: readonly GetWorkspaceSummaryOutputListedNote[];
       readonly recentlyChanged: readonly GetWorkspaceSummaryOutputListedNote[];
       readonly mostVisited: readonly GetWorkspaceSummaryOutputListedNote[];
     };
-    readonly topTags?: { readonly [name: string]: number };
+    readonly topTags: { readonly [name: string]: number };
     readonly openQuestions: {
-      readonly brokenLinks?: readonly GetWorkspaceSummaryOutputOpenQuestion[];
-      readonly ambiguousLinks?: readonly GetWorkspaceSummaryOutputOpenQuestion[];
-      readonly missingNotes?: readonly GetWorkspaceSummaryOutputOpenQuestion[];
-      readonly untouchedPins?: readonly GetWorkspaceSummaryOutputOpenQuestion[];
+      readonly brokenLinks: readonly GetWorkspaceSummaryOutputOpenQuestion[];
+      readonly ambiguousLinks: readonly GetWorkspaceSummaryOutputOpenQuestion[];
+      readonly missingNotes: readonly GetWorkspaceSummaryOutputOpenQuestion[];
+      readonly untouchedPins: readonly GetWorkspaceSummaryOutputOpenQuestion[];
     };
   };
   readonly error?: string;
@@ -2696,7 +2696,7 @@ export interface GetWorkspaceSummaryOutputListedNote {
   readonly id: string;
   readonly title: string;
   /** (default true) */
-  readonly exists?: boolean;
+  readonly exists: boolean;
   readonly at?: string;
   readonly visits?: number;
   readonly dwellSeconds?: number;
@@ -2737,24 +2737,24 @@ export interface LinkedGetCurrentNoteOutput {
     readonly id: string;
     readonly title: string;
     /** (default "note") */
-    readonly type?: string;
+    readonly type: string;
     /** (default true) */
-    readonly exists?: boolean;
+    readonly exists: boolean;
     /** (default false) */
-    readonly archived?: boolean;
+    readonly archived: boolean;
     readonly kind?: string;
     readonly size?: number;
     readonly language?: string;
     readonly pages?: number;
     readonly metadata?: {
-      readonly tags?: readonly string[];
-      readonly customFields?: { readonly [name: string]: boolean | number | string | readonly unknown[] | Readonly<Record<string, unknown>> | null };
+      readonly tags: readonly string[];
+      readonly customFields: { readonly [name: string]: boolean | number | string | readonly unknown[] | Readonly<Record<string, unknown>> | null };
       readonly created?: string;
       readonly lastModified?: string;
       /** (default 0) */
-      readonly wordCount?: number;
+      readonly wordCount: number;
       /** (default 0) */
-      readonly characterCount?: number;
+      readonly characterCount: number;
       readonly noteType?: {
         readonly name: string;
         readonly schema?: boolean | number | string | readonly unknown[] | Readonly<Record<string, unknown>> | null;
@@ -2767,14 +2767,14 @@ export interface LinkedGetCurrentNoteOutput {
         readonly target: string;
         readonly title: string;
         /** (default true) */
-        readonly exists?: boolean;
+        readonly exists: boolean;
         readonly line: number;
         readonly id?: string;
         readonly heading?: string;
         readonly block?: string;
         readonly alias?: string;
         /** (default false) */
-        readonly embed?: boolean;
+        readonly embed: boolean;
         readonly property?: string;
         readonly ambiguous?: boolean;
       }>;
@@ -2815,7 +2815,7 @@ export interface LinkedGetCurrentNoteOutput {
         readonly person: string;
         readonly machine: string;
         /** (default false) */
-        readonly here?: boolean;
+        readonly here: boolean;
         readonly activeNote?: string;
         readonly since?: string;
         readonly heardAt?: string;
@@ -2835,7 +2835,7 @@ export interface LinkedGetCurrentNoteOutput {
 }
 
 export interface LinkedGetWorkspaceContextInput {
-  /** The notes' text. (default false) */
+  /** The notes' text; contentRef names the list that has it. (default false) */
   readonly includeContent?: boolean;
   /** Per note. (minimum 100, maximum 10000, default 2000) */
   readonly maxContentLength?: number;
@@ -2863,7 +2863,7 @@ export interface LinkedGetWorkspaceContextOutput {
       readonly id: string;
       readonly title: string;
       /** (default true) */
-      readonly exists?: boolean;
+      readonly exists: boolean;
       readonly at: string;
     }>;
     readonly selection?: {
@@ -2880,25 +2880,25 @@ export interface LinkedGetWorkspaceContextOutput {
       readonly path?: string;
       readonly noteCount: number | null;
       /** (default "ready") */
-      readonly indexState?: string;
+      readonly indexState: string;
     };
     readonly summary: {
       readonly totalNotes: number;
       readonly pinnedCount: number;
       readonly temporaryTabsCount: number;
       /** (default 0) */
-      readonly contentLength?: number;
+      readonly contentLength: number;
       readonly lastActivity?: string;
     };
-    readonly omitted?: ReadonlyArray<{
+    readonly omitted: ReadonlyArray<{
       readonly id: string;
       readonly part: string;
       readonly reason: string;
     }>;
     /** (default 0) */
-    readonly omittedTotal?: number;
+    readonly omittedTotal: number;
     /** (default 0) */
-    readonly withheld?: number;
+    readonly withheld: number;
     readonly linked: {
       readonly of: string;
       readonly person: string | null;
@@ -2908,7 +2908,7 @@ export interface LinkedGetWorkspaceContextOutput {
         readonly person: string;
         readonly machine: string;
         /** (default false) */
-        readonly here?: boolean;
+        readonly here: boolean;
         readonly activeNote?: string;
         readonly since?: string;
         readonly heardAt?: string;
@@ -2926,24 +2926,24 @@ export interface LinkedGetWorkspaceContextOutputContextNote {
   readonly id: string;
   readonly title: string;
   /** (default "note") */
-  readonly type?: string;
+  readonly type: string;
   /** (default true) */
-  readonly exists?: boolean;
+  readonly exists: boolean;
   /** (default false) */
-  readonly archived?: boolean;
+  readonly archived: boolean;
   readonly kind?: string;
   readonly size?: number;
   readonly language?: string;
   readonly pages?: number;
   readonly metadata?: {
-    readonly tags?: readonly string[];
-    readonly customFields?: { readonly [name: string]: boolean | number | string | readonly unknown[] | Readonly<Record<string, unknown>> | null };
+    readonly tags: readonly string[];
+    readonly customFields: { readonly [name: string]: boolean | number | string | readonly unknown[] | Readonly<Record<string, unknown>> | null };
     readonly created?: string;
     readonly lastModified?: string;
     /** (default 0) */
-    readonly wordCount?: number;
+    readonly wordCount: number;
     /** (default 0) */
-    readonly characterCount?: number;
+    readonly characterCount: number;
     readonly noteType?: {
       readonly name: string;
       readonly schema?: boolean | number | string | readonly unknown[] | Readonly<Record<string, unknown>> | null;
@@ -3006,13 +3006,13 @@ export interface MemoryOutput {
 }
 
 export interface SearchWorkspaceInput {
-  /** A question or words; "must occur", -word, OR, tag:x, path:x. (minLength 1, maxLength 500) */
+  /** Also "exact words", -word, OR, tag:x, path:x. (minLength 1, maxLength 500) */
   readonly query: string;
   /** Notes. (minimum 1, maximum 50, default 10) */
   readonly limit?: number;
-  /** workspace: active, pins, tabs, recents. (default "vault") */
+  /** workspace: what is open. (default "vault") */
   readonly scope?: "vault" | "workspace";
-  /** Only notes with all. (maxItems 10) */
+  /** All of them. (maxItems 10) */
   readonly tags?: readonly string[];
   /** Only below this path. (maxLength 1024) */
   readonly folder?: string;
@@ -3028,9 +3028,9 @@ export interface SearchWorkspaceOutput {
       readonly id: string;
       readonly title: string;
       /** (default 1) */
-      readonly line?: number;
+      readonly line: number;
       /** (default "") */
-      readonly snippet?: string;
+      readonly snippet: string;
       readonly score: number;
       readonly heading?: string;
       readonly missing?: readonly string[];
@@ -3038,9 +3038,9 @@ export interface SearchWorkspaceOutput {
     readonly matched: string;
     readonly total: number;
     /** (default true) */
-    readonly complete?: boolean;
+    readonly complete: boolean;
     /** (default "ready") */
-    readonly indexState?: string;
+    readonly indexState: string;
   };
   readonly error?: string;
   readonly code?: string;

@@ -68,6 +68,17 @@ test("what was published is in the state and in the tools' answers", async () =>
   assert.equal(events[0]?.source, "editor");
 });
 
+test("what an answer leaves out because it is the default is there", async () => {
+  const made = await daemon.client({ name: "editor" });
+  await made.publish([lookedAt("a.md")]);
+  const { data } = await made.call("get_workspace_context");
+  assert.deepEqual([data?.omitted, data?.omittedTotal, data?.vaultInfo.indexState], [[], 0, "ready"]);
+  const { activeNote } = data ?? {};
+  assert.deepEqual([activeNote?.type, activeNote?.exists, activeNote?.archived], ["note", true, false]);
+  assert.deepEqual(activeNote?.metadata?.customFields, {});
+  assert.ok(data?.recentNotes.every((each) => each.exists));
+});
+
 test("what a tool cannot do is an answer with a code", async () => {
   const made = await daemon.client();
   const answer = await made.call("get_note_by_reference", { reference: "no such note" });

@@ -82,6 +82,18 @@ class VaultState(msgspec.Struct, frozen=True):
     """For each former path the present path of its note."""
     last_updated: str | None = None
 
+    @property
+    def latest_time(self) -> str | None:
+        """The latest time in the lists; `last_updated` moves with notes that are no longer in them, too."""
+        times = [each.pinned_at for each in self.pins.values()]
+        times += (max(each.opened_at, each.last_accessed) for each in self.tabs.values())
+        times += self.recents.values()
+        if self.active is not None:
+            times.append(self.active.since)
+        if self.selection is not None:
+            times.append(self.selection.at)
+        return max(times, default=None)
+
     def current_path(self, note: NoteId) -> NoteId | None:
         """The present path of the note last renamed away from `note`; None if no rename is known."""
         return self.former.get(note)

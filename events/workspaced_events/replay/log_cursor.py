@@ -85,7 +85,8 @@ def find_moment(
     if not isinstance(place, str):
         if type(place) is not int or not before <= place <= last:
             raise InvalidArgument(
-                f"Expected a sequence from {before} to {last}, got {str(place)[:_ECHO_CHARS_MAX]}."
+                f"Expected a sequence from {before} to {last}, got {str(place)[:_ECHO_CHARS_MAX]}.",
+                hint="Give the asOfSeq of an answer, or a time.",
             )
         if place > before:
             return moment_of(event(place))
@@ -96,7 +97,10 @@ def find_moment(
     now = max(now, end)
     found = stretches(steps, (first.seq, first.time), (last, now if goes_on else end))
     if place > now and not any(each.holds(place) for each in found):
-        raise InvalidArgument(f"Expected a time up to now, {now}, got {place}.")
+        raise InvalidArgument(
+            f"Expected a time up to now, {now}, got {place}.",
+            hint="Give an earlier time, or none.",
+        )
 
     # Answers name times to the second, so such a time is after all events of its second.
     upto = f"{place[:20]}999999Z" if isinstance(at, str) and "." not in at else place

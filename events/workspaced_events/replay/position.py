@@ -16,6 +16,7 @@ Position = int | str
 """A sequence, or a time in an event's form (clock.py); the position is after the last event at or before it."""
 
 _ECHO_CHARS_MAX: Final = 100
+_IN_THE_LOG: Final = "Give a sequence or a time between its first and its last event."
 _SEQUENCE_DIGITS_MAX: Final = 19
 ALSO_SHOWN_MAX: Final = 8
 """Other events with the same time that a warning lists."""
@@ -88,13 +89,18 @@ def feed_until(source: Source, until: Position | None, sink: Sink, progress: Pro
 def not_held(until: Position, first: Event | None, last: Event | None) -> InvalidArgument:
     """The error for a position outside the log; `first` and `last`: its events, as far as known."""
     if first is None:
-        return InvalidArgument(f"There is nothing up to {until}: the log holds no event.")
+        return InvalidArgument(
+            f"There is nothing up to {until}: the log holds no event.", hint="Name another log."
+        )
     if (first.seq > until) if isinstance(until, int) else (first.time > until):
         return InvalidArgument(
-            f"There is nothing up to {until}: the log begins with event {first.seq} at {first.time}."
+            f"There is nothing up to {until}: the log begins with event {first.seq} at {first.time}.",
+            hint=_IN_THE_LOG,
         )
     assert last is not None
-    return InvalidArgument(f"There is no event {until}: the log ends with event {last.seq} at {last.time}.")
+    return InvalidArgument(
+        f"There is no event {until}: the log ends with event {last.seq} at {last.time}.", hint=_IN_THE_LOG
+    )
 
 
 # -- positions of a time --

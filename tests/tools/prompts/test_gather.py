@@ -19,7 +19,7 @@ from workspaced_tools.errors import ArgumentInvalid
 from workspaced_tools.limits import (
     ATTACHED_CHARS_MAX,
     ATTACHED_IMAGE_BYTES_MAX,
-    IMAGES_NAMED_MAX,
+    IMAGES_SHOWN_MAX,
     MEMBERS_ATTACHED_MAX,
     SUMMARY_TOKENS_MAX,
 )
@@ -225,11 +225,11 @@ def test_no_note_is_active(make_world: Any) -> None:
     [
         ("![[x.png]]", True, ["x.png"]),
         ("![[pics/X.JPEG|300]] ![[x.png#a]]", True, ["pics/X.JPEG", "x.png"]),
-        ("![alt](pics/a%20b.png)", True, ["pics/a b.png"]),
+        ("![alt](pics/a%20b.png)", True, ["pics/a%20b.png"]),
         ("![alt][1]\n\n[1]: y.webp", True, ["y.webp"]),
         ("![](https://example.org/x.png) ![](//x/y.png)", True, []),
         ("![](data:image/png;base64,AAAA)", True, []),
-        (f"![](data:image/png;base64,{'A' * 9_000}) ![[{'x' * 2_000}.png]]", True, ["x" * 1_024]),
+        (f"![](data:image/png;base64,{'A' * 9_000}) ![[{'x' * 2_000}.png]]", True, []),
         ("<img src='DATA:image/png;base64,AAAA'>", True, []),
         ("---\ntitle: a\n---\n![[x.png]] ![[x.png]]", True, ["x.png"]),
         ("![[Another note]] ![[b.md]] ![](b.md)", False, []),
@@ -250,15 +250,15 @@ def test_images_are_told_of_and_named_from_the_active_note_only(
     active, *images = world.gather().artifacts
     assert active.has_images == has_images
     assert [(each.kind, each.id, each.failed) for each in images] == [
-        ("image", file, "IMAGE_NOT_READ") for file in files
+        ("image", file, "IMAGE_NOT_FOUND") for file in files
     ]
 
 
 def test_of_many_images_the_rest_is_one_failure(make_world: Any) -> None:
-    world = make_world({"n.md": "".join(f"![[{at}.png]]\n" for at in range(IMAGES_NAMED_MAX + 3))})
+    world = make_world({"n.md": "".join(f"![[{at}.png]]\n" for at in range(IMAGES_SHOWN_MAX + 3))})
     world.says(world.attachment("active_note", "n.md"))
     _, *images, rest = world.gather().artifacts
-    assert len(images) == IMAGES_NAMED_MAX
+    assert len(images) == IMAGES_SHOWN_MAX
     assert (rest.kind, rest.failed) == ("image", "TOO_MANY") and rest.title.startswith("3 more")
 
 
@@ -321,6 +321,17 @@ def test_another_text_under_the_same_id_is_not_lost_silently(world: Any) -> None
     missing, one, two = world.gather().artifacts
     assert (missing.failed, one.failed, two.failed) == ("NOT_GIVEN", None, "DUPLICATE_ID")
     assert world.texts(one.revision) == "one" and two.revision == ""
+
+
+@pytest.mark.parametrize(
+    ("name", "ids"), [("a.md", ["a.md", "a.md#2", "a.md#3"]), ("a.md#q", ["a.md#q", "a.md#q (2)", "a.md#q (3)"])]
+)
+def test_the_queries_of_one_note_are_as_many_things(world: Any, name: str, ids: list[str]) -> None:
+    world.says(*(world.attachment("dataview", name, text) for text in ("one", "two", "one", "three", "two")))
+    found = world.gather().artifacts
+    assert [(each.id, world.texts(each.revision), each.failed) for each in found] == [
+        (each, text, None) for each, text in zip(ids, ("one", "two", "three"), strict=True)
+    ]
 
 
 def test_an_image_is_given_as_a_data_uri_and_kept_as_its_bytes(world: Any) -> None:

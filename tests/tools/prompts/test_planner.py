@@ -2,6 +2,7 @@
 
 import json
 import re
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from jsonschema import Draft202012Validator
 from support.growth import costs_less_than, grows_linearly, thread_seconds
 from support.profiles import examples
 
+from workspaced_tools.errors import ArgumentInvalid
 from workspaced_tools.prompts.planning.planner import (
     ANSWER_CHARS_MAX,
     CALLS_MAX,
@@ -29,6 +31,7 @@ from workspaced_tools.prompts.planning.planner import (
     planned,
 )
 from workspaced_tools.prompts.providers.tool_definitions import Definition
+from workspaced_tools.tools.registry import EVERY_TOOL
 
 SEARCH = Definition(
     "search_workspace",
@@ -114,6 +117,31 @@ def test_the_schema_and_the_check_agree_on_what_a_call_is(given_call: Any, fits:
     assert Draft202012Validator(schema).is_valid({"calls": [given_call]}) == fits
     done = planned(plan(given_call), TOOLS)
     assert (len(done.calls), not done.problems) == ((1, True) if fits else (0, False))
+
+
+@pytest.mark.parametrize("shape", ["listed", "whole"])
+@pytest.mark.parametrize(
+    ("name", "arguments", "read"),
+    [
+        ("search_workspace", {"query": "x", "limit": "5", "folder": None}, {"query": "x", "limit": 5}),
+        ("search_workspace", {"query": "x", "limit": 51}, None),
+        ("search_workspace", {"query": ""}, None),
+        ("search_workspace", {"query": "x", "tags": ["a"] * 99}, None),
+        ("get_note_by_reference", {"reference": "a", "maxContentLength": 99}, None),
+        ("get_note_by_reference", {"reference": "a", "depth": 1}, None),
+        ("get_note_by_reference", {"reference": "a", "whole": "True"}, {"reference": "a", "whole": True}),
+        ("get_workspace_summary", {"at": 3}, {"at": 3}),
+    ],
+)
+def test_a_call_of_our_own_tool_fits_if_the_tool_takes_it(
+    shape: str, name: str, arguments: dict[str, Any], read: dict[str, Any] | None
+) -> None:
+    own = EVERY_TOOL[name]
+    parameters = own.definition["inputSchema"] if shape == "listed" else own.input_schema
+    done = planned(plan(call(name, **arguments)), [Definition(name, own.description, parameters)])
+    assert [each.arguments for each in done.calls] == ([read] if read is not None else [])
+    with nullcontext() if read is not None else pytest.raises(ArgumentInvalid):
+        own.check(arguments)
 
 
 def test_the_schema_bounds_the_plan() -> None:

@@ -1,10 +1,19 @@
 """About how many tokens something is to one model."""
 
+from math import ceil
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workspaced_tools.prompts.model.token_estimate import IMAGE_TOKENS, Estimator, estimate_tokens, message_seed
+from workspaced_tools.prompts.model.token_estimate import (
+    IMAGE_TOKENS,
+    Estimator,
+    block_seed,
+    estimate_definitions_tokens,
+    estimate_tokens,
+    message_seed,
+)
 from workspaced_tools.prompts.model.types import Block, ChatMessage
 
 factors = st.floats(0.5, 3.0)
@@ -33,6 +42,22 @@ def test_a_character_of_cjk_counts_for_more_than_one_of_ascii(text: str) -> None
     assert estimate_tokens("漢" * len(text)) >= estimate_tokens(text)
 
 
+@pytest.mark.parametrize(
+    ("text", "chars_per_token"),
+    [
+        ('{"a":1}' * 9, 2.25),
+        ('[{"a":1}]' * 9, 2.25),
+        ("[\n  1,\n  2]" * 9, 2.25),
+        ("[Image unavailable: 1]" * 9, 4),
+        ("Four words of it. " * 8, 4),
+    ],
+)
+def test_a_result_is_estimated_as_the_kind_of_text_that_it_is(text: str, chars_per_token: float) -> None:
+    assert block_seed(Block("toolResult", text)) == ceil(len(text) / chars_per_token)
+    assert block_seed(Block("text", text)) == ceil(len(text) / 4)
+    assert estimate_definitions_tokens(text) == ceil(len(text) / 3.3)
+
+
 def test_a_message_is_all_that_its_blocks_say() -> None:
     blocks = (
         Block("text", "four" * 10),
@@ -41,5 +66,5 @@ def test_a_message_is_all_that_its_blocks_say() -> None:
         Block("toolResult", "", "id", "find"),
     )
     message = ChatMessage("user", blocks)
-    assert message_seed(message) == 10 + 20 + 1 + IMAGE_TOKENS + 1
+    assert message_seed(message) == 10 + ceil(80 / 2.25) + 1 + IMAGE_TOKENS + 1
     assert Estimator(2.0).message_tokens(message) == 2 * message_seed(message)

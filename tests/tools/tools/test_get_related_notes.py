@@ -26,7 +26,7 @@ from workspaced_tools.ports.vault import (
 )
 from workspaced_tools.ports.view import View
 from workspaced_tools.sharing.gate import shared_view
-from workspaced_tools.tools.visit_answers import opened_next, visited_together
+from workspaced_tools.tools.visit_answers import opened_next, tallies, visited_together
 
 TOOL = "get_related_notes"
 Call = Callable[..., dict[str, Any]]
@@ -341,6 +341,23 @@ def test_a_note_opened_twice_after_one_visit_followed_it_once() -> None:
 def test_a_note_opened_much_later_did_not_follow() -> None:
     days = [visit(note, day * 120 + begin, day * 120 + begin + 1) for day in range(4) for note, begin in DAY]
     assert opened_next(days, NoteId("note.md")) == {"soon.md": 4}
+
+
+def test_a_visit_counts_from_one_second_on() -> None:
+    def seconds(note: str, begin: float, end: float) -> Visit:
+        times = (f"2026-03-01T12:00:{each:09.6f}Z" for each in (begin, end))
+        return Visit(NoteId(note), 1, *times)
+
+    flashed = [seconds(f"{n}.md", 2 + n / 10, 2 + (n + 1) / 10) for n in range(9)] + [
+        seconds("a.md", 2.9, 3.899999)
+    ]
+    visits = [seconds("note.md", 0, 2), *flashed, seconds("b.md", 4, 5)] * 3
+    assert opened_next(visits, NoteId("note.md")) == {"b.md": 3}
+    assert set(visited_together(visits, NoteId("note.md"))) == {"b.md"}
+    assert [(each.note, each.visits) for each in tallies(visits, "2026-03-01T12:01:00Z")] == [
+        ("note.md", 3),
+        ("b.md", 3),
+    ]
 
 
 DAY = (("note.md", 0), ("soon.md", 30), ("late.md", 40))

@@ -251,7 +251,7 @@ def test_a_client_that_is_shown_names_only_gets_nothing_that_stands_in_a_note(
 def test_lists_are_cut_and_counts_are_whole(ask: Call, make_state: MakeState) -> None:
     pins = tuple(f"p{n}.md" for n in range(60))
     files = dict.fromkeys(pins, "[[x]] [[y]]")
-    visits = [visit(pin, TODAY, TODAY) for pin in pins]
+    visits = [visit(pin, TODAY, None) for pin in pins]
     result = ask(files, make_state(pins=pins), visits)
     data = result["data"]
     assert all(len(notes) == 10 for notes in data["activity"].values())

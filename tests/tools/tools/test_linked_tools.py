@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from support import answers
 
 from workspaced_events.clock import microseconds
@@ -108,6 +109,15 @@ def test_pins_are_those_of_all_machines_of_the_person_and_tabs_those_of_one(ask:
         ("laptop", "plan.md"),
         ("phone", "bobs.md"),
     ]
+
+
+def test_the_last_activity_is_no_older_than_a_pin(ask: Ask) -> None:
+    first = of_laptop(ago_s=0).view[0]
+    late = replace(first, active=SharedActive(NoteId("plan.md"), NOW_US - 3_600_000_000))
+    heard = replace(of_laptop(ago_s=0), view=(late,))
+    data = ask("get_workspace_context", state_of(heard), of="Ann")["data"]
+    assert [each["id"] for each in (data["activeNote"], *data["pinnedNotes"])] == ["plan.md", "pin.md"]
+    assert data["summary"]["lastActivity"] == NOW.replace(".000000", "")
 
 
 def test_another_person_and_everyone_can_be_asked_for(ask: Ask) -> None:

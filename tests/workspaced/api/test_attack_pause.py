@@ -1,14 +1,12 @@
 """Pauses and closed views, attacked: nothing of a pause is recorded, and behind it stands what editors show."""
 
 import os
-import sys
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
 import anyio
 import pytest
-import support
 from msgspec.structs import replace
 from support.daemon import Daemon, Factory
 
@@ -144,20 +142,12 @@ def test_what_was_being_made_for_a_hook_or_a_watch_when_the_pause_began_is_not_g
 @pytest.fixture
 def clocked(daemon: Factory) -> Any:
     """A daemon, and a function that sets how many seconds its clocks are ahead."""
-    clocks = daemon.root() / "clocks"
-
-    def set_ahead(seconds: int) -> None:
-        new = clocks.with_suffix(".new")
-        new.write_text(f"{seconds} {seconds}")
-        new.replace(clocks)
-
-    set_ahead(0)
     running = daemon(start=False)
-    running.wrapper = (sys.executable, str(Path(support.__file__).with_name("clocked_daemon.py")), str(clocks))
+    running.set_ahead(0)
     running.start()
     with running.connect() as client:
         client.call("workspaced/reconcile")
-    return running, set_ahead
+    return running, running.set_ahead
 
 
 def _told(client: SyncClient) -> str:

@@ -310,6 +310,34 @@ def test_statistics_say_what_was_served_and_what_was_too_much(daemon: Any) -> No
     assert repeated.lines("stats", "--since", "2999-01-01")[0]["calls"] == 0
 
 
+def test_statistics_have_the_provider_s_counts_of_prompts_beside_ours(daemon: Any) -> None:
+    running = daemon()
+    with running.connect("runtime") as client:
+        for provider in ("anthropic", "openai"):  # the first one's input count is without what was cached
+            settings = {"provider": provider, "model": "m", "context_window": 90_000, "output_reserve": 1_000}
+            client.context.start(conversation=provider, **settings)
+            estimates = []
+            for turn in ("1", "2", "3"):
+                message = {"id": turn, "role": "user", "text": "What?"}
+                client.context.message(provider, message)
+                estimates.append(client.context.assemble(provider)["estimate"])
+                counts = {"input_tokens": 90, "cached_tokens": 60, "output_tokens": 7}
+                for _ in range(2 if turn < "3" else 0):
+                    client.context.usage(provider, message=turn, cached_in_input=provider == "openai", **counts)
+                client.context.message(provider, {"role": "assistant", "text": "This."})
+    done = command(running, "stats", "--json")
+    prompts = json.loads(done.stdout)["prompts"]
+    assert [(each["caller"], each["provider"], each["prompts"]) for each in prompts] == [
+        ("runtime", "anthropic", 2),
+        ("runtime", "openai", 2),
+    ]
+    assert [each["inputTokens"] for each in prompts] == [300, 180]
+    assert prompts[1]["estimate"] == sum(estimates[:2])
+    assert (prompts[0]["cachedTokens"], prompts[0]["outputTokens"]) == (120, 14)
+    assert "anthropic/m" in command(running, "stats").stdout
+    assert json.loads(command(running, "stats", "--json", "--client", "x").stdout)["prompts"] == []
+
+
 @pytest.mark.parametrize(
     "arguments",
     [

@@ -38,6 +38,7 @@ def test_a_field_that_there_is_not_is_answered_with_those_that_there_are(client:
     assert "contextWindow" in wrong and "outputReserve" in wrong
 
 
-def test_of_anything_else_there_is_nothing_to_list(client: Any) -> None:
-    assert hint(client, "workspaced/state", {"minSeq": "x"}) == ""
-    assert hint(client, "workspaced/context/end", {}) == ""
+def test_anything_else_is_answered_with_what_is_needed_or_where_to_read_of_it(client: Any) -> None:
+    assert "`workspaced schema methods/state`" in hint(client, "workspaced/state", {"minSeq": "x"})
+    assert hint(client, "workspaced/context/end", {}) == "Needed: conversation."
+    assert hint(client, "workspaced/status", {"odd": 1}) == "It takes no parameters."

@@ -173,6 +173,25 @@ async def test_it_reconnects_after_a_crash_and_shows_its_view_again(daemon: Any)
             assert [pin["id"] for pin in state["pinnedNotes"]] == ["b.md"]
 
 
+async def test_a_burst_of_views_is_the_first_and_the_newest(shared: Any) -> None:
+    with anyio.fail_after(LIMIT_S):
+        async with Client.open(shared.socket, name="bursting") as client:
+            answers: list[Any] = []
+
+            async def show(number: int) -> None:
+                answers.append(await client.show(active=f"n{number % 100}.md", focused=True))
+
+            async with anyio.create_task_group() as tasks:
+                for number in range(200):
+                    tasks.start_soon(show, number)
+            events = await client.call("workspaced/log", {"types": ["active_note_set"], "limit": 10_000})
+            shown = [each["data"]["note"] for each in events["events"] if each["source"] == "bursting"]
+            assert shown[-1] == "n99.md" and len(shown) <= 2 and len(answers) == 200 and all(answers)
+            with pytest.raises(RemoteError):
+                await client.show(active="../outside.md")
+            assert await client.show(active="n5.md")
+
+
 async def test_what_was_in_flight_at_the_crash_is_recorded_once(daemon: Any) -> None:
     running = daemon()
     with anyio.fail_after(LIMIT_S):

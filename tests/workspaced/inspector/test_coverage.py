@@ -13,6 +13,7 @@ from workspaced_events.replay.json_lines import export_lines
 
 MORNING = ROOT / "workspaced" / "workspaced" / "demo" / "morning.wsb"
 NAMES = ("linked", "named", "numbered", "silent", "asked", "searched", "volunteered", "last")
+SEARCHED = ("numbered", "other", "third", "fourth", "fifth")
 NOTES = {f"{name}-note.md": f"# {name}\n\nThe text of {name}, a pangolin.\n" for name in NAMES}
 
 
@@ -39,6 +40,17 @@ def data(module_daemon: Any) -> Path:
 
         turn("m1", "linked", "named", "silent", answer="See [[linked-note]]; also, named-note says so.")
         turn("m2", "last", answer=None)
+        context.start(
+            conversation="search", provider="openai", model="some", context_window=100_000, output_reserve=1_000
+        )
+        documents = [{"title": name, "source": note(name), "text": f"Of {name}."} for name in SEARCHED]
+        found = {"id": "1", "name": "find", "search": {"query": "what", "documents": documents}}
+        asks = {"role": "assistant", "toolCalls": [{"id": "1", "name": "find"}]}
+        context.message(
+            "search", {"role": "user", "text": "What?"}, asks, {"role": "user", "toolResults": [found]}
+        )
+        context.assemble("search")
+        context.message("search", {"role": "assistant", "text": "Both [1], and [^3-4]; not [[5]] nor x[5]."})
     with running.connect("agent") as client:
         client.tool("get_note_by_reference", {"reference": note("asked")})
         client.tool("get_note_by_reference", {"reference": note("searched")})
@@ -72,6 +84,14 @@ def test_a_note_that_an_answer_names_is_used(inspector: Inspector, name: str, ho
 def test_a_note_that_an_answered_prompt_had_and_no_answer_names_was_never_used(inspector: Inspector) -> None:
     found = notes_of(inspector, to=_first_prompt(inspector) + 1)[note("silent")]
     assert (found["status"], found["used"], found["unknownTo"]) == ("unused", [], [])
+
+
+def test_what_an_answer_cites_of_a_search_is_used(inspector: Inspector) -> None:
+    found = notes_of(inspector)
+    assert {name: uses(found[note(name)]) for name in SEARCHED} == {
+        name: [] if name in ("other", "fifth") else [("cited", "runtime")] for name in SEARCHED
+    }
+    assert [found[note(name)]["status"] for name in ("numbered", "other")] == ["used", "unused"]
 
 
 def test_nobody_knows_of_a_note_whose_agent_s_answer_is_not_in_the_log(inspector: Inspector) -> None:

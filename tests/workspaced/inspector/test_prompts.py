@@ -378,7 +378,7 @@ def test_a_log_without_texts_says_which_part_is_not_kept(fresh: Callable[[Path],
     prompts = fresh(export)
     row = prompts.column(LETTER)[-1]
     assert row["layers"] == [] and "manifest is not kept" in row["notKept"]
-    assert (row["words"], row["cause"], row["inputTokens"]) == ("", None, 2477)
+    assert (row["words"], row["cause"], row["inputTokens"]) == ("", None, 2454)
     shown = prompts.get(f"prompts/{row['seq']}")
     assert (shown["rebuilt"]["outcome"], shown["blocks"], shown["marks"]) == ("notRecorded", [], [])
     assert shown["rebuilt"]["why"]

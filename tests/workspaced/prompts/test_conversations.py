@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterator
-from itertools import pairwise
+from itertools import count, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -238,11 +238,16 @@ def test_pins_are_given_anew_with_every_prompt(chat: Chat, shared: Any) -> None:
 
 def test_what_is_usually_opened_next_is_one_line_that_follows_renames_and_deletions(daemon: Any) -> None:
     notes = ("plan.md", "budget.md", "log.md")
-    running = daemon(notes=dict.fromkeys((*notes, "costs.md"), "Words.\n"))
-    chat = Chat(running.connect("agent"))
+    running = daemon(notes=dict.fromkeys((*notes, "costs.md"), "Words.\n"), start=False)
+    running.set_ahead(0)
+    running.start()
+    chat, minutes = Chat(running.connect("agent")), count(1)
+    chat.client.call("workspaced/reconcile")
 
     def look_at(*paths: str) -> None:
-        chat.client.publish([{"type": "active_note_set", "data": {"note": path}} for path in paths])
+        for path in paths:
+            chat.client.publish([{"type": "active_note_set", "data": {"note": path}}])
+            running.set_ahead(60 * next(minutes))
 
     def asked() -> tuple[dict[str, Any], str]:
         chat.user("And now?")
@@ -360,6 +365,11 @@ def test_a_conversation_stays_with_its_vault_whichever_is_looked_at(daemon: Any)
     assert refusal(back.client.context.assemble, "new").code == "UNKNOWN_CONVERSATION"
     assert {event["vault"] for event in back.events("conversation_started", "message_added")} == {"vault"}
     assert {event["vault"] for event in chat.events("message_added", "prompt_assembled")} == {"vault"}
+    chat.assistant("It is the first.")
+    chat.client.publish([{"type": "vault_switched", "data": {"vaultId": "vault"}}])
+    chat.user("And now?")
+    told = sent(chat.prompt())
+    assert "[The vault of this conversation is the open one again.]" in told and "No longer pinned" not in told
 
 
 # -- asked again, and at once --

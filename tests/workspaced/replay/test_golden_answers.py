@@ -3,11 +3,11 @@
 import json
 import subprocess
 import sys
-from collections.abc import Callable
 from typing import Any, Final
 
 import pytest
 from support import answers_world as world
+from support.daemon import Factory
 
 from workspaced_tools.tools.registry import TOOLS
 from workspaced_tools.tools.tool import ANSWER_VERSION
@@ -35,12 +35,9 @@ with replay.open(Path(sys.argv[1])) as log:
 
 
 @pytest.fixture(scope="module")
-def data(module_daemon: Callable[..., Any]) -> Any:
+def data(module_daemon: Factory) -> Any:
     """A daemon that ended after a whole session."""
-    running = module_daemon(notes=world.NOTES)
-    world.use(running)
-    assert running.stop() == 0
-    return running
+    return world.session(module_daemon)
 
 
 @pytest.mark.thorough

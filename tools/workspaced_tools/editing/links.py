@@ -196,5 +196,5 @@ def _read(view: View, note: NoteId) -> Note:
     if isinstance(found, Note):
         return found
     if found.code == ReadFailed.code:
-        raise ReadFailed(found.message)
+        raise ReadFailed(found.message, hint="Ask again, or look whether the file can be opened.")
     raise NoteNotFound(found.message, hint="Give the path of a note in the vault.")

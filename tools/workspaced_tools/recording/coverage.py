@@ -28,6 +28,7 @@ from ..prompts.model.sent_turn import SentPart, SentTurn
 from ..prompts.model.stored_inputs import manifest_of_prompt, texts_in
 from ..prompts.model.token_estimate import estimate_tokens
 from ..prompts.model.types import Texts
+from ..prompts.sources.search_block import DOCUMENT_CHARS_MAX, read_search
 from ..volunteering.wording import text_of
 from .format import Blob, arguments_of
 from .recorded_calls import result_of
@@ -98,7 +99,7 @@ def coverage(
         events: in order; the others among them do not count.
         conversations: as they are after the events: their messages hold the answers.
     """
-    found = _Found(blob)
+    found = _Found(blob, conversations)
     for event in events:
         if type(event.data) is PromptAssembled:
             found.add_prompt(event, event.data)
@@ -121,8 +122,11 @@ class _Sent(NamedTuple):
 
 
 class _Found:
-    def __init__(self, blob: Blob) -> None:
+    def __init__(self, blob: Blob, conversations: Mapping[ConversationId, Conversation]) -> None:
         self._blob = blob
+        self._conversations = conversations
+        self._searches: set[tuple[ConversationId, MessageId, str]] = set()
+        """The turns' searches whose documents are among what was given."""
         self._texts: Texts = texts_in(blob)
         self.given: defaultdict[NoteId, list[GivenNote]] = defaultdict(list)
         self.prompts: defaultdict[ConversationId, list[_Sent]] = defaultdict(list)
@@ -146,6 +150,33 @@ class _Found:
                 for note in sorted(notes_of(entry.kind, entry.id).notes, key=len)[-1:]:
                     to = event.source, data.conversation
                     self.given[note].append(GivenNote(event.seq, "prompt", "text", *to, entry.bytes, entry.tokens))
+        self._add_searches(event, data)
+
+    def _add_searches(self, event: Event, data: PromptAssembled) -> None:
+        """The notes among the documents of searches: of attached ones, and of tools up to the prompt's message."""
+        shown = [(data.message, each.revision) for each in self._parts(data.turn_sha256) if each.form == "search"]
+        if (conversation := self._conversations.get(data.conversation)) is not None:
+            for message in conversation.messages.values():
+                results = (each.text_sha256 for each in message.tool_results if each.form == "search")
+                shown += [(message.id, each) for each in results]
+                if message.id == data.message:
+                    break
+        for message_id, sha256 in shown:
+            if (key := (data.conversation, message_id, sha256)) not in self._searches:
+                self._searches.add(key)
+                self._add_documents(event, data.conversation, sha256)
+
+    def _add_documents(self, event: Event, conversation: ConversationId, sha256: str) -> None:
+        try:
+            documents = read_search(self._texts(sha256)).documents
+        except (NotRecorded, LogDamaged):
+            self.not_kept += 1
+            return
+        for each in documents:
+            if is_markdown(each.source) and "://" not in each.source:
+                size = _size(each.text[:DOCUMENT_CHARS_MAX])
+                given = GivenNote(event.seq, "prompt", "text", event.source, conversation, *size)
+                self.given[NoteId(each.source)].append(given)
 
     def add_call(self, event: Event, called: ToolCalled) -> None:
         self._add_touched(event, called)

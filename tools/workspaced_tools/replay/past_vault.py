@@ -284,7 +284,10 @@ class PastVersions:
         except InvalidArgument as error:
             raise ArgumentInvalid(error.message, hint=error.hint) from None
         if moment.seq > self._moment.seq:
-            raise ArgumentInvalid(f"Expected a moment up to sequence {self._moment.seq}, got {since!r}.")
+            raise ArgumentInvalid(
+                f"Expected a moment up to sequence {self._moment.seq}, got {since!r}.",
+                hint="Ask with a `since` before `at`.",
+            )
         then = Past(self._events, self._recordings, self._vault, moment)
         former = present.name_at(note, moment.seq)
         try:

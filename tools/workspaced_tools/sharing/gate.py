@@ -138,7 +138,7 @@ def _shared_state(state: WorkspaceState, level: Sharing, verdicts: Verdicts) -> 
     count = sum(1 for note in hidden if not verdicts.uncounted(note))
     if level != "all" and after.selection is not None:
         after = msgspec.structs.replace(after, selection=None)
-    if (seen := _latest_time(after)) != after.last_updated:
+    if (seen := after.latest_time) != after.last_updated:  # which moves with withheld notes, too
         after = msgspec.structs.replace(after, last_updated=seen)
     is_alone = len(state.by_vault) <= 1 and state.peers is NO_PEERS
     if after is before and is_alone and not (state.sharing or state.volunteering):
@@ -173,18 +173,6 @@ def _without(state: VaultState, verdicts: Verdicts) -> tuple[VaultState, set[Not
         ),
         hidden,
     )
-
-
-def _latest_time(state: VaultState) -> str | None:
-    """The latest time in the lists. It takes the place of `last_updated`, which moves with withheld notes too."""
-    times = [each.pinned_at for each in state.pins.values()]
-    times += (max(each.opened_at, each.last_accessed) for each in state.tabs.values())
-    times += state.recents.values()
-    if state.active is not None:
-        times.append(state.active.since)
-    if state.selection is not None:
-        times.append(state.selection.at)
-    return max(times, default=None)
 
 
 def _remaining(items: dict[NoteId, Any], hidden: Iterable[NoteId]) -> dict[NoteId, Any]:

@@ -53,7 +53,7 @@ def get_current_note(view: View, arguments: GetCurrentNote) -> Answer[LinkedNote
 
 TOOL: Final[Tool[Any]] = Tool(
     name="get_current_note",
-    description=("The note the user is looking at: text, on request links from and to it, headings."),
+    description="The note the user is looking at; links: from and to it.",
     arguments=GetCurrentNote,
     data=LinkedNote,
     function=get_current_note,

@@ -28,7 +28,7 @@ class GetNoteByReference(Arguments):
     reference: str = Field(
         min_length=1,
         max_length=REFERENCE_CHARS_MAX,
-        description="Path, title, alias, id, file name or [[wikilink]]; #heading, #^block: that section.",
+        description="Path, title, alias, id or [[wikilink]]; with #heading or #^block that section.",
     )
     from_: str | None = Field(
         None,
@@ -142,7 +142,7 @@ def _made(resolution: Resolution, section: Section | None) -> Callable[..., Refe
 
 TOOL: Final[Tool[Any]] = Tool(
     name="get_note_by_reference",
-    description=("One note, or its section. Ambiguous names give candidates, unknown ones near titles."),
+    description="One note or section. Ambiguous names give candidates, unknown ones near titles.",
     arguments=GetNoteByReference,
     data=ReferencedNote,
     function=get_note_by_reference,

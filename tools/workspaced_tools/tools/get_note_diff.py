@@ -25,8 +25,8 @@ CONTEXT_LINES: Final = 3
 
 
 class GetNoteDiff(Arguments):
-    reference: str = Field(min_length=1, max_length=REFERENCE_CHARS_MAX, description="Path, title, alias or id.")
-    since_seq: int | None = Field(None, ge=0, description="A former asOfSeq.")
+    reference: str = Field(min_length=1, max_length=REFERENCE_CHARS_MAX, description="Path or title.")
+    since_seq: int | None = Field(None, ge=0, description="An asOfSeq.")
     since_time: str | None = Field(None, max_length=64, description="ISO 8601.")
     max_content_length: int = Field(10_000, ge=100, le=50_000, description="Characters.")
     offset: int = Field(0, ge=0, le=2**31, description="A former nextOffset.")
@@ -138,7 +138,7 @@ def _page(text: str, limit: int, offset: int) -> tuple[str, Truncation]:
 
 TOOL: Final[Tool[Any]] = Tool(
     name="get_note_diff",
-    description="What changed in a note, as a unified diff; by default since the last version shown.",
+    description="A note's changes as a unified diff, by default since it was last shown.",
     arguments=GetNoteDiff,
     data=NoteDiff,
     function=get_note_diff,

@@ -238,7 +238,7 @@ def _entry(tied: Tied, state: VaultState, *, names_only: bool) -> RelatedNote:
 
 TOOL: Final[Tool[Any]] = Tool(
     name="get_related_notes",
-    description="Notes related to one, and why: links, rare tags, visited together or next, similar text.",
+    description="Notes related to one, and why: links, rare tags, visits, similar text.",
     arguments=GetRelatedNotes,
     data=RelatedNotes,
     function=get_related_notes,

@@ -233,8 +233,8 @@ def _untouched(view: View, recent: dict[NoteId, Visit]) -> list[tuple[NoteId, st
 TOOL: Final[Tool[Any]] = Tool(
     name="get_workspace_summary",
     description=(
-        "At a glance: counts, notes visited and changed last, most visited, top tags; broken links in pins, "
-        "missing files, untouched pins."
+        "Counts, notes visited and changed last, most visited, top tags; broken links in pins, missing files, "
+        "untouched pins."
     ),
     arguments=GetWorkspaceSummary,
     data=WorkspaceSummary,

@@ -101,7 +101,7 @@ def _merged(own: VaultState, machines: list[Machine], latest: Machine | None) ->
     active = shown.active if shown is not None else None
     selected = shown.selection if shown is not None else None
     is_here = latest is not None and latest.here
-    return VaultState(
+    merged = VaultState(
         active=ActiveNote(active.note, time_of(active.since_us)) if active is not None else None,
         pins=_pins(machines),
         tabs=own.tabs if is_here else _tabs(latest),
@@ -113,8 +113,8 @@ def _merged(own: VaultState, machines: list[Machine], latest: Machine | None) ->
         ),
         archived=own.archived,
         former=own.former,
-        last_updated=own.last_updated if is_here else time_of(active.since_us) if active is not None else None,
     )
+    return replace(merged, last_updated=merged.latest_time)
 
 
 def _pins(machines: list[Machine]) -> dict[NoteId, Pin]:

@@ -40,12 +40,12 @@ class SearchWorkspace(Arguments):
     query: str = Field(
         min_length=1,
         max_length=QUERY_CHARS_MAX,
-        description='A question or words; "must occur", -word, OR, tag:x, path:x.',
+        description='Also "exact words", -word, OR, tag:x, path:x.',
     )
     limit: int = Field(10, ge=1, le=RESULTS_LISTED_MAX, description="Notes.")
-    scope: Literal["vault", "workspace"] = Field("vault", description="workspace: active, pins, tabs, recents.")
+    scope: Literal["vault", "workspace"] = Field("vault", description="workspace: what is open.")
     tags: list[Annotated[str, StringConstraints(min_length=1, max_length=TAG_CHARS_MAX)]] | None = Field(
-        None, max_length=_SEARCH_TAGS_MAX, description="Only notes with all."
+        None, max_length=_SEARCH_TAGS_MAX, description="All of them."
     )
     folder: str | None = Field(None, max_length=NOTE_ID_CHARS_MAX, description="Only below this path.")
 
@@ -211,7 +211,7 @@ def _workspace(view: View) -> tuple[NoteId, ...]:
 
 TOOL: Final[Tool[Any]] = Tool(
     name="search_workspace",
-    description="Ask in words or a question: notes that hold all the words, or the telling ones, best first.",
+    description="Notes with all words of a query or question, else the telling ones, best first.",
     arguments=SearchWorkspace,
     data=SearchResults,
     function=search_workspace,

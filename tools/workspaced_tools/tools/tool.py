@@ -38,13 +38,13 @@ Json = dict[str, Any]
 _LISTED_LEVELS: Final = 2
 """The levels of objects whose fields a listed output schema describes: the result and the objects in it. Lists are
 no level: the items of a list in `data` are described too."""
-_UNLISTED_KEYWORDS: Final = frozenset(
-    {"additionalProperties", "default", "minimum", "maximum", "minLength", "maxLength", "maxItems"}
-)
+_UNLISTED_KEYWORDS: Final = frozenset({"additionalProperties", "minLength", "maxLength", "maxItems"})
 _UNLISTED_ARGUMENTS: Final = frozenset({"minSeq"})
 """Arguments for runtimes, not for models."""
-_DESCRIBED_ONCE: Final = frozenset({"offset"})
+_DESCRIBED_ONCE: Final = frozenset({"offset", "sinceSeq", "sinceTime"})
 """Arguments that the description of get_workspace_context, the first tool of the list, describes for all tools."""
+_CLEAR: Final = frozenset({"maxContentLength", "maxTotalLength", "limit", "folder", "conversation", "message"})
+"""Arguments whose names say, beside the description of their tool, what they are."""
 _log = logging.getLogger(__name__)
 
 
@@ -378,7 +378,7 @@ def _closed(schema: Json) -> Json:
 
 
 def _listed_input(schema: Json) -> Json:
-    """Shortens an input schema: without bounds and the arguments that no model needs; defaults as prose."""
+    """Shortens an input schema: without bounds of texts and lists, and the arguments that no model needs."""
     properties = {
         name: _LISTED_AT if part == AT_SCHEMA else _listed_argument(name, part)
         for name, part in schema["properties"].items()
@@ -388,13 +388,17 @@ def _listed_input(schema: Json) -> Json:
 
 
 def _listed_argument(name: str, schema: Json) -> Json:
-    """The short schema of one argument. The name of a flag says what it is for."""
-    listed = _without(schema, _UNLISTED_KEYWORDS)
-    is_clear = listed.get("type") == "boolean" or name in _DESCRIBED_ONCE
-    prose = [listed["description"]] if "description" in listed and not is_clear else []
-    if default := schema.get("default"):
-        prose.append(f"Default {default if isinstance(default, str) else json.dumps(default)}.")
-    return {**({"description": " ".join(prose)} if prose else {}), **_without(listed, frozenset({"description"}))}
+    """The short schema of one argument. The name of a flag says what it is for. Left out is also what everybody
+    assumes: that a flag is false by default, and that a number is small and not negative."""
+    if name in _DESCRIBED_ONCE:
+        return {"type": schema["type"]}
+    assumed = {
+        "description": schema.get("type") == "boolean" or name in _CLEAR,
+        "default": not schema.get("default"),
+        "minimum": schema.get("minimum", 0) <= 1,
+        "maximum": schema.get("maximum", 0) >= 2**31,
+    }
+    return _without(schema, _UNLISTED_KEYWORDS | {each for each in assumed if assumed[each]})
 
 
 def _without(schema: Json, keywords: frozenset[str]) -> Json:

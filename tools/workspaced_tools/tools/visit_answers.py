@@ -22,6 +22,7 @@ _VISITED_TOGETHER_S: Final = 1_800
 """The longest time between the end of a visit and the beginning of a close one."""
 _VISITED_TOGETHER_VISITS: Final = 3
 """The number of visits before and after a visit that can be close to it."""
+_STAY_US: Final = 1_000_000
 T = TypeVar("T", bound=msgspec.Struct)
 
 
@@ -35,9 +36,20 @@ class Tally(msgspec.Struct):
 
 def dwell_s(visit: Visit, now: str) -> float:
     """The length of a visit, never negative, to a tenth of a second. A visit without end lasts until `now`."""
+    return round(max(0.0, _lasted_us(visit, visit.until or now) / 1_000_000), 1)
+
+
+def _lasted_us(visit: Visit, until: str) -> int:
     set_us = visit.set_since_at_us - visit.set_since_until_us
-    lasted_us = microseconds(visit.until or now) - microseconds(visit.at) - set_us
-    return round(max(0.0, lasted_us / 1_000_000), 1)
+    return microseconds(until) - microseconds(visit.at) - set_us
+
+
+def stays(visits: Iterable[Visit]) -> list[Visit]:
+    """The visits without those that lasted less than a second: who pages through notes does not look at each.
+
+    A visit without end counts.
+    """
+    return [each for each in visits if each.until is None or _lasted_us(each, each.until) >= _STAY_US]
 
 
 def latest(visits: Sequence[Visit]) -> dict[NoteId, Visit]:
@@ -49,9 +61,9 @@ def latest(visits: Sequence[Visit]) -> dict[NoteId, Visit]:
 
 
 def tallies(visits: Iterable[Visit], now: str) -> list[Tally]:
-    """The sums of all visited notes, the most visited first; equal ones by dwell time, the longest first."""
+    """The sums of each note's `stays`, the most visited first; equal ones by dwell time, the longest first."""
     by_note: dict[NoteId, Tally] = {}
-    for visit in visits:
+    for visit in stays(visits):
         tally = by_note.setdefault(visit.note, Tally(visit.note))
         tally.visits += 1
         tally.dwell_s += dwell_s(visit, now)
@@ -59,7 +71,7 @@ def tallies(visits: Iterable[Visit], now: str) -> list[Tally]:
 
 
 def visited_together(visits: Sequence[Visit], note: NoteId) -> Counter[NoteId]:
-    """Maps each other note to the number of visits of `note` that are close to one of its visits.
+    """Maps each other note to the number of visits of `note` that are close to one of its visits. Of `stays`.
 
     Two visits are close if at most _VISITED_TOGETHER_VISITS visits and _VISITED_TOGETHER_S seconds lie between.
 
@@ -67,6 +79,7 @@ def visited_together(visits: Sequence[Visit], note: NoteId) -> Counter[NoteId]:
         visits: the visits of one vault, oldest first.
     """
     counts: Counter[NoteId] = Counter()
+    visits = stays(visits)
     for at, visit in enumerate(visits):
         if visit.note != note:
             continue
@@ -79,7 +92,7 @@ def visited_together(visits: Sequence[Visit], note: NoteId) -> Counter[NoteId]:
 
 
 def opened_next(visits: Sequence[Visit], note: NoteId) -> Counter[NoteId]:
-    """Maps the notes that usually follow `note` to the number of its visits that they followed.
+    """Maps the notes that usually follow `note` to the number of its visits that they followed. Of `stays`.
 
     A note follows a visit if it is visited soon after it (close, as in `visited_together`) and before `note` is
     visited again. Fewer than _NEXT_VISITS_MIN visits are chance, not habit, and are left out.
@@ -88,6 +101,7 @@ def opened_next(visits: Sequence[Visit], note: NoteId) -> Counter[NoteId]:
         visits: the visits of one vault, oldest first.
     """
     counts: Counter[NoteId] = Counter()
+    visits = stays(visits)
     for at, visit in enumerate(visits):
         if visit.note != note:
             continue

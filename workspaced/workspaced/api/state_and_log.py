@@ -106,6 +106,9 @@ def _following(since: str | int | None, log_id: str, seq: int) -> tuple[int, boo
 def unsubscribe(session: Session, _id: RequestId | None, params: Unsubscribe) -> Any:
     found = session.subscriptions.pop(params.subscription, None)
     if found is None:
-        raise InvalidArgument(f"This connection has no subscription {params.subscription[:100]!r}.")
+        raise InvalidArgument(
+            f"This connection has no subscription {params.subscription[:100]!r}.",
+            hint=f"Its subscriptions: {', '.join(map(str, session.subscriptions)) or 'none'}.",
+        )
     found.close()
     return {}

@@ -64,6 +64,12 @@ class Client(AsyncToolMethods):
         self._subscribers: dict[str, MemoryObjectSendStream[Notice]] = {}
         self._unclaimed: list[Notice] = []
         self._snapshot: dict[str, Any] | None = None
+        self._showing = anyio.Lock()
+        self._views = 0
+        """How many views `show` was given; `_sent`: how many of them the daemon was told, or need not be."""
+        self._sent = 0
+        self._answered: list[dict[str, Any]] | WorkspacedError = []
+        """What the daemon said of the last one."""
 
     @classmethod
     @asynccontextmanager
@@ -150,17 +156,29 @@ class Client(AsyncToolMethods):
     ) -> list[dict[str, Any]]:
         """Publishes the UI's whole view; the daemon appends the differences. Resent after every reconnection.
 
+        One view is on its way at a time, and of those that wait the newest is sent: it answers for the others.
+
         Args:
             focused: whether the user is in this UI; if not, no other one loses the active note to it.
             selection: `{startLine, endLine, text?}` of the active note.
         """
         view = {"active": active, "pins": list(pins), "tabs": list(tabs), "focused": focused}
-        self._snapshot = {"source": self._name, **view}
-        if selection is not None:
-            self._snapshot["selection"] = selection
-        result = await self.call("workspaced/snapshot", self._snapshot)
-        events: list[dict[str, Any]] = result["events"]
-        return events
+        own = {"source": self._name, **view, **({} if selection is None else {"selection": selection})}
+        self._snapshot, self._views = own, (views := self._views + 1)
+        async with self._showing:
+            if self._sent < views:
+                await self._send_view()
+        if isinstance(self._answered, WorkspacedError):
+            raise self._answered
+        return self._answered
+
+    async def _send_view(self) -> None:
+        newest = self._views
+        try:
+            self._answered = (await self.call("workspaced/snapshot", self._snapshot))["events"]
+        except WorkspacedError as error:
+            self._answered = error
+        self._sent = newest
 
     async def pause(self, for_s: float | None = None) -> dict[str, Any]:
         """Pauses the workspace, for `for_s` seconds or until it is resumed; returns `{since, until?}`."""

@@ -1,4 +1,4 @@
-"""The base of all our methods' parameters, and hints for invalid ones: the valid words or fields at that place."""
+"""The base of all our methods' parameters, and hints for invalid ones: what is valid at that place."""
 
 import re
 from collections.abc import Iterable
@@ -16,8 +16,8 @@ class Params(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=
     """Parameters of a method; an unknown one is an error."""
 
 
-def choices(params: Any, error: msgspec.ValidationError) -> str:
-    """A sentence with the valid values at the error's place; empty if there is no list of them.
+def hint_for(method: str, params: Any, error: msgspec.ValidationError) -> str:
+    """A sentence with the valid values at the error's place, or with where to read of them.
 
     `params`: the expected type.
     """
@@ -32,8 +32,12 @@ def choices(params: Any, error: msgspec.ValidationError) -> str:
         ]
         return _listed("Expected one of", words)
     if text.startswith("Object contains unknown field"):
-        return _listed("Fields", [field.encode_name for each in _structs(types) for field in each.fields])
-    return ""
+        fields = [field.encode_name for each in _structs(types) for field in each.fields]
+        return _listed("Fields", fields) or "It takes no parameters."
+    if text.startswith("Object missing required field"):
+        every = [field for each in _structs(types) for field in each.fields]
+        return _listed("Needed", [field.encode_name for field in every if field.required])
+    return f"`workspaced schema methods/{method.removeprefix('workspaced/')}` prints what is valid."
 
 
 def _listed(what: str, words: list[str]) -> str:

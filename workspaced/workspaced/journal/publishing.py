@@ -81,7 +81,10 @@ class Publishing:
             Busy: the queue before the disk is full.
         """
         if not 1 <= len(source) <= SOURCE_CHARS_MAX:
-            raise InvalidArgument(f"Expected a source of 1 to {SOURCE_CHARS_MAX} characters, got {len(source)}.")
+            raise InvalidArgument(
+                f"Expected a source of 1 to {SOURCE_CHARS_MAX} characters, got {len(source)}.",
+                hint="Name the program that publishes, such as `my-editor`.",
+            )
         actions = parse_actions(raw, keep_text=_sha256)
         size_bytes = line_bytes + ACTION_BYTES * len(actions)
 

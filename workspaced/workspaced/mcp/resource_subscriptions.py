@@ -163,7 +163,10 @@ async def listen(session: Session, request_id: RequestId | None, params: Listen)
     assert request_id is not None  # without an id it would be a notification, and no notification has this name
     wanted = dict.fromkeys(params.notifications.resource_subscriptions)
     if len(wanted) > SUBSCRIPTIONS_PER_CONNECTION_MAX:
-        raise InvalidArgument(f"At most {SUBSCRIPTIONS_PER_CONNECTION_MAX} resources are watched by one request.")
+        raise InvalidArgument(
+            f"At most {SUBSCRIPTIONS_PER_CONNECTION_MAX} resources are watched by one request.",
+            hint="Watch the rest with another request.",
+        )
     if request_id in session.subscriptions:
         raise RequestError("INVALID_REQUEST", "A request of this id is still open.", hint="Give another id.")
     honoured = [uri for uri in wanted if _is_ours(uri)]

@@ -381,11 +381,14 @@ class _Durable(NamedTuple):
 
 
 def _read_for(turn: Turn, shape: c.Shape | None) -> Iterator[str]:
-    """The hashes of the texts that a prompt was assembled from, except the artifacts' own."""
+    """The hashes of what a prompt was assembled from, except the artifacts' own texts.
+
+    An image that a note embeds is among them: no event of its own outlasts the note when that is forgotten.
+    """
     for provided in turn.provided:
         yield provided.text_sha256 or ""
     for artifact in turn.artifacts:
-        yield from (artifact.before, artifact.after)
+        yield from (artifact.before, artifact.after, artifact.revision if artifact.is_embedded else "")
     if shape is not None:
         yield shape.template_sha256 or ""
 
@@ -441,7 +444,7 @@ def _sources(
         known_revisions |= {(entry.id, entry.revision or "") for entry in above}
     for artifact in turn.artifacts:
         version = artifact.id, artifact.revision
-        if artifact.revision and version not in known_revisions:
+        if artifact.revision and not artifact.is_embedded and version not in known_revisions:
             known_revisions.add(version)
             read = c.ArtifactRecorded(artifact.id, artifact.kind, artifact.revision, artifact.bytes)
             actions.append(action(read, conversation, _staged(staging, [artifact.revision])))
@@ -480,8 +483,8 @@ def last_message(conversation: Conversation, wanted: str | None, *, of_any_role:
 def _attached_in(turn: Turn) -> Iterator[NoteId]:
     """The notes whose names or texts the turn holds because they were attached."""
     for artifact in turn.artifacts:
-        if artifact.note is not None and artifact.failed is None:
-            yield artifact.note
+        if artifact.failed is None:
+            yield from artifact.notes
     for present in turn.present:
         if present.artifact.failed is None:
             yield NoteId(present.artifact.id)

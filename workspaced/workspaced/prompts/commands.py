@@ -235,7 +235,9 @@ def add_messages(params: p.Messages, uploaded: Uploaded) -> Added:
         ActionError: UNKNOWN_BLOB: a message names a text that was not uploaded.
     """
     if not params.messages and params.remove is None:
-        raise InvalidArgument("Expected a message, or one to remove; got neither.")
+        raise InvalidArgument(
+            "Expected a message, or one to remove; got neither.", hint="Give `messages`, `remove`, or both."
+        )
     conversation = ConversationId(params.conversation)
     messages = [recorded(conversation, each, index, uploaded) for index, each in enumerate(params.messages)]
     replaced = [message.replaces is not None for message in params.messages]

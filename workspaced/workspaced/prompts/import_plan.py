@@ -128,7 +128,9 @@ def _start(chat: Chat, params: p.Import, checking: "_Checking") -> p.Start:
     try:
         return converted({wire[name]: value for name, value in known.items()} | {"environment": False}, p.Start)
     except msgspec.ValidationError as error:
-        raise InvalidArgument(f"The settings of the chat cannot be taken: {error}.") from None
+        raise InvalidArgument(
+            f"The settings of the chat cannot be taken: {error}.", hint="Give other ones as parameters."
+        ) from None
 
 
 def _names(messages: Iterable[SavedMessage]) -> list[str]:
@@ -176,7 +178,9 @@ class _Checking:
         try:
             return converted(raw, p.Message)
         except msgspec.ValidationError as error:
-            raise InvalidArgument(f"The message at line {line} cannot be taken: {error}.") from None
+            raise InvalidArgument(
+                f"The message at line {line} cannot be taken: {error}.", hint="Change or remove it in the file."
+            ) from None
 
     def _fitting(self, line: int, message: SavedMessage) -> SavedMessage:
         """The message without the parts that its role cannot have."""

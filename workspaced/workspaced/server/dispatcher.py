@@ -33,7 +33,7 @@ from ..ipc.jsonrpc import (
     readable_ids,
     response,
 )
-from ..ipc.params import choices
+from ..ipc.params import hint_for
 from ..limits import ANSWER_BYTES_MAX
 from ..service.service import Service
 from ..service.session import DEFERRED, Follower, Method
@@ -350,9 +350,10 @@ def _decode_params(method: Method, request: Request) -> Any:
     except msgspec.ValidationError as error:
         if bytes(request.params) == b"null":  # as some clients write that there are none
             return _decode_params(method, replace(request, params=msgspec.Raw(b"{}")))
-        raise InvalidArgument(f"{request.method}: {error}.", hint=choices(method.params, error)) from None
+        hint = hint_for(request.method, method.params, error)
+        raise InvalidArgument(f"{request.method}: {error}.", hint=hint) from None
     except (msgspec.DecodeError, RecursionError) as error:
-        raise RequestError("INVALID_JSON", f"{request.method}: {error}.") from None
+        raise RequestError("INVALID_JSON", f"{request.method}: {error}.", hint="Send JSON as UTF-8.") from None
 
 
 def _internal() -> WorkspacedError:

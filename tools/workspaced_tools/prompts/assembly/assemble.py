@@ -38,7 +38,7 @@ from ..model import blocks as b
 from ..model.blocks import TRIMMED, trimmed
 from ..model.sent_so_far import LEFT_OUT, SentSoFar, content_of, sent_before, sent_so_far_of
 from ..model.sent_turn import PIN, SENT_VERSION, SentPart, SentTurn, library_kind
-from ..model.token_estimate import Estimator, estimate_tokens
+from ..model.token_estimate import Estimator, estimate_definitions_tokens, estimate_tokens
 from ..model.turn_window import begins, nothing_of, window_of
 from ..model.types import (
     COMPRESSION_SYSTEM,
@@ -119,7 +119,7 @@ class _Prompt:
         self.index = LibraryIndex(texts, turn.fence)
         settings = conversation.settings
         tools = settings.tools_sha256
-        self.tool_seed = estimate_tokens(texts(tools)) if tools is not None else 0
+        self.tool_seed = estimate_definitions_tokens(texts(tools)) if tools is not None else 0
         self.tool_tokens = self.estimator.calibrated(self.tool_seed)
         self.limit = settings.context_window - settings.output_reserve
         self.folding = Folding(conversation, turn, self.artifacts, self.tool_seed, self.index, texts)

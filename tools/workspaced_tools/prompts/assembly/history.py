@@ -22,7 +22,7 @@ from ...ports.manifest import ManifestEntry
 from ..model.blocks import BLANK_LINE, block_or_placeholder, trimmed
 from ..model.sent_so_far import SentSoFar, content_of
 from ..model.sent_turn import SentTurn
-from ..model.token_estimate import IMAGE_TOKENS, estimate_tokens
+from ..model.token_estimate import block_seed
 from ..model.turn_window import begins, start_of_last, window_of
 from ..model.types import Artifact, Block, ChatMessage, Policy, Texts
 from ..sources.inline_content import skills_of
@@ -275,7 +275,7 @@ def short_images(message: ChatMessage) -> ChatMessage:
 def _short_result(block: Block) -> Block:
     if block.type != "toolResult" or block.text is None:
         return block
-    tokens = estimate_tokens(block.text) + IMAGE_TOKENS * len(block.images)
+    tokens = block_seed(replace(block, name=None))
     if tokens <= NOTE_TOKENS_MAX:
         return block
     return replace(block, text=f"[tool result elided - {tokens} tokens]", images=())

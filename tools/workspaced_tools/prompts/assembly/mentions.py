@@ -15,8 +15,11 @@ from ..model.sent_turn import SentPart
 from ..model.types import Texts
 from ..sources.turn_numbering import numbers_of
 
-_CITED: Final = re.compile(r"\[\^(\d{1,4})\]|【(\d{1,4})")
-"""A number of a source in an answer. What `workspaced/context/cite` gave has paths instead."""
+_SOURCES: Final = r"(\d{1,4}(?:[ \t]*[,;–-][ \t]*\^?\d{1,4}){0,20})"
+_CITED: Final = re.compile(rf"\[\^{_SOURCES}\]|(?<![\w\[])\[{_SOURCES}\](?![(\]])|【{_SOURCES}")
+"""Numbers of sources in an answer, as citations/renumber.py takes them, without regard to code and quotations: who
+cites a source there has read it, too. What `workspaced/context/cite` gave has paths instead."""
+_RANGE_MAX: Final = 100
 _PATH: Final = re.compile(r"(?<![^\s\[\](){}<>\"'`|#^*])[^\s\[\](){}<>\"'`|#^*]+\.md\b|\[\[([^\[\]|#^]+)")
 """What may name a note in an answer: a path without blanks, or the target of a wikilink.
 
@@ -74,9 +77,16 @@ def _cited(messages: Iterable[Message], parts: Iterable[SentPart], texts: Texts)
     if not searches:
         return
     with suppress(NotRecorded, LogDamaged):
-        sources = {str(each.number): each.source for each in numbers_of(searches, texts).sources}
+        sources = {each.number: each.source for each in numbers_of(searches, texts).sources}
         for message in messages:
             if message.role == "assistant" and message.text_sha256 is not None:
                 for match in _CITED.finditer(texts(message.text_sha256)):
-                    if (source := sources.get(match[1] or match[2])) is not None:
-                        yield source
+                    numbers = _numbers(match[1] or match[2] or match[3])
+                    yield from (sources[number] for number in numbers if number in sources)
+
+
+def _numbers(cited: str) -> Iterator[int]:
+    """The numbers in one mark, such as `3`, `1, ^4` or `2-5`."""
+    for part in re.split("[,;]", cited):
+        ends = [int(each) for each in re.findall(r"\d+", part)]
+        yield from range(ends[0], min(ends[-1], ends[0] + _RANGE_MAX) + 1)

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from workspaced_events.ids import NoteId
 
 from ...errors import NotRecorded
+from ...limits import IMAGES_BYTES_MAX
 from ..model import blocks as b
 from ..model.changes import unified_diff
 from ..model.sent_so_far import SentSoFar
@@ -22,6 +23,8 @@ from ..model.sent_turn import CHANGES, FRAME, PIN, SentPart, key_of
 from ..model.token_estimate import IMAGE_TOKENS, estimate_tokens
 from ..model.types import Artifact, Present, Provided, Texts
 from ..model.untrusted_text import escape_field
+from ..sources.environment import OTHER_VAULT, VAULT_IS_BACK
+from ..sources.inline_content import TOO_LARGE
 from ..sources.search_block import DOCUMENT_CHARS_MAX, Numbers, read_search, search_block
 from ..sources.surroundings import LEFT_OUT, SHORTENED, around, is_cursor, marked_block
 from .layers import LayerBuilder, LayerEntry
@@ -112,7 +115,8 @@ class TurnContext:
             self._add_pin(each)
         gone = [key for key in self._sent_so_far.shown if key[0] == PIN and key[1] not in pins]
         for key in gone:
-            part = SentPart(PIN, key[1], b.provider_gone(key[1]), notes=self._sent_so_far.notes(key))
+            text = VAULT_IS_BACK if key[1] == OTHER_VAULT else b.provider_gone(key[1])
+            part = SentPart(PIN, key[1], text, notes=self._sent_so_far.notes(key))
             self._add(part, LayerEntry(key[1], PIN, UNPINNED), segment="provider")
 
     def _add_pin(self, provided: Provided) -> None:
@@ -214,7 +218,8 @@ class TurnContext:
         if self._sent_so_far.revision(key) != artifact.revision:
             other = self._sent_so_far.same_text(key, artifact.revision)
         said_before = item.active and self._sent_so_far.active == artifact.id and other is None
-        line = "" if said_before else b.above_line(artifact.id, active=item.active, as_id=other or "")
+        is_named = said_before or (artifact.is_embedded and other is None)  # by its note's text
+        line = "" if is_named else b.above_line(artifact.id, active=item.active, as_id=other or "")
         part = replace(_part(item, line), base=artifact.revision, alias=other or "")
         self._add(part, item.entry("reference", ABOVE if said_before else None), segment="reference")
 
@@ -266,16 +271,28 @@ class TurnContext:
         return any((part.kind, part.id, part.failed) == told for part in parts)
 
     def _add_images(self, items: Iterable[Item]) -> None:
-        """Images; the layer's text has the hashes of their bytes, so its hash covers the images."""
-        for item in items:
+        """Images; the layer's text has the hashes of their bytes, so its hash covers the images.
+
+        Those of the active note have the room that other images, of this turn and of the turns before, leave.
+        """
+        standing = (part.bytes for parts in self._sent_so_far.turns.values() for part in parts)
+        room = IMAGES_BYTES_MAX - sum(standing)
+        for item in sorted(items, key=lambda item: item.artifact.is_embedded):
             artifact = item.artifact
             if artifact.failed is not None:
                 continue
             if self._above(artifact):
                 self._add_line(item)
                 continue
+            room -= artifact.bytes
+            if artifact.is_embedded and room < 0:
+                room += artifact.bytes
+                self._add_failed(replace(item, artifact=replace(artifact, revision="", failed=TOO_LARGE)))
+                continue
             self.builder.add(item.entry(), b.image_line(artifact), seed=IMAGE_TOKENS)
-            part = replace(_part(item, ""), media_type=artifact.media_type, tokens=IMAGE_TOKENS)
+            part = replace(
+                _part(item, ""), media_type=artifact.media_type, bytes=artifact.bytes, tokens=IMAGE_TOKENS
+            )
             self.parts.append(part)
 
     # -- what changed since --

@@ -59,9 +59,10 @@ class SentPart(Wire, frozen=True):
     """`search` for the result of a search, which numbers the turn's sources; `cursor` for a cursor in its text;
     `left_out` for a line that stands for a part."""
     media_type: str | None = None
-    """An image's."""
+    """An image's; `bytes` likewise."""
+    bytes: int = 0
     notes: tuple[NoteId, ...] = ()
-    """The notes whose names or texts the part holds."""
+    """The notes whose names or texts the part holds, and the files of their images."""
     reported: tuple[tuple[str, str], ...] = ()
     """CHANGES: id and state of each note that the line names."""
 

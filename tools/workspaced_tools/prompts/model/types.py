@@ -56,7 +56,7 @@ class Artifact(Wire, frozen=True):
     """True for a note that embeds images (rule 5)."""
     bytes: int = 0
     media_type: str | None = None
-    """Set for an image or pdf that the runtime sent as bytes."""
+    """Set for an image, and for a pdf that the runtime sent as bytes."""
     failed: str | None = None
     """Why it could not be read: a code such as NOTE_NOT_FOUND."""
     note: NoteId | None = None
@@ -68,8 +68,15 @@ class Artifact(Wire, frozen=True):
 
     @property
     def notes(self) -> tuple[NoteId, ...]:
-        """`note`, if there is one."""
-        return () if self.note is None else (self.note,)
+        """`note`, if there is one, and the file of an image that it embeds."""
+        if self.note is None:
+            return ()
+        return (self.note, NoteId(self.id)) if self.is_embedded else (self.note,)
+
+    @property
+    def is_embedded(self) -> bool:
+        """Whether it is an image that the active note embeds."""
+        return self.kind == "image" and self.note is not None and self.failed is None
 
 
 class Provided(Wire, frozen=True):

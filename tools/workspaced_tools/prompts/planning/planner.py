@@ -17,11 +17,15 @@ import msgspec
 import regex
 from jsonschema import Draft202012Validator, validators
 from jsonschema.exceptions import SchemaError, ValidationError
+from msgspec.structs import replace
 from referencing import Registry
 from referencing.exceptions import Unresolvable
 
 from ...limits import ECHO_CHARS_MAX
 from ...ports.base import Wire
+from ...tools.linked_tools import LINKED
+from ...tools.registry import EVERY_TOOL
+from ...tools.tool import Tool
 from ..model.blocks import BLANK_LINE, trimmed
 from ..model.untrusted_text import escape_field, render_block
 from ..providers.provider import Definition
@@ -184,8 +188,20 @@ def _sentence(description: str) -> str:
 def _by_name(tools: Iterable[Definition]) -> dict[str, Definition]:
     found: dict[str, Definition] = {}
     for tool in tools:
+        if (own := _own(tool)) is not None:
+            tool = replace(tool, parameters=own.input_schema)
         found.setdefault(tool.name, tool)
     return found
+
+
+def _own(tool: Definition) -> Tool[Any] | None:
+    """The daemon's own tool, if a runtime took this one from the daemon's list; the schemas there are short."""
+    given = tool.parameters.get("properties")
+    for own in (tools[tool.name] for tools in (EVERY_TOOL, LINKED) if tool.name in tools):
+        listed = own.definition["inputSchema"], own.input_schema
+        if isinstance(given, dict) and any(given.keys() == schema["properties"].keys() for schema in listed):
+            return own
+    return None
 
 
 def _call_schema(tool: Definition, place: str) -> dict[str, Any]:
@@ -259,7 +275,7 @@ def planned(answer: str, tools: Iterable[Definition]) -> Planned:
         more = f"Expected at most {CALLS_MAX} calls, got {len(listed)}: those from here on are left out."
         problems.append(Problem(f"calls[{CALLS_MAX}]", more))
     by_name, calls = _by_name(tools), list[Call]()
-    for place, each in enumerate(listed[:CALLS_MAX]):
+    for place, each in enumerate(_normalised(each, by_name) for each in listed[:CALLS_MAX]):
         wrong = _wrong(each, f"calls[{place}]", by_name)
         if wrong:
             problems += wrong
@@ -308,6 +324,15 @@ def _with_calls(found: Any) -> dict[str, Any] | None:
     """The object with `calls`: `found`, or the first one in the list `found`."""
     objects = found if isinstance(found, list) else [found]
     return next((each for each in objects if isinstance(each, dict) and "calls" in each), None)
+
+
+def _normalised(call: Any, tools: Mapping[str, Definition]) -> Any:
+    """The call of one of the daemon's own tools with its arguments as the tool reads them, any other as it is."""
+    tool = tools.get(call["tool"]) if isinstance(call, dict) and isinstance(call.get("tool"), str) else None
+    own = _own(tool) if tool is not None else None
+    if own is None or "arguments" not in call:
+        return call
+    return {**call, "arguments": own.normalised(call["arguments"])}
 
 
 def _wrong(call: Any, path: str, tools: Mapping[str, Definition]) -> list[Problem]:

@@ -1,11 +1,9 @@
 """Reads attachments: each becomes an `Artifact`, a folder or tag one for each of its notes."""
 
-import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from functools import cached_property
 from typing import Final
-from urllib.parse import unquote
 
 from msgspec.structs import replace
 
@@ -15,10 +13,11 @@ from workspaced_events.projections.conversations import Conversation
 from workspaced_events.schema.catalogue import ArtifactKind, Attachment, AttachmentKind
 
 from ...errors import ArgumentInvalid, NoActiveNote, NoteNotFound
-from ...limits import ATTACHED_AT_ONCE, ATTACHED_IMAGE_BYTES_MAX, IMAGES_NAMED_MAX, MEMBERS_ATTACHED_MAX
+from ...limits import ATTACHED_AT_ONCE, ATTACHED_IMAGE_BYTES_MAX, MEMBERS_ATTACHED_MAX
 from ...notes.images.data_uri import decoded
 from ...notes.note import Note, NoteFailure
-from ...ports.questions import Members, Names, Read, Resolve
+from ...ports.images import ImageFailure
+from ...ports.questions import Images, Members, Names, Read, Resolve
 from ...ports.view import View
 from ...tools.note_answers import served_vault
 from ..model.note_names import notes_of, then_and_now
@@ -27,8 +26,6 @@ from .inline_content import NOT_GIVEN, TOO_LARGE, distinct, named
 from .surroundings import KEPT_CHARS_MAX, cut_out, place_of
 from .view_reader import IMAGE_NOT_READ, NO_SELECTION, TOO_MANY, Reading, Unavailable, utc_seconds
 
-_ELSEWHERE: Final = re.compile(r"//|[A-Za-z][A-Za-z0-9+.-]*:")
-"""Matches the beginning of an image's address that is no file of the vault."""
 _NOTHING: Final = {"active_note": NoActiveNote.code, "selected_text": NO_SELECTION}
 """What becomes of an attachment that the daemon resolved to a note which does not exist for the client: as if
 nothing had been active or selected."""
@@ -87,18 +84,33 @@ def _active_note(attachment: Attachment, reading: Reading) -> Iterator[Artifact]
     note = reading.note(attachment.id or reading.active())
     artifact = artifact_of("active_note", note, reading)
     yield artifact
-    if artifact.failed is None:
-        yield from _images(note)
+    if artifact.failed is None and note.images:
+        yield from _images(note.id, reading)
 
 
-def _images(note: Note) -> Iterator[Artifact]:
-    """One failed artifact for each image file in the note, since only notes are read; at most IMAGES_NAMED_MAX."""
-    files = [address for address in note.images if not _ELSEWHERE.match(address)]
-    paths = list(dict.fromkeys(unquote(each.partition("#")[0]) for each in files))
-    for path in paths[:IMAGES_NAMED_MAX]:
-        yield Artifact("image", path, path.rpartition("/")[2] or path, failed=IMAGE_NOT_READ, note=note.id)
-    if more := len(paths[IMAGES_NAMED_MAX:]):
-        yield Artifact("image", f"{note.id}#images", f"{more} more of {note.id}", failed=TOO_MANY, note=note.id)
+def _images(note: NoteId, reading: Reading) -> Iterator[Artifact]:
+    """The images that the note embeds, as tools show them; what cannot be sent fails, and so does the rest."""
+    found = reading.whole()[0].ask(Images(note))
+    for image in found.images:
+        if isinstance(image, ImageFailure):
+            path = image.address.partition("#")[0]
+            yield Artifact("image", path, _last_name(path), failed=image.code, note=note)
+            continue
+        yield Artifact(
+            "image",
+            image.path,
+            _last_name(image.path),
+            reading.keep(image.content),
+            bytes=len(image.content),
+            media_type=image.media_type,
+            note=note,
+        )
+    if more := found.total - len(found.images):
+        yield Artifact("image", f"{note}#images", f"{more} more of {note}", failed=TOO_MANY, note=note)
+
+
+def _last_name(path: str) -> str:
+    return path.rpartition("/")[2] or path
 
 
 def _folder(attachment: Attachment, reading: Reading) -> Iterator[Artifact]:

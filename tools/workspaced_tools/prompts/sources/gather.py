@@ -25,7 +25,8 @@ from workspaced_events.schema.catalogue import Pipeline
 from ...errors import ArgumentInvalid, NotRecorded
 from ...limits import ATTACHED_AT_ONCE, SUMMARY_TOKENS_MAX
 from ...ports.asking import VaultPort
-from ...ports.questions import Read
+from ...ports.images import NoteImage
+from ...ports.questions import Images, Read
 from ...ports.view import View
 from ...tools.linked_workspace import of_person
 from ..model.changes import line_changes
@@ -191,8 +192,15 @@ def _as_kept(present: Present, texts: Texts) -> Present:
 
 
 def _is_shown(turn: Turn, reading: Reading) -> bool:
-    """Whether the client may still see all notes of the turn."""
-    return reading.shows(pinned_in(turn)) and reading.shows_attached(_attached_in(turn))
+    """Whether the client may still see all notes of the turn, and the images that they embed."""
+    is_shown = reading.shows(pinned_in(turn)) and reading.shows_attached(_attached_in(turn))
+    return is_shown and all(_embeds(each.note, each.id, reading) for each in turn.artifacts if each.is_embedded)
+
+
+def _embeds(note: NoteId | None, image: str, reading: Reading) -> bool:
+    assert note is not None, "an image is embedded by a note"
+    vault, _ = reading.of(note).whole()
+    return any(isinstance(each, NoteImage) and each.path == image for each in vault.ask(Images(note)).images)
 
 
 def pinned_in(turn: Turn) -> Iterator[NoteId]:

@@ -4,7 +4,8 @@ They give the same artifacts as in their own turn (attachments.py). So later pro
 and the numbers of its sources as the turn's own prompt did.
 """
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from itertools import chain, count
 from typing import Final
 
 from msgspec.structs import replace
@@ -40,6 +41,8 @@ def distinct(artifacts: Iterable[Artifact]) -> tuple[Artifact, ...]:
     found: list[Artifact] = []
     shown: dict[tuple[ArtifactKind, str], Artifact] = {}
     for artifact in artifacts:
+        if artifact.kind == "dataview":
+            artifact = _own_query(artifact, shown)
         known = shown.get((artifact.kind, artifact.id))
         if known is None or (known.failed is not None and artifact.failed is None):
             shown[artifact.kind, artifact.id] = artifact
@@ -48,6 +51,15 @@ def distinct(artifacts: Iterable[Artifact]) -> tuple[Artifact, ...]:
             nothing = replace(artifact, revision="", before="", after="", media_type=None, bytes=0)
             found.append(replace(nothing, failed=DUPLICATE_ID))
     return tuple(found)
+
+
+def _own_query(query: Artifact, shown: Mapping[tuple[ArtifactKind, str], Artifact]) -> Artifact:
+    """The query with an id of its own, where an earlier one of the same note gave another text."""
+    form = "{} ({})" if "#" in query.id else "{}#{}"
+    ids = chain([query.id], (form.format(query.id, number) for number in count(2)))
+    known = ((each, shown.get((query.kind, each))) for each in ids)
+    is_free = (name for name, one in known if one is None or one.failed or _content(one) == _content(query))
+    return replace(query, id=next(is_free)) if query.failed is None else query
 
 
 def _may_differ(artifact: Artifact) -> bool:

@@ -70,11 +70,13 @@ def checked_parameters(
     """
     needed = _NEEDED.get(kind)
     takes = {needed, "path"} if kind == "linked-files" else {needed}
+    named = ", ".join(f"`{each}`" for each in ("text", "path", "folder") if each in takes) or "none of them"
+    hint = f"Of `text`, `path` and `folder` this kind takes {named}."
     for name, value in (("text", text), ("path", path), ("folder", folder)):
         if value is not None and name not in takes:
-            raise InvalidArgument(f"A pin of kind {kind!r} takes no `{name}`.")
+            raise InvalidArgument(f"A pin of kind {kind!r} takes no `{name}`.", hint=hint)
         if value is None and name == needed:
-            raise InvalidArgument(f"A pin of kind {kind!r} needs `{name}`.")
+            raise InvalidArgument(f"A pin of kind {kind!r} needs `{name}`.", hint=hint)
     return Parameters(
         note_id(path) if path is not None else None, folder_id(folder) if folder is not None else None, text
     )

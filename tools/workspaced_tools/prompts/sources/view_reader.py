@@ -35,7 +35,7 @@ NAMES_ONLY: Final = "NAMES_ONLY"
 NO_SELECTION: Final = "NO_SELECTION"
 """Nothing is selected, or the selection is not the attached one."""
 IMAGE_NOT_READ: Final = "IMAGE_NOT_READ"
-"""The image is a file of the vault, or was not sent as a data URI."""
+"""The image was not sent as a data URI."""
 TOO_MANY: Final = "TOO_MANY"
 """The rest of a folder, of a tag, or of a note's images."""
 

@@ -11,6 +11,7 @@ from workspaced_events.errors import InvalidArgument
 from workspaced_events.projections.state_diff import changes, lines
 from workspaced_events.projections.workspace_state import StateJson, to_json
 from workspaced_events.replay.position import parse_position
+from workspaced_events.schema.catalogue import Event
 from workspaced_tools.prompts.model.token_estimate import (
     CHARS_PER_JSON_TOKEN,
     CHARS_PER_TOKEN,
@@ -27,6 +28,7 @@ from workspaced_tools.recording.recorded_calls import (
     recorded_call,
     texts_of,
 )
+from workspaced_tools.recording.reported_prompts import ReportedCounter, ReportedPrompts
 from workspaced_tools.recording.usage import SESSION_PAUSE_MINUTES, Usage, UsageCounter
 
 from ... import replay
@@ -237,15 +239,44 @@ def _state(log: replay.Log, seq: int) -> StateJson | None:
 def stats_command(log: str | None, caller: str | None, since: str | None) -> None:
     """Count what was served to whom: calls, tokens, times; what was asked twice; what would have been cheaper.
 
+    Of prompts whose tokens a provider reported, its counts stand beside our estimates.
+
     A narrow terminal does without P50, BYTES, P99, FAILED, REPEATED and ~TOKENS, in this order.
     """
     wanted = Wanted(caller=caller, since=parse_position(since) if since is not None else None)
     with open_log(log) as source:
-        counter = UsageCounter(source.blob)
+        counter, reported = UsageCounter(source.blob), ReportedCounter(wanted)
+
+        def feed(events: Sequence[Event]) -> None:
+            counter.feed(filter(wanted.takes, events))
+            reported.feed(events)
+
         with segment_progress("reading") as progress:
-            warnings = source.feed(lambda events: counter.feed(filter(wanted.takes, events)), progress)
+            warnings = source.feed(feed, progress)
     print_warnings(warnings)
-    output(counter.usage(), _print_usage)
+    stats = _Stats(**msgspec.structs.asdict(counter.usage()), prompts=reported.sums())
+    output(stats, _print_stats)
+
+
+class _Stats(Usage, frozen=True, kw_only=True):
+    prompts: list[ReportedPrompts]
+
+
+def _print_stats(stats: _Stats) -> None:
+    _print_usage(stats)
+    if not stats.prompts:
+        return
+    print_labelled("", "Of prompts, the tokens that the provider counted, beside our estimate:")
+    head = ("CLIENT", "MODEL", "PROMPTS", "~TOKENS", "TOKENS", "CACHED", "OUT")
+    rows = [
+        (each.caller, f"{each.provider}/{each.model}", *(f"{count:,}" for count in _counts(each)))
+        for each in stats.prompts
+    ]
+    print_table([head, *rows], right={2, 3, 4, 5, 6}, drop=(6, 2, 5), wrap=1)
+
+
+def _counts(each: ReportedPrompts) -> tuple[int, ...]:
+    return each.prompts, each.estimate, each.input_tokens, each.cached_tokens, each.output_tokens
 
 
 _STATS_DROPPED = (6, 4, 7, 3, 8, 5)

@@ -1,0 +1,148 @@
+"""Images that the active note embeds, in prompts: each is sent once, as the tools show it."""
+
+import base64
+import hashlib
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support import images
+from support.stored_texts import unpacked
+
+from workspaced_tools.limits import IMAGES_BYTES_MAX
+
+SETTINGS = {"provider": "anthropic", "model": "large", "context_window": 90_000, "output_reserve": 1_000}
+ACTIVE = {"kind": "active_note"}
+PLAN, ROOM = images.png(3, 2), images.png(5, 4)
+NOTES = {
+    "trip.md": "# Trip\n\n![[plan.png]]\n\n![](pics/room.png)\n\n![[none.png]]\n",
+    "other.md": "# Other\n\n![[pics/room.png]]\n",
+}
+
+
+class Talk:
+    """A conversation about what the user looks at, with a daemon of its own."""
+
+    def __init__(self, running: Any, files: dict[str, bytes]) -> None:
+        self.running = running
+        self.client = running.connect("runtime")
+        self.put(files)
+        self.id = self.client.context.start(**SETTINGS, system="Help.", environment=False)["conversation"]
+        self.look_at("trip.md")
+
+    def put(self, files: dict[str, bytes]) -> None:
+        images.write(self.running.vault, files)
+        images.age(self.running.vault)
+        self.client.call("workspaced/reconcile")
+
+    def look_at(self, note: str) -> None:
+        with self.running.connect("editor") as editor:
+            editor.publish([{"type": "active_note_set", "data": {"note": note}}])
+
+    def says(self, **message: Any) -> None:
+        self.client.context.message(self.id, {"role": "user", "text": "And?", **message})
+
+    def ask(self, *attached: dict[str, str], **how: Any) -> Any:
+        self.says(attachments=list(attached or [ACTIVE]))
+        prompt = self.client.context.assemble(self.id, **how)
+        self.client.context.message(self.id, {"role": "assistant", "text": "Yes."})
+        return prompt
+
+
+@pytest.fixture
+def talk(daemon: Any) -> Talk:
+    return Talk(daemon(notes=NOTES), {"plan.png": PLAN, "pics/room.png": ROOM})
+
+
+def shown(message: dict[str, Any]) -> list[str]:
+    return [each["blob"] for each in message["content"] if each["type"] == "image"]
+
+
+def words(message: dict[str, Any]) -> str:
+    return "\n".join(each["text"] for each in message["content"] if each["type"] == "text")
+
+
+def digests(*contents: bytes) -> list[str]:
+    return [hashlib.sha256(each).hexdigest() for each in contents]
+
+
+def test_they_are_sent_once_in_the_note_s_order_and_again_where_they_changed(talk: Talk) -> None:
+    first = talk.ask()["messages"][-1]
+    assert shown(first) == digests(PLAN, ROOM)
+    assert words(first).count("unavailable") == 1 and "[Image unavailable: none.png]" in words(first)
+    second = talk.ask()["messages"][-1]
+    assert (shown(second), ".png" in words(second)) == ([], False)
+    talk.put({"plan.png": ROOM[:-1] + PLAN[-1:], "pics/room.png": images.png(7, 7)})
+    assert shown(talk.ask()["messages"][-1]) == digests(ROOM, images.png(7, 7))[1:]
+
+
+def test_tools_and_prompts_show_the_same(talk: Talk) -> None:
+    body = talk.ask(shape="anthropic")["body"]
+    sent = [each["source"] for each in body["messages"][-1]["content"] if each["type"] == "image"]
+    answer = talk.client.call("tools/call", {"name": "get_current_note", "arguments": {"includeImages": True}})
+    assert [each["data"] for each in sent] == [each["data"] for each in images.images_in(answer)]
+    assert [base64.b64decode(each["data"]) for each in sent] == [PLAN, ROOM]
+
+
+def test_an_image_of_another_note_that_stands_above_is_not_sent_again(talk: Talk) -> None:
+    talk.ask()
+    talk.look_at("other.md")
+    said = talk.ask()["messages"][-1]
+    assert shown(said) == [] and "# Other" in words(said)
+
+
+def test_an_attached_note_that_is_not_active_brings_no_images(talk: Talk) -> None:
+    assert shown(talk.ask({"kind": "note", "id": "trip.md"})["messages"][-1]) == []
+
+
+def test_a_withheld_image_is_as_one_that_does_not_exist_and_leaves_later_prompts(talk: Talk) -> None:
+    assert shown(talk.ask()["messages"][-1])[1:] == digests(ROOM)
+    talk.put({".workspacedignore": b"pics/\n"})
+    messages = talk.ask()["messages"]
+    assert [shown(each) for each in messages if each["role"] == "user"] == [digests(PLAN), []]
+    assert "[Image unavailable: room.png]" in words(messages[-1])
+
+
+def test_while_tools_run_an_image_stays_as_it_was_read_unless_it_is_withheld(talk: Talk) -> None:
+    def goes_on(call: str) -> list[str]:
+        talk.client.context.message(
+            talk.id,
+            {"role": "assistant", "toolCalls": [{"id": call, "name": "look", "arguments": {}}]},
+            {"role": "user", "toolResults": [{"id": call, "name": "look", "text": "Seen."}]},
+        )
+        prompt = talk.client.context.assemble(talk.id)
+        return [each for message in prompt["messages"] if message["role"] == "user" for each in shown(message)]
+
+    talk.says(attachments=[ACTIVE])
+    talk.client.context.assemble(talk.id)
+    talk.put({"plan.png": images.png(9, 9)})
+    assert goes_on("1") == digests(PLAN, ROOM)
+    talk.put({".workspacedignore": b"pics/\n"})
+    assert digests(ROOM)[0] not in goes_on("2")
+
+
+def test_images_beyond_the_room_of_a_prompt_are_named(daemon: Any) -> None:
+    large = {f"{number}.png": images.png_of_size(IMAGES_BYTES_MAX // 3 - number) for number in range(4)}
+    talk = Talk(daemon(notes={"trip.md": "".join(f"![[{name}]]\n" for name in large)}), large)
+    prompt = talk.ask(shape="anthropic")
+    [said] = prompt["body"]["messages"]
+    assert sum(each["type"] == "image" for each in said["content"]) == 3
+    assert "[Image unavailable: 3.png]" in words(said)
+    [entry] = [each for each in prompt["manifest"]["entries"] if each["id"] == "3.png"]
+    assert (entry["state"], entry["detail"]) == ("failed", "TOO_LARGE")
+
+
+def test_a_forgotten_note_takes_its_images_along_and_what_stays_is_rebuilt(talk: Talk) -> None:
+    def is_kept(data: Path) -> bool:
+        return any(PLAN in unpacked(each.read_bytes()) for each in data.rglob("*") if each.is_file())
+
+    talk.ask()
+    talk.client.close()
+    talk.running.stop()
+    data = talk.running.data
+    verified = talk.running.cli("replay", "--verify", str(data))
+    assert verified.returncode == 0, verified.stdout
+    assert is_kept(data)
+    done = talk.running.cli("forget", "trip.md", "--data-dir", str(data), "--yes")
+    assert done.returncode == 0, done.stderr
+    assert not is_kept(data)
