@@ -359,6 +359,8 @@ def _unpinned(before: Conversation, _event: Event, data: c.ContextUnpinned) -> C
 
 def library_of(conversation: Conversation, message: MessageId) -> tuple[LibraryEntry, ...]:
     """The context library of the turn that begins with `message`: the attachments of earlier turns."""
+    if not conversation.library:
+        return ()
     earlier = set(takewhile(lambda name: name != message, conversation.messages))
     return tuple(entry for entry in conversation.library if entry.message in earlier)
 

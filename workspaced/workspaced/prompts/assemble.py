@@ -26,7 +26,8 @@ from workspaced_tools.ports.view import View
 from workspaced_tools.prompts.assembly.assemble import assemble as assemble_prompt
 from workspaced_tools.prompts.assembly.library import LibraryIndex, imported
 from workspaced_tools.prompts.audit.rebuild import prompt_event
-from workspaced_tools.prompts.model.sent_so_far import read_turn
+from workspaced_tools.prompts.model.kept_turns import KeptTurns
+from workspaced_tools.prompts.model.sent_so_far import kept_turn
 from workspaced_tools.prompts.model.sent_turn import SentTurn
 from workspaced_tools.prompts.model.stored_inputs import inputs_of
 from workspaced_tools.prompts.model.text_store import BlobStaging
@@ -188,10 +189,10 @@ def _attempt(service: Service, name: str, make: "_Make", view: View, withheld_no
 
 def _turns_of(conversation: Conversation, service: Service) -> dict[MessageId, SentTurn]:
     """The turns that prompts repeat; one that is no longer kept is repeated by nobody."""
-    found = {}
+    found, kept = {}, service.kept_turns.of(conversation.id)
     for name, sent in conversation.turns.items():
         with suppress(NotRecorded):
-            found[name] = read_turn(sent.turn_sha256, service.texts)
+            found[name] = kept_turn(name, sent.turn_sha256, service.texts, kept)
     return found
 
 
@@ -229,6 +230,7 @@ def _prompt(
         pipeline=params.pipeline,
         rebase=params.rebase,
         current=service.tail.state.current,
+        kept=service.kept_turns.of(conversation.id),
     )
     envelope, settings = made.envelope, conversation.settings
     shaped = shape = None
@@ -403,10 +405,11 @@ def assembled(
     pipeline: c.Pipeline = "chat",
     rebase: bool = False,
     current: VaultId | None = None,
+    kept: KeptTurns | None = None,
 ) -> tuple[Turn, Assembled]:
     """The turn that was read through `view`, and the prompt assembled from it. Records nothing.
 
-    `current`: as in `gather`.
+    `current`: as in `gather`; `kept`: as in the assembler.
 
     Raises:
         WithheldDuringRead: a note that was read is withheld at present.
@@ -424,8 +427,9 @@ def assembled(
         pipeline=pipeline,
         current=current,
         requested=withheld_notes.requested,
+        kept=kept,
     )
-    made = assemble_prompt(conversation, turn, staging)
+    made = assemble_prompt(conversation, turn, staging, kept)
     if withheld_notes.includes_any(_attached_in(turn), pinned_in(turn)):
         raise WithheldDuringRead
     return turn, made

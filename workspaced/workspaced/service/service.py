@@ -19,6 +19,7 @@ from workspaced_events.projections.workspace_state import StateJson, WorkspaceSt
 from workspaced_events.replay.log_cursor import LogMoments
 from workspaced_events.schema import catalogue as c
 from workspaced_events.schema.catalogue import Event
+from workspaced_tools.prompts.model.kept_turns import KeptConversations
 from workspaced_tools.prompts.model.stored_inputs import texts_in
 from workspaced_tools.prompts.model.text_store import TextCache
 from workspaced_tools.replay.recorded_reads import Recordings
@@ -108,6 +109,7 @@ class Service:
         self.visits = visits = VisitLog(self.log)
         self.texts = texts = TextCache(texts_in(journal.blobs.get), chars_max=_CONTEXT_TEXTS_CHARS_MAX)
         """The texts that the log names by their hashes."""
+        self.kept_turns = KeptConversations()
         self.uploads = Uploads()
         self.levels = TimelyAnswers()
         """Whether notes may be shown unasked; for the writer's thread."""

@@ -1,0 +1,53 @@
+"""What was made of a conversation's earlier turns for one prompt, kept for the next one, which has the same turns.
+
+A thing is made again where one of the values that it was made from is another one. So a prompt is the same with
+what is kept as without, and costs what is new in it.
+"""
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Final, TypeVar, cast
+
+from workspaced_events.ids import ConversationId, MessageId
+
+T = TypeVar("T")
+CONVERSATIONS_MAX: Final = 8
+"""Those that prompts were made of last. One of 100,000 tokens keeps about two megabytes."""
+
+
+class KeptTurns:
+    """Of one conversation. Safe from any thread."""
+
+    def __init__(self) -> None:
+        self._made: dict[tuple[str, MessageId], tuple[tuple[object, ...], object]] = {}
+
+    def of(self, what: str, turn: MessageId, made_from: tuple[object, ...], make: Callable[[], T]) -> T:
+        """What was made of the turn that begins with the message `turn`; `make` makes it from nothing else than
+        `made_from` and texts, which their hashes name."""
+        known = self._made.get((what, turn))
+        if known is not None and known[0] == made_from:
+            return cast(T, known[1])
+        made = make()
+        self._made[what, turn] = made_from, made
+        return made
+
+    def taken(self, what: str, turn: MessageId) -> tuple[tuple[object, ...], object] | None:
+        """What a thing of the turn was made from last, and the thing, which is no longer kept; None: nothing was."""
+        return self._made.pop((what, turn), None)
+
+
+class KeptConversations:
+    """The turns of the conversations that were asked for last. Safe from any thread."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._kept: OrderedDict[ConversationId, KeptTurns] = OrderedDict()
+
+    def of(self, conversation: ConversationId) -> KeptTurns:
+        with self._lock:
+            kept = self._kept.setdefault(conversation, KeptTurns())
+            self._kept.move_to_end(conversation)
+            while len(self._kept) > CONVERSATIONS_MAX:
+                self._kept.popitem(last=False)
+            return kept
