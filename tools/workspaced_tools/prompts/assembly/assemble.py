@@ -18,7 +18,6 @@ because they apply to answers about the context too. The history has no instruct
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
 from typing import Final
 
 from msgspec.structs import replace
@@ -278,8 +277,7 @@ class _Prompt:
             builder.add_message(message, "history")
         for turn in past.turns:
             now = tuple(self.now[part.id] for part in turn.parts or () if part.id in self.now) if self.now else ()
-            made_from = turn, self.turn.factor, now
-            builder.add_part(self.kept.of("layer", turn.id, made_from, partial(self._past_turn, turn)))
+            builder.add_part(self.kept.of("layer", turn.id, self._past_turn, turn, self.turn.factor, now))
         builder.entries += self._dropped(past) if self.grows else past.dropped
         for entry in self._never_sent(conversation, sent_so_far) if self.grows else ():
             builder.record(entry)
@@ -324,7 +322,8 @@ class _Prompt:
         now = self.now.get(name)
         return kind == "note" and now is not None and (now.id, now.revision) != (name, revision)
 
-    def _past_turn(self, turn: PastTurn) -> LayerBuilder:
+    def _past_turn(self, turn: PastTurn, _factor: float, _now: tuple[Artifact, ...]) -> LayerBuilder:
+        """`_factor`, `_now`: what of the prompt it depends on besides."""
         builder = self._builder("L4_STRIP")
         for at, message in enumerate(turn.messages):
             if at == 0 and turn.parts is not None:

@@ -87,13 +87,13 @@ def history_of(
     window, kept = window_of(conversation, message, policy), kept or KeptTurns()
     is_transcript, turns = sent_so_far is not None, []
     short = _short_in(conversation, window.messages) if is_transcript else 0
+    make = partial(_past_turn, conversation, texts)
     for messages in turns_in(window.messages):
         first, old = messages[0], min(short, len(messages))
         turn = first.id if begins(first) else turn_of(conversation, first.id)
         sent = sent_so_far.sent.get(turn) if sent_so_far is not None else None
         parts = sent_so_far.turns.get(first.id) if sent_so_far is not None else None
-        made_from = turn, tuple(messages), parts, sent, lost, old
-        turns.append(kept.of("past", first.id, made_from, partial(_past_turn, conversation, texts, *made_from)))
+        turns.append(kept.of("past", first.id, make, turn, tuple(messages), parts, sent, lost, old))
         short -= old
     systems = [_filtered(each.id, "message", "system role") for each in window.messages if each.role == "system"]
     dropped = [*window.dropped, *systems]
@@ -136,7 +136,7 @@ def _past_turn(
     whole = shown if repeated else (*own_message(own), *shown)
     old = {each.id for each in messages[:short]}
     brief = tuple(short_results(each) if each.id in old else each for each in whole) if short else whole
-    parts = parts if own and brief and brief[0].content is own else None
+    parts = parts if own and whole and whole[0].content is own else None
     failed = tuple(_failed(skill) for skill in skills if skill.failed is not None)
     return PastTurn(first.id, brief, parts, read.dropped, failed, tuple(shortenings(whole, brief)))
 

@@ -22,18 +22,18 @@ class KeptTurns:
     def __init__(self) -> None:
         self._made: dict[tuple[str, MessageId], tuple[tuple[object, ...], object]] = {}
 
-    def of(self, what: str, turn: MessageId, made_from: tuple[object, ...], make: Callable[[], T]) -> T:
-        """What was made of the turn that begins with the message `turn`; `make` makes it from nothing else than
-        `made_from` and texts, which their hashes name."""
+    def of(self, what: str, turn: MessageId, make: Callable[..., T], *made_from: object) -> T:
+        """What `make` makes of `made_from`, and of texts that their hashes name, for the turn that begins with the
+        message `turn`."""
         known = self._made.get((what, turn))
         if known is not None and known[0] == made_from:
             return cast(T, known[1])
-        made = make()
+        made = make(*made_from)
         self._made[what, turn] = made_from, made
         return made
 
     def taken(self, what: str, turn: MessageId) -> tuple[tuple[object, ...], object] | None:
-        """What a thing of the turn was made from last, and the thing, which is no longer kept; None: nothing was."""
+        """From what a thing of the turn was made last, and the thing, which is then kept no longer."""
         return self._made.pop((what, turn), None)
 
 

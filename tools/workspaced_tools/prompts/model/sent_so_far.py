@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from workspaced_events.errors import LogDamaged
 from workspaced_events.ids import MessageId, NoteId
 from workspaced_events.projections.conversations import Conversation, library_of
-from workspaced_events.schema.catalogue import LibraryEntry
+from workspaced_events.schema.catalogue import LeftOut, LibraryEntry
 from workspaced_events.schema.decoding import decoded
 
 from ...errors import NotRecorded
@@ -177,23 +177,29 @@ def sent_so_far_of(
 
     Whoever has it must not change it.
     """
-    library, names = library_of(conversation, turn), conversation.turns
-    turns = tuple((name, each.parts) for name, each in sent.items() if name in names)
+    turns = tuple((name, each.parts) for name, each in sent.items() if name in conversation.turns)
+    make = partial(_taken, kept)
+    return kept.of(_SENT_SO_FAR, turn, make, library_of(conversation, turn), conversation.left_out, turns)
 
-    def make() -> SentSoFar:
-        former = kept.taken(_SENT_SO_FAR, turns[-1][0]) if turns else None  # the last turn's own lacks it alone
-        known, sent_so_far = 0, SentSoFar(library)
-        if former is not None and former[0] == (library, conversation.left_out, turns[:-1]):
-            known, sent_so_far = len(turns) - 1, cast(SentSoFar, former[1]).copy()
-        left_out: dict[MessageId, dict[tuple[str, str], bool]] = {}
-        for each in conversation.left_out:
-            of_turn = left_out.setdefault(each.message, {})
-            of_turn[each.kind, each.id] = each.withheld or of_turn.get((each.kind, each.id), False)
-        for name, parts in turns[known:]:
-            sent_so_far.take(name, parts, left_out.get(name, {}))
-        return sent_so_far
 
-    return kept.of(_SENT_SO_FAR, turn, (library, conversation.left_out, turns), make)
+def _taken(
+    kept: KeptTurns,
+    library: tuple[LibraryEntry, ...],
+    left_out: tuple[LeftOut, ...],
+    turns: tuple[tuple[MessageId, tuple[SentPart, ...]], ...],
+) -> SentSoFar:
+    """Goes on from what stood before the last of the turns, if that is kept and nothing else has changed."""
+    known, sent_so_far = 0, SentSoFar(library)
+    former = kept.taken(_SENT_SO_FAR, turns[-1][0]) if turns else None
+    if former is not None and former[0] == (library, left_out, turns[:-1]):
+        known, sent_so_far = len(turns) - 1, cast(SentSoFar, former[1]).copy()
+    gone: dict[MessageId, dict[tuple[str, str], bool]] = {}
+    for each in left_out:
+        of_turn = gone.setdefault(each.message, {})
+        of_turn[each.kind, each.id] = each.withheld or of_turn.get((each.kind, each.id), False)
+    for name, parts in turns[known:]:
+        sent_so_far.take(name, parts, gone.get(name, {}))
+    return sent_so_far
 
 
 def sent_before(
@@ -225,7 +231,7 @@ def lost_turns(conversation: Conversation, turn: MessageId, texts: Texts, kept: 
 
 def kept_turn(name: MessageId, turn_sha256: str, texts: Texts, kept: KeptTurns) -> SentTurn:
     """As `read_turn`, which turn `name` was."""
-    return kept.of("sent", name, (turn_sha256,), partial(read_turn, turn_sha256, texts))
+    return kept.of("sent", name, partial(read_turn, texts), turn_sha256)
 
 
 def _turns_before(conversation: Conversation, turn: MessageId) -> list[MessageId]:
@@ -245,7 +251,7 @@ def content_of(parts: Iterable[SentPart]) -> tuple[Block, ...]:
     return (*pins, *([Block("text", text)] if text else ()), *images)
 
 
-def read_turn(turn_sha256: str, texts: Texts) -> SentTurn:
+def read_turn(texts: Texts, turn_sha256: str) -> SentTurn:
     """A turn as it was sent.
 
     Raises:
