@@ -191,7 +191,7 @@ def test_a_failed_file_is_seen_as_building_then_ready(
             None,
         ]
         # It is still known which notes are private: of those not even a missing file would be told apart.
-        assert vault.is_withheld(NoteId("private.md"))
+        assert vault.levels.is_withheld(NoteId("private.md"))
     open_gate.set()
     assert vault.wait_until_searchable(WAIT_S)
     assert (vault.index_state(), asked(vault)) == ("ready", right)

@@ -501,6 +501,6 @@ def test_a_real_vault_tells_all_of_it(real: tuple[Any, View], call: Call) -> Non
 def test_a_client_that_is_shown_names_learns_of_visits_only(real: tuple[Any, View], call: Call) -> None:
     vault, whole = real
     visits = Visited(row("plan", "other7"))
-    view = shared_view(whole.state, whole.now, vault, visits, level="names", withheld=vault.is_withheld)
+    view = shared_view(whole.state, whole.now, vault, visits, level="names", withheld=vault.levels.is_withheld)
     result = call(TOOL, view)
     assert result["data"]["related"] == [{"id": "other7.md", "title": "Other 7", "archived": False}]

@@ -397,7 +397,7 @@ def test_text_is_not_searched_for_a_client_that_is_shown_names(
     vault = make_vault(FILES)
     vault.wait_until_searchable(5)
     whole = make_view(vault, EMPTY_VAULT)
-    view = shared_view(whole.state, whole.now, vault, level="names", withheld=vault.is_withheld)
+    view = shared_view(whole.state, whole.now, vault, level="names", withheld=vault.levels.is_withheld)
     assert call(TOOL, view, query="quokka")["data"]["total"] == 0
     [plan] = call(TOOL, view, query="plan")["data"]["results"]
     assert (plan["id"], plan["line"], plan["snippet"]) == ("work/plan.md", 1, "")

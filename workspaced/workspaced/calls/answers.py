@@ -23,9 +23,8 @@ from workspaced_tools.prompts.audit.manifests import ManifestStore
 from workspaced_tools.prompts.model.types import Texts
 from workspaced_tools.recording.view_recorder import ViewRecorder
 from workspaced_tools.sharing.gate import policy_kept_changing, shared_view, sharing_off
-from workspaced_tools.sharing.verdicts import Verdicts
+from workspaced_tools.sharing.verdicts import Verdicts, WithheldNames
 from workspaced_tools.tools.tool import Tool, run_call
-from workspaced_tools.vault.withheld_names import WithheldNames
 
 from ..memory.writing import Memory
 from ..recording.tool_answer import ToolAnswer, answered, refused
@@ -124,17 +123,28 @@ class Answers:
             raise sharing_off(caller)
 
         def both() -> tuple[tuple[R], tuple[Verdicts, Verdicts]]:
-            shown, requested = (
-                self._seen(present, now, caller, each) for each in (Level.VOLUNTEER, Level.ON_REQUEST)
-            )
+            shown = self._seen(present, now, caller)
+            requested = self._seen(present, now, caller, Level.ON_REQUEST, shown.withheld)
             return (make(shown, requested),), (shown.withheld, requested.withheld)
 
         if (made := steady(present.served, both)) is None:
             raise policy_kept_changing()
         return made[0]
 
-    def _seen(self, present: Present, now: str, caller: str, least: Level = Level.VOLUNTEER) -> Seen:
-        """`least`: the least level of the notes in the view."""
+    def _seen(
+        self,
+        present: Present,
+        now: str,
+        caller: str,
+        least: Level = Level.VOLUNTEER,
+        unasked: Verdicts | None = None,
+    ) -> Seen:
+        """
+        Args:
+            least: the least level of the notes in the view.
+            unasked: of a call that has both views: which notes are withheld where nobody asks for them. All others
+                are shown on request too.
+        """
         state, seq, served = present
         level = state.sharing_of(caller)
         names = served.vault.notes.names if served is not None else None
@@ -145,7 +155,8 @@ class Answers:
             view = shared_view(state, now, None, prompts=prompts, level=level, withheld=nothing, memory=memory)
             return Seen(view, nothing)
         notes = WithheldNames(served.vault, state.of(served.id).former, least=least)
-        verdicts = Verdicts(notes, notes.withdrew, notes.uncounted, served.lists[least])
+        decide = notes if unasked is None else lambda name: unasked(name) and notes(name)
+        verdicts = Verdicts(decide, notes.withdrew, notes.uncounted, served.lists[least])
         view = shared_view(
             state,
             now,

@@ -24,10 +24,9 @@ from workspaced_tools.replay.past_facts import Past
 from workspaced_tools.replay.past_vault import PastVault, PastVersions
 from workspaced_tools.replay.recorded_reads import Recordings
 from workspaced_tools.sharing.gate import policy_kept_changing, shared_view, sharing_off
-from workspaced_tools.sharing.verdicts import Verdicts
+from workspaced_tools.sharing.verdicts import Verdicts, WithheldNames
 from workspaced_tools.tools.line_changes import changed_lines
 from workspaced_tools.tools.tool import Tool, run_call
-from workspaced_tools.vault.withheld_names import WithheldNames
 
 from ..recording.tool_answer import ToolAnswer, answered, refused
 from ..vaults.served_vault import ServedVault, steady

@@ -23,6 +23,7 @@ from workspaced_events.projections.note_visibility import Visibility, renamed
 
 from ...limits import SETTLE_EMPTY_S, SETTLE_S
 from ...notes.note import Level, StatKey
+from ...ports.asking import check_may_wait
 from .ignore_rules import Policy
 
 _VOLUNTEER: Final = Level.VOLUNTEER
@@ -85,7 +86,9 @@ class NoteLevels:
 
     def level(self, note: NoteId) -> Level:
         """The level of a note, as far as it is known."""
-        ruled = self.policy.level(note)
+        return self._known(note, self.policy.level(note))
+
+    def _known(self, note: NoteId, ruled: Level) -> Level:
         if ruled is Level.NEVER or not self.is_hidden(note):
             return ruled
         held = self._held.get(note)
@@ -208,6 +211,20 @@ class NoteLevels:
             self.version += 1
         self.on_unsettled()
         return kept
+
+    def judge(
+        self, note: NoteId, stat: StatKey, *, ruled: Level, flagged: Level, was: Callable[[NoteId], Level | None]
+    ) -> tuple[Level, Level]:
+        """As `saw`, of a version that was read to be shown: how far the note went before, and how far it goes now.
+
+        Raises:
+            WouldBlock: they differ, and this thread may not wait: the index will need an update, and nothing else
+                would make it later.
+        """
+        before = self._known(note, ruled)
+        if min(ruled, flagged) is not before:
+            check_may_wait()
+        return before, self.saw(note, stat, ruled=ruled, flagged=flagged, was=was)
 
     def looked_at(self, note: NoteId) -> None:
         """Records the finding about a note that the log names, after `saw` took its present version."""
