@@ -25,6 +25,7 @@ from .daemon import Place
 from .measure import Figure, at_least, at_most, percentile, progress
 from .peer_table import Skipped
 from .search import _texts as notes_of_scripts
+from .vaults import wait_for_index
 
 ASKED: Final = Path(__file__).parent / "asked"
 LISTED: Final = 5
@@ -134,7 +135,7 @@ def _vault(at: Place, texts: dict[str, str]) -> Vault:
         (folder / path).write_text(text)
     vault = Vault(folder, cache_dir=at.new("index"), clock_ns=lambda: time.time_ns() + 10_000_000_000)
     vault.start()
-    assert vault.wait_until_searchable(3_600)
+    wait_for_index(vault)
     return vault
 
 

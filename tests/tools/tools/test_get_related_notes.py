@@ -7,6 +7,7 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.patience import is_indexed
 
 from workspaced_events.ids import NoteId
 from workspaced_events.projections.visits import Visit
@@ -477,7 +478,7 @@ FILES = {
 @pytest.fixture
 def real(make_vault: MakeVault, make_view: MakeView, make_state: MakeState) -> tuple[Any, View]:
     vault = make_vault(FILES)
-    vault.wait_until_searchable(5)
+    assert is_indexed(vault)
     view = make_view(vault, make_state("plan.md"), row("plan", "other7"))
     return vault, view
 

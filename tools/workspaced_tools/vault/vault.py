@@ -175,14 +175,6 @@ class Vault:
         self._cache.close()
         self.root.close()
 
-    def wait_until_ready(self, timeout_s: float) -> bool:
-        """Waits at most `timeout_s` until the index has all names and links; returns whether it has."""
-        return self._indexer.ready.wait(timeout_s)
-
-    def wait_until_searchable(self, timeout_s: float) -> bool:
-        """Waits at most `timeout_s` until the index has all text; returns whether it has."""
-        return self._indexer.text_ready.wait(timeout_s)
-
     def changed(self, paths: Iterable[str], others: Iterable[str] = ()) -> Changes:
         """Handles a watcher's hint that these paths (absolute, or relative to the vault) changed.
 
