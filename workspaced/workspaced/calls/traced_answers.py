@@ -74,8 +74,8 @@ class TracedAnswers:
             return msgspec.structs.replace(trace.answer, tail_seq=seq, now=view.now, made_from=recorder)
         recorder = ViewRecorder(view, full, recorder.exchanges)
         answer = answered(run_call(tool, recorder.view, arguments), recorder, seq)
-        if not (answer.ok and _can_be_compared(recorder)):
-            return answer
+        if not answer.ok or not all(is_same(asked, given, given) for asked, given in recorder.exchanges):
+            return answer  # of what cannot be compared, asking again can never tell that it is the same
         answer = msgspec.structs.replace(answer, text=msgspec.Raw(_ENCODER.encode(answer.payload.decode())))
         self._keep(key, answer, recorder)
         return answer
@@ -109,11 +109,6 @@ def _is_same_view(one: View, other: View) -> bool:
     if one.served is not other.served or one.withheld != other.withheld or one.also_at != other.also_at:
         return False
     return one.state is other.state or one.state == other.state
-
-
-def _can_be_compared(recorder: ViewRecorder) -> bool:
-    """Whether asking again can tell that all is the same; if not, it would only cost."""
-    return all(is_same(question, answer, answer) for question, answer in recorder.exchanges)
 
 
 def _holds(trace: _Trace, recorder: ViewRecorder) -> bool:
