@@ -14,7 +14,7 @@ from workspaced_events.projections.note_visibility import Visibility
 
 from ..errors import NotDownloaded, NoteNotFound, ToolError
 from ..limits import SETTLE_S
-from ..notes.note import Level, Note, NoteFailure, PrivateNote
+from ..notes.note import Level, Note, NoteFailure
 from ..notes.privacy_flag import level_of
 from ..ports.asking import check_may_wait
 from ..ports.vault import NoteRef
@@ -100,7 +100,7 @@ class SharedNotes:
         """
         if isinstance(found, NoteFailure):
             return self._failed(found)
-        note, flagged = found.id, _flagged(found)
+        note, flagged = found.id, level_of(found) if isinstance(found, Note) else Level.NEVER
         before, level = self.levels.judge(
             note, found.stat, ruled=ruled, flagged=flagged, was=self.indexer.former_level
         )
@@ -224,11 +224,6 @@ class SharedNotes:
             entry = indexed(found, self.levels.policy, certain=False).entry
         is_shown = entry is not None and (entry.withheld is Withheld.NO or least is not Level.VOLUNTEER)
         return entry if is_shown and not self.levels.is_withheld(note, least) else None
-
-
-def _flagged(found: Note | PrivateNote) -> Level:
-    """The level by the front matter."""
-    return level_of(found) if isinstance(found, Note) else Level.NEVER
 
 
 def asking_again(method: Callable[Concatenate[Any, P], T]) -> Callable[Concatenate[Any, P], T]:

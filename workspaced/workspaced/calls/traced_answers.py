@@ -68,7 +68,10 @@ class TracedAnswers:
             recorder = ViewRecorder(view, full)
             return answered(run_call(tool, recorder.view, arguments), recorder, seq)
         key = tool.name, _ENCODER.encode(arguments)
-        trace = self._trace(key, full)
+        with self._lock:
+            trace = self._traces.get(key) if self._state is full else None
+            if trace is not None:
+                self._traces.move_to_end(key)
         recorder = ViewRecorder(view, full)
         if trace is not None and _holds(trace, recorder):
             return msgspec.structs.replace(trace.answer, tail_seq=seq, now=view.now, made_from=recorder)
@@ -79,13 +82,6 @@ class TracedAnswers:
         answer = msgspec.structs.replace(answer, text=msgspec.Raw(_ENCODER.encode(answer.payload.decode())))
         self._keep(key, answer, recorder)
         return answer
-
-    def _trace(self, key: _Key, full: WorkspaceState) -> _Trace | None:
-        with self._lock:
-            if self._state is not full or key not in self._traces:
-                return None
-            self._traces.move_to_end(key)
-            return self._traces[key]
 
     def _keep(self, key: _Key, answer: ToolAnswer, recorder: ViewRecorder) -> None:
         view = recorder.view
