@@ -134,7 +134,7 @@ def digests_of(texts: Mapping[LayerId, str]) -> Digests:
 
 
 def joined(segments: Iterable[Segment]) -> str:
-    return BLANK_LINE.join(segment.text for segment in segments)
+    return BLANK_LINE.join([segment.text for segment in segments])
 
 
 def message_text(message: ChatMessage) -> str:

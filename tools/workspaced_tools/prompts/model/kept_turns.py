@@ -7,7 +7,7 @@ what is kept as without, and costs what is new in it.
 import threading
 from collections import OrderedDict
 from collections.abc import Callable
-from typing import Final, TypeVar, cast
+from typing import Any, Final, TypeVar
 
 from workspaced_events.ids import ConversationId, MessageId
 
@@ -20,19 +20,18 @@ class KeptTurns:
     """Of one conversation. Safe from any thread."""
 
     def __init__(self) -> None:
-        self._made: dict[tuple[str, MessageId], tuple[tuple[object, ...], object]] = {}
+        self._made: dict[tuple[str, MessageId], tuple[tuple[object, ...], Any]] = {}
 
     def of(self, what: str, turn: MessageId, make: Callable[..., T], *made_from: object) -> T:
         """What `make` makes of `made_from`, and of texts that their hashes name, for the turn that begins with the
         message `turn`."""
         known = self._made.get((what, turn))
-        if known is not None and known[0] == made_from:
-            return cast(T, known[1])
-        made = make(*made_from)
-        self._made[what, turn] = made_from, made
+        if known is None or known[0] != made_from:
+            known = self._made[what, turn] = made_from, make(*made_from)
+        made: T = known[1]
         return made
 
-    def taken(self, what: str, turn: MessageId) -> tuple[tuple[object, ...], object] | None:
+    def taken(self, what: str, turn: MessageId) -> tuple[tuple[object, ...], Any] | None:
         """From what a thing of the turn was made last, and the thing, which is then kept no longer."""
         return self._made.pop((what, turn), None)
 

@@ -7,15 +7,14 @@ something that no longer stands above it. One line stands for each part left out
 from collections.abc import Collection, Iterable, Mapping
 from copy import copy
 from functools import lru_cache, partial
-from itertools import takewhile
-from typing import Final, NamedTuple, cast
+from typing import Final, NamedTuple
 
 import msgspec
 from msgspec.structs import replace
 
 from workspaced_events.errors import LogDamaged
 from workspaced_events.ids import MessageId, NoteId
-from workspaced_events.projections.conversations import Conversation, library_of
+from workspaced_events.projections.conversations import Conversation, library_of, messages_before
 from workspaced_events.schema.catalogue import LeftOut, LibraryEntry
 from workspaced_events.schema.decoding import decoded
 
@@ -192,7 +191,7 @@ def _taken(
     known, sent_so_far = 0, SentSoFar(library)
     former = kept.taken(_SENT_SO_FAR, turns[-1][0]) if turns else None
     if former is not None and former[0] == (library, left_out, turns[:-1]):
-        known, sent_so_far = len(turns) - 1, cast(SentSoFar, former[1]).copy()
+        known, sent_so_far = len(turns) - 1, former[1].copy()
     gone: dict[MessageId, dict[tuple[str, str], bool]] = {}
     for each in left_out:
         of_turn = gone.setdefault(each.message, {})
@@ -235,8 +234,7 @@ def kept_turn(name: MessageId, turn_sha256: str, texts: Texts, kept: KeptTurns) 
 
 
 def _turns_before(conversation: Conversation, turn: MessageId) -> list[MessageId]:
-    earlier = takewhile(lambda name: name != turn, conversation.messages)
-    return [name for name in earlier if name in conversation.turns]
+    return [name for name in messages_before(conversation, turn) if name in conversation.turns]
 
 
 # -- turns as they were sent --
