@@ -212,13 +212,13 @@ class Vault:
         The checks are about the ignore rules, notes that may still be being written, and missing notes.
         """
         self.policy.refresh()
-        self.notes.read(self.levels.held)
+        self.notes.read(self.levels.unsettled)
         if self.levels.wants_search or self.policy.wants_count:
             try:
                 return self.reconcile()
             except ReadFailed:
                 return Changes()
-        return self.notes.asking(lambda: self._indexer.refresh(self.levels.held))
+        return self.notes.asking(lambda: self._indexer.refresh(self.levels.unsettled))
 
     def due_s(self) -> float | None:
         """The time, by the monotonic clock, at which `settle` may find changes; None: nothing waits."""
