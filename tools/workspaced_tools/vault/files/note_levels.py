@@ -92,10 +92,8 @@ class NoteLevels:
         if ruled is Level.NEVER or not self.is_hidden(note):
             return ruled
         unsettled = self._unsettled.get(note)
-        hidden = min(
-            self._flagged.get(note, Level.ON_REQUEST), unsettled.level if unsettled is not None else _VOLUNTEER
-        )
-        return min(hidden, Level.ON_REQUEST)
+        hidden = min(self._flagged.get(note, Level.ON_REQUEST), Level.ON_REQUEST)
+        return hidden if unsettled is None else min(hidden, unsettled.level)
 
     def is_withheld(self, note: NoteId, least: Level = Level.VOLUNTEER) -> bool:
         """Whether a note is known to be withheld from the audience that is shown `least`."""
