@@ -215,11 +215,6 @@ class Service:
         served.policy_enforced(served.vault.policy.digest)
 
     @property
-    def is_linked(self) -> bool:
-        """Whether the log says that this daemon takes part in a link."""
-        return self.tail.state.peers.own is not None
-
-    @property
     def current_vault(self) -> ServedVault | None:
         """The current vault, if its folder is served."""
         return self.served.get(self.tail.state.current) if self.tail.state.current is not None else None
