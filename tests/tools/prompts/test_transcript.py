@@ -3,6 +3,7 @@
 import json
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -12,6 +13,7 @@ from support.profiles import examples
 from workspaced_events.ids import MessageId, NoteId
 from workspaced_events.schema import catalogue as c
 from workspaced_tools.prompts.assembly.assemble import assemble
+from workspaced_tools.prompts.model.sent_so_far import SentSoFar, sent_before, sent_so_far_of
 from workspaced_tools.prompts.model.types import Artifact, Envelope, Policy, Present, Provided
 
 LONG = "".join(f"Line {number} of the note.\n" for number in range(80))
@@ -84,6 +86,20 @@ def test_a_prompt_is_the_same_with_what_is_kept_of_the_one_before_and_without(ta
     fresh = assemble(talk.now, turn, talk.texts)
     assert assemble(talk.now, turn, talk.texts, talk.kept) == fresh
     assert talk.assemble(turn) == fresh.envelope, "also the second time"
+
+
+def test_what_stands_before_a_turn_stays_so_when_the_next_one_begins(talk: Talk) -> None:
+    def before(turn: MessageId) -> SentSoFar:
+        sent = sent_before(talk.now, turn, talk.texts, talk.kept)
+        return sent_so_far_of(talk.now, turn, sent, talk.kept)
+
+    talk.ask("One?", talk.read("a.md", LONG))
+    first = before(talk.say("Two?"))
+    stands = msgspec.json.encode([first.turns, list(first.shown.values())])
+    talk.assemble(talk.turn(MessageId("m3"), talk.read("b.md", LONG)))
+    second = before(talk.say("Three?"))
+    assert list(second.turns) == ["m1", "m3"]
+    assert msgspec.json.encode([first.turns, list(first.shown.values())]) == stands
 
 
 # -- what a turn says --
