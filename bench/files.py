@@ -25,6 +25,7 @@ from workspaced_tools.vault.vault import Vault
 
 from .daemon import Place, daemon
 from .measure import Figure, interleaved, median, progress
+from .vaults import wait_for_index
 
 GLOBS: Final = ("*.py", "*.pyi", "*.js", "*.ts", "*.json", "*.toml", "*.txt")
 IGNORED_PACKAGES: Final = ("eslint", "typescript")
@@ -43,7 +44,7 @@ def files(at: Place) -> Iterator[Figure]:
     vault = Vault(tree, files=selected.choice, clock_ns=lambda: time.time_ns() + 10_000_000_000)
     begun = time.perf_counter()
     vault.start()
-    assert vault.wait_until_searchable(600)
+    wait_for_index(vault)
     built = time.perf_counter() - begun
     yield Figure("files.build", built, "s", fields={**fields, "files_a_second": found / built})
     yield _search(tree, vault, fields)

@@ -20,6 +20,7 @@ from workspaced_tools.vault.vault import Vault
 
 from .daemon import Place
 from .measure import Figure, Sizes, at_least, at_most, median, percentile, progress
+from .vaults import wait_for_index
 
 NOTE_CHARS: Final = 2_000
 VOCABULARY: Final = 20_000
@@ -57,7 +58,7 @@ def _one_vault(at: Place, notes: int, sizes: Sizes) -> Iterator[Figure]:
     vault = Vault(folder, cache_dir=at.new("index"), clock_ns=lambda: time.time_ns() + 10_000_000_000)
     begun = time.perf_counter()
     vault.start()
-    assert vault.wait_until_searchable(3_600)
+    wait_for_index(vault)
     built = time.perf_counter() - begun
     with _WordIndex(at.new("words"), texts) as words:
         vault.index.file.read("PRAGMA wal_checkpoint(TRUNCATE)")

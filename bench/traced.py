@@ -19,7 +19,7 @@ _PACKAGES: Final = ("workspaced", "workspaced_tools", "workspaced_events")
 _DECIDING: Final = {
     *("level", "denies", "is_withheld", "withholds", "known_to_withhold", "is_on_request"),
     *("is_hidden", "is_private", "was_withheld", "has_shown", "saw"),
-    *("WithheldNames.__call__", "WithheldNames.withdrew", "WithheldNames.uncounted"),
+    *("judge", "WithheldNames.__call__", "WithheldNames.withdrew", "WithheldNames.uncounted"),
 }
 """Functions that decide whether a note may be shown: methods by their names, or by class and name."""
 _ROOMS: Final = ("/workspaced_tools/vault/", "/workspaced_tools/sharing/")

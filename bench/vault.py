@@ -14,6 +14,7 @@ from workspaced_tools.vault.vault import Vault
 from .daemon import Daemon, Place, call_line, daemon, structured
 from .measure import Figure, at_least, at_most, interleaved, median
 from .tools import usual_notes, workspace_of
+from .vaults import wait_for_index
 
 COMMAND_RUNS: Final = 7
 
@@ -31,9 +32,9 @@ def build(at: Place) -> Iterator[Figure]:
         vault = Vault(path)
         wall, cpu = time.perf_counter(), _cpu_s()
         vault.start()
-        assert vault.wait_until_ready(60)
+        wait_for_index(vault, "state")
         walls.append(time.perf_counter() - wall)
-        assert vault.wait_until_searchable(60)
+        wait_for_index(vault)
         texts.append(time.perf_counter() - wall)
         assert vault.statistics().index.notes_indexed == notes
         vault.close()

@@ -12,13 +12,22 @@ import argparse
 import json
 import posixpath
 import sys
+import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from random import Random
 from typing import Final, TypeVar
 
+from workspaced_tools.vault.vault import Vault
+
 T = TypeVar("T")
+
+
+def wait_for_index(vault: Vault, part: str = "text") -> None:
+    """Returns when the index of an open vault has all texts, or with `state` all names and links."""
+    while getattr(vault.statistics().index, part) != "ready":
+        time.sleep(0.001)
 
 
 def _words(text: str) -> tuple[str, ...]:

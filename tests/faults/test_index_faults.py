@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.patience import is_indexed
 
 from workspaced_events.ids import NoteId
 from workspaced_events.projections.workspace_state import EMPTY_VAULT
@@ -98,7 +99,7 @@ def asked(vault: Vault) -> dict[str, Any]:
 def assert_none_is_wrong(vault: Vault, right: dict[str, Any]) -> dict[str, Any]:
     """One round of answers, each right or from an index that is being built; waits until it is built."""
     found = asked(vault)
-    assert vault.wait_until_searchable(WAIT_S)
+    assert is_indexed(vault)
     for name, answer in found.items():
         assert answer == right[name] or answer is None or name in ("state", "similar"), name
     return found
@@ -173,7 +174,7 @@ def test_a_failed_file_is_seen_as_building_then_ready(
 
     vault = opened(clock_ns=clock_ns, index_wait_s=0.0)
     vault.start()
-    assert vault.wait_until_searchable(WAIT_S)
+    assert is_indexed(vault)
     right = asked(vault)
     open_gate.clear()
     vault.index.file.path.unlink()
@@ -191,9 +192,9 @@ def test_a_failed_file_is_seen_as_building_then_ready(
             None,
         ]
         # It is still known which notes are private: of those not even a missing file would be told apart.
-        assert vault.is_withheld(NoteId("private.md"))
+        assert vault.levels.is_withheld(NoteId("private.md"))
     open_gate.set()
-    assert vault.wait_until_searchable(WAIT_S)
+    assert is_indexed(vault)
     assert (vault.index_state(), asked(vault)) == ("ready", right)
 
 
@@ -224,7 +225,7 @@ def test_many_that_meet_the_failure_at_once_make_it_anew_once(
     for thread in threads:
         thread.join(WAIT_S)
     assert failures == []
-    assert vault.wait_until_searchable(WAIT_S)
+    assert is_indexed(vault)
     assert asked(vault) == right
     assert caplog.text.count("made anew") == 1
 

@@ -81,7 +81,7 @@ class World:
     def view(self) -> View:
         vaults = {V: RegisteredVault(V, "Brain", "/home/someone/brain", True)}
         state = WorkspaceState(7, self.current, vaults if self.current == V else {}, {V: self.state})
-        withheld = self.vault.is_withheld if self.vault is not None else lambda _note: True
+        withheld = self.vault.levels.is_withheld if self.vault is not None else lambda _note: True
         return shared_view(state, self.now, self.vault, Visited(self.visits), level=self.level, withheld=withheld)
 
     def reading(self, *, pinned_tokens: int = 0) -> Reading:

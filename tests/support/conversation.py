@@ -20,6 +20,7 @@ from workspaced_tools.errors import NotRecorded
 from workspaced_tools.ports.manifest import LayerId, ManifestEntry
 from workspaced_tools.prompts.assembly.assemble import assemble
 from workspaced_tools.prompts.audit.rebuild import prompt_event
+from workspaced_tools.prompts.model.kept_turns import KeptTurns
 from workspaced_tools.prompts.model.types import (
     TURN_VERSION,
     Artifact,
@@ -65,6 +66,7 @@ class ConversationLog:
     def __init__(self, log: Any = None, of: ConversationId = ID) -> None:
         self.log = MemoryLog() if log is None else log
         self.id = of
+        self.kept = KeptTurns()
 
     @property
     def conversations(self) -> Conversations:
@@ -253,7 +255,7 @@ class Talk(ConversationLog):
 
     def assemble(self, turn: Turn) -> Envelope:
         """Assembles the prompt of a turn, and records it."""
-        made = self.last = assemble(self.now, turn, self.texts)
+        made = self.last = assemble(self.now, turn, self.texts, self.kept)
         self.turns[turn.message] = turn
         self.record(turn, made)
         return made.envelope
@@ -336,14 +338,15 @@ class NotesTalk(ConversationLog):
         of = MessageId(message) if message is not None else next(reversed(self.now.messages))
         calibration = self.log.state.conversations.calibration(self.now.settings)
         view = self.world.live_view(self.world.tick())
-        return gather(self.now, of, view, self.texts, self.keep, calibration, rebase=rebase, pipeline=pipeline)
+        more: dict[str, Any] = {"rebase": rebase, "pipeline": pipeline, "kept": self.kept}
+        return gather(self.now, of, view, self.texts, self.keep, calibration, **more)
 
     def prompt(
         self, message: str | None = None, *, rebase: bool = False, pipeline: c.Pipeline = "chat"
     ) -> Assembled:
         """A prompt made, and recorded."""
         turn = self.acquired(message, rebase=rebase, pipeline=pipeline)
-        made = assemble(self.now, turn, self.texts)
+        made = assemble(self.now, turn, self.texts, self.kept)
         self.record(turn, made)
         return made
 

@@ -10,9 +10,8 @@ from workspaced_tools.ports.questions import Question, R
 from workspaced_tools.ports.view import View
 from workspaced_tools.sharing import gate
 from workspaced_tools.sharing.gate import refusal, sharing_off
-from workspaced_tools.sharing.verdicts import IsWithheld, KnownLists, Verdicts
+from workspaced_tools.sharing.verdicts import IsWithheld, KnownLists, Verdicts, WithheldNames
 from workspaced_tools.vault.vault import Vault
-from workspaced_tools.vault.withheld_names import WithheldNames
 
 __all__ = [
     "KnownLists",

@@ -240,7 +240,7 @@ class World:
 
     def live_view(self, now: str) -> View:
         present = Moment(self.events.tail, now, lasts=True)
-        return self._view(self.state, present, Aged(self.vault), self.vault.is_withheld)
+        return self._view(self.state, present, Aged(self.vault), self.vault.levels.is_withheld)
 
     def past_view(self, moment: Moment, withheld: Callable[[NoteId], bool] = lambda _note: False) -> View:
         past = Past(self.events, Recordings(self.blobs.get), V, moment)

@@ -111,6 +111,8 @@ class LogWriter:
         self._window = window
         self._blobs = blobs
         self._clock = LogClock(clock, uptime, last_time)
+        self.now: Final = self._clock.now
+        """The present time on the log's timeline, which is also the state's."""
         self._last_time = last_time
         self._seq = log.tail.seq
         """The sequence up to which `state` is folded."""
@@ -174,10 +176,6 @@ class LogWriter:
                 self._queue.put(
                     None
                 )  # starts the writer's delay; one wake-up per batch would slow the caller down
-
-    def now(self) -> str:
-        """The present time on the log's timeline, which is also the state's."""
-        return self._clock.now()
 
     def begin(self, actions: Sequence[Action] | Plan, source: str, done: Done) -> None:
         """Queues the daemon's first actions.

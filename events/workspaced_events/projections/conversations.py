@@ -359,8 +359,16 @@ def _unpinned(before: Conversation, _event: Event, data: c.ContextUnpinned) -> C
 
 def library_of(conversation: Conversation, message: MessageId) -> tuple[LibraryEntry, ...]:
     """The context library of the turn that begins with `message`: the attachments of earlier turns."""
-    earlier = set(takewhile(lambda name: name != message, conversation.messages))
+    if not conversation.library:
+        return ()
+    earlier = set(messages_before(conversation, message))
     return tuple(entry for entry in conversation.library if entry.message in earlier)
+
+
+def messages_before(conversation: Conversation, message: MessageId) -> list[MessageId]:
+    """The messages before this one; all if it is not there."""
+    ids = list(conversation.messages)
+    return ids[: ids.index(message)] if message in conversation.messages else ids
 
 
 def _assembled(before: Conversation, event: Event, data: c.PromptAssembled) -> Conversation:

@@ -152,7 +152,7 @@ class Talk:
         before = self.chat.now
         turn = self.chat.acquired(name, pipeline=pipeline, rebase=n % 5 == 0)
         try:
-            made = assemble(before, turn, self.chat.texts)
+            made = assemble(before, turn, self.chat.texts, self.chat.kept)
         except (BudgetExceeded, ArgumentInvalid):
             return
         self.chat.record(turn, made)
@@ -274,7 +274,7 @@ class Talk:
         before = self.chat.now
         turn = self.chat.acquired(message, rebase=rebase)
         try:
-            made = assemble(before, turn, self.chat.texts)
+            made = assemble(before, turn, self.chat.texts, self.chat.kept)
         except BudgetExceeded:
             self.refused += 1
             assert self.chat.now is before
@@ -329,7 +329,7 @@ class Talk:
 
 
 def is_pure(before: Conversation, turn: Turn, made: Assembled, texts: Any) -> None:
-    """Equal inputs, equal bytes: also of inputs that were read back from JSON."""
+    """Equal inputs, equal bytes: also of inputs read back from JSON, and with nothing kept from before."""
     again = msgspec.json.decode(msgspec.json.encode(turn), type=Turn)
     assert msgspec.json.encode(assemble(before, again, texts)) == msgspec.json.encode(made)
 
@@ -516,7 +516,7 @@ def has_what_was_sent(before: Conversation, made: Assembled, chat: Any) -> None:
     earlier = list(before.messages)[: list(before.messages).index(start)]
     kept = [name for name in earlier if name in after.turns]
     gone = {(each.message, each.kind, each.id) for each in after.left_out}
-    turns = [read_turn(after.turns[name].turn_sha256, chat.texts).parts for name in kept]
+    turns = [read_turn(chat.texts, after.turns[name].turn_sha256).parts for name in kept]
     for name, parts in zip([*kept, start], [*turns, made.sent.parts], strict=True):
         for part in parts:
             if part.revision and (name, part.kind, part.id) not in gone:

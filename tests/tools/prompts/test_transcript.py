@@ -3,15 +3,18 @@
 import json
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from support import conversation as w
 from support.profiles import examples
 
-from workspaced_events.ids import NoteId
+from workspaced_events.ids import MessageId, NoteId
 from workspaced_events.schema import catalogue as c
-from workspaced_tools.prompts.model.types import Envelope, Policy, Present, Provided
+from workspaced_tools.prompts.assembly.assemble import assemble
+from workspaced_tools.prompts.model.sent_so_far import SentSoFar, sent_before, sent_so_far_of
+from workspaced_tools.prompts.model.types import Artifact, Envelope, Policy, Present, Provided
 
 LONG = "".join(f"Line {number} of the note.\n" for number in range(80))
 
@@ -45,6 +48,58 @@ def sent_again(before: Envelope, after: Envelope) -> bool:
     one = [(message.role, block) for message in before.messages for block in message.content]
     two = [(message.role, block) for message in after.messages for block in message.content]
     return two[: len(one)] == one
+
+
+# -- what is kept from the prompt before --
+
+LEFT = c.LeftOut(MessageId("m1"), "note", "a.md", withheld=True)
+
+
+def folded(reason: Any, **what: Any) -> c.ContextFolded:
+    return c.ContextFolded(conversation=w.ID, reason=reason, library=(), **what)
+
+
+BETWEEN: dict[str, tuple[c.Data | None, dict[str, Any]]] = {
+    "nothing": (None, {}),
+    "the provider counted": (None, {"factor": 1.5}),
+    "a note was changed": (None, {"present": (Present(Artifact("note", "a.md", "A", "0" * 64), "a.md"),)}),
+    "a turn was lost": (None, {"lost": ("first",)}),
+    "a note was withheld": (folded("withheld", left_out=(LEFT,)), {}),
+    "a fold took results": (folded("asked", results_up_to=MessageId("m6")), {}),
+    "a fold took a turn": (folded("asked", up_to=MessageId("m2")), {}),
+    "a message was removed": (c.MessageRemoved(conversation=w.ID, message=MessageId("m2")), {}),
+}
+
+
+@pytest.mark.parametrize("between", BETWEEN)
+def test_a_prompt_is_the_same_with_what_is_kept_of_the_one_before_and_without(talk: Talk, between: str) -> None:
+    talk.ask("One?", talk.read("a.md", LONG))
+    talk.ask("Two?", talk.read("a.md", LONG.replace("Line 7 of", "Line seven of")))
+    talk.ask_tool("{}", "A row. " * 100)
+    talk.ask("Three?")
+    event, more = BETWEEN[between]
+    if more.get("lost"):
+        more = {"lost": (talk.now.turns[MessageId("m1")].turn_sha256,)}
+    if event is not None:
+        talk.tell(event)
+    turn = talk.turn(talk.say("Four?"), **more)
+    fresh = assemble(talk.now, turn, talk.texts)
+    assert assemble(talk.now, turn, talk.texts, talk.kept) == fresh
+    assert talk.assemble(turn) == fresh.envelope, "also the second time"
+
+
+def test_what_stands_before_a_turn_stays_so_when_the_next_one_begins(talk: Talk) -> None:
+    def before(turn: MessageId) -> SentSoFar:
+        sent = sent_before(talk.now, turn, talk.texts, talk.kept)
+        return sent_so_far_of(talk.now, turn, sent, talk.kept)
+
+    talk.ask("One?", talk.read("a.md", LONG))
+    first = before(talk.say("Two?"))
+    stands = msgspec.json.encode([first.turns, list(first.shown.values())])
+    talk.assemble(talk.turn(MessageId("m3"), talk.read("b.md", LONG)))
+    second = before(talk.say("Three?"))
+    assert list(second.turns) == ["m1", "m3"]
+    assert msgspec.json.encode([first.turns, list(first.shown.values())]) == stands
 
 
 # -- what a turn says --

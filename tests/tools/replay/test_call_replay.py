@@ -94,7 +94,7 @@ class World:
         self, tool: str, arguments: dict[str, Any], level: Sharing = "all", *, nonblocking: bool = False
     ) -> tuple[bytes, ToolCalled, bytes]:
         """The answer, the event and the recording."""
-        withheld = self.vault.is_withheld if self.vault is not None else lambda _note: True
+        withheld = self.vault.levels.is_withheld if self.vault is not None else lambda _note: True
         port = NonBlockingVault(self.vault) if nonblocking else self.vault
         view = shared_view(self.state, NOW, port, Visited(self.visits), level=level, withheld=withheld)
         recorder = ViewRecorder(view, self.state)

@@ -156,12 +156,12 @@ class World:
         for _ in range(ATTEMPTS):
             if self.vault.policy.refresh():
                 self.vault.reconcile()  # as the daemon does
-            version = self.vault.privacy_version
+            version = self.vault.levels.version
             view = shared_view(
                 self.state, NOW, port, self.past, level=level, withheld=withheld, lists=KnownLists()
             )
             result = run(TOOLS[name], view, arguments)
-            if self.vault.privacy_version == version or is_current(view, self.state, withheld):
+            if self.vault.levels.version == version or is_current(view, self.state, withheld):
                 break
         else:
             raise AssertionError("it never settles")

@@ -210,7 +210,7 @@ def test_a_note_whose_own_flag_was_not_known_is_looked_at_first(held: Held) -> N
         held.world.vault,
         prompts=prompts,
         level="all",
-        withheld=held.world.vault.is_withheld,
+        withheld=held.world.vault.levels.is_withheld,
     )
     assert "diary" not in payload_of(run(TOOLS[TOOL], view, {"message": "m3"})).decode()
 

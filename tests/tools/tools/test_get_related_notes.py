@@ -7,6 +7,7 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.patience import is_indexed
 
 from workspaced_events.ids import NoteId
 from workspaced_events.projections.visits import Visit
@@ -494,7 +495,7 @@ FILES = {
 @pytest.fixture
 def real(make_vault: MakeVault, make_view: MakeView, make_state: MakeState) -> tuple[Any, View]:
     vault = make_vault(FILES)
-    vault.wait_until_searchable(5)
+    assert is_indexed(vault)
     view = make_view(vault, make_state("plan.md"), row("plan", "other7"))
     return vault, view
 
@@ -518,6 +519,6 @@ def test_a_real_vault_tells_all_of_it(real: tuple[Any, View], call: Call) -> Non
 def test_a_client_that_is_shown_names_learns_of_visits_only(real: tuple[Any, View], call: Call) -> None:
     vault, whole = real
     visits = Visited(row("plan", "other7"))
-    view = shared_view(whole.state, whole.now, vault, visits, level="names", withheld=vault.is_withheld)
+    view = shared_view(whole.state, whole.now, vault, visits, level="names", withheld=vault.levels.is_withheld)
     result = call(TOOL, view)
     assert result["data"]["related"] == [{"id": "other7.md", "title": "Other 7", "archived": False}]

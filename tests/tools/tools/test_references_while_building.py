@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+from support.patience import is_indexed
 
 from workspaced_events.projections.workspace_state import EMPTY_VAULT
 from workspaced_tools.ports.view import View
@@ -62,7 +63,7 @@ class Building(NamedTuple):
 
     def finish(self) -> None:
         self.clock.go_on.set()
-        assert self.vault.wait_until_ready(60)
+        assert is_indexed(self.vault, "state")
 
 
 @pytest.fixture

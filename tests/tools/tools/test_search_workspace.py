@@ -7,6 +7,7 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.patience import is_indexed
 
 from workspaced_events.ids import NoteId, VaultId
 from workspaced_events.projections.workspace_state import EMPTY_VAULT, Vault, VaultState, WorkspaceState
@@ -311,7 +312,7 @@ def find(make_vault: MakeVault, make_view: MakeView, call: Call) -> Callable[...
     vault = make_vault(FILES)
 
     def make(query: str, **arguments: Any) -> Sequence[str]:
-        vault.wait_until_searchable(5)
+        assert is_indexed(vault)
         result = call(TOOL, make_view(vault, EMPTY_VAULT), query=query, **arguments)
         assert result["success"], result
         return sorted(each["id"] for each in result["data"]["results"])
@@ -365,7 +366,7 @@ def test_a_result_shows_the_line_that_holds_the_words(
     make_vault: MakeVault, make_view: MakeView, call: Call
 ) -> None:
     vault = make_vault(FILES)
-    vault.wait_until_searchable(5)
+    assert is_indexed(vault)
     view = make_view(vault, EMPTY_VAULT)
     [first] = call(TOOL, view, query="quokka", folder="work", tags=["design/type"])["data"]["results"]
     assert (first["line"], first["snippet"], first["title"]) == (6, "The quokka plan.", "Plan")
@@ -376,7 +377,7 @@ def test_the_syntax_of_other_searches_is_said_to_be_text_where_it_finds_nothing(
     make_vault: MakeVault, make_view: MakeView, call: Call, query: str
 ) -> None:
     vault = make_vault(FILES)
-    vault.wait_until_searchable(5)
+    assert is_indexed(vault)
     answer = call(TOOL, make_view(vault, EMPTY_VAULT), query=query)
     assert answer["data"]["total"] == 0 and "wildcards and regular expressions" in answer["message"]
 
@@ -386,7 +387,7 @@ def test_other_queries_without_a_hit_get_other_advice(
     make_vault: MakeVault, make_view: MakeView, call: Call, query: str
 ) -> None:
     vault = make_vault(FILES)
-    vault.wait_until_searchable(5)
+    assert is_indexed(vault)
     answer = call(TOOL, make_view(vault, EMPTY_VAULT), query=query)
     assert answer["data"]["total"] == 0 and "wildcards" not in answer["message"]
 
@@ -395,9 +396,9 @@ def test_text_is_not_searched_for_a_client_that_is_shown_names(
     make_vault: MakeVault, make_view: MakeView, call: Call
 ) -> None:
     vault = make_vault(FILES)
-    vault.wait_until_searchable(5)
+    assert is_indexed(vault)
     whole = make_view(vault, EMPTY_VAULT)
-    view = shared_view(whole.state, whole.now, vault, level="names", withheld=vault.is_withheld)
+    view = shared_view(whole.state, whole.now, vault, level="names", withheld=vault.levels.is_withheld)
     assert call(TOOL, view, query="quokka")["data"]["total"] == 0
     [plan] = call(TOOL, view, query="plan")["data"]["results"]
     assert (plan["id"], plan["line"], plan["snippet"]) == ("work/plan.md", 1, "")

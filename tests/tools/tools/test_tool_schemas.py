@@ -19,7 +19,7 @@ from workspaced_tools.limits import WARNINGS_MAX
 from workspaced_tools.ports.view import View
 from workspaced_tools.sharing.gate import shared_view
 from workspaced_tools.tools.registry import TOOLS
-from workspaced_tools.tools.tool import Answer, Arguments, Tool, run
+from workspaced_tools.tools.tool import Answer, Arguments, Tool, normalised, run
 
 NOWHERE = shared_view(EMPTY, "2026-03-01T12:00:00.000000Z", None, level="all", withheld=lambda _note: False)
 REQUIRED = {
@@ -222,7 +222,7 @@ def test_the_gate_lets_through_exactly_what_the_schema_does(name: str, data: st.
     tool = TOOLS[name]
     known = st.sampled_from([*tool.input_schema["properties"], "other"])
     arguments = data.draw(st.dictionaries(known, json_values | st.integers(50, 60_000), max_size=4) | json_values)
-    valid = Draft202012Validator(tool.input_schema).is_valid(tool.normalised(arguments))
+    valid = Draft202012Validator(tool.input_schema).is_valid(normalised(arguments, tool.input_schema))
     try:
         tool.check(arguments)
     except ArgumentInvalid as error:

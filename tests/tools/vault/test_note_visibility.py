@@ -79,7 +79,7 @@ def test_a_young_file_that_nobody_knows_is_shown_once_it_has_settled(size: int, 
     notes = Notes()
     stat = notes.stat(size=size)
     assert not notes.saw(stat)
-    assert notes.visibility.is_hidden(A) and notes.visibility.held == [A] and notes.woken == 1
+    assert notes.visibility.is_hidden(A) and notes.visibility.unsettled == [A] and notes.woken == 1
     due_s = notes.visibility.due_s()
     assert due_s == notes.now_s + takes_s
     notes.now_s = due_s - 0.01

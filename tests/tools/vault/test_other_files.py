@@ -11,9 +11,9 @@ from support.requested_vault import RequestedVault
 from workspaced_events.ids import NoteId
 from workspaced_tools.notes.note import Level, Note, NoteFailure
 from workspaced_tools.ports.questions import Images, Incoming, Names, Read, Resolve
+from workspaced_tools.sharing.verdicts import WithheldNames
 from workspaced_tools.vault.files import pdf_texts
 from workspaced_tools.vault.vault import Vault
-from workspaced_tools.vault.withheld_names import WithheldNames
 
 MakeVault = Callable[..., Vault]
 PRIVATE = "---\nworkspaced: private\n---\n"

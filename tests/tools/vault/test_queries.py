@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from support.patience import is_indexed
 from support.profiles import examples
 
 from workspaced_events.ids import NoteId
@@ -376,7 +377,7 @@ def test_an_index_that_is_not_built_yet_says_so(make_vault: MakeVault) -> None:
     assert (found.hits, found.complete) == ((), False)
     assert vault.searches.overview(5) == VaultOverview(0, 0, (), ())
     vault.start()
-    assert vault.wait_until_searchable(30)
+    assert is_indexed(vault)
     assert vault.searches.search(SearchQuery("apple", 5)).complete
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.patience import is_indexed
 from support.profiles import examples
 
 from workspaced_events.ids import NoteId
@@ -183,7 +184,7 @@ def test_code_is_found_by_name_by_path_and_by_word(make_vault: MakeVault) -> Non
     vault = make_vault(
         {"src/main.py": "needle = 1\n", "docs/Main.md": "# Main\n\nneedle\n"}, files=FileChoice(("src/**",))
     )
-    vault.wait_until_searchable(5)
+    assert is_indexed(vault)
     for reference in ("src/main.py", "main.py", "MAIN.PY"):
         found = vault.ask(Resolve(reference), STATE).note
         assert found is not None and found.id == "src/main.py", reference
@@ -265,8 +266,8 @@ def start(folder: Path, cache: Path, *globs: str, inline: Bounds | None = None) 
         folder, files=FileChoice(globs), cache_dir=cache, clock_ns=lambda: time.time_ns() + 10**10, **options
     )
     vault.start()
-    assert vault.wait_until_ready(30)
-    vault.wait_until_searchable(30)
+    assert is_indexed(vault, "state")
+    assert is_indexed(vault)
     return vault, set(vault.index.ids())
 
 

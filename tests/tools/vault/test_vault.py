@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.patience import is_indexed
 
 from workspaced_events.ids import NoteId
 from workspaced_events.projections.workspace_state import EMPTY_VAULT, VaultState
@@ -59,7 +60,7 @@ def test_the_background_build_makes_the_index_ready(make_vault: MakeVault, inlin
     port: VaultSource = vault
     assert port.ask(IndexState(), EMPTY_VAULT) == "building"
     vault.start()
-    assert vault.wait_until_ready(60)
+    assert is_indexed(vault, "state")
     assert port.index_state() == "ready"
     assert port.note_count() == 50
     assert meant(vault, "Title 31") == "n31.md"
@@ -94,7 +95,7 @@ def test_while_the_index_is_built_paths_resolve_and_names_answer_from_what_is_th
     asked = vault.searches.search(question)
     assert (asked.hits, asked.complete) == ((), False)
     clock.go_on.set()
-    assert vault.wait_until_ready(60)
+    assert is_indexed(vault, "state")
     assert meant(vault, "Alpha") == "a.md"
     assert vault.wait_until_searchable(60)
     answered = vault.searches.search(question)
@@ -115,7 +116,7 @@ def test_closing_stops_the_build_and_is_idempotent(make_vault: MakeVault, inline
 def test_an_absent_folder_is_an_error_to_the_scan_and_a_warning_in_the_statistics(tmp_path: Path) -> None:
     vault = Vault(tmp_path / "nowhere", clock_ns=later_ns)
     vault.start()
-    assert vault.wait_until_ready(60)
+    assert is_indexed(vault, "state")
     assert vault.note_count() == 0
     assert any("folder" in warning for warning in vault.statistics().warnings)
     with pytest.raises(ReadFailed):

@@ -25,6 +25,7 @@ from workspaced_events.projections.workspace_state import EMPTY, WorkspaceState
 from workspaced_events.schema.catalogue import ENTRY_OF, Data, VaultOpened
 from workspaced_tools.errors import ReadFailed
 from workspaced_tools.notes.note import Level
+from workspaced_tools.prompts.model.kept_turns import KeptConversations
 from workspaced_tools.prompts.model.stored_inputs import texts_in
 from workspaced_tools.prompts.model.text_store import BlobStaging, TextCache
 from workspaced_tools.sharing.gate import shared_view
@@ -43,6 +44,7 @@ class Log:
         self.seq = 0
         self.blobs: dict[str, bytes] = {}
         self.texts = texts_in(self.blobs.get)
+        self.kept_turns = KeptConversations()
         self.between: Callable[[], object] = lambda: None
         self.looks = 0
         self.tail = self.calls = self.publishing = self

@@ -1,5 +1,6 @@
 """The pause after a stall: short at first, longer while stalls recur, never longer than its bound."""
 
+import math
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -41,7 +42,7 @@ def length_ms(pause: LoopPause, now: int) -> int:
     low, high = 0, 2 * int(NONBLOCKING_PAUSE_S) * 1_000
     while low < high:
         middle = (low + high) // 2
-        low, high = (middle + 1, high) if pause.lasts(now + middle * MS) else (low, middle)
+        low, high = (middle + 1, high) if now + middle * MS < pause.until else (low, middle)
     return low
 
 
@@ -80,11 +81,8 @@ class _Pause:
     """A pause that lasts or not, and the answers that it was told of."""
 
     def __init__(self) -> None:
-        self.is_on = False
+        self.until = 0.0
         self.told: list[int] = []
-
-    def lasts(self, _now: int) -> bool:
-        return self.is_on
 
     def answered(self, started: int, ended: int) -> None:
         self.told.append(ended - started)
@@ -109,7 +107,7 @@ def test_calls_tell_the_pause_of_each_attempt_and_make_none_while_it_lasts(block
     else:
         calls.try_call(tool, {}, "agent")
     assert len(pause.told) == 1 and pause.told[0] > 0
-    pause.is_on = True
+    pause.until = math.inf
     with pytest.raises(WouldBlock):
         calls.try_call(tool, {}, "agent")
     assert len(pause.told) == 1

@@ -24,6 +24,7 @@ from workspaced_events.schema.decoding import decoded
 from ..answers import Truncation
 from ..prompts.model.token_estimate import estimate_json_tokens, estimate_json_tokens_of_chars, estimate_tokens
 from ..tools.registry import EVERY_TOOL, TOOLS
+from ..tools.tool import normalised
 from .format import Blob
 from .recorded_calls import result_of
 
@@ -370,7 +371,7 @@ class UsageCounter:
         for event in events:
             if type(called := event.data) is ToolCalled:
                 if (tool := EVERY_TOOL.get(called.tool)) is not None:
-                    called = replace(called, arguments=tool.normalised(called.arguments))
+                    called = replace(called, arguments=normalised(called.arguments, tool.input_schema))
                 self._add(event, called)
 
     def _add(self, event: Event, called: ToolCalled) -> None:

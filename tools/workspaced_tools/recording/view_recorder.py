@@ -76,17 +76,14 @@ class RecordingVault:
 
     def ask(self, question: Question[R]) -> R:
         try:
-            answer = self._known(question) or self._vault.ask(question)
+            known: Any = next((answer for asked, answer in self._read if asked == question), None)
+            answer = known or self._vault.ask(question)
         except Exception as error:
             self._exchanges.append((question, raised(error)))
             raise
         to_record: Any = self._visits(answer) if type(question) is Visits else answer
         self._exchanges.append((question, to_record))
         return answer
-
-    def _known(self, question: Question[Any]) -> Any:
-        """The notes, if this question read them before."""
-        return next((answer for asked, answer in self._read if asked == question), None)
 
     def _visits(self, shared: Any) -> tuple[Any, Any]:
         """All visits, and the shared ones. The recording names withheld visits by their positions among all."""

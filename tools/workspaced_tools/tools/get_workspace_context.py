@@ -25,7 +25,7 @@ from ..notes.name_only import NAMES_ONLY, NameOnly
 from ..notes.note import Note, NoteFailure
 from ..ports.questions import NoteCount, Read
 from ..ports.view import View
-from .note_answers import Facts, content_of, facts, index_state, note_entry, served_vault, to_second
+from .note_answers import content_of, facts, index_state, note_entry, served_vault, to_second
 from .tool import Answer, Arguments, Tool, part_only
 
 _FRAME_CHARS_MAX: Final = 20_000
@@ -150,7 +150,11 @@ class _Frame:
         entry = note_entry(ContextNote, note, found, archived=note in self._state.archived, metadata=metadata)
         for name, value in more.items():
             setattr(entry, name, value)
-        self._tell(entry, found, shown)
+        if shown is not None:
+            self.warnings.extend(shown.warnings)
+        elif isinstance(found, NoteFailure) and found.size is None:
+            self.warnings.append(f"{found.id}: {found.message}")
+            entry.error = found.message if found.code != NoteNotFound.code else None
         if self._arguments.include_content and _is_whole(found):
             self._add_content(entry, place, note, found)
         return entry
@@ -186,14 +190,6 @@ class _Frame:
         entry.sha256 = found.sha256
         self.room -= len(text)
         self._content_in[note] = place
-
-    def _tell(self, entry: ContextNote, found: Note | NoteFailure, shown: Facts | None) -> None:
-        """Tells what is odd about the note, and why it cannot be read."""
-        if shown is not None:
-            self.warnings.extend(shown.warnings)
-        elif isinstance(found, NoteFailure) and found.size is None:
-            self.warnings.append(f"{found.id}: {found.message}")
-            entry.error = found.message if found.code != NoteNotFound.code else None
 
     def _spend(self, chars: int) -> bool:
         if chars > self._frame_room:

@@ -167,19 +167,13 @@ class Tool(Generic[A]):
         """The arguments of a call without arguments; None if one is required."""
         return None if self.input_schema.get("required") else self.arguments.model_validate({})
 
-    def normalised(self, arguments: Any) -> Any:
-        """The arguments as the schema has them, where a client wrote them otherwise and means the same: null for
-        one that may be absent, digits for an integer, `true` or `false` as text. What else does not fit stays, for
-        `check` to refuse."""
-        return normalised(arguments, self.input_schema)
-
     def check(self, arguments: Json) -> A:
         """The arguments, normalised and checked against the published schema, defaults applied.
 
         Raises:
             ArgumentInvalid: names the argument, the allowed values and the value. No value is clamped.
         """
-        arguments = self.normalised(arguments)
+        arguments = normalised(arguments, self.input_schema)
         if not arguments and type(arguments) is dict and self._defaults is not None:
             return self._defaults
         try:
@@ -196,7 +190,9 @@ class Tool(Generic[A]):
 
 
 def normalised(value: Any, schema: Json) -> Any:
-    """A value as `Tool.normalised` gives it."""
+    """A value as the schema has it, where a client wrote it otherwise and means the same: null for one that may be
+    absent, digits for an integer, `true` or `false` as text. What else does not fit stays, for `Tool.check` to
+    refuse."""
     if isinstance(value, str):
         kind = schema.get("type")
         if kind == "integer" and _INTEGER.fullmatch(value):

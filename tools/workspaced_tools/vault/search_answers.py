@@ -159,10 +159,10 @@ class SearchAnswers:
         if not new:
             return
         notes.indexer.file(new)
-        held = set(new).intersection(levels.held)
-        if held:
+        unsettled = set(new).intersection(levels.unsettled)
+        if unsettled:
             time.sleep(SETTLE_S + _MARGIN_S)
-            notes.indexer.file(held)
+            notes.indexer.file(unsettled)
 
 
 def _is_young(root: VaultRoot, folder: str) -> bool:

@@ -14,7 +14,7 @@ from workspaced_events.projections.note_visibility import Visibility
 
 from ..errors import NotDownloaded, NoteNotFound, ToolError
 from ..limits import SETTLE_S
-from ..notes.note import Level, Note, NoteFailure, PrivateNote
+from ..notes.note import Level, Note, NoteFailure
 from ..notes.privacy_flag import level_of
 from ..ports.asking import check_may_wait
 from ..ports.vault import NoteRef
@@ -68,8 +68,13 @@ class SharedNotes:
     def read(self, notes: Sequence[NoteId], least: Level = Level.VOLUNTEER) -> list[Note | NoteFailure]:
         self.last_read = time.monotonic()
         # Reading a denied note must take no longer than reading a missing one, so its file is not touched.
-        found = {each.id: each for each in self._cache.read_many(self._allowed(notes, least))}
-        return [self._shared(found[note], least) if note in found else missing_note(note) for note in notes]
+        ruled = {note: self.levels.policy.level(note) for note in notes}
+        for note, level in ruled.items():
+            if level < least and level is Level.NEVER:
+                self.levels.let_go(note)
+        found = self._cache.read_many([note for note in notes if ruled[note] >= least])
+        shared = {each.id: self._shared(each, ruled[each.id], least) for each in found}
+        return [shared[note] if note in shared else missing_note(note) for note in notes]
 
     def read_settled(
         self, notes: Sequence[NoteId], least: Level = Level.VOLUNTEER, wait_s: float = SETTLE_S
@@ -88,24 +93,17 @@ class SharedNotes:
         """Whether a version of the note, of whatever level, is in the content cache."""
         return self._cache.holds(note)
 
-    def _allowed(self, notes: Sequence[NoteId], least: Level) -> list[NoteId]:
-        policy = self.levels.policy
-        allowed = [note for note in notes if policy.level(note) >= least]
-        if len(allowed) < len(notes):
-            for note in set(notes).difference(allowed):
-                if policy.level(note) is Level.NEVER:
-                    self.levels.let_go(note)
-        return allowed
+    def _shared(self, found: NoteRead, ruled: Level, least: Level) -> Note | NoteFailure:
+        """The result of a read for the caller. A withheld note gives exactly the result of a missing note.
 
-    def _shared(self, found: NoteRead, least: Level) -> Note | NoteFailure:
-        """The result of a read for the caller. A withheld note gives exactly the result of a missing note."""
+        `ruled`: the note's level by the rules when it was read.
+        """
         if isinstance(found, NoteFailure):
             return self._failed(found)
-        note, flagged, ruled = found.id, _flagged(found), self.levels.policy.level(found.id)
-        before = self.levels.level(note)
-        if min(ruled, flagged) is not before:
-            check_may_wait()  # The index will need an update, and nothing else would make it later.
-        level = self.indexer.saw(note, found.stat, ruled, flagged)
+        note, flagged = found.id, level_of(found) if isinstance(found, Note) else Level.NEVER
+        before, level = self.levels.judge(
+            note, found.stat, ruled=ruled, flagged=flagged, was=self.indexer.former_level
+        )
         if level is not before:
             if flagged is Level.NEVER:
                 self.indexer.hide(note)
@@ -226,11 +224,6 @@ class SharedNotes:
             entry = indexed(found, self.levels.policy, certain=False).entry
         is_shown = entry is not None and (entry.withheld is Withheld.NO or least is not Level.VOLUNTEER)
         return entry if is_shown and not self.levels.is_withheld(note, least) else None
-
-
-def _flagged(found: Note | PrivateNote) -> Level:
-    """The level by the front matter."""
-    return level_of(found) if isinstance(found, Note) else Level.NEVER
 
 
 def asking_again(method: Callable[Concatenate[Any, P], T]) -> Callable[Concatenate[Any, P], T]:

@@ -175,14 +175,6 @@ class Vault:
         self._cache.close()
         self.root.close()
 
-    def wait_until_ready(self, timeout_s: float) -> bool:
-        """Waits at most `timeout_s` until the index has all names and links; returns whether it has."""
-        return self._indexer.ready.wait(timeout_s)
-
-    def wait_until_searchable(self, timeout_s: float) -> bool:
-        """Waits at most `timeout_s` until the index has all text; returns whether it has."""
-        return self._indexer.text_ready.wait(timeout_s)
-
     def changed(self, paths: Iterable[str], others: Iterable[str] = ()) -> Changes:
         """Handles a watcher's hint that these paths (absolute, or relative to the vault) changed.
 
@@ -220,13 +212,13 @@ class Vault:
         The checks are about the ignore rules, notes that may still be being written, and missing notes.
         """
         self.policy.refresh()
-        self.notes.read(self.levels.held)
+        self.notes.read(self.levels.unsettled)
         if self.levels.wants_search or self.policy.wants_count:
             try:
                 return self.reconcile()
             except ReadFailed:
                 return Changes()
-        return self.notes.asking(lambda: self._indexer.refresh(self.levels.held))
+        return self.notes.asking(lambda: self._indexer.refresh(self.levels.unsettled))
 
     def due_s(self) -> float | None:
         """The time, by the monotonic clock, at which `settle` may find changes; None: nothing waits."""
@@ -252,10 +244,6 @@ class Vault:
         return VaultStatistics(cache, progress, progress.withheld, warnings)
 
     # -- the share policy --
-
-    def is_withheld(self, note: NoteId, least: Level = Level.VOLUNTEER) -> bool:
-        """Whether a note that the index or the folder names is known to be withheld. Touches no file."""
-        return self.levels.is_withheld(note, least)
 
     def is_on_request(self, note: NoteId) -> bool:
         """Whether a note, or a file that is named by such notes, is known to be shown on request only."""
@@ -298,19 +286,19 @@ class Vault:
             # Of an attachment that is gone, it may be forgotten that a withheld note named it.
             if self.files.withholds(note, least) or not self.root.has_other(note):
                 return True
-        if self.is_withheld(note, least):
+        if self.levels.is_withheld(note, least):
             settles_in_s = self.levels.settles_in_s(note, least)
             return True if settles_in_s is None or settles_in_s > SETTLE_S else None
         finding = self.levels.finding(note)
         if least is Level.VOLUNTEER:
             return None if finding is None else finding is not Visibility.SHOWN
-        return False if finding is Visibility.SHOWN and not self.is_withheld(note) else None
+        return False if finding is Visibility.SHOWN and not self.levels.is_withheld(note) else None
 
     def renamed(self, old: NoteId, new: NoteId) -> None:
         """Handles a rename that the log records: what was found about the old path holds for the new one."""
         if (
             self.levels.finding(old) is None
-            and not self.is_withheld(old)
+            and not self.levels.is_withheld(old)
             and self._indexer.former_level(old) is Level.VOLUNTEER
         ):
             self.levels.looked_at(old)
@@ -352,16 +340,11 @@ class Vault:
         known = self.index_state() == "ready" and self.policy.problem is None
         return not known or self.levels.hides_some or self._indexer.progress().withheld > 0
 
-    @property
-    def privacy_version(self) -> int:
-        """A number that changes whenever the set of withheld notes may have changed."""
-        return self.levels.version
-
     def volunteers(self, note: NoteId) -> bool:
         """Whether the note is known to be one that may be shown unasked: false also where its file or the rules
         have changed since they were read. Opens no file, but costs two stats, which a dead mount never answers."""
         try:
-            entry = self.index.entry(note) if not self.is_withheld(note) else None
+            entry = self.index.entry(note) if not self.levels.is_withheld(note) else None
             if entry is None or entry.withheld or not self.policy.is_as_read():
                 return False
             return entry.stat == stat_key(self.root.stat_note(note))
@@ -378,7 +361,7 @@ class Vault:
 
     def _least_of(self, note: NoteId, least: Level) -> Level:
         """VOLUNTEER for a note that is shown unasked, so that the answers about it are those that all get."""
-        return least if self.is_withheld(note) else Level.VOLUNTEER
+        return least if self.levels.is_withheld(note) else Level.VOLUNTEER
 
     # -- reading --
 

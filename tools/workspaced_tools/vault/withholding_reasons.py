@@ -56,7 +56,7 @@ def reasons(root: VaultRoot, levels: NoteLevels, note: NoteId, level: Level) -> 
     rules, found = rule_reasons(levels, note), []
     if flagged := _flagged(root, levels, note):
         found.append(flagged)
-    elif note in levels.held:
+    elif note in levels.unsettled:
         never = levels.level(note) is Level.NEVER
         detail = "its file changed a moment ago, and may still be being written"
         found.append(Reason("settling", detail, "never" if never else "on-request"))

@@ -23,9 +23,8 @@ from workspaced_tools.prompts.audit.manifests import ManifestStore
 from workspaced_tools.prompts.model.types import Texts
 from workspaced_tools.recording.view_recorder import ViewRecorder
 from workspaced_tools.sharing.gate import policy_kept_changing, shared_view, sharing_off
-from workspaced_tools.sharing.verdicts import Verdicts
+from workspaced_tools.sharing.verdicts import Verdicts, WithheldNames
 from workspaced_tools.tools.tool import Tool, run_call
-from workspaced_tools.vault.withheld_names import WithheldNames
 
 from ..memory.writing import Memory
 from ..recording.tool_answer import ToolAnswer, answered, refused
@@ -82,23 +81,18 @@ class Answers:
             WouldBlock: with `nonblocking`: the answer might wait, as for a file.
             ReconcileFirst: without `nonblocking`: the vault must be reconciled first.
         """
-        with without_waiting() if nonblocking else nullcontext():
-            return self._answer(tool, arguments, caller, present)
-
-    def _answer(self, tool: Tool[Any], arguments: dict[str, Any], caller: str, present: Present) -> ToolAnswer:
         state, seq, served = present
         now = self._clock()
         if state.sharing_of(caller) == "none":
             return refused(sharing_off(caller), state, seq, now)
-        if tool.writes:
-            return self._write(tool, arguments, caller, present)
         least = Level.ON_REQUEST if tool.answers_on_request else Level.VOLUNTEER
 
         def make() -> tuple[ToolAnswer, tuple[Verdicts]]:
             view, verdicts = self._seen(present, now, caller, least)
             return self._traced.answer(tool, arguments, view, state, seq), (verdicts,)
 
-        answer = steady(served, make)
+        with without_waiting() if nonblocking else nullcontext():
+            answer = self._write(tool, arguments, caller, present) if tool.writes else steady(served, make)
         return answer if answer is not None else refused(policy_kept_changing(), state, seq, now)
 
     def _write(self, tool: Tool[Any], arguments: dict[str, Any], caller: str, present: Present) -> ToolAnswer:
@@ -124,17 +118,28 @@ class Answers:
             raise sharing_off(caller)
 
         def both() -> tuple[tuple[R], tuple[Verdicts, Verdicts]]:
-            shown, requested = (
-                self._seen(present, now, caller, each) for each in (Level.VOLUNTEER, Level.ON_REQUEST)
-            )
+            shown = self._seen(present, now, caller)
+            requested = self._seen(present, now, caller, Level.ON_REQUEST, shown.withheld)
             return (make(shown, requested),), (shown.withheld, requested.withheld)
 
         if (made := steady(present.served, both)) is None:
             raise policy_kept_changing()
         return made[0]
 
-    def _seen(self, present: Present, now: str, caller: str, least: Level = Level.VOLUNTEER) -> Seen:
-        """`least`: the least level of the notes in the view."""
+    def _seen(
+        self,
+        present: Present,
+        now: str,
+        caller: str,
+        least: Level = Level.VOLUNTEER,
+        unasked: Verdicts | None = None,
+    ) -> Seen:
+        """
+        Args:
+            least: the least level of the notes in the view.
+            unasked: of a call that has both views: which notes are withheld where nobody asks for them. All others
+                are shown on request too.
+        """
         state, seq, served = present
         level = state.sharing_of(caller)
         names = served.vault.notes.names if served is not None else None
@@ -145,7 +150,8 @@ class Answers:
             view = shared_view(state, now, None, prompts=prompts, level=level, withheld=nothing, memory=memory)
             return Seen(view, nothing)
         notes = WithheldNames(served.vault, state.of(served.id).former, least=least)
-        verdicts = Verdicts(notes, notes.withdrew, notes.uncounted, served.lists[least])
+        decide = notes if unasked is None else lambda name: unasked(name) and notes(name)
+        verdicts = Verdicts(decide, notes.withdrew, notes.uncounted, served.lists[least])
         view = shared_view(
             state,
             now,
@@ -161,28 +167,26 @@ class Answers:
         return Seen(view, verdicts)
 
 
-class _PastOf:
+class _PastOf(NamedTuple):
     """Implements `PastPort` for a call about the present: the past ends at the moment of the call."""
 
-    def __init__(self, past: PastCalls, served: ServedVault, state: WorkspaceState) -> None:
-        self._past = past
-        self._served = served
-        self._state = state
+    past: PastCalls
+    served: ServedVault
+    state: WorkspaceState
 
     def version(self, note: NoteId, since: int | str | None, current: str) -> VersionAt:
-        return self._past.version(self._served, self._state, note, since, current)
+        return self.past.version(self.served, self.state, note, since, current)
 
     def lines_changed(self, note: NoteId, before_sha256: str) -> ChangedLines | None:
-        return self._past.lines_changed(self._served, note, before_sha256)
+        return self.past.lines_changed(self.served, note, before_sha256)
 
 
-class _MemoryOf:
+class _MemoryOf(NamedTuple):
     """Implements `MemoryPort` for one client."""
 
-    def __init__(self, memory: Memory, client: str, vault: VaultId | None) -> None:
-        self._memory = memory
-        self._client = client
-        self._vault = vault
+    memory: Memory
+    client: str
+    vault: VaultId | None
 
     def use(self, command: UseMemory) -> MemoryAnswer:
-        return self._memory.use(command, self._client, self._vault)
+        return self.memory.use(command, self.client, self.vault)

@@ -20,7 +20,7 @@ from workspaced_tools.ports.view import View
 from workspaced_tools.sharing.verdicts import Verdicts
 from workspaced_tools.tools.linked_tools import LINKED
 from workspaced_tools.tools.registry import MEMORY, TOOLS
-from workspaced_tools.tools.tool import Tool
+from workspaced_tools.tools.tool import Tool, normalised
 
 from ..journal.log_tail import LogTail
 from ..recording.call_recorder import Call, CallRecorder
@@ -93,7 +93,7 @@ class Calls:
             WouldBlock: the call might wait; use `call`.
         """
         started = time.perf_counter_ns()
-        answer = self._try_answer(tool, tool.normalised(arguments), caller)
+        answer = self._try_answer(tool, normalised(arguments, tool.input_schema), caller)
         self._record(tool, caller, arguments, answer, started)
         return answer
 
@@ -104,12 +104,12 @@ class Calls:
             Paused: the user has paused the workspace.
             TimedOut: the log did not reach `minSeq` in time.
         """
-        normalised = tool.normalised(arguments)
-        min_seq = normalised.get("minSeq")
+        wanted = normalised(arguments, tool.input_schema)
+        min_seq = wanted.get("minSeq")
         if isinstance(min_seq, int):
             await self._tail.reached(min_seq)
         started = time.perf_counter_ns()
-        answer = await self._answer(tool, normalised, caller)
+        answer = await self._answer(tool, wanted, caller)
         if not tool.writes:  # what is written is written, and its agent is to know
             check_not_paused(self._tail.state)
         self._record(tool, caller, arguments, answer, started)
@@ -182,7 +182,7 @@ class Calls:
             raise WouldBlock
         present = self._present()
         served, started = present.served, time.perf_counter_ns()
-        if served is not None and served.loop_pause.lasts(started):
+        if served is not None and started < served.loop_pause.until:
             raise WouldBlock
         try:
             return self._answers.answer(tool, arguments, caller, present, nonblocking=True)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from msgspec.structs import replace
 
@@ -24,10 +24,9 @@ from workspaced_tools.replay.past_facts import Past
 from workspaced_tools.replay.past_vault import PastVault, PastVersions
 from workspaced_tools.replay.recorded_reads import Recordings
 from workspaced_tools.sharing.gate import policy_kept_changing, shared_view, sharing_off
-from workspaced_tools.sharing.verdicts import Verdicts
+from workspaced_tools.sharing.verdicts import Verdicts, WithheldNames
 from workspaced_tools.tools.line_changes import changed_lines
 from workspaced_tools.tools.tool import Tool, run_call
-from workspaced_tools.vault.withheld_names import WithheldNames
 
 from ..recording.tool_answer import ToolAnswer, answered, refused
 from ..vaults.served_vault import ServedVault, steady
@@ -35,19 +34,18 @@ from ..vaults.served_vault import ServedVault, steady
 AT_HINT: Final = "Give a sequence such as an asOfSeq you were given, or a time such as 2026-03-01T12:00:00Z."
 
 
-class VaultHistory:
+class VaultHistory(NamedTuple):
     """Implements `HistoryPort` for one vault up to one sequence. Reads the log if memory lacks the visits."""
 
-    def __init__(self, visits: VisitLog, vault: VaultId, seq: int) -> None:
-        self._visits = visits
-        self._vault = vault
-        self._seq = seq
+    log: VisitLog
+    vault: VaultId
+    seq: int
 
     def visits(self) -> Sequence[Visit]:
-        if (found := self._visits.visits_nonblocking(self._vault, self._seq)) is not None:
+        if (found := self.log.visits_nonblocking(self.vault, self.seq)) is not None:
             return found
         check_may_wait()
-        return self._visits.visits(self._vault, self._seq)
+        return self.log.visits(self.vault, self.seq)
 
 
 class PastCalls:

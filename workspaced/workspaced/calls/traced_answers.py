@@ -68,24 +68,20 @@ class TracedAnswers:
             recorder = ViewRecorder(view, full)
             return answered(run_call(tool, recorder.view, arguments), recorder, seq)
         key = tool.name, _ENCODER.encode(arguments)
-        trace = self._trace(key, full)
+        with self._lock:
+            trace = self._traces.get(key) if self._state is full else None
+            if trace is not None:
+                self._traces.move_to_end(key)
         recorder = ViewRecorder(view, full)
         if trace is not None and _holds(trace, recorder):
             return msgspec.structs.replace(trace.answer, tail_seq=seq, now=view.now, made_from=recorder)
         recorder = ViewRecorder(view, full, recorder.exchanges)
         answer = answered(run_call(tool, recorder.view, arguments), recorder, seq)
-        if not (answer.ok and _can_be_compared(recorder)):
-            return answer
+        if not answer.ok or not all(is_same(asked, given, given) for asked, given in recorder.exchanges):
+            return answer  # of what cannot be compared, asking again can never tell that it is the same
         answer = msgspec.structs.replace(answer, text=msgspec.Raw(_ENCODER.encode(answer.payload.decode())))
         self._keep(key, answer, recorder)
         return answer
-
-    def _trace(self, key: _Key, full: WorkspaceState) -> _Trace | None:
-        with self._lock:
-            if self._state is not full or key not in self._traces:
-                return None
-            self._traces.move_to_end(key)
-            return self._traces[key]
 
     def _keep(self, key: _Key, answer: ToolAnswer, recorder: ViewRecorder) -> None:
         view = recorder.view
@@ -109,11 +105,6 @@ def _is_same_view(one: View, other: View) -> bool:
     if one.served is not other.served or one.withheld != other.withheld or one.also_at != other.also_at:
         return False
     return one.state is other.state or one.state == other.state
-
-
-def _can_be_compared(recorder: ViewRecorder) -> bool:
-    """Whether asking again can tell that all is the same; if not, it would only cost."""
-    return all(is_same(question, answer, answer) for question, answer in recorder.exchanges)
 
 
 def _holds(trace: _Trace, recorder: ViewRecorder) -> bool:

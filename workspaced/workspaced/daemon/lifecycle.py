@@ -48,7 +48,7 @@ from ..service.service import Service
 from ..service.upkeep import check_known_notes, check_texts, expire_tabs, flush_findings
 from ..vaults.registration import check_apart, registrations, usable_folder
 from ..vaults.served_vault import ServedVault, rules_file
-from .memory import give_back_free_pages, give_back_freed_memory
+from .freed_memory import give_back_free_pages, give_back_freed_memory
 from .settings import Settings
 
 _TAB_EXPIRY_INTERVAL_S: Final = 600.0

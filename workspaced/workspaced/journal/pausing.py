@@ -125,7 +125,7 @@ class Pausing:
     # -- plans --
 
     def _ended(self, now: Planned) -> list[Action]:
-        return self._publishing.held.ended(now, OWN_SOURCE)
+        return self._publishing.pause_buffer.ended(now, OWN_SOURCE)
 
     def _ended_if_due(self, now: Planned) -> list[Action]:
         paused = now.state.paused
@@ -133,5 +133,5 @@ class Pausing:
         return self._ended(now) if until is not None and until <= self._writer.now() else []
 
     def _forgotten(self, now: Planned) -> list[Action]:
-        self._publishing.held.forget(now.state)
+        self._publishing.pause_buffer.forget(now.state)
         return []

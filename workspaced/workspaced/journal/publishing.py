@@ -1,7 +1,7 @@
 """`Publishing`: submits actions to the log's writer, and hands receipts back.
 
-While the workspace is paused, what publishers and watchers send is held instead (`HeldViews`). A plan decides it,
-so at the place in the log where the action would stand: what was queued before `pause_started` is appended.
+While the workspace is paused, what publishers and watchers send is held instead (`PauseBuffer`). A plan decides
+it, so at the place in the log where the action would stand: what was queued before `pause_started` is appended.
 """
 
 import hashlib
@@ -19,7 +19,7 @@ from msgspec.structs import replace
 from workspaced_events.errors import Busy, DiskFull, InvalidArgument, WorkspacedError
 from workspaced_events.ids import NoteId, VaultId
 from workspaced_events.journal.actions import Action, Plan, Planned, parse_actions
-from workspaced_events.journal.held_views import HeldViews
+from workspaced_events.journal.pause_buffer import PauseBuffer
 from workspaced_events.journal.shown_views import ShownViews
 from workspaced_events.journal.submissions import Done, Outcome, Receipt
 from workspaced_events.journal.view_diff import Snapshot, SnapshotSelection, checked, vault_of
@@ -55,7 +55,7 @@ class Publishing:
                 unasked. Called on the writer's thread, which waits for the answer.
         """
         self.writer = writer
-        self.held = HeldViews(writer.seen)
+        self.pause_buffer = PauseBuffer(writer.seen)
         """For plans only."""
         self._views = ShownViews()
         """For plans only."""
@@ -181,7 +181,7 @@ class Publishing:
         """The plan's actions; during a pause holds those that are not recorded then, and returns the rest."""
         if now.state.paused is None:
             return plan(now)
-        return self.held.hold(now, plan(self.held.shown(now)), source)
+        return self.pause_buffer.hold(now, plan(self.pause_buffer.shown(now)), source)
 
     # -- for the daemon --
 

@@ -82,7 +82,7 @@ def _make_list(choice: _Choice) -> msgspec.Raw:
 def list_tools(session: Session, _id: RequestId | None, params: Page) -> Any:
     params.check()
     service = session.service
-    choice = (session.tools, service.memory.is_set, service.is_linked)
+    choice = (session.tools, service.memory.is_set, service.tail.state.peers.own is not None)
     made = _LISTS.get(choice)
     return _list_made_now(service, choice) if made is None else _list(service, made)
 
@@ -97,7 +97,7 @@ def _list(service: Service, made: msgspec.Raw) -> Any:
 
 def call_tool(session: Session, _id: RequestId | None, params: CallTool) -> Any:
     service = session.service
-    tool = tool_named(params.name, memory=service.memory.is_set, linked=service.is_linked)
+    tool = tool_named(params.name, memory=service.memory.is_set, linked=service.tail.state.peers.own is not None)
     arguments = params.arguments or {}
     try:
         return _result(service, service.calls.try_call(tool, arguments, session.client))

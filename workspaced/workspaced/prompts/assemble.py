@@ -10,7 +10,8 @@ If nothing has changed since the last prompt, the answer is that prompt, and not
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import partial
-from typing import Any, Final, NamedTuple
+from hashlib import sha256
+from typing import Annotated, Final, NamedTuple
 
 import msgspec
 from msgspec.structs import asdict, replace
@@ -19,20 +20,20 @@ from workspaced_events.errors import Conflict, InvalidArgument
 from workspaced_events.ids import ConversationId, MessageId, NoteId, VaultId
 from workspaced_events.journal.actions import Action, Planned
 from workspaced_events.limits import ACTION_BYTES
-from workspaced_events.projections.conversations import Conversation, Message, Prompt
+from workspaced_events.projections.conversations import Conversation, Message, Prompt, Settings
 from workspaced_events.schema import catalogue as c
 from workspaced_tools.errors import NotRecorded
 from workspaced_tools.ports.view import View
 from workspaced_tools.prompts.assembly.assemble import assemble as assemble_prompt
 from workspaced_tools.prompts.assembly.library import LibraryIndex, imported
 from workspaced_tools.prompts.audit.rebuild import prompt_event
-from workspaced_tools.prompts.model.sent_so_far import read_turn
+from workspaced_tools.prompts.model.kept_turns import KeptTurns
+from workspaced_tools.prompts.model.sent_so_far import kept_turn
 from workspaced_tools.prompts.model.sent_turn import SentTurn
 from workspaced_tools.prompts.model.stored_inputs import inputs_of
 from workspaced_tools.prompts.model.text_store import BlobStaging
 from workspaced_tools.prompts.model.types import PARTS, Assembled, Envelope, Turn
-from workspaced_tools.prompts.providers.bodies import RENDERER, CacheOffer, RenderedBody, body_hash, cursor_of
-from workspaced_tools.prompts.providers.bodies import shape as body_of
+from workspaced_tools.prompts.providers.bodies import RENDERER, CacheOffer, RenderedBody, cursor_of, shape
 from workspaced_tools.prompts.providers.templates import Template, template_named
 from workspaced_tools.prompts.sources.gather import gather, pinned_in
 from workspaced_tools.sharing.gate import policy_kept_changing
@@ -58,7 +59,7 @@ class Prompted(Envelope, frozen=True, kw_only=True, omit_defaults=True):
     seq: int
     """Of its `prompt_assembled`."""
     clock: str
-    body: dict[str, Any] | None = None
+    body: Annotated[msgspec.Raw, msgspec.Meta(extra_json_schema={"type": "object"})] | None = None
     """What the provider is to be sent."""
     changes: tuple[str, ...] | None = None
     """What the body says otherwise than the messages, or leaves out; a sentence each."""
@@ -72,6 +73,15 @@ class ConversationChanged(Conflict):
     """The conversation changed after it was read for the prompt."""
 
 
+class _Shaped(NamedTuple):
+    """The body of a provider's request."""
+
+    made: RenderedBody
+    encoded: msgspec.Raw
+    """Its JSON: what is hashed is what is measured and sent."""
+    recorded: c.Shape
+
+
 class _Attempt(NamedTuple):
     """The result of one attempt: what to record and what to answer."""
 
@@ -80,7 +90,7 @@ class _Attempt(NamedTuple):
     actions: list[Action]
     """To be recorded."""
     envelope: Envelope | None = None
-    shaped: RenderedBody | None = None
+    shaped: _Shaped | None = None
     only_folded: bool = False
     """True if the attempt only removed withheld notes from the library, so that another one must follow."""
 
@@ -188,10 +198,10 @@ def _attempt(service: Service, name: str, make: "_Make", view: View, withheld_no
 
 def _turns_of(conversation: Conversation, service: Service) -> dict[MessageId, SentTurn]:
     """The turns that prompts repeat; one that is no longer kept is repeated by nobody."""
-    found = {}
+    found, kept = {}, service.kept_turns.of(conversation.id)
     for name, sent in conversation.turns.items():
         with suppress(NotRecorded):
-            found[name] = read_turn(sent.turn_sha256, service.texts)
+            found[name] = kept_turn(name, sent.turn_sha256, service.texts, kept)
     return found
 
 
@@ -229,30 +239,18 @@ def _prompt(
         pipeline=params.pipeline,
         rebase=params.rebase,
         current=service.tail.state.current,
+        kept=service.kept_turns.of(conversation.id),
     )
-    envelope, settings = made.envelope, conversation.settings
-    shaped = shape = None
+    envelope, shaped = made.envelope, None
     if template is not None:
-        cached = params.cached_content
-
-        def blob(name: str) -> bytes | None:
-            return staging.blobs[name] if name in staging.blobs else service.blobs.get(name)
-
-        shaped = body_of(envelope, settings, template, staging, blob, cached, cursor_of(turn, staging))
-        own = staging.text(template.text) if template.text is not None else None  # the body can be rebuilt
-        shape = c.Shape(
-            name=shaped.shape,
-            template_sha256=own,
-            body_hash=body_hash(shaped.body),
-            renderer=RENDERER if own is None else None,
-            cached_content=cached,
-        )
+        shaped = _shaped(service, conversation.settings, template, turn, envelope, params.cached_content, staging)
+    recorded = shaped.recorded if shaped is not None else None
     if shaped is not None or sum(len(layer.text) for layer in envelope.layers) > _SURELY_SENT_CHARS:
         _check_size(_answer(envelope, shaped, params, 0, ""))
     last = conversation.last_prompt(params.pipeline)
     inputs = staging.keep(msgspec.json.encode(turn))
     has_fold = made.folded is not None
-    if last is not None and not has_fold and _is_repeated(last, envelope, inputs, shape):
+    if last is not None and not has_fold and _is_repeated(last, envelope, inputs, recorded):
         return _Attempt(conversation, [], envelope, shaped)
     durable = _durable(service, last, conversation)
     actions = _sources(conversation, turn, made, staging, durable)
@@ -263,15 +261,40 @@ def _prompt(
         made,
         inputs_sha256=inputs,
         manifest_sha256=manifest,
-        shape=shape,
+        shape=recorded,
         turn_sha256=sent,
     )
     if made.near_limit is not None:
         actions.append(action(made.near_limit, conversation))
-    read = [name for name in _read_for(turn, shape) if name not in durable.texts]
+    read = [name for name in _read_for(turn, recorded) if name not in durable.texts]
     blocks = map(staging.text, made.blocks)
     actions.append(action(prompt, conversation, _staged(staging, [*read, *blocks, inputs, manifest, sent])))
     return _Attempt(conversation, actions, envelope, shaped)
+
+
+def _shaped(
+    service: Service,
+    settings: Settings,
+    template: Template,
+    turn: Turn,
+    envelope: Envelope,
+    cached_content: str | None,
+    staging: BlobStaging,
+) -> _Shaped:
+    def blob(name: str) -> bytes | None:
+        return staging.blobs[name] if name in staging.blobs else service.blobs.get(name)
+
+    made = shape(envelope, settings, template, staging, blob, cached_content, cursor_of(turn, staging))
+    body = msgspec.json.encode(made.body)
+    own = staging.text(template.text) if template.text is not None else None  # the body can be rebuilt
+    recorded = c.Shape(
+        name=made.shape,
+        template_sha256=own,
+        body_hash=sha256(body).hexdigest(),
+        renderer=RENDERER if own is None else None,
+        cached_content=cached_content,
+    )
+    return _Shaped(made, msgspec.Raw(body), recorded)
 
 
 def _refreshed(
@@ -348,7 +371,7 @@ def _durable(service: Service, last: Prompt | None, conversation: Conversation) 
     return _Durable(revisions, texts)
 
 
-def _answer(envelope: Envelope, shaped: RenderedBody | None, params: p.Assemble, seq: int, clock: str) -> Prompted:
+def _answer(envelope: Envelope, shaped: _Shaped | None, params: p.Assemble, seq: int, clock: str) -> Prompted:
     if not params.layers:
         bare = tuple(replace(layer, text="", segments=()) for layer in envelope.layers)
         envelope = replace(envelope, layers=bare)
@@ -358,10 +381,10 @@ def _answer(envelope: Envelope, shaped: RenderedBody | None, params: p.Assemble,
     return replace(
         answer,
         messages=(),
-        body=shaped.body,
-        changes=shaped.changes,
-        tool_names=shaped.tool_names,
-        cached_content=shaped.cached_content,
+        body=shaped.encoded,
+        changes=shaped.made.changes,
+        tool_names=shaped.made.tool_names,
+        cached_content=shaped.made.cached_content,
     )
 
 
@@ -406,10 +429,11 @@ def assembled(
     pipeline: c.Pipeline = "chat",
     rebase: bool = False,
     current: VaultId | None = None,
+    kept: KeptTurns | None = None,
 ) -> tuple[Turn, Assembled]:
     """The turn that was read through `view`, and the prompt assembled from it. Records nothing.
 
-    `current`: as in `gather`.
+    `current`: as in `gather`; `kept`: as in the assembler.
 
     Raises:
         WithheldDuringRead: a note that was read is withheld at present.
@@ -427,8 +451,9 @@ def assembled(
         pipeline=pipeline,
         current=current,
         requested=withheld_notes.requested,
+        kept=kept,
     )
-    made = assemble_prompt(conversation, turn, staging)
+    made = assemble_prompt(conversation, turn, staging, kept)
     if withheld_notes.includes_any(_attached_in(turn), pinned_in(turn)):
         raise WithheldDuringRead
     return turn, made

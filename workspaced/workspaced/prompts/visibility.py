@@ -9,7 +9,7 @@ from workspaced_events.schema.catalogue import LeftOut, LibraryEntry
 from workspaced_tools.ports.questions import Read
 from workspaced_tools.ports.view import View
 from workspaced_tools.prompts.model.note_names import NOTE_KINDS, NoteNames, notes_at, then_and_now
-from workspaced_tools.prompts.model.sent_turn import PIN, SentPart, SentTurn
+from workspaced_tools.prompts.model.sent_turn import PIN, SentTurn
 from workspaced_tools.prompts.sources.attachments import ExplicitNotes
 
 from ..calls.answers import Seen
@@ -71,15 +71,15 @@ class WithheldNotes:
     def parts_withheld(self, turns: Mapping[MessageId, SentTurn]) -> tuple[LeftOut, ...]:
         """The parts of turns that name notes which are known to be withheld."""
         every = self._view.sharing != "all" or not self._view.served
+        parts = [(name, part) for name, turn in turns.items() for part in turn.parts if part.notes]
+        pinned = {note for _name, part in parts if part.kind == PIN for note in part.notes}
+        attached = {note for _name, part in parts if part.kind != PIN for note in part.notes}
+        pinned, attached = set(filter(self._pushed, pinned)), set(filter(self._withheld, attached))
         return tuple(
             part.left_out_of(name, withheld=True)
-            for name, turn in turns.items()
-            for part in turn.parts
-            if part.notes and (every or self._is_withheld_part(part))
+            for name, part in parts
+            if every or not (pinned if part.kind == PIN else attached).isdisjoint(part.notes)
         )
-
-    def _is_withheld_part(self, part: SentPart) -> bool:
-        return self.includes_any((), part.notes) if part.kind == PIN else self.includes_any(part.notes)
 
     def without_withheld(self, library: tuple[LibraryEntry, ...]) -> tuple[LibraryEntry, ...]:
         """The library without the notes that are known to be withheld."""

@@ -19,6 +19,7 @@ from workspaced_events.projections.workspace_state import StateJson, WorkspaceSt
 from workspaced_events.replay.log_cursor import LogMoments
 from workspaced_events.schema import catalogue as c
 from workspaced_events.schema.catalogue import Event
+from workspaced_tools.prompts.model.kept_turns import KeptConversations
 from workspaced_tools.prompts.model.stored_inputs import texts_in
 from workspaced_tools.prompts.model.text_store import TextCache
 from workspaced_tools.replay.recorded_reads import Recordings
@@ -105,9 +106,10 @@ class Service:
         self.sweeper = sweeper
         self.records_calls = record
         self.threads = threads = Threads(loop)
-        self.visits = visits = VisitLog(self.log)
-        self.texts = texts = TextCache(texts_in(journal.blobs.get), chars_max=_CONTEXT_TEXTS_CHARS_MAX)
+        self.visits = VisitLog(self.log)
+        self.texts = TextCache(texts_in(journal.blobs.get), chars_max=_CONTEXT_TEXTS_CHARS_MAX)
         """The texts that the log names by their hashes."""
+        self.kept_turns = KeptConversations()
         self.uploads = Uploads()
         self.levels = TimelyAnswers()
         """Whether notes may be shown unasked; for the writer's thread."""
@@ -121,33 +123,38 @@ class Service:
         """The writes to the memory folder that had no end when the log was opened, by sequence."""
         self.tail = LogTail(writer, self.log, loop, self._committed)
         self.link = Link(data, link, self.publishing, self.tail, self.served, threads)
-        self.moments = LogMoments(
+        self.moments = self._moments(journal)
+        self.call_recorder = CallRecorder(sweeper.blobs if record else None, self.publishing.record_call)
+        self.calls = self._calls(writer.now)
+        self.volunteering = Volunteering(self.calls, lambda: self.tail.state, self.call_recorder.record)
+        self.overlays = self._overlays(data)
+
+    def _moments(self, journal: Journal) -> LogMoments:
+        writer = journal.writer
+        return LogMoments(
             self.log,
             writer.state,
             writer.now,
             lambda: writer.state.clock_steps,
-            threads.check_running,
+            self.threads.check_running,
             journal.states,
         )
-        self.call_recorder = CallRecorder(sweeper.blobs if record else None, self.publishing.record_call)
-        recordings = Recordings(sweeper.blobs.get, threads.check_running)
-        past = PastCalls(self.moments, recordings, visits, texts, writer.now, self.wait_until_recorded)
-        answers = Answers(visits, texts, past, self.memory, writer.now)
-        self.calls = Calls(self.tail, self.served, answers, past, threads, self.call_recorder, self._reconcile)
-        self.volunteering = Volunteering(self.calls, lambda: self.tail.state, self.call_recorder.record)
-        self.overlays = Overlays(
-            self.volunteering,
-            self.calls,
-            OverlayLog(
-                lambda: self.tail.state,
-                self.publishing.record,
-                self.call_recorder.record,
-                self.wait_until_recorded,
-                sweeper.blobs.get,
-            ),
-            threads,
-            data,
+
+    def _calls(self, clock: Callable[[], str]) -> Calls:
+        recordings = Recordings(self.sweeper.blobs.get, self.threads.check_running)
+        past = PastCalls(self.moments, recordings, self.visits, self.texts, clock, self.wait_until_recorded)
+        answers = Answers(self.visits, self.texts, past, self.memory, clock)
+        return Calls(self.tail, self.served, answers, past, self.threads, self.call_recorder, self._reconcile)
+
+    def _overlays(self, data: Path) -> Overlays:
+        log = OverlayLog(
+            lambda: self.tail.state,
+            self.publishing.record,
+            self.call_recorder.record,
+            self.wait_until_recorded,
+            self.sweeper.blobs.get,
         )
+        return Overlays(self.volunteering, self.calls, log, self.threads, data)
 
     # -- the log --
 
@@ -206,11 +213,6 @@ class Service:
         served.on_changes = partial(self.tail.signals.emit, NOTES_MOVED)
         served.vault.levels.remember(self.writer.visibility.of(served.id))
         served.policy_enforced(served.vault.policy.digest)
-
-    @property
-    def is_linked(self) -> bool:
-        """Whether the log says that this daemon takes part in a link."""
-        return self.tail.state.peers.own is not None
 
     @property
     def current_vault(self) -> ServedVault | None:

@@ -119,7 +119,7 @@ class ServedVault:
     @property
     def policy_version(self) -> tuple[int, str]:
         """A value that changes whenever the set of withheld notes may have changed."""
-        return self.vault.privacy_version, self.vault.policy.digest
+        return self.vault.levels.version, self.vault.policy.digest
 
     def policy_enforced(self, digest: str, *, searched: bool = True) -> None:
         """Remembers the digest of the rules that the index was, or is about to be, reconciled with. Must be called
@@ -397,12 +397,9 @@ class LoopPause:
     """The pause of one vault. Times are in nanoseconds of a clock that never goes back."""
 
     def __init__(self) -> None:
-        self._until = 0
+        self.until = 0
+        """Before it, calls are kept off the loop."""
         self._length = 0
-
-    def lasts(self, now: int) -> bool:
-        """Whether calls are kept off the loop at `now`."""
-        return now < self._until
 
     def answered(self, started: int, ended: int) -> None:
         """Takes note of one answer on the loop, or one attempt at it.
@@ -414,6 +411,6 @@ class LoopPause:
         if stall <= NONBLOCKING_CALL_S * 1e9:
             return
         longer = min(FACTOR * self._length, int(NONBLOCKING_PAUSE_S * 1e9))
-        recurs = started - self._until < longer
+        recurs = started - self.until < longer
         self._length = min(FACTOR * max(stall, self._length if recurs else 0), int(NONBLOCKING_PAUSE_S * 1e9))
-        self._until = ended + self._length
+        self.until = ended + self._length

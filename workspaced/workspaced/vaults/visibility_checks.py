@@ -109,8 +109,8 @@ class VisibilityChecker:
         """Checks the notes; returns those that have not settled, so have no finding yet."""
         for note, guessed in notes.items():
             self._vault.look_at(note, guessed=guessed)
-        held = set(self._vault.levels.held)
-        return {note: guessed for note, guessed in notes.items() if note in held}
+        unsettled = set(self._vault.levels.unsettled)
+        return {note: guessed for note, guessed in notes.items() if note in unsettled}
 
     def _take(self, note: NoteId, shown: bool) -> None:
         self._found.append((note, shown))

@@ -36,6 +36,7 @@ from ...errors import ArgumentInvalid, BudgetExceeded
 from ...ports.manifest import LAYERS, LayerId, ManifestEntry, State
 from ..model import blocks as b
 from ..model.blocks import TRIMMED, trimmed
+from ..model.kept_turns import KeptTurns
 from ..model.sent_so_far import LEFT_OUT, SentSoFar, content_of, sent_before, sent_so_far_of
 from ..model.sent_turn import PIN, SENT_VERSION, SentPart, SentTurn, library_kind
 from ..model.token_estimate import Estimator, estimate_definitions_tokens, estimate_tokens
@@ -61,7 +62,7 @@ from ..sources.inline_content import named
 from ..sources.turn_numbering import numbered
 from .budget import Parts, exceeded, fit
 from .folding import Folding, NearLimit, Rendered
-from .history import Past, continuation_of, history_of, own_message, short_up_to, shortenings
+from .history import Past, PastTurn, continuation_of, history_of, own_message, short_up_to, shortenings
 from .layers import LayerBuilder, LayerEntry, digests_of, joined, message_text, reuse_of
 from .library import LibraryIndex
 from .manifest import cache_hints, manifest_of, summary_warning, warnings_of
@@ -75,8 +76,8 @@ NOTHING: Final = Past((), ())
 _WORDS_HAVE_IT: Final = "the user's words end with it"
 
 
-def assemble(conversation: Conversation, turn: Turn, texts: Texts) -> Assembled:
-    """The prompt up to `turn.message`.
+def assemble(conversation: Conversation, turn: Turn, texts: Texts, kept: KeptTurns | None = None) -> Assembled:
+    """The prompt up to `turn.message`. `kept`: from earlier prompts of this conversation, to be made faster.
 
     Raises:
         ArgumentInvalid: the turn belongs to another conversation, or a compression has nothing to summarise.
@@ -95,7 +96,7 @@ def assemble(conversation: Conversation, turn: Turn, texts: Texts) -> Assembled:
             f"The conversation {conversation.id!r} has no message {turn.message!r}.",
             hint="It may have been removed: name one that is there.",
         )
-    return _Prompt(conversation, turn, texts).assembled()
+    return _Prompt(conversation, turn, texts, kept or KeptTurns()).assembled()
 
 
 class _Prompt:
@@ -106,16 +107,17 @@ class _Prompt:
         grows: whether the prompt is a transcript.
     """
 
-    def __init__(self, conversation: Conversation, turn: Turn, texts: Texts) -> None:
-        self.before, self.turn, self.texts = conversation, turn, texts
+    def __init__(self, conversation: Conversation, turn: Turn, texts: Texts, kept: KeptTurns) -> None:
+        self.before, self.turn, self.texts, self.kept = conversation, turn, texts, kept
         self.pipeline = turn.policy.pipeline
         self.parts = PARTS[self.pipeline]
         self.grows = self.parts.library
         self.estimator = Estimator(turn.factor)
         self.start = turn_of(conversation, turn.message)
         self.artifacts = tuple(map(_readable, turn.artifacts))
-        self.sent = sent_before(conversation, self.start, texts, turn.lost) if self.grows else {}
-        self.sent_so_far = sent_so_far_of(conversation, self.start, self.sent) if self.grows else SentSoFar(())
+        self.now = {each.id: each.artifact for each in reversed(turn.present)}
+        self.sent = sent_before(conversation, self.start, texts, kept, turn.lost) if self.grows else {}
+        self.sent_so_far = self._sent_so_far(conversation)
         self.index = LibraryIndex(texts, turn.fence)
         settings = conversation.settings
         tools = settings.tools_sha256
@@ -152,9 +154,7 @@ class _Prompt:
     # -- one state of the conversation --
 
     def _rendered(self, conversation: Conversation) -> Rendered:
-        sent_so_far = self.sent_so_far
-        if conversation is not self.before:
-            sent_so_far = sent_so_far_of(conversation, self.start, self.sent)
+        sent_so_far = self.sent_so_far if conversation is self.before else self._sent_so_far(conversation)
         past, numbers = self._past(conversation, sent_so_far), numbered(self.artifacts, self.texts)
         rest = NOTHING
         if self.parts.turn:
@@ -196,13 +196,18 @@ class _Prompt:
             conversation, sent_so_far, past, rest, (*context.parts, *said), builders, estimate, shortened
         )
 
+    def _sent_so_far(self, conversation: Conversation) -> SentSoFar:
+        if not self.grows:
+            return SentSoFar(())
+        return sent_so_far_of(conversation, self.start, self.sent, self.kept)
+
     def _builder(self, layer: LayerId) -> LayerBuilder:
         return LayerBuilder(layer, self.estimator)
 
     def _past(self, conversation: Conversation, sent_so_far: SentSoFar) -> Past:
         turn, texts = self.turn, self.texts
         if self.grows:
-            return history_of(conversation, turn.message, texts, turn.policy, turn.lost, sent_so_far, self.sent)
+            return history_of(conversation, turn.message, texts, turn.policy, turn.lost, sent_so_far, self.kept)
         if not self.parts.history:
             return Past((), nothing_of(conversation, turn.message, "pipeline"))
         past = history_of(conversation, turn.message, texts, turn.policy, turn.lost)
@@ -268,12 +273,11 @@ class _Prompt:
         if past.summary is not None:
             block = b.summary_block(past.summary, fence=self.turn.fence)
             builder.add(LayerEntry(SUMMARY_ID, "summary", "summary"), block)
-        for message in past.messages:
-            turn = message.id or next(iter(sent_so_far.turns), None)  # without an id: the first turn's context
-            if turn is not None and turn in sent_so_far.turns:
-                self._add_turn(builder, message, sent_so_far.turns[turn])
-            else:
-                builder.add_message(message, "history")
+        for message in () if self.grows else past.messages:
+            builder.add_message(message, "history")
+        for turn in past.turns:
+            now = tuple(self.now[part.id] for part in turn.parts or () if part.id in self.now) if self.now else ()
+            builder.add_part(self.kept.of("layer", turn.id, self._past_turn, turn, self.turn.factor, now))
         builder.entries += self._dropped(past) if self.grows else past.dropped
         for entry in self._never_sent(conversation, sent_so_far) if self.grows else ():
             builder.record(entry)
@@ -288,16 +292,20 @@ class _Prompt:
 
     def _never_sent(self, conversation: Conversation, sent_so_far: SentSoFar) -> Iterator[LayerEntry]:
         """What earlier turns attached of which no prompt is kept: their words and skills stand alone."""
+        window = window_of(conversation, self.turn.message, self.turn.policy).messages
+        unsent = (each for each in window if each.attachments and each.id not in sent_so_far.turns)
+        attachments = [attachment for each in unsent for attachment in each.attachments]
+        if not attachments:
+            return
         shown: set[tuple[str, str]] = {(library_kind(each.kind), each.id) for each in self.artifacts}
         shown |= {(entry.kind, entry.id) for entry in library_of(conversation, self.start)}
         shown |= {(library_kind(part.kind), part.id) for parts in sent_so_far.turns.values() for part in parts}
-        for message in window_of(conversation, self.turn.message, self.turn.policy).messages:
-            for attachment in () if message.id in sent_so_far.turns else message.attachments:
-                artifact = named(attachment)
-                if attachment.kind == "skill" or (library_kind(artifact.kind), artifact.id) in shown:
-                    continue
-                name = "" if attachment.resolved else artifact.id  # the runtime knows what it named, and no more
-                yield LayerEntry(name, artifact.kind, "history", "dropped", detail=NEVER_SENT)
+        for attachment in attachments:
+            artifact = named(attachment)
+            if attachment.kind == "skill" or (library_kind(artifact.kind), artifact.id) in shown:
+                continue
+            name = "" if attachment.resolved else artifact.id  # the runtime knows what it named, and no more
+            yield LayerEntry(name, artifact.kind, "history", "dropped", detail=NEVER_SENT)
 
     def _dropped(self, past: Past) -> Iterator[ManifestEntry]:
         """One entry for each message left out; for those that earlier prompts left out already one for all."""
@@ -311,8 +319,18 @@ class _Prompt:
 
     def _is_stale(self, kind: str, name: str, revision: str) -> bool:
         """Whether the note has another text or another path at present."""
-        now = next((each.artifact for each in self.turn.present if each.id == name), None)
+        now = self.now.get(name)
         return kind == "note" and now is not None and (now.id, now.revision) != (name, revision)
+
+    def _past_turn(self, turn: PastTurn, _factor: float, _now: tuple[Artifact, ...]) -> LayerBuilder:
+        """`_factor`, `_now`: what of the prompt it depends on besides."""
+        builder = self._builder("L4_STRIP")
+        for at, message in enumerate(turn.messages):
+            if at == 0 and turn.parts is not None:
+                self._add_turn(builder, message, turn.parts)
+            else:
+                builder.add_message(message, "history")
+        return builder
 
     def _add_turn(self, builder: LayerBuilder, message: ChatMessage, parts: Sequence[SentPart]) -> None:
         """A turn's message: a segment, an entry for each thing that it shows, and one for the rest of it."""

@@ -12,7 +12,7 @@ from ..model import blocks as b
 from ..model.sent_so_far import SentSoFar
 from ..model.sent_turn import SentPart, key_of
 from ..model.token_estimate import estimate_tokens, message_seed
-from ..model.turn_window import begins, summed_up, window_of
+from ..model.turn_window import begins, summed_up, turns_in, window_of
 from ..model.types import Artifact, Texts, Turn
 from .fold import Before, FoldReason, Kept, Plan, Planner, pays
 from .history import Past, short_results
@@ -191,7 +191,8 @@ class Folding:
     def _turns(self, made: Rendered) -> Iterator[Kept]:
         """The turns before this one that the prompt shows."""
         shown = {each.id: each for each in made.past.messages if each.id is not None}
-        turns = list(self._turn_messages(made.conversation))
+        window = window_of(made.conversation, self.turn.message, self.turn.policy)
+        turns = [[each.id for each in messages] for messages in turns_in(window.messages)]
         policy = self.turn.policy
         recent = len(turns) - policy.used_within_turns
         notes = {key[1] for key in made.sent_so_far.shown if key[0] == "note"}
@@ -203,17 +204,6 @@ class Folding:
             rest = [shown[name] for name in names if name in shown and name != own]
             short = sum(map(message_seed, map(short_results, rest)))
             yield Kept(names[0], names[-1], parts, sum(map(message_seed, rest)), short, used)
-
-    def _turn_messages(self, conversation: Conversation) -> Iterator[list[MessageId]]:
-        """The messages of each turn before this one that no fold has left out."""
-        turn: list[MessageId] = []
-        for each in window_of(conversation, self.turn.message, self.turn.policy).messages:
-            if begins(each) and turn:
-                yield turn
-                turn = []
-            turn.append(each.id)
-        if turn:
-            yield turn
 
     def near_limit(self, made: Rendered) -> NearLimit | None:
         """What the next fold would take, where the prompt has most of its limit."""

@@ -7,9 +7,10 @@ Of a turn's context only the bodies of its skills stay, because they say how to 
 are part of their message, before the words, in the same bytes as in their turn.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from itertools import takewhile
-from typing import Final, Literal
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from functools import partial
+from itertools import chain, takewhile
+from typing import Final, Literal, NamedTuple
 
 import msgspec
 from msgspec.structs import replace
@@ -20,19 +21,33 @@ from workspaced_events.schema.catalogue import CacheTime, ToolResult
 
 from ...ports.manifest import ManifestEntry
 from ..model.blocks import BLANK_LINE, block_or_placeholder, trimmed
+from ..model.kept_turns import KeptTurns
 from ..model.sent_so_far import SentSoFar, content_of
-from ..model.sent_turn import SentTurn
+from ..model.sent_turn import SentPart
 from ..model.token_estimate import block_seed
-from ..model.turn_window import begins, start_of_last, window_of
+from ..model.turn_window import begins, start_of_last, turns_in, window_of
 from ..model.types import Artifact, Block, ChatMessage, Policy, Texts
 from ..sources.inline_content import skills_of
 from ..sources.search_block import Numbers
-from ..sources.turn_numbering import NOTHING_SENT, written, written_by_turns
+from ..sources.turn_numbering import written, written_turn
 
 IMAGE_ELIDED: Final = "[image elided]"
 NOTE_TOKENS_MAX: Final = 12
 """A tool's result of at most this size is not replaced by a note, so notes themselves are not either."""
 POLICY: Final = Policy()
+
+
+class PastTurn(NamedTuple):
+    """An earlier turn as prompts carry it."""
+
+    id: MessageId
+    """Of its first message."""
+    messages: tuple[ChatMessage, ...]
+    parts: tuple[SentPart, ...] | None
+    """Those of the first message, if it is repeated as it was sent."""
+    dropped: tuple[ManifestEntry, ...]
+    failed: tuple[ManifestEntry, ...]
+    shortened: tuple[ManifestEntry, ...]
 
 
 class Past(msgspec.Struct, frozen=True):
@@ -42,6 +57,8 @@ class Past(msgspec.Struct, frozen=True):
     dropped: tuple[ManifestEntry, ...]
     summary: str | None = None
     """The text that replaces the messages before `messages`."""
+    turns: tuple[PastTurn, ...] = ()
+    """Of a transcript: the messages by turns."""
 
 
 def history_of(
@@ -51,7 +68,7 @@ def history_of(
     policy: Policy = POLICY,
     lost: Collection[str] = (),
     sent_so_far: SentSoFar | None = None,
-    sent: Mapping[MessageId, SentTurn] = NOTHING_SENT,
+    kept: KeptTurns | None = None,
 ) -> Past:
     """The messages before the turn of `message`, oldest first. The history of a compression includes that turn.
 
@@ -61,40 +78,67 @@ def history_of(
     Args:
         message: a message of the conversation.
         lost: as in `Turn`.
-        sent_so_far: of a transcript; `sent`: its turns.
+        sent_so_far: of a transcript.
+        kept: from earlier prompts of the transcript.
 
     Raises:
         NotRecorded, LogDamaged: a text is not kept, or is no search.
     """
-    window, turns = window_of(conversation, message, policy), sent_so_far.turns if sent_so_far is not None else {}
-    spoken = [each for each in window.messages if each.role != "system"]
-    skills = {  # attached to a message that begins a turn, they become part of that message
-        each.id: skills_of(each, texts, lost)
-        for each in spoken
-        if each.id not in turns and begins(each) and each.attachments
-    }
+    window, kept = window_of(conversation, message, policy), kept or KeptTurns()
+    is_transcript, turns = sent_so_far is not None, []
+    short = _short_in(conversation, window.messages) if is_transcript else 0
+    make = partial(_past_turn, conversation, texts)
+    for messages in turns_in(window.messages):
+        first, old = messages[0], min(short, len(messages))
+        turn = first.id if begins(first) else turn_of(conversation, first.id)
+        sent = sent_so_far.sent.get(turn) if sent_so_far is not None else None
+        parts = sent_so_far.turns.get(first.id) if sent_so_far is not None else None
+        turns.append(kept.of("past", first.id, make, turn, tuple(messages), parts, sent, lost, old))
+        short -= old
+    systems = [_filtered(each.id, "message", "system role") for each in window.messages if each.role == "system"]
+    dropped = [*window.dropped, *systems]
+    for entries in ("dropped", "failed", "shortened"):
+        dropped += chain.from_iterable(getattr(turn, entries) for turn in turns)
+    shown = tuple(chain.from_iterable(turn.messages for turn in turns))
+    summary, text = conversation.summary, None
+    if summary is not None and window.is_summed_up:
+        text = texts(summary.text_sha256)
+    elif summary is not None and not is_transcript:
+        dropped.append(_filtered("summary", "summary", "stands for no turn before this one"))
+    return Past(shown, tuple(dropped), text, tuple(turns) if is_transcript else ())
+
+
+def _past_turn(
+    conversation: Conversation,
+    texts: Texts,
+    turn: MessageId,
+    messages: tuple[Message, ...],
+    parts: tuple[SentPart, ...] | None,
+    sent: tuple[SentPart, ...] | None,
+    lost: Collection[str],
+    short: int,
+) -> PastTurn:
+    """A turn with notes instead of the tools' results in its first `short` messages.
+
+    A call and its result are of one turn: a message that brings results never begins one.
+    """
+    first, spoken = messages[0], [each for each in messages if each.role != "system"]
+    skills = skills_of(first, texts, lost) if parts is None and begins(first) and first.attachments else ()
+    own = content_of(parts) if parts is not None else ()
+    repeated = begins(first) and parts is not None
     read = paired(
-        ChatMessage("user", content_of(turns[each.id]), each.id, each.cache)
-        if begins(each) and each.id in turns
-        else _chat(each, texts, skills.get(each.id, ()), conversation.id)
+        ChatMessage("user", own, first.id, first.cache)
+        if repeated and each is first
+        else _chat(each, texts, skills if each is first else (), conversation.id)
         for each in spoken
     )
-    systems = [_filtered(each.id, "message", "system role") for each in window.messages if each.role == "system"]
-    failed = [_failed(skill) for each in skills.values() for skill in each if skill.failed is not None]
-    dropped = (*window.dropped, *systems, *read.dropped, *failed)
-    shown = written_by_turns(conversation, read.messages, texts, lost, sent)
-    if sent_so_far is not None:
-        first = window.messages[0] if window.messages else None
-        if first is not None and not begins(first) and first.id in turns:
-            shown = (*own_message(content_of(turns[first.id])), *shown)
-        short = short_up_to(conversation, shown)
-        shown, dropped = short, (*dropped, *shortenings(shown, short))
-    summary = conversation.summary
-    if summary is not None and window.is_summed_up:
-        return Past(shown, dropped, texts(summary.text_sha256))
-    if summary is not None and sent_so_far is None:
-        dropped = (*dropped, _filtered("summary", "summary", "stands for no turn before this one"))
-    return Past(shown, dropped)
+    shown = written_turn(conversation, turn, read.messages, texts, lost, sent)
+    whole = shown if repeated else (*own_message(own), *shown)
+    old = {each.id for each in messages[:short]}
+    brief = tuple(short_results(each) if each.id in old else each for each in whole) if short else whole
+    parts = parts if own and whole and whole[0].content is own else None
+    failed = tuple(_failed(skill) for skill in skills if skill.failed is not None)
+    return PastTurn(first.id, brief, parts, read.dropped, failed, tuple(shortenings(whole, brief)))
 
 
 def own_message(
@@ -110,11 +154,17 @@ def own_message(
 
 def short_up_to(conversation: Conversation, messages: tuple[ChatMessage, ...]) -> tuple[ChatMessage, ...]:
     """The messages with notes instead of the results of tools that a fold left out."""
+    short = _short_in(conversation, messages)
+    return (*map(short_results, messages[:short]), *messages[short:])
+
+
+def _short_in(conversation: Conversation, messages: Sequence[Message | ChatMessage]) -> int:
+    """How many of these messages, in the conversation's order, a fold left without results of tools."""
     until = conversation.results_up_to
     if until is None or until not in conversation.messages:
-        return messages
+        return 0
     old = {until, *takewhile(lambda name: name != until, conversation.messages)}
-    return tuple(short_results(each) if each.id in old else each for each in messages)
+    return sum(each.id in old for each in messages)
 
 
 def continuation_of(

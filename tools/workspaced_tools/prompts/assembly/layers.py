@@ -51,20 +51,18 @@ class LayerBuilder:
 
     Attributes:
         segments: the parts of the layer's text, none of them empty.
-        entries: the layer's manifest entries; the sum of their tokens is the layer's.
-        seed: the layer's tokens before calibration.
+        entries: the layer's manifest entries.
+        tokens: the sum of their tokens.
+        seed: the same before calibration.
     """
 
     def __init__(self, layer: LayerId, estimator: Estimator) -> None:
         self.layer = layer
         self.segments: list[Segment] = []
         self.entries: list[ManifestEntry] = []
+        self.tokens = 0
         self.seed = 0
         self._estimator = estimator
-
-    @property
-    def tokens(self) -> int:
-        return sum(entry.tokens for entry in self.entries)
 
     def add(self, entry: LayerEntry, text: str, *, seed: int | None = None, segment: str = "") -> None:
         """Adds a segment with the trimmed text, and its entry; an empty text adds only an entry of state `empty`.
@@ -83,9 +81,17 @@ class LayerBuilder:
         text = message_text(message)
         self.add(LayerEntry(message.id or "", "message", why), text, seed=_SEEDS.message_tokens(message))
 
+    def add_part(self, part: "LayerBuilder") -> None:
+        """Adds all of another builder of this layer."""
+        self.segments += part.segments
+        self.entries += part.entries
+        self.tokens += part.tokens
+        self.seed += part.seed
+
     def record(self, entry: LayerEntry, seed: int = 0, size: int = 0) -> int:
         """Adds an entry that has no segment of its own; `size` in bytes. Returns the entry's tokens."""
         tokens = self._estimator.calibrated(seed)
+        self.tokens += tokens
         self.seed += seed
         self.entries.append(
             ManifestEntry(
@@ -128,7 +134,7 @@ def digests_of(texts: Mapping[LayerId, str]) -> Digests:
 
 
 def joined(segments: Iterable[Segment]) -> str:
-    return BLANK_LINE.join(segment.text for segment in segments)
+    return BLANK_LINE.join([segment.text for segment in segments])
 
 
 def message_text(message: ChatMessage) -> str:

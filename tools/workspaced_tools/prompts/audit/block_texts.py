@@ -95,7 +95,7 @@ def _has_entry(part: SentPart) -> bool:
 def _sent_parts(block: PromptBlock, conversation: Conversation, texts: Texts) -> Iterator[SentPart]:
     sent = conversation.turns.get(block.turn) if block.turn is not None else None
     if sent is not None:
-        yield from read_turn(sent.turn_sha256, texts).parts
+        yield from read_turn(texts, sent.turn_sha256).parts
 
 
 def _version(block: PromptBlock, data: PromptAssembled, texts: Texts) -> tuple[str, str | None]:

@@ -5,8 +5,8 @@ something that no longer stands above it. One line stands for each part left out
 """
 
 from collections.abc import Collection, Iterable, Mapping
-from functools import lru_cache
-from itertools import takewhile
+from copy import copy
+from functools import lru_cache, partial
 from typing import Final, NamedTuple
 
 import msgspec
@@ -14,17 +14,19 @@ from msgspec.structs import replace
 
 from workspaced_events.errors import LogDamaged
 from workspaced_events.ids import MessageId, NoteId
-from workspaced_events.projections.conversations import Conversation, library_of
-from workspaced_events.schema.catalogue import LibraryEntry
+from workspaced_events.projections.conversations import Conversation, library_of, messages_before
+from workspaced_events.schema.catalogue import LeftOut, LibraryEntry
 from workspaced_events.schema.decoding import decoded
 
 from ...errors import NotRecorded
 from .blocks import BLANK_LINE, above_line
+from .kept_turns import KeptTurns
 from .sent_turn import CHANGES, FRAME, PIN, SENT_VERSION, Key, SentPart, SentTurn, key_of
 from .token_estimate import estimate_tokens
 from .types import Block, Texts
 from .untrusted_text import escape_field
 
+_SENT_SO_FAR: Final = "sent so far"
 _TURN_CHARS_KEPT: Final = 16 * 1024
 """A longer turn is decoded each time that it is needed."""
 LEFT_OUT: Final = "left_out"
@@ -44,6 +46,7 @@ class SentSoFar:
 
     Attributes:
         shown: what stands, by key, in the revision shown last.
+        sent: the parts of each turn as it was sent.
         turns: the parts of each turn as the prompt shows them.
         active: the id of the note that was last named as the active one; None: no note was.
         reported: the states of notes reported as changed, by id.
@@ -51,6 +54,7 @@ class SentSoFar:
     """
 
     def __init__(self, library: tuple[LibraryEntry, ...]) -> None:
+        self.sent: dict[MessageId, tuple[SentPart, ...]] = {}
         self.shown: dict[Key, Shown] = {}
         self.turns: dict[MessageId, tuple[SentPart, ...]] = {}
         self.active: str | None = None
@@ -60,6 +64,13 @@ class SentSoFar:
         for entry in library:
             self._show(key_of(entry.kind, entry.id, entry.revision), Shown(entry.revision, None))
         self._library = frozenset(self.shown)
+
+    def copy(self) -> "SentSoFar":
+        made = copy(self)
+        for name, value in vars(self).items():
+            if isinstance(value, dict):
+                setattr(made, name, value.copy())
+        return made
 
     def revision(self, key: Key) -> str | None:
         """The revision of the thing that the model saw last; None if none stands."""
@@ -81,6 +92,7 @@ class SentSoFar:
 
     def take(self, turn: MessageId, parts: tuple[SentPart, ...], left_out: Mapping[tuple[str, str], bool]) -> None:
         """Adds the next turn. `left_out`: by kind and id, the parts that a fold left out; True: as withheld."""
+        self.sent[turn] = parts
         self.turns[turn] = tuple(self._taken(turn, part, left_out) for part in parts)
 
     def _taken(self, turn: MessageId, part: SentPart, left_out: Mapping[tuple[str, str], bool]) -> SentPart:
@@ -157,21 +169,40 @@ def _left_out_line(name: str, in_library: bool) -> str:
     return f"[{what}: {escape_field(name)}]"
 
 
-def sent_so_far_of(conversation: Conversation, turn: MessageId, sent: Mapping[MessageId, SentTurn]) -> SentSoFar:
-    """What stands in the prompt before the turn that begins with `turn`; `sent` as `sent_before` gives it."""
-    sent_so_far = SentSoFar(library_of(conversation, turn))
-    left_out: dict[MessageId, dict[tuple[str, str], bool]] = {}
-    for each in conversation.left_out:
-        of_turn = left_out.setdefault(each.message, {})
+def sent_so_far_of(
+    conversation: Conversation, turn: MessageId, sent: Mapping[MessageId, SentTurn], kept: KeptTurns
+) -> SentSoFar:
+    """What stands in the prompt before the turn that begins with `turn`; `sent` as `sent_before` gives it.
+
+    Whoever has it must not change it.
+    """
+    turns = tuple((name, each.parts) for name, each in sent.items() if name in conversation.turns)
+    make = partial(_taken, kept)
+    return kept.of(_SENT_SO_FAR, turn, make, library_of(conversation, turn), conversation.left_out, turns)
+
+
+def _taken(
+    kept: KeptTurns,
+    library: tuple[LibraryEntry, ...],
+    left_out: tuple[LeftOut, ...],
+    turns: tuple[tuple[MessageId, tuple[SentPart, ...]], ...],
+) -> SentSoFar:
+    """Goes on from what stood before the last of the turns, if that is kept and nothing else has changed."""
+    known, sent_so_far = 0, SentSoFar(library)
+    former = kept.taken(_SENT_SO_FAR, turns[-1][0]) if turns else None
+    if former is not None and former[0] == (library, left_out, turns[:-1]):
+        known, sent_so_far = len(turns) - 1, former[1].copy()
+    gone: dict[MessageId, dict[tuple[str, str], bool]] = {}
+    for each in left_out:
+        of_turn = gone.setdefault(each.message, {})
         of_turn[each.kind, each.id] = each.withheld or of_turn.get((each.kind, each.id), False)
-    for name, turn_sent in sent.items():
-        if name in conversation.turns:
-            sent_so_far.take(name, turn_sent.parts, left_out.get(name, {}))
+    for name, parts in turns[known:]:
+        sent_so_far.take(name, parts, gone.get(name, {}))
     return sent_so_far
 
 
 def sent_before(
-    conversation: Conversation, turn: MessageId, texts: Texts, lost: Collection[str] = ()
+    conversation: Conversation, turn: MessageId, texts: Texts, kept: KeptTurns, lost: Collection[str] = ()
 ) -> dict[MessageId, SentTurn]:
     """The turns before `turn` that prompts repeat as they were sent, oldest first.
 
@@ -182,24 +213,28 @@ def sent_before(
         NotRecorded, LogDamaged: as `read_turn`.
     """
     names = {name: conversation.turns[name].turn_sha256 for name in _turns_before(conversation, turn)}
-    return {name: read_turn(sha256, texts) for name, sha256 in names.items() if sha256 not in lost}
+    return {name: kept_turn(name, sha256, texts, kept) for name, sha256 in names.items() if sha256 not in lost}
 
 
-def lost_turns(conversation: Conversation, turn: MessageId, texts: Texts) -> tuple[str, ...]:
+def lost_turns(conversation: Conversation, turn: MessageId, texts: Texts, kept: KeptTurns) -> tuple[str, ...]:
     """The hashes of turns before `turn` that are no longer kept."""
     found = []
     for name in _turns_before(conversation, turn):
         sha256 = conversation.turns[name].turn_sha256
         try:
-            texts(sha256)
+            kept_turn(name, sha256, texts, kept)
         except NotRecorded:
             found.append(sha256)
     return tuple(found)
 
 
+def kept_turn(name: MessageId, turn_sha256: str, texts: Texts, kept: KeptTurns) -> SentTurn:
+    """As `read_turn`, which turn `name` was."""
+    return kept.of("sent", name, partial(read_turn, texts), turn_sha256)
+
+
 def _turns_before(conversation: Conversation, turn: MessageId) -> list[MessageId]:
-    earlier = takewhile(lambda name: name != turn, conversation.messages)
-    return [name for name in earlier if name in conversation.turns]
+    return [name for name in messages_before(conversation, turn) if name in conversation.turns]
 
 
 # -- turns as they were sent --
@@ -214,7 +249,7 @@ def content_of(parts: Iterable[SentPart]) -> tuple[Block, ...]:
     return (*pins, *([Block("text", text)] if text else ()), *images)
 
 
-def read_turn(turn_sha256: str, texts: Texts) -> SentTurn:
+def read_turn(texts: Texts, turn_sha256: str) -> SentTurn:
     """A turn as it was sent.
 
     Raises:

@@ -4,7 +4,7 @@ Of a chat only folds leave messages out. A compression carries every message tha
 those that the last summary covers. It also carries messages that folds left out: no summary covers them yet.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from workspaced_events.ids import MessageId
@@ -54,6 +54,16 @@ def left_out(message: MessageId, why: str) -> ManifestEntry:
 def begins(message: Message) -> bool:
     """Whether a turn begins with this message."""
     return message.role == "user" and not message.is_carrier
+
+
+def turns_in(messages: Iterable[Message]) -> list[list[Message]]:
+    """The messages by turns; those before the first message that begins one are a turn too."""
+    turns: list[list[Message]] = []
+    for message in messages:
+        if begins(message) or not turns:
+            turns.append([])
+        turns[-1].append(message)
+    return turns
 
 
 def start_of_last(starts: Sequence[int], count: int, end: int) -> int:

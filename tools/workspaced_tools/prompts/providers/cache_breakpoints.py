@@ -32,8 +32,10 @@ def marked(
         library: the number of the system's last parts that are the library.
         elsewhere: the number of the runtime's own marks in the definitions of tools.
     """
-    given = [(at, place) for at, (_role, parts) in enumerate(messages) for place in _marks_in(parts)]
-    given = given[max(0, len(given) + elsewhere - MARKS_MAX) :]
+    every = [
+        (at, place) for at, (_role, parts) in enumerate(messages) for place, part in enumerate(parts) if part.cache
+    ]
+    given = every[max(0, len(every) + elsewhere - MARKS_MAX) :]
     hours = [at for at in given if messages[at[0]][1][at[1]].cache_time == "1h"]
     places = [place for place in _ends(messages) if place not in given and place > max(hours, default=(-1, -1))]
     room = max(0, MARKS_MAX - elsewhere - len(given))
@@ -41,20 +43,11 @@ def marked(
     ends = sorted({end for end in (len(system) - library, len(system)) if end})
     ends = [] if hours else ends[max(0, len(ends) - room + len(places)) :]
     parts = [replace(part, cache=at + 1 in ends) for at, part in enumerate(system)]
-    at_all = {*given, *places}
-    copies = [
-        (role, [_with_mark(part, is_marked=(at, place) in at_all) for place, part in enumerate(parts)])
-        for at, (role, parts) in enumerate(messages)
-    ]
+    copies = [(role, list(each)) for role, each in messages]
+    for at, place in {*every, *places}:
+        is_marked = (at, place) in given or (at, place) in places
+        copies[at][1][place] = replace(copies[at][1][place], cache=is_marked)
     return tuple(parts), copies
-
-
-def _marks_in(parts: Sequence[Part]) -> Iterator[int]:
-    return (place for place, part in enumerate(parts) if part.cache)
-
-
-def _with_mark(part: Part, *, is_marked: bool) -> Part:
-    return part if part.cache == is_marked else replace(part, cache=is_marked)
 
 
 def _ends(messages: Sequence[Message]) -> Iterator[Place]:

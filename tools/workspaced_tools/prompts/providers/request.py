@@ -10,13 +10,13 @@ but its first use are replaced as well.
 """
 
 import base64
+import re
 from collections.abc import Callable, Iterable, Iterator
 from hashlib import sha256
 from itertools import chain, count, groupby
 from typing import Any, Final, NamedTuple
 
 import msgspec
-import regex
 from msgspec.structs import replace
 
 from workspaced_events.projections.conversations import Settings
@@ -39,8 +39,8 @@ IMAGES_OF: Final = "(Images in the result of {}:)"
 FAILED_SILENTLY: Final = "The tool failed and gave no reason."
 MESSAGES_SHOWN_MAX: Final = 5
 _OTHER_NAMES: Final = {"image/jpg": "image/jpeg"}
-_PLAIN: Final = regex.compile(r"[A-Za-z0-9_-]+")
-_OTHER: Final = regex.compile(r"[^A-Za-z0-9_-]")
+_PLAIN: Final = re.compile(r"[A-Za-z0-9_-]+")
+_OTHER: Final = re.compile(r"[^A-Za-z0-9_-]")
 _DIGEST_CHARS: Final = 8
 _SHOWN_CHARS_MAX: Final = 60
 
@@ -245,8 +245,10 @@ class _Reader:
 
     def _parts(self, message: ChatMessage) -> list[Part]:
         """The parts of one message; none if nothing is left that a provider accepts."""
-        where = message.id or "the summary"
-        parts = [part for block in message.content for part in self._parts_of(block, where)]
+        where, parts = message.id or "the summary", list[Part]()
+        for block in message.content:
+            if (part := self._part(block, where)) is not None:
+                parts += self._with_images(part, block, where) if block.images else (part,)
         if all(part.type == "thinking" for part in parts):
             self._changes.add("Nothing is left of the message", where)
             return []
@@ -255,20 +257,13 @@ class _Reader:
             parts[last] = replace(parts[last], cache=True, cache_time=message.cache)
         return self._provider.arranged(parts)
 
-    def _parts_of(self, block: Block, where: str) -> Iterator[Part]:
-        """The parts of one block; the images of a tool's result follow it where its provider takes none in it."""
-        part = self._part(block, where)
-        if part is None:
-            return
-        images = [self._image(image, where) for image in block.images]
-        if images and self._provider.results_hold_images:
-            yield replace(part, images=tuple(images))
-            return
-        yield part
-        if images:
-            self._changes.add("Images in a tool's result follow the result", where)
-            yield Part("text", IMAGES_OF.format(part.name))
-            yield from images
+    def _with_images(self, part: Part, block: Block, where: str) -> tuple[Part, ...]:
+        """The images of a tool's result follow it where its provider takes none in it."""
+        images = tuple(self._image(image, where) for image in block.images)
+        if self._provider.results_hold_images:
+            return (replace(part, images=images),)
+        self._changes.add("Images in a tool's result follow the result", where)
+        return part, Part("text", IMAGES_OF.format(part.name)), *images
 
     def _part(self, block: Block, where: str) -> Part | None:
         match block.type:

@@ -30,6 +30,7 @@ from ...ports.questions import Images, Read
 from ...ports.view import View
 from ...tools.linked_workspace import of_person
 from ..model.changes import line_changes
+from ..model.kept_turns import KeptTurns
 from ..model.sent_so_far import SentSoFar, lost_turns, sent_before, sent_so_far_of
 from ..model.stored_inputs import inputs_of
 from ..model.turn_window import begins
@@ -56,11 +57,13 @@ def gather(
     pipeline: Pipeline = "chat",
     current: VaultId | None = None,
     requested: View | None = None,
+    kept: KeptTurns | None = None,
 ) -> Turn:
     """The inputs of the prompt up to `message`; a compression reads no attachments and no pins.
 
     `current`: the vault that the user has open; where it is not the conversation's, a chat says so.
     `requested`: the view for the notes that messages attach by name, and for nothing else; None: `view`.
+    `kept`: from earlier prompts of the conversation, to be made faster.
 
     A prompt that continues a turn reuses the inputs of the turn's last prompt, so that the turn's payload keeps
     its bytes. It reads everything again if the client may no longer see one of the notes in those inputs.
@@ -73,33 +76,28 @@ def gather(
         raise ArgumentInvalid(
             f"The conversation has no message {message!r}", hint="Add the message, or name one that it has."
         )
-    settings = conversation.settings
+    kept = kept or KeptTurns()
     reading = _reading(conversation, view, requested, texts, keep, calibration)
     begin, parts = turn_of(conversation, message), PARTS[pipeline]
-    transcript = pipeline == "chat"
     lost = lost_of(conversation, message, texts, with_turn=not parts.turn) if parts.history else ()
-    if transcript:
-        lost = (*lost, *lost_turns(conversation, begin, texts))
-    if begin != message and parts.turn:
-        earlier = _earlier(conversation, begin, message, texts, pipeline)
-        if earlier is not None and _is_shown(earlier, reading):
-            kept = tuple(_as_kept(each, texts) for each in earlier.present)
-            return replace(earlier, message=message, rebase=rebase and parts.library, lost=lost, present=kept)
-    artifacts: tuple[Artifact, ...] = ()
-    provided: tuple[Provided, ...] = ()
+    if pipeline == "chat":
+        lost = (*lost, *lost_turns(conversation, begin, texts, kept))
+    rebase = rebase and parts.library
+    if (
+        begin != message
+        and parts.turn
+        and (earlier := _earlier(conversation, begin, message, texts, pipeline)) is not None
+        and _is_shown(earlier, reading)
+    ):
+        known = tuple(_as_kept(each, texts) for each in earlier.present)
+        return replace(earlier, message=message, rebase=rebase, lost=lost, present=known)
+    artifacts = _attached(conversation, begin, pipeline, reading) if parts.turn else ()
+    provided = _pinned(conversation, view, current, pipeline, reading) if parts.turn else ()
     present: tuple[Present, ...] = ()
-    if parts.turn:
-        attachments = conversation.messages[begin].attachments
-        if transcript:
-            attachments = tuple(chain.from_iterable(each.attachments for each in _unanswered(conversation, begin)))
-        artifacts = attached(attachments, reading, surroundings=parts.surroundings)
-        provided = tuple(provide(pin, reading) for pin in conversation.pins.values())
-        if parts.library and (text := other_vault(view.state, conversation.vault, current)):
-            provided = (Provided(OTHER_VAULT, "text", keep(text.encode())), *provided)
-    if transcript:
-        sent = sent_before(conversation, begin, texts, lost)
-        present = changed_since(sent_so_far_of(conversation, begin, sent), artifacts, reading)
-    is_calibrated = calibration.factor != NO_CALIBRATION.factor
+    if pipeline == "chat":
+        sent = sent_before(conversation, begin, texts, kept, lost)
+        present = changed_since(sent_so_far_of(conversation, begin, sent, kept), artifacts, reading)
+    settings, is_calibrated = conversation.settings, calibration.factor != NO_CALIBRATION.factor
     return Turn(
         TURN_VERSION,
         conversation.id,
@@ -108,15 +106,37 @@ def gather(
         provided=provided,
         factor=calibration.factor,
         estimator=model_key(settings.provider, settings.model) if is_calibrated else "seed",
-        policy=Policy(
-            pipeline=pipeline,
-            history_turns=settings.history_turns,
-            summary_tokens_max=SUMMARY_TOKENS_MAX,
-            each_turn=settings.promotion == "each_turn" or (settings.promotion is None and _is_kept(conversation)),
-        ),
+        policy=_policy(conversation, pipeline),
         present=present,
-        rebase=rebase and parts.library,
+        rebase=rebase,
         lost=lost,
+    )
+
+
+def _attached(
+    conversation: Conversation, begin: MessageId, pipeline: Pipeline, reading: Reading
+) -> tuple[Artifact, ...]:
+    messages = _unanswered(conversation, begin) if pipeline == "chat" else [conversation.messages[begin]]
+    attachments = chain.from_iterable(each.attachments for each in messages)
+    return attached(tuple(attachments), reading, surroundings=PARTS[pipeline].surroundings)
+
+
+def _pinned(
+    conversation: Conversation, view: View, current: VaultId | None, pipeline: Pipeline, reading: Reading
+) -> tuple[Provided, ...]:
+    provided = tuple(provide(pin, reading) for pin in conversation.pins.values())
+    if PARTS[pipeline].library and (text := other_vault(view.state, conversation.vault, current)):
+        return Provided(OTHER_VAULT, "text", reading.keep(text.encode())), *provided
+    return provided
+
+
+def _policy(conversation: Conversation, pipeline: Pipeline) -> Policy:
+    settings = conversation.settings
+    return Policy(
+        pipeline=pipeline,
+        history_turns=settings.history_turns,
+        summary_tokens_max=SUMMARY_TOKENS_MAX,
+        each_turn=settings.promotion == "each_turn" or (settings.promotion is None and _is_kept(conversation)),
     )
 
 

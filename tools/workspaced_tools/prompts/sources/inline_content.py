@@ -5,7 +5,7 @@ and the numbers of its sources as the turn's own prompt did.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from itertools import chain, count
+from itertools import chain, count, islice
 from typing import Final
 
 from msgspec.structs import replace
@@ -100,7 +100,7 @@ def lost_of(
     ids = list(conversation.messages)
     end = ids.index(message) + 1 if with_turn else ids.index(turn_of(conversation, message))
     found: dict[str, None] = {}
-    for each in map(conversation.messages.__getitem__, ids[:end]):
+    for each in (each for each in islice(conversation.messages.values(), end) if each.attachments):
         searched = any(attachment.form == "search" for attachment in each.attachments)
         for attachment in each.attachments:
             sha256 = attachment.text_sha256

@@ -5,22 +5,17 @@ an answer means the same source in every prompt that shows the turn; a source th
 number.
 """
 
-from collections.abc import Collection, Iterable, Mapping
-from types import MappingProxyType
-from typing import Final
+from collections.abc import Collection, Iterable
 
 from msgspec.structs import replace
 
 from workspaced_events.ids import MessageId
 from workspaced_events.projections.conversations import Conversation
 
-from ..model.sent_turn import SentTurn
-from ..model.turn_window import begins
+from ..model.sent_turn import SentPart
 from ..model.types import Artifact, Block, ChatMessage, Texts
 from .inline_content import searches_of
 from .search_block import Numbers, read_search, search_text
-
-NOTHING_SENT: Final[Mapping[MessageId, SentTurn]] = MappingProxyType({})
 
 
 def numbered(artifacts: Iterable[Artifact], texts: Texts) -> Numbers:
@@ -54,49 +49,31 @@ def written(
     return tuple(_written(each, conversation, numbers) for each in messages)
 
 
-def written_by_turns(
+def written_turn(
     conversation: Conversation,
+    turn: MessageId,
     messages: tuple[ChatMessage, ...],
     texts: Texts,
     lost: Collection[str],
-    sent: Mapping[MessageId, SentTurn] = NOTHING_SENT,
+    sent: Iterable[SentPart] | None = None,
 ) -> tuple[ChatMessage, ...]:
-    """As `written`, for messages of several turns, each with its own numbers.
+    """As `written`, for messages of the turn that begins with `turn`, which numbers the sources.
 
     Args:
         lost: as in `Turn`.
-        sent: turns as they were sent, which say what searches they show.
+        sent: the parts of the turn as it was sent, which say what searches it shows.
 
     Raises:
         NotRecorded, LogDamaged: as `numbered`.
     """
     if not any(_has_search(conversation, message) for message in messages):
         return messages
-    turns = _turns(conversation)
-    numbers: dict[MessageId, Numbers] = {}
-    found = []
-    for message in messages:
-        if _has_search(conversation, message):
-            turn = turns[MessageId(message.id or "")]
-            if turn not in numbers:
-                numbers[turn] = (
-                    numbers_of((part.revision for part in sent[turn].parts if part.form == "search"), texts)
-                    if turn in sent
-                    else numbered(searches_of(conversation.messages[turn], texts, lost), texts)
-                )
-            message = _written(message, conversation, numbers[turn])
-        found.append(message)
-    return tuple(found)
-
-
-def _turns(conversation: Conversation) -> dict[MessageId, MessageId]:
-    """Maps each message to the first message of its turn."""
-    turns: dict[MessageId, MessageId] = {}
-    turn = next(iter(conversation.messages))
-    for message in conversation.messages.values():
-        turn = message.id if begins(message) else turn
-        turns[message.id] = turn
-    return turns
+    if sent is None:
+        return written(
+            conversation, messages, numbered(searches_of(conversation.messages[turn], texts, lost), texts)
+        )
+    searches = (part.revision for part in sent if part.form == "search")
+    return written(conversation, messages, numbers_of(searches, texts))
 
 
 def _has_search(conversation: Conversation, message: ChatMessage) -> bool:

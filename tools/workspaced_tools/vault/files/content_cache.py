@@ -147,12 +147,6 @@ class ContentCache:
             return inf
         return key.size if _is_uncertain(key, self._clock_ns()) else inf
 
-    def _root_now(self) -> RootDirectory | None:
-        try:
-            return self._root.directory()
-        except ToolError:
-            return None  # Each note then fails by itself with that error.
-
     def _read_concurrently(self, uncached: list[NoteId]) -> Iterable[tuple[NoteId, NoteRead]]:
         """Reads the notes in one share per thread, which costs one hand-over per share."""
         count = min(self._threads_max, len(uncached))
@@ -190,7 +184,10 @@ class ContentCache:
 
     def _cached_of(self, notes: Sequence[NoteId]) -> dict[NoteId, NoteRead]:
         """Each note's cached version, or its failure, as `_cached`; without those that must be read."""
-        root = self._root_now()
+        try:
+            root = self._root.directory()
+        except ToolError:
+            root = None  # Each note then fails by itself with that error.
         entries = {
             note: entry for note in notes if (entry := self._entries.get(note)) is not None and entry.certain
         }
@@ -203,7 +200,11 @@ class ContentCache:
                     found[note] = kept
             elif stat_key(status) == entry.note.stat:
                 found[note] = entry.note
-        self._count_hits(found)
+        with self._lock:
+            for note in found:
+                if note in self._entries:  # not evicted meanwhile
+                    self._hits += 1
+                    self._entries.move_to_end(note)
         return found
 
     def _cached(self, note: NoteId, root: RootDirectory | None = None) -> NoteRead | None:
@@ -218,14 +219,6 @@ class ContentCache:
             self.evict(note)
             return NoteFailure(note, failure.code, failure.message)
         return entry.note
-
-    def _count_hits(self, notes: Iterable[NoteId]) -> None:
-        """Also makes them the ones used last."""
-        with self._lock:
-            for note in notes:
-                if note in self._entries:  # not evicted meanwhile
-                    self._hits += 1
-                    self._entries.move_to_end(note)
 
     def _read_file(self, note: NoteId) -> NoteRead:
         """Reads the file, and caches the note if the file did not change during the read."""

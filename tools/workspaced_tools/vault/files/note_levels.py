@@ -23,13 +23,14 @@ from workspaced_events.projections.note_visibility import Visibility, renamed
 
 from ...limits import SETTLE_EMPTY_S, SETTLE_S
 from ...notes.note import Level, StatKey
+from ...ports.asking import check_may_wait
 from .ignore_rules import Policy
 
 _VOLUNTEER: Final = Level.VOLUNTEER
 """A member of an enum takes longer to look up than to compare."""
 
 
-class _Held(NamedTuple):
+class _Unsettled(NamedTuple):
     """A version that an editor may still be writing."""
 
     stat: StatKey
@@ -74,7 +75,7 @@ class NoteLevels:
         self._flagged: dict[NoteId, Level] = {}
         """Notes withheld by their front matter when last read, even if they are gone. Of a note whose version has
         not settled, the stricter of former and new."""
-        self._held: dict[NoteId, _Held] = {}
+        self._unsettled: dict[NoteId, _Unsettled] = {}
         self._findings: dict[NoteId, Visibility] = {}
         self._missing: dict[NoteId, float] = {}
         """Notes that were shown and are missing, since when; no crawl has looked for them yet."""
@@ -85,12 +86,14 @@ class NoteLevels:
 
     def level(self, note: NoteId) -> Level:
         """The level of a note, as far as it is known."""
-        ruled = self.policy.level(note)
+        return self._known(note, self.policy.level(note))
+
+    def _known(self, note: NoteId, ruled: Level) -> Level:
         if ruled is Level.NEVER or not self.is_hidden(note):
             return ruled
-        held = self._held.get(note)
-        hidden = min(self._flagged.get(note, Level.ON_REQUEST), held.level if held is not None else _VOLUNTEER)
-        return min(hidden, Level.ON_REQUEST)
+        unsettled = self._unsettled.get(note)
+        hidden = min(self._flagged.get(note, Level.ON_REQUEST), Level.ON_REQUEST)
+        return hidden if unsettled is None else min(hidden, unsettled.level)
 
     def is_withheld(self, note: NoteId, least: Level = Level.VOLUNTEER) -> bool:
         """Whether a note is known to be withheld from the audience that is shown `least`."""
@@ -100,7 +103,7 @@ class NoteLevels:
 
     def is_hidden(self, note: NoteId) -> bool:
         """Whether an existing or missing note is not shown unasked at present, for another reason than a rule."""
-        return note in self._flagged or note in self._held or note in self._missing
+        return note in self._flagged or note in self._unsettled or note in self._missing
 
     def is_on_request(self, note: NoteId) -> bool:
         """Whether the note is for explicit requests only, or was when it was deleted, as far as known."""
@@ -130,12 +133,12 @@ class NoteLevels:
     @property
     def hides_some(self) -> bool:
         """Whether any note is withheld, or was before it was deleted."""
-        return bool(self._flagged or self._held or self._missing)
+        return bool(self._flagged or self._unsettled or self._missing)
 
     @property
-    def held(self) -> list[NoteId]:
+    def unsettled(self) -> list[NoteId]:
         """The notes whose present version an editor may still be writing."""
-        return list(self._held)
+        return list(self._unsettled)
 
     @property
     def gone(self) -> list[NoteId]:
@@ -152,19 +155,19 @@ class NoteLevels:
 
         A note that was withheld before does not: who waits for it would learn that there is one.
         """
-        held = self._held.get(note)
-        if held is None or not held.is_new or held.level >= least:
+        unsettled = self._unsettled.get(note)
+        if unsettled is None or not unsettled.is_new or unsettled.level >= least:
             return None
         if self.is_private(note, least) or self.was_withheld(note):
             return None
-        return max(held.due_s - self._clock_s(), 0.0) if self.policy.level(note) >= least else None
+        return max(unsettled.due_s - self._clock_s(), 0.0) if self.policy.level(note) >= least else None
 
     def due_s(self) -> float | None:
         """When, by our own clock, a note must be checked again; None: never."""
         if self._missing:
             return self._clock_s()
         with self._lock:
-            return min((each.due_s for each in self._held.values()), default=None)
+            return min((each.due_s for each in self._unsettled.values()), default=None)
 
     # -- updates --
 
@@ -192,32 +195,46 @@ class NoteLevels:
         if level is _VOLUNTEER and not is_known and self._former(note, stat, was) is _VOLUNTEER:
             return level
         with self._lock:
-            former, held = self._former(note, stat, was), self._held.get(note)
+            former, unsettled = self._former(note, stat, was), self._unsettled.get(note)
             kept = former or Level.NEVER
-            is_settled = held is not None and held.stat == stat and self._clock_s() >= held.due_s
+            is_settled = unsettled is not None and unsettled.stat == stat and self._clock_s() >= unsettled.due_s
             if level <= kept or is_settled:
                 self._put(note, ruled, flagged)
                 return level
             if flagged is not _VOLUNTEER:
                 self._withhold(note, min(flagged, self._flagged.get(note, flagged)))
-            if held is not None and held.stat == stat:
+            if unsettled is not None and unsettled.stat == stat:
                 return kept
-            self._held[note] = _Held(
-                stat, self._clock_s(), kept, held.is_new if held is not None else former is None
+            self._unsettled[note] = _Unsettled(
+                stat, self._clock_s(), kept, unsettled.is_new if unsettled is not None else former is None
             )
             self.version += 1
         self.on_unsettled()
         return kept
 
+    def judge(
+        self, note: NoteId, stat: StatKey, *, ruled: Level, flagged: Level, was: Callable[[NoteId], Level | None]
+    ) -> tuple[Level, Level]:
+        """As `saw`, of a version that was read to be shown: how far the note went before, and how far it goes now.
+
+        Raises:
+            WouldBlock: they differ, and this thread may not wait: the index will need an update, and nothing else
+                would make it later.
+        """
+        before = self._known(note, ruled)
+        if min(ruled, flagged) is not before:
+            check_may_wait()
+        return before, self.saw(note, stat, ruled=ruled, flagged=flagged, was=was)
+
     def looked_at(self, note: NoteId) -> None:
         """Records the finding about a note that the log names, after `saw` took its present version."""
         with self._lock:
-            if note not in self._held and note not in self._findings:
+            if note not in self._unsettled and note not in self._findings:
                 self._find(note, shown=note not in self._flagged)
 
     def let_go(self, note: NoteId) -> None:
         """Stops waiting for the note's version, because rules withhold the note or it does not exist."""
-        if note in self._held:
+        if note in self._unsettled:
             with self._lock:
                 self._drop(note)
                 self.version += 1
@@ -290,27 +307,27 @@ class NoteLevels:
 
     def _former(self, note: NoteId, stat: StatKey, was: Callable[[NoteId], Level | None]) -> Level | None:
         """How far the note went before this version; None: nothing is known of it, and its file is young."""
-        held, was_withheld = self._held.get(note), self.was_withheld(note)
-        if held is not None and (was_withheld or not held.is_new):
-            return held.level
+        unsettled, was_withheld = self._unsettled.get(note), self.was_withheld(note)
+        if unsettled is not None and (was_withheld or not unsettled.is_new):
+            return unsettled.level
         if was_withheld:
             return min(self._flagged.get(note, Level.NEVER), Level.ON_REQUEST)
         flagged = self._flagged.get(note, _VOLUNTEER)
-        if held is None and (note in self._flagged or note in self._findings):
+        if unsettled is None and (note in self._flagged or note in self._findings):
             return flagged
         if self._clock_ns() - stat.ctime_ns >= settle_s(stat) * 1e9:
             return flagged
-        return was(note) if held is None else None
+        return was(note) if unsettled is None else None
 
     def _drop(self, note: NoteId) -> None:
         """Waits no more for the note's version. A flag that has not settled counts as the level before it."""
-        held = self._held.pop(note, None)
-        if held is not None and note in self._flagged:
-            self._flagged[note] = min(self._flagged[note], held.level)
+        unsettled = self._unsettled.pop(note, None)
+        if unsettled is not None and note in self._flagged:
+            self._flagged[note] = min(self._flagged[note], unsettled.level)
 
     def _put(self, note: NoteId, ruled: Level, flagged: Level) -> None:
         """Takes a settled version."""
-        before = self._held.pop(note, None), self._missing.pop(note, None)
+        before = self._unsettled.pop(note, None), self._missing.pop(note, None)
         self.version += before != (None, None)
         self._gone.discard(note)
         if flagged is not _VOLUNTEER:

@@ -11,7 +11,7 @@ from workspaced_events.replay.bundle import BundleSource
 from workspaced_events.replay.open import open_source
 from workspaced_events.replay.source import DirectorySource
 
-from ...daemon.memory import give_back_freed_memory
+from ...daemon.freed_memory import give_back_freed_memory
 from ...discovery.records import running
 from ...inspector.server import Options, run_inspector
 from ...inspector.subject import Subject

@@ -27,7 +27,6 @@ RECORDINGS_READ_MAX: Final = 50
 """Calls and prompts that one answer reads: a prompt is rebuilt to be searched, which takes some milliseconds."""
 AROUND_CHARS: Final = 60
 """On each side of what was found."""
-_READ_AT_ONCE: Final = 100
 
 
 class TextsParameters(msgspec.Struct, rename="camel", forbid_unknown_fields=True):

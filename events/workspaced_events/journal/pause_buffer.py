@@ -1,4 +1,4 @@
-"""`HeldViews`: what publishers do during a pause. It is in memory only, and becomes events when the pause ends.
+"""`PauseBuffer`: what publishers do during a pause. It is in memory only, and becomes events when the pause ends.
 
 Their actions are checked and folded as always, but into a state of their own. So what is held is where the
 publishers have come to, not the way there, and it is bounded as a state is. Renames alone are kept one by one:
@@ -34,7 +34,7 @@ _Named = tuple[int, VaultId | None]
 """The fingerprint of an action's data, and its vault."""
 
 
-class HeldViews:
+class PauseBuffer:
     """Used by plans only, so only by the writer's thread."""
 
     def __init__(self, seen: Callable[[EventId], Seen | None]) -> None:
@@ -123,14 +123,14 @@ class HeldViews:
         state = now.state
         if state.paused is None:
             return []
-        balance = Balance(now)
+        diff = PauseDiff(now)
         shown = self.shown(now).state
-        balance.add(c.PauseEnded(), state.current, source)
+        diff.add(c.PauseEnded(), state.current, source)
         if shown is not state:
             for rename in self._renames:
-                balance.add(rename.data, rename.vault, rename.source or source)
-            balance.lead_to(shown, source)
-        return self._named(_fitting(balance.actions), state)
+                diff.add(rename.data, rename.vault, rename.source or source)
+            diff.lead_to(shown, source)
+        return self._named(_fitting(diff.actions), state)
 
     def _named(self, actions: list[Action], state: WorkspaceState) -> list[Action]:
         """The actions with the ids that publishers gave them, of several the latest."""
@@ -162,7 +162,7 @@ def _bytes_of(action: Action) -> int:
     return len(msgspec.json.encode(action.data)) + _EVENT_BYTES
 
 
-class Balance:
+class PauseDiff:
     """Collects actions, each with the source that it is recorded of, and folds them as the writer will."""
 
     def __init__(self, now: Planned) -> None:
@@ -200,8 +200,8 @@ Steps = Iterator[tuple[c.Data, str | None]]
 """Data with the source; None: no publisher is known."""
 
 
-def _active(balance: Balance, vault: VaultId, wanted: VaultState) -> Steps:
-    now, then = balance.state.of(vault), wanted.active
+def _active(diff: PauseDiff, vault: VaultId, wanted: VaultState) -> Steps:
+    now, then = diff.state.of(vault), wanted.active
     if then is None:
         if now.active is not None:
             yield c.ActiveNoteCleared(), now.active.publisher
@@ -214,40 +214,40 @@ def _active(balance: Balance, vault: VaultId, wanted: VaultState) -> Steps:
         yield c.ActiveNoteSet(then.id), then.publisher
 
 
-def _pins(balance: Balance, vault: VaultId, wanted: VaultState) -> Steps:
-    before = balance.state.of(vault).pins
+def _pins(diff: PauseDiff, vault: VaultId, wanted: VaultState) -> Steps:
+    before = diff.state.of(vault).pins
     for note, pin in before.items():
         there = wanted.pins.get(note)
         if there is None or there.publisher != pin.publisher:
             yield c.NoteUnpinned(note), pin.publisher
     for note, pin in wanted.pins.items():
-        if note not in balance.state.of(vault).pins:
+        if note not in diff.state.of(vault).pins:
             yield c.NotePinned(note), pin.publisher
-    if list(wanted.pins) != list(balance.state.of(vault).pins):
+    if list(wanted.pins) != list(diff.state.of(vault).pins):
         yield c.PinnedNotesReordered(tuple(wanted.pins)), next(iter(wanted.pins.values())).publisher
 
 
-def _tabs(balance: Balance, vault: VaultId, wanted: VaultState) -> Steps:
-    before = balance.state.of(vault).tabs
+def _tabs(diff: PauseDiff, vault: VaultId, wanted: VaultState) -> Steps:
+    before = diff.state.of(vault).tabs
     for note, tab in before.items():
         there = wanted.tabs.get(note)
         if there is None or (there.publisher, there.source) != (tab.publisher, tab.source):
             yield c.TemporaryTabClosed(note=note), tab.publisher
     for note, tab in wanted.tabs.items():
-        if note not in balance.state.of(vault).tabs:
+        if note not in diff.state.of(vault).tabs:
             yield c.TemporaryTabOpened(note, tab.source), tab.publisher
-    for note, tab in balance.state.of(vault).tabs.items():
+    for note, tab in diff.state.of(vault).tabs.items():
         stayed = tab is before.get(note)
         if stayed and tab.last_accessed != wanted.tabs[note].last_accessed:  # looked at: it does not expire yet
             yield c.TemporaryTabOpened(note, tab.source), tab.publisher
-    tabs = balance.state.of(vault).tabs
+    tabs = diff.state.of(vault).tabs
     if list(wanted.tabs) != list(tabs):
         order = tuple(tabs[note].id for note in wanted.tabs)
         yield c.TemporaryTabsReordered(order), next(iter(wanted.tabs.values())).publisher
 
 
-def _archived(balance: Balance, vault: VaultId, wanted: VaultState) -> Steps:
-    before = balance.state.of(vault).archived
+def _archived(diff: PauseDiff, vault: VaultId, wanted: VaultState) -> Steps:
+    before = diff.state.of(vault).archived
     for note in wanted.archived:
         if note not in before:
             yield c.NoteArchived(note), None

@@ -1,4 +1,4 @@
-"""What is held during a pause: its balance leads to what the publishers show, whatever they did before."""
+"""What is held during a pause: its difference leads to what the publishers show, whatever they did before."""
 
 from random import Random
 from typing import Any
@@ -14,8 +14,8 @@ from support.random_log import NOTES, V, W, random_log
 from workspaced_events.errors import ActionError, Conflict, Paused
 from workspaced_events.ids import EventId, NoteId
 from workspaced_events.journal.actions import Action, Planned, admit, check_not_paused, is_recorded_in_pause
-from workspaced_events.journal.held_views import HeldViews
 from workspaced_events.journal.idempotency import Seen
+from workspaced_events.journal.pause_buffer import PauseBuffer
 from workspaced_events.journal.view_diff import Snapshot, SnapshotTab, closed_views, differences
 from workspaced_events.limits import HELD_BYTES_MAX
 from workspaced_events.projections.workspace_fold import apply, fold_all
@@ -68,7 +68,7 @@ class World:
     def __init__(self) -> None:
         self.state: WorkspaceState = EMPTY
         self.events: list[Event] = []
-        self.held = HeldViews(lambda _id: None)
+        self.held = PauseBuffer(lambda _id: None)
         self.append([Action(c.VaultOpened(vault, vault, f"/{vault}")) for vault in (V, W)], "workspaced")
 
     def append(self, actions: list[Action], source: str) -> None:
@@ -229,7 +229,7 @@ class TestAPauseInBetween:
             "pause_ended",
         ]
 
-    def test_keeps_the_id_of_what_is_part_of_the_balance(self) -> None:
+    def test_keeps_the_id_of_what_is_part_of_the_difference(self) -> None:
         world, kept, gone = World(), Action(c.NotePinned(NoteId("a.md")), EventId("x")), NoteId("b.md")
         world.pause()
         world.publish([kept, Action(c.ActiveNoteSet(gone), EventId("y")), Action(c.ActiveNoteCleared())], "editor")
@@ -246,7 +246,7 @@ class TestAPauseInBetween:
 
     def test_gives_no_id_that_the_log_knows_by_now(self) -> None:
         world, seen = World(), dict[EventId, Seen]()
-        world.held = HeldViews(seen.get)
+        world.held = PauseBuffer(seen.get)
         world.pause()
         world.publish([Action(c.NotePinned(NoteId("a.md")), EventId("x"))], "editor")
         seen[EventId("x")] = Seen(4, 1, None)
