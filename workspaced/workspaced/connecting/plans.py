@@ -206,7 +206,7 @@ def with_backup(spec: Runtime, change: Change) -> Change:
     if before is None:
         return change
     texts = [text for _path, text in backups(path)]
-    others = _without_ours(spec, path, before)
+    others = without_ours(spec, path, before)
     if others == before:
         return change._replace(keeps_backup=before not in texts)
     return change._replace(keeps_backup=not texts and _rest(spec, path, others) != "{}")
@@ -217,7 +217,7 @@ def as_before(spec: Runtime, change: Change) -> Change:
     path, after = change.path, change.after
     if not change.is_needed or after is None:
         return change
-    former = [(backup, text) for backup, text in backups(path) if _without_ours(spec, path, text) == text]
+    former = [(backup, text) for backup, text in backups(path) if without_ours(spec, path, text) == text]
     rest = _rest(spec, path, after)
     for backup, text in reversed(former):
         if _rest(spec, path, text) == rest:
@@ -225,7 +225,7 @@ def as_before(spec: Runtime, change: Change) -> Change:
     return change._replace(after=None) if rest == "{}" and not former else change
 
 
-def _without_ours(spec: Runtime, path: Path, text: str) -> str:
+def without_ours(spec: Runtime, path: Path, text: str) -> str:
     """The text without any entry or hook of ours; as it is if it cannot be changed."""
     try:
         if path == spec.servers.path():

@@ -14,10 +14,11 @@ from workspaced_events.errors import WorkspacedError
 
 from ...client.sync_client import connect
 from ...connecting.command_lines import absolute, is_folder
+from ...connecting.ledger import write
 from ...connecting.listing import Connected, Connection, connected
 from ...connecting.plans import PARTS, Part, plan_connection, plan_removal
 from ...connecting.runtimes import RUNTIMES
-from ...connecting.settings_files import Change, write
+from ...connecting.settings_files import Change
 from ...discovery.records import running
 from ...errors import SettingsInvalid
 from ..shared.options import given, json_option, utc_option
@@ -82,7 +83,7 @@ def connect_command(
     else:
         _check_folder(vault)
         changes, unneeded = plan_connection(runtime, vault, parts, name), "has it already"
-    results = apply(changes, dry_run=dry_run, unneeded=unneeded)
+    results = apply(runtime, changes, dry_run=dry_run, unneeded=unneeded)
     next_step = spec.next_step if not remove and "hook" in parts else ""
     output({"runtime": runtime, "files": results}, lambda _: start_anew(runtime, results, next_step))
 
@@ -95,8 +96,13 @@ def start_anew(runtime: str, files: Sequence[dict[str, Any]], next_step: str = "
             say(next_step, err=True)
 
 
-def apply(changes: Sequence[Change], *, dry_run: bool, unneeded: str = "has it already") -> list[dict[str, Any]]:
-    """Writes changes unless `dry_run`, shows them without --json, and returns what became of each file.
+def apply(
+    runtime: str, changes: Sequence[Change], *, dry_run: bool, unneeded: str = "has it already"
+) -> list[dict[str, Any]]:
+    """Writes changes of a program's settings unless `dry_run`, and shows them without --json.
+
+    Returns:
+        What became of each file.
 
     Args:
         unneeded: what is said of a file that stays as it is.
@@ -108,7 +114,7 @@ def apply(changes: Sequence[Change], *, dry_run: bool, unneeded: str = "has it a
     shown = not given("json")
     for change in needed if shown else ():
         say_text(change.difference(), err=not dry_run)
-    backups = {} if dry_run else dict(zip([each.path for each in needed], write(needed), strict=True))
+    backups = {} if dry_run else dict(zip([each.path for each in needed], write(runtime, needed), strict=True))
     for change in changes if shown else ():
         say(_outcome(change, backups.get(change.path), dry_run=dry_run, unneeded=unneeded), err=True)
     return [

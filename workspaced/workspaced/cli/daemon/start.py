@@ -14,10 +14,11 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 from ...client.sync_client import SyncClient, connect
+from ...connecting.ledger import write
 from ...connecting.listing import connected
 from ...connecting.plans import plan_connection
 from ...connecting.runtimes import RUNTIMES
-from ...connecting.settings_files import Change, write
+from ...connecting.settings_files import Change
 from ...discovery.autostart import own_workspace, reach_or_start
 from ...discovery.records import Record, find
 from ...errors import SettingsInvalid
@@ -199,9 +200,9 @@ def _connect(plans: Sequence[_Plan], *, yes: bool, dry_run: bool) -> dict[str, l
         return {}
     _tell(f"Agents found: {', '.join(each.title for each in needed)}.")
     if yes and not dry_run:
-        files = {each.runtime: apply(each.changes, dry_run=False) for each in needed}
+        files = {each.runtime: apply(each.runtime, each.changes, dry_run=False) for each in needed}
     else:
-        files = {each.runtime: apply(each.changes, dry_run=True) for each in needed}
+        files = {each.runtime: apply(each.runtime, each.changes, dry_run=True) for each in needed}
         if dry_run:
             return files
         if not _can_ask():
@@ -211,7 +212,7 @@ def _connect(plans: Sequence[_Plan], *, yes: bool, dry_run: bool) -> dict[str, l
             _tell("Nothing was written. `workspaced connect` connects one program.")
             return files
         for each in needed:
-            write([change for change in each.changes if change.is_needed])
+            write(each.runtime, [change for change in each.changes if change.is_needed])
             files[each.runtime] = [{**file, "written": file["needed"]} for file in files[each.runtime]]
     for each in needed:
         start_anew(each.runtime, files[each.runtime], RUNTIMES[each.runtime].next_step)
