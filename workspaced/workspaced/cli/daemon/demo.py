@@ -250,7 +250,7 @@ def show_morning(story: Story) -> dict[str, Any]:
     story.say(f"  {QUESTION}", "italic")
     command = _own_command()
     story.say(f"  Find it by clicking:  {command} inspect {_for_shell(log)}", "bold")
-    story.say(f"\nNext: {command} serve --vault YOUR-NOTES", "bold")
+    story.say(f"\nNext: {command} start YOUR-NOTES", "bold")
     return {"log": str(log), "question": QUESTION, **({"warnings": warnings} if warnings else {})}
 
 
