@@ -24,6 +24,7 @@ BASES = (".cache", ".config", ".local", ".local/share", ".local/state")
 def home(daemon: Any) -> Iterator[Home]:
     made = Home(daemon(start=False))
     made.question = "Remove all of this?"
+    (made.notes / ".workspacedignore").write_text("secret/\n")
     for name, text in SETTINGS.items():
         (made.path / name).parent.mkdir(parents=True, exist_ok=True)
         (made.path / name).write_text(text)
@@ -55,6 +56,7 @@ def test_afterwards_a_home_is_as_it_was(home: Home) -> None:
     before = everything(home)
     lived_in(home)
     assert len(home.daemons()) == 2 and (home.path / ".gemini").is_dir()
+    assert "/secret/**" in (home.path / ".claude/settings.json").read_text()
     listed = home.run("uninstall", "--dry-run", "--json")
     assert everything(home).keys() > before.keys() and json.loads(listed.stdout)["removed"] is False
     done = home.run("uninstall", "--yes")

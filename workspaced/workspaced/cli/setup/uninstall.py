@@ -11,10 +11,11 @@ import click
 from workspaced_events.errors import WorkspacedError
 
 from ...client.sync_client import connect
-from ...connecting.ledger import read_ledger, write
+from ...connecting.ledger import read_ledger
 from ...connecting.plans import plan_removal
 from ...connecting.runtimes import RUNTIMES
 from ...connecting.settings_files import Change, backups
+from ...connecting.writing import write
 from ...daemon.settings import Settings, load_settings
 from ...discovery.own_files import Place, places, remove
 from ...discovery.records import Record, recorded, running
