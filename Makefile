@@ -83,8 +83,8 @@ EVERY ?= 2
 faults: $(VENV)/.dev
 	@$(BIN)/python tests/faults_by_hand.py --every $(EVERY)
 
-# The packages in dist/: wheel, source distribution, npm tarball, VS Code extension, Obsidian plugin (needs Node 20 and
-# npm). REPOSITORY_URL=... makes the README's links absolute.
+# What a release needs, in dist/: wheel, source distribution, npm tarball, VS Code extension, Obsidian plugin, and what
+# release/files.py makes (needs Node 20 and npm). docs/how-to/release.md says what to set, and what to do with each.
 OBSIDIAN = $(addprefix clients/obsidian/dist/,main.js manifest.json styles.css LICENSE THIRD_PARTY.md)
 dist: $(VENV)/.dev
 	rm -rf dist
@@ -94,6 +94,9 @@ dist: $(VENV)/.dev
 	  node scripts/package.js "$(CURDIR)/dist"
 	cd clients/obsidian && npm install --no-audit --no-fund --silent && npm run --silent build
 	$(BIN)/python -m zipfile -c dist/workspaced-obsidian-$$(node -p "require('./clients/obsidian/manifest.json').version").zip $(OBSIDIAN)
+	$(BIN)/python release/files.py dist
+	@if docker info >/dev/null 2>&1; then docker build --quiet --tag workspaced .; \
+	else echo "make: no Docker runs here; the image was not built" >&2; fi
 
 schemas: $(VENV)/.dev
 	$(BIN)/workspaced schema --write schemas

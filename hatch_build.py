@@ -28,13 +28,16 @@ class PackageReadme(MetadataHookInterface):
     """Puts the package's form of README.md into the metadata.
 
     REPOSITORY_URL, or `repository` of the hook's configuration, is where the files can be read, such as
-    https://example.org/workspaced/blob/main. Without it links become their text.
+    https://example.org/workspaced/blob/main. Without it links become their text. MCP_NAMESPACE is whose name the
+    MCP registry knows: it looks for it in the README of a package, to see that the same person has made both.
     """
 
     def update(self, metadata: dict[str, Any]) -> None:
         base = os.environ.get("REPOSITORY_URL") or self.config.get("repository", "")
         text = (Path(self.root) / "README.md").read_text(encoding="utf-8")
-        metadata["readme"] = {"content-type": "text/markdown", "text": package_form(text, base)}
+        owner = os.environ.get("MCP_NAMESPACE")
+        text = package_form(text, base) + (f"\n<!-- mcp-name: {owner}/workspaced -->\n" if owner else "")
+        metadata["readme"] = {"content-type": "text/markdown", "text": text}
 
 
 def package_form(text: str, base: str) -> str:

@@ -180,7 +180,7 @@ def command_line(at: Place) -> Iterator[Figure]:
         "cli.status_cpu_ms",
         median(cpus[1:]),
         "ms of CPU",
-        at_most(100),
+        at_most(60),
         None,
         {
             "wall_ms": median(walls[1:]),

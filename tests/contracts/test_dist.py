@@ -1,30 +1,52 @@
 """What is published: a source distribution that lacks nothing, a README whose links lead somewhere, the plugin."""
 
+import hashlib
 import importlib.util
+import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tarfile
+import tomllib
 import zipfile
 from pathlib import Path
 from typing import Any
 
 import pytest
+from support.runtimes.programs import INSTALLED
+
+from workspaced.connecting import hooks
+from workspaced.connecting.runtimes import RUNTIMES
+from workspaced_tools.tools.registry import TOOLS
 
 ROOT = Path(__file__).resolve().parents[2]
+PLUGIN = ROOT / "clients" / "claude"
 BASE = "https://example.org/files"
+
+
+NAMESPACE = "io.github.somebody"
+CLAUDE = INSTALLED / "@anthropic-ai" / "claude-code"
 
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of a wheel that was built of the source distribution, and of that."""
+    """The folder of a source distribution, of the wheel that was built of it, and of what else a release needs."""
     out = tmp_path_factory.mktemp("dist")
-    command = [sys.executable, "-m", "build", "--no-isolation", "--outdir", str(out), str(ROOT)]
-    env = {**os.environ, "REPOSITORY_URL": BASE}
-    done = subprocess.run(command, capture_output=True, text=True, env=env, timeout=120)
-    assert done.returncode == 0, done.stderr[-2000:]
+    env = {**os.environ, "REPOSITORY_URL": BASE, "RELEASE_URL": BASE, "MCP_NAMESPACE": NAMESPACE}
+    for command in (
+        ["-m", "build", "--no-isolation", "--outdir", str(out), str(ROOT)],
+        [str(ROOT / "release" / "files.py"), str(out)],
+    ):
+        done = run(sys.executable, *command, env=env)
+        assert done.returncode == 0, done.stderr[-2000:]
+    assert done.stderr == ""
     return out
+
+
+def run(*command: str, **options: Any) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(command, capture_output=True, text=True, timeout=120, **options)
 
 
 def tracked() -> list[str]:
@@ -52,6 +74,7 @@ def test_the_wheel_holds_plugin_and_man_page(built: Path) -> None:
             assert f"workspaced/editors/neovim/{path.relative_to(plugin).as_posix()}" in names
     assert any(name.endswith(".data/data/share/man/man1/workspaced.1") for name in names)
     assert f"]({BASE}/docs/how-to/index.md)" in metadata and "](docs/" not in metadata
+    assert f"<!-- mcp-name: {NAMESPACE}/workspaced -->" in metadata
 
 
 @pytest.fixture(scope="module")
@@ -75,3 +98,102 @@ def test_every_package_has_a_target_of_make_dist() -> None:
     makefile = (ROOT / "Makefile").read_text()
     recipe = makefile.partition("\ndist: ")[2].partition("\n\n")[0]
     assert "-m build" in recipe and "npm pack" in recipe
+    assert "scripts/package.js" in recipe and "clients/obsidian" in recipe
+    assert "release/files.py" in recipe and "docker build" in recipe
+
+
+# -- what a release needs beside the packages --
+
+
+@pytest.mark.thorough
+def test_the_registrys_entry_keeps_the_rules_of_its_schema(built: Path) -> None:
+    entry = json.loads((built / "server.json").read_text())
+    assert re.fullmatch(r"[a-zA-Z0-9.-]+/[a-zA-Z0-9._-]+", entry["name"]) and entry["name"].startswith(NAMESPACE)
+    assert 1 <= len(entry["description"]) <= 100 and 1 <= len(entry["title"]) <= 100
+    assert entry["$schema"].endswith("/2025-12-11/server.schema.json")
+    known = {"registryType", "identifier", "version", "runtimeHint", "transport", "packageArguments", "fileSha256"}
+    package, bundle = entry["packages"]
+    assert not (package.keys() | bundle.keys()) - known
+    assert package["version"] == entry["version"] == version(built) and package["identifier"] == "workspaced"
+    positional, named = package["packageArguments"]
+    assert positional == {"type": "positional", "value": "mcp"}
+    assert named["name"] == "--vault" and named["format"] == "filepath" and "value" not in named
+    [made] = built.glob("*.mcpb")
+    assert bundle["identifier"] == f"{BASE}/{made.name}"
+    assert bundle["fileSha256"] == hashlib.sha256(made.read_bytes()).hexdigest()
+    assert {each["transport"]["type"] for each in (package, bundle)} == {"stdio"}
+
+
+@pytest.mark.thorough
+def test_the_bundle_holds_the_wheel_and_runs_the_bridge(built: Path, tmp_path: Path) -> None:
+    [made], [wheel] = built.glob("*.mcpb"), built.glob("*.whl")
+    with zipfile.ZipFile(made) as archive:
+        archive.extractall(tmp_path)
+    manifest = json.loads((tmp_path / "manifest.json").read_text())
+    assert (tmp_path / wheel.name).read_bytes() == wheel.read_bytes()
+    project = tomllib.loads((tmp_path / "pyproject.toml").read_text())
+    assert project["tool"]["uv"]["sources"]["workspaced"]["path"] == wheel.name
+    assert [each["name"] for each in manifest["tools"]] == list(TOOLS)
+    words = manifest["server"]["mcp_config"]["args"]
+    started = words.index(manifest["server"]["entry_point"])
+    assert words[started + 1 :] == ["mcp", "--vault", "${user_config.folder}"]
+    done = run(sys.executable, "server.py", "--version", cwd=tmp_path)
+    assert done.stdout == f"workspaced, version {version(built)}\n"
+    if shutil.which("mcpb"):
+        done = run("mcpb", "validate", "manifest.json", cwd=tmp_path)
+        assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.thorough
+def test_the_formula_names_the_source_distribution(built: Path) -> None:
+    text, [source] = (built / "workspaced.rb").read_text(), built.glob("*.tar.gz")
+    assert f'url "{BASE}/{source.name}"' in text
+    assert f'sha256 "{hashlib.sha256(source.read_bytes()).hexdigest()}"' in text
+    with tarfile.open(source) as archive:
+        names = {name.partition("/")[2] for name in archive.getnames()}
+    assert set(re.findall(r'man1.install "(.*)"', text)) <= names
+    if shutil.which("ruby"):
+        assert run("ruby", "-c", str(built / "workspaced.rb")).returncode == 0
+
+
+@pytest.mark.thorough
+def test_claude_code_takes_the_plugin(built: Path, tmp_path: Path) -> None:
+    with zipfile.ZipFile(next(built.glob("workspaced-claude-*.zip"))) as archive:
+        archive.extractall(tmp_path / "plugin")
+    plugin = json.loads((tmp_path / "plugin/.claude-plugin/plugin.json").read_text())
+    assert plugin["version"] == version(built)
+    if not CLAUDE.exists():
+        pytest.skip("needs `make .venv/.runtimes`")
+    program = CLAUDE.parents[1] / ".bin" / "claude"
+    env = {**os.environ, "HOME": str(tmp_path)}
+    for path in (tmp_path / "plugin", ROOT):
+        done = run(str(program), "plugin", "validate", "--strict", str(path), env=env)
+        assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_another_version_of_the_plugin_is_not_released(tmp_path: Path) -> None:
+    for name in ("workspaced-9.9-py3-none-any.whl", "workspaced-9.9.tar.gz"):
+        (tmp_path / name).touch()
+    done = run(sys.executable, str(ROOT / "release" / "files.py"), str(tmp_path))
+    assert done.returncode == 1 and "set its plugin.json to 9.9" in done.stderr
+    assert len(list(tmp_path.iterdir())) == 2
+
+
+def test_the_plugins_hooks_are_those_that_connect_writes() -> None:
+    spec = RUNTIMES["claude"].hooks
+    assert spec is not None
+    [line] = set(re.findall(r'"command": "(.*)"', (PLUGIN / "hooks/hooks.json").read_text()))
+    assert line == "if command -v workspaced >/dev/null; then exec workspaced hook claude; fi"
+    written = json.loads((PLUGIN / "hooks/hooks.json").read_text())
+    assert written["hooks"] == hooks.settings(spec, line)["hooks"]
+    [entry] = json.loads((PLUGIN / ".mcp.json").read_text())["mcpServers"].values()
+    assert [entry["command"], *entry["args"]] == ["workspaced", "mcp"]
+
+
+def test_the_skill_names_every_tool_and_no_other() -> None:
+    text = (PLUGIN / "skills/workspaced/SKILL.md").read_text()
+    assert set(re.findall(r"`((?:get|search)_\w+)`", text)) == set(TOOLS)
+
+
+def version(built: Path) -> str:
+    return next(built.glob("*.whl")).name.split("-")[1]

@@ -142,7 +142,8 @@ class Home:
 
 
 @pytest.fixture
-def home(installed: Path, daemon: Any) -> Home:
+def home(installed: Path, daemon: Any, monkeypatch: pytest.MonkeyPatch) -> Home:
+    monkeypatch.delenv("PYTHONPATH", raising=False)  # it would put the clone's packages before those installed
     return Home(installed, daemon.root())
 
 

@@ -44,6 +44,27 @@ def settled(page: "Page") -> None:
     page.locator("main#view:not(:has([aria-busy=true], .stale))").wait_for()
 
 
+def test_the_first_page_says_what_the_prompt_read_and_what_the_note_said(
+    inspect: Inspect, open_page: OpenPage
+) -> None:
+    page = open_page(inspect(MORNING).url).page
+    found = page.get_by_role("listitem").filter(
+        has_text=f"A prompt read “22 June”; {KICKOFF} said “29 June” since "
+    )
+    found.get_by_text("The model then said: Release 1 comes on 22 June.").wait_for()
+    assert found.locator(".removed").filter(has_text="**22 June**").count() == 1
+    assert found.locator(".added").filter(has_text="**29 June**").count() == 1
+    for name, shown in (
+        ("prompt 167", page.get_by_role("heading", name="Prompt 167")),
+        ("the edit, event 146", page.get_by_role("link", name="event 146").first),
+        ("the note's life", page.get_by_role("heading", name=f"Why: {KICKOFF}")),
+    ):
+        found.get_by_role("link", name=name).click()
+        shown.wait_for()
+        page.go_back()
+        found.wait_for()
+
+
 def test_a_newcomer_finds_why_an_answer_was_wrong_by_clicking(inspect: Inspect, open_page: OpenPage) -> None:
     page = opened(open_page, inspect(MORNING), "#/at")
     page.get_by_role("link", name="Prompts", exact=True).click()

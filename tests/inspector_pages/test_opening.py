@@ -44,7 +44,7 @@ def test_whoever_waits_for_a_fold_sees_how_far_it_is(
     held: list[Any] = []
     opened.page.route("**/api/state*", lambda route: held.append(route))
     opened.page.route("**/api/folding", lambda route: route.fulfill(body=answer, content_type="application/json"))
-    opened.open(recorded.url)
+    opened.open(f"{recorded.url}&at=80")
     opened.page.get_by_role("progressbar", name="Events folded").first.wait_for()
     opened.page.get_by_text("folded 250 of 1,000 events").first.wait_for()
     opened.page.unroute("**/api/folding")

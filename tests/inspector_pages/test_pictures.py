@@ -34,6 +34,7 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Inspector]:
 @pytest.mark.parametrize(
     ("name", "link", "begins", "height"),
     [
+        ("findings", "findings", ".finding:nth-child(2)", 350),
         ("moment", "at/116", "body", 600),
         ("call", "call/116", ".tabs", 620),
         ("conversation", "prompt/of/letter-to-imke", ".prompt-line:nth-child(6)", 500),

@@ -74,6 +74,7 @@ def test_a_moment_is_for_everybody_in_any_size_and_colours(
 
 def test_keys_step_through_events_and_stop_at_the_ends(open_page: OpenPage, recorded: Inspector) -> None:
     opened = open_page(recorded.url)
+    go(opened, 80)
     at(opened, 80)
     keys = opened.page.keyboard
     for key, seq in (
@@ -247,6 +248,7 @@ def test_an_empty_log_explains_itself(open_page: OpenPage, tmp_path: Path) -> No
 
 def test_the_filter_of_events_is_there_when_one_comes_back(open_page: OpenPage, recorded: Inspector) -> None:
     page = open_page(recorded.url).page
+    page.get_by_role("link", name="Moment").click()
     page.get_by_role("button", name="calls").click()
     page.get_by_role("searchbox", name="note").fill("a")
     page.keyboard.press("Tab")

@@ -86,14 +86,17 @@ class Page:
 
 
 def run_readme(installed: Path, root: Path) -> Path:
-    """Runs the README's blocks and its program with what is installed there, in a home below `root`; returns it.
+    """Runs the README's blocks and its program with what is installed there, in a new home; returns it.
+
+    The home, below `root`, holds nothing but notes.
 
     Raises:
         AssertionError: one failed, or does not print what is shown.
     """
     text = (ROOT / "README.md").read_text()
     home = root / "home"
-    home.mkdir(exist_ok=True)
+    (home / "notes").mkdir(parents=True)
+    (home / "notes" / "Mine.md").write_text("# Mine\n")
     environment = {
         **clean_environment(root),
         "XDG_RUNTIME_DIR": str(root),
@@ -105,7 +108,8 @@ def run_readme(installed: Path, root: Path) -> Path:
     try:
         run_as_shown([*commands, ("python program.py", ["# Home"])], environment, home)
     finally:
-        run_as_shown([("workspaced stop --workspace demo", ["...stopped..."])], environment, home)
+        stops = [f"workspaced stop --workspace {name}" for name in ("default", "demo")]
+        run_as_shown([(stop, ["...stopped..."]) for stop in stops], environment, home)
     return home
 
 

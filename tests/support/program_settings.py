@@ -38,5 +38,6 @@ def entry_of(client: str, settings: dict[str, Any], name: str) -> dict[str, Any]
 
 
 def all_files(home: Path) -> dict[str, bytes]:
-    """Every file below the home, with its bytes."""
-    return {str(path.relative_to(home)): path.read_bytes() for path in home.rglob("*") if path.is_file()}
+    """Every file of programs below the home, with its bytes; our own ledger is left out."""
+    every = {path.relative_to(home): path for path in home.rglob("*") if path.is_file()}
+    return {str(name): path.read_bytes() for name, path in every.items() if name.parts[0] != ".local"}

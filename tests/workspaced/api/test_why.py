@@ -86,3 +86,60 @@ def test_a_client_that_is_shown_nothing_may_ask(client: SyncClient) -> None:
 @pytest.mark.parametrize(("path", "code"), [("../a.md", "OUTSIDE_VAULT"), ("", "INVALID_ARGUMENT")])
 def test_a_path_that_no_note_can_have_is_refused(client: SyncClient, path: str, code: str) -> None:
     assert refusal(client.call, "workspaced/share/why", {"path": path}).code == code
+
+
+@pytest.mark.parametrize(
+    ("named", "path"),
+    [
+        ("a", "a.md"),
+        ("[[a]]", "a.md"),
+        ("A heading", "deep/b.md"),
+        ("@deep/b.md", "deep/b.md"),
+        ("secret", "secret.md"),
+        ("SECRET.md", "secret.md"),
+        ("[[secret]]", "secret.md"),
+        ("deep/hidden", "deep/hidden.md"),
+    ],
+)
+def test_a_note_is_found_by_what_its_owner_calls_it(daemon: Factory, named: str, path: str) -> None:
+    deep = {"deep/b.md": "# A heading\n", "deep/hidden.md": NOTES["secret.md"]}
+    client = daemon("--on-request", "keep-asked/", notes={**NOTES, **deep}).connect("inspector")
+    client.call("workspaced/reconcile")
+    assert client.call("workspaced/share/why", {"path": named})["path"] == path
+
+
+@pytest.mark.parametrize(
+    ("named", "code", "hint"),
+    [
+        ("secrte.md", "NOTE_NOT_FOUND", "Near: secret.md."),
+        ("aksed", "NOTE_NOT_FOUND", "Near: asked.md."),
+        ("nothing like it", "NOTE_NOT_FOUND", "Check the spelling, or give a path from the vault's root."),
+        ("plan", "AMBIGUOUS_REFERENCE", "Give one: keep-asked/plan.md, keep/plan.md."),
+    ],
+)
+def test_a_typo_is_told_from_a_secret(client: SyncClient, named: str, code: str, hint: str) -> None:
+    client.call("workspaced/reconcile")
+    error = refusal(client.call, "workspaced/share/why", {"path": named})
+    assert (error.code, error.hint) == (code, hint)
+
+
+def test_a_typo_in_a_pause_and_by_a_client_that_is_shown_nothing(client: SyncClient) -> None:
+    client.call("workspaced/reconcile")
+    client.call("workspaced/share", {"client": "inspector", "level": "none"})
+    assert refusal(client.call, "workspaced/share/why", {"path": "secrte.md"}).code == "NOTE_NOT_FOUND"
+    client.call("workspaced/share", {"client": "inspector", "level": "all"})
+    client.call("workspaced/pause")
+    assert refusal(client.call, "workspaced/share/why", {"path": "secrte.md"}).code == "NOTE_NOT_FOUND"
+
+
+def test_the_command_fails_for_a_typo(daemon: Factory) -> None:
+    running = daemon(notes=NOTES)
+    running.connect().call("workspaced/reconcile")
+    found = running.cli("why", "secret")
+    assert found.returncode == 0 and "secret.md: withheld from every agent" in found.stdout
+    typo = running.cli("why", "secrte.md")
+    assert (
+        typo.returncode == 1
+        and "There is no note 'secrte.md'" in typo.stderr
+        and "Near: secret.md." in typo.stderr
+    )

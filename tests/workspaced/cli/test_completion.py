@@ -45,6 +45,7 @@ def test_names_are_completed(served: Any, shell: str) -> None:
     assert completed(served, "call", "get_n", shell=shell)[0].startswith("get_n")
     assert completed(served, "call", "get_note_by_reference", "ref", shell=shell) == ["reference="]
     assert completed(served, "forget", "move/", shell=shell) == ["move/Kitchen budget.md"]
+    assert completed(served, "why", "Kit", shell=shell) == ["move/Kitchen budget.md"]
     assert completed(served, "state", "--workspace", "d", shell=shell) == ["default"]
 
 

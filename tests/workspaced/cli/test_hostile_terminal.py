@@ -70,6 +70,7 @@ def commands(running: Any) -> list[list[str]]:
     return [
         ["status"],
         ["doctor"],
+        ["uninstall", "--dry-run"],
         ["publish", "active_note_set", f"note={note}"],
         ["publish", "active_note_set", "note=nosuch.md"],
         ["publish", f"fly{EVIL}"],

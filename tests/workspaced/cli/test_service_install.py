@@ -12,7 +12,7 @@ import pytest
 from support import ROOT, process
 
 from workspaced.cli.daemon.serve import serve_command
-from workspaced.cli.setup.service import launchd_agent, systemd_unit
+from workspaced.cli.shared.service_units import launchd_agent, systemd_unit
 
 
 @pytest.fixture

@@ -65,7 +65,7 @@ def entry(client: str, text: str) -> dict[str, Any]:
 
 
 def beside(path: Path) -> list[str]:
-    return sorted(each.name for each in path.parent.iterdir() if each != path)
+    return sorted(each.name for each in path.parent.iterdir() if each != path and each.is_file())
 
 
 # -- the snippet --

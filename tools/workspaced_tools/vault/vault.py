@@ -327,8 +327,11 @@ class Vault:
 
     def idle_rules(self) -> list[IdleRule]:
         """The ignore rules that match no file that the index knows, for the vault's owner. Takes a while."""
-        known = [*self.index.known(), *all_files(self.index.file)]
-        return idle_rules(self.policy.rules, known)
+        return idle_rules(self.policy.rules, self.known_to_owner())
+
+    def known_to_owner(self) -> list[str]:
+        """The paths of all files that the index knows, those of withheld notes too, for the vault's owner."""
+        return [*self.index.known(), *all_files(self.index.file)]
 
     def unclear_flags(self) -> list[UnclearFlag]:
         """As `withholding_reasons.unclear_flags`, for the vault's owner."""

@@ -22,6 +22,7 @@ from ..service.service import Service
 from ..service.session import Session
 from ..service.upkeep import reconcile
 from ..vaults.served_vault import ServedVault
+from .owners_note import owners_note
 
 
 class Share(Params, frozen=True):
@@ -82,6 +83,10 @@ async def why(session: Session, _id: RequestId | None, params: Why) -> Any:
     state = service.tail.state
     now = state.of(served.id).current_path(path)
     reasons: list[Reason] = await service.threads.run(_reasons, served, path, now)
+    if [each.kind for each in reasons] == ["unknown"] and served.vault.index_state() == "ready":
+        path = await owners_note(service.calls, served, params.path, session.client)
+        now = state.of(served.id).current_path(path)
+        reasons = await service.threads.run(_reasons, served, path, now)
     level = min((LEVELS[each.level] for each in reasons), default=Level.VOLUNTEER)
     idle = [each for each in await service.threads.run(served.vault.idle_rules) if each.is_meant_for(path)]
     shown: LastShown = await service.threads.run(_last_shown, service, served.id, path, params.client)

@@ -29,6 +29,7 @@ GROUPS: Final = {
             "Connect an agent's program with a vault; list what is connected.",
         ),
         "service": ("setup.service", "Have the daemon start with the user's session."),
+        "uninstall": ("setup.uninstall", "Remove what workspaced has left on this machine, once you agree."),
         "demo": ("daemon.demo", "The whole story on a sample vault, in a temporary directory, in seconds."),
     },
     "Daily": {

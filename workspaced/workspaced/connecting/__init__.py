@@ -1,1 +1,1 @@
-"""Connects agents' programs: MCP entries and hooks in their settings."""
+"""Connects agents' programs: MCP entries and hooks in their settings, and a ledger of what that leaves."""

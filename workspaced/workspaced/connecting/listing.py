@@ -65,10 +65,10 @@ def _of(runtime: str, spec: Runtime) -> Connected:
             connections += find(spec)
         except SettingsInvalid as error:
             problems.append(error.message)
-    return Connected(runtime, _is_installed(spec), tuple(connections), tuple(problems))
+    return Connected(runtime, is_installed(spec), tuple(connections), tuple(problems))
 
 
-def _is_installed(spec: Runtime) -> bool:
+def is_installed(spec: Runtime) -> bool:
     """Whether one of its commands is on PATH, or its folder holds more than what we wrote."""
     if any(map(shutil.which, spec.programs)):
         return True

@@ -6,29 +6,37 @@ What a settings file was before us is kept beside it, and given back where nothi
 """
 
 import json
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import Any, Final, Literal
 
 from ..bridge.target import Target
 from ..errors import SettingsInvalid
-from . import hooks, json_text, servers, toml_text
+from . import deny_rules, hooks, json_text, servers, toml_text
 from .command_lines import bridge_line, hook_line
 from .json_text import Unmergeable
+from .ledger import read_ledger
 from .runtimes import RUNTIMES, Runtime, ServerFile
 from .settings_files import Change, backups, read
 
-Part = Literal["mcp", "hook"]
-PARTS: Final[tuple[Part, ...]] = ("mcp", "hook")
+Part = Literal["mcp", "hook", "deny"]
+PARTS: Final[tuple[Part, ...]] = ("mcp", "hook", "deny")
 
 
 def plan_connection(
-    runtime: str, vault: str, parts: Collection[Part] = PARTS, name: str | None = None
+    runtime: str,
+    vault: str,
+    parts: Collection[Part] = PARTS,
+    name: str | None = None,
+    *,
+    denied: Sequence[str] = (),
 ) -> list[Change]:
-    """The changes that connect a program with a vault: its MCP entry, and its hooks where it has some.
+    """The changes that connect a program with a vault: its MCP entry, and where it has them its hooks, and rules
+    against reading what is withheld.
 
     Args:
         name: of the MCP entry; default: that of an entry for the vault, else one after the folder.
+        denied: the setting `deny`.
 
     Raises:
         SettingsInvalid: a file cannot be read or changed without loss, or the name is taken, or the program would
@@ -50,6 +58,11 @@ def plan_connection(
     if "hook" in parts and (hook := spec.hooks) is not None:
         line = hook_line(runtime, vault)
         files.edit(hook.path(), lambda text: hooks.add(hook, text, line, vault))
+    if "deny" in parts and spec.has_deny_rules and spec.hooks is not None:
+        rules = deny_rules.wanted(vault, denied)
+        former = deny_rules.of_vault(read_ledger().rules(spec.hooks.path()), vault)
+        gone = [each for each in former if each not in rules]
+        files.edit(spec.hooks.path(), lambda text: deny_rules.add(deny_rules.remove(text, gone), rules))
     return [with_backup(spec, each) for each in files.changes()]
 
 
@@ -76,7 +89,7 @@ def plan_entry(runtime: str, target: Target) -> list[Change]:
 def plan_removal(
     runtime: str, vault: str | None = None, parts: Collection[Part] = PARTS, name: str | None = None
 ) -> list[Change]:
-    """The changes that take out our entries and hooks for a vault; None: for all; with a name alone, that entry.
+    """The changes that take out what is ours for a vault; None: for all; with a name alone, that entry.
 
     A file that then holds what it held before us gets its former bytes; one that only we filled goes.
 
@@ -100,6 +113,10 @@ def plan_removal(
             hook.path(),
             lambda text: hooks.remove(hook, text, lambda each: vault is None or each.command.serves(vault)),
         )
+    if "deny" in parts and spec.has_deny_rules and spec.hooks is not None and not is_entry_only:
+        ours = read_ledger().rules(spec.hooks.path())
+        gone = list(ours if vault is None else deny_rules.of_vault(ours, vault))
+        files.edit(spec.hooks.path(), lambda text: deny_rules.remove(text, gone))
     return [as_before(spec, each) for each in files.changes()]
 
 
@@ -206,7 +223,7 @@ def with_backup(spec: Runtime, change: Change) -> Change:
     if before is None:
         return change
     texts = [text for _path, text in backups(path)]
-    others = _without_ours(spec, path, before)
+    others = without_ours(spec, path, before)
     if others == before:
         return change._replace(keeps_backup=before not in texts)
     return change._replace(keeps_backup=not texts and _rest(spec, path, others) != "{}")
@@ -217,7 +234,7 @@ def as_before(spec: Runtime, change: Change) -> Change:
     path, after = change.path, change.after
     if not change.is_needed or after is None:
         return change
-    former = [(backup, text) for backup, text in backups(path) if _without_ours(spec, path, text) == text]
+    former = [(backup, text) for backup, text in backups(path) if without_ours(spec, path, text) == text]
     rest = _rest(spec, path, after)
     for backup, text in reversed(former):
         if _rest(spec, path, text) == rest:
@@ -225,7 +242,7 @@ def as_before(spec: Runtime, change: Change) -> Change:
     return change._replace(after=None) if rest == "{}" and not former else change
 
 
-def _without_ours(spec: Runtime, path: Path, text: str) -> str:
+def without_ours(spec: Runtime, path: Path, text: str) -> str:
     """The text without any entry or hook of ours; as it is if it cannot be changed."""
     try:
         if path == spec.servers.path():
@@ -247,10 +264,11 @@ def _rest(spec: Runtime, path: Path, text: str) -> str:
     except Unmergeable:
         return text
     head = {} if spec.hooks is None or holds_servers else spec.hooks.head
-    places = (spec.servers.key, hooks.KEY)
+    places = (spec.servers.key, hooks.KEY, deny_rules.PLACE[0])
+    emptied = {key: _without_empty(whole.get(key)) for key in places[1:]}
     rest = {
         key: value
-        for key, value in {**whole, hooks.KEY: _without_empty(whole.get(hooks.KEY))}.items()
+        for key, value in {**whole, **emptied}.items()
         if (value or key not in places) and (key not in head or head[key] != value)
     }
     comments = [] if path.suffix == ".toml" else json_text.comments(text)

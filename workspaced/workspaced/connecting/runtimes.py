@@ -76,6 +76,8 @@ class Runtime(NamedTuple):
     looked_up: str
     next_step: str = ""
     """What the user must do before its hooks run, beyond a restart."""
+    has_deny_rules: bool = False
+    """Whether the file of its hooks also holds rules against reading files (deny_rules.py)."""
     comments: bool = False
     """Whether it reads JSON with comments and final commas."""
     variables: re.Pattern[str] | None = None
@@ -144,7 +146,8 @@ RUNTIMES: Final[dict[str, Runtime]] = {
             _CLAUDES,
             switch=Switch(lambda: _claude() / "settings.json", ("disableAllHooks",), True),
         ),
-        "2026-11-22",
+        "2026-11-28",
+        has_deny_rules=True,
         variables=_BRACED,
     ),
     "codex": Runtime(
@@ -246,8 +249,8 @@ RUNTIMES: Final[dict[str, Runtime]] = {
         variables=re.compile(r"\{(?:env|file):[^}]+\}"),
     ),
 }
-"""Sources: code.claude.com/docs/en/{mcp,hooks}; developers.openai.com/codex/mcp and Codex's own hooks engine;
-geminicli.com/docs/{tools/mcp-server,hooks/reference,reference/configuration}; cursor.com/docs/{mcp,hooks};
+"""Sources: code.claude.com/docs/en/{mcp,hooks,permissions}; developers.openai.com/codex/mcp and Codex's own hooks
+engine; geminicli.com/docs/{tools/mcp-server,hooks/reference,reference/configuration}; cursor.com/docs/{mcp,hooks};
 code.visualstudio.com's reference of the MCP configuration; zed.dev/docs/ai/mcp; modelcontextprotocol.io (Claude
 Desktop); docs.windsurf.com; opencode.ai/docs/mcp-servers and v2/docs/migrate-v1. Comments: gemini-cli#422,
 HarnessKit#41 (OpenCode), zed.dev/docs/configuring-zed, vscode#281583."""

@@ -1,1 +1,1 @@
-"""Finds the daemons on this machine by their folders; starts one on demand."""
+"""Finds the daemons on this machine by their folders, and our own files; starts one on demand."""

@@ -18,7 +18,7 @@ from ..errors import SettingsInvalid
 
 _OTHERS = 0o077
 _OTHERS_WRITE = 0o022
-_OURS = frozenset(
+DATA_NAMES = frozenset(
     {
         "log",
         "blobs",
@@ -32,11 +32,12 @@ _OURS = frozenset(
         "cache",
         "lock",
         "imported",
+        "link",
         "overlay-key",
     }
 )
 """The daemon's names in a data directory."""
-_INDEX = re.compile(r"[0-9a-f]{24}\.(sqlite.*|seal|new)")
+INDEX_NAME = re.compile(r"[0-9a-f]{24}\.(sqlite.*|seal|new)")
 """The daemon's names in a cache directory (tools/vault/index/database.py)."""
 _LEVELS = 2
 """Levels below the directory that are checked: its folders and their entries."""
@@ -98,7 +99,7 @@ def _check(path: Path, status: os.stat_result, what: str) -> None:
 def _close(directory: Path) -> None:
     """Removes other users' rights on our files and folders in a directory that others may read."""
     names = set(os.listdir(directory))
-    ours = {name for name in names if name in _OURS or _INDEX.fullmatch(name)}
+    ours = {name for name in names if name in DATA_NAMES or INDEX_NAME.fullmatch(name)}
     for name in ours:
         _close_one(directory / name)
         for folder, folders, files in os.walk(directory / name):

@@ -50,6 +50,7 @@ from .views.changes import (
     start_pause,
 )
 from .views.events import Events, EventsParameters, events
+from .views.findings import Findings, FindingsParameters, findings
 from .views.moment import Moment, moment
 from .views.newest import Newest, NewestParameters, newest
 from .views.note_names import Notes, NotesParameters, notes
@@ -96,6 +97,7 @@ class Route(NamedTuple):
 ROUTES: Final = (
     Route("/api/about", about, NoParameters, About),
     Route("/api/events", events, EventsParameters, Events),
+    Route("/api/findings", findings, FindingsParameters, Findings),
     Route("/api/folding", folding, NoParameters, Folding),
     Route("/api/state", moment, MomentParameters, Moment),
     Route("/api/agents", agents, MomentParameters, Agents),

@@ -25,7 +25,7 @@ from ...limits import ECHO_CHARS_MAX
 from ...ports.base import Wire
 from ...tools.linked_tools import LINKED
 from ...tools.registry import EVERY_TOOL
-from ...tools.tool import Tool
+from ...tools.tool import Tool, normalised
 from ..model.blocks import BLANK_LINE, trimmed
 from ..model.untrusted_text import escape_field, render_block
 from ..providers.provider import Definition
@@ -332,7 +332,7 @@ def _normalised(call: Any, tools: Mapping[str, Definition]) -> Any:
     own = _own(tool) if tool is not None else None
     if own is None or "arguments" not in call:
         return call
-    return {**call, "arguments": own.normalised(call["arguments"])}
+    return {**call, "arguments": normalised(call["arguments"], own.input_schema)}
 
 
 def _wrong(call: Any, path: str, tools: Mapping[str, Definition]) -> list[Problem]:

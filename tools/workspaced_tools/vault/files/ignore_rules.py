@@ -35,7 +35,7 @@ _VOLUNTEER: Final = Level.VOLUNTEER
 IGNORE_FILE: Final = ".workspacedignore"
 IGNORE_BYTES_MAX: Final = 64 * 1024
 RULES_MAX: Final = 2_000
-_LINE_END: Final = re.compile(r"\r\n|\r(?!\])|\n")
+LINE_END: Final = re.compile(r"\r\n|\r(?!\])|\n")
 """Git knows no line that ends in a lone CR; such a file would be one comment, and withhold nothing. But the rule
 `Icon[\\r]`, which many copy, holds one."""
 _FORMER_MAX: Final = 6
@@ -313,11 +313,11 @@ class Policy:
         try:
             return self._compiled(content.decode("utf-8-sig"))
         except UnicodeDecodeError as reason:
-            line = len(_LINE_END.split(content[: reason.start].decode(errors="replace")))
+            line = len(LINE_END.split(content[: reason.start].decode(errors="replace")))
             return _broken(f"{IGNORE_FILE}, line {line}: not UTF-8.")
 
     def _compiled(self, text: str) -> _Read:
-        lines = _LINE_END.split(text)
+        lines = LINE_END.split(text)
         try:
             own = compile_rules(lines, ignore_case=self._ignore_case, is_file=True, source=IGNORE_FILE)
         except RuleInvalid as error:

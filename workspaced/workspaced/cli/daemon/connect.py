@@ -14,15 +14,18 @@ from workspaced_events.errors import WorkspacedError
 
 from ...client.sync_client import connect
 from ...connecting.command_lines import absolute, is_folder
-from ...connecting.listing import Connected, Connection, connected
+from ...connecting.deny_rules import wanted
+from ...connecting.listing import Connected, Connection, connected, is_installed
 from ...connecting.plans import PARTS, Part, plan_connection, plan_removal
 from ...connecting.runtimes import RUNTIMES
-from ...connecting.settings_files import Change, write
+from ...connecting.settings_files import Change
+from ...connecting.writing import write
+from ...daemon.settings import load_settings
 from ...discovery.records import running
 from ...errors import SettingsInvalid
 from ..shared.options import given, json_option, utc_option
 from ..shared.output import output, print_table
-from ..shared.printing import say, say_text
+from ..shared.printing import say, say_text, warn
 from ..shared.terminal import local_time
 
 _ASK_S: Final = 5.0
@@ -34,14 +37,16 @@ _Row = tuple[str, str, str, str, str, str, str]
 def _parts(_context: click.Context, _option: click.Parameter, text: str | None) -> tuple[Part, ...]:
     given = PARTS if text is None else tuple(part.strip() for part in text.split(","))
     if not given or not set(given) <= set(PARTS):
-        raise click.BadParameter(f"expected {', '.join(PARTS)}, or one of them; got {text!r}.")
+        raise click.BadParameter(f"expected some of {', '.join(PARTS)}; got {text!r}.")
     return cast(tuple[Part, ...], given)
 
 
 @click.command()
 @click.argument("runtime", type=click.Choice(list(RUNTIMES)), required=False)
 @click.option("--vault", metavar="DIR", help="The folder of notes to connect.")
-@click.option("--only", "parts", metavar="mcp,hook", callback=_parts, help="One of the two parts (default: both).")
+@click.option(
+    "--only", "parts", metavar="mcp,hook,deny", callback=_parts, help="Some of the parts (default: all)."
+)
 @click.option("--name", metavar="NAME", help="Name of the MCP entry (default: after the folder).")
 @click.option("--dry-run", is_flag=True, help="Only show what would change.")
 @click.option("--remove", is_flag=True, help="Take out what connects the folder; without --vault, every folder.")
@@ -57,8 +62,9 @@ def connect_command(
 ) -> None:
     """Connect an agent's program with a folder of notes. Without a program: list them, and what is connected.
 
-    Its settings get an MCP entry, so that it can ask; and those of claude, codex, gemini and cursor get hooks, by
-    which it is told what changed.
+    Its settings get an MCP entry, so that it can ask; those of claude, codex, gemini and cursor hooks, by which
+    it is told what changed; those of claude get rules against reading what `.workspacedignore` and the setting
+    `deny` withhold, because its own file tools know nothing of them.
 
     Its settings keep whatever else they hold, and a file that is changed for the first time is kept beside as it
     was. A file with comments is not changed: the command prints what to put in.
@@ -75,16 +81,33 @@ def connect_command(
     spec = RUNTIMES[runtime]
     if parts == ("hook",) and spec.hooks is None:
         raise click.UsageError(f"{spec.title} has no hooks: leave --only out.")
+    if parts == ("deny",) and not spec.has_deny_rules:
+        raise click.UsageError(f"{spec.title} has no rules against reading that we know: leave --only out.")
     if remove:
         changes, unneeded = plan_removal(runtime, vault, parts, name), "holds nothing of ours to take out"
     elif vault is None:
         raise click.UsageError("Give the folder to connect: --vault DIR.")
     else:
         _check_folder(vault)
-        changes, unneeded = plan_connection(runtime, vault, parts, name), "has it already"
-    results = apply(changes, dry_run=dry_run, unneeded=unneeded)
+        denied = load_settings().deny
+        changes, unneeded = plan_connection(runtime, vault, parts, name, denied=denied), "has it already"
+    results = apply(runtime, changes, dry_run=dry_run, unneeded=unneeded)
     next_step = spec.next_step if not remove and "hook" in parts else ""
-    output({"runtime": runtime, "files": results}, lambda _: start_anew(runtime, results, next_step))
+    remarks = [] if vault is None or remove else list(remarks_on(runtime, vault, denied))
+    answer = {"runtime": runtime, "files": results, "remarks": remarks}
+    output(answer, lambda _: start_anew(runtime, results, next_step))
+    for remark in remarks if not given("json") else ():
+        warn(remark)
+
+
+def remarks_on(runtime: str, vault: str, denied: Sequence[str]) -> Iterator[str]:
+    """What connecting a program with a vault does not do, and its user may expect."""
+    spec = RUNTIMES[runtime]
+    if not is_installed(spec):
+        looked = ", ".join(spec.programs)
+        yield f"{spec.title} was not found here (no command {looked}, no folder {spec.home()!s})."
+    if not spec.has_deny_rules and wanted(vault, denied):
+        yield f"{spec.title} can read withheld notes with its own file tools: we know no rules of it against that."
 
 
 def start_anew(runtime: str, files: Sequence[dict[str, Any]], next_step: str = "") -> None:
@@ -95,8 +118,13 @@ def start_anew(runtime: str, files: Sequence[dict[str, Any]], next_step: str = "
             say(next_step, err=True)
 
 
-def apply(changes: Sequence[Change], *, dry_run: bool, unneeded: str = "has it already") -> list[dict[str, Any]]:
-    """Writes changes unless `dry_run`, shows them without --json, and returns what became of each file.
+def apply(
+    runtime: str, changes: Sequence[Change], *, dry_run: bool, unneeded: str = "has it already"
+) -> list[dict[str, Any]]:
+    """Writes changes of a program's settings unless `dry_run`, and shows them without --json.
+
+    Returns:
+        What became of each file.
 
     Args:
         unneeded: what is said of a file that stays as it is.
@@ -108,7 +136,7 @@ def apply(changes: Sequence[Change], *, dry_run: bool, unneeded: str = "has it a
     shown = not given("json")
     for change in needed if shown else ():
         say_text(change.difference(), err=not dry_run)
-    backups = {} if dry_run else dict(zip([each.path for each in needed], write(needed), strict=True))
+    backups = {} if dry_run else dict(zip([each.path for each in needed], write(runtime, needed), strict=True))
     for change in changes if shown else ():
         say(_outcome(change, backups.get(change.path), dry_run=dry_run, unneeded=unneeded), err=True)
     return [
@@ -217,7 +245,7 @@ def _connection(each: Connection) -> dict[str, Any]:
 def _rows(program: Connected, arrivals: Arrivals | None) -> Iterator[_Row]:
     """A row for each folder; what is known of the program as a whole stands in the first."""
     has_hooks = RUNTIMES[program.runtime].hooks is not None
-    times = [_time(program, part, arrivals) for part in PARTS]
+    times = [_time(program, part, arrivals) for part in _KINDS]
     head = [RUNTIMES[program.runtime].title, "yes" if program.is_installed else "no"]
     for folder, connections in (_by_folder(program) or {"-": []}).items():
         mcp = ", ".join(each.name for each in connections if each.part == "mcp")

@@ -27,6 +27,7 @@ from ...client.sync_client import SyncClient, connect
 from ...demo.morning import INSTALLED, QUESTION, leave_log
 from ...discovery.autostart import reach_or_start
 from ...discovery.bytecode import keep_bytecode
+from ...discovery.own_files import DEMO
 from ...errors import NoDaemon
 from ...ipc.socket_path import default_socket
 from ...limits import ON_DEMAND_IDLE_MINUTES
@@ -106,7 +107,7 @@ def demo_command(keep: bool, serve: bool) -> None:
     if serve:
         serve_demo()
         return
-    root = Path(tempfile.mkdtemp(prefix="workspaced-demo-"))
+    root = Path(tempfile.mkdtemp(prefix=DEMO))
     story = Story(root, Console(highlight=False, soft_wrap=True, quiet=bool(given("json"))))
     try:
         with resources.as_file(resources.files("workspaced.demo")) as package:
@@ -131,7 +132,7 @@ def serve_demo() -> None:
         NoDaemon: the daemon did not start.
     """
     if (client := _served()) is None:
-        root = Path(tempfile.mkdtemp(prefix="workspaced-demo-"))
+        root = Path(tempfile.mkdtemp(prefix=DEMO))
         with resources.as_file(resources.files("workspaced.demo")) as package:
             shutil.copytree(package / "vault", root / "notes")
         data = root / "data"
@@ -249,7 +250,7 @@ def show_morning(story: Story) -> dict[str, Any]:
     story.say(f"  {QUESTION}", "italic")
     command = _own_command()
     story.say(f"  Find it by clicking:  {command} inspect {_for_shell(log)}", "bold")
-    story.say(f"\nNext: {command} serve --vault YOUR-NOTES", "bold")
+    story.say(f"\nNext: {command} start YOUR-NOTES", "bold")
     return {"log": str(log), "question": QUESTION, **({"warnings": warnings} if warnings else {})}
 
 

@@ -66,7 +66,7 @@ def mcp_command(
         path, text = RUNTIMES[printed].servers.path(), entry_text(printed, NAME, bridge_line(target))
         output({"client": printed, "path": str(path), "config": text}, _print_entry)
     elif installed:
-        (result,) = apply(plan_entry(installed, target), dry_run=dry_run)
+        (result,) = apply(installed, plan_entry(installed, target), dry_run=dry_run)
         output({"client": installed, **result}, lambda each: start_anew(installed, [each]))
     else:
         return run(target)

@@ -17,7 +17,9 @@ from ...client.sync_client import SyncClient, connect
 from ...connecting.listing import connected
 from ...connecting.plans import plan_connection
 from ...connecting.runtimes import RUNTIMES
-from ...connecting.settings_files import Change, write
+from ...connecting.settings_files import Change
+from ...connecting.writing import write
+from ...daemon.settings import load_settings
 from ...discovery.autostart import own_workspace, reach_or_start
 from ...discovery.records import Record, find
 from ...errors import SettingsInvalid
@@ -25,7 +27,7 @@ from ...vaults.registration import usable_folder
 from ..shared.options import given, json_option
 from ..shared.output import output
 from ..shared.printing import agreed, asked, say, say_text, styled, warn
-from .connect import apply, start_anew
+from .connect import apply, remarks_on, start_anew
 
 _FOLDERS_LOOKED_INTO_MAX: Final = 1_000
 """Of a folder that nobody named; one without notes in so many is hardly one of notes."""
@@ -172,13 +174,14 @@ def _indexed(client: SyncClient, folder: Path) -> dict[str, Any]:
 
 
 def _plans(folder: Path) -> tuple[list[_Plan], list[str]]:
-    """What connects each installed program, and why some cannot be."""
-    plans, problems = [], []
+    """What connects each installed program, and what the user should know of those that are not, or not wholly."""
+    plans, problems, denied = list[_Plan](), list[str](), load_settings().deny
     for program in connected():
         if not program.is_installed:
             continue
         try:
-            plans.append(_Plan(program.runtime, plan_connection(program.runtime, str(folder))))
+            plans.append(_Plan(program.runtime, plan_connection(program.runtime, str(folder), denied=denied)))
+            problems += remarks_on(program.runtime, str(folder), denied)
         except SettingsInvalid as error:
             problems.append(f"{RUNTIMES[program.runtime].title} is not connected: {error.message} {error.hint}")
     return plans, problems
@@ -199,9 +202,9 @@ def _connect(plans: Sequence[_Plan], *, yes: bool, dry_run: bool) -> dict[str, l
         return {}
     _tell(f"Agents found: {', '.join(each.title for each in needed)}.")
     if yes and not dry_run:
-        files = {each.runtime: apply(each.changes, dry_run=False) for each in needed}
+        files = {each.runtime: apply(each.runtime, each.changes, dry_run=False) for each in needed}
     else:
-        files = {each.runtime: apply(each.changes, dry_run=True) for each in needed}
+        files = {each.runtime: apply(each.runtime, each.changes, dry_run=True) for each in needed}
         if dry_run:
             return files
         if not _can_ask():
@@ -211,7 +214,7 @@ def _connect(plans: Sequence[_Plan], *, yes: bool, dry_run: bool) -> dict[str, l
             _tell("Nothing was written. `workspaced connect` connects one program.")
             return files
         for each in needed:
-            write([change for change in each.changes if change.is_needed])
+            write(each.runtime, [change for change in each.changes if change.is_needed])
             files[each.runtime] = [{**file, "written": file["needed"]} for file in files[each.runtime]]
     for each in needed:
         start_anew(each.runtime, files[each.runtime], RUNTIMES[each.runtime].next_step)

@@ -1,21 +1,18 @@
 """`workspaced status` and `workspaced stop`."""
 
 import os
-import time
-from typing import Any, Final
+from typing import Any
 
 import click
 
 from ...discovery.records import remember_stop, running, to_wire
-from ...errors import NoDaemon, TimedOut
-from ..shared.daemon import daemon
+from ...errors import NoDaemon
+from ..shared.daemon import daemon, end
 from ..shared.options import daemon_options, given
 from ..shared.output import output
 from ..shared.printing import say
 from ..shared.state_text import pause_text, unchanged_text
 from ..shared.terminal import print_labelled
-
-GONE_S: Final = 15.0
 
 
 @click.command()
@@ -108,25 +105,9 @@ def stop_command() -> None:
     """Stop the daemon in good order, and wait until it is gone. Agents' sessions that are open start none then."""
     try:
         with daemon(write=True) as client:
-            status = client.call("workspaced/status")
-            pid = int(status["pid"])
-            client.call("workspaced/shutdown")
+            stopped = {**end(client), "stopped": True}
     except NoDaemon:  # one that crashed may be about to be started again for an agent
         if not given("socket"):
             remember_stop(given("workspace") or os.environ.get("WORKSPACED_WORKSPACE") or "default")
         raise
-    deadline = time.monotonic() + GONE_S
-    while _lives(pid):
-        if time.monotonic() > deadline:
-            raise TimedOut(f"The daemon (pid {pid}) has not ended after {GONE_S:g} s.", hint=f"kill {pid}")
-        time.sleep(0.02)
-    answer = {"workspace": status["workspace"], "pid": pid, "stopped": True}
-    output(answer, lambda _: say("stopped", err=True))
-
-
-def _lives(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except OSError as error:
-        return not isinstance(error, ProcessLookupError)
-    return True
+    output(stopped, lambda _: say("stopped", err=True))

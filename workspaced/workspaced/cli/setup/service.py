@@ -1,15 +1,7 @@
 """`workspaced service`: the daemon as a service of the user's session. A systemd user unit, or a launchd agent."""
 
-import os
-import plistlib
-import re
 import shlex
-import shutil
-import subprocess
-import sys
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Final, NamedTuple
 
 import click
 
@@ -21,90 +13,7 @@ from ...vaults.registration import usable_folder
 from ..shared.options import given, json_option, workspace_option
 from ..shared.output import output, write_lines
 from ..shared.printing import say, say_text
-
-_COMMAND_S: Final = 30.0
-MARK: Final = "Written by `workspaced service install`"
-"""Stands in every definition; a file without it is not ours."""
-
-
-class Unit(NamedTuple):
-    """A service's definition, and the commands that start and stop the service."""
-
-    path: Path
-    text: str
-    start: list[list[str]]
-    """After the file was written."""
-    stop: list[list[str]]
-    """Before the file is removed."""
-    stopped: list[list[str]]
-    """After the file was removed."""
-
-
-def systemd_unit(workspace: str, command: Sequence[str], home: Path) -> Unit:
-    """A user unit. It restarts after a crash, but not after a mistake in its settings."""
-    name = f"workspaced{'' if workspace == 'default' else f'-{workspace}'}.service"
-    folder = Path(os.environ.get("XDG_CONFIG_HOME") or home / ".config") / "systemd" / "user"
-    text = "\n".join(
-        [
-            f"# {MARK}; `workspaced service install --remove` removes it.",
-            "[Unit]",
-            f"Description=workspaced, workspace {workspace}",
-            "Documentation=man:workspaced(1)",
-            "",
-            "[Service]",
-            f"ExecStart={' '.join(map(_systemd_word, command))}",
-            "Restart=on-failure",
-            "RestartSec=2",
-            "RestartPreventExitStatus=2 3",
-            "UMask=0077",
-            "",
-            "[Install]",
-            "WantedBy=default.target",
-            "",
-        ]
-    )
-    systemctl = ["systemctl", "--user"]
-    reload = [*systemctl, "daemon-reload"]
-    return Unit(
-        folder / name,
-        text,
-        start=[reload, [*systemctl, "enable", name], [*systemctl, "restart", name]],
-        stop=[[*systemctl, "disable", "--now", name]],
-        stopped=[reload],
-    )
-
-
-def launchd_agent(workspace: str, command: Sequence[str], home: Path) -> Unit:
-    """An agent of the user's session. It restarts after a crash."""
-    label = f"workspaced.{workspace}"
-    path = home / "Library" / "LaunchAgents" / f"{label}.plist"
-    definition = {
-        "Label": label,
-        "ProgramArguments": list(command),
-        "RunAtLoad": True,
-        "KeepAlive": {"SuccessfulExit": False},
-        "ThrottleInterval": 10,
-        "Umask": 0o077,
-        "StandardErrorPath": str(home / "Library" / "Logs" / f"{label}.log"),
-    }
-    head, plist, rest = plistlib.dumps(definition, sort_keys=False).decode().partition("<plist ")
-    domain = f"gui/{os.getuid()}"
-    return Unit(
-        path,
-        f"{head}<!-- {MARK} -->\n{plist}{rest}",
-        start=[["launchctl", "bootstrap", domain, str(path)]],
-        stop=[["launchctl", "bootout", f"{domain}/{label}"]],
-        stopped=[],
-    )
-
-
-UNITS: Final = {"systemd": systemd_unit, "launchd": launchd_agent}
-
-
-def _systemd_word(word: str) -> str:
-    """A word of ExecStart: systemd expands `%` and `$`, and reads quotes and backslashes as C does."""
-    escaped = word.replace("\\", "\\\\").replace('"', '\\"').replace("%", "%%").replace("$", "$$")
-    return word if re.fullmatch(r"[\w@+,./:=-]+", word, re.ASCII) else f'"{escaped}"'
+from ..shared.service_units import MANAGER, UNITS, Unit, is_ours, removed, run
 
 
 @click.group(name="service")
@@ -134,13 +43,13 @@ def install_command(
     service. Log, socket and settings are those of `workspaced serve --workspace NAME`.
     """
     name = load_settings(workspace=given("workspace")).workspace
-    make = UNITS[manager or ("launchd" if sys.platform == "darwin" else "systemd")]
+    make = UNITS[manager or MANAGER]
     unit = make(name, [] if remove else _command(name, vaults), Path.home())
-    if unit.path.exists() and MARK not in unit.path.read_text(errors="replace"):
+    if unit.path.exists() and not is_ours(unit):
         raise SettingsInvalid(f"{unit.path!s} is not ours.", hint="Remove it, or name another --workspace.")
     commands = [*unit.stop, *unit.stopped] if remove else unit.start
     if not dry_run:
-        failed = _removed(unit, start=start) if remove else _installed(unit, start=start)
+        failed = removed(unit, start=start) if remove else _installed(unit, start=start)
     text = {} if remove else {"text": unit.text}
     flags = {"remove": remove, "dryRun": dry_run, "start": start}
     report = {"workspace": name, "path": str(unit.path), **text, "commands": commands, **flags}
@@ -164,32 +73,7 @@ def _installed(unit: Unit, *, start: bool) -> str:
     """Writes the definition and starts the service; returns why it could not be started, or an empty text."""
     unit.path.parent.mkdir(parents=True, exist_ok=True)
     write_lines(iter([unit.text.encode()]), unit.path)
-    return _run(unit.start) if start else ""
-
-
-def _removed(unit: Unit, *, start: bool) -> str:
-    if not unit.path.exists():
-        return ""
-    failed = _run(unit.stop) if start else ""
-    unit.path.unlink()
-    return failed or (_run(unit.stopped) if start else "")
-
-
-def _run(commands: list[list[str]]) -> str:
-    """Runs the commands; returns what failed, or an empty text."""
-    for command in commands:
-        if shutil.which(command[0]) is None:
-            return f"There is no command {command[0]}."
-        try:
-            done = subprocess.run(  # noqa: S603
-                command, capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=_COMMAND_S, check=False
-            )
-        except subprocess.TimeoutExpired:
-            return f"`{shlex.join(command)}` did not end within {_COMMAND_S:g} s."
-        if done.returncode != 0:
-            why = " ".join(done.stderr.split())
-            return f"`{shlex.join(command)}` failed: {why or done.returncode}."
-    return ""
+    return run(unit.start) if start else ""
 
 
 def _print(unit: Unit, commands: list[list[str]], *, remove: bool, dry_run: bool, start: bool) -> None:

@@ -7,19 +7,21 @@ neither named nor is the default one.
 
 import os
 import sys
+import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from ...client.sync_client import SyncClient, connect, socket_from_environment
 from ...discovery.autostart import reach_or_start
 from ...discovery.records import Record, running, serving
-from ...errors import NoDaemon, WorkspaceNotNamed
+from ...errors import NoDaemon, TimedOut, WorkspaceNotNamed
 from .options import given
 from .printing import confirm, say
 
 _NAME = "workspaced-cli"
 _DEFAULT = "default"
+GONE_S: Final = 15.0
 
 
 def ask(
@@ -124,6 +126,31 @@ def _unnamed(records: list[Record]) -> Target:
 
 def _of(record: Record, why: str, *, is_default: bool) -> Target:
     return Target(Path(record.socket), "" if is_default else why)
+
+
+def end(client: SyncClient) -> dict[str, Any]:
+    """Has a daemon end in good order, and waits until its process is gone; returns its workspace and process.
+
+    Raises:
+        TimedOut: it lives on.
+    """
+    status = client.call("workspaced/status")
+    pid = int(status["pid"])
+    client.call("workspaced/shutdown")
+    deadline = time.monotonic() + GONE_S
+    while _lives(pid):
+        if time.monotonic() > deadline:
+            raise TimedOut(f"The daemon (pid {pid}) has not ended after {GONE_S:g} s.", hint=f"kill {pid}")
+        time.sleep(0.02)
+    return {"workspace": status["workspace"], "pid": pid}
+
+
+def _lives(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except OSError as error:
+        return not isinstance(error, ProcessLookupError)
+    return True
 
 
 def record_of(socket: Path) -> Record | None:

@@ -4,6 +4,7 @@ from typing import Any
 
 import click
 
+from ..shared.completion import notes
 from ..shared.daemon import ask
 from ..shared.options import daemon_options
 from ..shared.output import output
@@ -19,18 +20,20 @@ _SHOWN = {"nothing": "is shown nothing of it", "names": "is shown its path and t
 
 
 @click.command()
-@click.argument("path")
+@click.argument("note", shell_complete=notes)
 @click.option("--client", metavar="NAME", help="Only what concerns this client.")
-@click.option("--vault", metavar="ID", help="The vault of PATH (default: the current one).")
+@click.option("--vault", metavar="ID", help="The vault of NOTE (default: the current one).")
 @daemon_options
-def why_command(path: str, client: str | None, vault: str | None) -> None:
+def why_command(note: str, client: str | None, vault: str | None) -> None:
     """Why a note is shown to agents or not, and when it was last shown to whom.
+
+    NOTE is its path, its file name, its title or a `[[link]]`; of a note that is withheld one of the first two.
 
     Says the note's level, each rule, flag or finding that lowers it, what that comes to for each client, and the
     last call or prompt that showed the note to a client, as far as recordings tell.
     """
     output(
-        ask("workspaced/share/why", {"path": path, "client": client, "vault": vault}, always_named=True), _print
+        ask("workspaced/share/why", {"path": note, "client": client, "vault": vault}, always_named=True), _print
     )
 
 

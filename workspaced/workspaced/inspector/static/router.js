@@ -7,7 +7,7 @@ export const route = signal(read());
 
 function read() {
   const parts = location.hash.replace(/^#\/?/, "").split("/").filter(Boolean);
-  return parts.length ? parts.map(decode) : ["at"];
+  return parts.length ? parts.map(decode) : ["findings"];
 }
 
 /** @param {string} part */

@@ -267,6 +267,12 @@ export interface Events {
   readonly scanned: number;
 }
 
+/** Where the page shows what a finding rests on. */
+export interface Evidence {
+  readonly title: string;
+  readonly link: readonly string[];
+}
+
 /** One question of a call with its answer. */
 export interface Exchanged {
   readonly question: string;
@@ -274,6 +280,27 @@ export interface Exchanged {
   readonly answer: unknown;
   readonly raised: Raised | null;
   readonly notes: readonly NoteRead[];
+}
+
+/** One thing that is worth looking at. */
+export interface Finding {
+  readonly seq: number;
+  readonly time: string;
+  readonly kind: "failedCall" | "olderNote";
+  readonly sentence: string;
+  readonly since: string | null;
+  readonly note: string | null;
+  readonly difference: readonly string[];
+  readonly answer: string;
+  readonly prompts: number;
+  readonly evidence: readonly Evidence[];
+}
+
+/** What is worth looking at, newest first. */
+export interface Findings {
+  readonly findings: readonly Finding[];
+  readonly leftOut: number;
+  readonly searchedFrom: number | null;
 }
 
 /** How far the log is folded. Moments among the folded events are answered at once, others once they are. */

@@ -4,6 +4,7 @@ import { AgentsView } from "./agents.js";
 import { Calls } from "./calls.js";
 import { Coverage } from "./coverage.js";
 import { Find } from "./find.js";
+import { FindingsView } from "./findings.js";
 import { Moment } from "./moment.js";
 import { Prompts } from "./prompts.js";
 import { LiveTail } from "./tail.js";
@@ -21,6 +22,7 @@ import { Why } from "./why.js";
 
 /** @type {View[]} */
 export const VIEWS = [
+  { name: "findings", title: "Findings", key: "n", component: FindingsView },
   { name: "at", title: "Moment", key: "m", component: Moment },
   { name: "text", title: "Search", key: "s", component: Texts },
   { name: "call", title: "Calls", key: "c", component: Calls },

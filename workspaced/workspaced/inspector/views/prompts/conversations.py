@@ -363,7 +363,7 @@ def row_of(
         message=prompt.message,
         pipeline=prompt.pipeline,
         words=words_of(log, conversation.messages.get(prompt.message)),
-        answer=words_of(log, _answer_to(conversation, prompt)),
+        answer=words_of(log, answer_to(conversation, prompt)),
         stale=_stale_notes(manifest) if manifest is not None else [],
         estimate=prompt.estimate,
         limit=prompt.limit,
@@ -446,7 +446,7 @@ def words_of(log: replay.Log, message: Message | None) -> str:
     return text if len(text) <= WORDS_CHARS else f"{text[:WORDS_CHARS]}…"
 
 
-def _answer_to(conversation: Conversation, prompt: Prompt) -> Message | None:
+def answer_to(conversation: Conversation, prompt: Prompt) -> Message | None:
     """The message behind the one that the prompt ends with, if the model said it."""
     behind = dropwhile(lambda each: each.id != prompt.message, conversation.messages.values())
     following = next(islice(behind, 1, None), None)

@@ -1,0 +1,176 @@
+"""`workspaced uninstall`: afterwards a home is as it was before us, and what is not ours is never touched."""
+
+import json
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.home import Home
+
+SETTINGS = {
+    ".claude.json": '{"projects": {}}\n',
+    ".claude/settings.json": '{\n  "model": "opus"\n}\n',
+    ".codex/config.toml": 'model = "o"\n',
+    ".config/zed/settings.json": '// mine\n{\n  "theme": "One",\n}\n',
+}
+BASES = (".cache", ".config", ".local", ".local/share", ".local/state")
+"""Folders that programs share: whoever needs one makes it."""
+
+
+@pytest.fixture
+def home(daemon: Any) -> Iterator[Home]:
+    made = Home(daemon(start=False))
+    made.question = "Remove all of this?"
+    (made.notes / ".workspacedignore").write_text("secret/\n")
+    for name, text in SETTINGS.items():
+        (made.path / name).parent.mkdir(parents=True, exist_ok=True)
+        (made.path / name).write_text(text)
+    yield made
+    for each in made.daemons():
+        os.kill(each["pid"], signal.SIGTERM)
+
+
+def everything(home: Home) -> dict[str, bytes | None]:
+    """Every file and folder below the home and where sockets and temporary files are."""
+    found: dict[str, bytes | None] = {}
+    for path in (each for each in home.root.rglob("*") if home.bin not in each.parents):
+        name = path.relative_to(home.root).as_posix()
+        found[name] = path.read_bytes() if path.is_file() else None
+    return {name: text for name, text in found.items() if name.removeprefix("home/") not in BASES}
+
+
+def lived_in(home: Home) -> None:
+    """Does what leaves something: serves, connects, publishes, asks, and shows the demo."""
+    home.has("claude", "codex", "gemini", "zed")
+    assert home.run("start", home.notes, "--yes").returncode == 0
+    assert home.run("connect", "cursor", "--vault", home.notes).returncode == 0
+    home.run("publish", "active_note_set", "note=below/Plan.md")
+    home.run("call", "get_current_note")
+    assert home.run("demo", "--serve").returncode == 0
+
+
+def test_afterwards_a_home_is_as_it_was(home: Home) -> None:
+    before = everything(home)
+    lived_in(home)
+    assert len(home.daemons()) == 2 and (home.path / ".gemini").is_dir()
+    assert "/secret/**" in (home.path / ".claude/settings.json").read_text()
+    listed = home.run("uninstall", "--dry-run", "--json")
+    assert everything(home).keys() > before.keys() and json.loads(listed.stdout)["removed"] is False
+    done = home.run("uninstall", "--yes")
+    assert done.returncode == 0, done.stderr
+    assert home.daemons() == [] and everything(home) == before
+    assert home.run("uninstall", "--yes").stdout == "Nothing of workspaced is on this machine but the package.\n"
+
+
+def test_data_that_is_kept_is_served_again(home: Home) -> None:
+    lived_in(home)
+    config = home.path / ".config/workspaced/config.toml"
+    config.parent.mkdir()
+    config.write_text('deny = ["secret/"]\n')
+    done = home.run("uninstall", "--yes", "--keep-data")
+    assert done.returncode == 0 and config.exists()
+    assert f"stays     {config}: your settings\n" in done.stdout
+    home.run("start", home.notes)
+    assert "active       below/Plan.md" in home.run("state").stdout
+
+
+@pytest.mark.parametrize(("answer", "gone"), [("y\n", True), ("n\n", False), ("\n", False), ("\x04", False)])
+def test_a_person_sees_what_would_go_and_decides(home: Home, answer: str, gone: bool) -> None:
+    home.run("start", home.notes)
+    data = home.path / ".local/share/workspaced/default"
+    code, shown = home.answered(answer, "uninstall")
+    assert str(data) in shown[: shown.index(home.question)] and data.exists() != gone
+    assert code == (0 if gone else 130)
+
+
+def test_where_nobody_can_be_asked_nothing_goes(home: Home) -> None:
+    home.run("start", home.notes)
+    done = home.run("uninstall")
+    assert "Nothing was removed: add --yes, or run it in a terminal.\n" in done.stderr
+    assert len(home.daemons()) == 1
+
+
+def test_what_others_put_beside_ours_stays(home: Home) -> None:
+    """In folders of our names, in a data directory that the user chose, in settings, and in the demo's notes."""
+    chosen = home.root / "chosen"
+    config = home.path / ".config/workspaced/config.toml"
+    config.parent.mkdir()
+    config.write_text(f'data_dir = "{chosen}"\n')
+    lived_in(home)
+    [demo] = (home.root / "tmp").glob("workspaced-demo-*")
+    theirs = [chosen / "mine.txt", home.path / ".cache/workspaced/mine.txt", home.path / ".gemini/mine.txt"]
+    theirs += [config.parent / "mine.txt", demo / "notes/Mine.md"]
+    for path in theirs:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("mine")
+    settings = home.path / ".claude/settings.json"
+    settings.write_text(settings.read_text().replace("opus", "sonnet"))
+    done = home.run("uninstall", "--yes")
+    assert done.returncode == 0, done.stderr
+    assert all(path.read_text() == "mine" for path in theirs)
+    assert settings.read_text() == SETTINGS[".claude/settings.json"].replace("opus", "sonnet")
+    backup = settings.with_name("settings.json.before-workspaced")
+    assert f"stays     {backup}: {settings} as it was, which has changed since\n" in done.stdout
+    assert os.listdir(chosen) == ["mine.txt"] and not config.exists()
+
+
+def test_a_link_is_not_followed(home: Home) -> None:
+    elsewhere = home.root / "elsewhere"
+    (elsewhere / "default" / "log").mkdir(parents=True)
+    (elsewhere / "default" / "log" / "HEAD").write_text("theirs")
+    data = home.path / ".local/share/workspaced"
+    data.parent.mkdir(parents=True)
+    data.symlink_to(elsewhere)
+    done = home.run("uninstall", "--yes")
+    assert f"stays     {data}/default/log: a link, or of another user\n" in done.stdout
+    assert (elsewhere / "default/log/HEAD").read_text() == "theirs"
+
+
+def test_settings_that_the_environment_named_then_are_said(home: Home) -> None:
+    other = home.root / "other"
+    home.env["CODEX_HOME"] = str(other)
+    assert home.run("connect", "codex", "--vault", home.notes).returncode == 0
+    del home.env["CODEX_HOME"]
+    done = home.run("uninstall", "--yes")
+    assert f"stays     {other}/config.toml was connected when the environment named it" in done.stdout
+    home.env["CODEX_HOME"] = str(other)
+    home.run("uninstall", "--yes")
+    assert not other.exists()
+
+
+def test_a_service_is_stopped_and_goes(home: Home) -> None:
+    said = home.root / "said"
+    home.has("systemctl")
+    (home.bin / "systemctl").write_text(f'#!/bin/sh\necho "$@" >> {said}\n')
+    home.run("service", "install", "--vault", home.notes, "--manager", "systemd", "--workspace", "work")
+    unit = home.path / ".config/systemd/user/workspaced-work.service"
+    foreign = unit.with_name("workspaced-mine.service")
+    foreign.write_text("[Service]\n")
+    assert unit.exists()
+    done = home.run("uninstall", "--yes")
+    assert done.returncode == 0 and not unit.exists() and foreign.exists()
+    assert "--user disable --now workspaced-work.service" in said.read_text()
+
+
+def test_broken_settings_are_said_and_the_rest_goes(home: Home) -> None:
+    home.run("start", home.notes)
+    config = home.path / ".config/workspaced/config.toml"
+    config.parent.mkdir()
+    config.write_text("data_dir = [\n")
+    done = home.run("uninstall", "--yes")
+    assert done.returncode == 0 and "stays     folders that your settings name: " in done.stdout
+    assert not (home.path / ".local/share/workspaced").exists() and not config.exists()
+
+
+def test_a_folder_that_others_may_not_write_to_is_a_problem_with_a_name(home: Home) -> None:
+    if os.getuid() == 0:
+        pytest.skip("root may remove anything")
+    home.run("start", home.notes)
+    log: Path = home.path / ".local/share/workspaced/default/log"
+    log.chmod(0o500)
+    done = home.run("uninstall", "--yes")
+    log.chmod(0o700)
+    assert done.returncode == 1 and f"Cannot remove {log}" in done.stderr

@@ -1,0 +1,154 @@
+"""Rules in Claude Code's settings against reading what a vault withholds: which ones, and that only ours go."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pathspec import GitIgnoreSpec
+
+from workspaced.cli import run
+from workspaced.connecting import deny_rules
+from workspaced_tools.vault.files.glob_rules import RuleList, compile_rules
+
+Command = Callable[..., tuple[int, str, str]]
+PATHS = [
+    *("a.md", "secret.md", "key.pem", "deep/secret.md", "deep/key.pem", "deep/er/secret.md", "work/a.md"),
+    *("deep/work/a.md", "drafts/x.md", "deep/drafts/x.md", "a (1).md", "ä.md", "private/deep/a.md"),
+]
+GLOBS = [
+    *("secret.md", "/secret.md", "deep/secret.md", "*.pem", "work/", "/work/", "deep/work/", "drafts", "/drafts"),
+    *(
+        "**/drafts/",
+        "deep/**",
+        "deep/**/secret.md",
+        "private/**",
+        "a*.md",
+        "[k]ey.pem",
+        "a (1).md",
+        "ä.md",
+        "?.md",
+    ),
+]
+
+
+@pytest.fixture
+def settings(home: Path) -> Path:
+    path = home / ".claude" / "settings.json"
+    path.parent.mkdir()
+    return path
+
+
+@pytest.fixture
+def connect(settings: Path, capsys: pytest.CaptureFixture[str]) -> Command:
+    def command(*arguments: str | Path) -> tuple[int, str, str]:
+        code = run(["connect", "claude", *map(str, arguments)])
+        out, err = capsys.readouterr()
+        return code, out, err
+
+    return command
+
+
+@pytest.fixture
+def vault(tmp_path: Path) -> Path:
+    path = tmp_path / "my [old] notes*"
+    path.mkdir()
+    (path / ".workspacedignore").write_text("secret/\n#: on-request\njournal/\n")
+    return path
+
+
+def rules(settings: Path) -> list[str]:
+    found: list[str] = json.loads(settings.read_text())["permissions"]["deny"]
+    return found
+
+
+@pytest.mark.parametrize("glob", GLOBS)
+def test_a_rule_denies_the_files_that_the_vaults_rule_withholds(vault: Path, glob: str) -> None:
+    """As gitignore's matching, which Claude Code documents, reads them from the file system's root."""
+    (vault / ".workspacedignore").write_text(f"{glob}\n")
+    made = deny_rules.wanted(str(vault), [])
+    assert all(rule.startswith("Read(//") and rule.endswith(")") for rule in made)
+    spec = GitIgnoreSpec.from_lines(rule.removeprefix("Read(/").removesuffix(")") for rule in made)
+    own = RuleList((), compile_rules([glob], is_file=True), (), "")
+    withheld = {path for path in PATHS if own.why(path) is not None}
+    assert {path for path in PATHS if spec.match_file(str(vault / path).lstrip("/"))} == withheld != set()
+
+
+def test_what_is_withheld_from_all_is_denied_and_the_dry_run_shows_it(
+    connect: Command, settings: Path, vault: Path
+) -> None:
+    _code, out, _err = connect("--vault", vault, "--dry-run")
+    assert "Read(/" in out and not settings.exists()
+    assert connect("--vault", vault)[0] == 0
+    [rule] = rules(settings)
+    assert rule == f"Read(/{vault.parent}/my \\[old\\] notes\\*/**/secret/**)"
+
+
+def test_the_setting_deny_counts(
+    connect: Command, settings: Path, vault: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WORKSPACED_DENY", "diary.md")
+    connect("--vault", vault)
+    assert [each.rpartition("/")[2] for each in rules(settings)] == ["diary.md)", "**)"]
+
+
+def test_rules_follow_the_vaults_and_those_of_others_stay(connect: Command, settings: Path, vault: Path) -> None:
+    own = f"Read(/{vault.parent}/my \\[old\\] notes\\*/**/mine/**)"
+    before = json.dumps({"permissions": {"deny": ["Read(.env)", own], "allow": ["Bash(ls)"]}}, indent=4)
+    settings.write_text(before)
+    (vault / ".workspacedignore").write_text("secret/\nmine/\n")
+    connect("--vault", vault)
+    assert len(rules(settings)) == 3, "a rule that stood before is no second time"
+    (vault / ".workspacedignore").write_text("other/\n")
+    connect("--vault", vault)
+    assert rules(settings)[:2] == ["Read(.env)", own] and rules(settings)[2].endswith("/other/**)")
+    connect("--vault", vault, "--remove")
+    assert settings.read_text() == before
+
+
+def test_each_vault_has_its_own(connect: Command, settings: Path, vault: Path, tmp_path: Path) -> None:
+    other = tmp_path / "my"
+    other.mkdir()
+    (other / ".workspacedignore").write_text("x/\n")
+    for each in (vault, other):
+        connect("--vault", each)
+    assert len(rules(settings)) == 2
+    connect("--vault", other, "--remove")
+    assert [each.rpartition("/**/")[2] for each in rules(settings)] == ["secret/**)"]
+    connect("--remove")
+    assert not settings.exists()
+
+
+def test_they_can_be_left_out(connect: Command, settings: Path, vault: Path) -> None:
+    connect("--vault", vault, "--only", "mcp,hook")
+    assert "permissions" not in json.loads(settings.read_text())
+    connect("--vault", vault, "--only", "deny")
+    assert len(rules(settings)) == 1
+    connect("--vault", vault, "--only", "deny", "--remove")
+    assert "permissions" not in json.loads(settings.read_text())
+
+
+@pytest.mark.parametrize("text", ['{"permissions": []}', '{"permissions": {"deny": "x"}}'])
+def test_settings_of_another_form_are_left_alone(connect: Command, settings: Path, vault: Path, text: str) -> None:
+    settings.write_text(text)
+    code, _out, err = connect("--vault", vault)
+    assert code == 2 and "nothing was changed" in err and settings.read_text() == text
+
+
+def test_a_line_that_is_no_rule_is_named(connect: Command, settings: Path, vault: Path) -> None:
+    (vault / ".workspacedignore").write_text("ok/\n#: sometimes\n")
+    code, _out, err = connect("--vault", vault)
+    assert code == 2 and ".workspacedignore, line 2: " in err and not settings.exists()
+
+
+def test_what_a_program_cannot_do_and_that_it_is_not_here_is_said(
+    connect: Command, vault: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", "")
+    assert run(["connect", "codex", "--vault", str(vault), "--json"]) == 0
+    answer: dict[str, Any] = json.loads(capsys.readouterr().out)
+    missing, reads = answer["remarks"]
+    assert missing.startswith("Codex was not found here (no command codex, ") and "withheld notes" in reads
+    _code, _out, err = connect("--vault", vault)
+    assert "Claude Code was not found here" in err and "withheld notes" not in err

@@ -1,0 +1,84 @@
+"""Findings over the inspector's API: the demo's wrong answer with its cause, and logs with less to say."""
+
+from collections.abc import Callable, Iterator
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from support import ROOT
+from support.inspector import Inspector, environment_in
+
+from workspaced import replay
+from workspaced.inspector.views.findings import FindingsParameters, findings
+from workspaced_events.schema.catalogue import ToolCalled
+
+MORNING = ROOT / "workspaced" / "workspaced" / "demo" / "morning.wsb"
+KICKOFF = "projects/ferrybook/Kickoff.md"
+
+
+@pytest.fixture(scope="module")
+def morning(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Inspector]:
+    with Inspector(MORNING, env=environment_in(tmp_path_factory.mktemp("home"))) as started:
+        yield started
+
+
+def test_a_prompt_that_read_an_older_note_is_found_with_both_texts(morning: Inspector) -> None:
+    shown = morning.get("/api/findings")
+    [found] = [each for each in shown["findings"] if each["note"] == KICKOFF]
+    assert found["sentence"] == f"A prompt read “22 June”; {KICKOFF} said “29 June”"
+    assert (found["seq"], found["since"][:16], found["prompts"]) == (167, "2026-04-17T10:04", 3)
+    assert found["answer"] == "Release 1 comes on 22 June."
+    changed = [line for line in found["difference"][2:] if line[:1] in "+-"]
+    assert [line[:1] for line in changed] == ["-", "+"]
+    assert "**22 June**" in changed[0] and "**29 June**" in changed[1]
+    assert [each["link"] for each in found["evidence"]] == [["prompt", "167"], ["at", "146"], ["note", KICKOFF]]
+
+
+def test_failed_calls_are_found_and_the_newest_stands_first(morning: Inspector) -> None:
+    shown = morning.get("/api/findings")
+    assert [(each["seq"], each["kind"]) for each in shown["findings"]] == [
+        (189, "failedCall"),
+        (167, "olderNote"),
+        (167, "olderNote"),
+        (155, "failedCall"),
+    ]
+    assert (
+        shown["findings"][-1]["sentence"] == "claude-code asked get_note_by_reference and got AMBIGUOUS_REFERENCE"
+    )
+    assert (shown["leftOut"], shown["searchedFrom"]) == (0, None)
+
+
+def test_earlier_findings_are_those_before_an_event(morning: Inspector) -> None:
+    assert [each["seq"] for each in morning.get("/api/findings", before=167)["findings"]] == [163, 163, 155]
+    assert morning.get("/api/findings", before=155)["findings"] == []
+
+
+class Swept:
+    """A log of which the recordings of calls are not kept."""
+
+    def __init__(self, log: replay.Log) -> None:
+        self._log = log
+        calls = (event.data for event in log.events_of(replay.CALL_TYPES))
+        self._gone = {call.inputs_sha256 for call in calls if isinstance(call, ToolCalled)}
+
+    def blob(self, name: str) -> bytes | None:
+        return None if name in self._gone else self._log.blob(name)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._log, name)
+
+
+def test_without_the_texts_an_older_note_is_found_all_the_same() -> None:
+    with replay.open(MORNING) as log:
+        inspected: Any = SimpleNamespace(log=Swept(log))
+        shown = findings(inspected, FindingsParameters()).findings
+    [found] = [each for each in shown if each.note == KICKOFF]
+    assert found.sentence == f"A prompt read an older version of {KICKOFF}, which said something else"
+    assert found.difference == [] and found.since is not None
+
+
+def test_a_log_in_which_nothing_went_wrong_has_none(inspect: Callable[..., Inspector], daemon: Any) -> None:
+    running = daemon(notes={"plan.md": "# Plan\n"})
+    running.connect("agent").tool("get_note_by_reference", {"reference": "plan.md"})
+    assert running.stop() == 0
+    assert inspect(running.data).get("/api/findings") == {"findings": [], "leftOut": 0, "searchedFrom": None}

@@ -1,0 +1,246 @@
+"""`workspaced uninstall`: shows what of ours is on this machine, and removes it once the user agrees."""
+
+import sys
+from collections.abc import Iterator, Sequence
+from importlib import resources
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import click
+
+from workspaced_events.errors import WorkspacedError
+
+from ...client.sync_client import connect
+from ...connecting.ledger import read_ledger
+from ...connecting.plans import plan_removal
+from ...connecting.runtimes import RUNTIMES
+from ...connecting.settings_files import Change, backups
+from ...connecting.writing import write
+from ...daemon.settings import Settings, load_settings
+from ...discovery.own_files import Place, places, remove
+from ...discovery.records import Record, recorded, running
+from ...errors import SettingsInvalid
+from ...ipc.socket_path import default_socket
+from ..shared.daemon import end
+from ..shared.options import given, json_option
+from ..shared.output import output
+from ..shared.printing import agreed, confirm, say, say_text, warn
+from ..shared.service_units import Unit, definitions, removed
+
+_STOP_S: Final = 10.0
+_MINE: Final = frozenset({"data", "settings"})
+"""What cannot be made again."""
+
+
+class _Plan(NamedTuple):
+    """What is to go, in this order, and what stays."""
+
+    services: list[Unit]
+    daemons: list[Record]
+    connections: dict[str, list[Change]]
+    """By program: the changes of its settings."""
+    places: list[Place]
+    edited: list[Place]
+    """Folders of the demo in which somebody has written: they go if the user says so of each."""
+    kept: list[str]
+    """What is ours or was, and stays: sentences."""
+
+    @property
+    def is_empty(self) -> bool:
+        return not any((self.services, self.daemons, self.connections, self.places, self.edited))
+
+
+@click.command()
+@click.option("--keep-data", is_flag=True, help="Keep the logs, the keys of a link, and your settings.")
+@click.option("--yes", is_flag=True, help="Remove what is listed, without a question.")
+@click.option("--dry-run", is_flag=True, help="Only list it.")
+@json_option
+def uninstall_command(keep_data: bool, yes: bool, dry_run: bool) -> int:
+    """Remove what workspaced has left on this machine: list it, then remove it once you agree.
+
+    That is what `connect` and `start` wrote into settings of other programs, services, running daemons, the logs
+    with what agents were shown, indexes, sockets, and what the demo left. Never removed are your notes, with the
+    memory folder, chats and `.workspacedignore` in them; bundles and backups that you made; and the package, which
+    goes as it came.
+
+    \b
+    workspaced uninstall --dry-run
+    workspaced uninstall --keep-data
+    """
+    plan = _plan(keep_data=keep_data)
+    if not given("json"):
+        _show(plan)
+    wanted = not plan.is_empty and not dry_run and (yes or _agreed())
+    problems = list(_carry_out(plan, ask=not yes)) if wanted else []
+    answer = {**_json(plan), "removed": wanted, "problems": problems}
+    output(answer, lambda _: _say_end(plan, problems) if wanted else None)
+    return 1 if problems else 0
+
+
+def _agreed() -> bool:
+    if given("json") or not (sys.stdin.isatty() and sys.stderr.isatty()):
+        if not given("json"):
+            say("Nothing was removed: add --yes, or run it in a terminal.", err=True)
+        return False
+    confirm("Remove all of this?")
+    return True
+
+
+# -- what there is --
+
+
+def _plan(*, keep_data: bool) -> _Plan:
+    settings, kept = _settings()
+    records = recorded()
+    data = [Path(each.data_dir) for each in records] + [settings.data_path.expanduser().absolute()]
+    cache = [settings.cache_dir.expanduser().absolute()] if settings.cache_dir is not None else []
+    found = list(places(data, cache, default_socket("default").parent))
+    kept += [f"{path}: {each.holds}" for each in found if not each.is_ours for path in each.paths]
+    found = [each for each in found if each.is_ours]
+    demos = [each.paths[0] for each in found if each.kind == "demo"]
+    found = [each for each in found if not any(each.folder.is_relative_to(demo) for demo in demos)]
+    edited = [each for each in found if each.kind == "demo" and _is_edited(each.paths[0])]
+    if keep_data:
+        kept += [f"{_named(each)}: {each.holds}" for each in found if each.kind in _MINE]
+    going = [each for each in found if each not in edited and not (keep_data and each.kind in _MINE)]
+    connections = {}
+    for runtime, spec in RUNTIMES.items():
+        try:
+            changes = [each for each in plan_removal(runtime) if each.is_needed]
+        except SettingsInvalid as error:
+            kept.append(f"{spec.title}: {error.message} {error.hint}")
+            continue
+        if changes:
+            connections[runtime] = changes
+        files = {change.path: change.old_backup for change in changes}
+        kept += [f"{path}: {file} as it was, which has changed since" for file, path in _backups(runtime, files)]
+    changed = {str(change.path) for changes in connections.values() for change in changes}
+    for path in read_ledger().files:
+        if path not in changed and Path(path).exists():
+            kept.append(f"{path} was connected when the environment named it; set that again to have it changed")
+    return _Plan(list(definitions(Path.home())), running(), connections, going, edited, kept)
+
+
+def _settings() -> tuple[Settings, list[str]]:
+    """The user's settings; the default ones, and why, if they cannot be read."""
+    try:
+        return load_settings(), []
+    except SettingsInvalid as error:
+        return Settings.model_construct(), [f"folders that your settings name: {error.message}"]
+
+
+def _backups(runtime: str, changed: dict[Path, Path | None]) -> Iterator[tuple[Path, Path]]:
+    """The copies of settings as they were that stay, each behind its file."""
+    spec = RUNTIMES[runtime]
+    files = {spec.servers.path(), *([spec.hooks.path()] if spec.hooks is not None else [])}
+    for file in sorted(files):
+        for backup, _text in backups(file):
+            if backup != changed.get(file):
+                yield file, backup
+
+
+def _is_edited(demo: Path) -> bool:
+    """Whether somebody has written in the demo's copy of the sample vault."""
+    with resources.as_file(resources.files("workspaced.demo")) as package:
+        sample = _texts(package / "vault")
+    return any(_texts(demo / name) not in ({}, sample) for name in ("notes", "vault"))
+
+
+def _texts(folder: Path) -> dict[str, bytes]:
+    files = (each for each in folder.rglob("*") if each.is_file() and "__pycache__" not in each.parts)
+    return {each.relative_to(folder).as_posix(): each.read_bytes() for each in files}
+
+
+# -- removing it --
+
+
+def _carry_out(plan: _Plan, *, ask: bool) -> Iterator[str]:
+    """Removes it, from what would make the rest anew to what lies still; yields what could not be."""
+    for unit in plan.services:
+        if failed := removed(unit, start=True):
+            yield failed
+    for record in plan.daemons:
+        try:
+            with connect(record.socket, name="workspaced-cli", timeout_s=_STOP_S) as client:
+                end(client)
+        except WorkspacedError as error:
+            yield f"{error.message} {error.hint}"
+    for runtime, changes in plan.connections.items():
+        try:
+            write(runtime, changes)
+        except SettingsInvalid as error:
+            yield f"{RUNTIMES[runtime].title}: {error.message} {error.hint}"
+    edited = [
+        each for each in plan.edited if ask and agreed(f"Remove {_named(each)}, where somebody has written?")
+    ]
+    shown = {(each.kind, each.folder) for each in plan.places}
+    now = _plan(keep_data=False).places  # daemons have written as they ended
+    more = [each for each in now if each.kind == "state" or (each.kind, each.folder) in shown]
+    for place in (*more, *plan.places, *edited):
+        try:
+            remove(place)
+        except OSError as error:
+            yield f"Cannot remove {error.filename}: {error.strerror}."
+
+
+# -- saying it --
+
+
+def _show(plan: _Plan) -> None:
+    if plan.is_empty:
+        say("Nothing of workspaced is on this machine but the package.")
+    for unit in plan.services:
+        say(f"service   {unit.path!s}")
+    for record in plan.daemons:
+        say(f"daemon    {record.workspace}, pid {record.pid}, serves {', '.join(record.vaults) or 'no vault'}")
+    for runtime, changes in plan.connections.items():
+        for change in changes:
+            becomes = "goes" if change.after is None else "changes"
+            say(f"settings  {change.path!s} of {RUNTIMES[runtime].title} {becomes}")
+            say_text(change.difference())
+    for place in plan.places:
+        say(f"{place.kind:<9} {_named(place)} ({_size(place.size_bytes())}): {place.holds}")
+    for place in plan.edited:
+        say(f"{place.kind:<9} {_named(place)}: somebody has written there; you are asked")
+    for line in plan.kept:
+        say(f"stays     {line}")
+
+
+def _say_end(plan: _Plan, problems: Sequence[str]) -> None:
+    for problem in problems:
+        warn(problem)
+    if plan.connections:
+        titles = ", ".join(RUNTIMES[each].title for each in plan.connections)
+        say(f"Start {titles} anew: a session that is open would start a daemon again.")
+    say("Remove the package as you installed it (`pip uninstall workspaced`), and what you put into your editor.")
+
+
+def _named(place: Place) -> str:
+    return ", ".join(map(str, place.paths[:1])) if len(place.names) == 1 else str(place.folder)
+
+
+def _size(count: int) -> str:
+    return f"{count / 1_000_000:.1f} MB" if count >= 100_000 else f"{count} bytes"
+
+
+def _json(plan: _Plan) -> dict[str, Any]:
+    return {
+        "services": [str(each.path) for each in plan.services],
+        "daemons": [{"workspace": each.workspace, "pid": each.pid} for each in plan.daemons],
+        "settings": [
+            {"runtime": runtime, "path": str(each.path), "difference": each.difference()}
+            for runtime, changes in plan.connections.items()
+            for each in changes
+        ],
+        "places": [
+            {
+                "kind": each.kind,
+                "paths": list(map(str, each.paths)),
+                "bytes": each.size_bytes(),
+                "holds": each.holds,
+                "asks": each in plan.edited,
+            }
+            for each in (*plan.places, *plan.edited)
+        ],
+        "kept": plan.kept,
+    }

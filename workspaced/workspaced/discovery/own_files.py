@@ -1,0 +1,162 @@
+"""What of ours lies on this machine beside settings of other programs, for `workspaced uninstall`.
+
+Only names that we give are ours: in a folder that a user chose for data or cache, anything else is theirs. What
+belongs to another user, and what a link leads to, is never looked into and never removed.
+"""
+
+import os
+import re
+import shutil
+import stat
+import sys
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Final, Literal, NamedTuple
+
+import platformdirs
+
+from .own_directories import DATA_NAMES, INDEX_NAME
+from .records import state_directory
+
+Kind = Literal["data", "settings", "cache", "state", "demo"]
+
+_LINK: Final = "link"
+_SETTINGS: Final = {
+    "config.toml": "your settings",
+    "templates": "your request templates",
+    "prices.toml": "your prices",
+    "proxy-token": "the token by which programs use the proxy",
+}
+_STATE: Final = ("start.lock", "started.log")
+_CACHE: Final = (".bytecode", "demo.wsb")
+_OWN: Final = "workspaced"
+_OWN_FOLDER: Final = re.compile(rf"{_OWN}(-\d+)?")
+"""The names of our folders among those of other programs, the one of sockets in a temporary directory included."""
+DEMO: Final = "workspaced-demo-"
+"""How the names of the demo's folders begin, in the temporary directory."""
+
+
+class Place(NamedTuple):
+    """Files of ours in one folder."""
+
+    kind: Kind
+    folder: Path
+    names: tuple[str, ...]
+    holds: str
+    """What they are, for people."""
+    is_ours: bool = True
+    """Whether they may go; no: they are links, or another user's."""
+
+    @property
+    def paths(self) -> list[Path]:
+        return [self.folder / name for name in self.names]
+
+    def size_bytes(self) -> int:
+        """What the files hold, without what cannot be read."""
+        return sum(_size(each) for path in self.paths for each in (path, *path.rglob("*")))
+
+
+def places(data: Iterable[Path], cache: Iterable[Path], sockets: Path) -> Iterator[Place]:
+    """What of ours there is.
+
+    Args:
+        data: data directories beside the default ones.
+        cache: cache directories beside the default ones.
+        sockets: the folder of the default sockets.
+    """
+    for folder in _folders(platformdirs.user_data_path("workspaced"), data):
+        yield from _data(folder)
+    settings = platformdirs.user_config_path("workspaced")
+    for name, holds in _SETTINGS.items():
+        yield from _place("settings", settings, [name], holds)
+    cached = platformdirs.user_cache_path("workspaced")
+    yield from _place("cache", cached, _CACHE, "compiled modules, and the demo's log")
+    for folder in _folders(cached, cache):
+        yield from _place(
+            "cache", folder, filter(INDEX_NAME.fullmatch, _names(folder)), "an index, made anew if needed"
+        )
+    state = Path(state_directory())
+    left = [each for each in _names(state) if each in _STATE or each.endswith((".stopped", ".json"))]
+    yield from _place("state", state, left, "records of daemons")
+    yield from _place("state", sockets, [each for each in _names(sockets) if each.endswith(".sock")], "sockets")
+    if sys.platform == "darwin":
+        logs = Path.home() / "Library" / "Logs"
+        said = [name for name in _names(logs) if name.startswith("workspaced.") and name.endswith(".log")]
+        yield from _place("state", logs, said, "what services said")
+    temporary = Path(tempfile.gettempdir())
+    for name in _names(temporary):
+        if name.startswith(DEMO) and (temporary / name).is_dir():
+            yield from _place("demo", temporary, [name], "a copy of the sample vault, and what was recorded of it")
+
+
+def remove(place: Place) -> None:
+    """Removes the files, and the folders of ours that are empty then. What is gone already is no error.
+
+    Raises:
+        OSError: something cannot be removed; the rest of it may be gone.
+    """
+    for path in place.paths:
+        if path.is_dir():
+            shutil.rmtree(path)
+        else:
+            path.unlink(missing_ok=True)
+    for folder in (place.folder, place.folder.parent):
+        if _OWN_FOLDER.fullmatch(folder.name) or folder.parent.name == _OWN:
+            with suppress(OSError):  # it holds something else
+                folder.rmdir()
+
+
+def _data(folder: Path) -> Iterator[Place]:
+    names = [each for each in _names(folder) if each in DATA_NAMES and each != _LINK]
+    names.sort(key="log".__eq__)  # the log at last: by it a folder is known that was not removed to its end
+    yield from _place(
+        "data", folder, [_LINK], "the keys of the link: without them this machine is out of it for good"
+    )
+    yield from _place("data", folder, names, "the log, and what agents were shown")
+
+
+def _folders(root: Path, more: Iterable[Path]) -> Iterator[Path]:
+    """The folders of workspaces below a root of ours, and those elsewhere that hold a log or an index."""
+    own = [root / name for name in _names(root) if not name.startswith(".") and (root / name).is_dir()]
+    yield from own
+    for folder in dict.fromkeys(more):
+        if folder not in own and (
+            (folder / "log" / "HEAD").is_file() or any(map(INDEX_NAME.fullmatch, _names(folder)))
+        ):
+            yield folder
+
+
+def _place(kind: Kind, folder: Path, names: Iterable[str], holds: str) -> Iterator[Place]:
+    is_reached = kind == "demo" or _is_ours(folder)
+    found = [name for name in names if os.path.lexists(folder / name)]
+    ours = tuple(name for name in found if is_reached and _is_ours(folder / name))
+    if ours:
+        yield Place(kind, folder, ours, holds)
+    if others := tuple(name for name in found if name not in ours):
+        yield Place(kind, folder, others, "a link, or of another user", is_ours=False)
+
+
+def _is_ours(path: Path) -> bool:
+    """Whether it is no link, and belongs to this user, as its folder does if we make that."""
+    own = [path, *(each for each in path.parents if each.name == _OWN)]
+    try:
+        return all(each.lstat().st_uid == os.getuid() and not each.is_symlink() for each in own)
+    except OSError:
+        return False
+
+
+def _names(folder: Path) -> list[str]:
+    try:
+        return sorted(os.listdir(folder))
+    except OSError:
+        return []
+
+
+def _size(path: Path) -> int:
+    try:
+        status = path.lstat()
+    except OSError:
+        return 0
+    return status.st_size if stat.S_ISREG(status.st_mode) else 0
