@@ -61,7 +61,7 @@ def test_who_asks_for_a_note_that_was_private_waits_for_nothing(vault: Vault, le
     assert vault.ask(Resolve(NEW), EMPTY_VAULT).note is None
     write(vault, "---\nwork")  # an editor is in the middle of saving
     assert vault.ask(Resolve(NEW), EMPTY_VAULT).note is None
-    assert NEW in vault.levels.held
+    assert NEW in vault.levels.unsettled
     assert vault.levels.settles_in_s(NEW, level) is None
 
 
