@@ -174,3 +174,18 @@ def test_a_folder_that_others_may_not_write_to_is_a_problem_with_a_name(home: Ho
     done = home.run("uninstall", "--yes")
     log.chmod(0o700)
     assert done.returncode == 1 and f"Cannot remove {log}" in done.stderr
+
+
+@pytest.mark.thorough
+def test_what_a_daemon_holds_that_does_not_end_stays(home: Home) -> None:
+    """It waits for an answer that does not come, for as long as it waits for any."""
+    home.run("start", home.notes)
+    [running] = home.daemons()
+    before = everything(home)
+    os.kill(running["pid"], signal.SIGSTOP)
+    try:
+        done = home.run("uninstall", "--yes")
+    finally:
+        os.kill(running["pid"], signal.SIGCONT)
+    assert done.returncode == 1 and f"A daemon still runs (pid {running['pid']})" in done.stderr
+    assert everything(home).keys() == before.keys()

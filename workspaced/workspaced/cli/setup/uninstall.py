@@ -165,6 +165,9 @@ def _carry_out(plan: _Plan, *, ask: bool) -> Iterator[str]:
                 end(client)
         except WorkspacedError as error:
             yield f"{error.message} {error.hint}"
+    if left := running():
+        yield f"A daemon still runs (pid {left[0].pid}), so nothing else was removed: end it, and run this again."
+        return
     for runtime, changes in plan.connections.items():
         try:
             write(runtime, changes)
