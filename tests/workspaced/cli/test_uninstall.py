@@ -117,6 +117,18 @@ def test_what_others_put_beside_ours_stays(home: Home) -> None:
     assert os.listdir(chosen) == ["mine.txt"] and not config.exists()
 
 
+@pytest.mark.parametrize(("answer", "stays"), [("\n", True), ("y\n", False)])
+def test_a_copy_of_the_sample_with_notes_of_somebody_goes_by_a_word_of_its_own(
+    home: Home, answer: str, stays: bool
+) -> None:
+    home.run("demo", "--serve")
+    [demo] = (home.root / "tmp").glob("workspaced-demo-*")
+    (demo / "notes/Mine.md").write_text("mine")
+    code, shown = home.answered(f"y\n{answer}", "uninstall")
+    assert code == 0 and f"Remove {demo}, where somebody has written? [y/N]" in shown
+    assert (demo / "notes/Mine.md").exists() == stays == demo.exists() and home.daemons() == []
+
+
 def test_a_link_is_not_followed(home: Home) -> None:
     elsewhere = home.root / "elsewhere"
     (elsewhere / "default" / "log").mkdir(parents=True)
