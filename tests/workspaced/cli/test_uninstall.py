@@ -117,6 +117,18 @@ def test_what_others_put_beside_ours_stays(home: Home) -> None:
     assert os.listdir(chosen) == ["mine.txt"] and not config.exists()
 
 
+@pytest.mark.parametrize(("answer", "stays"), [("\n", True), ("y\n", False)])
+def test_a_copy_of_the_sample_with_notes_of_somebody_goes_by_a_word_of_its_own(
+    home: Home, answer: str, stays: bool
+) -> None:
+    home.run("demo", "--serve")
+    [demo] = (home.root / "tmp").glob("workspaced-demo-*")
+    (demo / "notes/Mine.md").write_text("mine")
+    code, shown = home.answered(f"y\n{answer}", "uninstall")
+    assert code == 0 and f"Remove {demo}, where somebody has written? [y/N]" in shown
+    assert (demo / "notes/Mine.md").exists() == stays == demo.exists() and home.daemons() == []
+
+
 def test_a_link_is_not_followed(home: Home) -> None:
     elsewhere = home.root / "elsewhere"
     (elsewhere / "default" / "log").mkdir(parents=True)
@@ -174,3 +186,18 @@ def test_a_folder_that_others_may_not_write_to_is_a_problem_with_a_name(home: Ho
     done = home.run("uninstall", "--yes")
     log.chmod(0o700)
     assert done.returncode == 1 and f"Cannot remove {log}" in done.stderr
+
+
+@pytest.mark.thorough
+def test_what_a_daemon_holds_that_does_not_end_stays(home: Home) -> None:
+    """It waits for an answer that does not come, for as long as it waits for any."""
+    home.run("start", home.notes)
+    [running] = home.daemons()
+    before = everything(home)
+    os.kill(running["pid"], signal.SIGSTOP)
+    try:
+        done = home.run("uninstall", "--yes")
+    finally:
+        os.kill(running["pid"], signal.SIGCONT)
+    assert done.returncode == 1 and f"A daemon still runs (pid {running['pid']})" in done.stderr
+    assert everything(home).keys() == before.keys()

@@ -1,6 +1,7 @@
 """Rules in Claude Code's settings against reading what a vault withholds: which ones, and that only ours go."""
 
 import json
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -152,3 +153,20 @@ def test_what_a_program_cannot_do_and_that_it_is_not_here_is_said(
     assert missing.startswith("Codex was not found here (no command codex, ") and "withheld notes" in reads
     _code, _out, err = connect("--vault", vault)
     assert "Claude Code was not found here" in err and "withheld notes" not in err
+
+
+def test_the_doctor_says_that_rules_are_missing_and_how_to_have_them(
+    connect: Command, vault: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def said() -> list[dict[str, Any]]:
+        run(["doctor", "--json"])
+        return [each for each in json.loads(capsys.readouterr().out) if "file tools" in each["says"]]
+
+    connect("--vault", vault)
+    assert said() == []
+    (vault / ".workspacedignore").write_text("secret/\ndiary/\n")
+    [found] = said()
+    assert found["says"].endswith(" lacks 1 rules") and str(vault) in found["says"]
+    assert run(shlex.split(found["fix"])[1:]) == 0
+    capsys.readouterr()
+    assert said() == []

@@ -82,3 +82,20 @@ def test_a_log_in_which_nothing_went_wrong_has_none(inspect: Callable[..., Inspe
     running.connect("agent").tool("get_note_by_reference", {"reference": "plan.md"})
     assert running.stop() == 0
     assert inspect(running.data).get("/api/findings") == {"findings": [], "leftOut": 0, "searchedFrom": None}
+
+
+def test_a_note_that_was_withheld_before_the_users_eyes_is_found(
+    inspect: Callable[..., Inspector], daemon: Any
+) -> None:
+    running = daemon(notes={"pay.md": "# Pay\n", "other.md": "# Other\n"})
+    client = running.connect("editor")
+    client.publish([{"type": "note_pinned", "data": {"note": "other.md"}}])
+    client.publish([{"type": "active_note_set", "data": {"note": "pay.md"}}])
+    client.call("workspaced/reconcile")
+    for name in ("pay.md", "other.md"):
+        (running.vault / name).write_text("---\nworkspaced: private\n---\n")
+    client.call("workspaced/reconcile")
+    assert running.stop() == 0
+    [found] = inspect(running.data).get("/api/findings")["findings"]
+    assert found["sentence"] == "pay.md was withheld from agents while the user looked at it"
+    assert found["evidence"][0]["link"] == ["at", str(found["seq"])]

@@ -43,6 +43,15 @@ def wanted(vault: str, denied: Sequence[str]) -> list[str]:
     )
 
 
+def missing(path: Path, vault: str, denied: Sequence[str]) -> list[str]:
+    """Those of `wanted` that a settings file lacks; none where the one or the other cannot be read."""
+    try:
+        present = find(read(path) or "")
+        return [rule for rule in wanted(vault, denied) if rule not in present]
+    except (SettingsInvalid, json_text.Unmergeable):
+        return []
+
+
 def of_vault(rules: Iterable[str], vault: str) -> list[str]:
     """Those of our rules that concern the vault."""
     begins = tuple(f"Read(/{_escaped(root)}/" for root in _roots(vault))

@@ -4,7 +4,7 @@ import os
 import shlex
 import stat
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -22,7 +22,9 @@ from workspaced_events.replay.blob_check import NamedBlobs
 
 from ...__about__ import __version__
 from ...client.sync_client import SyncClient, connect
+from ...connecting.deny_rules import missing
 from ...connecting.listing import connected
+from ...connecting.runtimes import RUNTIMES
 from ...daemon.settings import config_file, load_settings
 from ...editor_link.lock_files import is_gone, own_locks
 from ...errors import NoDaemon
@@ -104,6 +106,7 @@ def _examine() -> Iterator[Finding]:
         if not path.is_dir():
             yield problem("vault", f"{path} is no directory", "Correct `vaults` in the settings.")
     yield from _connections()
+    yield from _readable_files(settings.deny)
     yield from _links()
     try:
         client = connect(target, name="doctor", timeout_s=5.0)
@@ -253,6 +256,20 @@ def _connections() -> Iterator[Finding]:
                 yield warning(about, f"{where}: {fault}", again)
             if not faults:
                 yield ok(about, where)
+
+
+def _readable_files(denied: Sequence[str]) -> Iterator[Finding]:
+    """Findings about connected programs whose own file tools may read what is withheld, for lack of rules."""
+    for program in connected():
+        spec = RUNTIMES[program.runtime]
+        if not spec.has_deny_rules or spec.hooks is None:
+            continue
+        path = spec.hooks.path()
+        for vault in sorted({vault for each in program.connections for vault in each.vaults}):
+            if lacking := missing(path, vault, denied):
+                says = f"its own file tools may read what {vault} withholds: {path} lacks {len(lacking)} rules"
+                again = f"workspaced connect {program.runtime} --vault {shlex.quote(vault)}"
+                yield warning(f"connection {program.runtime}", says, again)
 
 
 def _daemon(client: SyncClient) -> Iterator[Finding]:

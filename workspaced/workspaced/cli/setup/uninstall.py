@@ -165,14 +165,16 @@ def _carry_out(plan: _Plan, *, ask: bool) -> Iterator[str]:
                 end(client)
         except WorkspacedError as error:
             yield f"{error.message} {error.hint}"
+    if left := running():
+        yield f"A daemon still runs (pid {left[0].pid}), so nothing else was removed: end it, and run this again."
+        return
     for runtime, changes in plan.connections.items():
         try:
             write(runtime, changes)
         except SettingsInvalid as error:
             yield f"{RUNTIMES[runtime].title}: {error.message} {error.hint}"
-    edited = [
-        each for each in plan.edited if ask and agreed(f"Remove {_named(each)}, where somebody has written?")
-    ]
+    question = "Remove {}, where somebody has written?"
+    edited = [each for each in plan.edited if ask and agreed(question.format(_named(each)), default=False)]
     shown = {(each.kind, each.folder) for each in plan.places}
     now = _plan(keep_data=False).places  # daemons have written as they ended
     more = [each for each in now if each.kind == "state" or (each.kind, each.folder) in shown]

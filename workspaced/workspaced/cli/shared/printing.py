@@ -70,9 +70,9 @@ def confirm(question: str) -> None:
     click.confirm(escape_control(question), abort=True, err=True)
 
 
-def agreed(question: str) -> bool:
-    """Asks on stderr; whoever says nothing agrees."""
-    return click.confirm(escape_control(question), default=True, err=True)
+def agreed(question: str, *, default: bool = True) -> bool:
+    """Asks on stderr; `default` is the answer of whoever says nothing."""
+    return click.confirm(escape_control(question), default=default, err=True)
 
 
 def asked(question: str) -> str:

@@ -286,7 +286,7 @@ export interface Exchanged {
 export interface Finding {
   readonly seq: number;
   readonly time: string;
-  readonly kind: "failedCall" | "olderNote";
+  readonly kind: "failedCall" | "olderNote" | "withheldNote";
   readonly sentence: string;
   readonly since: string | null;
   readonly note: string | null;

@@ -1,7 +1,8 @@
 """What is worth looking at in a log, newest first: each one sentence with its evidence.
 
-Found are prompts that held a note in an older version than it had by then, and calls that failed. Of an older
-version both texts are shown where recordings hold them, so that a reader sees what the model could not know.
+Found are prompts that held a note in an older version than it had by then, calls that failed, and notes that were
+withheld while the user looked at them. Of an older version both texts are shown where recordings hold them, so
+that a reader sees what the model could not know.
 """
 
 import difflib
@@ -12,7 +13,8 @@ from typing import Annotated, Final, Literal, NamedTuple
 import msgspec
 from msgspec import Meta
 
-from workspaced_events.errors import WorkspacedError
+from workspaced_events.errors import InvalidArgument, WorkspacedError
+from workspaced_events.ids import VaultId
 from workspaced_events.schema import catalogue as c
 from workspaced_events.schema.catalogue import Event
 from workspaced_tools.ports.manifest import ManifestEntry
@@ -33,7 +35,7 @@ _TEXT_BYTES_MAX: Final = 200_000
 """Longer notes are not compared."""
 _WORDS_CHARS: Final = 60
 """Of what changed in a line, for the sentence."""
-_TYPES: Final = (*replay.CALL_TYPES, "prompt_assembled", "note_changed")
+_TYPES: Final = (*replay.CALL_TYPES, "prompt_assembled", "note_changed", "note_withheld")
 _PARTS: Final = re.compile(r"\s+|\w[\w.-]*\w|\w|[^\s\w]+")
 """A line is compared by words, dates and numbers, by signs, and by blanks."""
 
@@ -58,13 +60,13 @@ class Finding(msgspec.Struct, rename="camel"):
 
     seq: int
     time: str
-    kind: Literal["olderNote", "failedCall"]
+    kind: Literal["olderNote", "failedCall", "withheldNote"]
     sentence: str
     """Without the full stop: behind it stands `since`."""
     since: str | None
     """When the note changed; null: no event says so, or this is no older note."""
     note: str | None
-    """The note that was older."""
+    """The note that was older, or withheld."""
     difference: list[str]
     """A unified diff from what was read to what the note said, at most 200 lines; empty if a text is not kept."""
     answer: str
@@ -108,7 +110,8 @@ def findings(inspected: Inspected, parameters: FindingsParameters) -> Findings:
         if len(stretch) == _SEARCHED_EVENTS:
             searched_from = event.seq
             break
-    found = sorted([*_older(log, stretch), *_failed(log, stretch)], key=lambda each: -each.seq)
+    every = (*_older(log, stretch), *_failed(log, stretch), *_withheld(log, stretch))
+    found = sorted(every, key=lambda each: -each.seq)
     return Findings(found[:_FINDINGS_MAX], max(0, len(found) - _FINDINGS_MAX), searched_from)
 
 
@@ -120,6 +123,29 @@ def _failed(log: replay.Log, stretch: list[Event]) -> Iterator[Finding]:
         sentence = f"{row.caller} asked {row.tool} and got {row.code or 'an error'}"
         evidence = [Evidence(f"call {event.seq}", ["call", str(event.seq)])]
         yield Finding(event.seq, event.time, "failedCall", sentence, None, None, [], "", 0, evidence)
+
+
+def _withheld(log: replay.Log, stretch: list[Event]) -> Iterator[Finding]:
+    for event in stretch:
+        if not isinstance(event.data, c.NoteWithheld) or event.vault is None:
+            continue
+        note, active = event.data.note, _active_before(log, event.seq, event.vault)
+        if note != active:
+            continue
+        sentence = f"{note} was withheld from agents while the user looked at it"
+        evidence = [
+            Evidence(f"event {event.seq}", ["at", str(event.seq)]),
+            Evidence("the note's life", ["note", note]),
+        ]
+        yield Finding(event.seq, event.time, "withheldNote", sentence, None, note, [], "", 0, evidence)
+
+
+def _active_before(log: replay.Log, seq: int, vault: VaultId) -> str | None:
+    try:
+        active = log.at(seq - 1).state.of(vault).active
+    except InvalidArgument:
+        return None  # the log begins here
+    return active.id if active is not None else None
 
 
 def _older(log: replay.Log, stretch: list[Event]) -> Iterator[Finding]:

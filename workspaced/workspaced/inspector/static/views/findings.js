@@ -19,7 +19,10 @@ export function FindingsView({ parts: [before] }) {
   );
   return html`<section aria-labelledby="findings-title">
     <h2 id="findings-title">Findings</h2>
-    <p class="quiet">Prompts that held a note in an older version than it had by then, and calls that failed; the newest first.</p>
+    <p class="quiet">
+      Prompts that held a note in an older version than it had by then, calls that failed, and notes that were withheld while
+      the user looked at them; the newest first.
+    </p>
     <${Loaded} of=${found}>${(/** @type {Shown} */ shown) => html`<${List} shown=${shown} />`}</${Loaded}>
   </section>`;
 }
