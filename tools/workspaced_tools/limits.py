@@ -77,8 +77,10 @@ WHOLE_HITS_ENOUGH: Final = 3
 """Where fewer notes hold all the words of a search, notes that hold some follow."""
 PIECES_LISTED_MAX: Final = 20_000
 """Rows of the index that may have a piece of a word, over all pieces."""
+PARTIAL_WEIGHED_MAX: Final = 2_000
+"""Of the notes that may hold some words of a search this many are weighed by their length too."""
 PARTIAL_COMPARED_MAX: Final = 100
-"""Of the notes that hold some words of a search this many are compared on their text."""
+"""Of these so many are compared on their text, and as many of those that weigh most for their length."""
 PARTIAL_CHARS_COMPARED_MAX: Final = 4_194_304
 HITS_COMPARED_MAX: Final = 200
 """Of the hits of a search this many are compared with the disk, also beyond the limit of the query."""

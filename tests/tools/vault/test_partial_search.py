@@ -141,6 +141,55 @@ def test_latin_words_amid_han_are_words(make_vault: MakeVault) -> None:
     assert ids(search(vault, "哪些内容由 BSkyB 提供"))[0] == "台.md"
 
 
+def test_a_short_note_is_compared_beside_long_ones_that_may_hold_more(make_vault: MakeVault) -> None:
+    """Long pages have the trigrams of each word somewhere, and so weigh more before their texts are read."""
+    chance = random.Random(2)
+    parts = ["lighthous", "eating", "wheat", "showed", "the", "how", "do", "weekly", "heather"]
+    pages = {f"{n}.md": " ".join(chance.choice(parts) for _ in range(3_000)) for n in range(120)}
+    vault = make_vault({**pages, "h.md": "# Heating\n\nWe heat the house with gas.\n"})
+    assert ids(search(vault, "how do we heat the house"))[0] == "h.md"
+
+
+def test_where_not_all_were_compared_the_total_is_a_lower_bound(make_vault: MakeVault) -> None:
+    vault = make_vault({f"{n}.md": f"oak table with four legs {n}" for n in range(250)})
+    found = search(vault, "oak table with four legs", 5)
+    assert not found.exact and found.total < 250 and {hit.missing for hit in found.hits} == {None}
+    assert search(vault, "oak table", 5).total == 250
+
+
+def test_alternatives_are_no_question_however_many(make_vault: MakeVault) -> None:
+    vault = make_vault(
+        {"a.md": "oak", "b.md": "moss", "c.md": "stone", "d.md": "rose", "e.md": "oaken roses mossy"}
+    )
+    found = search(vault, "oak OR moss OR stone OR rose")
+    assert len(found.hits) == 5 and {hit.missing for hit in found.hits} == {None}
+
+
+def test_a_heading_that_repeats_is_named_with_those_above(make_vault: MakeVault) -> None:
+    days = "".join(
+        f"## May {day}\n\n### Decisions\n\n{text}\n\n" for day, text in ((4, "Keep it."), (5, "Drop Windows."))
+    )
+    vault = make_vault({**FILES, "s.md": f"# Standups\n\n{days}"})
+    for words in ("why did we drop the windows build", "drop windows"):
+        [first, *_] = search(vault, words).hits
+        assert (first.note.id, first.heading, first.line) == ("s.md", "May 5#Decisions", 13)
+
+
+def test_a_hit_by_an_alias_alone_shows_its_line(make_vault: MakeVault) -> None:
+    vault = make_vault({**FILES, "b.md": "---\naliases: [Sauerteig]\n---\n# Bread\n\nFlour.\n"})
+    [hit] = search(vault, "Sauerteig füttern").hits
+    assert (hit.note.id, hit.line, hit.snippet) == ("b.md", 2, "aliases: [Sauerteig]")
+
+
+def test_who_sees_names_learns_nothing_of_the_text_from_the_order(make_vault: MakeVault) -> None:
+    names = ("Alpha plan.md", "Beta alpha.md")
+    answers = []
+    for texts in (("x", "x"), ("x", "alpha " * 60), ("long " * 2_000, "x")):
+        found = search(make_vault(dict(zip(names, texts, strict=True))), "alpha", names_only=True)
+        answers.append([(hit.note.id, hit.score) for hit in found.hits])
+    assert answers[0] == answers[1] == answers[2]
+
+
 def test_or_stands_between_words_and_elsewhere_is_one(make_vault: MakeVault) -> None:
     vault = make_vault({"a.md": "oak", "b.md": "roses and thorns", "c.md": "stone or oak", "d.md": "roses"})
     assert set(ids(search(vault, "stone OR roses thorns"))) == {"b.md", "c.md"} | {"d.md"}

@@ -70,7 +70,7 @@ class TextQuery(msgspec.Struct, frozen=True, gc=False):
     @property
     def is_question(self) -> bool:
         """Whether there are so many words that a note that tells most lacks some."""
-        return sum(not term.quoted for term in self.terms) >= QUESTION_WORDS
+        return not self.alternatives and sum(not term.quoted for term in self.terms) >= QUESTION_WORDS
 
     @property
     def has_operators(self) -> bool:
@@ -157,7 +157,7 @@ _RUN: Final = 4
 _RUN_SHARE: Final = 1 / 2
 COMMON: Final = 0.5
 """The weight of a word that at least half of the notes hold."""
-_IN_TITLE: Final = 2
+_IN_TITLE: Final = 1
 """A piece in the title counts so much more; in a text it counts 2.2 at most."""
 _ENOUGH: Final = 0.4
 """A text that has this share of a word's runs has the word in another form: `paid` for `unpaid`."""

@@ -69,6 +69,24 @@ def heading_section(note: Note, wanted: str) -> Section | None:
     return lines.section(found.line, next(after, lines.last + 1) - 1, found)
 
 
+def name_of(note: Note, heading: Heading) -> str:
+    """What `heading_section` finds a heading by: its text, behind those above it where others have the same text.
+    The text alone where nothing tells them apart."""
+    headings = note.markdown.headings
+    names, level = [heading.text], heading.level
+    before = [each for each in headings if each.line < heading.line]
+    while True:
+        name = "#".join(names)
+        found = heading_section(note, name)
+        if found is not None and found.heading == heading:
+            return name
+        above = next((each for each in reversed(before) if each.level < level), None)
+        if above is None:
+            return heading.text
+        names.insert(0, above.text)
+        before, level = before[: before.index(above)], above.level
+
+
 def block_section(note: Note, wanted: str) -> Section | None:
     """The block with the id `wanted`, without regard to case; None if the note has no such block."""
     if not _BLOCK_ID.fullmatch(wanted):

@@ -9,9 +9,11 @@ from ..limits import (
     LINK_CONTEXT_CHARS_MAX,
     SNIPPETS_CHARS_FOLDED_MAX,
 )
+from .markdown import Heading
 from .note import Note
 from .search_query import Ranking, Term
 from .search_text import Kind, folded, kind_of
+from .sections import name_of
 
 SNIPPET_CHARS_MAX: Final = LINK_CONTEXT_CHARS_MAX
 _LINE_END: Final = re.compile(r"\r\n?|\n")
@@ -26,7 +28,7 @@ class Snippet(NamedTuple):
     """Raw."""
     text: str
     heading: str | None = None
-    """Of the section with the line."""
+    """Of the section with the line, as `heading_section` finds it."""
 
 
 class Snippets:
@@ -44,8 +46,8 @@ class Snippets:
         line, text = self._line(note)
         if not text or not self._takes(note.text):
             return Snippet(line, text)
-        above = [each.text for each in note.markdown.headings if each.line <= line]
-        return Snippet(line, text, above[-1] if above and above[-1] else None)
+        above = [each for each in note.markdown.headings if each.line <= line]
+        return Snippet(line, text, name_of(note, above[-1]) if above and above[-1].text else None)
 
     def of_part(self, note: Note) -> Snippet:
         """The snippet for a note that holds some of the terms: the best line in the part that holds most of them.
@@ -54,18 +56,19 @@ class Snippets:
         if not self._takes(note.text):
             return Snippet(1, "")
         lines, first = _LINE_END.split(note.body), note.front_matter.body_line
-        headings = {each.line: each.text for each in note.markdown.headings}
+        headings = {each.line: each for each in note.markdown.headings}
         ranking = self._ranking.within(folded(note.body))
-        best, best_score = Snippet(1, ""), 0.0
+        best, best_score = None, 0.0
         for start, end, heading in _parts(lines, first, headings):
-            score = ranking.score_of(folded("\n".join((heading or "", *lines[start:end]))))
+            score = ranking.score_of(folded("\n".join((heading.text if heading else "", *lines[start:end]))))
             if score > best_score:
-                best_score, bounds, best = score, (start, end), Snippet(1, "", heading)
+                best_score, bounds, best = score, (start, end), heading
         if not best_score:
-            return best
+            return Snippet(*self._line(note))
         scores = {at: ranking.score_of(folded(lines[at])) for at in range(*bounds)}
         at = max(scores, key=lambda each: (scores[each], -each))
-        return Snippet(first + at, _around(lines[at], self._terms), best.heading)
+        name = name_of(note, best) if best is not None and best.text else None
+        return Snippet(first + at, _around(lines[at], self._terms), name)
 
     def _takes(self, text: str) -> bool:
         """Whether so much text can still be read in parts."""
@@ -89,9 +92,12 @@ class Snippets:
         return 1, ""
 
 
-def _parts(lines: Sequence[str], first: int, headings: Mapping[int, str]) -> Iterator[tuple[int, int, str | None]]:
+def _parts(
+    lines: Sequence[str], first: int, headings: Mapping[int, Heading]
+) -> Iterator[tuple[int, int, Heading | None]]:
     """The bounds in `lines` of each part of a note, with the heading above."""
-    start, chars, heading = 0, 0, None
+    start, chars = 0, 0
+    heading: Heading | None = None
     for at, line in enumerate(lines):
         opened = headings.get(first + at)
         if opened is not None or (chars > _PART_CHARS and not line.strip()):

@@ -97,7 +97,7 @@ def _answer(
 ) -> Answer[SearchResults]:
     if found.as_text:
         warnings.append("With operators the query finds nothing: -word, tag: and path: were taken as text.")
-    if not found.exact:
+    if not found.exact and not parse(arguments.query).is_question:
         warnings.append("Very many notes may hold the words: the total is a lower bound. Give rarer words.")
     if not found.complete:
         warnings.append("The index is still being built: notes may be missing. Search again shortly.")

@@ -8,12 +8,15 @@ the names alone. None of the three keeps a copy of what it indexes, so the text 
 Rows are numbered by age: the notes written last come first among candidates.
 """
 
+import json
 import re
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Final
 
 import msgspec
+
+from workspaced_events.ids import NoteId
 
 from ...notes.search_query import Term
 from ...notes.search_text import FIELD_END
@@ -160,10 +163,15 @@ def holding(read: Read, piece: str, limit: int) -> list[int]:
 
 
 def _looked_up(piece: str) -> str:
-    """What the index has of a piece: not its blanks, where signs may stand. But so many words hold the same two
-    letters that of a word of two only the places between blanks are looked up."""
+    """What the index has of a piece: not its blanks, where signs may stand."""
+    return piece if is_found_between_blanks(piece) else piece.strip(" ")
+
+
+def is_found_between_blanks(piece: str) -> bool:
+    """Whether `holding` misses places of the piece beside signs: so many words hold the same two letters that of a
+    word of two only the places between blanks are looked up."""
     inner = piece.strip(" ")
-    return inner if len(inner) != _GRAM - 1 or inner == piece else piece
+    return len(inner) == _GRAM - 1 and inner != piece
 
 
 def texts(read: Read, numbers: Sequence[int]) -> Iterator[tuple[int, str]]:
@@ -173,6 +181,15 @@ def texts(read: Read, numbers: Sequence[int]) -> Iterator[tuple[int, str]]:
         marks = ", ".join("?" * len(chunk))
         for number, compressed in read(f"SELECT note, text FROM texts WHERE note IN ({marks})", chunk):
             yield number, zlib.decompress(compressed).decode()
+
+
+def sizes(read: Read, numbers: Sequence[int]) -> list[tuple[int, NoteId, int]]:
+    """For notes that are not withheld the number, the note, and the compressed bytes of its text."""
+    sql = (
+        "SELECT n.note, n.path, length(t.text) FROM notes n JOIN texts t ON t.note = n.note"
+        " WHERE n.note IN (SELECT value FROM json_each(?)) AND NOT n.withheld"
+    )
+    return read(sql, (json.dumps([*numbers]),))
 
 
 def fields(text: str) -> list[str]:

@@ -15,19 +15,27 @@ from operator import itemgetter
 from typing import Final
 
 import msgspec
+from msgspec.structs import replace
 
 from workspaced_events.ids import NoteId
 
-from ...limits import PARTIAL_CHARS_COMPARED_MAX, PARTIAL_COMPARED_MAX, PIECES_LISTED_MAX
-from ...notes.search_query import Counts, Ranking, Term, counted, spaced, weight, words_of
+from ...limits import (
+    PARTIAL_CHARS_COMPARED_MAX,
+    PARTIAL_COMPARED_MAX,
+    PARTIAL_WEIGHED_MAX,
+    PIECES_LISTED_MAX,
+)
+from ...notes.search_query import Counts, Ranking, Term, Word, counted, spaced, weight, words_of
 from . import full_text
 from .entries import Field
 from .index import Index
 from .queries import paths
 
 _COMMON: Final = 3
-_LEAST_SHARE: Final = 0.4
+_LEAST_SHARE: Final = 0.3
 """Notes with a lower share of the best score are left out."""
+_USUAL_BYTES: Final = 1_000
+"""Of a compressed text."""
 _Row = int
 """The number of a note, times the number of indexes, plus the place of its index."""
 _BY_WEIGHT: Final = itemgetter(1, 0)
@@ -51,7 +59,7 @@ class Partials(msgspec.Struct, frozen=True, gc=False):
     """All notes that could change a score."""
     ranking: Ranking
     is_exact: bool
-    """False: some were not compared, because the others are long."""
+    """False: some that may hold a word were not compared."""
 
 
 class Conditions(msgspec.Struct, frozen=True, gc=False):
@@ -79,14 +87,10 @@ class _Compared(msgspec.Struct, frozen=True, gc=False):
 
 def partial(indexes: Sequence[Index], terms: Sequence[Term], conditions: Conditions) -> Partials:
     """The notes of all `indexes` that hold most of `terms`. A word is as rare as it is in all of them together."""
-    words = words_of(terms)
+    notes = max(sum(index.count() for index in indexes), 1)
+    words, having = _words(indexes, terms, notes)
     wholes = {piece for word in words for piece in word.wholes}
     pieces = list(dict.fromkeys(chain(wholes, chain.from_iterable(word.runs for word in words))))
-    notes = max(sum(index.count() for index in indexes), 1)
-    having: dict[str, float] = dict.fromkeys(pieces, 0)
-    for index in indexes:
-        for piece, count in full_text.note_counts(index.file.read, pieces).items():
-            having[piece] += count
     listed = _listed(indexes, pieces, wholes, having, notes)
     among = _among(conditions.among)
     sums: dict[_Row, float] = {}
@@ -95,18 +99,36 @@ def partial(indexes: Sequence[Index], terms: Sequence[Term], conditions: Conditi
         weighs = weight(notes, len(rows), is_run=piece not in wholes)
         for row in rows if among is None else rows & among:
             sums[row] = sums.get(row, 0.0) + weighs
-    best = [row for row, _ in heapq.nlargest(PARTIAL_COMPARED_MAX, sums.items(), key=_BY_WEIGHT)]
+    sizes = _sizes(indexes, [row for row, _ in heapq.nlargest(PARTIAL_WEIGHED_MAX, sums.items(), key=_BY_WEIGHT)])
+    best = _best(sums, sizes)
     quoted = [term.text for term in terms if term.quoted]
-    found, is_exact = _compared(indexes, best, pieces, quoted, conditions)
-    for piece, rows in listed.items():
-        if looked_at := [each for row, each in found.items() if row in rows]:
+    found, all_read = _compared(indexes, best, pieces, listed, quoted, conditions)
+    is_exact = all_read and len(best) == len(sums)
+    are_all = is_exact and among is None and conditions.keeps is None
+    for piece in pieces:
+        if are_all:
+            having[piece] = sum(piece in each.counts for each in found.values())
+        elif looked_at := [each for row, each in found.items() if row in listed.get(piece, ())]:
             having[piece] *= sum(piece in each.counts for each in looked_at) / len(looked_at)
     weights = {piece: weight(notes, having[piece], is_run=piece not in wholes) for piece in pieces}
-    usual = sum(each.chars for each in found.values()) / max(len(found), 1)
+    compared = list(found.values())
+    chars_of_bytes = sum(each.chars for each in compared) / max(sum(sizes[row][1] for row in found), 1)
+    usual = chars_of_bytes * sum(size for _, size in sizes.values()) / max(len(sizes), 1)
     ranking = Ranking(words, weights, max(usual, 1.0))
-    return Partials(
-        _scored(list(found.values()), ranking), [each.note for each in found.values()], ranking, is_exact
-    )
+    return Partials(_scored(compared, ranking), [each.note for each in compared], ranking, is_exact)
+
+
+def _words(indexes: Sequence[Index], terms: Sequence[Term], notes: int) -> tuple[list[Word], dict[str, float]]:
+    """The words of a query, and in how many notes each of their pieces may be. Of a word that most notes hold no
+    other form is looked for."""
+    words = words_of(terms)
+    having: dict[str, float] = {}
+    for index in indexes:
+        pieces = chain.from_iterable((*word.wholes, *word.runs) for word in words)
+        for piece, count in full_text.note_counts(index.file.read, list(dict.fromkeys(pieces))).items():
+            having[piece] = having.get(piece, 0) + count
+    common = {word.text for word in words if word.has_blanks and having[word.wholes[0]] * 2 > notes}
+    return [replace(word, runs=()) if word.text in common else word for word in words], having
 
 
 def _among(numbers: Sequence[Set[int] | None]) -> set[_Row] | None:
@@ -134,15 +156,41 @@ def _listed(
     return found
 
 
+def _sizes(indexes: Sequence[Index], rows: Sequence[_Row]) -> dict[_Row, tuple[NoteId, int]]:
+    """For rows that are not withheld the note, and the compressed bytes of its text."""
+    return {
+        number * len(indexes) + place: (note, size)
+        for place, index in enumerate(indexes)
+        for number, note, size in full_text.sizes(
+            index.file.read, [row // len(indexes) for row in rows if row % len(indexes) == place]
+        )
+    }
+
+
+def _best(sums: Mapping[_Row, float], sizes: Mapping[_Row, tuple[NoteId, int]]) -> list[_Row]:
+    """The rows to compare: half by what they weigh, and half by that for their length. A long note has trigrams of
+    many words that it does not hold, and a short one that answers would not come up beside it."""
+    by_weight = sorted(sizes, key=lambda row: (-sums[row], sizes[row][0]))
+    for_length = sorted(sizes, key=lambda row: (-sums[row] / (_USUAL_BYTES + sizes[row][1]), sizes[row][0]))
+    return list(dict.fromkeys((*by_weight[:PARTIAL_COMPARED_MAX], *for_length[:PARTIAL_COMPARED_MAX])))
+
+
 def _compared(
     indexes: Sequence[Index],
     rows: Sequence[_Row],
     pieces: Sequence[str],
+    listed: Mapping[str, Set[_Row]],
     quoted: Sequence[str],
     conditions: Conditions,
 ) -> tuple[dict[_Row, _Compared], bool]:
     """Those of the rows that are not withheld and fulfil the conditions; and whether all could be read."""
     found: dict[_Row, _Compared] = {}
+    everywhere = [
+        piece
+        for piece in pieces
+        if len(listed.get(piece, ())) in (0, PIECES_LISTED_MAX) or full_text.is_found_between_blanks(piece)
+    ]
+    some = [piece for piece in pieces if piece not in everywhere]
     left = PARTIAL_CHARS_COMPARED_MAX
     for place, index in enumerate(indexes):
         shown = paths(index, [row // len(indexes) for row in rows if row % len(indexes) == place])
@@ -152,12 +200,11 @@ def _compared(
                 return found, False
             if conditions.keeps is not None and not conditions.keeps(text):
                 continue
-            flat, fields = spaced(text), full_text.fields(text)
+            row, flat, fields = number * len(indexes) + place, spaced(text), full_text.fields(text)
             title = spaced(f"{fields[Field.TITLE]} {fields[Field.ALIASES]}")
+            counts = counted([*everywhere, *(piece for piece in some if row in listed[piece])], flat)
             lacking = tuple(f'"{each}"' for each in quoted if each not in text)
-            found[number * len(indexes) + place] = _Compared(
-                shown[number], counted(pieces, flat), len(flat), title, conditions.holds_all(text), lacking
-            )
+            found[row] = _Compared(shown[number], counts, len(flat), title, conditions.holds_all(text), lacking)
     return found, True
 
 

@@ -266,8 +266,10 @@ def _verified(
         best = _best(meant, full_text.fields(text), fields)
         if best is not None:
             level, terms = best
-            counts = [text.count(term.text) for term in terms]
-            found[number] = _Verified(paths[number], level, counts, len(text))
+            # Whoever is shown names alone learns nothing of the text, not even from the order.
+            shown = " ".join(full_text.fields(text)[field] for field in fields) if query.names_only else text
+            counts = [shown.count(term.text) for term in terms]
+            found[number] = _Verified(paths[number], level, counts, len(shown))
     return found, True
 
 
