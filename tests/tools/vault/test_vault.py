@@ -97,7 +97,7 @@ def test_while_the_index_is_built_paths_resolve_and_names_answer_from_what_is_th
     clock.go_on.set()
     assert is_indexed(vault, "state")
     assert meant(vault, "Alpha") == "a.md"
-    assert vault.wait_until_searchable(60)
+    assert is_indexed(vault, "text")
     answered = vault.searches.search(question)
     assert [hit.note.id for hit in answered.hits] == ["a.md"] and answered.complete
 
