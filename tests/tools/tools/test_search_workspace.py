@@ -332,7 +332,7 @@ def find(make_vault: MakeVault, make_view: MakeView, call: Call) -> Callable[...
         ("smile OR zebra tag:design", []),
         ('"quokka NOT plan"', []),
         ("NEAR(plan)", ["work/budget.md"]),
-        ('"quoted" AND', ["work/budget.md"]),
+        ('"quoted" AND', ["home/日記.md", "work/budget.md"]),
         ('"quokka', ["work/budget.md", "work/plan.md"]),
         ("quo*", ["work/budget.md", "work/plan.md"]),
         ("star*", ["home/cafe.md"]),

@@ -289,6 +289,6 @@ def test_worker_processes_find_the_same_files(tmp_path: Path) -> None:
     other, there = start(folder, tmp_path / "two", "src/**", inline=Bounds(10, 10))
     assert here == there == walked(folder, "src/**")
     assert len(here) > 100
-    assert [len(each.ask(Search(SearchQuery("word8end", 9)), STATE).hits) for each in (vault, other)] == [1, 1]
+    assert [len(each.ask(Search(SearchQuery('"word8end"', 9)), STATE).hits) for each in (vault, other)] == [1, 1]
     vault.close()
     other.close()
