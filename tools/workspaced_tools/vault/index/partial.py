@@ -29,7 +29,6 @@ from ...notes.search_query import Counts, Ranking, Term, Word, counted, spaced, 
 from . import full_text
 from .entries import Field
 from .index import Index
-from .queries import paths
 
 _COMMON: Final = 3
 _LEAST_SHARE: Final = 0.3
@@ -100,10 +99,10 @@ def partial(indexes: Sequence[Index], terms: Sequence[Term], conditions: Conditi
         for row in rows if among is None else rows & among:
             sums[row] = sums.get(row, 0.0) + weighs
     sizes = _sizes(indexes, [row for row, _ in heapq.nlargest(PARTIAL_WEIGHED_MAX, sums.items(), key=_BY_WEIGHT)])
-    best = _best(sums, sizes)
+    best = {row: sizes[row][0] for row in _best(sums, sizes)}
     quoted = [term.text for term in terms if term.quoted]
     found, all_read = _compared(indexes, best, pieces, listed, quoted, conditions)
-    is_exact = all_read and len(best) == len(sums)
+    is_exact = all_read and len(best) == len(sizes) and len(sums) <= PARTIAL_WEIGHED_MAX
     are_all = is_exact and among is None and conditions.keeps is None
     for piece in pieces:
         if are_all:
@@ -177,13 +176,13 @@ def _best(sums: Mapping[_Row, float], sizes: Mapping[_Row, tuple[NoteId, int]]) 
 
 def _compared(
     indexes: Sequence[Index],
-    rows: Sequence[_Row],
+    rows: Mapping[_Row, NoteId],
     pieces: Sequence[str],
     listed: Mapping[str, Set[_Row]],
     quoted: Sequence[str],
     conditions: Conditions,
 ) -> tuple[dict[_Row, _Compared], bool]:
-    """Those of the rows that are not withheld and fulfil the conditions; and whether all could be read."""
+    """Those of the rows that fulfil the conditions; and whether all could be read."""
     found: dict[_Row, _Compared] = {}
     everywhere = [
         piece
@@ -193,8 +192,8 @@ def _compared(
     some = [piece for piece in pieces if piece not in everywhere]
     left = PARTIAL_CHARS_COMPARED_MAX
     for place, index in enumerate(indexes):
-        shown = paths(index, [row // len(indexes) for row in rows if row % len(indexes) == place])
-        for number, text in full_text.texts(index.file.read, list(shown)):
+        numbers = [row // len(indexes) for row in rows if row % len(indexes) == place]
+        for number, text in full_text.texts(index.file.read, numbers):
             left -= len(text)
             if left < 0:
                 return found, False
@@ -204,7 +203,7 @@ def _compared(
             title = spaced(f"{fields[Field.TITLE]} {fields[Field.ALIASES]}")
             counts = counted([*everywhere, *(piece for piece in some if row in listed[piece])], flat)
             lacking = tuple(f'"{each}"' for each in quoted if each not in text)
-            found[row] = _Compared(shown[number], counts, len(flat), title, conditions.holds_all(text), lacking)
+            found[row] = _Compared(rows[row], counts, len(flat), title, conditions.holds_all(text), lacking)
     return found, True
 
 
