@@ -54,7 +54,7 @@ class LineSplitter:
             raise RequestError(
                 "LINE_TOO_LARGE",
                 f"A line is longer than {self._bytes_max} bytes.",
-                hint="Send less in one line: actions in smaller batches, a shorter text. The connection is closed.",
+                hint="Send less in one line: fewer actions, or a shorter text. The connection is closed.",
             )
         return lines
 
