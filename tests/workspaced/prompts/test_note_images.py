@@ -146,3 +146,12 @@ def test_a_forgotten_note_takes_its_images_along_and_what_stays_is_rebuilt(talk:
     done = talk.running.cli("forget", "trip.md", "--data-dir", str(data), "--yes")
     assert done.returncode == 0, done.stderr
     assert not is_kept(data)
+
+
+def test_why_tells_that_a_prompt_showed_an_image(talk: Talk) -> None:
+    """Asked about a file that no prompt held, it must say another thing."""
+    talk.put({"other.png": images.png(9, 9)})
+    talk.ask()
+    told = {path: talk.running.cli("why", path).stdout for path in ("plan.png", "pics/room.png", "other.png")}
+    assert "prompt_assembled" in told["plan.png"] and "prompt_assembled" in told["pics/room.png"]
+    assert "prompt_assembled" not in told["other.png"] and told["other.png"]

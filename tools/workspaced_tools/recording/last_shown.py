@@ -24,6 +24,8 @@ SHOWN_EVENTS_MAX: Final = 20_000
 """The events that are scanned, from the log's end backwards."""
 SHOWN_RECORDINGS_MAX: Final = 5_000
 """The recordings and prompts that are read."""
+_FILES: Final = frozenset({"image", "pdf", "file"})
+"""Kinds whose id is a file's path, though no note's."""
 NOT_IN_PROMPT: Final = frozenset({"elided", "dropped", "failed", "empty"})
 
 
@@ -102,14 +104,15 @@ def _shows(event: Event, names: Collection[NoteId], blob: Blob, texts: Texts) ->
 
 
 def notes_of_prompt(prompt: PromptAssembled, texts: Texts) -> Iterator[NoteId]:
-    """The notes that a prompt shows, some of them more than once.
+    """The notes and other files that a prompt shows, some of them more than once.
 
     Raises:
         NotRecorded, LogDamaged: its manifest cannot be read.
     """
     for entry in manifest_of_prompt(prompt.manifest_sha256, texts).entries:
         if entry.state not in NOT_IN_PROMPT:
-            yield from names_of(entry).notes
+            names = names_of(entry)
+            yield from names.every if entry.kind in _FILES else names.notes
 
 
 def mentions(exchange: Exchange, names: Collection[str]) -> Iterator[dict[str, Any] | None]:
