@@ -177,6 +177,18 @@ def test_broken_settings_are_said_and_the_rest_goes(home: Home) -> None:
     assert not (home.path / ".local/share/workspaced").exists() and not config.exists()
 
 
+def test_a_program_s_broken_settings_are_said_if_we_have_written_there(home: Home) -> None:
+    home.has("codex")
+    assert home.run("start", home.notes, "--yes").returncode == 0
+    (home.path / ".codex/config.toml").write_text("broken = [")
+    (home.path / ".cursor").mkdir()
+    (home.path / ".cursor/mcp.json").write_text("{broken")
+    done = home.run("uninstall", "--yes")
+    [stays] = [line for line in done.stdout.splitlines() if line.startswith("stays")]
+    assert "Codex" in stays and "every entry whose command is `workspaced`" in stays and "\\n" not in stays
+    assert "environment" not in done.stdout and "Cursor" not in done.stdout
+
+
 def test_a_folder_that_others_may_not_write_to_is_a_problem_with_a_name(home: Home) -> None:
     if os.getuid() == 0:
         pytest.skip("root may remove anything")

@@ -87,7 +87,10 @@ def start_command(folder: str | None, yes: bool, dry_run: bool) -> None:
     served = {"folder": str(path)} if dry_run else _serve(path)
     files = _connect(plans, yes=yes, dry_run=dry_run)
     for problem in problems:
-        warn(problem)
+        sentence, _, by_hand = problem.partition("\n")
+        warn(sentence)
+        if by_hand:
+            say_text(by_hand, err=True)
     editors = [command for command in _EDITORS if shutil.which(command)]
     agents = [{"runtime": each.runtime, "files": files.get(each.runtime, [])} for each in plans]
     output({**served, "agents": agents, "problems": problems, "editors": editors}, lambda _: _next(editors))

@@ -103,20 +103,24 @@ def _plan(*, keep_data: bool) -> _Plan:
     if keep_data:
         kept += [f"{_named(each)}: {each.holds}" for each in found if each.kind in _MINE]
     going = [each for each in found if each not in edited and not (keep_data and each.kind in _MINE)]
-    connections = {}
+    connections, written = {}, read_ledger().files
+    unread: set[str] = set()
     for runtime, spec in RUNTIMES.items():
         try:
             changes = [each for each in plan_removal(runtime) if each.is_needed]
         except SettingsInvalid as error:
-            kept.append(f"{spec.title}: {error.message} {error.hint}")
+            its = {str(each.path()) for each in (spec.servers, spec.hooks) if each is not None}
+            if its & written.keys():
+                kept.append(f"{spec.title}: {error.message} {error.hint}".strip())
+            unread |= its
             continue
         if changes:
             connections[runtime] = changes
         files = {change.path: change.old_backup for change in changes}
         kept += [f"{path}: {file} as it was, which has changed since" for file, path in _backups(runtime, files)]
     changed = {str(change.path) for changes in connections.values() for change in changes}
-    for path in read_ledger().files:
-        if path not in changed and Path(path).exists():
+    for path in written:
+        if path not in changed | unread and Path(path).exists():
             kept.append(f"{path} was connected when the environment named it; set that again to have it changed")
     return _Plan(list(definitions(Path.home())), running(), connections, going, edited, kept)
 
@@ -205,7 +209,7 @@ def _show(plan: _Plan) -> None:
     for place in plan.edited:
         say(f"{place.kind:<9} {_named(place)}: somebody has written there; you are asked")
     for line in plan.kept:
-        say(f"stays     {line}")
+        say_text(f"stays     {line}")
 
 
 def _say_end(plan: _Plan, problems: Sequence[str]) -> None:
