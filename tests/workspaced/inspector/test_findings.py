@@ -99,3 +99,15 @@ def test_a_note_that_was_withheld_before_the_users_eyes_is_found(
     [found] = inspect(running.data).get("/api/findings")["findings"]
     assert found["sentence"] == "pay.md was withheld from agents while the user looked at it"
     assert found["evidence"][0]["link"] == ["at", str(found["seq"])]
+
+
+def test_of_a_note_that_was_never_shown_it_is_said_that_it_is_withheld(
+    inspect: Callable[..., Inspector], daemon: Any
+) -> None:
+    running = daemon(notes={"pay.md": "---\nworkspaced: private\n---\n"})
+    client = running.connect("editor")
+    client.publish([{"type": "active_note_set", "data": {"note": "pay.md"}}])
+    client.call("workspaced/reconcile")
+    assert running.stop() == 0
+    [found] = inspect(running.data).get("/api/findings")["findings"]
+    assert found["sentence"] == "The user looked at pay.md, which is withheld from agents"

@@ -132,7 +132,10 @@ def _withheld(log: replay.Log, stretch: list[Event]) -> Iterator[Finding]:
         note, active = event.data.note, _active_before(log, event.seq, event.vault)
         if note != active:
             continue
-        sentence = f"{note} was withheld from agents while the user looked at it"
+        shown = log.events_of(("note_shown",), before=event.seq)
+        was_shown = any(isinstance(each.data, c.NoteShown) and each.data.note == note for each in shown)
+        how = "was withheld from agents while the user looked at it"
+        sentence = f"{note} {how}" if was_shown else f"The user looked at {note}, which is withheld from agents"
         evidence = [
             Evidence(f"event {event.seq}", ["at", str(event.seq)]),
             Evidence("the note's life", ["note", note]),
