@@ -89,6 +89,8 @@ def search_workspace(view: View, arguments: SearchWorkspace) -> Answer[SearchRes
     if meant.left_out:
         words = QUERY_WORDS_MAX + meant.left_out
         warnings.append(f"The first {QUERY_WORDS_MAX} of {words} words were looked for.")
+    if not found.exact and not meant.is_question:
+        warnings.append("Very many notes may hold the words: the total is a lower bound. Give rarer words.")
     return _answer(found, arguments, names_only, warnings)
 
 
@@ -97,8 +99,6 @@ def _answer(
 ) -> Answer[SearchResults]:
     if found.as_text:
         warnings.append("With operators the query finds nothing: -word, tag: and path: were taken as text.")
-    if not found.exact and not parse(arguments.query).is_question:
-        warnings.append("Very many notes may hold the words: the total is a lower bound. Give rarer words.")
     if not found.complete:
         warnings.append("The index is still being built: notes may be missing. Search again shortly.")
     results = Room(RESULTS_CHARS_MAX).fitting(

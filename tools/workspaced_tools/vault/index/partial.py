@@ -3,9 +3,10 @@ no stemmer: a word counts by how few notes hold it, and its runs of characters f
 
 First the rows of the index that may have a piece are listed: of words, then of runs, those of the fewest notes
 first, until PIECES_LISTED_MAX rows are listed. A run that a third of the notes have is left out if any other piece
-was found. Then the notes whose pieces weigh most are compared by BM25 on their text. The index knows of trigrams
-alone, and a long page has those of many words that it does not hold; so how rare a piece is, is taken from the
-index times the share of the listed notes compared that truly hold it.
+was found. Then the notes whose pieces weigh most, by themselves and for the note's length, are compared by BM25 on
+their text. The index knows of trigrams alone, and a long page has those of many words that it does not hold. So
+where all notes that may be hits are compared, it is counted how rare a piece is; else the index's number is taken,
+times the share of the listed notes compared that truly hold it.
 """
 
 import heapq
