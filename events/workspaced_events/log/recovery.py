@@ -10,8 +10,6 @@ import os
 from collections.abc import Callable
 from hashlib import blake2b
 
-import msgspec
-
 from ..errors import DiskFull
 from ..limits import SEGMENT_BYTES_MAX
 from ..schema.catalogue import LogRecovered
@@ -24,41 +22,26 @@ from .segments import SegmentLog, Writable, create_segment
 QUARANTINE = "quarantine"
 
 
-class OpenedLog(msgspec.Struct, frozen=True):
-    """An open log, with the warnings and the recovery of its opening."""
-
-    log: SegmentLog
-    recovered: LogRecovered | None
-    """To be appended; set if a torn tail was quarantined."""
-    warnings: list[str]
-
-
 def open_log(
-    disk: Disk,
-    scan: Scan,
-    *,
-    version: str,
-    now: Callable[[], str],
-    new_id: Callable[[], str] = lambda: os.urandom(8).hex(),
-    segment_bytes_max: int = SEGMENT_BYTES_MAX,
-) -> OpenedLog:
+    disk: Disk, scan: Scan, *, version: str, now: Callable[[], str], segment_bytes_max: int = SEGMENT_BYTES_MAX
+) -> SegmentLog:
     """Opens a log that was just scanned for appending. A damaged log opens read-only, up to the damage.
+
+    What people should know of it is added to the warnings of the scan.
 
     Args:
         disk: the data directory; its missing `log` and `quarantine` are made.
         version: the program's, for the headers of new segments.
         now: the clock, in an event's time form.
-        new_id: makes a new log's id.
         segment_bytes_max: the log seals a segment before it exceeds this.
 
     Raises:
         OSError: the directory cannot be read or written, for a reason other than lack of space.
     """
     if scan.damage is not None:
-        log = SegmentLog(disk, scan.log_id, scan.tail, scan.positions, damage=scan.damage)
-        return OpenedLog(log, None, scan.warnings)
+        return SegmentLog(disk, scan.log_id, scan.tail, scan.positions, damage=scan.damage)
     if scan.segments == 0:
-        scan.log_id = new_id()
+        scan.log_id = os.urandom(8).hex()
     log = SegmentLog(
         disk,
         scan.log_id,
@@ -71,7 +54,7 @@ def open_log(
         log.begin()
     except DiskFull as full:
         scan.warnings.append(full.message)
-    return OpenedLog(log, log.recovered, scan.warnings)
+    return log
 
 
 class _Opening:
@@ -85,10 +68,7 @@ class _Opening:
         self._recovered: LogRecovered | None = None
 
     def __call__(self) -> tuple[Writable, Tail, LogRecovered | None]:
-        """
-        Raises:
-            OSError: a disk operation failed; nothing acknowledged is lost.
-        """
+        """Raises OSError: a disk operation failed; nothing acknowledged is lost."""
         disk, scan = self._disk, self._scan
         disk.make_directory(LOG)
         disk.make_directory(QUARANTINE)
