@@ -5,10 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Final, NamedTuple
 
-from ..limits import (
-    LINK_CONTEXT_CHARS_MAX,
-    SNIPPETS_CHARS_FOLDED_MAX,
-)
+from ..limits import LINK_CONTEXT_CHARS_MAX, SNIPPETS_CHARS_FOLDED_MAX
 from .markdown import Heading
 from .note import Note
 from .search_query import Ranking, Term
