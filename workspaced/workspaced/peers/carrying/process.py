@@ -38,7 +38,6 @@ from .wire import (
     Message,
     Open,
     Publish,
-    Report,
     State,
     frame,
     receive,
@@ -119,7 +118,7 @@ class Process:
     def _report(self, error: CarrierError) -> None:
         if self._reported is None or self._reported.message != error.message:
             self._reported = error
-            self._tell(Report(error.code, error.message, error.hint))
+            self._tell(Failed(None, error.code, error.message, error.hint))
 
     def failed(self, error: BaseException | None) -> None:
         """Something failed on which nobody waits: most often the library's reader."""
@@ -168,7 +167,7 @@ class Process:
         if isinstance(request, Publish):
             return await connection.publish(request.subject, request.data, request.after, request.begins)
         async for each in _messages(connection, request):
-            self._tell(Message(request.id, each.subject, each.sequence, each.data))
+            self._tell(Message(request.id, each))
             await self._writer.drain()
         return 0
 
