@@ -86,7 +86,6 @@ class HeadFile:
             raise
 
     def close(self) -> None:
-        """Closes the descriptor."""
         file, self._file = self._file, None
         if file is not None:
             file.close()

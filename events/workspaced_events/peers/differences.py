@@ -36,7 +36,6 @@ HEARD_MAX: Final = 1_000
 
 
 def view_of(vaults: Iterable[SharedVault]) -> SharedView:
-    """The view of these vaults."""
     shared = (_bounded(each) for each in vaults if each != SharedVault(each.vault))
     return {each.vault: each for each in sorted(shared, key=lambda each: each.vault)[:VAULTS_MAX]}
 

@@ -18,13 +18,12 @@ from typing import Final
 import msgspec
 
 from ..limits import BLOCK_IDS_MAX
-from .markdown import Block, Heading, parse_blocks
+from .markdown import LINE_END, Block, Heading, parse_blocks
 from .name_keys import anchors, fold, slug
 from .normal_form import with_ascii_signs
 from .note import Note
 
 _LEVELS: Final = 6
-_LINE_END: Final = re.compile(r"\r\n?|\n")
 _MARKS: Final = re.compile(r"[\s!\"#$%&()*+,.:;<=>?@^`{|}~/\[\]\\]+")
 """What Obsidian takes for a blank in a heading."""
 _SELECTORS: Final = re.compile("[\ufe0e\ufe0f]")
@@ -225,7 +224,7 @@ class _Lines:
     def __init__(self, body: str, first_line: int) -> None:
         self._body = body
         self._first = first_line
-        self._starts = [0, *(end.end() for end in _LINE_END.finditer(body))]
+        self._starts = [0, *(end.end() for end in LINE_END.finditer(body))]
         if len(self._starts) > 1 and self._starts[-1] == len(body):
             self._starts.pop()  # the text ends with a line end
 
