@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import anyio
-from anyio.abc import SocketAttribute, SocketStream, TaskGroup
+from anyio.abc import SocketAttribute, SocketStream
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 
 from workspaced_events.errors import WorkspacedError
@@ -57,8 +57,6 @@ class Client(AsyncToolMethods):
         self._ids = itertools.count(1)
         self._lines: MemoryObjectSendStream[bytes] | None = None
         """Leads to the writing task, so that a cancelled caller leaves no partial line."""
-        self._tasks: TaskGroup | None = None
-        """Of the present connection."""
         self._connected = anyio.Event()
         self._pending: dict[int, _Pending] = {}
         self._subscribers: dict[str, MemoryObjectSendStream[Notice]] = {}
@@ -167,18 +165,15 @@ class Client(AsyncToolMethods):
         self._snapshot, self._views = own, (views := self._views + 1)
         async with self._showing:
             if self._sent < views:
-                await self._send_view()
+                newest = self._views
+                try:
+                    self._answered = (await self.call("workspaced/snapshot", self._snapshot))["events"]
+                except WorkspacedError as error:
+                    self._answered = error
+                self._sent = newest
         if isinstance(self._answered, WorkspacedError):
             raise self._answered
         return self._answered
-
-    async def _send_view(self) -> None:
-        newest = self._views
-        try:
-            self._answered = (await self.call("workspaced/snapshot", self._snapshot))["events"]
-        except WorkspacedError as error:
-            self._answered = error
-        self._sent = newest
 
     async def pause(self, for_s: float | None = None) -> dict[str, Any]:
         """Pauses the workspace, for `for_s` seconds or until it is resumed; returns `{since, until?}`."""
@@ -275,13 +270,9 @@ class Client(AsyncToolMethods):
             self._lines, lines = anyio.create_memory_object_stream[bytes](0)
             with self._lines, lines:
                 async with stream, anyio.create_task_group() as tasks:
-                    self._tasks = tasks
                     tasks.start_soon(self._write, stream, lines)
                     tasks.start_soon(self._greet, stream)
-                    try:
-                        await self._read(stream)
-                    finally:
-                        self._tasks = None
+                    await self._read(stream)
                     self._lose()
                     tasks.cancel_scope.cancel()
             stream = await self._dial_again()
