@@ -47,7 +47,7 @@ def open_log(
         scan.log_id,
         scan.tail,
         scan.positions,
-        opening=_Opening(disk, scan, version, now),
+        opening=_opening(disk, scan, version, now),
         segment_bytes_max=segment_bytes_max,
     )
     try:
@@ -57,29 +57,25 @@ def open_log(
     return log
 
 
-class _Opening:
+def _opening(
+    disk: Disk, scan: Scan, version: str, now: Callable[[], str]
+) -> Callable[[], tuple[Writable, Tail, LogRecovered | None]]:
     """The steps from a scanned log to one that takes appends. A call after an error resumes at the failed step."""
+    recovered: LogRecovered | None = None
 
-    def __init__(self, disk: Disk, scan: Scan, version: str, now: Callable[[], str]) -> None:
-        self._disk = disk
-        self._scan = scan
-        self._version = version
-        self._now = now
-        self._recovered: LogRecovered | None = None
-
-    def __call__(self) -> tuple[Writable, Tail, LogRecovered | None]:
+    def opening() -> tuple[Writable, Tail, LogRecovered | None]:
         """Raises OSError: a disk operation failed; nothing acknowledged is lost."""
-        disk, scan = self._disk, self._scan
+        nonlocal recovered
         disk.make_directory(LOG)
         disk.make_directory(QUARANTINE)
         for name in disk.names(LOG):
             if is_unfinished(name):
                 disk.remove(f"{LOG}/{name}")
-        if scan.torn is not None and self._recovered is None:
-            self._recovered = _quarantine(disk, scan, scan.torn)
+        if scan.torn is not None and recovered is None:
+            recovered = _quarantine(disk, scan, scan.torn)
         tail = scan.tail
         if scan.segments == 0:
-            file, tail, content = create_segment(disk, scan.log_id, 0, 0, self._version, self._now())
+            file, tail, content = create_segment(disk, scan.log_id, 0, 0, version, now())
         else:
             name = f"{LOG}/{tail.segment}"
             content = read_segment(disk, tail.segment, 0, tail.offset)
@@ -87,8 +83,9 @@ class _Opening:
                 write_whole(disk, name, content)
             file = disk.open(name)
         head = HeadFile(disk, scan.head.stamp if scan.head else 0)
-        writable = Writable(file, blake2b(content, digest_size=32), head, self._version, self._now)
-        return writable, tail, self._recovered
+        return Writable(file, blake2b(content, digest_size=32), head, version, now), tail, recovered
+
+    return opening
 
 
 def _quarantine(disk: Disk, scan: Scan, torn: Torn) -> LogRecovered:

@@ -289,18 +289,15 @@ class Client(AsyncToolMethods):
             with anyio.fail_after(self._timeout_s):
                 self.server = await self._request("workspaced/hello", hello_params(self._name))
                 if self._snapshot is not None:
-                    await self._show_again(self._snapshot)
+                    try:
+                        await self._request("workspaced/snapshot", self._snapshot)
+                    except RemoteError as error:
+                        # A log that takes no events may still be readable; the next `show` gets the error itself.
+                        logger.warning("the view was not taken after reconnecting: %s", error)
         except (WorkspacedError, TimeoutError):
             await stream.aclose()  # the reader then ends, and the client reconnects
         else:
             self._connected.set()
-
-    async def _show_again(self, snapshot: dict[str, Any]) -> None:
-        try:
-            await self._request("workspaced/snapshot", snapshot)
-        except RemoteError as error:
-            # A log that takes no events may still be readable; the next `show` gets the error itself.
-            logger.warning("the view was not taken after reconnecting: %s", error)
 
     async def _read(self, stream: SocketStream) -> None:
         """Reads lines until the connection ends."""
@@ -319,7 +316,6 @@ class Client(AsyncToolMethods):
         self._lines = None
         pending, self._pending = self._pending, {}
         for waiting in pending.values():
-            waiting.lost = True
             waiting.done.set()
         subscribers, self._subscribers = self._subscribers, {}
         for send in subscribers.values():
@@ -353,21 +349,19 @@ class Client(AsyncToolMethods):
         try:
             if self._lines is None:
                 raise NoDaemon(f"The daemon on {self.path} is gone.", hint="The client connects again by itself.")
-            await self._lines.send(request_line(number, method, params))
-            await waiting.done.wait()
-        except (anyio.BrokenResourceError, anyio.ClosedResourceError):
-            waiting.lost = True
+            with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
+                await self._lines.send(request_line(number, method, params))
+                await waiting.done.wait()
         finally:
             self._pending.pop(number, None)
-        if waiting.lost or waiting.answer is None:
+        if waiting.answer is None:
             raise NoDaemon(f"The daemon on {self.path} went away before it answered {method}.")
         return unwrap(waiting.answer, self.server)
 
 
 class _Pending:
-    """A request in flight."""
+    """A request in flight; done without an answer: the connection is lost."""
 
     def __init__(self) -> None:
         self.done = anyio.Event()
         self.answer: Answer | None = None
-        self.lost = False
