@@ -52,6 +52,22 @@ def test_each_room_says_in_one_sentence_what_it_is(floor: ModuleType) -> None:
             assert text.endswith('"""') and text.count('"""') == 2, f"more than a docstring: {path}"
 
 
+# -- programs --
+
+
+def starts_a_program(statement: ast.stmt) -> bool:
+    """Whether it is `if __name__ == "__main__"`."""
+    return isinstance(statement, ast.If) and ast.unparse(statement.test) == "__name__ == '__main__'"
+
+
+@pytest.mark.parametrize("floor", FLOORS, ids=lambda floor: floor.__name__)
+def test_what_starts_a_program_is_the_last_of_its_module(floor: ModuleType) -> None:
+    """What stood behind it would not be there yet while the program runs."""
+    root = Path(floor.__path__[0])
+    bodies = {each: ast.parse((root / each).with_suffix(".py").read_text()).body for each in modules(floor)}
+    assert [str(each) for each, body in bodies.items() if any(map(starts_a_program, body[:-1]))] == []
+
+
 # -- decoding from threads --
 
 DECODING = ("workspaced_events", "schema/decoding")

@@ -33,7 +33,7 @@ def as_directory(place: Path, events: Sequence[Event], events_a_line: int = 3) -
     place.mkdir()
     disk = RealDisk(place)
     scan = scan_log(disk, lambda _events: None)
-    log = open_log(disk, scan, version="t", now=lambda: "now", segment_bytes_max=SEGMENT_BYTES).log
+    log = open_log(disk, scan, version="t", now=lambda: "now", segment_bytes_max=SEGMENT_BYTES)
     for begin in range(0, len(events), events_a_line):
         batch = events[begin : begin + events_a_line]
         log.append(Batch(batch[0].seq, batch[-1].seq, encode_batch(batch)), log.tail.seq)

@@ -114,11 +114,9 @@ class EvictableBlobStore:
 
     def get(self, name: str) -> bytes | None:
         """The content of the blob `name`; None if it is missing, incomplete or unreadable."""
-        try:
-            content = unpacked(read_regular(self._data / blob_path(SERVED, name)))
-        except OSError:
-            return None
-        return content if sha256(content).hexdigest() == name else None
+        with suppress(LogDamaged):
+            return self.whole(name)
+        return None
 
     def whole(self, name: str) -> bytes | None:
         """The content of the blob `name`; None if it is missing.
@@ -128,7 +126,7 @@ class EvictableBlobStore:
         """
         path = blob_path(SERVED, name)
         try:
-            content = unpacked((self._data / path).read_bytes())
+            content = unpacked(read_regular(self._data / path))
         except (FileNotFoundError, NotADirectoryError):
             return None
         except OSError as error:

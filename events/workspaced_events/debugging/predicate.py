@@ -41,7 +41,6 @@ class Predicate(Protocol):
             PredicateFailed: the test failed.
             InvalidArgument: the predicate is invalid.
         """
-        ...
 
 
 # -- an expression --
@@ -200,7 +199,6 @@ def _reads(node: dict[str, Any], text: str, *, at_root: bool) -> frozenset[str]:
 
 SHOWN, NOT_SHOWN, CANNOT_TELL = 0, 1, 125
 """Exit codes, as for `git bisect run`."""
-_SHOWN_ERROR_BYTES: Final = 500
 
 
 class Command:
@@ -223,7 +221,7 @@ class Command:
             if code in (SHOWN, NOT_SHOWN, CANNOT_TELL):
                 return None if code == CANNOT_TELL else code == SHOWN
             errors.seek(0, os.SEEK_END)
-            errors.seek(max(0, errors.tell() - _SHOWN_ERROR_BYTES))
+            errors.seek(max(0, errors.tell() - 500))
             stderr = errors.read().decode(errors="replace").strip()
         ended = f"ended with exit code {code}" if code > 0 else f"was killed by signal {-code}"
         raise PredicateFailed(

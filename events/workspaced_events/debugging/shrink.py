@@ -17,6 +17,7 @@ import msgspec
 
 from ..errors import InvalidArgument, WorkspacedError
 from ..ids import EventId, NoteId, VaultId
+from ..journal.actions import NOTE_FIELDS
 from ..projections.workspace_fold import fold_all
 from ..projections.workspace_state import EMPTY, VaultState, WorkspaceState
 from ..replay.json_lines import export_lines, read_export
@@ -212,17 +213,13 @@ def _simpler(data: Data) -> Iterator[Data]:
 
 
 _SHORT_NAMES: Final = frozenset(NoteId(f"{letter}.md") for letter in ascii_lowercase)
-_NOTE_FIELDS: Final = {
-    data: tuple(name for name in ("note", "notes", "from_", "to") if name in data.__struct_fields__)
-    for data in c.ENTRY_OF
-}
 
 
 def _notes(events: list[Event]) -> dict[NoteId, None]:
     """The notes that the events name, in order of first mention."""
     notes: dict[NoteId, None] = {}
     for event in events:
-        for field in _NOTE_FIELDS[type(event.data)]:
+        for field in NOTE_FIELDS[type(event.data)]:
             value = getattr(event.data, field)
             notes.update(dict.fromkeys(value if isinstance(value, tuple) else (value,)))
     notes.pop(None, None)  # type: ignore[call-overload]
@@ -234,7 +231,7 @@ def _calling(note: NoteId, name: NoteId) -> Callable[[Data], Data]:
 
     def renamed(data: Data) -> Data:
         changed: dict[str, NoteId | tuple[NoteId, ...]] = {}
-        for field in _NOTE_FIELDS[type(data)]:
+        for field in NOTE_FIELDS[type(data)]:
             value = getattr(data, field)
             if value == note:
                 changed[field] = name

@@ -83,10 +83,7 @@ def _parse(raw: Any, keep_text: Callable[[bytes], str]) -> Action:
         raise ActionError(f"Only the daemon may publish {entry.name}.", hint=actions_hint(), code="NOT_ALLOWED")
     if not entry.fields.issuperset(envelope.data):
         unknown = min(envelope.data.keys() - entry.fields)
-        raise InvalidArgument(
-            f"{entry.name} has no field {unknown[:ID_CHARS_MAX]!r}.",
-            hint=data_hint(entry),
-        )
+        raise InvalidArgument(f"{entry.name} has no field {unknown[:ID_CHARS_MAX]!r}.", hint=data_hint(entry))
     data = _convert(envelope.data, entry.data, f"the data of {entry.name}", lambda: data_hint(entry))
     data = _with_checked_paths(data)
     blobs: tuple[bytes, ...] = ()
@@ -109,7 +106,7 @@ def _convert(raw: Any, type_: Any, what: str, hint: Callable[[], str]) -> Any:
         raise InvalidArgument(f"Cannot take {what}: {error}.", hint=hint()) from None
 
 
-_PATH_FIELDS: Final = {
+NOTE_FIELDS: Final = {
     data: tuple(name for name in ("note", "notes", "from_", "to") if name in data.__struct_fields__)
     for data in c.ENTRY_OF
 }
@@ -117,7 +114,7 @@ _PATH_FIELDS: Final = {
 
 def _with_checked_paths(data: Data) -> Data:
     changed = {}
-    for name in _PATH_FIELDS[type(data)]:
+    for name in NOTE_FIELDS[type(data)]:
         value = getattr(data, name)
         if isinstance(value, str):
             checked: Any = note_id(value)
@@ -170,10 +167,7 @@ def is_recorded_in_pause(data: Data) -> bool:
 
 
 def check_not_paused(state: WorkspaceState) -> None:
-    """
-    Raises:
-        Paused: the user has paused the workspace.
-    """
+    """Raises Paused: the user has paused the workspace."""
     if state.paused is None:
         return
     until = f" until {state.paused.until}" if state.paused.until is not None else ""

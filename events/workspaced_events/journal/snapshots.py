@@ -8,23 +8,25 @@ position (`resume_scan`). Snapshots may be deleted at any time; a bad one only c
 import contextlib
 import re
 import zlib
+from collections import deque
 from collections.abc import Iterator
 from typing import Final, TypeVar
 
 import msgspec
 
 from ..ids import EventId
+from ..limits import ID_WINDOW_EVENTS
 from ..log.data_directory import SNAPSHOTS
 from ..log.disk import Disk, write_whole
 from ..log.line_format import PREFIX_BYTES, frame_line
 from ..log.scan import LogOffset, Tail
 from ..projections.note_visibility import VisibilityFold
 from ..projections.pending_writes import PendingWrites
-from ..projections.workspace_fold import FOLD_VERSION
-from ..projections.workspace_state import WorkspaceState
-from ..schema.catalogue import CATALOGUE_VERSION
+from ..projections.workspace_fold import FOLD_VERSION, fold_all
+from ..projections.workspace_state import EMPTY, WorkspaceState
+from ..schema.catalogue import CATALOGUE_VERSION, Event
 from ..schema.decoding import decoded
-from .idempotency import Seen
+from .idempotency import IdWindow, Seen, seen_in
 
 FORMAT_VERSION: Final = 1
 _NAME: Final = re.compile(r"^[0-9]{20}\.wsnap\Z", re.ASCII)
@@ -58,6 +60,38 @@ class _Envelope(msgspec.Struct, frozen=True):
 
 
 T = TypeVar("T")
+
+
+class Folding:
+    """A sink that folds its events and keeps the latest ones for the id window."""
+
+    def __init__(self, snapshot: Snapshot | None = None) -> None:
+        """Starts from an empty state, or from a snapshot."""
+        self.state: WorkspaceState = snapshot.state if snapshot else EMPTY
+        self.last_time = snapshot.last_time if snapshot else ""
+        self.visibility = snapshot.visibility if snapshot else VisibilityFold()
+        self.pending = snapshot.pending if snapshot else PendingWrites()
+        self._ids = snapshot.ids if snapshot else {}
+        self.latest: deque[list[Event]] = deque()
+        self._latest_count = 0
+
+    def __call__(self, events: list[Event]) -> None:
+        self.state = fold_all(events, self.state)
+        self.visibility.feed(events)
+        self.pending.feed(events)
+        self.last_time = events[-1].time
+        self.latest.append(events)
+        self._latest_count += len(events)
+        while self._latest_count - len(self.latest[0]) >= ID_WINDOW_EVENTS:
+            self._latest_count -= len(self.latest.popleft())
+
+    def id_window(self) -> IdWindow:
+        """The window over the latest events."""
+        window = IdWindow()
+        window.add(self._ids)
+        for events in self.latest:
+            window.add({event.id: seen_in(event) for event in events})
+        return window
 
 
 class Snapshots:

@@ -17,7 +17,7 @@ from workspaced_events.limits import (
     SOURCE_CHARS_MAX,
     TEMPORARY_TABS_MAX,
 )
-from workspaced_events.projections.workspace_state import Selection, VaultState, WorkspaceState
+from workspaced_events.projections.workspace_state import VaultState, WorkspaceState
 from workspaced_events.schema import catalogue as c
 from workspaced_events.schema.catalogue import Line, TabSource
 
@@ -188,15 +188,10 @@ def _selection(state: VaultState, snapshot: Snapshot, vault: VaultId | None) -> 
     else:
         data = c.SelectionChanged(active.id, wanted.start_line, wanted.end_line, text=wanted.text)
     data, blobs = text_as_blob(data, lambda text: sha256(text).hexdigest())
-    if now is not None and _is_same(now, data):
+    told = (data.start_line, data.end_line, data.text, data.text_sha256)
+    if now is not None and (now.start_line, now.end_line, now.text, now.text_sha256) == told:
         return []
     return [Action(data, vault=vault, blobs=blobs)]
-
-
-def _is_same(selection: Selection, data: c.SelectionChanged) -> bool:
-    lines = (data.start_line, data.end_line)
-    same_text = (selection.text, selection.text_sha256) == (data.text, data.text_sha256)
-    return (selection.start_line, selection.end_line) == lines and same_text
 
 
 def _pins(state: VaultState, snapshot: Snapshot) -> list[c.Data]:

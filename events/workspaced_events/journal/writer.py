@@ -26,16 +26,14 @@ from ..ids import EventId, uuid7
 from ..limits import BATCH_BYTES_MAX, BUFFERED_DELAY_S, LINE_BYTES_MAX, QUEUE_BATCHES_MAX, SLOW_SYNC_S
 from ..log.data_directory import BLOBS
 from ..log.segments import NO_SPACE, Batch, SegmentLog
-from ..projections.note_visibility import VisibilityFold
-from ..projections.pending_writes import PendingWrites
 from ..projections.workspace_fold import apply
 from ..projections.workspace_state import WorkspaceState
 from ..schema.catalogue import ENTRY_OF, ClockStepped, Event
 from ..schema.codec import encode_batch
 from .actions import Action, Plan, Planned, admit
-from .idempotency import IdWindow, Seen, first_seq, seen_in
+from .idempotency import Seen, first_seq, seen_in
 from .segment_states import SegmentStates
-from .snapshots import Snapshot, Snapshots
+from .snapshots import Folding, Snapshot, Snapshots
 from .submissions import Done, Outcome, Receipt, Submission, TextPacking, WaitingBytes, busy
 
 _HEAD_DELAY_S: Final = 0.02
@@ -82,15 +80,11 @@ class LogWriter:
     def __init__(
         self,
         log: SegmentLog,
-        state: WorkspaceState,
-        window: IdWindow,
-        visibility: VisibilityFold,
-        pending: PendingWrites,
+        folding: Folding,
         blobs: DurableBlobStore,
         *,
         clock: Clock,
         uptime: Uptime | None,
-        last_time: str,
         deliver: Callable[[Committed], None] | None,
         snapshots: Snapshots,
         snapshot_events: int,
@@ -99,21 +93,21 @@ class LogWriter:
     ) -> None:
         """`deliver` is called on the writer thread once per group; by default it calls each `done`.
 
-        `clock`, `uptime` and `last_time` are those of a `LogClock`.
+        `folding` has taken the whole log. `clock` and `uptime` are those of a `LogClock`.
         `snapshots` gets a snapshot every `snapshot_events` after `snapshot_seq`, and one at the end; `states` gets
         the state at each segment's end.
         """
-        self.state = state
+        self.state = folding.state
         self.log = log
         self.slow_syncs = 0
-        self.visibility = visibility
-        self.pending = pending
-        self._window = window
+        self.visibility = folding.visibility
+        self.pending = folding.pending
+        self._window = folding.id_window()
         self._blobs = blobs
-        self._clock = LogClock(clock, uptime, last_time)
+        self._clock = LogClock(clock, uptime, folding.last_time)
         self.now: Final = self._clock.now
         """The present time on the log's timeline, which is also the state's."""
-        self._last_time = last_time
+        self._last_time = folding.last_time
         self._seq = log.tail.seq
         """The sequence up to which `state` is folded."""
         self._deliver = deliver or deliver_here

@@ -32,23 +32,18 @@ class DiskFile(Protocol):
 
     def write_at(self, offset: int, data: bytes) -> int:
         """Writes `data` at `offset` and returns the number of bytes written; a short write is no error."""
-        ...
 
     def sync(self) -> None:
         """Makes the file's bytes and size durable."""
-        ...
 
     def truncate(self, size: int) -> None:
         """Cuts the file to `size` bytes."""
-        ...
 
     def trouble(self, size: int) -> str | None:
         """What changed the file behind our back: expects `size` bytes, and that its name still leads to it."""
-        ...
 
     def close(self) -> None:
         """Closes the descriptor; syncs nothing."""
-        ...
 
 
 class Disk(Protocol):
@@ -56,39 +51,30 @@ class Disk(Protocol):
 
     def names(self, directory: str) -> list[str]:
         """The names in `directory`, sorted; empty if the directory does not exist."""
-        ...
 
     def read(self, name: str, offset: int = 0, size: int = -1) -> bytes:
         """The bytes of a file from `offset` on, at most `size` unless `size` is negative."""
-        ...
 
     def size(self, name: str) -> int:
         """The file's size in bytes."""
-        ...
 
     def reserve(self, descriptors: int) -> None:
         """Holds so many spare descriptors; `open` and `sync_directory` use them when the limit is reached."""
-        ...
 
     def open(self, name: str, *, create: bool = False) -> DiskFile:
         """Opens a file for writing."""
-        ...
 
     def make_directory(self, directory: str) -> None:
         """Makes a directory and its parents durably, readable by the owner only."""
-        ...
 
     def rename(self, old: str, new: str) -> None:
         """Renames a file over another one, atomically."""
-        ...
 
     def remove(self, name: str) -> None:
         """Removes a file."""
-        ...
 
     def sync_directory(self, directory: str) -> None:
         """Makes the names in `directory` durable."""
-        ...
 
 
 def write_whole(disk: Disk, name: str, data: bytes) -> None:

@@ -58,7 +58,10 @@ class HeadFile:
             OSError: the content of HEAD is unknown, but names nothing unacknowledged.
         """
         self._stamp += 1
-        slot = _format(msgspec.structs.replace(head, stamp=self._stamp))
+        payload = msgspec.json.encode(msgspec.structs.replace(head, stamp=self._stamp))
+        slot = b"%08x %s" % (zlib.crc32(payload), payload)
+        assert len(slot) < SLOT_BYTES
+        slot = slot.ljust(SLOT_BYTES - 1) + b"\n"
         if self._file is None:
             write_whole(self._disk, NAME, slot + slot)
             self._file = self._disk.open(NAME)
@@ -83,17 +86,9 @@ class HeadFile:
             raise
 
     def close(self) -> None:
-        """Closes the descriptor."""
         file, self._file = self._file, None
         if file is not None:
             file.close()
-
-
-def _format(head: Head) -> bytes:
-    payload = msgspec.json.encode(head)
-    slot = b"%08x %s" % (zlib.crc32(payload), payload)
-    assert len(slot) < SLOT_BYTES
-    return slot.ljust(SLOT_BYTES - 1) + b"\n"
 
 
 def _parse(slot: bytes) -> Head | None:

@@ -10,8 +10,6 @@ import os
 from collections.abc import Callable
 from hashlib import blake2b
 
-import msgspec
-
 from ..errors import DiskFull
 from ..limits import SEGMENT_BYTES_MAX
 from ..schema.catalogue import LogRecovered
@@ -24,82 +22,60 @@ from .segments import SegmentLog, Writable, create_segment
 QUARANTINE = "quarantine"
 
 
-class OpenedLog(msgspec.Struct, frozen=True):
-    """An open log, with the warnings and the recovery of its opening."""
-
-    log: SegmentLog
-    recovered: LogRecovered | None
-    """To be appended; set if a torn tail was quarantined."""
-    warnings: list[str]
-
-
 def open_log(
-    disk: Disk,
-    scan: Scan,
-    *,
-    version: str,
-    now: Callable[[], str],
-    new_id: Callable[[], str] = lambda: os.urandom(8).hex(),
-    segment_bytes_max: int = SEGMENT_BYTES_MAX,
-) -> OpenedLog:
+    disk: Disk, scan: Scan, *, version: str, now: Callable[[], str], segment_bytes_max: int = SEGMENT_BYTES_MAX
+) -> SegmentLog:
     """Opens a log that was just scanned for appending. A damaged log opens read-only, up to the damage.
+
+    What people should know of it is added to the warnings of the scan.
 
     Args:
         disk: the data directory; its missing `log` and `quarantine` are made.
         version: the program's, for the headers of new segments.
         now: the clock, in an event's time form.
-        new_id: makes a new log's id.
         segment_bytes_max: the log seals a segment before it exceeds this.
 
     Raises:
         OSError: the directory cannot be read or written, for a reason other than lack of space.
     """
     if scan.damage is not None:
-        log = SegmentLog(disk, scan.log_id, scan.tail, scan.positions, damage=scan.damage)
-        return OpenedLog(log, None, scan.warnings)
+        return SegmentLog(disk, scan.log_id, scan.tail, scan.positions, damage=scan.damage)
     if scan.segments == 0:
-        scan.log_id = new_id()
+        scan.log_id = os.urandom(8).hex()
     log = SegmentLog(
         disk,
         scan.log_id,
         scan.tail,
         scan.positions,
-        opening=_Opening(disk, scan, version, now),
+        opening=_opening(disk, scan, version, now),
         segment_bytes_max=segment_bytes_max,
     )
     try:
         log.begin()
     except DiskFull as full:
         scan.warnings.append(full.message)
-    return OpenedLog(log, log.recovered, scan.warnings)
+    return log
 
 
-class _Opening:
+def _opening(
+    disk: Disk, scan: Scan, version: str, now: Callable[[], str]
+) -> Callable[[], tuple[Writable, Tail, LogRecovered | None]]:
     """The steps from a scanned log to one that takes appends. A call after an error resumes at the failed step."""
+    recovered: LogRecovered | None = None
 
-    def __init__(self, disk: Disk, scan: Scan, version: str, now: Callable[[], str]) -> None:
-        self._disk = disk
-        self._scan = scan
-        self._version = version
-        self._now = now
-        self._recovered: LogRecovered | None = None
-
-    def __call__(self) -> tuple[Writable, Tail, LogRecovered | None]:
-        """
-        Raises:
-            OSError: a disk operation failed; nothing acknowledged is lost.
-        """
-        disk, scan = self._disk, self._scan
+    def opening() -> tuple[Writable, Tail, LogRecovered | None]:
+        """Raises OSError: a disk operation failed; nothing acknowledged is lost."""
+        nonlocal recovered
         disk.make_directory(LOG)
         disk.make_directory(QUARANTINE)
         for name in disk.names(LOG):
             if is_unfinished(name):
                 disk.remove(f"{LOG}/{name}")
-        if scan.torn is not None and self._recovered is None:
-            self._recovered = _quarantine(disk, scan, scan.torn)
+        if scan.torn is not None and recovered is None:
+            recovered = _quarantine(disk, scan, scan.torn)
         tail = scan.tail
         if scan.segments == 0:
-            file, tail, content = create_segment(disk, scan.log_id, 0, 0, self._version, self._now())
+            file, tail, content = create_segment(disk, scan.log_id, 0, 0, version, now())
         else:
             name = f"{LOG}/{tail.segment}"
             content = read_segment(disk, tail.segment, 0, tail.offset)
@@ -107,8 +83,9 @@ class _Opening:
                 write_whole(disk, name, content)
             file = disk.open(name)
         head = HeadFile(disk, scan.head.stamp if scan.head else 0)
-        writable = Writable(file, blake2b(content, digest_size=32), head, self._version, self._now)
-        return writable, tail, self._recovered
+        return Writable(file, blake2b(content, digest_size=32), head, version, now), tail, recovered
+
+    return opening
 
 
 def _quarantine(disk: Disk, scan: Scan, torn: Torn) -> LogRecovered:

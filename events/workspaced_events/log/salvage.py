@@ -70,7 +70,7 @@ def salvage(disk: Disk, to: Disk, *, version: str, now: str) -> Salvaged:
     if to.names(LOG) or AFTER_DAMAGE in to.names("."):
         raise InvalidArgument("The new directory already holds a log.", hint="Give one that does not exist yet.")
     blobs = _copy_blobs(disk, to)
-    log = open_log(to, scan_log(to, lambda _events: None), version=version, now=lambda: now).log
+    log = open_log(to, scan_log(to, lambda _events: None), version=version, now=lambda: now)
 
     def append(events: list[Event]) -> None:
         log.append(Batch(events[0].seq, events[-1].seq, encode_batch(events)), log.tail.seq)

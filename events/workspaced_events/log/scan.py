@@ -212,13 +212,12 @@ def _segments(disk: Disk, scan: Scan) -> list[str]:
             hint="Check the disk and the directory's permissions; nothing was changed.",
             file=LOG,
         ) from error
-    stray = [name for name in names if segment_first(name) is None and not _is_ours(name)]
+    ours = ("HEAD", "HEAD.tmp")
+    stray = [
+        each for each in names if each not in ours and segment_first(each) is None and not is_unfinished(each)
+    ]
     scan.warnings.extend(f"log/{name} is no segment; ignored." for name in stray)
     return [name for name in names if segment_first(name) is not None]
-
-
-def _is_ours(name: str) -> bool:
-    return name in ("HEAD", "HEAD.tmp") or is_unfinished(name)
 
 
 def is_unfinished(name: str) -> bool:

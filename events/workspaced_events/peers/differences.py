@@ -36,20 +36,11 @@ HEARD_MAX: Final = 1_000
 
 
 def view_of(vaults: Iterable[SharedVault]) -> SharedView:
-    """The view of these vaults."""
     shared = (_bounded(each) for each in vaults if each != SharedVault(each.vault))
     return {each.vault: each for each in sorted(shared, key=lambda each: each.vault)[:VAULTS_MAX]}
 
 
 def _bounded(vault: SharedVault) -> SharedVault:
-    if (
-        len(vault.pins) <= PINS_MAX
-        and len(vault.tabs) <= TABS_MAX
-        and len(vault.renames) <= RENAMES_MAX
-        and len(vault.removals) <= REMOVALS_MAX
-        and _asks(vault.forgetting) <= ASKS_MAX
-    ):
-        return vault
     return replace(
         vault,
         pins=vault.pins[:PINS_MAX],
@@ -59,10 +50,6 @@ def _bounded(vault: SharedVault) -> SharedVault:
         forgetting=vault.forgetting
         and Forgetting(vault.forgetting.asks[:ASKS_MAX], vault.forgetting.heard[:ASKS_MAX]),
     )
-
-
-def _asks(forgetting: Forgetting | None) -> int:
-    return 0 if forgetting is None else max(len(forgetting.asks), len(forgetting.heard))
 
 
 def difference(before: SharedView, after: SharedView) -> tuple[VaultDifference, ...]:

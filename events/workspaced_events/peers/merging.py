@@ -1,6 +1,6 @@
 """Merges what the origins of a link share of one vault. Pure: the order in which messages came does not matter."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 
 import msgspec
 
@@ -37,12 +37,12 @@ def merged_pins(vaults: Mapping[OriginId, SharedVault], own: OriginId | None = N
         ms, origin, _pin = min(by_note[note], key=lambda tag: tag[:2])
         return place.get(note, len(place)), ms, origin, note
 
-    tagged = ((note, [(origin, pin) for _, origin, pin in by_note[note]]) for note in sorted(by_note, key=key))
-    return tuple(_merged(note, tags) for note, tags in tagged)
-
-
-def _merged(note: NoteId, tags: Sequence[tuple[OriginId, SharedPin]]) -> MergedPin:
-    return MergedPin(note, min(pin.pinned_us for _, pin in tags), tuple(origin for origin, _ in tags))
+    return tuple(
+        MergedPin(
+            note, min(pin.pinned_us for *_, pin in by_note[note]), tuple(origin for _, origin, _ in by_note[note])
+        )
+        for note in sorted(by_note, key=key)
+    )
 
 
 def is_hidden(pin: SharedPin, origin: OriginId, vaults: Iterable[SharedVault]) -> bool:

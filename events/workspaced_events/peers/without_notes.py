@@ -26,11 +26,6 @@ def names_in(data: RemoteEventsApplied) -> Iterator[tuple[LinkedVaultId, NoteId]
     yield from ((each.vault, note) for each in data.changed for note in notes_of_difference(each))
 
 
-def vaults_with(data: RemoteEventsApplied, note: NoteId) -> set[LinkedVaultId]:
-    """The vaults of which a peer's message names this note."""
-    return {vault for vault, each in names_in(data) if each == note}
-
-
 def without_notes(
     data: RemoteEventsApplied, vaults: Collection[LinkedVaultId], names: Collection[NoteId]
 ) -> RemoteEventsApplied:

@@ -106,7 +106,6 @@ class Redactor:
         }
 
     def event(self, event: Event) -> Event:
-        """The redacted event."""
         if isinstance(event, UnknownEvent):
             data: Any = msgspec.Raw(msgspec.json.encode(self._unknown_data(event.data)))
         else:

@@ -19,7 +19,7 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from ..ids import EventId, LinkedVaultId, NoteId, VaultId, uuid7
-from ..peers.without_notes import vaults_with, without_notes
+from ..peers.without_notes import names_in, without_notes
 from ..projections.conversations import CONVERSATION_EVENT_TYPES
 from ..projections.workspace_fold import apply
 from ..projections.workspace_state import EMPTY, VaultState, WorkspaceState
@@ -62,7 +62,7 @@ class Trail:
             if type(data) is c.LinkChanged:
                 self.linked |= {each.linked for each in data.vaults if each.vault == self._vault}
             elif type(data) is c.RemoteEventsApplied:
-                self._named_by_peers |= vaults_with(data, self._asked)
+                self._named_by_peers |= {vault for vault, note in names_in(data) if note == self._asked}
             if type(event) is UnknownEvent or not _concerns(event, self._vault):
                 continue
             if type(data) is c.NoteRenamed:

@@ -9,15 +9,13 @@ These events reveal which notes are private. They leave the machine only on requ
 
 from collections.abc import Iterable, Iterator
 from enum import StrEnum
-from typing import Final, Self
+from typing import Self
 
 import msgspec
 
 from ..ids import NoteId, VaultId
 from ..schema import catalogue as c
 from ..schema.catalogue import ENTRY_OF, Event
-
-VISIBILITY_TYPES: Final = frozenset({c.NoteShown, c.NoteWithheld})
 
 
 class Visibility(StrEnum):
@@ -77,7 +75,7 @@ def without_visibility(events: Iterable[Event]) -> Iterator[Event]:
     """The events fit to leave the machine: `record_forgotten` replaces each finding."""
     tombstone = ENTRY_OF[c.RecordForgotten]
     for event in events:
-        if type(event.data) in VISIBILITY_TYPES:
+        if type(event.data) in frozenset({c.NoteShown, c.NoteWithheld}):
             yield tombstone.event(event.seq, event.id, event.time, event.source, event.vault, c.RecordForgotten())
         else:
             yield event

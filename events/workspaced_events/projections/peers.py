@@ -11,14 +11,7 @@ from msgspec.structs import replace
 
 from ..clock import microseconds, next_ms
 from ..ids import LinkedVaultId, NoteId, OriginId, VaultId
-from ..peers.differences import (
-    NOTHING_SHARED,
-    REMOVALS_MAX,
-    SharedView,
-    apply_difference,
-    in_order_of_removals,
-    view_of,
-)
+from ..peers.differences import NOTHING_SHARED, REMOVALS_MAX, SharedView, apply_difference, view_of
 from ..peers.merging import is_hidden
 from ..schema.catalogue import NoteRenamed, NoteUnpinned, PinnedNotesReordered
 from ..schema.peer_events import (
@@ -206,8 +199,3 @@ def _removal(peers: Peers, own: OwnVault, note: NoteId, ms: int) -> Removal | No
 
 def _vault_of(view: PeerView, linked: LinkedVaultId) -> SharedVault:
     return view.view.get(linked, SharedVault(linked))
-
-
-def removals_of(own: OwnVault) -> tuple[Removal, ...]:
-    """As a shared vault holds them."""
-    return in_order_of_removals(own.removals.values())

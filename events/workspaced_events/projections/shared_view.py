@@ -14,6 +14,7 @@ from ..peers.differences import (
     PINS_MAX,
     RENAMES_MAX,
     SharedView,
+    in_order_of_removals,
     in_order_of_renames,
     view_of,
 )
@@ -27,7 +28,7 @@ from ..schema.peer_events import (
     SharedTab,
     SharedVault,
 )
-from .peers import OwnVault, Peers, removals_of
+from .peers import OwnVault, Peers
 from .workspace_state import VaultState, WorkspaceState
 
 MayLeave = Callable[[VaultId, NoteId], bool]
@@ -101,7 +102,7 @@ def _shared_vault(
         pins=tuple(pins),
         ordered_ms=before.ordered_ms if before.pins and _is_same_order(before.pins, pins) else own.ordered_ms,
         renames=in_order_of_renames(renames[-RENAMES_MAX:]),
-        removals=tuple(each for each in removals_of(own) if may_leave(each.note)),
+        removals=tuple(each for each in in_order_of_removals(own.removals.values()) if may_leave(each.note)),
     )
     return shared if replicate == "pins" else _with_presence(shared, state, may_leave)
 

@@ -14,13 +14,14 @@ same answer without a read.
 import threading
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 import msgspec
 from msgspec.structs import replace
 
 from ..ids import NoteId, VaultId
 from ..limits import CLOCK_STEPS_MAX, HISTORY_EVENTS_MAX, HISTORY_SLACK_EVENTS, READ_EVENTS_MAX, VISITS_MAX
+from ..log.segments import SegmentLog
 from ..schema import catalogue as c
 from ..schema.catalogue import Event
 from .clock_steps import ClockStep, clock_advance_us
@@ -56,17 +57,6 @@ class Bounds(msgspec.Struct, frozen=True):
 
 
 DEFAULT_BOUNDS: Final = Bounds()
-
-
-class ReadableLog(Protocol):
-    """The part of a log that visits need (log/segments.SegmentLog)."""
-
-    @property
-    def tail(self) -> Any:
-        """Its `seq` is the last readable one; it moves before any notification."""
-
-    def read(self, first: int, limit: int) -> list[Event]:
-        """Some events from `first` on, at least one if there is one. Blocks."""
 
 
 def visits_of(events: Iterable[Event], vault: VaultId, bounds: Bounds = DEFAULT_BOUNDS) -> list[Visit]:
@@ -390,7 +380,7 @@ class VisitStream:
 class VisitLog:
     """The visits of an open log. Reads nothing before the first query. Safe from any thread."""
 
-    def __init__(self, log: ReadableLog, bounds: Bounds = DEFAULT_BOUNDS) -> None:
+    def __init__(self, log: SegmentLog, bounds: Bounds = DEFAULT_BOUNDS) -> None:
         self._log = log
         self._bounds = bounds
         self._fold: VisitFold | None = None

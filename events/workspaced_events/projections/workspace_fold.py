@@ -40,7 +40,6 @@ _VIEWS_MAX: Final = 1_000
 """Open views of one vault; of more publishers the oldest one's stays when its editor is gone."""
 _TAB_LIFETIME_HOURS: Final = 24
 V = TypeVar("V")
-_NEVER_US: Final = 2**63 - 1
 
 FOLD_VERSION: Final = 1
 """Raised whenever a log folds to another state than before; snapshots of other versions are ignored."""
@@ -116,7 +115,7 @@ def same_tabs_us(state: VaultState, now: str, steps: Sequence[ClockStep] = ()) -
     now_us = microseconds(now)
     expiries = [_expires_us(tab, steps) for tab in state.tabs.values()]
     first = max((each for each in expiries if each <= now_us), default=0)
-    return range(first, min((each for each in expiries if each > now_us), default=_NEVER_US))
+    return range(first, min((each for each in expiries if each > now_us), default=(2**63 - 1)))
 
 
 def _expires_us(tab: Tab, steps: Sequence[ClockStep]) -> int:
@@ -310,12 +309,7 @@ def _note_renamed(state: VaultState, _event: Event, data: c.NoteRenamed) -> Vaul
     if old == new:
         return state
     pins = _renamed(state.pins, old, new, lambda pin, _other: replace(pin, id=new))
-    tabs = _renamed(
-        state.tabs,
-        old,
-        new,
-        lambda tab, other: _accessed_with(replace(tab, note_id=new), other),
-    )
+    tabs = _renamed(state.tabs, old, new, lambda tab, other: _accessed_with(replace(tab, note_id=new), other))
     # Recents are oldest first, so the entry nearer the front of the displayed list comes later here.
     newest_first = dict(reversed(state.recents.items()))
     recents = dict(reversed(_renamed(newest_first, old, new, lambda at, _other: at).items()))

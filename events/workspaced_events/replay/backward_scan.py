@@ -19,7 +19,6 @@ SCAN_EVENTS_MAX: Final = 100_000
 LATE_EVENTS_MAX: Final = 5_000
 """A call is found if its record comes at most this many events after the call."""
 _MOVES: Final = (c.NoteFile, c.NoteRenamed, c.NoteDeleted, c.NoteArchived, c.NoteUnarchived)
-_SWITCHES: Final = (c.VaultSwitched, c.VaultOpened, c.VaultClosed)
 
 
 class PastEvents(Protocol):
@@ -28,15 +27,12 @@ class PastEvents(Protocol):
     @property
     def tail(self) -> int:
         """The last sequence."""
-        ...
 
     def before(self, seq: int) -> Iterator[Event]:
         """The events from `seq` on backwards, newest first."""
-        ...
 
     def after(self, seq: int) -> Iterator[Event]:
         """The events after `seq`, oldest first."""
-        ...
 
     def moment(self, at: int | str) -> Moment:
         """The moment of a sequence or an ISO 8601 time.
@@ -44,7 +40,6 @@ class PastEvents(Protocol):
         Raises:
             InvalidArgument: the log has no such moment.
         """
-        ...
 
 
 def backwards(
@@ -68,7 +63,7 @@ def backwards(
         while waiting and waiting[-1][0] >= event.seq:
             yield waiting.pop()[-1]
         data = event.data
-        if isinstance(data, _SWITCHES):
+        if isinstance(data, (c.VaultSwitched, c.VaultOpened, c.VaultClosed)):
             waiting.clear()
         elif event.vault != vault:
             continue

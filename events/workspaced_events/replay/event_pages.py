@@ -28,7 +28,6 @@ class Pages(Protocol):
     @property
     def firsts(self) -> Sequence[int]:
         """The sequence of each page's first event."""
-        ...
 
     def read(self, page: int) -> list[Event]:
         """The events of a page, a new list.
@@ -37,7 +36,6 @@ class Pages(Protocol):
             LogDamaged: the page's bytes are no longer those that were verified.
             LogUnreadable, OSError: they cannot be read.
         """
-        ...
 
 
 class SegmentPages:

@@ -100,11 +100,7 @@ class IndexedEvents(Sequence[Event]):
         return min(max(seq - self.before, 0), len(self))
 
     def of_types(
-        self,
-        types: Collection[str] | None,
-        *,
-        after: int | None = None,
-        before: int | None = None,
+        self, types: Collection[str] | None, *, after: int | None = None, before: int | None = None
     ) -> Iterator[Event]:
         """Events of these types (None: all) between two sequences, one by one; reads only pages that hold one.
 

@@ -108,7 +108,7 @@ def import_events(disk: Disk, events: Iterable[Event], *, version: str, now: str
         raise InvalidArgument(
             "The data directory already holds a log.", hint="Import into a new one; logs are not merged."
         )
-    log = open_log(disk, present, version=version, now=lambda: now).log
+    log = open_log(disk, present, version=version, now=lambda: now)
     try:
         for batch in _batches(events):
             log.append(batch, log.tail.seq)

@@ -4,13 +4,14 @@ import threading
 from bisect import bisect_right
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Final, Protocol
+from typing import Final
 
 import msgspec
 
 from ..clock import Clock, system_clock
 from ..errors import InvalidArgument
 from ..journal.segment_states import SegmentStates
+from ..log.segments import SegmentLog
 from ..projections.clock_steps import ClockStep, Stretch, stretches, stretches_at
 from ..projections.workspace_fold import apply
 from ..projections.workspace_state import EMPTY, WorkspaceState
@@ -98,8 +99,7 @@ def find_moment(
     found = stretches(steps, (first.seq, first.time), (last, now if goes_on else end))
     if place > now and not any(each.holds(place) for each in found):
         raise InvalidArgument(
-            f"Expected a time up to now, {now}, got {place}.",
-            hint="Give an earlier time, or none.",
+            f"Expected a time up to now, {now}, got {place}.", hint="Give an earlier time, or none."
         )
 
     # Answers name times to the second, so such a time is after all events of its second.
@@ -119,27 +119,12 @@ def find_moment(
     return Moment(seq, place, since=since, also=tuple(map(last_until, others)))
 
 
-class PagedLog(Protocol):
-    """The part of a log that moments need (log/segments.SegmentLog)."""
-
-    @property
-    def tail(self) -> Any:
-        """Its `seq` is the last readable one."""
-
-    def read(self, first: int, limit: int, bytes_max: int) -> list[Event]:
-        """Some events from `first` on, at least one if there is one. Blocks.
-
-        Raises:
-            LogDamaged: the events do not verify.
-        """
-
-
 class LogMoments:
     """Looks up moments in an open log. Safe from any thread; reads, so it blocks."""
 
     def __init__(
         self,
-        log: PagedLog,
+        log: SegmentLog,
         state: WorkspaceState = EMPTY,
         clock: Clock = system_clock,
         steps: Callable[[], Sequence[ClockStep]] = tuple,
@@ -167,8 +152,7 @@ class LogMoments:
     @property
     def tail(self) -> int:
         """The last sequence."""
-        seq: int = self._log.tail.seq
-        return seq
+        return self._log.tail.seq
 
     def before(self, seq: int) -> Iterator[Event]:
         """The events from `seq` on backwards, newest first."""

@@ -43,26 +43,21 @@ class Source(Protocol):
     @property
     def log_id(self) -> str:
         """The log's id; empty if unknown."""
-        ...
 
     @property
     def start(self) -> WorkspaceState:
         """The state before the first event; empty unless the source is a part of a log."""
-        ...
 
     @property
     def redacted(self) -> bool:
         """Whether pseudonyms replace names and texts."""
-        ...
 
     @property
     def swept_until(self) -> str:
         """Recordings of calls up to this event time may have been removed on purpose; empty: none were."""
-        ...
 
     def start_visits(self) -> VisitFold:
         """The fold of visits before the first event; a new object for the caller to feed the events to."""
-        ...
 
     def feed(self, sink: Sink, progress: Progress | None = None) -> list[str]:
         """Passes all events to `sink`, in order and in batches; returns warnings for people.
@@ -74,7 +69,6 @@ class Source(Protocol):
             InvalidArgument: the source is no log, or one of a newer version.
             OSError: a file cannot be read.
         """
-        ...
 
     def blob(self, name: str) -> bytes | None:
         """The content with the sha256 `name`; None if the source does not hold it.
@@ -82,7 +76,6 @@ class Source(Protocol):
         Raises:
             LogDamaged: the content has another hash, or cannot be read.
         """
-        ...
 
 
 class StoredSource(Source, Protocol):
@@ -97,17 +90,13 @@ class StoredSource(Source, Protocol):
             InvalidArgument: the source is no log, or one of a newer version.
             OSError: a file cannot be read.
         """
-        ...
 
 
 class DirectorySource:
     """Implements `StoredSource` over a data directory; takes no lock, so it works beside a running daemon."""
 
     def __init__(self, directory: Path) -> None:
-        """
-        Raises:
-            InvalidArgument: the directory holds no log.
-        """
+        """Raises InvalidArgument: the directory holds no log."""
         is_log = directory.name == LOG and not (directory / LOG).is_dir()
         self.root = directory.absolute().parent if is_log else directory
         if not (self.root / LOG).is_dir():

@@ -28,7 +28,7 @@ LATER = CATALOGUE_VERSION + 1
 
 def opened(disk: SimDisk, **options: Any) -> SegmentLog:
     options = {"version": "t", "now": lambda: NOW, "segment_bytes_max": 1_000, **options}
-    return open_log(disk, scan_log(disk, lambda _events: None), **options).log
+    return open_log(disk, scan_log(disk, lambda _events: None), **options)
 
 
 def event(seq: int, *, pad: int = 0) -> Event:

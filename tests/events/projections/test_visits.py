@@ -398,7 +398,7 @@ def test_threads_that_ask_at_once_get_the_same_answer() -> None:
 def test_it_reads_the_real_log() -> None:
     disk = SimDisk()
     scan = scan_log(disk, lambda _events: None)
-    log = open_log(disk, scan, version="t", now=lambda: time_at(0), segment_bytes_max=1_000).log
+    log = open_log(disk, scan, version="t", now=lambda: time_at(0), segment_bytes_max=1_000)
     visits = VisitLog(log)
     made = events_of(*[SET_A, SET_B, TOOL] * 20)
     for at in range(0, len(made), 4):

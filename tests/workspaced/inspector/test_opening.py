@@ -135,7 +135,7 @@ def _long_log(place: Path) -> Path:
     place.mkdir()
     vault = VaultId("v")
     disk = RealDisk(place)
-    written = open_log(disk, scan_log(disk, lambda _events: None), version="t", now=lambda: "now").log
+    written = open_log(disk, scan_log(disk, lambda _events: None), version="t", now=lambda: "now")
     written.append(Batch(1, 1, encode_batch(recorded(c.VaultOpened(vault, vault, "/v")))), 0)
     for first in range(2, 300_000, 5_000):
         events = [

@@ -28,7 +28,6 @@ GROUPS: Final[dict[str, tuple[AttachmentKind, ...]]] = {
 """The groups of a line and their kinds; the first kind is that of a name that a person adds to the group."""
 GROUP_OF: Final = {kind: group for group, kinds in GROUPS.items() for kind in kinds}
 
-_MARKED: Final = frozenset("\\,|[]")
 _TOKEN: Final = re.compile(r"\\(?:u\{[0-9a-fA-F]{1,6}\}|[\\,|\[\]])|, | \| |[^\\, ]+|.", re.DOTALL)
 _ESCAPED: Final = re.compile(r"\\(?:u\{([0-9a-fA-F]{1,6})\}|([\\,|\[\]]))")
 _GROUP: Final = re.compile(r"[ \t]*(\w+):(?: |\Z)")
@@ -116,7 +115,7 @@ def _escaped(name: str) -> str:
 
 
 def _mark(char: str) -> str:
-    if char in _MARKED:
+    if char in frozenset("\\,|[]"):
         return f"\\{char}"
     return char if char.isprintable() else f"\\u{{{ord(char):x}}}"
 

@@ -27,10 +27,6 @@ from ..notes.frontmatter import FrontMatter
 from .context_line import BEGIN, GROUPS
 from .message_text import inner
 from .model import (
-    CONTEXT_INVALID,
-    FIELD_INVALID,
-    FRONT_MATTER_INVALID,
-    TEXT_BEFORE_MESSAGES,
     Chat,
     ChatWarning,
     ReadChat,
@@ -63,7 +59,7 @@ def read_older(head: FrontMatter, lines: list[str]) -> ReadChat:
     """Reads the chat; its messages have no ids. Linear."""
     warnings: list[ChatWarning] = []
     if head.problem is not None:
-        warnings.append(ChatWarning(1, FRONT_MATTER_INVALID, head.problem))
+        warnings.append(ChatWarning(1, "FRONT_MATTER_INVALID", head.problem))
     fields = _front_matter(head.fields, warnings)
     found: list[_Found] = []
     before: list[int] = []
@@ -76,7 +72,7 @@ def read_older(head: FrontMatter, lines: list[str]) -> ReadChat:
             before.append(number)
     if before:
         what = f"Text before the first message is left out, {len(before)} lines."
-        warnings.append(ChatWarning(before[0], TEXT_BEFORE_MESSAGES, what))
+        warnings.append(ChatWarning(before[0], "TEXT_BEFORE_MESSAGES", what))
     messages = tuple(_message(each, warnings) for each in found)
     return ReadChat(Chat(**fields, messages=messages), tuple(each.line for each in found), tuple(warnings))
 
@@ -94,7 +90,7 @@ def _front_matter(front_matter: dict[str, Any], warnings: list[ChatWarning]) -> 
             moment = datetime.fromtimestamp(epoch / 1000, UTC)
         except (OverflowError, ValueError, OSError):
             warnings.append(
-                ChatWarning(1, FIELD_INVALID, "`epoch` is not read: expected milliseconds since 1970.")
+                ChatWarning(1, "FIELD_INVALID", "`epoch` is not read: expected milliseconds since 1970.")
             )
         else:
             del more["epoch"]
@@ -108,7 +104,8 @@ def _message(found: _Found, warnings: list[ChatWarning]) -> SavedMessage:
     at: str | None = None
     attachments: tuple[SavedAttachment, ...] = ()
     while True:
-        _drop_blank(lines)
+        while lines and not lines[-1].strip(" \t\r"):
+            lines.pop()
         last = lines[-1].rstrip() if lines else ""
         if at is None and (time := _TIME.match(last)) is not None:
             at = _moment(time[1])
@@ -119,11 +116,6 @@ def _message(found: _Found, warnings: list[ChatWarning]) -> SavedMessage:
         lines.pop()
     first, _end = inner(lines)
     return SavedMessage(found.role, at=at, text="\n".join(lines[first:]) or None, attachments=attachments)
-
-
-def _drop_blank(lines: list[str]) -> None:
-    while lines and not lines[-1].strip(" \t\r"):
-        lines.pop()
 
 
 def _moment(text: str) -> str:
@@ -141,7 +133,7 @@ def _attachments(line: str, number: int, warnings: list[ChatWarning]) -> tuple[S
             groups[-1][1].append(part)
         elif part:
             what = f"{quoted(part)} of the context line is not read: expected one of {', '.join(_GROUPS)}."
-            warnings.append(ChatWarning(number, CONTEXT_INVALID, what))
+            warnings.append(ChatWarning(number, "CONTEXT_INVALID", what))
     named = ((group, name) for group, parts in groups for name in _names(" | ".join(parts)))
     return tuple(SavedAttachment(GROUPS[group][0], name) for group, name in named)
 

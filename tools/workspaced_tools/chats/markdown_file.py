@@ -33,16 +33,6 @@ from . import context_line as context
 from .foreign_formats import is_older, read_older
 from .message_text import BLANK, COMMENT, HEADING, escaped, inner, read_text
 from .model import (
-    COMMENT_FIELD_UNKNOWN,
-    COMMENT_INVALID,
-    CONTEXT_INVALID,
-    DUPLICATE_ID,
-    FIELD_INVALID,
-    FRONT_MATTER_INVALID,
-    NEWER_VERSION,
-    SECOND_SUMMARY,
-    TEXT_BEFORE_MESSAGES,
-    UNKNOWN_ROLE,
     VERSION,
     Chat,
     ChatWarning,
@@ -232,7 +222,7 @@ class _Reading:
 
     def _front_matter(self) -> dict[str, Any]:
         if self._head.problem is not None:
-            self._warn(1, FRONT_MATTER_INVALID, self._head.problem)
+            self._warn(1, "FRONT_MATTER_INVALID", self._head.problem)
         fields: dict[str, Any] = {"more": {}}
         for name, value in self._head.fields.items():
             if name == MARK:
@@ -242,16 +232,16 @@ class _Reading:
             elif (read := _scalar(value, _KNOWN[name][1])) is not None:
                 fields[_KNOWN[name][0]] = read
             elif value is not None:
-                self._warn(1, FIELD_INVALID, f"`{name}` is not read: expected {_EXPECTED[_KNOWN[name][1]]}.")
+                self._warn(1, "FIELD_INVALID", f"`{name}` is not read: expected {_EXPECTED[_KNOWN[name][1]]}.")
         return fields
 
     def _version(self, value: Any) -> int:
         if type(value) is not int or value < 1:
-            self._warn(1, FIELD_INVALID, f"`{MARK}` is read as {VERSION}: expected a whole number from 1 on.")
+            self._warn(1, "FIELD_INVALID", f"`{MARK}` is read as {VERSION}: expected a whole number from 1 on.")
             return VERSION
         if value > VERSION:
             what = f"The file is of version {value}; this program knows {VERSION}, and reads what it can."
-            self._warn(1, NEWER_VERSION, what)
+            self._warn(1, "NEWER_VERSION", what)
         return value
 
     def before(self, lines: list[str]) -> None:
@@ -259,7 +249,7 @@ class _Reading:
         first, end = inner(lines)
         if first < end:
             what = f"Text before the first message is left out: {quoted(lines[first])}."
-            self._warn(self._head.body_line + first, TEXT_BEFORE_MESSAGES, what)
+            self._warn(self._head.body_line + first, "TEXT_BEFORE_MESSAGES", what)
 
     def section(self, section: _Section) -> None:
         role = section.heading[1]
@@ -267,10 +257,10 @@ class _Reading:
         text = read_text(body)
         if role is None:
             what = f"A message of the unknown role {quoted(section.heading[3])} is left out."
-            self._warn(section.line, UNKNOWN_ROLE, what)
+            self._warn(section.line, "UNKNOWN_ROLE", what)
         elif role == "summary":
             if self._summary is not None:
-                self._warn(section.line, SECOND_SUMMARY, "A second summary is left out.")
+                self._warn(section.line, "SECOND_SUMMARY", "A second summary is left out.")
                 return
             self._summary = SavedSummary(text or "", hidden.up_to)
         else:
@@ -280,7 +270,7 @@ class _Reading:
         name = hidden.id
         if name is not None and name in self._ids:
             what = f"The id {quoted(name)} stands at an earlier message, too; this one gets another."
-            self._warn(section.line, DUPLICATE_ID, what)
+            self._warn(section.line, "DUPLICATE_ID", what)
             name = None
         if name is not None:
             self._ids.add(name)
@@ -317,11 +307,11 @@ class _Reading:
     def _context(self, number: int, text: str) -> context.Line:
         line = context.read_line(text)
         if not line.closed:
-            self._warn(number, CONTEXT_INVALID, "The context line does not end with `]`; it is read to its end.")
+            self._warn(number, "CONTEXT_INVALID", "The context line does not end with `]`; it is read to its end.")
         for part in line.unknown:
             groups = ", ".join(context.GROUPS)
             what = f"{quoted(part)} of the context line is not read: expected one of {groups}, and a colon."
-            self._warn(number, CONTEXT_INVALID, what)
+            self._warn(number, "CONTEXT_INVALID", what)
         return line
 
     def _comment(self, number: int, text: str) -> _Hidden:
@@ -333,11 +323,11 @@ class _Reading:
             decoded = msgspec.json.decode(json.removesuffix(_COMMENT_END))
             hidden = converted(decoded, _Hidden)
         except (ValueError, RecursionError) as error:  # msgspec's are ValueErrors
-            self._warn(number, COMMENT_INVALID, f"The comment is not read: {str(error)[:ECHO_CHARS_MAX]}.")
+            self._warn(number, "COMMENT_INVALID", f"The comment is not read: {str(error)[:ECHO_CHARS_MAX]}.")
             return _NOTHING_HIDDEN
         for name in sorted(decoded.keys() - _HIDDEN_NAMES):
             self._warn(
-                number, COMMENT_FIELD_UNKNOWN, f"{quoted(name)} of the comment is not known; it is left out."
+                number, "COMMENT_FIELD_UNKNOWN", f"{quoted(name)} of the comment is not known; it is left out."
             )
         return hidden
 

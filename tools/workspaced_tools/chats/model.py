@@ -10,18 +10,6 @@ from ..limits import ECHO_CHARS_MAX
 
 VERSION: Final = 1
 
-# Codes of warnings about a file.
-FRONT_MATTER_INVALID: Final = "FRONT_MATTER_INVALID"
-FIELD_INVALID: Final = "FIELD_INVALID"
-NEWER_VERSION: Final = "NEWER_VERSION"
-TEXT_BEFORE_MESSAGES: Final = "TEXT_BEFORE_MESSAGES"
-UNKNOWN_ROLE: Final = "UNKNOWN_ROLE"
-CONTEXT_INVALID: Final = "CONTEXT_INVALID"
-COMMENT_INVALID: Final = "COMMENT_INVALID"
-COMMENT_FIELD_UNKNOWN: Final = "COMMENT_FIELD_UNKNOWN"
-DUPLICATE_ID: Final = "DUPLICATE_ID"
-SECOND_SUMMARY: Final = "SECOND_SUMMARY"
-
 
 class Saved(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
     """A part of a chat; its JSON names are camelCase."""

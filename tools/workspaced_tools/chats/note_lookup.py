@@ -23,12 +23,6 @@ from ..tools.note_answers import served_vault
 from ..vault.links.resolver import not_archived, note_paths
 from .model import ChatWarning, ReadChat, SavedAttachment, quoted
 
-NOTE_NOT_FOUND: Final = "NOTE_NOT_FOUND"
-NOTE_AMBIGUOUS: Final = "NOTE_AMBIGUOUS"
-FOUND_ELSEWHERE: Final = "FOUND_ELSEWHERE"
-FOLDER_NOT_FOUND: Final = "FOLDER_NOT_FOUND"
-NO_ACTIVE_VAULT: Final = NoActiveVault.code
-
 _OF_VAULT: Final = NOTE_KINDS | {"folder"}
 _SEARCHED_MAX: Final = 200
 _ONE_BY_ONE_MAX: Final = 50
@@ -57,7 +51,7 @@ def looked_up(read: ReadChat, view: View) -> ReadChat:
         finder = _Finder(view)
     except NoActiveVault as error:
         what = f"{error.message}: the notes of this chat were not looked for."
-        return replace(read, warnings=(*read.warnings, ChatWarning(1, NO_ACTIVE_VAULT, what)))
+        return replace(read, warnings=(*read.warnings, ChatWarning(1, error.code, what)))
     warnings = list(read.warnings)
     messages = []
     for line, message in zip(read.lines, read.chat.messages, strict=True):
@@ -77,10 +71,7 @@ class _Finder:
     """Looks up each distinct name once."""
 
     def __init__(self, view: View) -> None:
-        """
-        Raises:
-            NoActiveVault: no vault is served.
-        """
+        """Raises NoActiveVault: no vault is served."""
         self._vault, self._state = served_vault(view)
         self._known: dict[str, _Found] = {}
         self._named: dict[str, list[NoteRef]] | None = None
@@ -101,7 +92,7 @@ class _Finder:
         inner = folder.strip("/")
         if not inner or self._vault.ask(Members(inner, None, 1)).total:
             return None
-        return ChatWarning(0, FOLDER_NOT_FOUND, f"No note is in the folder {quoted(folder)}.")
+        return ChatWarning(0, "FOLDER_NOT_FOUND", f"No note is in the folder {quoted(folder)}.")
 
     def _note(self, name: str) -> _Found:
         paths = list(note_paths(name))
@@ -111,7 +102,9 @@ class _Finder:
         if (note := self._there(former)) is not None:
             return note, None
         if name.startswith("/") or ".." in name.split("/"):
-            return None, ChatWarning(0, NOTE_NOT_FOUND, f"{quoted(name)} is no path in the vault; it is left out.")
+            return None, ChatWarning(
+                0, "NOTE_NOT_FOUND", f"{quoted(name)} is no path in the vault; it is left out."
+            )
         return self._of_file_name(name)
 
     def _there(self, paths: list[NoteId]) -> NoteId | None:
@@ -125,12 +118,12 @@ class _Finder:
             if "/" not in name:
                 return note, None
             what = f"No note is at {quoted(name)}; the only one of that file name is {quoted(note)}."
-            return note, ChatWarning(0, FOUND_ELSEWHERE, what, (note,))
+            return note, ChatWarning(0, "FOUND_ELSEWHERE", what, (note,))
         if hits:
             what = f"{quoted(name)} may be one of {len(hits)} notes; it is left out."
-            return None, ChatWarning(0, NOTE_AMBIGUOUS, what, tuple(sorted(ref.id for ref in hits)))
+            return None, ChatWarning(0, "NOTE_AMBIGUOUS", what, tuple(sorted(ref.id for ref in hits)))
         return None, ChatWarning(
-            0, NOTE_NOT_FOUND, f"No note is called {quoted(name)}; it is left out.", self._near(name)
+            0, "NOTE_NOT_FOUND", f"No note is called {quoted(name)}; it is left out.", self._near(name)
         )
 
     def _called(self, name: str) -> list[NoteRef]:

@@ -75,13 +75,12 @@ _LANGUAGES: Final = {
     "xml": "XML",
 }
 """By suffix."""
-_JAVASCRIPT: Final = Grammar("tree_sitter_javascript")
 # TypeScript's query has only what JavaScript lacks.
 _TYPESCRIPT: Final = ("tree_sitter_javascript", "tree_sitter_typescript")
 _GRAMMARS: Final = {
     **dict.fromkeys(("c", "h"), Grammar("tree_sitter_c")),
     **dict.fromkeys(("cc", "cpp", "cxx", "hh", "hpp", "hxx"), Grammar("tree_sitter_cpp")),
-    **dict.fromkeys(("cjs", "js", "jsx", "mjs"), _JAVASCRIPT),
+    **dict.fromkeys(("cjs", "js", "jsx", "mjs"), Grammar("tree_sitter_javascript")),
     **dict.fromkeys(("cts", "mts", "ts"), Grammar("tree_sitter_typescript", "language_typescript", _TYPESCRIPT)),
     **dict.fromkeys(("py", "pyi"), Grammar("tree_sitter_python")),
     "go": Grammar("tree_sitter_go"),

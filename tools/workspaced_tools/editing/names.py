@@ -12,7 +12,7 @@ from ..notes.note import Note
 from ..notes.search_text import folded
 from ..notes.sections import block_ids
 from ..ports.questions import LinkTargets, NamesLike, Read, Resolve, ResolveFrom
-from ..ports.vault import LinkName, NameHit, NoteRef
+from ..ports.vault import LinkName, NoteRef
 from ..ports.view import View
 
 _NOT_IN_LINKS: Final = frozenset("#^|[]")
@@ -88,15 +88,11 @@ def _names(view: View, written: str, source: NoteId | None, limit: int) -> Compl
     names = []
     for hit, target in zip(hits, targets, strict=True):
         is_meant = target.note is not None and target.note.id == hit.note.id
-        names.append(_completion(hit, stem(hit.note.id) if is_meant else without_ending(hit.note.id)))
+        link = stem(hit.note.id) if is_meant else without_ending(hit.note.id)
+        if hit.kind != "file" and not _NOT_IN_LINKS & set(hit.name) and folded(hit.name) != folded(stem(link)):
+            link = f"{link}|{hit.name}"
+        names.append(Completion(hit.kind, hit.name, link, hit.note))
     return Completions(names, found.complete and len(found.names) < limit)
-
-
-def _completion(hit: NameHit, link: str) -> Completion:
-    shown = hit.name
-    if hit.kind != "file" and not _NOT_IN_LINKS & set(shown) and folded(shown) != folded(stem(link)):
-        link = f"{link}|{shown}"
-    return Completion(hit.kind, hit.name, link, hit.note)
 
 
 # -- parts of a note --

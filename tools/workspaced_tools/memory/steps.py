@@ -21,7 +21,6 @@ from .paths import Parts, is_memory_name, shown
 _FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 # O_NONBLOCK: a FIFO must not block the reader until a writer opens it.
 _FILE: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
-_TEMPORARY: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _TEMPORARY_NAME: Final = re.compile(r"\.workspaced-[0-9a-f]{16}\.tmp")
 _NO_LINKS: Final = frozenset({errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS})
 """What a file system without hard links answers."""
@@ -132,7 +131,9 @@ def temporary_name() -> str:
 
 def write_new(name: str, content: bytes, folder: int, mode: int | None) -> None:
     """Writes and syncs a new file. `mode`: of the file it will replace; None: as the process makes files."""
-    descriptor = os.open(name, _TEMPORARY, 0o666, dir_fd=folder)
+    descriptor = os.open(
+        name, (os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC), 0o666, dir_fd=folder
+    )
     try:
         left = memoryview(content)
         while left:

@@ -48,7 +48,6 @@ LINE_END = re.compile(r"\r\n?|\n")
 _LINE_END = re.compile(rb"\r\n?|\n")
 _LONE_CR = re.compile(r"\r(?!\n)")
 _COMMENT = re.compile(b"%%")
-_NO_LINE_END = re.compile(rb"[^\r\n]")
 _BRACKETED = re.compile(
     r"(?<!\\)\[\[("
     r"(?:[^\[\]\r\n]*\[[^\[\]\r\n]*\](?!\())+[^\[\]\r\n]*"
@@ -369,7 +368,7 @@ def _without_comments(source: bytes) -> bytes:
 
 def blanked(part: bytes) -> bytes:
     """A blank for each byte, so that lines and offsets behind it stay."""
-    return _NO_LINE_END.sub(b" ", part)
+    return re.compile(rb"[^\r\n]").sub(b" ", part)
 
 
 def _as_text(found: re.Match[str]) -> str:
@@ -577,18 +576,14 @@ def _path_target(url: str, embed: bool) -> tuple[str, str | None, str | None] | 
     if mark and asked.lower().endswith(".md"):
         path = asked
     path = unquote(path)
-    is_file = path.lower().endswith(".md") or _is_attachment(path)
+    # Other files are those that a user may look at; images are read by `embedded_images`.
+    is_file = path.lower().endswith(".md") or kind_of(path) not in (IMAGE, "file")
     if not is_file and (embed or path.endswith("/") or _SUFFIX.search(path)):
         return None
     fragment = unquote(fragment)
     if fragment.startswith("^"):
         return _checked(path, None, fragment[1:])
     return _checked(path, fragment, None)
-
-
-def _is_attachment(path: str) -> bool:
-    """Whether a path's ending is that of a file which a user may look at; images are read by `embedded_images`."""
-    return kind_of(path) not in (IMAGE, "file")
 
 
 def _checked(name: str, heading: str | None, block: str | None) -> tuple[str, str | None, str | None] | None:

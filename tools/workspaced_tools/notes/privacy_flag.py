@@ -26,7 +26,7 @@ from ..limits import ECHO_CHARS_MAX
 from .frontmatter import split_front_matter
 from .normal_form import normalized
 from .note import Level, Note
-from .properties import scalar_text
+from .properties import listed, scalar_text
 
 HEAD_BYTES: Final = 64 * 1024
 """The number of bytes of a file that are read to decide."""
@@ -39,7 +39,6 @@ _MERGE: Final = "<<"
 _BLANKS: Final = b" \t\r\n\v\f\0"
 _FIRST_BYTES: Final = 4 * 1024
 """Nearly all front matter ends within these."""
-_NEGATIVE: Final = frozenset({"false", "no", "off", "0"})
 _INVISIBLE: Final = regex.compile(r"[\p{Cf}\p{Default_Ignorable_Code_Point}\u2800]", regex.VERSION1)
 _BEFORE: Final = r"[\s\0\ufffd\p{Cf}\p{Default_Ignorable_Code_Point}\u2800]*"
 _OPENING: Final = regex.compile(
@@ -166,12 +165,8 @@ def _of_field(name: str, value: Any) -> Level:
     if key == _KEY:
         return _of_value(value)
     if key == _MERGE:
-        return _least(_of_fields(each) for each in _listed(value) if isinstance(each, dict))
+        return _least(_of_fields(each) for each in listed(value) if isinstance(each, dict))
     return Level.VOLUNTEER
-
-
-def _listed(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else [value]
 
 
 def _least(levels: Iterable[Level]) -> Level:
@@ -183,11 +178,7 @@ def _of_value(value: Any) -> Level:
         return _least(map(_of_value, value))
     if isinstance(value, dict):
         return _least(_of_entry(*each) for each in value.items())
-    return _of_text(scalar_text(value) or "")
-
-
-def _of_text(text: str) -> Level:
-    folded = _folded(text).strip()
+    folded = _folded(scalar_text(value) or "").strip()
     if folded in _SHOWN:
         return Level.VOLUNTEER
     has_flag = not _words(folded).isdisjoint(_FLAGS)
@@ -203,8 +194,10 @@ def _of_entry(name: str, value: Any) -> Level:
     if key in ("share", "level"):
         return _of_value(value)
     if key == _MERGE:
-        return _least(map(_of_value, _listed(value)))
+        return _least(map(_of_value, listed(value)))
     on_request = _ON_REQUEST.fullmatch(key) is not None
-    if (on_request or key in _FLAGS) and _folded(scalar_text(value) or "").strip() in _NEGATIVE:
+    if (on_request or key in _FLAGS) and _folded(scalar_text(value) or "").strip() in frozenset(
+        {"false", "no", "off", "0"}
+    ):
         return Level.VOLUNTEER
     return Level.ON_REQUEST if on_request else Level.NEVER

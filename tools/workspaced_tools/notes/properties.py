@@ -16,7 +16,6 @@ import yaml
 from ..limits import ECHO_CHARS_MAX, FRONT_MATTER_DEPTH_MAX, FRONT_MATTER_EXPANDED_MAX
 
 _LOADER: Final[Any] = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
-_NULLS: Final = frozenset({"", "~", "null"})
 _NUMBER: Final = re.compile(r"-?\d{1,17}(?:\.\d{1,17})?(?:e-?\d{1,3})?")
 _INTEGER_MAX: Final = 2**53
 """Beyond it a reader of JSON may see another number."""
@@ -181,7 +180,7 @@ def _end(event: Any) -> int:
 
 def _plain(text: str) -> Any:
     """The value of a scalar without quotes."""
-    if text in _NULLS:
+    if text in frozenset({"", "~", "null"}):
         return None
     if text in ("true", "false"):
         return text == "true"
@@ -218,7 +217,7 @@ def tags_of(fields: Mapping[str, Any], inline: Iterable[str]) -> tuple[str, ...]
     value = found[1] if found is not None else None
     if isinstance(value, str):
         value = value.replace(",", " ").split()
-    texts = (text.removeprefix("#") for each in _listed(value) if (text := scalar_text(each)) is not None)
+    texts = (text.removeprefix("#") for each in listed(value) if (text := scalar_text(each)) is not None)
     tags: dict[str, str] = {}
     for tag in (*texts, *inline):
         if tag:
@@ -232,7 +231,7 @@ def aliases_of(fields: Mapping[str, Any]) -> tuple[str, ...]:
     value = found[1] if found is not None else None
     if isinstance(value, str):
         value = value.split(",")
-    return tuple(name for each in _listed(value) if (name := scalar_text(each)) is not None)
+    return tuple(name for each in listed(value) if (name := scalar_text(each)) is not None)
 
 
 def scalar_text(value: object) -> str | None:
@@ -242,5 +241,6 @@ def scalar_text(value: object) -> str | None:
     return _written(value) if isinstance(value, int | float) else None
 
 
-def _listed(value: Any) -> list[Any]:
+def listed(value: Any) -> list[Any]:
+    """A list as it is; another value as a list of one."""
     return value if isinstance(value, list) else [value]

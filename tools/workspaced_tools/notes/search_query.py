@@ -271,7 +271,6 @@ class Ranking(msgspec.Struct, frozen=True, gc=False):
         return Ranking(self.words, {piece: self.weights[piece] for piece in held}, self.usual_chars)
 
     def score_of(self, text: str) -> float:
-        """The score of folded text."""
         flat = spaced(text)
         return self.score(counted(self.weights, flat), len(flat))
 

@@ -18,13 +18,12 @@ from typing import Final
 import msgspec
 
 from ..limits import BLOCK_IDS_MAX
-from .markdown import Block, Heading, parse_blocks
+from .markdown import LINE_END, Block, Heading, parse_blocks
 from .name_keys import anchors, fold, slug
 from .normal_form import with_ascii_signs
 from .note import Note
 
 _LEVELS: Final = 6
-_LINE_END: Final = re.compile(r"\r\n?|\n")
 _MARKS: Final = re.compile(r"[\s!\"#$%&()*+,.:;<=>?@^`{|}~/\[\]\\]+")
 """What Obsidian takes for a blank in a heading."""
 _SELECTORS: Final = re.compile("[\ufe0e\ufe0f]")
@@ -168,7 +167,7 @@ def _find_nested(
 def _forms(heading: Heading, lines: "_Lines") -> set[str]:
     """The heading as it is shown, and as it is written without its marks."""
     written = lines.text(heading.line)
-    written = written[_end(_CONTAINERS, written) :]
+    written = written[_marks_end(written) :]
     if (opening := _OPENING.match(written)) is not None:
         written = _CLOSING.sub("", written[opening.end() :].strip(" \t"))
     return {_plain(each) for text in (heading.text, written) for each in (text, _ID_AT_END.sub("", text))}
@@ -183,7 +182,8 @@ def _plain(text: str) -> str:
 def _is_nested(lines: "_Lines", heading: Heading) -> bool:
     """Whether the heading stands in a quote or a list: it ends no section of the text around it."""
     line = lines.text(heading.line)
-    return not line[: _end(_CONTAINERS, line)].isspace() and _end(_CONTAINERS, line) > 0
+    marks = line[: _marks_end(line)]
+    return bool(marks) and not marks.isspace()
 
 
 # -- blocks --
@@ -191,13 +191,13 @@ def _is_nested(lines: "_Lines", heading: Heading) -> bool:
 
 def _is_alone(line: str, mark: str) -> bool:
     """Whether `mark` has the line to itself, but for the marks of quotes and lists."""
-    return line[_end(_CONTAINERS, line) :].strip() == mark
+    return line[_marks_end(line) :].strip() == mark
 
 
-def _end(pattern: re.Pattern[str], text: str) -> int:
-    """Where a pattern that may match nothing ends at the beginning of `text`."""
-    found = pattern.match(text)
-    assert found is not None
+def _marks_end(line: str) -> int:
+    """Where the marks of quotes and list items at the beginning of a line end."""
+    found = _CONTAINERS.match(line)
+    assert found is not None, "it may match nothing"
     return found.end()
 
 
@@ -224,7 +224,7 @@ class _Lines:
     def __init__(self, body: str, first_line: int) -> None:
         self._body = body
         self._first = first_line
-        self._starts = [0, *(end.end() for end in _LINE_END.finditer(body))]
+        self._starts = [0, *(end.end() for end in LINE_END.finditer(body))]
         if len(self._starts) > 1 and self._starts[-1] == len(body):
             self._starts.pop()  # the text ends with a line end
 

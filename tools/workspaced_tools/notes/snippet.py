@@ -1,22 +1,17 @@
 """The line of a note that shows best why a search found it."""
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Final, NamedTuple
 
-from ..limits import (
-    LINK_CONTEXT_CHARS_MAX,
-    SNIPPETS_CHARS_FOLDED_MAX,
-)
-from .markdown import Heading
+from ..limits import LINK_CONTEXT_CHARS_MAX, SNIPPETS_CHARS_FOLDED_MAX
+from .markdown import LINE_END, Heading
 from .note import Note
 from .search_query import Ranking, Term
 from .search_text import Kind, folded, kind_of
 from .sections import name_of
 
 SNIPPET_CHARS_MAX: Final = LINK_CONTEXT_CHARS_MAX
-_LINE_END: Final = re.compile(r"\r\n?|\n")
 _STRIDE_CHARS: Final = 64
 _LINES_TOGETHER: Final = 64
 _PART_CHARS: Final = 1_000
@@ -55,7 +50,7 @@ class Snippets:
         assert self._ranking is not None
         if not self._takes(note.text):
             return Snippet(1, "")
-        lines, first = _LINE_END.split(note.body), note.front_matter.body_line
+        lines, first = LINE_END.split(note.body), note.front_matter.body_line
         headings = {each.line: each for each in note.markdown.headings}
         ranking = self._ranking.within(folded(note.body))
         best, best_score = None, 0.0
@@ -110,7 +105,7 @@ def _parts(
 def _bounded(body: str, bound: int) -> tuple[list[str], int]:
     """The lines of `body` that are ASCII, or among the first `bound` characters of the others; the rest are empty.
     And how many characters of the others there are."""
-    lines = _LINE_END.split(body)
+    lines = LINE_END.split(body)
     if body.isascii():
         return lines, 0
     left = bound

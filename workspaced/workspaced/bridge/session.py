@@ -26,12 +26,8 @@ _BEGINNING: Final = b'{"id":'
 _RESULT: Final = b',"result":'
 _ERROR: Final = b',"error":'
 _NOTIFICATION: Final = b'{"method":'
-_ACKNOWLEDGED: Final = _NOTIFICATION + b'"notifications/subscriptions/acknowledged"'
 _CANCELLED: Final = "notifications/cancelled"
 _INITIALIZED: Final = "notifications/initialized"
-_UPDATED: Final = "notifications/resources/updated"
-_LISTEN: Final = "subscriptions/listen"
-_NATIVE_PREFIX: Final = "workspaced/"
 _VERSION: Final = "io.modelcontextprotocol/protocolVersion"
 _SUBSCRIPTION: Final = "io.modelcontextprotocol/subscriptionId"
 _OWN_ID: Final = "workspaced-bridge/subscribe/"
@@ -77,7 +73,7 @@ class Session:
                 self.note(message)
 
     def _ask(self, request_id: Id, request: dict[str, Any]) -> None:
-        if request["method"] == _LISTEN:
+        if request["method"] == "subscriptions/listen":
             self._listens.setdefault(request_id, _Listen(_line(request), is_acknowledged=False))
         else:
             self._in_flight.setdefault(request_id, []).append(request)
@@ -103,7 +99,7 @@ class Session:
 
     def answer(self, line: bytes) -> bytes:
         """What the agent is to see of a line of the daemon's: mostly the line itself."""
-        if line.startswith(_ACKNOWLEDGED):
+        if line.startswith(_NOTIFICATION + b'"notifications/subscriptions/acknowledged"'):
             return self._acknowledged(line)
         if line.startswith(b"["):  # the answers to a batch
             for each in messages(line):
@@ -139,7 +135,7 @@ class Session:
             self._is_mcp = True
             self._initialize = request
             self._agreed = _agreed_in(answer)
-        elif method.startswith(_NATIVE_PREFIX):
+        elif method.startswith("workspaced/"):
             self.is_native = not self._is_mcp
             self._choose(params)
         elif method == "resources/subscribe":
@@ -289,7 +285,7 @@ def _line(message: dict[str, Any]) -> bytes:
 def updated(uri: str, meta: dict[str, Any] | None = None) -> bytes:
     """The notification that a resource has changed."""
     params: dict[str, Any] = {"uri": uri} | ({"_meta": meta} if meta else {})
-    return _line({"jsonrpc": "2.0", "method": _UPDATED, "params": params})
+    return _line({"jsonrpc": "2.0", "method": "notifications/resources/updated", "params": params})
 
 
 # -- answers of the bridge's own --

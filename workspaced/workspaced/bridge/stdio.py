@@ -48,9 +48,6 @@ _BRIDGE_IDLE_LOOK_S: Final = 1.0
 _BRIDGE_LOOK_S: Final = 0.05
 """How often a bridge looks for the next daemon in that time, and while requests wait."""
 _BRIDGE_CHUNK_BYTES: Final = 64 * 1024
-_USAGE_EXIT: Final = 2
-_NO_DAEMON_EXIT: Final = 3
-_INTERRUPTED_EXIT: Final = 130
 
 
 def run(target: Target) -> int:
@@ -61,18 +58,18 @@ def run(target: Target) -> int:
     """
     if sys.stdin is None or sys.stdout is None:
         _say("workspaced: Standard input or output is closed; an agent's runtime opens them. [INVALID_ARGUMENT]")
-        return _USAGE_EXIT
+        return 2
     if os.isatty(0):
         _say("workspaced mcp talks to an agent, not to a person; see `workspaced mcp --print-config CLIENT`.")
     try:
         _Bridge(target).run()
     except WorkspacedError as error:
         _complain(error)
-        return _NO_DAEMON_EXIT
+        return 3
     except _AgentGone:
         return 0
     except KeyboardInterrupt:
-        return _INTERRUPTED_EXIT
+        return 130
     raise AssertionError("a session ends only by an exception")
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import anyio
-from anyio.abc import SocketAttribute, SocketStream, TaskGroup
+from anyio.abc import SocketAttribute, SocketStream
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 
 from workspaced_events.errors import WorkspacedError
@@ -57,8 +57,6 @@ class Client(AsyncToolMethods):
         self._ids = itertools.count(1)
         self._lines: MemoryObjectSendStream[bytes] | None = None
         """Leads to the writing task, so that a cancelled caller leaves no partial line."""
-        self._tasks: TaskGroup | None = None
-        """Of the present connection."""
         self._connected = anyio.Event()
         self._pending: dict[int, _Pending] = {}
         self._subscribers: dict[str, MemoryObjectSendStream[Notice]] = {}
@@ -167,18 +165,15 @@ class Client(AsyncToolMethods):
         self._snapshot, self._views = own, (views := self._views + 1)
         async with self._showing:
             if self._sent < views:
-                await self._send_view()
+                newest = self._views
+                try:
+                    self._answered = (await self.call("workspaced/snapshot", self._snapshot))["events"]
+                except WorkspacedError as error:
+                    self._answered = error
+                self._sent = newest
         if isinstance(self._answered, WorkspacedError):
             raise self._answered
         return self._answered
-
-    async def _send_view(self) -> None:
-        newest = self._views
-        try:
-            self._answered = (await self.call("workspaced/snapshot", self._snapshot))["events"]
-        except WorkspacedError as error:
-            self._answered = error
-        self._sent = newest
 
     async def pause(self, for_s: float | None = None) -> dict[str, Any]:
         """Pauses the workspace, for `for_s` seconds or until it is resumed; returns `{since, until?}`."""
@@ -275,13 +270,9 @@ class Client(AsyncToolMethods):
             self._lines, lines = anyio.create_memory_object_stream[bytes](0)
             with self._lines, lines:
                 async with stream, anyio.create_task_group() as tasks:
-                    self._tasks = tasks
                     tasks.start_soon(self._write, stream, lines)
                     tasks.start_soon(self._greet, stream)
-                    try:
-                        await self._read(stream)
-                    finally:
-                        self._tasks = None
+                    await self._read(stream)
                     self._lose()
                     tasks.cancel_scope.cancel()
             stream = await self._dial_again()
@@ -298,18 +289,15 @@ class Client(AsyncToolMethods):
             with anyio.fail_after(self._timeout_s):
                 self.server = await self._request("workspaced/hello", hello_params(self._name))
                 if self._snapshot is not None:
-                    await self._show_again(self._snapshot)
+                    try:
+                        await self._request("workspaced/snapshot", self._snapshot)
+                    except RemoteError as error:
+                        # A log that takes no events may still be readable; the next `show` gets the error itself.
+                        logger.warning("the view was not taken after reconnecting: %s", error)
         except (WorkspacedError, TimeoutError):
             await stream.aclose()  # the reader then ends, and the client reconnects
         else:
             self._connected.set()
-
-    async def _show_again(self, snapshot: dict[str, Any]) -> None:
-        try:
-            await self._request("workspaced/snapshot", snapshot)
-        except RemoteError as error:
-            # A log that takes no events may still be readable; the next `show` gets the error itself.
-            logger.warning("the view was not taken after reconnecting: %s", error)
 
     async def _read(self, stream: SocketStream) -> None:
         """Reads lines until the connection ends."""
@@ -328,7 +316,6 @@ class Client(AsyncToolMethods):
         self._lines = None
         pending, self._pending = self._pending, {}
         for waiting in pending.values():
-            waiting.lost = True
             waiting.done.set()
         subscribers, self._subscribers = self._subscribers, {}
         for send in subscribers.values():
@@ -362,21 +349,19 @@ class Client(AsyncToolMethods):
         try:
             if self._lines is None:
                 raise NoDaemon(f"The daemon on {self.path} is gone.", hint="The client connects again by itself.")
-            await self._lines.send(request_line(number, method, params))
-            await waiting.done.wait()
-        except (anyio.BrokenResourceError, anyio.ClosedResourceError):
-            waiting.lost = True
+            with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
+                await self._lines.send(request_line(number, method, params))
+                await waiting.done.wait()
         finally:
             self._pending.pop(number, None)
-        if waiting.lost or waiting.answer is None:
+        if waiting.answer is None:
             raise NoDaemon(f"The daemon on {self.path} went away before it answered {method}.")
         return unwrap(waiting.answer, self.server)
 
 
 class _Pending:
-    """A request in flight."""
+    """A request in flight; done without an answer: the connection is lost."""
 
     def __init__(self) -> None:
         self.done = anyio.Event()
         self.answer: Answer | None = None
-        self.lost = False

@@ -5,7 +5,9 @@ awaitable of it. A result is JSON values, as documented in docs/reference/method
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Generic, Literal, TypedDict, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Literal, Required, TypedDict, TypeVar, Unpack
+
+from ..ipc.jsonrpc import camel
 
 if TYPE_CHECKING:  # since commands start without the events' schema
     from workspaced_events.schema.catalogue import AttachmentKind, Pipeline, Promotion, ProviderKind
@@ -113,6 +115,43 @@ class Message(TypedDict, total=False):
     cacheControl: CacheControl
 
 
+class ConversationSettings(TypedDict, total=False):
+    """What `ContextMethods.start` takes."""
+
+    provider: Required[str]
+    model: Required[str]
+    context_window: Required[int]
+    output_reserve: Required[int]
+    conversation: str | None
+    vault: str | None
+    agent: str | None
+    system: str | None
+    memory: str | None
+    project: str | None
+    environment: bool | None
+    skills: Sequence[Skill] | None
+    tools: Sequence[Mapping[str, Any]] | None
+    cached_in_input: bool | None
+    composer: str | None
+    adapter: str | None
+    history_turns: int | None
+    promotion: "Promotion | None"
+
+
+class ReportedUsage(TypedDict, total=False):
+    """What `ContextMethods.usage` takes."""
+
+    report: Mapping[str, Any] | None
+    input_tokens: int | None
+    cached_tokens: int | None
+    output_tokens: int | None
+    cached_in_input: bool | None
+    message: str | None
+    provider: str | None
+    model: str | None
+    shape: str | None
+
+
 class ContextMethods(Generic[Result]):
     """Methods for conversations.
 
@@ -122,28 +161,7 @@ class ContextMethods(Generic[Result]):
     def __init__(self, call: Callable[[str, dict[str, Any]], Result]) -> None:
         self._call = call
 
-    def start(
-        self,
-        *,
-        provider: str,
-        model: str,
-        context_window: int,
-        output_reserve: int,
-        conversation: str | None = None,
-        vault: str | None = None,
-        agent: str | None = None,
-        system: str | None = None,
-        memory: str | None = None,
-        project: str | None = None,
-        environment: bool | None = None,
-        skills: Sequence[Skill] | None = None,
-        tools: Sequence[Mapping[str, Any]] | None = None,
-        cached_in_input: bool | None = None,
-        composer: str | None = None,
-        adapter: str | None = None,
-        history_turns: int | None = None,
-        promotion: "Promotion | None" = None,
-    ) -> Result:
+    def start(self, **settings: Unpack[ConversationSettings]) -> Result:
         """Begins a conversation, or changes one's settings: `{conversation, clock}`, with `agent` also
         `agent: {tools, pipeline}`.
 
@@ -155,27 +173,7 @@ class ContextMethods(Generic[Result]):
             promotion: when the context library takes over what turns brought; default: `at_fold`, and `each_turn`
                 once a prompt names Gemini's `cached_content`.
         """
-        return self._ask(
-            "start",
-            provider=provider,
-            model=model,
-            contextWindow=context_window,
-            outputReserve=output_reserve,
-            conversation=conversation,
-            vault=vault,
-            agent=agent,
-            system=system,
-            memory=memory,
-            project=project,
-            environment=environment,
-            skills=skills,
-            tools=tools,
-            cachedInInput=cached_in_input,
-            composer=composer,
-            adapter=adapter,
-            historyTurns=history_turns,
-            promotion=promotion,
-        )
+        return self._ask("start", **settings)
 
     def agents(self, *, vault: str | None = None) -> Result:
         """The roles that `start` may name: `{agents, total, clock}`.
@@ -185,11 +183,7 @@ class ContextMethods(Generic[Result]):
         return self._ask("agents", vault=vault)
 
     def message(
-        self,
-        conversation: str,
-        *messages: Message,
-        remove: str | None = None,
-        following: bool = False,
+        self, conversation: str, *messages: Message, remove: str | None = None, following: bool = False
     ) -> Result:
         """Adds or replaces messages: `{messages: [id], clock}`.
 
@@ -245,23 +239,10 @@ class ContextMethods(Generic[Result]):
             layers=layers,
             pipeline=pipeline,
             shape=shape,
-            cachedContent=cached_content,
+            cached_content=cached_content,
         )
 
-    def usage(
-        self,
-        conversation: str,
-        *,
-        report: Mapping[str, Any] | None = None,
-        input_tokens: int | None = None,
-        cached_tokens: int | None = None,
-        output_tokens: int | None = None,
-        cached_in_input: bool | None = None,
-        message: str | None = None,
-        provider: str | None = None,
-        model: str | None = None,
-        shape: str | None = None,
-    ) -> Result:
+    def usage(self, conversation: str, **reported: Unpack[ReportedUsage]) -> Result:
         """Reports the provider's token counts of a prompt, by default the last one, which improves later
         estimates.
 
@@ -271,19 +252,7 @@ class ContextMethods(Generic[Result]):
                 providers differ.
             shape: the report's provider; by default from the prompt's shape, or from the provider's name.
         """
-        return self._ask(
-            "usage",
-            conversation=conversation,
-            report=report,
-            inputTokens=input_tokens,
-            cachedTokens=cached_tokens,
-            outputTokens=output_tokens,
-            cachedInInput=cached_in_input,
-            message=message,
-            provider=provider,
-            model=model,
-            shape=shape,
-        )
+        return self._ask("usage", conversation=conversation, **reported)
 
     def cite(self, conversation: str, text: str, *, message: str | None = None) -> Result:
         """An answer to a prompt, by default the last one, with the sources that it cites:
@@ -301,7 +270,7 @@ class ContextMethods(Generic[Result]):
 
     def summary(self, conversation: str, text: str, *, up_to: str) -> Result:
         """Sets the summary that replaces the messages up to and including `up_to`."""
-        return self._ask("summary", conversation=conversation, text=text, upTo=up_to)
+        return self._ask("summary", conversation=conversation, text=text, up_to=up_to)
 
     def end(self, conversation: str) -> Result:
         """Ends a conversation; no more requests about it follow."""
@@ -332,10 +301,10 @@ class ContextMethods(Generic[Result]):
             conversation=conversation,
             provider=provider,
             model=model,
-            contextWindow=context_window,
-            outputReserve=output_reserve,
+            context_window=context_window,
+            output_reserve=output_reserve,
         )
 
     def _ask(self, method: str, **params: Any) -> Result:
-        set_params = {name: value for name, value in params.items() if value is not None}
+        set_params = {camel(name): value for name, value in params.items() if value is not None}
         return self._call(f"workspaced/context/{method}", set_params)

@@ -1,6 +1,6 @@
 """Hooks of ours in a program's settings: found, added, removed. Hooks for other vaults, and of others, stay."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from . import json_text
@@ -24,7 +24,17 @@ class Hook(NamedTuple):
 
 def find(spec: HookFile, whole: Mapping[str, Any]) -> list[Hook]:
     """The hooks of ours, in the order of the file. What has another form is passed over."""
-    return list(_find(spec, whole))
+    found = []
+    for event, groups in _items(whole.get(KEY)):
+        for place, group in _elements(groups):
+            hooks: list[tuple[Path, dict[str, Any]]] = [((KEY, event, place), group)]
+            if spec.is_grouped:
+                hooks = [((KEY, event, place, KEY, at), hook) for at, hook in _elements(group.get(KEY))]
+            for path, hook in hooks:
+                line = hook.get("command")
+                if isinstance(line, str) and (command := own_hook(line)) is not None:
+                    found.append(Hook(event, line, command, path))
+    return found
 
 
 def add(spec: HookFile, text: str, line: str, vault: str) -> str:
@@ -74,22 +84,6 @@ def _new(spec: HookFile, event: HookEvent, line: str) -> dict[str, Any]:
         return {"command": line, "timeout": spec.timeout}
     matcher = {} if event.matcher is None else {"matcher": event.matcher}
     return {**matcher, KEY: [{"type": "command", "command": line, "timeout": spec.timeout}]}
-
-
-def _find(spec: HookFile, whole: Mapping[str, Any]) -> Iterator[Hook]:
-    for event, groups in _items(whole.get(KEY)):
-        for place, group in _elements(groups):
-            if not spec.is_grouped:
-                yield from _own(event, group, (KEY, event, place))
-                continue
-            for number, hook in _elements(group.get(KEY)):
-                yield from _own(event, hook, (KEY, event, place, KEY, number))
-
-
-def _own(event: str, hook: Mapping[str, Any], path: Path) -> Iterator[Hook]:
-    line = hook.get("command")
-    if isinstance(line, str) and (command := own_hook(line)) is not None:
-        yield Hook(event, line, command, path)
 
 
 def _items(value: Any) -> list[tuple[str, Any]]:

@@ -13,6 +13,7 @@ from typing import Any, Final, NamedTuple, NoReturn
 Path = tuple[str | int, ...]
 
 _SPACE: Final = re.compile(r"[ \t\r\n]*")
+_INDENT: Final = re.compile(r"[ \t]*")
 _DECODER: Final = json.JSONDecoder()
 _COMMENT: Final = re.compile(r'"(?:[^"\\]|\\.)*+"|(//[^\r\n]*+|/\*.*?\*/)', re.DOTALL)
 """A string, or a comment as the group."""
@@ -272,11 +273,5 @@ def _is_inline(text: str) -> bool:
 
 
 def _line_indent(text: str, at: int) -> str:
-    line = text.rfind("\n", 0, at) + 1
-    return text[line : _indent_end(text, line)]
-
-
-def _indent_end(text: str, line: int) -> int:
-    while line < len(text) and text[line] in " \t":
-        line += 1
-    return line
+    found = _INDENT.match(text, text.rfind("\n", 0, at) + 1)
+    return found[0] if found is not None else ""

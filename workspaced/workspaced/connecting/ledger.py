@@ -50,10 +50,7 @@ def text_of(ledger: Ledger) -> str | None:
 
 
 def parsed(text: str | None) -> Ledger:
-    """
-    Raises:
-        SettingsInvalid: the text is no ledger of ours.
-    """
+    """Raises SettingsInvalid: the text is no ledger of ours."""
     try:
         whole: Any = json.loads(text) if text is not None else {}
         files = {str(path): list(map(str, rules)) for path, rules in whole.get("files", {}).items()}

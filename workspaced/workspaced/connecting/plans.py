@@ -149,10 +149,7 @@ def entry_text(runtime: str, name: str, argv: list[str]) -> str:
 
 
 def check_is_read(spec: Runtime, path: Path, text: str) -> None:
-    """
-    Raises:
-        Unmergeable: the program is not known to read the file as it is.
-    """
+    """Raises Unmergeable: the program is not known to read the file as it is."""
     if not spec.comments and path.suffix == ".json" and not json_text.is_plain(text):
         raise Unmergeable(f"has comments or final commas, which {spec.title} is not known to read")
 
@@ -167,10 +164,7 @@ class _Files:
         self._texts: dict[Path, tuple[str | None, str]] = {}
 
     def edit(self, path: Path, change: Callable[[str], str]) -> None:
-        """
-        Raises:
-            SettingsInvalid: the file cannot be read, or not be changed without loss.
-        """
+        """Raises SettingsInvalid: the file cannot be read, or not be changed without loss."""
         before, text = self._texts[path] if path in self._texts else (former := read(path), former or "")
         try:
             check_is_read(self._spec, path, text)
@@ -188,10 +182,7 @@ class _Files:
 
 
 def _check_words(spec: Runtime, argv: list[str]) -> None:
-    """
-    Raises:
-        SettingsInvalid: the program would take a part of a word for a variable.
-    """
+    """Raises SettingsInvalid: the program would take a part of a word for a variable."""
     for word in argv:
         if spec.variables is not None and (found := spec.variables.search(word)) is not None:
             raise SettingsInvalid(

@@ -27,16 +27,17 @@ class Server(NamedTuple):
 
 
 def parse(spec: ServerFile, text: str) -> dict[str, Any]:
-    """
-    Raises:
-        Unmergeable: the text is not plain JSON or TOML.
-    """
+    """Raises Unmergeable: the text is not plain JSON or TOML."""
     return toml_text.parse(text) if spec.syntax == "toml" else json_text.parse(text)
 
 
 def find(spec: ServerFile, whole: Mapping[str, Any]) -> list[Server]:
     """The entries of ours, in the order of the file."""
-    return list(_ours(_all(spec, whole)))
+    return [
+        Server(name, command)
+        for name, value in _all(spec, whole).items()
+        if isinstance(value, dict) and (command := own_bridge(_argv(value))) is not None
+    ]
 
 
 def name_for(spec: ServerFile, whole: Mapping[str, Any], vault: str, wanted: str | None = None) -> str:
@@ -105,14 +106,14 @@ def remove(spec: ServerFile, text: str, names: list[str]) -> str:
         Unmergeable: the text cannot be changed without loss.
     """
     for name in names:
-        text = toml_text.take(text, spec.key, name) if spec.syntax == "toml" else _take_json(spec, text, name)
+        if spec.syntax == "toml":
+            text = toml_text.take(text, spec.key, name)
+            continue
+        place = _place(spec, json_text.parse(text))
+        text = json_text.take(text, (*place, name))
+        if len(place) == 1 and json_text.is_bare(text, place):
+            text = json_text.take(text, place)
     return text
-
-
-def _take_json(spec: ServerFile, text: str, name: str) -> str:
-    place = _place(spec, json_text.parse(text))
-    text = json_text.take(text, (*place, name))
-    return json_text.take(text, place) if len(place) == 1 and json_text.is_bare(text, place) else text
 
 
 def _place(spec: ServerFile, whole: Mapping[str, Any]) -> tuple[str, ...]:
@@ -135,13 +136,6 @@ def _all(spec: ServerFile, whole: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 # -- ours, or not --
-
-
-def _ours(servers: Mapping[str, Any]) -> Iterator[Server]:
-    for name, value in servers.items():
-        command = own_bridge(_argv(value)) if isinstance(value, dict) else None
-        if command is not None:
-            yield Server(name, command)
 
 
 def _argv(value: Mapping[str, Any]) -> list[str]:

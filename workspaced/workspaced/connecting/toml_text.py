@@ -12,10 +12,7 @@ _HEADER: Final = re.compile(r"[ \t]*\[")
 
 
 def parse(text: str) -> dict[str, Any]:
-    """
-    Raises:
-        Unmergeable: the text is no TOML.
-    """
+    """Raises Unmergeable: the text is no TOML."""
     try:
         return tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:

@@ -127,12 +127,7 @@ def _spawn(arguments: list[str], log: int) -> "subprocess.Popen[bytes]":
     import subprocess
 
     child = subprocess.Popen(  # noqa: S603
-        arguments,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=log,
-        start_new_session=True,
-        cwd="/",
+        arguments, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=log, start_new_session=True, cwd="/"
     )
     _started.append(child)
     return child

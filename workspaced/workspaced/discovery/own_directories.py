@@ -19,22 +19,10 @@ from ..errors import SettingsInvalid
 _OTHERS = 0o077
 _OTHERS_WRITE = 0o022
 DATA_NAMES = frozenset(
-    {
-        "log",
-        "blobs",
-        "served",
-        "swept",
-        "policy",
-        "quarantine",
-        "snapshots",
-        "states",
-        "forgetting",
-        "cache",
-        "lock",
-        "imported",
-        "link",
-        "overlay-key",
-    }
+    (
+        *("log", "blobs", "served", "swept", "policy", "quarantine", "snapshots", "states", "forgetting"),
+        *("cache", "lock", "imported", "link", "overlay-key"),
+    )
 )
 """The daemon's names in a data directory."""
 INDEX_NAME = re.compile(r"[0-9a-f]{24}\.(sqlite.*|seal|new)")

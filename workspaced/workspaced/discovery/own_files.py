@@ -30,7 +30,6 @@ _SETTINGS: Final = {
     "proxy-token": "the token by which programs use the proxy",
 }
 _STATE: Final = ("start.lock", "started.log")
-_CACHE: Final = (".bytecode", "demo.wsb")
 _OWN: Final = "workspaced"
 _OWN_FOLDER: Final = re.compile(rf"{_OWN}(-\d+)?")
 """The names of our folders among those of other programs, the one of sockets in a temporary directory included."""
@@ -72,7 +71,7 @@ def places(data: Iterable[Path], cache: Iterable[Path], sockets: Path) -> Iterat
     for name, holds in _SETTINGS.items():
         yield from _place("settings", settings, [name], holds)
     cached = platformdirs.user_cache_path("workspaced")
-    yield from _place("cache", cached, _CACHE, "compiled modules, and the demo's log")
+    yield from _place("cache", cached, (".bytecode", "demo.wsb"), "compiled modules, and the demo's log")
     for folder in _folders(cached, cache):
         yield from _place(
             "cache", folder, filter(INDEX_NAME.fullmatch, _names(folder)), "an index, made anew if needed"

@@ -46,12 +46,10 @@ _LINK_PING_S: Final = 20.0
 """A session that does not answer a ping for so long is ended."""
 _LINK_MESSAGES_WAITING_MAX: Final = 16
 """Of one session; one that sends more is not read from meanwhile."""
-_LINK_TOKEN_BYTES: Final = 32
 _LINK_PORT_TRIES_MAX: Final = 50
 HOST: Final = "127.0.0.1"
 MCP: Final = Subprotocol("mcp")
 _INTERRUPTED: Final = 130
-_SIGNALS: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 TOKEN_HEADER: Final = "x-claude-code-ide-authorization"  # noqa: S105 - the name of a header
 
 
@@ -103,7 +101,7 @@ def run_link(options: Options, ready: Callable[[Started], None]) -> int:
     """
     logging.getLogger("websockets").disabled = True  # its lines would hold headers, and so the token
     logging.getLogger("websockets.server").disabled = True
-    token = secrets.token_hex(_LINK_TOKEN_BYTES)
+    token = secrets.token_hex(32)
     with _announced_port(options.folders, token) as (listener, lock):
         return anyio.run(_serve, options, listener, lock, token, ready)
 
@@ -137,7 +135,7 @@ async def _serve(
     port: int = listener.getsockname()[1]
     daemon = DaemonLink(options.socket, options.client, options.folders)
     link = _Link(Access(token, port), daemon, options.folders)
-    with anyio.open_signal_receiver(*_SIGNALS) as signals:
+    with anyio.open_signal_receiver(*(signal.SIGTERM, signal.SIGINT, signal.SIGHUP)) as signals:
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(daemon.keep_connected)
             async with link.served(listener):
@@ -159,7 +157,6 @@ class _Link:
         self._name = secrets.token_hex(4)
 
     def served(self, listener: socket.socket) -> AbstractAsyncContextManager[Any]:
-        """A server for `async with`."""
         return serve(
             self._run,
             sock=listener,

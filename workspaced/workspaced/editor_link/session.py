@@ -7,7 +7,7 @@ Lines count from 0 here, and from 1 in the daemon. Names and fields are those of
 """
 
 import json
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from pathlib import PurePosixPath
 from typing import Any, Final
 
@@ -40,6 +40,19 @@ CHANGING: Final = frozenset(
 """Tools of other editors' links that need the editor itself."""
 _INVALID_JSON, _INVALID_REQUEST, _UNKNOWN_METHOD, _INVALID_PARAMS = -32700, -32600, -32601, -32602
 Json = dict[str, Any]
+_ANSWERS: Final[dict[str, Json]] = {
+    "initialize": {
+        "protocolVersion": PROTOCOL,
+        "capabilities": {"tools": {"listChanged": False}, "prompts": {"listChanged": False}},
+        "serverInfo": {"name": "workspaced", "version": __version__},
+    },
+    "ping": {},
+    "prompts/list": {"prompts": []},
+    "tools/list": {
+        "tools": [{"name": name, "description": TOOLS[name], "inputSchema": _NO_ARGUMENTS} for name in TOOLS]
+    },
+}
+"""The results of the methods that ask for what never changes."""
 _NOWHERE: Final = {"line": 0, "character": 0}
 _NOTHING: Final = {"start": _NOWHERE, "end": _NOWHERE, "isEmpty": True}
 NO_SELECTION: Final[Json] = {"text": "", "filePath": "", "fileUrl": "", "selection": _NOTHING}
@@ -126,13 +139,6 @@ class Session:
         self._daemon = daemon
         self._folders = folders
         self._ready = anyio.Event()
-        self._methods: dict[str, Callable[[Json], Awaitable[Json]]] = {
-            "initialize": self._initialize,
-            "ping": self._nothing,
-            "tools/list": self._list_tools,
-            "tools/call": self._call_tool,
-            "prompts/list": self._list_prompts,
-        }
 
     async def tell(self) -> None:
         """Tells what is selected, now and whenever that changes, until it is cancelled.
@@ -203,35 +209,16 @@ class Session:
             return None
         if not isinstance(request_id, str | int) or isinstance(request_id, bool):
             return _failed(None, Failed(_INVALID_REQUEST, "An id is a string or a whole number."))
-        handler = self._methods.get(method)
         try:
-            if handler is None:
+            if method == "tools/call":
+                result = await self._call_tool(params if isinstance(params, dict) else {})
+            elif method in _ANSWERS:
+                result = _ANSWERS[method]
+            else:
                 raise Failed(_UNKNOWN_METHOD, f"There is no method {method[:100]!r} on this link.")
-            result = await handler(params if isinstance(params, dict) else {})
         except Failed as failed:
             return _failed(request_id, failed)
         return {"jsonrpc": "2.0", "id": request_id, "result": result}
-
-    async def _initialize(self, _params: Json) -> Json:
-        return {
-            "protocolVersion": PROTOCOL,
-            "capabilities": {"tools": {"listChanged": False}, "prompts": {"listChanged": False}},
-            "serverInfo": {"name": "workspaced", "version": __version__},
-        }
-
-    async def _nothing(self, _params: Json) -> Json:
-        return {}
-
-    async def _list_prompts(self, _params: Json) -> Json:
-        return {"prompts": []}
-
-    async def _list_tools(self, _params: Json) -> Json:
-        return {
-            "tools": [
-                {"name": name, "description": description, "inputSchema": _NO_ARGUMENTS}
-                for name, description in TOOLS.items()
-            ]
-        }
 
     async def _call_tool(self, params: Json) -> Json:
         name = params.get("name")

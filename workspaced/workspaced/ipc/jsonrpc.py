@@ -27,30 +27,6 @@ class Request(msgspec.Struct, frozen=True):
     params: msgspec.Raw = msgspec.Raw(b"{}")
 
 
-class _Response(msgspec.Struct, frozen=True):
-    id: RequestId | None
-    result: Any
-    jsonrpc: str = "2.0"
-
-
-class _Notification(msgspec.Struct, frozen=True):
-    method: str
-    params: Any
-    jsonrpc: str = "2.0"
-
-
-class _ErrorBody(msgspec.Struct, frozen=True):
-    code: int
-    message: str
-    data: dict[str, Any]
-
-
-class _ErrorResponse(msgspec.Struct, frozen=True):
-    id: RequestId | msgspec.UnsetType | None
-    error: _ErrorBody
-    jsonrpc: str = "2.0"
-
-
 class _Envelope(msgspec.Struct, frozen=True):
     method: Any = msgspec.UNSET
     result: Any = msgspec.UNSET
@@ -81,9 +57,7 @@ def parse_request(line: bytes) -> Request:
     except (msgspec.ValidationError, RecursionError) as error:
         if is_batch(line):
             raise RequestError(
-                "INVALID_REQUEST",
-                "Batches are taken in MCP 2025-03-26 only.",
-                hint="Send one request a line.",
+                "INVALID_REQUEST", "Batches are taken in MCP 2025-03-26 only.", hint="Send one request a line."
             ) from None
         raise RequestError("INVALID_REQUEST", f"Not a JSON-RPC 2.0 request: {error}.") from None
     except msgspec.DecodeError as error:
@@ -152,12 +126,11 @@ def is_response(line: bytes) -> bool:
 
 def response(request_id: RequestId | None, result: Any) -> bytes:
     """The line of a successful response."""
-    return _ENCODER.encode(_Response(request_id, result)) + b"\n"
+    return _ENCODER.encode({"id": request_id, "result": result, "jsonrpc": "2.0"}) + b"\n"
 
 
 def notification(method: str, params: Any) -> bytes:
-    """The line of a notification."""
-    return _ENCODER.encode(_Notification(method, params)) + b"\n"
+    return _ENCODER.encode({"method": method, "params": params, "jsonrpc": "2.0"}) + b"\n"
 
 
 def error_response(request_id: RequestId | msgspec.UnsetType | None, error: WorkspacedError) -> bytes:
@@ -167,8 +140,10 @@ def error_response(request_id: RequestId | msgspec.UnsetType | None, error: Work
     """
     number = error.jsonrpc if isinstance(error, McpError) else wire(error.code).jsonrpc
     details = {camel(name): value for name, value in error.details.items()}
-    body = _ErrorBody(number, error.message, {"code": error.code, "hint": error.hint, **details})
-    return _ENCODER.encode(_ErrorResponse(request_id, body)) + b"\n"
+    data = {"code": error.code, "hint": error.hint, **details}
+    named = {} if request_id is msgspec.UNSET else {"id": request_id}
+    body = {"code": number, "message": error.message, "data": data}
+    return _ENCODER.encode({**named, "error": body, "jsonrpc": "2.0"}) + b"\n"
 
 
 def camel(name: str) -> str:

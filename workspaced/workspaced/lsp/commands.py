@@ -68,16 +68,6 @@ async def pin(session: Session, uri: str, action: str) -> str:
     return f"{'Pinned' if action == 'note_pinned' else 'Unpinned'} {sight.place.note} for agents."
 
 
-async def pause(session: Session) -> str:
-    """Pauses every connected daemon until it is resumed; says what became of it."""
-    return await _tell_all(session, "Paused", lambda daemon: daemon.client.pause())
-
-
-async def resume(session: Session) -> str:
-    """Ends the pause of every connected daemon; says what became of it."""
-    return await _tell_all(session, "Resumed", lambda daemon: daemon.client.resume())
-
-
 async def settled(session: Session) -> dict[str, Any]:
     """What is told to whom, once all is told; within _PATIENCE_S."""
     with anyio.move_on_after(_PATIENCE_S):
@@ -94,7 +84,8 @@ def code_actions(uri: str) -> list[types.CodeAction]:
     ]
 
 
-async def _tell_all(session: Session, verb: str, tell: Callable[[Daemon], Awaitable[Any]]) -> str:
+async def tell_all(session: Session, verb: str, tell: Callable[[Daemon], Awaitable[Any]]) -> str:
+    """Tells every connected daemon something; says what became of it: `Paused work.`"""
     said = []
     for daemon in session.daemons:
         try:

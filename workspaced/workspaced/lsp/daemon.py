@@ -16,14 +16,12 @@ from ..client.async_client import Client
 from ..client.wire import hello_params
 from ..errors import NoDaemon, TimedOut
 from ..limits import LSP_TICK_S
-from .uris import note_of
 from .view import Shown, snapshot
 
 logger = logging.getLogger(__name__)
 
 NAME: Final = "lsp"
 """The name in hello, whose sharing level counts, and the source of pins."""
-_VIEWS: Final = ("view_opened", "view_closed")
 
 
 class Daemon:
@@ -57,10 +55,6 @@ class Daemon:
         self._changed = asyncio.Event()
 
     @property
-    def version(self) -> str:
-        return str(self.client.server.get("version", "unknown"))
-
-    @property
     def is_told(self) -> bool:
         """Whether the daemon has taken all that it is to be told."""
         return not any(self._differs(vault, view) for vault, view in self._views.items())
@@ -71,10 +65,6 @@ class Daemon:
         if told is None:
             return not view.is_empty or dict(self.vaults).get(vault) in self._owed
         return told != view
-
-    def note_at(self, vault: str, real: str) -> str | None:
-        """The note of a vault that really lies there."""
-        return note_of(real, dict(self.vaults)[vault])
 
     def show(self, views: Mapping[str, Shown], focus: str | None) -> None:
         """Tells the views of the vaults, by their ids, from now on. `focus`: the vault that the user looks at."""
@@ -156,7 +146,7 @@ class Daemon:
     async def _follow(self) -> None:
         """Shows everything again whenever another editor's view opens or closes: another may count now."""
         with suppress(WorkspacedError):
-            async with self.client.subscribe(types=_VIEWS) as notices:
+            async with self.client.subscribe(types=("view_opened", "view_closed")) as notices:
                 async for notice in notices:
                     events = notice.params.get("events", ())
                     if not events or any(map(self._may_count_more, events)):

@@ -14,6 +14,7 @@ from workspaced_events.errors import WorkspacedError
 from ..client.async_client import Client
 from ..discovery import records
 from .daemon import NAME, Daemon
+from .uris import note_of
 
 _LSP_LEAVE_S: Final = 2.0
 """How long the end waits until every daemon has taken the view back."""
@@ -36,7 +37,7 @@ class Place(NamedTuple):
 
     def note_at(self, real: str) -> str | None:
         """The note of this vault that really lies there."""
-        return self.daemon.note_at(self.vault, real)
+        return note_of(real, self.root)
 
 
 class Daemons:
@@ -76,7 +77,7 @@ class Daemons:
         best: Place | None = None
         for daemon in self._ready.values():
             for vault, root in daemon.vaults:
-                note = daemon.note_at(vault, real)
+                note = note_of(real, root)
                 if note is not None and (best is None or len(root) > len(best.root)):
                     best = Place(daemon, vault, root, note)
         return best

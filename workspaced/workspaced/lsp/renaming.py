@@ -143,7 +143,8 @@ async def _edits(
     edits: dict[str, list[types.TextEdit]] = {}
     for each, target in links.values():
         source, path = moved.get(each.note, each.note), moved.get(target, target)
-        if target not in moved and not (_changes_folder(each.note, source) and _is_relative(each)):
+        changes_folder = posixpath.dirname(each.note) != posixpath.dirname(source)
+        if target not in moved and not (changes_folder and _is_relative(each)):
             continue
         wiki, bare = each.link["wiki"], target in free
         text = rewritten(each.raw, each.link["target"], source, path, wiki=wiki, bare=bare)
@@ -191,10 +192,6 @@ async def _own_links(session: Session, place: Place) -> list[tuple[FoundLink, st
         for target, (raw, where) in zip(targets, written, strict=True)
         if target["note"] is not None
     ]
-
-
-def _changes_folder(old: str, new: str) -> bool:
-    return old.rpartition("/")[0] != new.rpartition("/")[0]
 
 
 def _is_relative(found: FoundLink) -> bool:

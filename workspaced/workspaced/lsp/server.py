@@ -290,11 +290,11 @@ def _register_commands(server: Server) -> None:
 
     @server.command(commands.PAUSE)
     async def pause() -> None:
-        server.say(await commands.pause(session))
+        server.say(await commands.tell_all(session, "Paused", lambda daemon: daemon.client.pause()))
 
     @server.command(commands.RESUME)
     async def resume() -> None:
-        server.say(await commands.resume(session))
+        server.say(await commands.tell_all(session, "Resumed", lambda daemon: daemon.client.resume()))
 
     @server.command(commands.STATUS)
     def status() -> dict[str, Any]:

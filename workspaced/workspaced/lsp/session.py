@@ -351,7 +351,7 @@ def _status_of(daemon: Daemon) -> dict[str, Any]:
     return {
         "socket": str(daemon.client.path),
         "state": "ready" if daemon.client.is_connected else "lost",
-        "version": daemon.version,
+        "version": str(daemon.client.server.get("version", "unknown")),
         "problem": daemon.problem,
         "vaults": [
             {"id": vault, "path": path, "active": told[vault].active, "tabs": list(told[vault].tabs)}

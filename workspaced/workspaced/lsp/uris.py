@@ -8,7 +8,6 @@ from urllib.parse import quote, unquote_to_bytes, urlsplit
 
 from ..limits import LSP_WAITING_MAX
 
-_HOSTS: Final = ("", "localhost")
 _SAFE: Final = "/~!$&'()*+,;=@"
 
 
@@ -19,13 +18,12 @@ def path_of(uri: str) -> str | None:
         path = unquote_to_bytes(parts.path).decode()
     except ValueError:
         return None
-    if parts.scheme.lower() != "file" or parts.netloc.lower() not in _HOSTS or "\0" in path:
+    if parts.scheme.lower() != "file" or parts.netloc.lower() not in ("", "localhost") or "\0" in path:
         return None
     return posixpath.normpath(path) if path.startswith("/") else None
 
 
 def uri_of(path: str) -> str:
-    """The URI of an absolute path."""
     return f"file://{quote(path, safe=_SAFE)}"
 
 

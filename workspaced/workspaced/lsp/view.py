@@ -41,10 +41,7 @@ def shown(active: str | None, notes: Sequence[str], selection: Selection | None)
         notes: the vault's open notes, in the order in which they were opened.
         selection: in the active note.
     """
-    tabs = tuple(dict.fromkeys(notes))
-    if len(tabs) > _LSP_TABS_MAX:
-        kept = set(tabs[-_LSP_TABS_MAX:])
-        tabs = tuple(note for note in tabs if note in kept)
+    tabs = tuple(dict.fromkeys(notes))[-_LSP_TABS_MAX:]
     # A note alone is the active note; beside others each is a tab, so that going from one to the next opens none.
     return Shown(active, () if tabs == (active,) else tabs, selection if active is not None else None)
 

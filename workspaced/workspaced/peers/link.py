@@ -459,9 +459,7 @@ class Link:
             creator = roster.member(roster.creator)
             where = f"{creator.machine!r}" if creator is not None else "the machine that made the link"
             raise WorkspacedError(
-                "Only the machine that made the link may do this.",
-                code="NOT_CREATOR",
-                hint=f"Run it on {where}.",
+                "Only the machine that made the link may do this.", code="NOT_CREATOR", hint=f"Run it on {where}."
             )
         return keys, membership, roster
 
@@ -503,10 +501,7 @@ class Link:
 
 
 def check_installed() -> None:
-    """
-    Raises:
-        PackageMissing: the extra `nats` is not installed.
-    """
+    """Raises PackageMissing: the extra `nats` is not installed."""
     if find_spec("nacl") is None or find_spec("nats") is None:
         raise PackageMissing("A link", "nats")
 
@@ -529,10 +524,7 @@ def _with_roster(change: "Callable[[Roster], Roster]") -> "Callable[[Membership]
 
 
 def _check_may_name(membership: "Membership", origin: OriginId, name: str) -> None:
-    """
-    Raises:
-        WorkspacedError: only the creator of the link names its vaults.
-    """
+    """Raises WorkspacedError: only the creator of the link names its vaults."""
     if not membership.is_creator(origin):
         assert membership.roster is not None, "a member has one"
         known = ", ".join(map(repr, membership.roster.vaults.values())) or "none yet"

@@ -47,10 +47,7 @@ class Daemon(Protocol):
 
     def state(self) -> WorkspaceState: ...
     async def record(self, actions: list[Action]) -> None:
-        """
-        Raises:
-            WorkspacedError: they are not recorded.
-        """
+        """Raises WorkspacedError: they are not recorded."""
 
     async def moved(self, timeout_s: float) -> None:
         """Returns when the log or a vault has changed, or after a time."""

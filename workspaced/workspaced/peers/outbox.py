@@ -16,7 +16,6 @@ from workspaced_events.schema.peer_events import SharedVault
 
 FILE: Final = "outbox"
 NamesByVault = dict[LinkedVaultId, tuple[NoteId, ...]]
-NAMES_FILE: Final = "names"
 _BYTES: Final = 32
 
 
@@ -62,18 +61,12 @@ class FileOutbox:
     """Implements `Outbox` in the data directory."""
 
     def __init__(self, folder: Path) -> None:
-        """
-        Raises:
-            OSError: its files cannot be read.
-        """
+        """Raises OSError: its files cannot be read."""
         self._folder: Final = folder
         self._names: Final = SharedNames(folder)
 
     def load(self) -> Sent:
-        """
-        Raises:
-            OSError, msgspec.MsgspecError: the file cannot be read.
-        """
+        """Raises OSError, msgspec.MsgspecError: the file cannot be read."""
         return load_sent(self._folder)
 
     async def keep(self, sent: Sent) -> None:
@@ -111,11 +104,8 @@ class SharedNames:
     """
 
     def __init__(self, folder: Path) -> None:
-        """
-        Raises:
-            OSError: the file cannot be read, or others may read it.
-        """
-        self._path: Final = folder / NAMES_FILE
+        """Raises OSError: the file cannot be read, or others may read it."""
+        self._path: Final = folder / "names"
         data = read_private(self._path) or b""
         self._hashes = {data[at : at + _BYTES] for at in range(0, len(data), _BYTES)}
         self._known: set[tuple[LinkedVaultId, NoteId]] = set()

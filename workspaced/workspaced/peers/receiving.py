@@ -67,8 +67,6 @@ class Receiver:
         self._apply = apply
         self._other = other
         self.origins: dict[str, OriginStatus] = {}
-        self.strangers = 0
-        """How many messages came from who is no member."""
         self.problem: CarrierError | None = None
         self.on_connected: Callable[[], None] = lambda: None
         """Called whenever listening begins."""
@@ -132,10 +130,8 @@ class Receiver:
         self.problem = None
         if len(message.subject) != _ORIGIN_CHARS or "." in message.subject:
             self._other(message)
-        elif message.subject == self._keyring.origin:
-            pass
-        elif not self._is_member(message.subject):
-            self.strangers += 1
+        elif message.subject == self._keyring.origin or not self._is_member(message.subject):
+            return
         elif len(self._waiting) < WAITING_MAX:
             self._waiting.append(message)
             self._arrived.set()

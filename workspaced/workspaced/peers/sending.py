@@ -47,10 +47,7 @@ class Sender:
     """Belongs to the loop's thread."""
 
     def __init__(self, keyring: Keyring, carrier: Carrier, outbox: Outbox, make: Make) -> None:
-        """
-        Raises:
-            OSError, msgspec.MsgspecError: the outbox cannot be read.
-        """
+        """Raises OSError, msgspec.MsgspecError: the outbox cannot be read."""
         self._keyring = keyring
         self._carrier = carrier
         self._outbox = outbox
@@ -252,7 +249,10 @@ def _fitting(before: SharedView, after: SharedView, *, is_whole: bool) -> Shared
         if len(size) <= PAYLOAD_BYTES_MAX // 2:
             break
         items = (items + known) // 2
-        view = {vault: _limited(each, items) for vault, each in after.items()}
+        view = {}
+        for vault, each in after.items():
+            lists: dict[str, Any] = {name: getattr(each, name)[:items] for name in _LISTS}
+            view[vault] = replace(each, **lists)
     return view
 
 
@@ -261,8 +261,3 @@ _LISTS: Final = ("pins", "renames", "removals")
 
 def _length(vault: SharedVault) -> int:
     return max(len(getattr(vault, name)) for name in _LISTS)
-
-
-def _limited(vault: SharedVault, items: int) -> SharedVault:
-    lists: dict[str, Any] = {name: getattr(vault, name)[:items] for name in _LISTS}
-    return replace(vault, **lists)

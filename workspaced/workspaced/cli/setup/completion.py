@@ -19,7 +19,7 @@ _CHANGES: Final = {
     },
     "zsh": {
         "#compdef workspaced\n": "#compdef workspaced\n"
-        "(( $+functions[compdef] )) || { autoload -Uz compinit && compinit -i; }\n",
+        "(( $+functions[compdef] )) || { autoload -Uz compinit && compinit -i; }\n"
     },
 }
 """Changes to click's scripts. bash: backslashes of names stay, and no space follows `KEY=`. zsh: whoever has not

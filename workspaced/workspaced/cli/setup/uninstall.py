@@ -27,7 +27,6 @@ from ..shared.output import output
 from ..shared.printing import agreed, confirm, say, say_text, warn
 from ..shared.service_units import Unit, definitions, removed
 
-_STOP_S: Final = 10.0
 _MINE: Final = frozenset({"data", "settings"})
 """What cannot be made again."""
 
@@ -165,7 +164,7 @@ def _carry_out(plan: _Plan, *, ask: bool) -> Iterator[str]:
             yield failed
     for record in plan.daemons:
         try:
-            with connect(record.socket, name="workspaced-cli", timeout_s=_STOP_S) as client:
+            with connect(record.socket, name="workspaced-cli", timeout_s=10.0) as client:
                 end(client)
         except WorkspacedError as error:
             yield f"{error.message} {error.hint}"

@@ -17,7 +17,6 @@ from workspaced_events.errors import WorkspacedError
 _NOTES_MAX: Final = 100
 _LOOKED_AT_MAX: Final = 20_000
 """So many files and folders are looked at for a note's name."""
-_TIMEOUT_S: Final = 1.0
 _NOTE_FIELDS: Final = ("note", "from", "to", "reference", "folder")
 _BASH_SPECIAL: Final = re.compile(r"([^\w@%+,./:-])")
 
@@ -89,7 +88,7 @@ def _client(context: click.Context) -> Any:
 
     try:
         with context.scope(cleanup=False):
-            return connect(choose().socket, name="workspaced-cli", timeout_s=_TIMEOUT_S)
+            return connect(choose().socket, name="workspaced-cli", timeout_s=1.0)
     except (WorkspacedError, OSError):
         return None
 

@@ -20,7 +20,6 @@ from .options import given
 from .printing import confirm, say
 
 _NAME = "workspaced-cli"
-_DEFAULT = "default"
 GONE_S: Final = 15.0
 
 
@@ -186,7 +185,7 @@ def _announce(target: Target, client: SyncClient, *, always: bool, is_write: boo
 def _preferred() -> tuple[Path, str]:
     """The default daemon's socket and workspace, by the settings file if there is one."""
     if not _has_config_file():
-        return socket_from_environment(), _DEFAULT
+        return socket_from_environment(), "default"
     from ...daemon.settings import load_settings
 
     settings = load_settings()

@@ -82,19 +82,13 @@ vault_option = click.option(
 
 
 def check_visibility(*, redact: bool, with_visibility: bool) -> None:
-    """
-    Raises:
-        UsageError: both options are set.
-    """
+    """Raises UsageError: both options are set."""
     if redact and with_visibility:
         raise click.UsageError("Redaction leaves out which notes are withheld: give one of the two options.")
 
 
 def check_client(name: str) -> None:
-    """
-    Raises:
-        UsageError: no client has such a name.
-    """
+    """Raises UsageError: no client has such a name."""
     if not 1 <= len(name) <= CLIENT_NAME_CHARS_MAX:
         raise click.UsageError(f"--client takes a name of 1 to {CLIENT_NAME_CHARS_MAX} characters.")
 
@@ -109,10 +103,7 @@ def pairs(texts: Sequence[str]) -> dict[str, str]:
     for text in texts:
         key, equals, value = text.partition("=")
         if not equals or not key:
-            raise SettingsInvalid(
-                f"Expected key=value, got {text[:200]!r}.",
-                hint="Such as note=work/plan.md",
-            )
+            raise SettingsInvalid(f"Expected key=value, got {text[:200]!r}.", hint="Such as note=work/plan.md")
         values[key] = value
     return values
 

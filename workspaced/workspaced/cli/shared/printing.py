@@ -34,12 +34,8 @@ def say(*parts: str | Styled, err: bool = False) -> None:
 
 
 def _echo(line: str, *, err: bool = False) -> None:
-    click.echo(line, err=err, color=False if has_no_colour() else None)
-
-
-def has_no_colour() -> bool:
-    """Whether the environment asks for output without colour."""
-    return bool(os.environ.get("NO_COLOR")) or os.environ.get("TERM") == "dumb"
+    has_no_colour = bool(os.environ.get("NO_COLOR")) or os.environ.get("TERM") == "dumb"
+    click.echo(line, err=err, color=False if has_no_colour else None)
 
 
 def _shown(part: str | Styled) -> str:
@@ -94,7 +90,6 @@ def print_json(*values: Any) -> None:
 
 
 def print_readable_json(value: Any) -> None:
-    """Prints a JSON value for people."""
     for line in json.dumps(value, ensure_ascii=False, indent=2).split("\n"):
         click.echo(_escaped_json(line))
 

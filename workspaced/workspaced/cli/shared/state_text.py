@@ -6,7 +6,6 @@ from workspaced_events.escaping import escape_control
 
 from .terminal import local_time, print_labelled
 
-_RECENTS_SHOWN: Final = 10
 _LABEL_CHARS: Final = 12
 
 
@@ -47,13 +46,10 @@ def state_lines(state: dict[str, Any]) -> list[str]:
     if selection is not None and selection.get("text") != "":
         rows.append(f"selected     lines {selection['startLine']} to {selection['endLine']}")
     rows += [f"archived     {note}" for note in state["archived"]]
-    rows += [
-        f"recent       {each['id']}  {local_time(each['at'])}" for each in state["recentNotes"][:_RECENTS_SHOWN]
-    ]
+    rows += [f"recent       {each['id']}  {local_time(each['at'])}" for each in state["recentNotes"][:10]]
     return [escape_control(row) for row in rows]
 
 
 def print_state(state: dict[str, Any]) -> None:
-    """Prints a state for people."""
     for line in state_lines(state):
         print_labelled(line[:_LABEL_CHARS], line[_LABEL_CHARS + 1 :])

@@ -9,6 +9,7 @@ from typing import Any
 import click
 import msgspec
 
+from workspaced_events.journal.action_hints import ENVELOPE_HINT
 from workspaced_events.limits import BATCH_ACTIONS_MAX
 from workspaced_events.schema.catalogue import CATALOGUE
 
@@ -134,17 +135,13 @@ def _action(line: bytes, number: int) -> Any:
     try:
         action = msgspec.json.decode(line)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise SettingsInvalid(f"Line {number} of standard input is no JSON: {error}.", hint=_line_hint()) from None
+        raise SettingsInvalid(
+            f"Line {number} of standard input is no JSON: {error}.", hint=ENVELOPE_HINT
+        ) from None
     except RecursionError:
-        raise SettingsInvalid(f"Line {number} of standard input is nested too deep.", hint=_line_hint()) from None
+        raise SettingsInvalid(f"Line {number} of standard input is nested too deep.", hint=ENVELOPE_HINT) from None
     if not isinstance(action, dict):
         raise SettingsInvalid(
-            f"Line {number} of standard input: expected an object, got {line[:100]!r}.", hint=_line_hint()
+            f"Line {number} of standard input: expected an object, got {line[:100]!r}.", hint=ENVELOPE_HINT
         )
     return action
-
-
-def _line_hint() -> str:
-    from workspaced_events.journal.action_hints import ENVELOPE_HINT
-
-    return ENVELOPE_HINT

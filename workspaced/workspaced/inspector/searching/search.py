@@ -30,7 +30,6 @@ _INSPECTOR_SHRINK_EVENTS_MAX: Final = 200_000
 _INSPECTOR_SEARCH_S: Final = 600.0
 """How long one search for a predicate may take."""
 Phase = Literal["finding", "shrinking", "done", "stopped", "failed"]
-_JOIN_S: Final = 5.0
 _AFTER_EVENTS_MAX: Final = 1_000
 """So many events after the one found are looked at for calls and prompts."""
 
@@ -80,10 +79,7 @@ class Search:
     """
 
     def __init__(self, path: Path, text: str, vault: str | None) -> None:
-        """
-        Raises:
-            InvalidArgument: the expression is none.
-        """
+        """Raises InvalidArgument: the expression is none."""
         self.path = path
         self.text = text
         self.vault = vault
@@ -140,10 +136,7 @@ class Search:
             raise _Stop
 
     def _find(self, source: Source) -> Found:
-        """
-        Raises:
-            ALREADY_TRUE, NeverTrue, InvalidArgument: there is no such event.
-        """
+        """Raises ALREADY_TRUE, NeverTrue, InvalidArgument: there is no such event."""
         found, last = follow(source, self._expression, self._passed)
         if found is None:
             raise never_true(self._expression, last, f"It is true after none of the {self.read} events.")
@@ -246,4 +239,4 @@ class Searches:
         """Stops the running search."""
         if self.last is not None and self._thread is not None:
             self.last.stop()
-            self._thread.join(_JOIN_S)
+            self._thread.join(5.0)

@@ -21,14 +21,7 @@ from nats.aio.msg import Msg
 
 from ...limits import CARRIED_BYTES_MAX, CARRIER_ANSWER_S, CARRIER_CONNECT_S
 from ..carrier import PREFIX, Carried, CarrierError, SubjectName
-from .server_errors import (
-    NO_MESSAGE,
-    SEE_CONFIG,
-    away,
-    misbehaves,
-    not_acknowledged,
-    server_refused,
-)
+from .server_errors import NO_MESSAGE, SEE_CONFIG, away, misbehaves, not_acknowledged, server_refused
 from .wire import MEMORY_EXIT, Open
 
 _CARRIER_PING_S: Final = 10.0

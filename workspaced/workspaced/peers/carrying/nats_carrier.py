@@ -25,7 +25,6 @@ from .wire import (
     Message,
     Open,
     Publish,
-    Report,
     State,
     answers,
     frame,
@@ -104,7 +103,8 @@ class NatsCarrier:
         """To the process, while there is one."""
         self._waiting: dict[int, _Waiting] = {}
         self._number = 0
-        self._reports: asyncio.Queue[CarrierError] = asyncio.Queue(_CARRIER_REPORTS_MAX)
+        self._reports: asyncio.Queue[CarrierError | None] = asyncio.Queue()
+        """None: the carrier is closed."""
         self._misbehaved: CarrierError | None = None
         """Why there is no process, if the server brought the last one to its limit."""
 
@@ -134,21 +134,12 @@ class NatsCarrier:
         await self._ask(Ask(self._next(), "listen"), arrived, None, None)
 
     async def reports(self) -> AsyncIterator[CarrierError]:
-        closing = asyncio.ensure_future(self._closed.wait())
-        try:
-            while not self._closed.is_set():
-                getting = asyncio.ensure_future(self._reports.get())
-                try:
-                    await asyncio.wait({getting, closing}, return_when=asyncio.FIRST_COMPLETED)
-                    if getting.done():
-                        yield getting.result()
-                finally:
-                    getting.cancel()
-        finally:
-            closing.cancel()
+        while (report := await self._reports.get()) is not None:
+            yield report
 
     async def aclose(self) -> None:
         self._closed.set()
+        self._reports.put_nowait(None)
         self._lose()
 
     # -- requests --
@@ -240,13 +231,13 @@ class NatsCarrier:
         if isinstance(answer, State):
             self._state = answer.state
             self._settled.set()
-        elif isinstance(answer, Report):
+        elif answer.id is None:
             self._report(CarrierError(answer.code, answer.message, answer.hint))
         elif (waiting := self._waiting.get(answer.id)) is None or waiting.done.done():
             pass  # it was cancelled
         elif isinstance(answer, Message):
             try:
-                waiting.arrived(Carried(answer.subject, answer.sequence, answer.data))
+                waiting.arrived(answer.carried)
             except Exception as error:  # of who listens: it is theirs
                 waiting.done.set_exception(error)
         elif isinstance(answer, Done):
@@ -255,7 +246,7 @@ class NatsCarrier:
             waiting.done.set_exception(CarrierError(answer.code, answer.message, answer.hint))
 
     def _report(self, error: CarrierError) -> None:
-        with suppress(asyncio.QueueFull):
+        if self._reports.qsize() < _CARRIER_REPORTS_MAX:
             self._reports.put_nowait(error)
 
     def _lose(self) -> None:

@@ -38,7 +38,6 @@ from .wire import (
     Message,
     Open,
     Publish,
-    Report,
     State,
     frame,
     receive,
@@ -119,7 +118,7 @@ class Process:
     def _report(self, error: CarrierError) -> None:
         if self._reported is None or self._reported.message != error.message:
             self._reported = error
-            self._tell(Report(error.code, error.message, error.hint))
+            self._tell(Failed(None, error.code, error.message, error.hint))
 
     def failed(self, error: BaseException | None) -> None:
         """Something failed on which nobody waits: most often the library's reader."""
@@ -168,7 +167,7 @@ class Process:
         if isinstance(request, Publish):
             return await connection.publish(request.subject, request.data, request.after, request.begins)
         async for each in _messages(connection, request):
-            self._tell(Message(request.id, each.subject, each.sequence, each.data))
+            self._tell(Message(request.id, each))
             await self._writer.drain()
         return 0
 
@@ -233,49 +232,7 @@ async def _listen(connection: Connection) -> AsyncIterator[Carried]:
         return
 
 
-# -- the process --
-
-
-class _ReaderFailed(logging.Handler):
-    """The library only logs that its reader failed, and then reads no more."""
-
-    def __init__(self, process: Process) -> None:
-        super().__init__(logging.ERROR)
-        self._process = process
-
-    def emit(self, record: logging.LogRecord) -> None:
-        self._process.failed(record.exc_info[1] if record.exc_info else None)
-
-
-def _bound_memory() -> None:
-    """Bounds the address space, where the system can: macOS ignores it."""
-    import resource
-
-    with suppress(ValueError, OSError):
-        pages = Path("/proc/self/statm").read_text().split()[0] if sys.platform == "linux" else 0
-        bytes_max = int(pages) * resource.getpagesize() + _CARRIER_MEMORY_BYTES
-        resource.setrlimit(resource.RLIMIT_AS, (bytes_max, bytes_max))
-
-
-async def _main(descriptor: int) -> None:
-    reader, writer = await asyncio.open_connection(sock=socket.socket(fileno=descriptor))
-    opened = await receive(reader, requests)
-    if not isinstance(opened, Open):
-        return
-    process = Process(opened, reader, writer)
-    asyncio.get_running_loop().set_exception_handler(lambda _, context: process.failed(context.get("exception")))
-    library = logging.getLogger("nats")
-    library.addHandler(_ReaderFailed(process))
-    library.propagate = False
-    await process.run()
-
-
-if __name__ == "__main__":
-    _bound_memory()
-    try:
-        asyncio.run(_main(int(sys.argv[1])))
-    except MemoryError:
-        os._exit(MEMORY_EXIT)
+# -- deliveries --
 
 
 class DeliveriesEnded(CarrierError):
@@ -390,3 +347,48 @@ def _count(value: Any) -> int:
     if not isinstance(value, int) or value < 0:
         raise misbehaves("The server does not say how many messages it has.")
     return value
+
+
+# -- the process --
+
+
+class _ReaderFailed(logging.Handler):
+    """The library only logs that its reader failed, and then reads no more."""
+
+    def __init__(self, process: Process) -> None:
+        super().__init__(logging.ERROR)
+        self._process = process
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self._process.failed(record.exc_info[1] if record.exc_info else None)
+
+
+def _bound_memory() -> None:
+    """Bounds the address space, where the system can: macOS ignores it."""
+    import resource
+
+    with suppress(ValueError, OSError):
+        pages = Path("/proc/self/statm").read_text().split()[0] if sys.platform == "linux" else 0
+        bytes_max = int(pages) * resource.getpagesize() + _CARRIER_MEMORY_BYTES
+        resource.setrlimit(resource.RLIMIT_AS, (bytes_max, bytes_max))
+
+
+async def _main(descriptor: int) -> None:
+    reader, writer = await asyncio.open_connection(sock=socket.socket(fileno=descriptor))
+    opened = await receive(reader, requests)
+    if not isinstance(opened, Open):
+        return
+    process = Process(opened, reader, writer)
+    asyncio.get_running_loop().set_exception_handler(lambda _, context: process.failed(context.get("exception")))
+    library = logging.getLogger("nats")
+    library.addHandler(_ReaderFailed(process))
+    library.propagate = False
+    await process.run()
+
+
+if __name__ == "__main__":
+    _bound_memory()
+    try:
+        asyncio.run(_main(int(sys.argv[1])))
+    except MemoryError:
+        os._exit(MEMORY_EXIT)

@@ -2,7 +2,8 @@
 
 Frames are MessagePack behind their length, 4 bytes big-endian. The daemon sends `Open` first, then requests with
 numbers of its own. A request is answered by any number of `Message`, then by `Done` or `Failed`; one that is
-cancelled may still be answered. The process sends `State` and `Report` at any time; it ends with the socket.
+cancelled may still be answered. The process sends `State`, and `Failed` for no request, at any time; it ends with
+the socket.
 """
 
 import asyncio
@@ -12,7 +13,7 @@ from typing import Final, Literal, TypeVar
 import msgspec
 
 from ...limits import CARRIER_PIPE_FRAME_BYTES_MAX
-from ..carrier import CarrierState, SubjectName
+from ..carrier import Carried, CarrierState, SubjectName
 
 MEMORY_EXIT: Final = 71
 """The exit code of a process that reached its memory limit."""
@@ -52,9 +53,7 @@ class Cancel(msgspec.Struct, frozen=True, tag=True):
 
 class Message(msgspec.Struct, frozen=True, tag=True):
     id: int
-    subject: SubjectName
-    sequence: int
-    data: bytes
+    carried: Carried
 
 
 class Done(msgspec.Struct, frozen=True, tag=True):
@@ -64,7 +63,8 @@ class Done(msgspec.Struct, frozen=True, tag=True):
 
 
 class Failed(msgspec.Struct, frozen=True, tag=True):
-    id: int
+    id: int | None
+    """Of the request; None: what the server reports by itself."""
     code: str
     message: str
     hint: str = ""
@@ -74,14 +74,8 @@ class State(msgspec.Struct, frozen=True, tag=True):
     state: CarrierState
 
 
-class Report(msgspec.Struct, frozen=True, tag=True):
-    code: str
-    message: str
-    hint: str = ""
-
-
 Request = Open | Publish | Ask | Cancel
-Answer = Message | Done | Failed | State | Report
+Answer = Message | Done | Failed | State
 T = TypeVar("T")
 
 requests: Final = msgspec.msgpack.Decoder(Request)

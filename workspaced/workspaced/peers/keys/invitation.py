@@ -13,10 +13,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Final
 
 import msgspec
-from nacl.bindings import (
-    crypto_aead_xchacha20poly1305_ietf_decrypt,
-    crypto_aead_xchacha20poly1305_ietf_encrypt,
-)
+from nacl.bindings import crypto_aead_xchacha20poly1305_ietf_decrypt, crypto_aead_xchacha20poly1305_ietf_encrypt
 from nacl.exceptions import CryptoError
 
 from workspaced_events.errors import InvalidArgument
@@ -72,10 +69,7 @@ def code_of(link: str, creator_key: str, invitation: Invitation) -> str:
 
 
 def read_code(text: str) -> Code:
-    """
-    Raises:
-        InvalidArgument: the text is no code, or part of one.
-    """
+    """Raises InvalidArgument: the text is no code, or part of one."""
     text = "".join(text.split())
     try:
         data = base64.urlsafe_b64decode(text.removeprefix(_PREFIX) + "==")

@@ -13,10 +13,7 @@ class Keyring:
     """One for each life of a link."""
 
     def __init__(self, keys: OriginKeys, roster: Roster) -> None:
-        """
-        Raises:
-            MessageRefused: the roster has no keys for this origin.
-        """
+        """Raises MessageRefused: the roster has no keys for this origin."""
         self.keys: Final = keys
         self.roster = roster
         self._epochs: dict[int, bytes] = {}

@@ -7,15 +7,11 @@ came after its removal.
 """
 
 import os
-from collections.abc import Iterable
 from typing import Final
 
 import msgspec
 from msgspec.structs import replace
-from nacl.bindings import (
-    crypto_aead_xchacha20poly1305_ietf_decrypt,
-    crypto_aead_xchacha20poly1305_ietf_encrypt,
-)
+from nacl.bindings import crypto_aead_xchacha20poly1305_ietf_decrypt, crypto_aead_xchacha20poly1305_ietf_encrypt
 from nacl.exceptions import BadSignatureError, CryptoError
 from nacl.public import PublicKey, SealedBox
 from nacl.signing import VerifyKey
@@ -64,15 +60,12 @@ class Roster(msgspec.Struct, frozen=True):
     removed: tuple[Removed, ...] = ()
 
     def member(self, origin: OriginId) -> Member | None:
-        """The member of that id."""
         return next((each for each in self.members if each.origin == origin), None)
 
     def was_removed(self, origin: OriginId) -> Removed | None:
-        """The removed member of that id."""
         return next((each for each in self.removed if each.origin == origin), None)
 
     def vault_named(self, name: str) -> LinkedVaultId | None:
-        """The vault of that name."""
         return next((vault for vault, own in self.vaults.items() if own == name), None)
 
 
@@ -207,8 +200,3 @@ def epoch_keys(roster: Roster, keys: OriginKeys) -> dict[int, bytes]:
         return {epoch: SealedBox(keys.box).decrypt(sealed) for epoch, sealed in own.keys.items()}
     except CryptoError as error:
         raise MessageRefused("DAMAGED", "A roster's keys cannot be opened.") from error
-
-
-def persons(roster: Roster) -> Iterable[str]:
-    """Everyone who takes part, once."""
-    return dict.fromkeys(each.person for each in roster.members)
