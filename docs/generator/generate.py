@@ -14,7 +14,8 @@ import json
 import re
 import sys
 import tomllib
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, Final
 
@@ -43,6 +44,10 @@ _GROUPS: Final = {
     "Sharing": ("share", "share/why", "share/rules", "share/accept"),
 }
 """Our methods by heading; all others are those of conversations."""
+_OF_EVERY_TOOL: Final = ("at", "minSeq")
+"""Arguments that the page tells of once."""
+_COMMON_MIN: Final = 10
+"""An option that so many commands have alike is told once."""
 
 
 class Remarks:
@@ -168,7 +173,11 @@ def _tools(remarks: Remarks) -> Iterator[str]:
         yield from ("", f"## `{name}`", "", " ".join(tool.description.split()), "")
         if "rules" in remark:
             yield from (remark["rules"], "")
-        yield from _fields(_schema(f"tools/{name}.input"), {}, name, remarks, "argument")
+        schema = _schema(f"tools/{name}.input")
+        schema["properties"] = {
+            key: each for key, each in schema["properties"].items() if key not in _OF_EVERY_TOOL
+        }
+        yield from _fields(schema, {}, name, remarks, "argument")
         data = _answer_data(_schema(f"tools/{name}.output"))
         yield f"`data` of the answer: {', '.join(f'`{field}`' for field in data['properties'])}."
 
@@ -200,30 +209,53 @@ def _errors(remarks: Remarks) -> Iterator[str]:
 def _commands(remarks: Remarks) -> Iterator[str]:
     yield "# Commands"
     yield from ("", remarks.of("pages", "commands").strip(), "")
+    common = _common_options()
+    yield from _table(("option of many commands", "meaning", "default"), list(common))
     yield from ("| command | what it does |", "|---|---|")
     for name, (_module, line) in COMMANDS.items():
         yield f"| [`{name}`](#workspaced-{name}) | {line} |"
-    with click.Context(cli, info_name="workspaced") as context:
-        for name in COMMANDS:
-            command = cli.get_command(context, name)
+    for context, heading in _contexts():
+        yield from _command(context, heading, common)
+
+
+def _contexts() -> Iterator[tuple[click.Context, str]]:
+    """Every command in its context, with its level of heading: those in groups after their group."""
+
+    def below(group: click.Group, context: click.Context, names: Iterable[str], heading: str) -> Iterator[Any]:
+        for name in names:
+            command = group.get_command(context, name)
             assert command is not None
-            yield from _command(command, context, name, "##")
+            with click.Context(command, info_name=name, parent=context) as inner:
+                yield inner, heading
+                if isinstance(command, click.Group):
+                    yield from below(command, inner, command.list_commands(inner), "###")
+
+    with click.Context(cli, info_name="workspaced") as context:
+        yield from below(cli, context, COMMANDS, "##")
 
 
-def _command(command: click.Command, parent: click.Context, name: str, heading: str) -> Iterator[str]:
-    with click.Context(command, info_name=name, parent=parent) as context:
-        pieces = " ".join(piece for piece in command.collect_usage_pieces(context) if piece)
-        yield from ("", f"{heading} `{context.command_path}`", "")
+def _common_options() -> dict[tuple[str, ...], str]:
+    """The rows that many commands share, with the option's name."""
+    rows = Counter((_option(each), each.opts[0]) for context, _ in _contexts() for each in _options(context))
+    return {row: name for (row, name), count in rows.items() if count >= _COMMON_MIN}
+
+
+def _options(context: click.Context) -> list[click.Option]:
+    return [each for each in context.command.params if isinstance(each, click.Option) and not each.hidden]
+
+
+def _command(context: click.Context, heading: str, common: dict[tuple[str, ...], str]) -> Iterator[str]:
+    command = context.command
+    pieces = " ".join(piece for piece in command.collect_usage_pieces(context) if piece)
+    yield from ("", f"{heading} `{context.command_path}`", "")
+    if pieces != "[OPTIONS]":
         yield from ("```text", f"{context.command_path} {pieces}".rstrip(), "```", "")
-        yield from _help(command.help or "")
-        rows = [_option(each) for each in command.params if isinstance(each, click.Option) and not each.hidden]
-        if rows:
-            yield from ("| option | meaning | default |", "|---|---|---|", *rows, "")
-        if isinstance(command, click.Group):
-            for each in command.list_commands(context):
-                part = command.get_command(context, each)
-                assert part is not None
-                yield from _command(part, context, each, "###")
+    yield from _help(command.help or "")
+    rows = [_option(each) for each in _options(context)]
+    if own := [row for row in rows if row not in common]:
+        yield from _table(("option", "meaning", "default"), own)
+    if shared := [f"`{common[row]}`" for row in rows if row in common]:
+        yield from (f"{'Also' if own else 'Options:'} {', '.join(shared)}.", "")
 
 
 def _help(text: str) -> Iterator[str]:
@@ -236,7 +268,8 @@ def _help(text: str) -> Iterator[str]:
             yield from (" ".join(line.strip() for line in lines), "")
 
 
-def _option(option: click.Option) -> str:
+def _option(option: click.Option) -> tuple[str, ...]:
+    """Its names and values, its meaning and its default, as cells."""
     names = ", ".join(f"`{name}`" for name in (*option.opts, *option.secondary_opts))
     if isinstance(option.type, click.Choice):
         value = " ".join(f"`{choice}`" for choice in option.type.choices)
@@ -245,30 +278,38 @@ def _option(option: click.Option) -> str:
         names += f" {option.metavar}"
     shown = option.show_default and isinstance(option.default, str | int | float | Path)
     default = f"`{option.default}`" if shown and not isinstance(option.default, bool) else ""
-    return f"| {_cell(names)} | {_cell(option.help or '')} | {default} |"
+    return _cell(names), _cell(option.help or ""), default
+
+
+def _table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> Iterator[str]:
+    """A table without the columns that are empty in all rows."""
+    columns = [index for index in range(len(head)) if any(row[index] for row in rows)]
+    head_line, *lines = ("| " + " | ".join(cells[index] for index in columns) + " |" for cells in (head, *rows))
+    yield from (head_line, "|" + "---|" * len(columns), *lines)
+    yield ""
 
 
 def _fields(
     schema: Schema, notes: dict[str, str], owner: str, remarks: Remarks, noun: str = "field"
 ) -> Iterator[str]:
-    """A table of the schema's properties; nothing where there are none."""
+    """A table of the schema's properties; nothing where there are none. One that may be left out has a `?`."""
     properties = schema.get("properties", {})
     if wrong := [name for name in notes if name not in properties]:
         sys.exit(f"docs/generator/remarks.toml: {owner} has no field {wrong[0]}. Remove the remark.")
     if not properties:
         return
     required = schema.get("required", [])
-    yield from (f"| {noun} | type | default | meaning |", "|---|---|---|---|")
+    rows = []
     for name, field in properties.items():
-        default = "required" if name in required else _default(field)
         meaning = field.get("description") or notes.get(name) or remarks.of_field(owner, name)
-        yield f"| `{name}` | {_cell(_type(field, schema.get('$defs', {})))} | {default} | {_cell(meaning)} |"
-    yield ""
+        kind = _type(field, schema.get("$defs", {})) + _default(field)
+        rows.append((f"`{name}`" if name in required else f"`{name}?`", _cell(kind), _cell(meaning)))
+    yield from _table((noun, "type", "meaning"), rows)
 
 
 def _default(field: Schema) -> str:
     value = field.get("default")
-    return "" if value in (None, "", []) else f"`{json.dumps(value)}`"
+    return "" if value in (None, "", []) else f", else `{json.dumps(value)}`"
 
 
 def _type(field: Schema, definitions: Schema, depth: int = 0) -> str:
