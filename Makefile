@@ -49,6 +49,7 @@ check: $(VENV)/.dev
 	$(BIN)/lint-imports
 	$(BIN)/workspaced schema --check
 	$(BIN)/python docs/generator/python_answers.py --check
+	$(BIN)/python docs/generator/faults.py --check
 
 # One JSON line per figure; ONLY=prefix runs a part, COMPARE=commit prints ratios to that commit.
 bench: $(VENV)/.dev
@@ -102,9 +103,10 @@ schemas: $(VENV)/.dev
 	$(BIN)/workspaced schema --write schemas
 	$(BIN)/python docs/generator/python_answers.py
 
-# The generated pages of docs/reference/, and the pictures; RECORD=--record records `make demo` anew.
+# The generated pages of docs/reference/, the tests in FAULTS.md, and the pictures; RECORD=--record records `make demo` anew.
 reference: $(VENV)/.dev
 	$(BIN)/python docs/generator/generate.py
+	$(BIN)/python docs/generator/faults.py
 	$(BIN)/python docs/generator/pictures.py $(RECORD)
 
 # The documents as a site in site/; a link that leads nowhere fails.

@@ -548,6 +548,7 @@ def test_a_socket_path_too_long_for_the_system_is_refused_instead_of_cut(shared:
     nvim.until("s.problem ~= nil and s.problem:find('longer than')")
 
 
+@pytest.mark.fault(row=55)
 @pytest.mark.parametrize("mode", [0o770, 0o707])
 @pytest.mark.parametrize("above", [0, 1], ids=["its folder", "the one above"])
 def test_a_socket_below_a_folder_that_others_can_write_to_is_not_connected_to(
@@ -574,6 +575,7 @@ def test_a_socket_below_a_folder_that_others_can_write_to_is_not_connected_to(
             assert json.loads(connection.recv(65_536))["method"] == "workspaced/hello"
 
 
+@pytest.mark.fault(row=55)
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root to give folders away")
 def test_nor_is_one_below_a_folder_of_another_user(daemon: Any, editor: Any) -> None:
     running = daemon(start=False)
@@ -588,6 +590,7 @@ def test_nor_is_one_below_a_folder_of_another_user(daemon: Any, editor: Any) -> 
         nvim.until("s.problem ~= nil and s.problem:find('another user', 1, true)")
 
 
+@pytest.mark.fault(row=55)
 def test_a_file_of_ours_that_is_no_socket_is_not_connected_to(shared: Any, editor: Any, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     (tmp_path / "s").symlink_to(tmp_path / "file")
@@ -608,6 +611,7 @@ end
 """
 
 
+@pytest.mark.fault(row=55)
 def test_a_symlink_that_is_changed_after_it_was_looked_at_leads_nowhere_else(daemon: Any, editor: Any) -> None:
     running = daemon(start=False)
     link, stranger = running.root / "link", running.root / "t"

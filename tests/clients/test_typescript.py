@@ -154,6 +154,7 @@ def test_it_has_our_version_and_no_dependencies() -> None:
     assert f'"{__version__}"' in (PACKAGE / "src" / "version.ts").read_text()
 
 
+@pytest.mark.fault(row=55)
 @pytest.mark.thorough
 @pytest.mark.parametrize(("of_publisher", "at_least"), [(False, 320), (True, 22)], ids=["client", "publisher"])
 def test_its_own_tests_pass_on_a_real_daemon(

@@ -1,7 +1,9 @@
-"""ARCHITECTURE.md says what is there: every room with its own sentence, and walks over functions that exist."""
+"""ARCHITECTURE.md says what is there: each room with its capability, and walks over functions that exist."""
 
 import ast
 import re
+from collections import Counter
+from pathlib import Path
 
 from support import ROOT
 
@@ -10,34 +12,38 @@ FLOORS = {"events": "workspaced_events", "tools": "workspaced_tools", "workspace
 STEPS_MAX = 15
 
 
-def rooms() -> dict[str, str]:
-    """Each room's path below its floor, with the floor's package, and the sentence of its docstring."""
-    found = {}
-    for folder, package in FLOORS.items():
-        root = ROOT / folder / package
-        for path in root.rglob("__init__.py"):
-            if path.parent != root:
-                text = ast.get_docstring(ast.parse(path.read_text())) or ""
-                found[f"{package}:{path.parent.relative_to(root).as_posix()}"] = " ".join(text.split())
-    return found
+def rooms() -> set[str]:
+    """Each room by its floor and its path there, such as `tools/vault/links`."""
+    return {
+        f"{floor}/{path.parent.relative_to(ROOT / floor / package).as_posix()}"
+        for floor, package in FLOORS.items()
+        for path in (ROOT / floor / package).rglob("*/__init__.py")
+        if path.parent != ROOT / floor / package
+    }
 
 
-def listed() -> dict[str, str]:
-    found = {}
-    for section in re.split(r"^### Floor .*?: `", TEXT, flags=re.M)[1:]:
-        package = section[: section.index("`")]
-        for room, text in re.findall(r"^\| `([\w/]+)` \| (.*) \|$", section, flags=re.M):
-            found[f"{package}:{room}"] = text
-    return found
+def capabilities() -> dict[str, tuple[list[str], Path]]:
+    """The rooms of each capability, and the file to open first."""
+    rows = re.findall(r"^\| (.+?) \| ((?:`[\w/]+` ?)+) \| `([\w/.]+)` \|$", TEXT, flags=re.M)
+    return {name: (re.findall(r"`(.+?)`", named), Path(first)) for name, named, first in rows}
 
 
-def test_every_room_stands_there_with_its_own_sentence() -> None:
-    assert listed() == rooms()
+def test_every_room_belongs_to_one_capability() -> None:
+    listed = Counter(room for named, _first in capabilities().values() for room in named)
+    assert set(listed) <= rooms() and set(listed.values()) == {1}
+    assert [room for room in rooms() if not any(f"{room}/".startswith(f"{each}/") for each in listed)] == []
+
+
+def test_the_file_to_open_first_lies_in_a_room_of_its_capability() -> None:
+    for name, (named, first) in capabilities().items():
+        assert (ROOT / first).is_file(), name
+        floor, _package, *inside = first.parts
+        assert any("/".join((floor, *inside)).startswith(f"{room}/") for room in named), name
 
 
 def test_each_step_of_a_walk_is_a_function_that_is_there() -> None:
-    walks = re.findall(r"^\*\*(\w+)\*\*: .*\n\n((?:\d+\. .*\n)+)", TEXT, flags=re.M)
-    assert [name for name, _steps in walks] == ["Publish", "Call", "Assemble", "Volunteer", "Verify", "Inspect"]
+    walks = re.findall(r"^\*\*(\w+)\*\*: (?:.+\n)+\n((?:\d+\. .*\n)+)", TEXT, flags=re.M)
+    assert [name for name, _steps in walks] == ["Publish", "Call", "Prompt", "Overlay", "Verify"]
     for name, steps in walks:
         named = re.findall(r"^\d+\. `([\w/.]+):(\w+)`", steps, flags=re.M)
         assert 5 < len(named) == steps.count("\n") <= STEPS_MAX, name

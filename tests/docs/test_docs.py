@@ -88,6 +88,12 @@ def test_every_page_whose_blocks_are_marked_is_run() -> None:
     assert marked == {name for names in named for name in names}
 
 
+@pytest.mark.parametrize("name", page.ALL_PAGES)
+def test_a_page_begins_with_a_sentence_that_says_what_its_reader_gets(name: str) -> None:
+    title, first, *_rest = re.sub(r"<!--.*?-->\n*", "", page.Page(name).text, flags=re.DOTALL).split("\n\n", 2)
+    assert title.startswith("# ") and re.match(r"[\w`*\[]", first.strip()), first
+
+
 def test_every_page_is_listed_by_the_index_of_its_part() -> None:
     for name in page.ALL_PAGES:
         part, _, file = name.partition("/")

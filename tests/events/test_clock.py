@@ -42,6 +42,7 @@ def test_up_to_five_minutes_apart_the_wall_clock_counts(off_us: int) -> None:
     assert clocks.clock.read() == (clocks.wall, None, None)
 
 
+@pytest.mark.fault(row=57)
 @pytest.mark.parametrize("off_us", [STEP_US + 1, -STEP_US - 1, 10_000 * HOUR_US])
 def test_further_apart_the_old_time_goes_on_until_the_log_follows(off_us: int) -> None:
     clocks = Clocks()

@@ -48,6 +48,7 @@ def wakes_late(running: Any, asleep_s: float = ASLEEP_S) -> None:
     running.send_signal(signal.SIGCONT)
 
 
+@pytest.mark.fault(row=21)
 def test_row_21_a_line_half_sent_before_a_long_stop_may_be_completed_after_it(hasty: Any) -> None:
     running = hasty()
     wire, other = running.wire(), running.wire()
@@ -63,6 +64,7 @@ def test_row_21_a_line_half_sent_before_a_long_stop_may_be_completed_after_it(ha
     assert answer is not None and answer.get("id") == 7 and "result" in answer, answer
 
 
+@pytest.mark.fault(row=21)
 def test_row_21_a_client_that_did_not_read_before_a_long_stop_gets_its_answers_after_it(hasty: Any) -> None:
     running = hasty()
     wire, other = running.wire(), running.wire()
@@ -87,6 +89,7 @@ def test_row_21_a_client_that_did_not_read_before_a_long_stop_gets_its_answers_a
     assert size > 2 * UNREAD_BYTES_MAX, "it could write everything at once"
 
 
+@pytest.mark.fault(row=21)
 def test_row_21_who_connects_while_one_that_ends_when_idle_is_stopped_is_served(hasty: Any) -> None:
     idle_s = LIMIT_S + 1  # it must not pass on a busy machine before the daemon is stopped
     running = hasty("--idle-exit-minutes", str(idle_s / 60))
@@ -97,6 +100,7 @@ def test_row_21_who_connects_while_one_that_ends_when_idle_is_stopped_is_served(
     assert "result" in answer, running.stderr
 
 
+@pytest.mark.fault(row=21)
 def test_row_21_but_a_client_that_is_slow_while_it_is_awake_is_dropped(hasty: Any) -> None:
     running = hasty()
     wire = running.wire()

@@ -96,6 +96,7 @@ def plain(events: list[Event]) -> list[Any]:
 # -- before a snapshot --
 
 
+@pytest.mark.fault(row=9)
 @pytest.mark.parametrize("place", ["a batch", "the first batch", "the last batch"])
 def test_row_09_before_a_snapshot_it_is_noticed_when_read_and_by_verify_and_never_served(
     daemon: Any, place: str
@@ -138,6 +139,7 @@ def test_row_09_before_a_snapshot_it_is_noticed_when_read_and_by_verify_and_neve
         assert time.monotonic() < deadline, "what could not be read at the start is not degraded"
 
 
+@pytest.mark.fault(row=9)
 def test_row_09_in_the_seal_of_a_segment_before_a_snapshot_it_is_noticed_by_verify_and_when_read_past(
     daemon: Any,
 ) -> None:
@@ -158,6 +160,7 @@ def test_row_09_in_the_seal_of_a_segment_before_a_snapshot_it_is_noticed_by_veri
     assert done.returncode != 0 and f"log/{sealed.name}" in done.stdout + done.stderr
 
 
+@pytest.mark.fault(row=9)
 def test_row_09_in_the_header_of_a_segment_before_a_snapshot_it_is_noticed_at_the_start(daemon: Any) -> None:
     running = daemon("--no-watch", start=False)
     events = make_past(running.data)
@@ -170,6 +173,7 @@ def test_row_09_in_the_header_of_a_segment_before_a_snapshot_it_is_noticed_at_th
 # -- what is scanned at the start --
 
 
+@pytest.mark.fault(row=9)
 @pytest.mark.parametrize("which", [1, -1], ids=["sealed", "open"])
 def test_row_09_where_the_start_scans_it_opens_read_only_and_names_file_offset_and_sequences(
     daemon: Any, which: int
@@ -202,6 +206,7 @@ def check_read_only(running: Any, events: list[Event], damaged: Path, offset: in
 # -- HEAD, and texts --
 
 
+@pytest.mark.fault(row=9)
 def test_row_09_in_head_the_daemon_serves_and_goes_on(daemon: Any) -> None:
     running = daemon("--no-watch", start=False)
     events = make_past(running.data)
@@ -215,6 +220,7 @@ def test_row_09_in_head_the_daemon_serves_and_goes_on(daemon: Any) -> None:
         running.stop()
 
 
+@pytest.mark.fault(row=9)
 def test_row_09_in_a_text_it_is_named_and_the_text_is_never_served_wrong(daemon: Any) -> None:
     running = daemon("--no-watch")
     text = "the words of a message " * 400
@@ -240,6 +246,7 @@ def test_row_09_in_a_text_it_is_named_and_the_text_is_never_served_wrong(daemon:
         running.stop()
 
 
+@pytest.mark.fault(row=9)
 def test_row_09_any_bit_of_any_file_is_noticed_or_changes_nothing(tmp_path: Path) -> None:
     """RenderedBlock over all segments and texts of a log with snapshots: what is read is right, or is refused."""
     data = tmp_path / "data"

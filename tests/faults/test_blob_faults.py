@@ -54,6 +54,7 @@ def degraded(client: Any, *, until: Callable[[list[str]], bool]) -> list[str]:
     return result
 
 
+@pytest.mark.fault(row=49)
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_row_49_a_damaged_text_is_named_everywhere_and_written_anew_before_it_is_acknowledged(
     daemon: Any, damage: str
@@ -88,6 +89,7 @@ def test_row_49_a_damaged_text_is_named_everywhere_and_written_anew_before_it_is
     assert running.cli("log", "verify", "--data-dir", str(running.data)).returncode == 0
 
 
+@pytest.mark.fault(row=49)
 def test_row_49_a_damaged_text_in_a_pack_is_named_with_its_pack_and_costs_no_other(daemon: Any) -> None:
     running = daemon("--no-watch")
     client = running.connect()
@@ -116,6 +118,7 @@ def test_row_49_a_damaged_text_in_a_pack_is_named_with_its_pack_and_costs_no_oth
     assert running.cli("log", "verify", "--data-dir", str(running.data)).returncode == 0
 
 
+@pytest.mark.fault(row=49)
 def test_row_49_agents_are_told_how_many_texts_are_damaged_and_not_which(daemon: Any) -> None:
     running = daemon("--no-watch")
     client = running.connect()
@@ -132,6 +135,7 @@ def test_row_49_agents_are_told_how_many_texts_are_damaged_and_not_which(daemon:
     assert "1 text" in problem and path.name not in problem
 
 
+@pytest.mark.fault(row=49)
 def test_row_49_a_start_looks_at_the_tail_and_verify_at_all_of_it(daemon: Any) -> None:
     running = daemon("--no-watch")
     client = running.connect()
@@ -149,6 +153,7 @@ def test_row_49_a_start_looks_at_the_tail_and_verify_at_all_of_it(daemon: Any) -
     assert verified.returncode == 4 and old.name in verified.stderr and new.name in verified.stderr
 
 
+@pytest.mark.fault(row=49)
 def test_row_49_what_agents_were_shown_may_be_gone_but_not_be_another_text(daemon: Any) -> None:
     running = daemon("--no-watch")
     with running.connect() as client:
@@ -179,6 +184,7 @@ def test_row_49_what_agents_were_shown_may_be_gone_but_not_be_another_text(daemo
     assert running.connect().call("workspaced/status")["degraded"] == []
 
 
+@pytest.mark.fault(row=49)
 def test_row_49_texts_that_an_export_never_held_are_no_damage_of_the_log_made_of_it(daemon: Any) -> None:
     running = daemon("--no-watch")
     client = running.connect()

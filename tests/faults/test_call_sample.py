@@ -15,6 +15,7 @@ QUICK = Path("/dev/shm")
 PROGRAM = TESTS / "faults_by_hand.py"
 
 
+@pytest.mark.fault(row=61)
 def test_calls_that_fail_on_a_real_file_system_cost_nothing_acknowledged(tmp_path: Path) -> None:
     place = QUICK if os.access(QUICK, os.W_OK) else tmp_path
     command = [

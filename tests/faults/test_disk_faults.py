@@ -49,6 +49,7 @@ def limit_file_size(running: Any, limit: int) -> None:
 # -- 4, 7: what poisons --
 
 
+@pytest.mark.fault(row=4)
 def test_row_04_a_failed_sync_poisons_until_a_restart(daemon: Any, inject: Any) -> None:
     running = daemon("--no-watch")
     client = running.connect()
@@ -76,6 +77,7 @@ def test_row_04_a_failed_sync_poisons_until_a_restart(daemon: Any, inject: Any) 
     assert not any(name.startswith("after-") for name in names)
 
 
+@pytest.mark.fault(row=7)
 def test_row_07_a_short_write_that_cannot_be_cut_back_poisons_and_a_restart_recovers(
     daemon: Any, inject: Any
 ) -> None:
@@ -100,6 +102,7 @@ def test_row_07_a_short_write_that_cannot_be_cut_back_poisons_and_a_restart_reco
 # -- 6: no space --
 
 
+@pytest.mark.fault(row=6)
 def test_row_06_a_short_write_is_cut_back_and_refused_and_the_next_one_works(daemon: Any) -> None:
     running = daemon("--no-watch")
     client = running.connect()
@@ -121,6 +124,7 @@ def test_row_06_a_short_write_is_cut_back_and_refused_and_the_next_one_works(dae
     verified(running, acknowledged)
 
 
+@pytest.mark.fault(row=6)
 @pytest.mark.parametrize("size", ["64k", "256k"])
 def test_row_06_a_full_disk_refuses_and_takes_again_once_there_is_space(
     small_disk: Any, daemon: Any, tmp_path: Path, size: str
@@ -162,6 +166,7 @@ def test_row_06_a_full_disk_refuses_and_takes_again_once_there_is_space(
     verified(running, acknowledged)
 
 
+@pytest.mark.fault(row=6)
 def test_row_06_without_an_inode_left_a_blob_is_refused_and_the_log_goes_on(
     small_disk: Any, daemon: Any, tmp_path: Path
 ) -> None:
@@ -222,6 +227,7 @@ def published_at_last(client: Any, action: dict[str, Any]) -> int:
             time.sleep(0.05)
 
 
+@pytest.mark.fault(row=60)
 @pytest.mark.parametrize("before", ["killed", "torn", "stopped", "new"])
 def test_row_60_a_start_on_a_full_disk_answers_and_records_once_there_is_room(
     small_disk: Any,
@@ -282,6 +288,7 @@ def test_row_60_a_start_on_a_full_disk_answers_and_records_once_there_is_room(
 # -- 16: descriptors --
 
 
+@pytest.mark.fault(row=16)
 def test_row_16_out_of_descriptors_the_daemon_serves_whom_it_has_and_the_log_goes_on(daemon: Any) -> None:
     running = daemon("--no-watch", start=False)
     running.wrapper = ("sh", "-c", 'ulimit -n 64; exec "$@"', "sh")
@@ -316,6 +323,7 @@ def test_row_16_out_of_descriptors_the_daemon_serves_whom_it_has_and_the_log_goe
 # -- 17, 25: a slow disk --
 
 
+@pytest.mark.fault(row=17)
 def test_row_17_while_a_sync_takes_long_reads_answer_the_queue_is_bounded_and_who_waits_is_told_when_to_retry(
     daemon: Any, inject: Any, record_property: Any
 ) -> None:

@@ -91,6 +91,7 @@ def check_answers_without_them(running: Any) -> list[str]:
     return warnings
 
 
+@pytest.mark.fault(row=13)
 @pytest.mark.parametrize("which", [snapshot_of, index_of], ids=["snapshot", "index"])
 @pytest.mark.parametrize("how", [missing, corrupt, foreign, a_fifo, a_folder], ids=lambda how: how.__name__)
 def test_row_13_a_start_over_one_answers_as_without_it(
@@ -107,6 +108,7 @@ def test_row_13_a_start_over_one_answers_as_without_it(
     assert bool(named) is (which is snapshot_of and how is not missing), warnings
 
 
+@pytest.mark.fault(row=13)
 def test_row_13_a_snapshot_and_an_index_ahead_of_a_log_and_notes_put_back_from_a_backup(daemon: Any) -> None:
     running = filled(daemon("--no-watch", notes=NOTES))
     backup = running.root / "backup"

@@ -178,6 +178,7 @@ def served(disk: SimDisk) -> Iterator[str]:
         yield from disk.names(f"served/{folder}")
 
 
+@pytest.mark.fault(row=8)
 def test_a_cut_at_any_step_leaves_the_old_log_or_the_new_one(machine: Callable[[], Machine], steps: int) -> None:
     before = machine().events()
     outcomes = set()
@@ -214,6 +215,7 @@ def test_a_cut_while_an_interrupted_forgetting_is_finished_changes_nothing(
         assert_old_or_new(survivor, before)
 
 
+@pytest.mark.fault(row=58)
 @pytest.mark.parametrize("content", [b"", b"garbage", b"\xff\xfe", b"{}", b'{"log": 1}'])
 def test_row_58_a_list_of_what_to_do_that_cannot_be_read_leaves_the_old_log_or_the_new_one(
     machine: Callable[[], Machine], steps: int, content: bytes

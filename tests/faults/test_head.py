@@ -67,6 +67,7 @@ def check_goes_on(running: Any, acknowledged: dict[str, int]) -> None:
     assert running.stop() == 0
 
 
+@pytest.mark.fault(row=12)
 @pytest.mark.parametrize("condition", CONDITIONS)
 def test_row_12_the_daemon_opens_from_the_log_and_warns(stopped: Any, condition: str) -> None:
     running, _plan, acknowledged = stopped
@@ -88,6 +89,7 @@ def test_row_12_the_daemon_opens_from_the_log_and_warns(stopped: Any, condition:
     assert not any("log/HEAD" in each for each in status["warnings"] + status["degraded"])
 
 
+@pytest.mark.fault(row=12)
 @pytest.mark.parametrize(("call", "error"), [("open", errno.EACCES), ("open", errno.EIO), ("read", errno.EIO)])
 def test_row_12_that_cannot_be_read_it_opens_from_the_log_and_warns(stopped: Any, call: str, error: int) -> None:
     running, plan, acknowledged = stopped
@@ -98,6 +100,7 @@ def test_row_12_that_cannot_be_read_it_opens_from_the_log_and_warns(stopped: Any
     check_goes_on(running, acknowledged)
 
 
+@pytest.mark.fault(row=12)
 def test_row_12_stale_it_is_behind_and_nothing_is_wrong(stopped: Any) -> None:
     running, _plan, acknowledged = stopped
     head = running.data / "log" / "HEAD"
@@ -112,6 +115,7 @@ def test_row_12_stale_it_is_behind_and_nothing_is_wrong(stopped: Any) -> None:
     check_goes_on(running, acknowledged | {"later": receipt["seq"]})
 
 
+@pytest.mark.fault(row=12)
 def test_row_12_of_another_log_it_is_ignored_with_a_warning(stopped: Any, daemon: Any) -> None:
     running, _plan, acknowledged = stopped
     other = daemon("--no-watch")
@@ -124,6 +128,7 @@ def test_row_12_of_another_log_it_is_ignored_with_a_warning(stopped: Any, daemon
     check_goes_on(running, acknowledged)
 
 
+@pytest.mark.fault(row=12)
 def test_row_12_ahead_of_the_log_acknowledged_events_are_missing_and_nothing_more_is_taken(stopped: Any) -> None:
     running, _plan, _acknowledged = stopped
     (segment,) = (running.data / "log").glob("*.wlog")

@@ -104,6 +104,7 @@ def codes_of(message: dict[str, Any]) -> set[Any]:
     return {message["result"]["structuredContent"]["code"]}
 
 
+@pytest.mark.fault(row=27)
 def test_row_27_over_mcp_hostile_json_gets_its_code_and_the_next_request_its_answer(
     shared: Any, bridge: Any
 ) -> None:
@@ -139,6 +140,7 @@ STDIN: dict[str, bytes] = {
 }
 
 
+@pytest.mark.fault(row=27)
 @pytest.mark.parametrize("hostile", STDIN.values(), ids=list(STDIN))
 def test_row_27_publish_of_hostile_lines_says_what_is_wrong_and_keeps_what_stands_before(
     shared: Any, hostile: bytes
@@ -199,6 +201,7 @@ def test_row_27_the_export_that_the_hostile_ones_are_made_of_is_a_good_one(share
     assert shared.cli("replay", "-", stdin=export).returncode == 0
 
 
+@pytest.mark.fault(row=27)
 @pytest.mark.parametrize("export", EXPORTS.values(), ids=list(EXPORTS))
 def test_row_27_a_hostile_export_is_refused_where_it_is_imported_and_where_it_is_replayed(
     shared: Any, tmp_path: Path, export: bytes

@@ -100,22 +100,26 @@ def assert_linear(vault: Vault, text: Callable[[int], str], length: int = LONG) 
     assert grows_linearly(lambda size: seconds(vault, text(size), str(next(names))), length // 4, length)
 
 
+@pytest.mark.fault(row=36)
 @pytest.mark.parametrize("unit", REPEATED, ids=ascii)
 def test_row_36_what_is_repeated_takes_linear_time(unit: str, vault: Vault) -> None:
     assert_linear(vault, lambda length: "a " + unit * (length // len(unit)) + "\n[[top]]\n")
 
 
+@pytest.mark.fault(row=36)
 @pytest.mark.parametrize(("opening", "closing"), AROUND, ids=ascii)
 def test_row_36_what_is_nested_takes_linear_time(opening: str, closing: str, vault: Vault) -> None:
     each = len(opening) + len(closing)
     assert_linear(vault, lambda length: opening * (length // each) + "a" + closing * (length // each) + "\n")
 
 
+@pytest.mark.fault(row=36)
 @pytest.mark.parametrize("unit", FRONT, ids=ascii)
 def test_row_36_front_matter_takes_linear_time(unit: str, vault: Vault) -> None:
     assert_linear(vault, lambda length: "---\n" + unit * (length // len(unit)) + "\n---\nbody\n", FRONT_LONG)
 
 
+@pytest.mark.fault(row=36)
 def test_row_36_quadratic_work_would_be_noticed() -> None:
     """By the same measure: an expression that looks from each character on to the end of the text."""
     hostile = re.compile("a+b")

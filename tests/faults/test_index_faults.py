@@ -127,6 +127,7 @@ def garbage(file: Path) -> None:
         it.write(os.urandom(file.stat().st_size))
 
 
+@pytest.mark.fault(row=13)
 @pytest.mark.parametrize("readers_kept", [0, 8], ids=["fresh readers", "kept readers"])
 @pytest.mark.parametrize("part", ["file", "log", "both"])
 @pytest.mark.parametrize("fault", [unlinked, emptied, halved, zeros, garbage], ids=lambda each: each.__name__)

@@ -53,6 +53,7 @@ class Publishers:
             each.join()
 
 
+@pytest.mark.fault(row=1)
 @pytest.mark.thorough
 def test_twenty_kills_lose_nothing_that_was_acknowledged(daemon: Any) -> None:
     running = daemon("--no-watch")

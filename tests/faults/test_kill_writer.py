@@ -153,6 +153,7 @@ def check_log(root: Path, acked: dict[int, str], seed: object) -> list[Event]:
     return events
 
 
+@pytest.mark.fault(row=1)
 @pytest.mark.parametrize("directory", some_of(range(DIRECTORIES), 2))
 def test_a_killed_writer_loses_nothing_acknowledged(
     directory: int, writers: "subprocess.Popen[str]", tmp_path: Path

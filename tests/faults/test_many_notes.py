@@ -68,6 +68,7 @@ def few(daemon: Any) -> int:
     return taken
 
 
+@pytest.mark.fault(row=34)
 @needs_proc
 @pytest.mark.thorough
 def test_row_34_many_notes_and_deep_folders_cost_bounded_memory_however_often_they_change(daemon: Any) -> None:
@@ -95,6 +96,7 @@ def test_row_34_many_notes_and_deep_folders_cost_bounded_memory_however_often_th
     assert len(os.listdir(f"/proc/{running.pid}/fd")) < 64
 
 
+@pytest.mark.fault(row=34)
 @needs_proc
 @pytest.mark.thorough
 def test_row_34_the_memory_that_giants_took_is_given_back(daemon: Any) -> None:

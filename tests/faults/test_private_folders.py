@@ -66,6 +66,7 @@ def apart(daemon: Any) -> Any:
     return running
 
 
+@pytest.mark.fault(row=56)
 @pytest.mark.parametrize(("which", "mode"), WRITABLE)
 def test_row_56_a_folder_that_others_may_write_to_is_refused_and_the_command_it_names_repairs_it(
     apart: Any, which: str, mode: int
@@ -80,6 +81,7 @@ def test_row_56_a_folder_that_others_may_write_to_is_refused_and_the_command_it_
     apart.start()
 
 
+@pytest.mark.fault(row=56)
 @pytest.mark.parametrize("inner", ["log", "cache/index"])
 def test_row_56_so_is_one_that_holds_such_a_folder(apart: Any, inner: str) -> None:
     folder = apart.cache / "index" if inner.startswith("cache") else apart.data / inner
@@ -88,6 +90,7 @@ def test_row_56_so_is_one_that_holds_such_a_folder(apart: Any, inner: str) -> No
     assert f"chmod 700 {shlex.quote(str(folder))}" in refused(apart)
 
 
+@pytest.mark.fault(row=56)
 @NEEDS_ROOT
 @pytest.mark.parametrize("which", ["data", "cache", "data/log/0000000000000001.wlog"])
 def test_row_56_another_users_folder_or_file_is_refused(apart: Any, which: str) -> None:
@@ -103,6 +106,7 @@ def test_row_56_another_users_folder_or_file_is_refused(apart: Any, which: str) 
     os.chown(path, os.getuid(), os.getgid())
 
 
+@pytest.mark.fault(row=56)
 @pytest.mark.parametrize("umask", ["000", "022"])
 def test_row_56_files_are_0600_and_folders_0700_whatever_umask_and_folder(apart: Any, umask: str) -> None:
     for folder in (apart.data, apart.cache):
@@ -119,6 +123,7 @@ def test_row_56_files_are_0600_and_folders_0700_whatever_umask_and_folder(apart:
     assert modes(apart.data) == {} and modes(apart.cache) == {}
 
 
+@pytest.mark.fault(row=56)
 @pytest.mark.parametrize("umask", [0o000, 0o022, 0o477])
 def test_row_56_folders_that_a_client_makes_are_0700_whatever_the_umask(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, umask: int
@@ -140,6 +145,7 @@ def folder_modes(top: Path) -> set[int]:
     return {stat.S_IMODE(path.stat().st_mode) for path in (top, *top.rglob("*")) if path.is_dir()}
 
 
+@pytest.mark.fault(row=56)
 def test_row_56_what_an_older_version_left_open_to_others_is_closed_at_the_next_start(apart: Any) -> None:
     apart.start()
     used(apart)
@@ -170,6 +176,7 @@ def test_row_56_what_is_not_ours_in_such_a_folder_stays_as_it_is(apart: Any) -> 
     assert modes(apart.data) == {} and modes(apart.cache) == {}
 
 
+@pytest.mark.fault(row=56)
 def test_row_56_a_log_is_not_imported_into_a_folder_that_others_may_write_to(apart: Any) -> None:
     apart.start()
     used(apart)
@@ -183,6 +190,7 @@ def test_row_56_a_log_is_not_imported_into_a_folder_that_others_may_write_to(apa
     assert list(to.iterdir()) == []
 
 
+@pytest.mark.fault(row=29)
 @NEEDS_ROOT
 def test_row_29_another_user_can_read_and_list_nothing_of_ours(apart: Any) -> None:
     for folder in (apart.data, apart.cache):

@@ -33,6 +33,7 @@ OTHERS_BYTES = 24 * MEGABYTE
 # -- 20 --
 
 
+@pytest.mark.fault(row=20)
 def test_row_20_with_the_lock_file_deleted_there_is_still_only_one_daemon(daemon: Any) -> None:
     first = daemon("--no-watch")
     with first.connect() as client:
@@ -59,6 +60,7 @@ def test_row_20_a_lock_file_that_names_a_stranger_stops_nobody_and_the_stranger_
 # -- 21 --
 
 
+@pytest.mark.fault(row=21)
 def test_row_21_asked_twice_to_end_over_a_slow_disk_it_ends_in_time_and_keeps_its_word(
     daemon: Any, inject: Any, record_property: Any
 ) -> None:
@@ -101,6 +103,7 @@ def test_row_21_stopped_and_continued_it_answers_what_came_meanwhile(daemon: Any
 SLOW_BLOBS = DATA / "slow_blobs"
 
 
+@pytest.mark.fault(row=21)
 @pytest.mark.parametrize("tool", ["get_note_diff", "get_note_by_reference"])
 def test_row_21_a_question_about_the_past_that_takes_long_does_not_keep_it_from_ending(
     daemon: Any, tool: str, record_property: Any
@@ -133,6 +136,7 @@ def test_row_21_a_question_about_the_past_that_takes_long_does_not_keep_it_from_
 # -- 22 --
 
 
+@pytest.mark.fault(row=22)
 def test_row_22_of_a_client_that_vanishes_the_event_is_there_or_not_and_a_retry_makes_it_one(daemon: Any) -> None:
     running = daemon("--no-watch")
     acknowledged: dict[str, int] = {}
@@ -166,6 +170,7 @@ def test_row_22_of_a_client_that_vanishes_the_event_is_there_or_not_and_a_retry_
 # -- 23 --
 
 
+@pytest.mark.fault(row=23)
 def test_row_23_of_one_id_sent_at_once_with_other_data_one_is_recorded_also_after_restarts(daemon: Any) -> None:
     running = daemon("--no-watch")
     wires = [running.wire() for _ in range(16)]
@@ -201,6 +206,7 @@ DEAF, EACH = 20, 50
 """A thousand subscribers on so many connections."""
 
 
+@pytest.mark.fault(row=24)
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 @pytest.mark.parametrize("behind", [3_500, 5_600], ids=["from memory", "from the log"])
 def test_row_24_a_thousand_subscribers_that_never_read_cost_what_their_connections_may_leave_unread(
@@ -246,6 +252,7 @@ def test_row_24_a_thousand_subscribers_that_never_read_cost_what_their_connectio
 # -- 25 --
 
 
+@pytest.mark.fault(row=25)
 def test_row_25_ten_thousand_publishes_at_once_to_a_slow_disk_are_kept_or_refused(
     daemon: Any, inject: Any, record_property: Any
 ) -> None:
@@ -290,6 +297,7 @@ def answers(wire: Any, count: int) -> tuple[list[dict[str, Any]], list[dict[str,
     return [each["result"] for each in found if "result" in each], refused
 
 
+@pytest.mark.fault(row=54)
 def test_row_54_what_waits_for_the_disk_is_bounded_in_bytes_and_memory_is_given_back(
     daemon: Any, inject: Any, record_property: Any
 ) -> None:
@@ -330,6 +338,7 @@ def test_row_54_what_waits_for_the_disk_is_bounded_in_bytes_and_memory_is_given_
     verified(running, acknowledged)
 
 
+@pytest.mark.fault(row=54)
 def test_row_54_one_client_that_fills_its_share_leaves_room_for_others(daemon: Any, inject: Any) -> None:
     running = daemon("--no-watch")
     greedy, other = running.wire(), running.wire()

@@ -178,6 +178,7 @@ def test_a_device_that_loses_its_backing_poisons_and_a_restart_on_a_mended_one_r
     verified(running, acknowledged)
 
 
+@pytest.mark.fault(row=61)
 def test_a_file_system_cut_off_under_load_keeps_all_that_was_acknowledged(on_it: Any) -> None:
     disk, running = on_it()
     acknowledged: dict[str, int] = {}

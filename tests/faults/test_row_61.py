@@ -47,6 +47,7 @@ def blob_files(running: Any) -> list[Path]:
 # -- HEAD --
 
 
+@pytest.mark.fault(row=61)
 @pytest.mark.parametrize("call", ["open", "pwrite", "fdatasync", "rename"])
 def test_row_61_a_head_that_fails_for_a_whole_life_shows_in_degraded_and_costs_nothing(
     daemon: Any, faults_of: Any, call: str
@@ -70,6 +71,7 @@ def test_row_61_a_head_that_fails_for_a_whole_life_shows_in_degraded_and_costs_n
     verified(running, acknowledged)
 
 
+@pytest.mark.fault(row=61)
 @pytest.mark.parametrize("call", ["pwrite", "fdatasync"])
 def test_row_61_a_head_that_fails_for_a_while_shows_until_it_is_written_again(
     daemon: Any, faults_of: Any, call: str
@@ -97,6 +99,7 @@ def test_row_61_a_head_that_fails_for_a_while_shows_until_it_is_written_again(
 # -- blobs --
 
 
+@pytest.mark.fault(row=61)
 @pytest.mark.parametrize("call", ["open", "pwrite", "fdatasync", "rename", "fsync", "mkdir"])
 @pytest.mark.parametrize(("error", "code"), [(errno.EIO, "BLOB_FAILED"), (errno.ENOSPC, "DISK_FULL")])
 def test_row_61_a_blob_that_cannot_be_written_is_refused_by_its_own_code_and_the_log_lives(
@@ -122,6 +125,7 @@ def test_row_61_a_blob_that_cannot_be_written_is_refused_by_its_own_code_and_the
     verified(running, acknowledged)
 
 
+@pytest.mark.fault(row=61)
 def test_row_61_the_blobs_of_a_refused_batch_are_removed_again(daemon: Any, faults_of: Any) -> None:
     running = daemon("--no-watch", start=False)
     plan = faults_of(running)
@@ -145,6 +149,7 @@ def test_row_61_the_blobs_of_a_refused_batch_are_removed_again(daemon: Any, faul
 # -- calls that are interrupted without end --
 
 
+@pytest.mark.fault(row=61)
 @pytest.mark.parametrize(
     ("call", "path", "code"),
     [
@@ -184,6 +189,7 @@ def test_row_61_a_call_interrupted_without_end_is_a_typed_failure_in_bounded_tim
     verified(running, acknowledged)
 
 
+@pytest.mark.fault(row=61)
 @pytest.mark.parametrize("call", ["pwrite", "fdatasync"])
 def test_row_61_a_head_whose_writing_is_interrupted_without_end_hangs_nobody(
     daemon: Any, faults_of: Any, call: str

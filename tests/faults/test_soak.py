@@ -35,6 +35,7 @@ def minutes(*rss_bytes: int) -> list[str]:
     return [failure for each in later for failure in soak.grown(base, each)]
 
 
+@pytest.mark.fault(row=45)
 @pytest.mark.parametrize("each", [10 * MB, 1 * MB, MB // 2])
 def test_row_45_a_life_that_grows_every_minute_breaks_the_bound(each: int) -> None:
     assert minutes(*(100 * MB + minute * each for minute in range(9)))
@@ -50,6 +51,7 @@ def test_row_45_descriptors_and_threads_are_bounded_too(descriptors: int, thread
     assert failure.startswith("descriptors" if descriptors > 30 else "threads")
 
 
+@pytest.mark.fault(row=45)
 @needs_proc
 def test_row_45_seconds_of_everything_at_once_lose_nothing(daemon: Any) -> None:
     lines: list[dict[str, Any]] = []
@@ -58,6 +60,7 @@ def test_row_45_seconds_of_everything_at_once_lose_nothing(daemon: Any) -> None:
     assert lines[-1]["restarts"] == 0 and lines[-1]["edits"] > 0 and lines[-1]["subscribers"] > 0
 
 
+@pytest.mark.fault(row=45)
 @needs_proc
 @pytest.mark.thorough
 def test_row_45_a_planted_leak_ends_the_soak_with_a_failure(daemon: Any) -> None:
@@ -67,6 +70,7 @@ def test_row_45_a_planted_leak_ends_the_soak_with_a_failure(daemon: Any) -> None
     assert failures and all(failure.startswith("rss_bytes grew") for failure in failures), failures
 
 
+@pytest.mark.fault(row=45)
 @needs_proc
 def test_row_45_killed_every_minute_it_loses_nothing(daemon: Any) -> None:
     lines: list[dict[str, Any]] = []

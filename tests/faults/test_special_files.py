@@ -76,6 +76,7 @@ def status(running: Any) -> list[str]:
     return warnings
 
 
+@pytest.mark.fault(row=33)
 def test_row_33_agents_get_a_count_of_special_files_and_the_person_their_names_once(
     daemon: Any, listener: socket.socket
 ) -> None:
@@ -113,6 +114,7 @@ UNNAMED: list[tuple[str, Json]] = [
 ]
 
 
+@pytest.mark.fault(row=33)
 @pytest.mark.parametrize("note", SPECIAL)
 def test_row_33_whoever_asks_for_a_special_file_is_answered_at_once(
     note: str, daemon: Any, listener: socket.socket
@@ -129,6 +131,7 @@ def test_row_33_whoever_asks_for_a_special_file_is_answered_at_once(
     assert over_mcp(running, "tools/call", name="get_note_by_reference", arguments={"reference": "a.md"})["result"]
 
 
+@pytest.mark.fault(row=33)
 @pytest.mark.parametrize("name", [".workspacedignore", "a.md", "work/plan.md"])
 def test_row_33_a_file_that_becomes_a_pipe_keeps_nobody_waiting(name: str, daemon: Any) -> None:
     running = daemon()
@@ -157,6 +160,7 @@ def test_row_33_a_daemon_starts_where_a_pipe_lies_in_the_place_of_its_files(name
         client.tool("get_note_by_reference", {"reference": "b.md"})
 
 
+@pytest.mark.fault(row=33)
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root makes device files")
 def test_row_33_a_device_is_counted_for_agents_and_read_by_nobody(daemon: Any) -> None:
     running = daemon(start=False)

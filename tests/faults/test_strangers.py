@@ -54,6 +54,7 @@ def stranger(request: pytest.FixtureRequest, daemon: Any) -> Iterator[Stranger]:
     made.end()
 
 
+@pytest.mark.fault(row=55)
 def test_row_55_the_synchronous_client_refuses_it_before_the_first_byte(stranger: Stranger) -> None:
     with pytest.raises(NoDaemon) as raised, connect(stranger.path) as client:
         client.publish([ACTION])
@@ -61,6 +62,7 @@ def test_row_55_the_synchronous_client_refuses_it_before_the_first_byte(stranger
     assert stranger.received() == 0
 
 
+@pytest.mark.fault(row=55)
 def test_row_55_so_does_the_asynchronous_client(stranger: Stranger) -> None:
     async def publish() -> None:
         async with Client.open(stranger.path) as client:
@@ -72,6 +74,7 @@ def test_row_55_so_does_the_asynchronous_client(stranger: Stranger) -> None:
     assert stranger.received() == 0
 
 
+@pytest.mark.fault(row=55)
 def test_row_55_and_one_that_connects_again_finds_a_stranger_there(daemon: Any) -> None:
     running = daemon("--no-watch")
     os.chmod(running.root, 0o777)
@@ -88,6 +91,7 @@ def test_row_55_and_one_that_connects_again_finds_a_stranger_there(daemon: Any) 
         running.socket.unlink()
 
 
+@pytest.mark.fault(row=55)
 @pytest.mark.parametrize("command", [["publish", "active_note_set", "note=a.md"], ["status"], ["state"]])
 def test_row_55_so_does_the_command_line(daemon: Any, stranger: Stranger, command: list[str]) -> None:
     elsewhere = daemon(start=False)
@@ -97,6 +101,7 @@ def test_row_55_so_does_the_command_line(daemon: Any, stranger: Stranger, comman
     assert stranger.received() == 0
 
 
+@pytest.mark.fault(row=55)
 def test_row_55_so_does_the_bridge(daemon: Any, stranger: Stranger) -> None:
     elsewhere = daemon(start=False)
     line = b'{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}\n'

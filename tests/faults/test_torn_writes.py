@@ -110,6 +110,7 @@ def writer(shim: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cal
         assert process.wait(60) == 0
 
 
+@pytest.mark.fault(row=2)
 def test_row_02_death_after_any_byte_of_a_batch_keeps_all_or_nothing_of_it(writer: Any, tmp_path: Path) -> None:
     line_bytes = writer(tmp_path / "measure", -1, -1)
     assert 300 < line_bytes < 2_000

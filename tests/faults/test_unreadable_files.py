@@ -78,6 +78,7 @@ def stopped(daemon: Any) -> Any:
     return running
 
 
+@pytest.mark.fault(row=58)
 @pytest.mark.parametrize("how", [*CHANGES, *FAILURES])
 def test_row_58_no_disposable_file_that_cannot_be_read_stops_a_start(stopped: Any, how: str) -> None:
     (snapshot,) = (stopped.data / "snapshots").glob("*.wsnap")
@@ -100,6 +101,7 @@ def test_row_58_no_disposable_file_that_cannot_be_read_stops_a_start(stopped: An
     assert stopped.connect().state()["activeNote"]["id"] == "c.md"
 
 
+@pytest.mark.fault(row=58)
 @pytest.mark.parametrize("how", [*CHANGES, *FAILURES])
 def test_row_58_what_a_forgetting_left_and_cannot_be_read_stops_no_start(stopped: Any, how: str) -> None:
     ready = stopped.data / "forgetting" / "ready"
@@ -115,6 +117,7 @@ def test_row_58_what_a_forgetting_left_and_cannot_be_read_stops_no_start(stopped
     assert not ready.parent.exists()
 
 
+@pytest.mark.fault(row=58)
 @pytest.mark.parametrize("how", ["a FIFO", "a folder", *FAILURES])
 def test_row_58_a_segment_that_cannot_be_read_is_refused_with_its_name_and_a_step(stopped: Any, how: str) -> None:
     (segment,) = (stopped.data / "log").glob("*.wlog")

@@ -74,6 +74,7 @@ def failure(vault: Vault, note: str) -> str:
 # -- 31, 32: out of the vault --
 
 
+@pytest.mark.fault(row=31)
 def test_row_31_no_tool_answers_a_bad_path_with_anything_from_outside(
     world: Path, opened: Callable[[Path], Vault]
 ) -> None:
@@ -111,6 +112,7 @@ vault.close()
 """
 
 
+@pytest.mark.fault(row=31)
 @pytest.mark.skipif(shutil.which("strace") is None, reason="strace is not installed")
 def test_row_31_nothing_outside_is_even_looked_at(world: Path, tmp_path: Path) -> None:
     trace = tmp_path / "trace"
@@ -138,6 +140,7 @@ def test_row_31_nothing_outside_is_even_looked_at(world: Path, tmp_path: Path) -
         assert '".."' not in line and "../" not in line, line
 
 
+@pytest.mark.fault(row=32)
 @pytest.mark.thorough
 def test_row_32_a_directory_swapped_for_a_symlink_for_five_seconds_never_leaks(
     world: Path, opened: Callable[[Path], Vault]
@@ -193,6 +196,7 @@ def test_row_32_a_directory_swapped_for_a_symlink_for_five_seconds_never_leaks(
 # -- 33: special files --
 
 
+@pytest.mark.fault(row=33)
 def test_row_33_special_files_block_nobody_and_are_reported_once(
     tmp_path: Path, opened: Callable[[Path], Vault], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -258,6 +262,7 @@ SPAWNING = 512 * 1024 * 1024
 """Address space that threads reserve without using it, and what a 16 MiB note takes while it is read."""
 
 
+@pytest.mark.fault(row=34)
 @needs_statm
 def test_row_34_a_sparse_gigabyte_and_a_long_line_are_capped_in_bounded_memory(tmp_path: Path) -> None:
     folder = tmp_path / "v"
@@ -294,6 +299,7 @@ def test_row_34_answers_about_giants_are_as_small_as_others(
         assert len(json.dumps(result)) < 3 * CONTENT_CHARS_MAX
 
 
+@pytest.mark.fault(row=34)
 def test_row_34_deep_directories_and_many_small_notes(tmp_path: Path, opened: Callable[[Path], Vault]) -> None:
     folder = tmp_path / "v"
     folder.mkdir()
@@ -363,6 +369,7 @@ def test_row_37_front_matter_without_end_withholds_the_note_in_bounded_memory(na
     assert within_memory(SPAWNING, script, str(folder)).split() == ["NOTE_NOT_FOUND", "1"]
 
 
+@pytest.mark.fault(row=37)
 @needs_statm
 @pytest.mark.parametrize("name", [name for name in BOMBS if name not in ENDLESS])
 def test_row_37_front_matter_bombs_leave_the_note_served_in_bounded_memory(name: str, tmp_path: Path) -> None:
@@ -394,6 +401,7 @@ def test_row_37_front_matter_bombs_leave_the_note_served_in_bounded_memory(name:
 # -- 35: bytes --
 
 
+@pytest.mark.fault(row=35)
 @keeps_names
 def test_row_35_any_bytes_are_readable_and_say_so_and_a_bad_name_stops_nothing(
     tmp_path: Path, opened: Callable[[Path], Vault]
@@ -424,6 +432,7 @@ def test_row_35_any_bytes_are_readable_and_say_so_and_a_bad_name_stops_nothing(
 # -- 41: equal stats --
 
 
+@pytest.mark.fault(row=41)
 def test_row_41_an_edit_of_equal_size_and_time_is_served_and_found(
     tmp_path: Path, opened: Callable[[Path], Vault]
 ) -> None:
@@ -470,6 +479,7 @@ def test_row_41_two_hundred_edits_within_a_tick_are_each_served(tmp_path: Path) 
 # -- 42: names --
 
 
+@pytest.mark.fault(row=42)
 def test_row_42_a_rename_in_case_only_loses_no_note(tmp_path: Path, opened: Callable[[Path], Vault]) -> None:
     folder = tmp_path / "v"
     folder.mkdir()
@@ -501,6 +511,7 @@ def test_row_42_names_that_differ_in_case_only_are_ambiguous_never_guessed(
     assert {ref.id for ref in vault.links.resolve("PLAN", EMPTY_VAULT).candidates} == {"plan.md", "Plan.md"}
 
 
+@pytest.mark.fault(row=42)
 @keeps_names
 def test_row_42_a_pair_in_both_normal_forms_keeps_both_notes_and_is_reported(
     tmp_path: Path, opened: Callable[[Path], Vault]

@@ -100,6 +100,7 @@ async def watching(path: Path) -> AsyncIterator[Watched]:
 # -- 38: overflow, limits, death --
 
 
+@pytest.mark.fault(row=38)
 @linux_only
 @pytest.mark.thorough
 def test_row_38_a_burst_that_overflows_the_queue_leaves_state_equal_to_disk(daemon: Any) -> None:
@@ -142,6 +143,7 @@ def few_watches() -> tuple[str, ...]:
     return wrapper
 
 
+@pytest.mark.fault(row=38)
 @linux_only
 def test_row_38_at_the_watch_limit_it_reconciles_and_says_so(daemon: Any, few_watches: tuple[str, ...]) -> None:
     notes = {f"folder{number}/n.md": f"# Title {number}" for number in range(9)}
@@ -261,6 +263,7 @@ async def test_row_32_the_watcher_looks_at_nothing_behind_a_symlink(
 # -- 39: the root --
 
 
+@pytest.mark.fault(row=39)
 @pytest.mark.parametrize("how", ["removed", "moved", "swapped"])
 async def test_row_39_a_root_made_anew_is_noticed_without_ghosts(how: str, tmp_path: Path) -> None:
     async with watching(tmp_path / "v") as watched:
@@ -345,6 +348,7 @@ SAVES = [
 ]
 
 
+@pytest.mark.fault(row=40)
 @pytest.mark.parametrize("save", SAVES)
 async def test_row_40_once_quiet_the_final_content_is_what_is_served_and_recorded(
     save: Callable[[Path, str], None], tmp_path: Path

@@ -45,6 +45,7 @@ class Observer:
         self._thread.join()
 
 
+@pytest.mark.fault(row=29)
 @pytest.mark.thorough
 def test_row_29_no_observer_sees_a_daemons_socket_wider_than_0600(daemon: Any) -> None:
     running = daemon("--no-watch", start=False)
@@ -56,6 +57,7 @@ def test_row_29_no_observer_sees_a_daemons_socket_wider_than_0600(daemon: Any) -
     assert observer.modes == {0o600}
 
 
+@pytest.mark.fault(row=29)
 def test_row_29_a_socket_is_0600_in_the_call_that_makes_it(daemon: Any) -> None:
     path, modes = daemon.root() / "s", []
 
@@ -74,6 +76,7 @@ def test_row_29_a_socket_is_0600_in_the_call_that_makes_it(daemon: Any) -> None:
     assert [*modes, stat.S_IMODE(path.lstat().st_mode)] == [0o600, 0o600]
 
 
+@pytest.mark.fault(row=29)
 @NEEDS_ROOT
 @pytest.mark.parametrize("opened", [False, True], ids=["as it is made", "opened by somebody"])
 def test_row_29_another_user_never_gets_a_byte(daemon: Any, opened: bool) -> None:
@@ -120,6 +123,7 @@ def test_row_29_a_directory_that_is_anothers_or_open_to_others_or_a_link_is_refu
         assert not (root / name / "s").exists()
 
 
+@pytest.mark.fault(row=28)
 def test_row_28_a_hundred_and_fifty_half_sent_lines_are_dropped_in_time_however_they_dribble(daemon: Any) -> None:
     running = daemon("--no-watch")
     client = running.connect()

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from support import DATA
 from support.daemon import Daemon, Factory
+from workspaced_tools.tools.registry import TOOLS
 from workspaced_tools.tools.tool import ANSWER_VERSION
 
 GOLDEN: Final = DATA / "answers"
@@ -23,7 +24,7 @@ NOTES: Final = {
     "日記/今日.md": "# 今日\n\n[[a|Alpha]] é\n",
     "private.md": "---\nworkspaced: private\n---\n# Private\n\nzebra\n",
 }
-CALLS: Final[tuple[tuple[str, dict[str, Any]], ...]] = (
+_ASKED: Final[tuple[tuple[str, dict[str, Any]], ...]] = (
     ("get_workspace_context", {"includeContent": True, "maxContentLength": 200}),
     ("get_current_note", {"includeLinks": True, "includeOutline": True}),
     ("get_note_by_reference", {"reference": "ἄλφα", "includeMetadata": True}),
@@ -40,6 +41,8 @@ CALLS: Final[tuple[tuple[str, dict[str, Any]], ...]] = (
     ("get_context_manifest", {}),
     ("get_workspace_context", {"at": 3}),
 )
+CALLS: Final = (*_ASKED, *((tool, {}) for tool in TOOLS if tool not in dict(_ASKED)))
+"""What each client asks: every tool something, a new one for the present at first."""
 
 
 def session(make: Factory) -> Daemon:

@@ -1,6 +1,6 @@
 """`SegmentLog`: the open log. Appends a batch durably or not at all; reads from any sequence.
 
-Rules (ARCHITECTURE.md, "Decisions"): a batch is one line, written whole and synced before `append` returns. A
+Rules (docs/explanation/decisions.md): a batch is one line, written whole and synced before `append` returns. A
 partial write is cut off again. A failed sync poisons the log until it is reopened: the kernel may have dropped the
 unsynced pages, and a second sync would succeed without them.
 """

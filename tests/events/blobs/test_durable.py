@@ -108,6 +108,7 @@ def test_is_durable_when_put_again_after_an_error(operation: str) -> None:
     assert [DurableBlobStore(disk.crash(seed)).get(NAME) for seed in range(16)] == [TEXT] * 16
 
 
+@pytest.mark.fault(row=49)
 @pytest.mark.parametrize(
     "damaged",
     [b"", b"z", packed(b"another text"), packed(TEXT)[:-8]],

@@ -99,6 +99,7 @@ def test_a_reader_beside_the_daemon_sees_what_came_later(disk: Disk) -> None:
     assert reader.get(NAMES[0]) == TEXTS[0]
 
 
+@pytest.mark.fault(row=49)
 def test_is_durable_once_written_and_whole_or_absent_before() -> None:
     whole = SimDisk()
     DurableBlobStore(whole).pack(TEXTS)
@@ -133,6 +134,7 @@ def test_nothing_is_left_of_a_pack_that_could_not_be_written(operation: str) -> 
     assert read(disk.crash(1)) == TEXTS
 
 
+@pytest.mark.fault(row=49)
 def test_a_flipped_bit_costs_one_text_at_most_and_never_gives_another() -> None:
     disk = SimDisk()
     path = packed_in(DurableBlobStore(disk)).path

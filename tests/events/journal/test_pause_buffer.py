@@ -170,6 +170,7 @@ def step(world: World, what: tuple[str, Any]) -> None:
             return
 
 
+@pytest.mark.fault(row=68)
 class TestAPauseInBetween:
     @settings(max_examples=examples(400))
     @given(sessions)
@@ -277,6 +278,7 @@ class TestAPauseInBetween:
         assert renames == [NoteId(f"{'y' * 200} {number}.md") for number in range(6_000 - len(renames), 6_000)]
 
 
+@pytest.mark.fault(row=68)
 class TestWhilePaused:
     @pytest.mark.parametrize("name", sorted(CATALOGUE))
     def test_an_event_is_refused_unless_it_is_listed(self, name: str) -> None:

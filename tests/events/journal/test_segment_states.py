@@ -103,6 +103,7 @@ def test_of_an_older_log_they_are_kept_when_its_past_is_asked_for() -> None:
     check(journal)
 
 
+@pytest.mark.fault(row=13)
 @pytest.mark.parametrize(
     "damage", ["flipped", "cut", "empty", "of another version", "of another log", "elsewhere"]
 )
@@ -133,6 +134,7 @@ def framed(line: bytes) -> bytes:
     return b"%08x %s\n" % (zlib.crc32(line[9:-1]), line[9:-1])
 
 
+@pytest.mark.fault(row=13)
 def test_a_log_put_back_from_a_backup_does_not_use_those_of_its_other_future() -> None:
     disk = SimDisk()
     journal = filled(disk)
@@ -150,6 +152,7 @@ def test_a_log_put_back_from_a_backup_does_not_use_those_of_its_other_future() -
     check(again)
 
 
+@pytest.mark.fault(row=13)
 def test_a_power_cut_or_a_failing_disk_leaves_every_answer_right() -> None:
     whole = SimDisk()
     filled(whole)

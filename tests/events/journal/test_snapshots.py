@@ -214,6 +214,7 @@ class TestOpeningFromASnapshot:
                 assert len([name for name in snapshots_of(after) if name.endswith(".wsnap")]) <= 3
 
 
+@pytest.mark.fault(row=13)
 class TestABadSnapshot:
     @pytest.fixture
     def disk(self) -> SimDisk:

@@ -125,6 +125,7 @@ class TestAnEvent:
         assert all(receipt.id[14] == "7" and len(receipt.id) == 36 for receipt in receipts)
         assert [event.id for event in desk.events()[1:]] == [receipt.id for receipt in receipts]
 
+    @pytest.mark.fault(row=19)
     def test_never_has_an_earlier_time_than_the_one_before(self, desk: Desk) -> None:
         times = ["2026-02-01T00:00:00.000000Z", "2026-01-31T00:00:00.000000Z", "2027-02-01T00:00:00.000000Z"]
         desk.times = iter([*times, times[0]])
@@ -258,6 +259,8 @@ class TestPermutations:
         assert isinstance(bad, InvalidArgument)
 
 
+@pytest.mark.fault(row=23)
+@pytest.mark.fault(row=61)
 class TestTheSameIdAgain:
     def test_is_one_event_and_the_first_answer(self, desk: Desk) -> None:
         assert desk.receipts(active("a.md", "x")) == [Receipt(2, EventId("x"), False)]
@@ -444,6 +447,7 @@ class TestLongText:
         assert isinstance(desk.publish(selection("x" * 5_000)), list)
 
 
+@pytest.mark.fault(row=61)
 class TestBlobsOfRefusedBatches:
     """Row 61: what no event names is removed again."""
 
@@ -518,6 +522,7 @@ class TestBlobsOfRefusedBatches:
         assert desk.journal.blobs.get(sha256(b"x" * 5_000).hexdigest()) == b"x" * 5_000
 
 
+@pytest.mark.fault(row=61)
 class TestPackedTexts:
     """The texts of a large batch are one file, which is written before the writer takes the batch."""
 
@@ -726,6 +731,7 @@ class TestTheQueue:
         desk.submit([pin("x.md")])
         assert len(desk.commit()) == 1
 
+    @pytest.mark.fault(row=54)
     def test_holds_so_many_bytes_of_one_client_and_of_all(self, desk: Desk) -> None:
         share = WAITING_CLIENT_BYTES_MAX // 2
         for client in range(WAITING_BYTES_MAX // WAITING_CLIENT_BYTES_MAX):

@@ -57,6 +57,7 @@ def record(journal: Journal, number: int) -> Outcome:
     return told[0]
 
 
+@pytest.mark.fault(row=18)
 class TestALogFileThatIsChangedBehindItsBack:
     def changed(self, place: Place, change: str) -> Journal:
         journal = opened(place.disk)
@@ -107,6 +108,7 @@ class TestALogFileThatIsChangedBehindItsBack:
         again.writer.close()
 
 
+@pytest.mark.fault(row=16)
 class TestTheReserveOfDescriptors:
     @pytest.fixture
     def few(self) -> Iterator[list[int]]:

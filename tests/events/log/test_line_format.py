@@ -243,6 +243,7 @@ def flip(data: bytes, bit: int) -> bytes:
     return bytes(changed)
 
 
+@pytest.mark.fault(row=9)
 class TestBitFlips:
     def test_each_one_in_a_segment_is_damage_while_head_is_there(self) -> None:
         disk = a_log()
@@ -298,6 +299,7 @@ def lines_of(disk: SimDisk, name: str) -> list[bytes]:
     return disk.read(f"log/{name}").splitlines(keepends=True)
 
 
+@pytest.mark.fault(row=11)
 class TestLinesOutOfPlace:
     @pytest.mark.parametrize("which", [0, 1, -1], ids=["first segment", "second segment", "open segment"])
     def test_doubled_swapped_removed_or_foreign_lines_are_damage(self, which: int) -> None:
@@ -384,6 +386,7 @@ class TestLinesOutOfPlace:
         }
 
 
+@pytest.mark.fault(row=11)
 class TestStrayFiles:
     @pytest.mark.parametrize("name", ["notes.txt", "00000000000000000001.wlog.bak", "5.wlog", ".DS_Store"])
     def test_are_ignored_with_a_warning(self, name: str) -> None:
@@ -397,6 +400,7 @@ class TestStrayFiles:
 
 
 class TestCutAtALineBoundary:
+    @pytest.mark.fault(row=10)
     @pytest.mark.parametrize("lines", [1, 2, 3])
     def test_below_head_is_missing_events_and_read_only(self, lines: int) -> None:
         disk = a_log(segment_bytes_max=1 << 20)
@@ -420,6 +424,7 @@ class TestCutAtALineBoundary:
         assert "acknowledged events are missing" in scan.damage.message
 
 
+@pytest.mark.fault(row=14)
 class TestOtherWriters:
     def test_a_newer_format_is_refused_and_not_taken_for_a_torn_tail(self) -> None:
         disk = a_log()

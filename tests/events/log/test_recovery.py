@@ -107,6 +107,7 @@ class TestATornTail:
         disk.overwrite(f"log/{name}", data + rest)
         return disk, name, len(data)
 
+    @pytest.mark.fault(row=2)
     def test_at_every_byte_is_put_aside_and_told(self, before: SimDisk, line: bytes) -> None:
         for size in range(1, len(line)):
             disk, name, offset = self.torn(before, line[:size])
@@ -126,6 +127,7 @@ class TestATornTail:
         check_journal(journal, 7)
         assert journal.recovered is None
 
+    @pytest.mark.fault(row=11)
     @pytest.mark.parametrize("zeros", [1, 511, 4_096, 100_000])
     def test_of_zeros_is_put_aside(self, before: SimDisk, line: bytes, zeros: int) -> None:
         for part in (b"", line[:40]):
@@ -252,6 +254,7 @@ def cuts(
 
 
 class TestAPowerCutAtEveryOperation:
+    @pytest.mark.fault(row=8)
     def test_of_opening_appending_rotating_and_stopping(self) -> None:
         for disk, acked in cuts(SimDisk, publish_eight):
             journal = opened(disk)
@@ -283,6 +286,7 @@ class TestAPowerCutAtEveryOperation:
         disk.discard("log/HEAD")
         return disk
 
+    @pytest.mark.fault(row=8)
     @pytest.mark.thorough
     @pytest.mark.parametrize("condition", ["torn", "unclean", "headless"])
     def test_of_recovery_and_twice_in_a_row(self, condition: str) -> None:
@@ -340,6 +344,7 @@ class TestErrorsWhileOpening:
 NEED_ROOM = ("open", "write", "make_directory")
 
 
+@pytest.mark.fault(row=60)
 class TestNoRoomWhileOpening:
     @pytest.mark.parametrize("make", ["torn", "unclean", "headless", "new"])
     def test_reads_at_once_and_goes_on_where_it_was_once_there_is_room(self, make: str) -> None:
@@ -411,6 +416,7 @@ class TestStopping:
         assert not scanned(disk.crash(1))[0].clean
 
 
+@pytest.mark.fault(row=12)
 class TestHeadInAnyCondition:
     @pytest.fixture
     def disk(self) -> SimDisk:
@@ -538,6 +544,7 @@ class TestEventsOfANewerVersion:
         journal.writer.close()
         return disk
 
+    @pytest.mark.fault(row=14)
     def test_are_kept_counted_and_folded_as_nothing(self, disk: SimDisk) -> None:
         journal = opened(disk)
         check_journal(journal, 4)

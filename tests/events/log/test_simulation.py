@@ -35,6 +35,7 @@ CHUNKS = 16
 MUTANT_SEEDS = 1_000
 
 
+@pytest.mark.fault(row=3)
 @pytest.mark.parametrize("chunk", some_of(range(CHUNKS), 2))
 def test_nothing_acknowledged_is_lost_whatever_the_disk_does(chunk: int) -> None:
     for seed in range(chunk, SEEDS, CHUNKS):
@@ -207,6 +208,7 @@ MUTANTS = [
 ]
 
 
+@pytest.mark.fault(row=5)
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.__name__)
 def test_a_writer_with_this_bug_does_not_get_through(
     mutant: Callable[[pytest.MonkeyPatch], None], monkeypatch: pytest.MonkeyPatch

@@ -346,6 +346,7 @@ def redacted(events: Iterable[Event], key: bytes = KEY, names: Iterable[str] = (
     return b"".join(export_lines("", map(redactor.event, events), redacted=True))
 
 
+@pytest.mark.fault(row=44)
 class TestNoCanary:
     @pytest.mark.parametrize("canary", CANARIES, ids=ascii)
     @pytest.mark.parametrize("name", CATALOGUE)
@@ -633,6 +634,7 @@ def renamed_selection(selection: Selection, p: Pseudonyms) -> Selection:
 
 
 class TestARedactedLog:
+    @pytest.mark.fault(row=44)
     @settings(max_examples=examples(150))
     @given(st.integers(0, 40).flatmap(lambda n: st.lists(a_step, min_size=n, max_size=n)), a_key)
     def test_folds_to_the_same_state_under_other_names(self, steps: list[Any], key: bytes) -> None:

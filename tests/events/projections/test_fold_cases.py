@@ -445,6 +445,7 @@ def test_case_13_folding_from_any_state_plus_tail_is_byte_identical() -> None:
     assert whole_bytes(state) == whole
 
 
+@pytest.mark.fault(row=15)
 def test_case_13_hash_seed_and_time_zone_do_not_show() -> None:
     root = str(Path(workspaced_events.__file__).parents[1])
     printed = {

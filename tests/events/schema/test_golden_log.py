@@ -74,6 +74,7 @@ def test_its_headers_name_the_version(directory: Path) -> None:
     assert json.loads(EXPORT.read_text().partition("\n")[0])["catalogue"] == CATALOGUE_VERSION
 
 
+@pytest.mark.fault(row=14)
 def test_it_folds_to_the_state_that_was_kept_with_it(directory: Path) -> None:
     assert_is_golden(fold_all(kept_in(directory), EMPTY))
     assert_is_golden(replay(EXPORT).state)

@@ -73,6 +73,7 @@ def secret(vault: Path) -> Path:
     return made
 
 
+@pytest.mark.fault(row=65)
 @pytest.mark.parametrize(("command", "more"), COMMANDS)
 @pytest.mark.parametrize("path", PATHS)
 def test_a_path_that_could_lead_elsewhere_is_refused_by_its_form(
@@ -122,6 +123,7 @@ def _socket(path: Path, _secret: Path) -> None:
 THINGS = [_symlink, _dangling, _hard_link, _fifo, _socket]
 
 
+@pytest.mark.fault(row=65)
 @pytest.mark.parametrize(("command", "more"), COMMANDS)
 @pytest.mark.parametrize("make", THINGS, ids=lambda make: make.__name__)
 def test_what_is_no_file_of_the_folder_is_neither_read_nor_written(
@@ -147,6 +149,7 @@ def test_nothing_is_moved_onto_it(use: Any, secret: Path, vault: Path, make: Cal
     assert secret.read_text() == SECRET and use("view", "/memories/plan.md").text == "one"
 
 
+@pytest.mark.fault(row=65)
 @pytest.mark.parametrize(("command", "more"), COMMANDS)
 @pytest.mark.parametrize("place", ["Memory", "Memory/work"])
 def test_a_folder_that_is_a_link_is_not_entered(
@@ -214,6 +217,7 @@ def swapping(path: Path, outside: Path) -> Iterator[None]:
         thread.join()
 
 
+@pytest.mark.fault(row=65)
 @pytest.mark.parametrize("place", ["Memory", "Memory/work"])
 def test_swapping_a_folder_for_a_link_leads_nowhere(use: Any, vault: Path, tmp_path: Path, place: str) -> None:
     outside = tmp_path / "outside"
@@ -242,6 +246,7 @@ RACES = [
 ]
 
 
+@pytest.mark.fault(row=65)
 @pytest.mark.parametrize(("change", "theirs"), RACES)
 def test_a_file_that_changed_after_it_was_read_stays_as_it_is(
     use: Any, folder: SharedFolder, vault: Path, change: Change, theirs: str | None

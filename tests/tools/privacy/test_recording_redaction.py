@@ -173,7 +173,7 @@ def play(session: Any, canary: Canaries, space: str = "%20") -> None:
     session.publish({"type": "note_renamed", "data": {"from": f"{canary()}.md", "to": path}})
     session.look_at(path)
     session.share(f"{canary()} Client", "names")
-    arguments: dict[str, list[dict[str, Any]]] = {
+    arguments: dict[str, list[dict[str, Any]]] = {tool: [{}] for tool in sessions.TOOLS} | {
         "get_workspace_context": [
             {},
             {"includeContent": True},
@@ -204,12 +204,10 @@ def play(session: Any, canary: Canaries, space: str = "%20") -> None:
         ]
         + [{"query": "common words"}, {"query": canary()}],
         "get_related_notes": [{}, {"reference": other}],
-        "get_workspace_summary": [{}],
         "get_navigation_history": [{}, {"sinceTime": "2026-01-01"}, {"sinceTime": canary()}],
         "get_note_diff": [{"reference": path}],
         "get_context_manifest": [{}, {"conversation": canary()}],
     }
-    assert arguments.keys() == sessions.TOOLS.keys()
     for caller in ("agent", canary(), f"{canary()} client"):
         for tool, each in arguments.items():
             for given_arguments in each:
@@ -222,6 +220,7 @@ def play(session: Any, canary: Canaries, space: str = "%20") -> None:
     session.close()
 
 
+@pytest.mark.fault(row=44)
 @pytest.mark.parametrize("seed", range(3))
 def test_no_secret_is_in_a_redacted_bundle_and_every_call_in_it_is_made_again(session: Any, seed: int) -> None:
     canary = Canaries(seed)

@@ -132,6 +132,7 @@ hostile = st.lists(st.sampled_from(SPELLINGS + INVISIBLE + ORDINARY + WORDS), ma
 texts = st.one_of(hostile, st.text(st.characters(), max_size=60))
 
 
+@pytest.mark.fault(row=43)
 @pytest.mark.parametrize("name", ["note_context", "active_note", "search_workspace"])
 @pytest.mark.parametrize("spelling", SPELLINGS + MORE_SPELLINGS)
 def test_row_43_no_spelling_of_a_closing_delimiter_closes_a_block(spelling: str, name: str) -> None:

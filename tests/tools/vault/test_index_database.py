@@ -216,6 +216,7 @@ DAMAGES = (
 )
 
 
+@pytest.mark.fault(row=13)
 @pytest.mark.parametrize("damage", DAMAGES, ids=lambda damage: damage.__name__)
 def test_what_is_not_as_it_was_left_is_made_anew(
     damage: Callable[[Place], None], place: Place, right: dict[str, Any]
@@ -225,6 +226,7 @@ def test_what_is_not_as_it_was_left_is_made_anew(
     assert place.kept() == (True, right, Changes())
 
 
+@pytest.mark.fault(row=13)
 @settings(max_examples=examples(40), suppress_health_check=list(HealthCheck), derandomize=True)
 @given(ending=st.sampled_from([".sqlite", ".sqlite", ".seal"]), place_of_bit=st.floats(0, 1, exclude_max=True))
 def test_one_flipped_bit_anywhere_is_noticed(
@@ -256,6 +258,7 @@ def test_a_seal_that_fits_a_file_that_is_no_index_costs_a_build_and_no_answer(
     assert place.kept()[0]
 
 
+@pytest.mark.fault(row=13)
 def test_an_index_ahead_of_notes_put_back_from_a_backup_is_brought_back_by_comparing(
     place: Place, right: dict[str, Any], tmp_path: Path
 ) -> None:

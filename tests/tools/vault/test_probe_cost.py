@@ -42,6 +42,7 @@ def reads(monkeypatch: pytest.MonkeyPatch) -> Reads:
     return Reads(monkeypatch)
 
 
+@pytest.mark.fault(row=63)
 @pytest.mark.parametrize("indexed", [True, False])
 def test_a_denied_note_is_not_opened(make_vault: Callable[..., Any], reads: Reads, indexed: bool) -> None:
     vault = make_vault(NOTES, indexed=indexed)
@@ -51,6 +52,7 @@ def test_a_denied_note_is_not_opened(make_vault: Callable[..., Any], reads: Read
     assert reads.opened == []
 
 
+@pytest.mark.fault(row=63)
 @pytest.mark.parametrize("indexed", [True, False])
 def test_of_a_private_note_a_bounded_head_is_read(
     make_vault: Callable[..., Any], reads: Reads, indexed: bool

@@ -123,6 +123,7 @@ def test_a_path_without_a_note_is_not_found(root: VaultRoot, path: str) -> None:
     assert code(root, path) == "NOTE_NOT_FOUND"
 
 
+@pytest.mark.fault(row=32)
 def test_symlinks_are_never_followed(root: VaultRoot, vault: Path) -> None:
     outside = vault.parent / "outside"
     (vault / "file.md").symlink_to(outside / "secret.md")

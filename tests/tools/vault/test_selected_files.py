@@ -136,6 +136,7 @@ LINES = (
 )
 
 
+@pytest.mark.fault(row=72)
 @settings(max_examples=examples(60))
 @given(
     st.dictionaries(
@@ -207,6 +208,7 @@ def test_code_has_no_links_but_links_lead_to_it(make_vault: MakeVault) -> None:
     assert followed is not None and followed.id == "Makefile"
 
 
+@pytest.mark.fault(row=72)
 @pytest.mark.parametrize(
     ("content", "code"),
     [
@@ -235,6 +237,7 @@ def test_a_file_that_is_no_text_is_named_and_not_read(
     assert not vault.withholds(note)
 
 
+@pytest.mark.fault(row=72)
 def test_a_large_file_costs_neither_memory_nor_the_reading_of_it(make_vault: MakeVault) -> None:
     vault = make_vault({}, files=FileChoice(("*.bin",)))
     with (vault.root.path / "huge.bin").open("wb") as file:

@@ -237,6 +237,7 @@ def test_a_version_read_right_after_its_change_is_read_again(tmp_path: Path) -> 
     vault.close()
 
 
+@pytest.mark.fault(row=13)
 def test_an_index_that_is_behind_is_mended_by_asking(make_vault: MakeVault) -> None:
     vault = make_vault({"a.md": "# Alpha", "b.md": "# Twin", "c.md": "# Twin"})
     write(vault, "a.md", "# Omega")

@@ -46,6 +46,7 @@ def shown(client: SyncClient) -> tuple[str | None, list[str], list[str]]:
     return active, [each["id"] for each in state["pinnedNotes"]], [tab["noteId"] for tab in state["temporaryTabs"]]
 
 
+@pytest.mark.fault(row=69)
 class TestAnEditorThatIsGone:
     def test_takes_its_note_selection_and_tabs_and_leaves_its_pins(self, daemon: Factory) -> None:
         running = daemon(env=SOON)
@@ -237,6 +238,7 @@ def loop() -> FakeLoop:
     return FakeLoop()
 
 
+@pytest.mark.fault(row=69)
 class TestTheGrace:
     def views(self, loop: FakeLoop, closing: Closing) -> OpenViews:
         return OpenViews(cast(Publishing, closing), cast(asyncio.AbstractEventLoop, loop), 30.0)

@@ -140,6 +140,7 @@ def on_disk(daemon: Daemon, text: str) -> list[Path]:
     return [file for file in files if text.encode() in file.read_bytes()]
 
 
+@pytest.mark.fault(row=68)
 class TestEveryMethod:
     def test_is_classified(self) -> None:
         assert {*ADMINISTRATIVE, *AT_THE_END, *PAUSED, *WITHOUT_A_LINK, *IN_RESULTS} == set(METHODS)
@@ -185,6 +186,7 @@ class TestEveryMethod:
         assert len(client.call("workspaced/calls")["calls"]) == before, "the refusal was recorded"
 
 
+@pytest.mark.fault(row=68)
 class TestWhatIsShownMeanwhile:
     def test_is_nowhere_before_the_end_and_then_the_last_of_it(self, daemon: Factory) -> None:
         running = daemon()
@@ -293,6 +295,7 @@ class TestWhatIsShownMeanwhile:
         assert between(running.connect()) == []
 
 
+@pytest.mark.fault(row=68)
 class TestAPause:
     def test_is_shown_wherever_one_looks(self, daemon: Factory) -> None:
         running = daemon()
@@ -406,6 +409,7 @@ def clocked(clocks: Path) -> tuple[str, ...]:
     return (sys.executable, str(Path(support.__file__).with_name("clocked_daemon.py")), str(clocks))
 
 
+@pytest.mark.fault(row=68)
 class TestAgents:
     @pytest.mark.parametrize("era", ["modern", "handshake"])
     def test_get_paused_where_a_model_reads_it_and_no_notice(
@@ -470,6 +474,7 @@ class TestAgents:
         assert "PAUSED" in caplog.text
 
 
+@pytest.mark.fault(row=68)
 class TestTheVault:
     def test_is_watched_and_nothing_of_it_recorded_but_renames_behind_the_pause(self, daemon: Factory) -> None:
         running = daemon()

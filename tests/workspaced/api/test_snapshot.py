@@ -174,6 +174,7 @@ def few(source: str) -> st.SearchStrategy[Snapshot]:
 SHOWN = st.sampled_from(["editor", "mobile", "terminal"]).flatmap(few)
 
 
+@pytest.mark.fault(row=70)
 @settings(max_examples=examples(400))
 @given(st.lists(SHOWN | st.sampled_from(["editor", "mobile", "terminal"]), max_size=12))
 @example([Snapshot(each, None, [note(1)], [SnapshotTab(note(2))]) for each in ("editor", "mobile")])
@@ -254,6 +255,7 @@ def active(client: Any) -> str | None:
     return note["id"] if note is not None else None
 
 
+@pytest.mark.fault(row=70)
 class TestOfTwoUis:
     def test_the_one_that_the_user_is_in_has_the_active_note(self, daemon: Any) -> None:
         client = daemon().connect()
@@ -319,6 +321,7 @@ class TestOfTwoUis:
         assert [tab["noteId"] for tab in client.state()["temporaryTabs"]] == ["d.md"]
 
 
+@pytest.mark.fault(row=70)
 class TestAnInferredView:
     def inferring(self, running: Any) -> Any:
         client = running.connect()

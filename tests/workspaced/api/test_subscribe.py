@@ -177,6 +177,7 @@ def test_who_is_too_far_behind_is_told_of_the_gap_and_goes_on_from_the_tail(daem
     )
 
 
+@pytest.mark.fault(row=24)
 def test_a_subscriber_that_never_reads_costs_little_and_slows_nobody(daemon: Any) -> None:
     running = daemon()
     client = running.connect()
@@ -260,6 +261,7 @@ class Outlet:
         raise AssertionError("nothing is coalesced")
 
 
+@pytest.mark.fault(row=24)
 def test_a_thousand_that_do_not_read_cost_no_work_at_a_commit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

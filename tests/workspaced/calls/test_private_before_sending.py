@@ -82,6 +82,7 @@ def ended(world: World, monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
     return found
 
 
+@pytest.mark.fault(row=52)
 @pytest.mark.parametrize(("tool", "arguments"), CALLS)
 def test_it_is_told_of_as_if_it_were_not_there(
     world: World, ended: list[bytes], tool: str, arguments: dict[str, Any]

@@ -59,6 +59,7 @@ def shape(value: Any) -> Any:
     return [len(part) for part in value.split("/")] if isinstance(value, str) else value
 
 
+@pytest.mark.fault(row=44)
 def test_holds_nothing_of_the_session_in_any_case(told: Any) -> None:
     for plain in exports(told):
         assert plain.count(CANARY.encode()) > 10 and str(told.vault).encode() in plain

@@ -83,6 +83,7 @@ def test_row_59_a_log_without_calls_is_0(module_daemon: Any, kept: Kept) -> None
     assert kept.verify(empty.data)[0] == 0
 
 
+@pytest.mark.fault(row=59)
 def test_row_59_where_nothing_was_kept_nothing_was_verified_and_the_exit_code_is_3(kept: Kept) -> None:
     data = kept.copy("swept")
     shutil.rmtree(data / "served")
@@ -91,6 +92,7 @@ def test_row_59_where_nothing_was_kept_nothing_was_verified_and_the_exit_code_is
     assert "None of the 4 calls could be compared" in said
 
 
+@pytest.mark.fault(row=59)
 def test_row_59_an_export_holds_no_recordings_and_none_was_swept(kept: Kept) -> None:
     export = kept.running.root / "session.jsonl"
     kept.running.cli("log", "export", "-o", str(export), "--data-dir", str(kept.running.data))
@@ -100,6 +102,7 @@ def test_row_59_an_export_holds_no_recordings_and_none_was_swept(kept: Kept) -> 
     assert all("swept" not in line["why"] for line in lines)
 
 
+@pytest.mark.fault(row=59)
 @pytest.mark.parametrize("content", [b"", b"x", b"\x01other"], ids=["empty", "garbage", "foreign"])
 def test_row_59_a_blob_that_is_not_what_its_name_says_is_damaged_and_not_swept(kept: Kept, content: bytes) -> None:
     data = kept.copy(f"damaged-{len(content)}")
@@ -110,6 +113,7 @@ def test_row_59_a_blob_that_is_not_what_its_name_says_is_damaged_and_not_swept(k
     assert "4 damaged" in said and "swept" not in said and "served/" in said
 
 
+@pytest.mark.fault(row=59)
 def test_row_59_one_damaged_recording_among_whole_ones_is_3_too(kept: Kept) -> None:
     codes = set()
     for number, blob in enumerate(blobs(kept.running.data)):
@@ -121,12 +125,14 @@ def test_row_59_one_damaged_recording_among_whole_ones_is_3_too(kept: Kept) -> N
     assert codes == {3}
 
 
+@pytest.mark.fault(row=59)
 def test_row_59_whether_the_call_succeeded_is_compared(kept: Kept) -> None:
     code, said, lines = kept.verify(kept.retold("ok", lambda line: line["data"].update(ok=not line["data"]["ok"])))
     assert (code, [(line["outcome"], line["differs"]) for line in lines]) == (1, [("different", "ok")] * 4)
     assert "`ok`" in said
 
 
+@pytest.mark.fault(row=59)
 @pytest.mark.parametrize(("caller", "changed"), [("quiet", 3), ("agent", 1)])
 def test_row_59_who_called_is_compared(kept: Kept, caller: str, changed: int) -> None:
     code, said, lines = kept.verify(kept.retold(caller, lambda line: line["data"].update(caller=caller)))
@@ -151,6 +157,7 @@ def forged(**data: Any) -> Callable[[Json], None]:
     return change
 
 
+@pytest.mark.fault(row=59)
 @pytest.mark.parametrize(
     "data",
     [
@@ -168,6 +175,7 @@ def test_row_59_one_call_that_cannot_be_compared_among_others_is_3(kept: Kept, d
     assert "1 of the 4 calls could not be compared, and no sweep explains it" in said
 
 
+@pytest.mark.fault(row=59)
 def test_row_59_an_event_of_an_unknown_type_is_3_as_it_may_be_a_call(kept: Kept) -> None:
     def rename(line: Json) -> None:
         if line["data"]["tool"] == "search_workspace":
@@ -178,6 +186,7 @@ def test_row_59_an_event_of_an_unknown_type_is_3_as_it_may_be_a_call(kept: Kept)
     assert "1 tool_asked\\x1b[2J" in said
 
 
+@pytest.mark.fault(row=59)
 def test_row_59_what_a_sweep_removed_is_counted_and_what_nobody_removed_is_3(kept: Kept) -> None:
     data, gone = kept.copy("swept-in-part"), kept.copy("lost-in-part")
     seen: list[str] = []
@@ -197,6 +206,7 @@ def test_row_59_what_a_sweep_removed_is_counted_and_what_nobody_removed_is_3(kep
     assert (code, sorted(line["outcome"] for line in lines)) == (3, ["notRecorded", "same", "same", "same"])
 
 
+@pytest.mark.fault(row=59)
 def test_row_59_calls_of_another_version_of_the_answers_are_counted_and_not_compared(kept: Kept) -> None:
     code, said, lines = kept.verify(kept.retold("newer", lambda line: line["data"].update(answerVersion=99)))
     assert (code, {line["outcome"] for line in lines}) == (3, {"otherVersion"})

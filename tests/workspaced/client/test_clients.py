@@ -42,6 +42,7 @@ def names_both_versions(error: RemoteError) -> bool:
     )
 
 
+@pytest.mark.fault(row=64)
 def test_row_64_a_method_that_the_daemon_does_not_know_is_refused_with_both_versions(shared: Any) -> None:
     with shared.connect() as client:
         client.server["version"] = "9.9.9"
@@ -105,6 +106,7 @@ def test_sync_events_stream_and_end_with_the_daemon(daemon: Any) -> None:
 # -- async --
 
 
+@pytest.mark.fault(row=64)
 async def test_the_async_client_does_what_the_sync_one_does(shared: Any) -> None:
     with anyio.fail_after(LIMIT_S):
         async with Client.open(shared.socket, name="async") as client:

@@ -5,6 +5,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+import pytest
 from support import DATA
 
 from workspaced_events.journal.opening import read_journal
@@ -15,6 +16,7 @@ from workspaced_events.schema.codec import decode_event
 GOLDEN = DATA / "logs"
 
 
+@pytest.mark.fault(row=14)
 def test_a_daemon_serves_exports_and_continues_the_log(daemon: Any, tmp_path: Path) -> None:
     made = daemon(start=False)
     shutil.copytree(GOLDEN / f"v{CATALOGUE_VERSION}", made.data)

@@ -42,6 +42,7 @@ def test_a_second_daemon_on_the_same_socket_fails_and_leaves_the_first_alone(sha
     assert shared.connect().state()
 
 
+@pytest.mark.fault(row=20)
 def test_of_twenty_started_at_once_exactly_one_runs(daemon: Any) -> None:
     first = daemon(start=False)
     rest = [daemon.beside(first) for _ in range(19)]
@@ -245,6 +246,7 @@ def test_settings_come_from_the_environment_and_the_file(daemon: Any) -> None:
 # -- the end --
 
 
+@pytest.mark.fault(row=21)
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP], ids=lambda each: each.name)
 def test_a_signal_under_load_ends_it_in_good_order(daemon: Any, number: int) -> None:
     running = daemon()

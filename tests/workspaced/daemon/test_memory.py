@@ -108,6 +108,7 @@ KINDS: list[tuple[str, dict[str, Any]]] = [
 ]
 
 
+@pytest.mark.fault(row=46)
 @pytest.mark.parametrize(("method", "params"), KINDS, ids=[f"{m}-{json.dumps(p)[:60]}" for m, p in KINDS])
 def test_a_call_leaves_nothing_that_only_the_collector_removes(
     uncollected: Uncollected, method: str, params: dict[str, Any]
@@ -123,6 +124,7 @@ def test_a_call_leaves_nothing_that_only_the_collector_removes(
         assert after["alive"].get(each, 0) <= before["alive"].get(each, 0) + LEFT_MAX
 
 
+@pytest.mark.fault(row=46)
 def test_mcp_leaves_nothing_that_only_the_collector_removes(
     uncollected: Uncollected, modern: Callable[..., Any]
 ) -> None:
@@ -137,6 +139,7 @@ def test_mcp_leaves_nothing_that_only_the_collector_removes(
     assert sum(uncollected.objects()["left"].values()) <= LEFT_MAX
 
 
+@pytest.mark.fault(row=45)
 def test_a_call_for_an_active_note_that_is_gone_leaves_nothing_that_only_the_collector_removes(
     uncollected: Uncollected,
 ) -> None:
@@ -180,6 +183,7 @@ CONNECTIONS: dict[str, list[tuple[str, dict[str, Any]]]] = {
 }
 
 
+@pytest.mark.fault(row=45)
 @pytest.mark.parametrize("kind", CONNECTIONS)
 def test_a_connection_that_ends_leaves_nothing_that_only_the_collector_removes(
     uncollected: Uncollected, kind: str
@@ -207,6 +211,7 @@ def ask(wire: Any, method: str, params: dict[str, Any], times: int) -> None:
         wire.ask(method, params)
 
 
+@pytest.mark.fault(row=46)
 @pytest.mark.thorough
 def test_ten_thousand_calls_over_notes_that_the_cache_cannot_hold_cost_bounded_memory(daemon: Any) -> None:
     notes = {f"{number}.md": f"# {number}\n\n" + "word " * (NOTE_CHARS // 5) for number in range(250)}

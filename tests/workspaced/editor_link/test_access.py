@@ -50,6 +50,7 @@ def is_served(link: Link) -> bool:
         return claude.told()["filePath"].endswith("Plan.md")
 
 
+@pytest.mark.fault(row=71)
 class TestOnlyWhoReadTheLockFileIsServed:
     @pytest.mark.parametrize("token", ["", "wrong", "ä", "0" * 64])
     def test_with_its_token(self, link: Link, token: str) -> None:
@@ -98,6 +99,7 @@ def handshake(link: Link, *, host: str | None = None, token: str | None = "") ->
     return "\r\n".join([*lines, "", ""]).encode()
 
 
+@pytest.mark.fault(row=71)
 class TestAHostileSession:
     def test_with_a_huge_message_is_ended(self, link: Link) -> None:
         with opened(link) as hostile, pytest.raises(ConnectionClosed) as caught:
@@ -186,6 +188,7 @@ class TestAHostileSession:
         assert is_served(link)
 
 
+@pytest.mark.fault(row=71)
 class TestTheLockFile:
     def test_is_its_users_alone_and_says_what_claude_looks_for(self, world: Any) -> None:
         with Link(world) as link:

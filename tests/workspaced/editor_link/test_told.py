@@ -104,6 +104,7 @@ def test_a_note_that_becomes_private_is_taken_back(world: Any, link: Link) -> No
         assert claude.told() == NOTHING
 
 
+@pytest.mark.fault(row=71)
 def test_in_a_pause_nothing_is_told_and_no_tool_answers(world: Any, link: Link) -> None:
     with link.claude() as claude:
         assert names(claude.told()) == "Plan.md"
@@ -232,6 +233,7 @@ class TestTools:
             assert claude.server["protocolVersion"] == "2025-03-26"
 
 
+@pytest.mark.fault(row=71)
 class TestTheDaemon:
     def test_is_waited_for(self, world: Any, link: Link) -> None:
         with link.claude() as claude:

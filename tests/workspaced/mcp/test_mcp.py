@@ -15,16 +15,13 @@ CLIENT = "io.modelcontextprotocol/clientInfo"
 SUPPORTED = ["2026-07-28", "2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"]
 META = {VERSION: "2026-07-28", CAPABILITIES: {}}
 HELLO = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "old", "version": "1"}}
-CALLS: dict[str, dict[str, Any]] = {
+CALLS: dict[str, dict[str, Any]] = {name: {} for name in TOOLS} | {
     "get_workspace_context": {"includeContent": True},
     "get_current_note": {"includeLinks": True, "includeOutline": True},
     "get_note_by_reference": {"reference": "Plan"},
     "get_note_diff": {"reference": "Plan"},
     "search_workspace": {"query": "note"},
     "get_related_notes": {"reference": "a.md"},
-    "get_workspace_summary": {},
-    "get_navigation_history": {},
-    "get_context_manifest": {},
 }
 
 

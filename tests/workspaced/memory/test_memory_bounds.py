@@ -65,6 +65,7 @@ def test_a_long_answer_is_cut_and_says_how_to_read_on(shared_memory: Any) -> Non
         said(agent, "delete", path)
 
 
+@pytest.mark.fault(row=65)
 def test_two_clients_that_write_at_once_lose_nothing(daemon: Any) -> None:
     running = daemon(*FLAGS)
     count = 25

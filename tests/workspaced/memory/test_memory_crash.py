@@ -58,6 +58,7 @@ def killed(daemon: Any, step: str, command: str) -> Any:
     return running
 
 
+@pytest.mark.fault(row=65)
 @pytest.mark.parametrize(("step", "command"), KILLS)
 def test_a_write_that_a_kill_interrupted_is_completed_at_the_next_start(
     daemon: Any, step: str, command: str
@@ -71,6 +72,7 @@ def test_a_write_that_a_kill_interrupted_is_completed_at_the_next_start(
         assert files(running) == {"plan.md": OLD}
 
 
+@pytest.mark.fault(row=65)
 @pytest.mark.parametrize("step", ["before", "after"])
 def test_a_file_that_changed_before_the_next_start_stays_and_the_outcome_is_unknown(
     daemon: Any, step: str

@@ -100,6 +100,7 @@ def prompts(wire: Any, conversation: str, attachments: list[Json]) -> Iterator[t
         yield str(shape), answer["result"]["body" if shape else "messages"]
 
 
+@pytest.mark.fault(row=43)
 @pytest.mark.thorough
 def test_row_43_no_note_leaves_its_block_in_a_prompt_of_any_shape(shared: Any) -> None:
     wire = shared.wire()
@@ -113,6 +114,7 @@ def test_row_43_no_note_leaves_its_block_in_a_prompt_of_any_shape(shared: Any) -
     wire.close()
 
 
+@pytest.mark.fault(row=43)
 def test_row_43_in_a_tools_answer_a_note_is_one_json_string(shared: Any) -> None:
     with shared.connect() as client:
         for note, text in NOTES.items():

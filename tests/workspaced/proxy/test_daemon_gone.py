@@ -44,6 +44,7 @@ def upstream(seen: Recorder) -> Iterator[str]:
         yield url
 
 
+@pytest.mark.fault(row=66)
 def test_without_a_daemon_requests_pass_and_with_it_they_get_context(
     daemon: Any, upstream: str, seen: Recorder
 ) -> None:
@@ -59,6 +60,7 @@ def test_without_a_daemon_requests_pass_and_with_it_they_get_context(
     assert any("requests pass unchanged for now" in line for line in proxy.stderr)
 
 
+@pytest.mark.fault(row=66)
 def test_a_daemon_that_ends_and_starts_again_is_found_again(looking: Any, upstream: str) -> None:
     with Proxy(looking, upstream) as proxy:
         assert asked(proxy).context == "added"
@@ -68,6 +70,7 @@ def test_a_daemon_that_ends_and_starts_again_is_found_again(looking: Any, upstre
         asked_until_added(proxy)
 
 
+@pytest.mark.fault(row=66)
 @pytest.mark.thorough
 def test_a_daemon_that_hangs_delays_one_request_and_not_the_next(looking: Any, upstream: str) -> None:
     def short(pause_s: int) -> list[str]:
@@ -132,6 +135,7 @@ def test_a_conversation_goes_on_after_the_proxy_started_again(looking: Any, upst
     assert all(one < other for one, other in numbers)
 
 
+@pytest.mark.fault(row=66)
 def test_row_66_what_a_chat_was_told_stands_again_once_the_daemon_is_back(
     looking: Any, upstream: str, seen: Recorder
 ) -> None:

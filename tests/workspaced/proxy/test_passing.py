@@ -288,6 +288,7 @@ def test_chunks_pass_as_they_come_and_the_answer_ends_when_theirs_does(looking: 
         assert begun.response.read() == b"ta: 2\n\n"
 
 
+@pytest.mark.fault(row=66)
 @pytest.mark.parametrize("head", [b"Transfer-Encoding: chunked", b"Content-Length: 99"])
 def test_an_answer_that_breaks_off_breaks_off_for_the_runtime_too(looking: Any, head: bytes) -> None:
     def serve(connection: Connection) -> None:
@@ -301,6 +302,7 @@ def test_an_answer_that_breaks_off_breaks_off_for_the_runtime_too(looking: Any, 
     assert b"x-workspaced-context: added" in raw
 
 
+@pytest.mark.fault(row=66)
 def test_a_client_that_leaves_ends_the_providers_request(looking: Any) -> None:
     left = threading.Event()
 
@@ -340,6 +342,7 @@ def test_a_client_that_leaves_before_the_answer_ends_the_providers_request(looki
 # -- providers that fail --
 
 
+@pytest.mark.fault(row=66)
 def test_a_provider_that_cannot_be_reached_is_an_error_that_says_so(looking: Any) -> None:
     with RawUpstream(Recorder()) as url:
         pass  # nobody listens there any more
@@ -357,6 +360,7 @@ def test_a_provider_that_ends_the_connection_without_an_answer_is_one_too(lookin
         assert proxy.request("POST", CHAT, b"{}").status == 502
 
 
+@pytest.mark.fault(row=66)
 def test_a_provider_that_is_silent_is_a_timeout(looking: Any) -> None:
     def serve(connection: Connection) -> None:
         connection.request()

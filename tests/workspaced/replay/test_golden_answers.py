@@ -40,6 +40,7 @@ def data(module_daemon: Factory) -> Any:
     return world.session(module_daemon)
 
 
+@pytest.mark.fault(row=15)
 @pytest.mark.thorough
 def test_row_15_answers_and_prompts_are_equal_bytes_under_any_seed_zone_and_locale(data: Any) -> None:
     def said(place: dict[str, str], *command: str) -> bytes:
@@ -66,6 +67,7 @@ def test_row_14_every_version_of_the_answers_has_a_golden_bundle() -> None:
     assert names == {f"v{version}.wsb" for version in range(1, ANSWER_VERSION + 1)}
 
 
+@pytest.mark.fault(row=14)
 @pytest.mark.parametrize("version", range(1, ANSWER_VERSION + 1))
 def test_row_14_what_was_recorded_long_ago_is_made_again_to_the_byte(data: Any, version: int) -> None:
     done = data.cli("replay", str(world.GOLDEN / f"v{version}.wsb"), "--verify", "--json")

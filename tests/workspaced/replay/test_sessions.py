@@ -227,6 +227,7 @@ def verified_in_another_process(data: Path, seed: str, zone: str, env: dict[str,
     return done.stdout
 
 
+@pytest.mark.fault(row=15)
 @pytest.mark.thorough
 def test_what_a_daemon_served_is_answered_again_in_any_process(daemon: Any, tmp_path: Path) -> None:
     running = daemon()

@@ -158,6 +158,7 @@ def chat(path: str) -> str:
 # -- the tests --
 
 
+@pytest.mark.fault(row=31)
 @pytest.mark.parametrize("era", ["modern", "handshake"])
 def test_row_31_no_tool_and_no_resource_answers_with_anything_from_outside(
     era: str, shared: Any, request: pytest.FixtureRequest
@@ -169,12 +170,14 @@ def test_row_31_no_tool_and_no_resource_answers_with_anything_from_outside(
         assert ask_resources(peer, path) <= {*NOT_FOUND, "UNKNOWN_RESOURCE"}, path
 
 
+@pytest.mark.fault(row=31)
 def test_row_31_what_an_editor_shows_is_not_answered_from_outside(shared: Any, modern: Callable[..., Any]) -> None:
     peer = modern(shared)
     for path in paths.bad(shared.vault):
         show(shared, peer, path)
 
 
+@pytest.mark.fault(row=31)
 @pytest.mark.thorough
 def test_row_31_no_attachment_and_no_pin_brings_anything_from_outside_into_a_prompt(shared: Any) -> None:
     for number, path in enumerate(paths.bad(shared.vault)):
@@ -183,6 +186,7 @@ def test_row_31_no_attachment_and_no_pin_brings_anything_from_outside_into_a_pro
         assert all("result" in answer for answer in answers[4:8]), (path, answers[4:8])
 
 
+@pytest.mark.fault(row=31)
 @pytest.mark.thorough
 def test_row_31_an_imported_chat_brings_nothing_from_outside(shared: Any, tmp_path: Path) -> None:
     wire = shared.wire()
@@ -212,6 +216,7 @@ def test_row_31_nothing_from_outside_is_in_the_log_or_beside_it(shared: Any) -> 
     assert not any(paths.CANARY.encode() in each + unpacked(each) for each in kept)
 
 
+@pytest.mark.fault(row=31)
 @pytest.mark.skipif(shutil.which("strace") is None, reason="strace is not installed")
 @pytest.mark.thorough
 def test_row_31_a_daemon_looks_at_nothing_outside(daemon: Any, tmp_path: Path, modern: Callable[..., Any]) -> None:

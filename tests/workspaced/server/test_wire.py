@@ -38,6 +38,7 @@ def tool_line(arguments: str) -> bytes:
 # -- lines that are no request --
 
 
+@pytest.mark.fault(row=27)
 @pytest.mark.parametrize(
     ("line", "code"),
     [
@@ -118,6 +119,7 @@ NUMBERED = (
 )
 
 
+@pytest.mark.fault(row=61)
 @pytest.mark.parametrize("number", HUGE, ids=lambda text: f"{text[:4]}-{len(text)}")
 def test_row_61_a_number_of_any_length_is_a_result_or_a_typed_refusal(shared: Any, number: str) -> None:
     lines = [
@@ -175,6 +177,7 @@ def test_row_61_an_id_of_many_digits_comes_back_or_is_refused(shared: Any, digit
         assert wire.ask("workspaced/hello")["result"]
 
 
+@pytest.mark.fault(row=61)
 def test_row_61_since_of_5000_digits_is_a_typed_parameter_error(shared: Any) -> None:
     with shared.wire() as wire:
         wire.ask("workspaced/hello")
@@ -312,6 +315,7 @@ def assert_alive_and_readable(running: Any) -> None:
 # -- size and time --
 
 
+@pytest.mark.fault(row=26)
 def test_a_line_without_end_is_refused_at_the_limit_and_costs_no_memory(shared: Any) -> None:
     with shared.wire() as first:
         first.ask("workspaced/state")
@@ -348,6 +352,7 @@ def test_a_line_may_come_byte_by_byte(shared: Any) -> None:
     assert wire.line()["id"] == 0
 
 
+@pytest.mark.fault(row=28)
 @pytest.mark.thorough
 def test_a_line_not_completed_and_answers_not_read_end_the_connection_in_time(shared: Any) -> None:
     shared.wire().ask("tools/list")  # the first is made on a thread: until then nothing would wait to be read
@@ -535,6 +540,7 @@ MANGLED = st.builds(
 LINES = REQUESTS | MANGLED | st.binary(max_size=200)
 
 
+@pytest.mark.fault(row=27)
 @settings(
     max_examples=examples(150),
 )

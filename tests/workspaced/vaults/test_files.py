@@ -160,6 +160,7 @@ def test_a_language_without_a_grammar_is_said_to_have_no_outline(running: Any) -
         assert outline(client, "config.yaml") == ([], ["There is no outline for this language."])
 
 
+@pytest.mark.fault(row=72)
 @pytest.mark.thorough  # it takes as long as the parser may
 def test_a_file_that_no_parser_ends_with_holds_nobody_up(daemon: Callable[..., Any]) -> None:
     running = daemon("--files", "*", notes={"bad.py": "(" * 262_144, "good.md": "# Good\n"})

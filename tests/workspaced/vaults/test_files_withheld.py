@@ -136,6 +136,7 @@ def _plain(value: Any) -> Any:
     return value
 
 
+@pytest.mark.fault(row=72)
 @pytest.mark.parametrize("by", RULES)
 def test_nothing_tells_a_vault_with_a_withheld_code_file_from_one_without(
     daemon: Callable[..., Any], by: str

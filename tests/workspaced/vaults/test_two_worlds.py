@@ -513,6 +513,7 @@ def assert_same_throughout(story: Iterable[tuple[str, int]], one: World, other: 
             happens(step, number, one, other)
 
 
+@pytest.mark.fault(row=51)
 @pytest.mark.parametrize(
     "by", [*(pytest.param(by, marks=pytest.mark.thorough) for by in ("flag", "rule")), "both"]
 )
@@ -520,6 +521,7 @@ def test_nothing_tells_the_worlds_apart(worlds: MakeWorlds, by: str) -> None:
     tells_nothing(*worlds(by))
 
 
+@pytest.mark.fault(row=67)
 @pytest.mark.thorough
 @pytest.mark.parametrize("by", ["flag", "rule", "both"])
 def test_nothing_that_is_pushed_tells_of_a_note_for_explicit_requests(worlds: MakeWorlds, by: str) -> None:
@@ -537,6 +539,8 @@ def tells_nothing(one: World, other: World) -> None:
     assert_same_throughout(((step, number) for number, step in enumerate(story)), one, other)
 
 
+@pytest.mark.fault(row=39)
+@pytest.mark.fault(row=48)
 @pytest.mark.thorough
 @pytest.mark.parametrize("by", ["flag", "rule"])
 def test_an_unmounted_vault_tells_the_worlds_apart_no_more(worlds: MakeWorlds, by: str) -> None:
@@ -555,6 +559,8 @@ def test_an_unmounted_vault_tells_the_worlds_apart_no_more(worlds: MakeWorlds, b
     assert_same(one, other)
 
 
+@pytest.mark.fault(row=47)
+@pytest.mark.fault(row=51)
 @settings(
     max_examples=int(os.environ.get("TWO_WORLDS_EXAMPLES", "2")),
     phases=[Phase.explicit, Phase.reuse, Phase.generate],

@@ -63,6 +63,7 @@ def lose_index(running: Any) -> None:
 # -- 2: deleted notes after a crash --
 
 
+@pytest.mark.fault(row=47)
 def test_a_private_note_deleted_before_a_crash_is_not_named_after_it(daemon: Any) -> None:
     running = daemon(notes={**NOTES, "diary.md": PRIVATE})
     show(running, "n1.md", "diary.md", select="the passphrase is xyzzy")
@@ -76,6 +77,7 @@ def test_a_private_note_deleted_before_a_crash_is_not_named_after_it(daemon: Any
     assert pinned(running) == ["n1.md"]
 
 
+@pytest.mark.fault(row=47)
 def test_a_note_that_was_gone_before_anybody_looked_at_it_is_not_named(daemon: Any) -> None:
     running = daemon(notes={**NOTES, "diary.md": PRIVATE})
     show(running, "n1.md", "diary.md")
@@ -109,6 +111,7 @@ def test_a_deleted_note_that_was_shown_is_still_named_after_a_restart(daemon: An
         running.kill()
 
 
+@pytest.mark.fault(row=47)
 def test_each_note_that_the_log_names_is_looked_at_once_and_again_when_that_changes(daemon: Any) -> None:
     running = daemon(notes={**NOTES, "diary.md": PRIVATE})
     show(running, "n1.md", "diary.md")
@@ -129,6 +132,8 @@ def test_each_note_that_the_log_names_is_looked_at_once_and_again_when_that_chan
 # -- 3: the vault is not mounted --
 
 
+@pytest.mark.fault(row=39)
+@pytest.mark.fault(row=48)
 @pytest.mark.parametrize("crash", [True, False])
 def test_an_empty_folder_where_the_vault_was_shows_nothing_that_its_rules_withheld(
     daemon: Any, crash: bool
@@ -162,6 +167,7 @@ def test_an_empty_folder_where_the_vault_was_shows_nothing_that_its_rules_withhe
 # -- 5: the status that agents may ask for --
 
 
+@pytest.mark.fault(row=50)
 def test_an_agents_status_counts_what_is_wrong_and_names_nothing(
     daemon: Any, modern: Callable[..., Any], handshake: Callable[..., Any]
 ) -> None:
@@ -185,6 +191,7 @@ def test_an_agents_status_counts_what_is_wrong_and_names_nothing(
 # -- 6: the past as an oracle --
 
 
+@pytest.mark.fault(row=51)
 @pytest.mark.parametrize(
     ("tool", "arguments"),
     [
@@ -269,6 +276,7 @@ def context(running: Any) -> Callable[[], str]:
     return lambda: json.dumps(client.tool("get_workspace_context", {"includeContent": True}))
 
 
+@pytest.mark.fault(row=52)
 @pytest.mark.parametrize("style", ["truncate", "delete", "replace"])
 def test_rules_hold_while_they_are_saved(daemon: Any, style: str) -> None:
     rules = "# mine\nkeep/\n"
@@ -280,6 +288,7 @@ def test_rules_hold_while_they_are_saved(daemon: Any, style: str) -> None:
         assert "n1.md" in said
 
 
+@pytest.mark.fault(row=52)
 @pytest.mark.parametrize("style", ["truncate", "delete", "replace"])
 def test_a_private_note_stays_so_while_it_is_saved(daemon: Any, style: str) -> None:
     running = daemon(notes={**NOTES, "diary.md": PRIVATE})
@@ -293,6 +302,7 @@ def test_a_private_note_stays_so_while_it_is_saved(daemon: Any, style: str) -> N
 # -- 8: moves --
 
 
+@pytest.mark.fault(row=53)
 def test_a_note_that_turns_private_as_it_moves_is_withheld_under_its_old_name_too(daemon: Any) -> None:
     running = daemon("--no-watch", notes={**NOTES, "diary.md": "# Diary\n\nThe passphrase is xyzzy.\n"})
     show(running, "n1.md", "diary.md", select="The passphrase is xyzzy.")
@@ -316,6 +326,7 @@ def test_a_note_that_turns_private_as_it_moves_is_withheld_under_its_old_name_to
             client.call("workspaced/reconcile")
 
 
+@pytest.mark.fault(row=53)
 def test_a_note_moved_into_a_denied_folder_is_withheld_at_once(daemon: Any) -> None:
     notes = {**NOTES, "diary.md": "# Diary\n\nxyzzy\n", "keep/x.md": "# X\n", IGNORE: "keep/\n"}
     running = daemon("--no-watch", "--reconcile-s", "3600", notes=notes)
@@ -333,6 +344,7 @@ def test_a_note_moved_into_a_denied_folder_is_withheld_at_once(daemon: Any) -> N
 # -- 17: front matter that means private --
 
 
+@pytest.mark.fault(row=62)
 @pytest.mark.parametrize(
     "text",
     [
@@ -366,6 +378,7 @@ def test_front_matter_that_means_private_withholds(daemon: Any, text: str) -> No
     assert pinned(running) == ["n1.md"]
 
 
+@pytest.mark.fault(row=62)
 @pytest.mark.parametrize(
     "text",
     [
