@@ -286,14 +286,16 @@ export interface Exchanged {
 export interface Finding {
   readonly seq: number;
   readonly time: string;
-  readonly kind: "failedCall" | "olderNote" | "withheldNote";
+  readonly kind: "failedCall" | "folded" | "olderNote" | "withheldNote";
   readonly sentence: string;
-  readonly since: string | null;
-  readonly note: string | null;
-  readonly difference: readonly string[];
-  readonly answer: string;
-  readonly prompts: number;
   readonly evidence: readonly Evidence[];
+  readonly since?: string | null;
+  readonly note?: string | null;
+  readonly difference?: readonly string[];
+  /** (default "") */
+  readonly answer?: string;
+  /** (default 1) */
+  readonly times?: number;
 }
 
 /** What is worth looking at, newest first. */

@@ -20,8 +20,8 @@ export function FindingsView({ parts: [before] }) {
   return html`<section aria-labelledby="findings-title">
     <h2 id="findings-title">Findings</h2>
     <p class="quiet">
-      Prompts that held a note in an older version than it had by then, calls that failed, and notes that were withheld while
-      the user looked at them; the newest first.
+      Prompts that held a note in an older version than it had by then, or did without a note that the user asked about;
+      calls that failed; notes that were withheld while the user looked at them. The newest stand first.
     </p>
     <${Loaded} of=${found}>${(/** @type {Shown} */ shown) => html`<${List} shown=${shown} />`}</${Loaded}>
   </section>`;
@@ -44,14 +44,14 @@ function List({ shown }) {
 
 /** @param {{ finding: Finding }} props */
 function One({ finding }) {
-  const { since, answer, prompts, difference } = finding;
+  const { since, answer, times, difference, kind } = finding;
   return html`<li class="finding">
     <h3>
       <bdi>${finding.sentence}</bdi>${since === null ? "" : html` since <time datetime=${since}>${clock(since).slice(0, 5)}</time>`}.
     </h3>
     <p class="quiet">
       <time datetime=${finding.time}>${day(finding.time)} ${clock(finding.time).slice(0, 8)}</time>
-      ${prompts > 1 && html` · ${count(prompts, "prompt")} of the conversation had it`}
+      ${times > 1 && html` · ${count(times, kind === "withheldNote" ? "call" : "prompt")}`}
     </p>
     ${answer && html`<p>The model then said: <q>${answer}</q></p>`}
     ${difference.length > 0 && html`<${Differences} lines=${difference} left="what was read" right="what the note said" />`}
