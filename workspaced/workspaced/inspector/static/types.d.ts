@@ -423,6 +423,7 @@ export interface ListedChat {
 /** One conversation. */
 export interface ListedConversation {
   readonly conversation: string;
+  readonly words: string;
   readonly vault: string | null;
   readonly provider: string;
   readonly model: string;
@@ -555,7 +556,7 @@ export interface Present {
 
 /** Where the prices come from. */
 export interface Prices {
-  readonly dated: string;
+  readonly source: string;
   readonly currency: string;
   readonly file: string;
   readonly isOwn: boolean;
@@ -577,6 +578,7 @@ export interface PromptBody {
 /** A conversation as prompts, in order. */
 export interface PromptColumn {
   readonly conversation: string;
+  readonly words: string;
   readonly vault: string | null;
   readonly provider: string;
   readonly model: string;

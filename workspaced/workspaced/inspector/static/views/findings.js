@@ -4,6 +4,7 @@ import { Command } from "../parts/copy.js";
 import { Differences } from "../parts/differences.js";
 import { clock, count, day } from "../parts/format.js";
 import { Loaded, useResource } from "../parts/resource.js";
+import { Term } from "../parts/term.js";
 import { link } from "../router.js";
 import { about, logArgument } from "../store.js";
 import { html } from "../vendor/index.js";
@@ -20,8 +21,8 @@ export function FindingsView({ parts: [before] }) {
   return html`<section aria-labelledby="findings-title">
     <h2 id="findings-title">Findings</h2>
     <p class="quiet">
-      Prompts that held a note in an older version than it had by then, or did without a note that the user asked about;
-      calls that failed; notes that were withheld while the user looked at them. The newest stand first.
+      <${Term} of="prompt">Prompts</${Term}> that held a note in an older version than it had by then, or did without a note that a <${Term} of="fold" /> had left out and the user asked about;
+      <${Term} of="call">calls</${Term}> that failed; notes that were <${Term} of="withheld" /> while the user looked at them. The newest stand first.
     </p>
     <${Loaded} of=${found}>${(/** @type {Shown} */ shown) => html`<${List} shown=${shown} />`}</${Loaded}>
   </section>`;
@@ -44,7 +45,7 @@ function List({ shown }) {
 
 /** @param {{ finding: Finding }} props */
 function One({ finding }) {
-  const { since, answer, times, difference, kind } = finding;
+  const { since = null, answer, times = 1, difference = [], kind } = finding;
   return html`<li class="finding">
     <h3>
       <bdi>${finding.sentence}</bdi>${since === null ? "" : html` since <time datetime=${since}>${clock(since).slice(0, 5)}</time>`}.
