@@ -122,7 +122,7 @@ def _in_vault(served: ServedVault, path: str) -> str:
     except ValueError:
         raise OutsideVault(
             f"{path!r} is not in the vault {served.id}, which is {str(root)!r}.",
-            hint="Name the vault of the note with --vault, or give a path from the vault's root, such as 'work/plan.md'.",
+            hint="Name its vault with --vault, or give a path from the vault's root, such as 'work/plan.md'.",
         ) from None
 
 
