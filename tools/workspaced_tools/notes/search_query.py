@@ -131,7 +131,8 @@ def _meant(minus: str, operator: str, value: str, *, is_phrase: bool) -> tuple[s
     if operator == "tag:":
         return f"{prefix}tags", fold(value.removeprefix("#").strip("/"))
     if operator == "path:":
-        return f"{prefix}paths", folded(value).removesuffix(".md").strip("/")
+        path = folded(value).removesuffix(".md").strip("/").removeprefix("./")
+        return f"{prefix}paths", "" if path == "." else path  # the root: every note
     return "without" if minus else "terms", _term(value, is_phrase=is_phrase)
 
 
