@@ -1,4 +1,5 @@
-"""Writes the generated pages of docs/reference/ from schemas/, the settings, the error codes and the command line.
+"""Writes the generated pages of docs/reference/ from schemas/, the settings, the error codes and the command line,
+and the glossary's sentences for the inspector's page.
 
     python docs/generator/generate.py           writes them
     python docs/generator/generate.py --check   exits with 1 where a page differs, and names it
@@ -31,6 +32,8 @@ from workspaced_tools.tools.registry import EVERY_TOOL
 HERE: Final = Path(__file__).parent
 ROOT: Final = HERE.parents[1]
 PAGES: Final = ROOT / "docs" / "reference"
+GLOSSARY: Final = ROOT / "docs" / "explanation" / "glossary.md"
+IN_PAGE: Final = ROOT / "workspaced" / "workspaced" / "inspector" / "static" / "parts" / "glossary.js"
 Schema = dict[str, Any]
 Row = tuple[str, ...]
 """The cells of a table."""
@@ -108,6 +111,17 @@ def pages(remarks: Remarks) -> dict[str, str]:
     remarks.check_all_read()
     made["workspaced.1"] = man_page(cli)
     return made
+
+
+def _glossary() -> str:
+    """The glossary as a module of the inspector's page: sentences by term."""
+    rows = re.findall(r"^\| \*\*(.+?)\*\* \| (.+?) \|$", GLOSSARY.read_text(), re.MULTILINE)
+    entries = (f"  {json.dumps(term)}: {json.dumps(re.sub(r'[`*]', '', meaning))},\n" for term, meaning in rows)
+    return (
+        "// Generated from docs/explanation/glossary.md by docs/generator/generate.py; not edited by hand.\n\n"
+        "/** @type {Readonly<Record<string, string>>} the sentences by term */\n"
+        f"export const GLOSSARY = {{\n{''.join(entries)}}};\n"
+    )
 
 
 def _methods(remarks: Remarks) -> Iterator[str]:
@@ -360,18 +374,15 @@ def main() -> int:
     parser.add_argument("--check", action="store_true", help="compare instead; exit with 1 where a page differs")
     parser.add_argument("--dir", type=Path, default=PAGES, help="the folder of the pages")
     options = parser.parse_args()
-    made = pages(Remarks(HERE / "remarks.toml"))
+    made = {options.dir / name: text for name, text in pages(Remarks(HERE / "remarks.toml")).items()}
+    made[IN_PAGE] = _glossary()
     if not options.check:
-        for name, text in made.items():
-            (options.dir / name).write_text(text)
+        for file, text in made.items():
+            file.write_text(text)
         return 0
-    wrong = [
-        name
-        for name, text in made.items()
-        if not (options.dir / name).is_file() or (options.dir / name).read_text() != text
-    ]
-    for name in wrong:
-        sys.stderr.write(f"{options.dir / name} is not what the schemas, remarks and commands give.\n")
+    wrong = [file for file, text in made.items() if not file.is_file() or file.read_text() != text]
+    for file in wrong:
+        sys.stderr.write(f"{file} is not what the schemas, remarks, commands and the glossary give.\n")
     if wrong:
         sys.stderr.write("Run `make reference` and commit the difference.\n")
     return 1 if wrong else 0

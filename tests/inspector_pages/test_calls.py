@@ -32,7 +32,7 @@ def settled(opened: InspectorPage) -> None:
     ("name", "link", "heading"),
     [
         ("calls", "#/call", "Calls"),
-        ("call", "#/call/@117@", "get_workspace_context, event @117@"),
+        ("call", "#/call/116", "get_workspace_context, event 116"),
         ("told", "#/call/191", "Told without asking, event 191"),
         ("two-calls", "#/call/117/with/150", "Call 117 and call 150"),
     ],
@@ -84,7 +84,7 @@ def test_two_marked_calls_stand_side_by_side(open_page: OpenPage, recorded: Insp
     page.get_by_text('client: "agent" -> "names"').wait_for()
     table = page.get_by_role("table")
     assert table.get_by_role("columnheader").all_inner_texts() == ["call 31", "call 46"]
-    assert '-       "type": "note",' in table.locator("td.removed").all_inner_texts()
+    assert '-       "metadata": {' in table.locator("td.removed").all_inner_texts()
     page.set_viewport_size({"width": NARROW[0], "height": NARROW[1]})
     page.locator("pre.diff .removed").first.wait_for()
 

@@ -198,4 +198,4 @@ def test_a_call_is_passed_on_by_the_command_that_the_page_gives_and_answers_the_
 
     second = opened(open_page, inspect(tmp_path / f"call-{call['seq']}.wsb"), "#/call")
     assert answered(second, call["seq"]) == answer
-    assert second.get_by_text("workspaced bundle").count() == 0
+    assert second.locator(".command", has_text="workspaced bundle").count() == 0

@@ -69,7 +69,7 @@ def test_a_person_follows_a_missed_cache_to_the_text_that_was_read_again(
     detail = page.get_by_role("complementary", name="The chosen block")
     detail.get_by_text("<title>Booking flow</title>").wait_for()
     detail.get_by_text("rewritten").wait_for()
-    assert detail.get_by_role("link", name="prompt 102").get_attribute("href") == "#/prompt/102"
+    assert detail.get_by_role("link", name="prompt 103").get_attribute("href") == "#/prompt/103"
     assert page.url.endswith("#/prompt/110/layer/L4/block/6")
 
 
@@ -88,9 +88,9 @@ def test_keys_step_through_blocks_and_prompts(open_page: OpenPage, morning: Insp
 
 def test_a_layer_of_the_bar_leads_to_its_blocks(open_page: OpenPage, morning: Inspector) -> None:
     page = shown(open_page(morning.url), "prompt/of/letter-to-imke").page
-    page.locator(".prompt-line").filter(has_text="Prompt 102").get_by_text("L4").click()
+    page.locator(".prompt-line").filter(has_text="Prompt 103").get_by_text("L4").click()
     page.get_by_role("heading", name="L4 earlier turns").wait_for()
-    assert page.url.endswith("#/prompt/102/layer/L4_STRIP")
+    assert page.url.endswith("#/prompt/103/layer/L4_STRIP")
 
 
 def test_command_lines_of_a_conversation_run_whatever_its_id_is(open_page: OpenPage, daemon: Any) -> None:

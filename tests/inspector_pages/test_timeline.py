@@ -64,6 +64,8 @@ def test_a_moment_is_for_everybody_in_any_size_and_colours(
     open_page: OpenPage, recorded: Inspector, size: tuple[int, int], is_dark: bool
 ) -> None:
     opened = open_page(recorded.url, size, is_dark=is_dark)
+    if size == NARROW:
+        opened.page.get_by_role("button", name="timeline", expanded=False).click()
     for seq in (16, 34):
         go(opened, seq)
         present(opened).wait_for()
@@ -118,7 +120,7 @@ def test_a_jump_takes_a_sequence_or_a_local_time_and_says_what_is_wrong(
     open_page: OpenPage, long: Inspector
 ) -> None:
     opened = open_page(long.url)
-    at(opened, 5000)
+    go(opened, 5000)
     field = opened.page.get_by_label("Go to")
     field.fill("2026-03-01 00:10:00")
     field.press("Enter")
@@ -137,7 +139,7 @@ def test_a_jump_takes_a_sequence_or_a_local_time_and_says_what_is_wrong(
 
 def test_the_scrubber_is_dragged_and_the_link_follows_when_it_rests(open_page: OpenPage, long: Inspector) -> None:
     opened = open_page(long.url)
-    at(opened, 5000)
+    go(opened, 5000)
     page = opened.page
     thumb = page.locator(".scrubber-thumb").bounding_box()
     bars = page.locator(".lane-bars").bounding_box()
@@ -156,7 +158,7 @@ def test_the_scrubber_is_dragged_and_the_link_follows_when_it_rests(open_page: O
 
 def test_a_click_goes_to_a_moment_and_a_brush_zooms(open_page: OpenPage, long: Inspector) -> None:
     opened = open_page(long.url)
-    at(opened, 5000)
+    go(opened, 5000)
     page = opened.page
     bars = page.locator(".u-over").bounding_box()
     assert bars is not None

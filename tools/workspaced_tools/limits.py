@@ -108,6 +108,8 @@ TAGGED_NOTES_MAX: Final = 500
 
 # Images that a note embeds.
 IMAGES_SHOWN_MAX: Final = 4
+IMAGES_LOOKED_AT_MAX: Final = 16
+"""So many are looked for until those are found."""
 IMAGE_BYTES_MAX: Final = 1024 * 1024
 """A larger image is sent smaller, if Pillow is installed."""
 IMAGE_SIDE_PIXELS_MAX: Final = 1_568

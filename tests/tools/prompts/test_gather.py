@@ -19,7 +19,7 @@ from workspaced_tools.errors import ArgumentInvalid
 from workspaced_tools.limits import (
     ATTACHED_CHARS_MAX,
     ATTACHED_IMAGE_BYTES_MAX,
-    IMAGES_SHOWN_MAX,
+    IMAGES_LOOKED_AT_MAX,
     MEMBERS_ATTACHED_MAX,
     SUMMARY_TOKENS_MAX,
 )
@@ -255,10 +255,10 @@ def test_images_are_told_of_and_named_from_the_active_note_only(
 
 
 def test_of_many_images_the_rest_is_one_failure(make_world: Any) -> None:
-    world = make_world({"n.md": "".join(f"![[{at}.png]]\n" for at in range(IMAGES_SHOWN_MAX + 3))})
+    world = make_world({"n.md": "".join(f"![[{at}.png]]\n" for at in range(IMAGES_LOOKED_AT_MAX + 3))})
     world.says(world.attachment("active_note", "n.md"))
     _, *images, rest = world.gather().artifacts
-    assert len(images) == IMAGES_SHOWN_MAX
+    assert len(images) == IMAGES_LOOKED_AT_MAX
     assert (rest.kind, rest.failed) == ("image", "TOO_MANY") and rest.title.startswith("3 more")
 
 

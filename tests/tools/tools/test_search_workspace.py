@@ -411,3 +411,9 @@ def test_any_text_is_a_query_or_refused(query: str, folder: str) -> None:
     view = shared_view(state, "2026-03-01T12:00:00.000000Z", vault, level="all", withheld=lambda _note: False)
     result = run(TOOLS[TOOL], view, {"query": query, "folder": folder})
     assert result["success"] or result["code"] in ("INVALID_ARGUMENT", "OUTSIDE_VAULT")
+
+
+def test_missing_words_stand_as_they_were_asked(ask: Call) -> None:
+    part = msgspec.structs.replace(hit("work/plan.md"), missing=("zurich", "due on friday", "plan"))
+    answer = ask(FakeVault(part), query='Zürich "Due on Friday" plan')
+    assert answer["data"]["results"][0]["missing"] == ["Zürich", "Due on Friday", "plan"]

@@ -124,6 +124,17 @@ def test_at_most_four_are_shown_and_all_are_counted_but_urls_are_not_ours(make_v
     assert found.total == 7
 
 
+def test_images_that_cannot_be_shown_take_no_place_of_others(make_vault: MakeVault) -> None:
+    gone = [f"gone-{n}.png" for n in range(4)]
+    there = [f"{n}.png" for n in range(5)]
+    text = " ".join(f"![[{name}]]" for name in (*gone, there[0], *there))
+    vault = make_vault({"n.md": text, **dict.fromkeys(there, PNG)})
+    assert seen(vault) == [*["IMAGE_NOT_FOUND"] * 4, *there[:4]]
+    assert ask(vault).total == 9
+    many = "".join(f"![[gone-{n}.png]]\n" for n in range(50))
+    assert seen(make_vault({"n.md": many + "![[0.png]]", "0.png": PNG})) == ["IMAGE_NOT_FOUND"] * 16
+
+
 def test_a_note_of_ten_thousand_images_is_answered_within_100_ms(make_vault: MakeVault) -> None:
     vault = make_vault({"n.md": "".join(f"![[{n}.png]]\n" for n in range(10_000)), "0.png": PNG})
     assert ask(vault).total == 10_000

@@ -210,6 +210,8 @@ def test_phrases_operators_and_what_is_text(make_vault: MakeVault) -> None:
     assert found(vault, "red tag:#project/web") == ["work/plan.md"]
     assert found(vault, "red -tag:project/web") == ["home/list.md"]
     assert found(vault, "path:home red") == found(vault, 'red path:"HOME/l"') == ["home/list.md"]
+    assert found(vault, "red path:./home/") == ["home/list.md"]
+    assert found(vault, "red path:.") == found(vault, "red path:./") == found(vault, "red")
     assert found(vault, "red -path:home") == ["work/plan.md"]
     for text in ("--no-watch", "tag:none", "use path:here", "tag:none path:here"):
         answer = vault.searches.search(SearchQuery(text, 5))

@@ -1,5 +1,7 @@
 """`workspaced/share/why`: how far a note may go, as the gate of the tools decides it, and why no further."""
 
+from pathlib import Path
+
 import pytest
 from support.daemon import Factory, refusal
 
@@ -98,6 +100,8 @@ def test_a_path_that_no_note_can_have_is_refused(client: SyncClient, path: str, 
         ("secret", "secret.md"),
         ("SECRET.md", "secret.md"),
         ("[[secret]]", "secret.md"),
+        ("[[Secret#Part|the plan]]", "secret.md"),
+        ("![[deep/hidden|x]]", "deep/hidden.md"),
         ("deep/hidden", "deep/hidden.md"),
     ],
 )
@@ -106,6 +110,14 @@ def test_a_note_is_found_by_what_its_owner_calls_it(daemon: Factory, named: str,
     client = daemon("--on-request", "keep-asked/", notes={**NOTES, **deep}).connect("inspector")
     client.call("workspaced/reconcile")
     assert client.call("workspaced/share/why", {"path": named})["path"] == path
+
+
+def test_an_absolute_path_is_one_of_the_vault_or_is_said_to_be_none(daemon: Factory, tmp_path: Path) -> None:
+    running = daemon(notes=NOTES)
+    client = running.connect("inspector")
+    assert client.call("workspaced/share/why", {"path": str(running.vault / "secret.md")})["path"] == "secret.md"
+    error = refusal(client.call, "workspaced/share/why", {"path": str(tmp_path / "elsewhere.md")})
+    assert error.code == "OUTSIDE_VAULT" and f"is not in the vault {running.vault.name}" in error.message
 
 
 @pytest.mark.parametrize(

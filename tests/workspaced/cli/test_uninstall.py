@@ -184,9 +184,20 @@ def test_a_program_s_broken_settings_are_said_if_we_have_written_there(home: Hom
     (home.path / ".cursor").mkdir()
     (home.path / ".cursor/mcp.json").write_text("{broken")
     done = home.run("uninstall", "--yes")
-    [stays] = [line for line in done.stdout.splitlines() if line.startswith("stays")]
+    stays, copy = [line for line in done.stdout.splitlines() if line.startswith("stays")]
+    assert "config.toml as it was" in copy
     assert "Codex" in stays and "every entry whose command is `workspaced`" in stays and "\\n" not in stays
     assert "environment" not in done.stdout and "Cursor" not in done.stdout
+
+
+def test_one_broken_file_of_a_program_keeps_nothing_in_its_others(home: Home) -> None:
+    home.has("claude")
+    assert home.run("start", home.notes, "--yes").returncode == 0
+    (home.path / ".claude.json").write_text("{broken")
+    assert "workspaced" in (home.path / ".claude/settings.json").read_text()
+    done = home.run("uninstall", "--yes")
+    assert "stays     Claude Code: " in done.stdout
+    assert (home.path / ".claude/settings.json").read_text() == SETTINGS[".claude/settings.json"]
 
 
 def test_a_folder_that_others_may_not_write_to_is_a_problem_with_a_name(home: Home) -> None:

@@ -9,8 +9,8 @@ from support import ROOT
 from support.inspector import Inspector, environment_in
 
 from workspaced import replay
-from workspaced.inspector.views.findings import FindingsParameters, findings
-from workspaced_events.schema.catalogue import ToolCalled
+from workspaced.inspector.views.found.findings import FindingsParameters, findings
+from workspaced_events.schema.catalogue import NoteFile
 
 MORNING = ROOT / "workspaced" / "workspaced" / "demo" / "morning.wsb"
 KICKOFF = "projects/ferrybook/Kickoff.md"
@@ -26,7 +26,7 @@ def test_a_prompt_that_read_an_older_note_is_found_with_both_texts(morning: Insp
     shown = morning.get("/api/findings")
     [found] = [each for each in shown["findings"] if each["note"] == KICKOFF]
     assert found["sentence"] == f"A prompt read “22 June”; {KICKOFF} said “29 June”"
-    assert (found["seq"], found["since"][:16], found["prompts"]) == (167, "2026-04-17T10:04", 3)
+    assert (found["seq"], found["since"][:16], found["times"]) == (167, "2026-04-17T10:04", 3)
     assert found["answer"] == "Release 1 comes on 22 June."
     changed = [line for line in found["difference"][2:] if line[:1] in "+-"]
     assert [line[:1] for line in changed] == ["-", "+"]
@@ -54,12 +54,12 @@ def test_earlier_findings_are_those_before_an_event(morning: Inspector) -> None:
 
 
 class Swept:
-    """A log of which the recordings of calls are not kept."""
+    """A log of which the texts of notes are not kept."""
 
     def __init__(self, log: replay.Log) -> None:
         self._log = log
-        calls = (event.data for event in log.events_of(replay.CALL_TYPES))
-        self._gone = {call.inputs_sha256 for call in calls if isinstance(call, ToolCalled)}
+        files = (event.data for event in log.events_of(("note_changed", "note_created")))
+        self._gone = {each.sha256 for each in files if isinstance(each, NoteFile)}
 
     def blob(self, name: str) -> bytes | None:
         return None if name in self._gone else self._log.blob(name)
@@ -75,6 +75,53 @@ def test_without_the_texts_an_older_note_is_found_all_the_same() -> None:
     [found] = [each for each in shown if each.note == KICKOFF]
     assert found.sentence == f"A prompt read an older version of {KICKOFF}, which said something else"
     assert found.difference == [] and found.since is not None
+
+
+def test_an_older_note_has_its_difference_also_where_no_event_tells_of_the_change(
+    inspect: Callable[..., Inspector], daemon: Any
+) -> None:
+    running = daemon(notes={"plan.md": "# Plan\n\nDue on 22 June.\n"})
+    context = running.connect("runtime").context
+    talk = context.start(**SETTINGS)["conversation"]
+    ask(context, talk, "When?", "plan.md")
+    context.rebase(talk)
+    (running.vault / "plan.md").write_text("# Plan\n\nDue on 29 June.\n")
+    running.connect("agent").tool("get_note_by_reference", {"reference": "plan.md"})  # alone reads the new text
+    ask(context, talk, "Sure?")
+    assert running.stop() == 0
+    [found] = inspect(running.data).get("/api/findings")["findings"]
+    assert (found["kind"], found["since"]) == ("olderNote", None)
+    assert found["sentence"] == "A prompt read “Due on 22 June”; plan.md said “Due on 29 June”"
+    assert "-Due on 22 June." in found["difference"]
+
+
+def test_a_prompt_without_the_note_that_a_fold_left_out_and_the_user_asks_about_is_found(
+    inspect: Callable[..., Inspector], daemon: Any
+) -> None:
+    running = daemon(notes={"Long plan.md": "# Plan\n\n" + "Blue is the roof of house nine.\n" * 150})
+    context = running.connect("runtime").context
+    talk = context.start(**{**SETTINGS, "context_window": 3_000})["conversation"]
+    ask(context, talk, "What does it say?", "Long plan.md")
+    for number in range(2):
+        ask(context, talk, f"Something else, {number}: " + "well, " * 700)
+    ask(context, talk, "And the long plan?")
+    ask(context, talk, "Were there long plans?")
+    assert running.stop() == 0
+    found = inspect(running.data).get("/api/findings")["findings"]
+    assert [(each["kind"], each["sentence"]) for each in found] == [
+        ("folded", "The user asked about Long plan.md, which a fold had left out of the prompt")
+    ]
+    assert [each["link"][0] for each in found[0]["evidence"]] == ["prompt", "prompt", "note"]
+
+
+SETTINGS = {"provider": "anthropic", "model": "m", "context_window": 50_000, "output_reserve": 500}
+
+
+def ask(context: Any, talk: str, text: str, *notes: str) -> None:
+    attached = [{"kind": "note", "id": note} for note in notes]
+    context.message(talk, {"role": "user", "text": text, "attachments": attached})
+    context.assemble(talk)
+    context.message(talk, {"role": "assistant", "text": "Yes."})
 
 
 def test_a_log_in_which_nothing_went_wrong_has_none(inspect: Callable[..., Inspector], daemon: Any) -> None:
@@ -111,3 +158,18 @@ def test_of_a_note_that_was_never_shown_it_is_said_that_it_is_withheld(
     assert running.stop() == 0
     [found] = inspect(running.data).get("/api/findings")["findings"]
     assert found["sentence"] == "The user looked at pay.md, which is withheld from agents"
+
+
+def test_a_note_that_a_rule_withholds_is_found_by_the_calls_that_were_not_told_of_it(
+    inspect: Callable[..., Inspector], daemon: Any
+) -> None:
+    running = daemon(notes={"hr/Salary.md": "# Salary\n", ".workspacedignore": "hr/\n"})
+    running.connect("editor").publish([{"type": "active_note_set", "data": {"note": "hr/Salary.md"}}])
+    agent = running.connect("agent")
+    for _ in range(2):
+        agent.tool("get_workspace_context", {})
+    assert running.stop() == 0
+    [found] = inspect(running.data).get("/api/findings")["findings"]
+    assert found["sentence"] == "agent was not told that the user looked at hr/Salary.md: a rule withholds it"
+    assert found["times"] == 2
+    assert [each["link"] for each in found["evidence"]] == [["call", str(found["seq"])], ["note", "hr/Salary.md"]]

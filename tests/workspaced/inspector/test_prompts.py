@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from importlib.metadata import version
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from support.inspector import Inspector, environment_in
 from workspaced import replay
 from workspaced.inspector.searching.files import Shrunk, bundle_of
 from workspaced_events.replay.json_lines import export_lines
+from workspaced_tools.prompts.audit.prices import PackagedPrices, Tokens
 
 MORNING = ROOT / "workspaced" / "workspaced" / "demo" / "morning.wsb"
 """The demo's morning: two conversations, one of which was folded and the other given another system prompt."""
@@ -318,7 +320,20 @@ def test_a_reported_prompt_costs_what_the_user_s_prices_say_at_once(fresh: Calla
         assert row["cost"]["basis"] == "reported"
         assert row["cost"]["amount"] == pytest.approx(((read - cached) * 10 + cached * 1 + answered * 100) / 1e6)
     prices = prompts.get("conversations")["prices"]
-    assert (prices["dated"], prices["currency"], prices["isOwn"]) == ("2031-05-06", "EUR", True)
+    assert (prices["source"], prices["currency"], prices["isOwn"]) == ("your own list of 2031-05-06", "EUR", True)
+
+
+def test_the_data_package_is_named_with_its_version_and_gives_the_prices_of_the_day(morning: Prompts) -> None:
+    prices = morning.get("conversations")["prices"]
+    assert (prices["source"], prices["currency"]) == (f"genai-prices {version('genai-prices')}", "USD")
+    for row in morning.column(LETTER):
+        read, cached, answered = (row[name] for name in ("inputTokens", "cachedTokens", "outputTokens"))
+        assert row["cost"]["amount"] == pytest.approx(((read - cached) * 3 + cached * 0.3 + answered * 15) / 1e6)
+
+
+@pytest.mark.parametrize(("provider", "model"), [("anthropic", "claude-nothing"), ("nobody", "claude-sonnet-4-5")])
+def test_a_model_that_the_package_does_not_know_has_no_price(provider: str, model: str) -> None:
+    assert PackagedPrices().amount(provider, model, "2026-04-17T10:00:00.000000Z", Tokens(1_000)) is None
 
 
 def test_a_conversation_costs_what_its_prompts_and_their_answers_do(morning: Prompts) -> None:
@@ -357,7 +372,7 @@ def test_without_a_report_the_cost_is_an_estimate_and_without_a_price_there_is_n
 
 
 @pytest.mark.parametrize("text", ["dated = 1", "no toml at [all", "", OWN_PRICES.replace("10.0", "-1.0")])
-def test_prices_that_cannot_be_read_say_so_and_the_packaged_ones_count(
+def test_prices_that_cannot_be_read_say_so_and_those_of_the_package_count(
     fresh: Callable[[Path], Prompts], text: str
 ) -> None:
     prompts = fresh(MORNING)

@@ -131,7 +131,8 @@ def _meant(minus: str, operator: str, value: str, *, is_phrase: bool) -> tuple[s
     if operator == "tag:":
         return f"{prefix}tags", fold(value.removeprefix("#").strip("/"))
     if operator == "path:":
-        return f"{prefix}paths", folded(value).removesuffix(".md").strip("/")
+        path = folded(value).removesuffix(".md").strip("/").removeprefix("./")
+        return f"{prefix}paths", "" if path == "." else path  # the root: every note
     return "without" if minus else "terms", _term(value, is_phrase=is_phrase)
 
 
@@ -152,6 +153,7 @@ _STRETCH: Final = regex.compile(
     rf"(?P<pairs>[{_PAIRS}]+)|(?P<triples>[{_TRIPLES}]+)|(?P<word>[[\p{{L}}\p{{N}}\p{{M}}]--[{_PAIRS}{_TRIPLES}]]+)",
     regex.VERSION1,
 )
+_QUOTED: Final = regex.compile(r'"([^"]+)"')
 _IN_WORD: Final = regex.compile(r"[\p{L}\p{N}\p{M}]")
 _RUN: Final = 4
 _RUN_SHARE: Final = 1 / 2
@@ -180,6 +182,13 @@ def words_of(terms: Iterable[Term]) -> list[Word]:
     """The words of a query, each once."""
     parts = {part[0]: part.lastgroup for term in terms for part in _STRETCH.finditer(term.text)}
     return [_cut(text, kind) for text, kind in parts.items()]
+
+
+def as_asked(query: str, words: Iterable[str]) -> list[str]:
+    """Words and phrases of `query`, given folded, as it writes them."""
+    parts = (*_QUOTED.findall(query), *query.split(), *(part[0] for part in _STRETCH.finditer(query)))
+    written = {folded(part): part for part in parts}
+    return [written.get(word, word) for word in words]
 
 
 def _cut(text: str, kind: str | None) -> Word:

@@ -138,7 +138,8 @@ class Incoming(Question[IncomingLinks], frozen=True, array_like=True):
 
 
 class Images(Question[NoteImages], frozen=True, array_like=True):
-    """The images that the body of `note` embeds: at most the first IMAGES_SHOWN_MAX of them, with their bytes."""
+    """The images that the body of `note` embeds: the first that can be shown, at most IMAGES_SHOWN_MAX of them,
+    with their bytes, and those before them that cannot."""
 
     name: ClassVar[str] = "images"
     note: NoteId

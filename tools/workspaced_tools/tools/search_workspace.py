@@ -21,7 +21,7 @@ from ..limits import (
     TAG_CHARS_MAX,
 )
 from ..notes.name_only import NAMES_ONLY
-from ..notes.search_query import TextQuery, parse
+from ..notes.search_query import TextQuery, as_asked, parse
 from ..ports.questions import Search
 from ..ports.vault import Found, SearchQuery
 from ..ports.view import View
@@ -109,7 +109,7 @@ def _answer(
             snippet="" if names_only else hit.snippet,
             score=round(hit.score, _SCORE_DIGITS),
             heading=hit.heading,
-            missing=list(hit.missing) if hit.missing is not None else None,
+            missing=as_asked(arguments.query, hit.missing) if hit.missing is not None else None,
         )
         for hit in found.hits
     )

@@ -17,7 +17,7 @@ from workspaced_events.ids import NoteId
 from workspaced_events.projections.workspace_state import VaultState
 
 from ..errors import IndexBuilding
-from ..limits import EMBEDDERS_COMPARED_MAX, IMAGES_SHOWN_MAX
+from ..limits import EMBEDDERS_COMPARED_MAX, IMAGES_LOOKED_AT_MAX, IMAGES_SHOWN_MAX
 from ..notes.formats.kinds import is_image_name
 from ..notes.images.names import ANY_NAME, image_files, name_hash
 from ..notes.note import Level, Note
@@ -77,7 +77,7 @@ class OtherFiles:
         return {note for note in notes if not self._selected.holds(note) and not self.opens(note, state, least)}
 
     def images(self, note: Note, least: Level) -> NoteImages:
-        """The first images of `note`, each file once. Blocks.
+        """The first images of `note` that can be shown, each file once, and those before them that cannot. Blocks.
 
         Waits for the index; while it is not complete, no image is shown, because a note that withholds it may not
         be indexed yet.
@@ -88,12 +88,15 @@ class OtherFiles:
 
     def _images(self, note: Note, least: Level, *, complete: bool) -> NoteImages:
         addresses = image_files(note.images)
-        shown = addresses[:IMAGES_SHOWN_MAX]
         images: dict[str, NoteImage | ImageFailure] = {}
-        for address in shown:
+        looked_at = 0
+        for address in addresses[: IMAGES_LOOKED_AT_MAX if complete else IMAGES_SHOWN_MAX]:
+            if sum(isinstance(each, NoteImage) for each in images.values()) == IMAGES_SHOWN_MAX:
+                break
+            looked_at += 1
             found = self._image(note, address, least) if complete else _building(address)
             images.setdefault(found.path if isinstance(found, NoteImage) else f"\0{address}", found)
-        return NoteImages(tuple(images.values()), len(addresses) - len(shown) + len(images))
+        return NoteImages(tuple(images.values()), len(addresses) - looked_at + len(images))
 
     def _image(self, note: Note, address: str, least: Level) -> NoteImage | ImageFailure:
         for _ in range(_READS_MAX):

@@ -3,6 +3,7 @@
 Withheld ones are found too, which agents find by no name.
 """
 
+import re
 from typing import Final
 
 from workspaced_events.ids import NoteId, note_id
@@ -15,6 +16,8 @@ from workspaced_tools.tools.references import resolved
 from ..calls.calls import Calls
 from ..vaults.served_vault import ServedVault
 
+_LINK: Final = re.compile(r"!?\[\[([^\]|#]+)[^\]]*\]\]")
+"""A wikilink, with the name of its note."""
 _NEAR_MAX: Final = 5
 _NEAR_SCORE_MIN: Final = 60
 
@@ -27,8 +30,10 @@ async def owners_note(calls: Calls, served: ServedVault, named: str, caller: str
         NoteNotFound: none has; the hint lists near ones.
     """
     known = sorted(served.vault.known_to_owner())
-    same = [path for path in known if fold(named) in (fold(path), fold(without_ending(path)))]
-    same = same or [path for path in known if fold(stem(path)) == fold(stem(named.strip("[]")))]
+    link = _LINK.fullmatch(named)
+    name = fold(link[1].strip() if link else named)
+    same = [path for path in known if name in (fold(path), fold(without_ending(path)))]
+    same = same or [path for path in known if fold(stem(path)) == stem(name)]
     if len(same) > 1:
         raise AmbiguousReference(f"{named!r} names {len(same)} notes.", hint=f"Give one: {_listed(same)}.")
     if same:
@@ -41,7 +46,7 @@ async def owners_note(calls: Calls, served: ServedVault, named: str, caller: str
         found = None
     if found is not None:
         return found
-    near = _near(named, known)
+    near = _near(name, known)
     hint = f"Near: {_listed(near)}." if near else "Check the spelling, or give a path from the vault's root."
     raise NoteNotFound(f"There is no note {named!r}, and the log remembers none.", hint=hint, near=near)
 
@@ -53,12 +58,11 @@ def _as_agents_name_it(view: View, named: str) -> NoteId | None:
         return None
 
 
-def _near(named: str, known: list[str]) -> list[str]:
+def _near(name: str, known: list[str]) -> list[str]:
     from rapidfuzz import fuzz, process  # it takes its time, and is seldom needed
 
     names = {path: fold(stem(path)) for path in known}
-    wanted = fold(stem(named.strip("[]")))
-    found = process.extract(wanted, names, scorer=fuzz.ratio, limit=_NEAR_MAX, score_cutoff=_NEAR_SCORE_MIN)
+    found = process.extract(stem(name), names, scorer=fuzz.ratio, limit=_NEAR_MAX, score_cutoff=_NEAR_SCORE_MIN)
     return [path for _name, _score, path in found]
 
 

@@ -2,11 +2,13 @@
 they should, and accepting a vault's rules."""
 
 from collections.abc import Sequence
+from pathlib import PurePath
 from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta
 
+from workspaced_events.errors import OutsideVault
 from workspaced_events.ids import NoteId, VaultId, note_id
 from workspaced_events.limits import SHARING_CLIENT_CHARS_MAX
 from workspaced_events.projections.workspace_state import ANY_CLIENT, WorkspaceState, client_key
@@ -79,12 +81,13 @@ async def why(session: Session, _id: RequestId | None, params: Why) -> Any:
     """How far a note may go, all reasons why no further, and when it was last shown to whom."""
     service = session.service
     served = service.served_vault(params.vault)
-    path = note_id(params.path)
+    named = _in_vault(served, params.path)
+    path = note_id(named)
     state = service.tail.state
     now = state.of(served.id).current_path(path)
     reasons: list[Reason] = await service.threads.run(_reasons, served, path, now)
     if [each.kind for each in reasons] == ["unknown"] and served.vault.index_state() == "ready":
-        path = await owners_note(service.calls, served, params.path, session.client)
+        path = await owners_note(service.calls, served, named, session.client)
         now = state.of(served.id).current_path(path)
         reasons = await service.threads.run(_reasons, served, path, now)
     level = min((LEVELS[each.level] for each in reasons), default=Level.VOLUNTEER)
@@ -103,6 +106,24 @@ async def why(session: Session, _id: RequestId | None, params: Why) -> Any:
         "searchedFrom": shown.searched_from,
         "clock": service.tail.clock(),
     }
+
+
+def _in_vault(served: ServedVault, path: str) -> str:
+    """The path from the vault's root, also of one that a shell has made absolute.
+
+    Raises:
+        OutsideVault: the absolute path leads elsewhere.
+    """
+    if not path.startswith("/"):
+        return path
+    root = served.vault.root.path
+    try:
+        return PurePath(path).relative_to(root).as_posix()
+    except ValueError:
+        raise OutsideVault(
+            f"{path!r} is not in the vault {served.id}, which is {str(root)!r}.",
+            hint="Name its vault with --vault, or give a path from the vault's root, such as 'work/plan.md'.",
+        ) from None
 
 
 def _clients(service: Service, client: str | None) -> Sequence[str]:

@@ -50,7 +50,7 @@ from .views.changes import (
     start_pause,
 )
 from .views.events import Events, EventsParameters, events
-from .views.findings import Findings, FindingsParameters, findings
+from .views.found.findings import Findings, FindingsParameters, findings
 from .views.moment import Moment, moment
 from .views.newest import Newest, NewestParameters, newest
 from .views.note_names import Notes, NotesParameters, notes

@@ -1,13 +1,15 @@
-"""What a prompt cost: tokens times the prices of a dated list, which the user may replace.
+"""What a prompt cost: tokens times the prices of the data package genai-prices, or of a list of the user's own.
 
-A sum is as good as its list. It leaves out what providers ask for writing into their cache, since no report tells
-how many tokens they wrote.
+A sum is as good as its prices. It leaves out what providers ask for writing into their cache, since no report
+tells how many tokens they wrote.
 """
 
-import importlib.resources
 import tomllib
+from contextlib import suppress
+from datetime import datetime
 from fnmatch import fnmatchcase
-from typing import Annotated, Final, Literal
+from importlib.metadata import version
+from typing import Annotated, Final, Literal, NamedTuple, Protocol
 
 import msgspec
 
@@ -17,9 +19,34 @@ from workspaced_events.schema.decoding import converted
 from ...ports.base import Wire
 
 FILE: Final = "prices.toml"
+_PACKAGE: Final = "genai-prices"
 _PER_TOKENS: Final = 1_000_000
 _ISO_DAY: Final = r"^\d{4}-\d{2}-\d{2}$"
 _Money = Annotated[float, msgspec.Meta(ge=0)]
+
+
+class Tokens(NamedTuple):
+    """What one request took."""
+
+    read: int
+    """All that the provider read, cached or not."""
+    cached: int = 0
+    output: int = 0
+
+
+class Prices(Protocol):
+    """Where prices come from."""
+
+    @property
+    def currency(self) -> str:
+        """Its code, such as `USD`."""
+
+    @property
+    def source(self) -> str:
+        """Its name with its version or day."""
+
+    def amount(self, provider: str, model: str, at: str, tokens: Tokens) -> float | None:
+        """What a request cost at a time, ISO 8601; None: the model has no price."""
 
 
 class Price(Wire, frozen=True, forbid_unknown_fields=True):
@@ -42,15 +69,48 @@ class PriceList(Wire, frozen=True, forbid_unknown_fields=True):
     currency: str
     models: tuple[Price, ...]
 
-    def price(self, provider: str, model: str) -> Price | None:
-        """The first price that fits; upper and lower case are one."""
-        name = model.lower()
+    @property
+    def source(self) -> str:
+        return f"your own list of {self.dated}"
+
+    def amount(self, provider: str, model: str, at: str, tokens: Tokens) -> float | None:  # noqa: ARG002 - one day's
+        """By the first price that fits; upper and lower case are one."""
         fitting = (
             each
             for each in self.models
-            if each.provider.lower() == provider.lower() and fnmatchcase(name, each.model.lower())
+            if each.provider.lower() == provider.lower() and fnmatchcase(model.lower(), each.model.lower())
         )
-        return next(fitting, None)
+        price = next(fitting, None)
+        if price is None:
+            return None
+        cached = min(tokens.cached, tokens.read)
+        at_cache = price.input if price.cached is None else price.cached
+        money = (tokens.read - cached) * price.input + cached * at_cache + tokens.output * price.output
+        return money / _PER_TOKENS
+
+
+class PackagedPrices:
+    """The prices of the data package, as they were at the time of a request; nothing is asked of the network."""
+
+    currency: Final = "USD"
+
+    @property
+    def source(self) -> str:
+        return f"{_PACKAGE} {version(_PACKAGE)}"
+
+    def amount(self, provider: str, model: str, at: str, tokens: Tokens) -> float | None:
+        from genai_prices import Usage, calc_price  # takes half a second and is needed where money is shown
+
+        usage = Usage(
+            input_tokens=tokens.read,
+            cache_read_tokens=min(tokens.cached, tokens.read),
+            output_tokens=tokens.output,
+        )
+        when = datetime.fromisoformat(at)
+        with suppress(LookupError, ValueError):
+            found = calc_price(usage, model, provider_id=provider.lower(), genai_request_timestamp=when)
+            return float(found.total_price)
+        return None
 
 
 class Cost(Wire, frozen=True):
@@ -73,26 +133,8 @@ def read_prices(text: str, name: str) -> PriceList:
     except (tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
         raise InvalidArgument(
             f"The prices in {name} cannot be read: {error}.",
-            hint="Mend the file, or remove it: then the prices that came with workspaced count.",
+            hint="Mend the file, or remove it: then the prices of genai-prices count.",
         ) from None
-
-
-def packaged_prices() -> PriceList:
-    """The list that comes with this program."""
-    return read_prices(importlib.resources.files(__package__).joinpath(FILE).read_text(encoding="utf-8"), FILE)
-
-
-def reported_cost(price: Price, read_tokens: int, cached_tokens: int, output_tokens: int) -> Cost:
-    """What the provider's own counts come to. `read_tokens`: all that it read, cached or not."""
-    cached = min(cached_tokens, read_tokens)
-    at_cache = price.input if price.cached is None else price.cached
-    money = (read_tokens - cached) * price.input + cached * at_cache + output_tokens * price.output
-    return Cost(money / _PER_TOKENS, "reported")
-
-
-def estimated_cost(price: Price, tokens: int) -> Cost:
-    """What a prompt of so many tokens costs if no cache serves any of them, without its answer."""
-    return Cost(tokens * price.input / _PER_TOKENS, "estimated")
 
 
 def summed_cost(costs: list[Cost]) -> Cost | None:

@@ -12,7 +12,7 @@ from workspaced_events.errors import WorkspacedError
 
 from ...client.sync_client import connect
 from ...connecting.ledger import read_ledger
-from ...connecting.plans import plan_removal
+from ...connecting.plans import Part, plan_removal
 from ...connecting.runtimes import RUNTIMES
 from ...connecting.settings_files import Change, backups
 from ...connecting.writing import write
@@ -104,15 +104,15 @@ def _plan(*, keep_data: bool) -> _Plan:
     going = [each for each in found if each not in edited and not (keep_data and each.kind in _MINE)]
     connections, written = {}, read_ledger().files
     unread: set[str] = set()
-    for runtime, spec in RUNTIMES.items():
-        try:
-            changes = [each for each in plan_removal(runtime) if each.is_needed]
-        except SettingsInvalid as error:
-            its = {str(each.path()) for each in (spec.servers, spec.hooks) if each is not None}
-            if its & written.keys():
-                kept.append(f"{spec.title}: {error.message} {error.hint}".strip())
-            unread |= its
-            continue
+    for runtime in RUNTIMES:
+        changes: list[Change] = []
+        for file, parts in _parts_by_file(runtime).items():
+            try:
+                changes += [each for each in plan_removal(runtime, parts=parts) if each.is_needed]
+            except SettingsInvalid as error:
+                if str(file) in written:
+                    kept.append(f"{RUNTIMES[runtime].title}: {error.message} {error.hint}".strip())
+                unread.add(str(file))
         if changes:
             connections[runtime] = changes
         files = {change.path: change.old_backup for change in changes}
@@ -122,6 +122,15 @@ def _plan(*, keep_data: bool) -> _Plan:
         if path not in changed | unread and Path(path).exists():
             kept.append(f"{path} was connected when the environment named it; set that again to have it changed")
     return _Plan(list(definitions(Path.home())), running(), connections, going, edited, kept)
+
+
+def _parts_by_file(runtime: str) -> dict[Path, list[Part]]:
+    """What `connect` writes into each of a program's files: one that is broken keeps nothing in the others."""
+    spec = RUNTIMES[runtime]
+    files: dict[Path, list[Part]] = {spec.servers.path(): ["mcp"]}
+    if spec.hooks is not None:
+        files.setdefault(spec.hooks.path(), []).extend(("hook", "deny"))
+    return files
 
 
 def _settings() -> tuple[Settings, list[str]]:

@@ -5,6 +5,7 @@ import { followFolding } from "./folding.js";
 import { count } from "./parts/format.js";
 import { isTyped, KeysHelp, showKeys } from "./parts/keys_help.js";
 import { Failure } from "./parts/resource.js";
+import { Term } from "./parts/term.js";
 import { OpeningLog } from "./parts/waiting.js";
 import { follow, go, link, route } from "./router.js";
 import { about, daemon } from "./store.js";
@@ -77,7 +78,7 @@ function Notices({ log }) {
     ${log.redacted
       ? html`<p class="notice" role="note">This log is redacted: names and texts are pseudonyms, other than those of its user.</p>`
       : html`<p class="notice" role="note">
-          This page shows all that the log holds, also what is withheld from agents. To show it to others, open what${" "}
+          This page shows all that the log holds, also what is <${Term} of="withheld" /> from agents. To show it to others, open what${" "}
           <code>workspaced bundle --redact</code> makes.
         </p>`}
   `;

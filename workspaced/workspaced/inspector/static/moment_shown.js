@@ -54,6 +54,8 @@ effect(() => {
 // is drawn: by then somebody may have moved on.
 effect(() => {
   const [name, place] = route.value;
+  // A call or a prompt that is read is the moment that is looked at.
+  if ((name === "call" || name === "prompt") && /^\d+$/.test(place ?? "")) at.value = place ?? "";
   if (name !== "at") return;
   if (place !== undefined) at.value = place;
   else if (at.peek() !== "") replace("at", at.peek());

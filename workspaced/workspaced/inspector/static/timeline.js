@@ -1,4 +1,5 @@
-/** Events over time, one lane per kind; the scrubber, which shows and sets the moment that is looked at; its buttons. */
+/** Events over time, one lane per kind; the scrubber, which shows and sets the moment that is looked at; its buttons.
+ * It takes at most a quarter of a small screen, and folds to its buttons. */
 
 import { get } from "./api.js";
 import { moveTo, seqShown, shown, step } from "./moment_shown.js";
@@ -24,6 +25,9 @@ const STEPS = 10;
 const zoom = signal(/** @type {Stretch | null} */ (null));
 /** The time at the scrubber while it is dragged. */
 const draggedMs = signal(/** @type {number | null} */ (null));
+const hoveredMs = signal(/** @type {number | null} */ (null));
+/** Whether only the buttons are shown; a narrow screen is for the view. */
+const isFolded = signal(matchMedia("(max-width: 600px)").matches);
 
 export function Timeline() {
   const counts = useSignal(/** @type {Shown | null} */ (null));
@@ -32,11 +36,9 @@ export function Timeline() {
   if (failure.value) return html`<${Failure} error=${failure.value} />`;
   const isEmpty = about.value !== null && about.value.events === 0;
   if (isEmpty) return null;
-  const isAside = route.value[0] !== "at";
-  return html`<section class="timeline ${isAside ? "aside" : ""}" aria-label="Timeline">
-    <${Chart} counts=${counts} />
-    <${Bar} />
-    ${counts.value && html`<${Table} shown=${counts.value} />`}
+  return html`<section class="timeline" aria-label="Timeline">
+    ${!isFolded.value && html`<${Chart} counts=${counts} />`}
+    <${Bar} counts=${counts.value} />
   </section>`;
 }
 
@@ -72,7 +74,6 @@ function Chart({ counts }) {
   const chart = useRef(/** @type {import("./parts/lane_chart.js").LaneChart | null} */ (null));
   const isReady = useSignal(false);
   const width = useSignal(0);
-  const hoveredMs = useSignal(/** @type {number | null} */ (null));
   useEffect(() => {
     let isGone = false;
     laneChart(/** @type {HTMLElement} */ (root.current), {
@@ -102,10 +103,9 @@ function Chart({ counts }) {
     <div class="lane-names" aria-hidden="true">
       ${rows.map((row) => html`<span key=${row.name} class="lane-name ${row.kind}">${row.name}</span>`)}
     </div>
-    <div class="lane-bars">
+    <div class="lane-bars" title="Drag to zoom in, click to go to a moment.">
       <div ref=${root}></div>
       ${isReady.value && data && stretch && html`<${Scrubber} width=${width.value} stretch=${stretch} />`}
-      <${Hover} ms=${hoveredMs} counts=${data} />
     </div>
   </div>`;
 }
@@ -145,10 +145,8 @@ function zoomTo(stretch, data) {
   zoom.value = { beginMs, endMs: beginMs + lengthMs };
 }
 
-/** @param {{ ms: import("@preact/signals").Signal<number | null>, counts: Shown | null }} props */
-function Hover({ ms, counts }) {
-  const at = ms.value;
-  if (at === null || counts === null) return html`<p class="timeline-hover quiet">Drag to zoom in, click to go to a moment.</p>`;
+/** @param {{ at: number, counts: Shown }} props */
+function Hovered({ at, counts }) {
   const { beginMs, endMs } = stretchOf(counts);
   const found = counts.lanes.flatMap(({ lane, counts: each, failed }) => {
     const bin = Math.floor(((at - beginMs) / (endMs - beginMs)) * each.length);
@@ -156,10 +154,8 @@ function Hover({ ms, counts }) {
     const bad = failed[bin] ?? 0;
     return n ? [`${lane} ${n}${bad ? ` (${bad} failed)` : ""}`] : [];
   });
-  return html`<p class="timeline-hover">
-    <time>${day(isoOf(at))} ${clock(isoOf(at))}</time> · ${found.length ? `events: ${found.join(", ")}` : "no events"}
-    <span class="quiet"> in ${lengthText((endMs - beginMs) / BINS)}</span>
-  </p>`;
+  return html`<time>${day(isoOf(at))} ${clock(isoOf(at))}</time> · ${found.length ? `events: ${found.join(", ")}` : "no events"}
+    <span class="quiet"> in ${lengthText((endMs - beginMs) / BINS)}</span>`;
 }
 
 /**
@@ -210,25 +206,43 @@ function Scrubber({ width, stretch }) {
 
 // -- what stands below it --
 
-function Bar() {
-  const { data } = shown.value;
-  const log = about.value;
-  const by = (/** @type {number} */ factor) => () => zoomBy(factor);
+/** @param {{ counts: Shown | null }} props */
+function Bar({ counts }) {
+  const folded = isFolded.value;
   return html`<div class="timeline-bar">
+    <button type="button" class="folds" aria-expanded=${!folded} onClick=${() => (isFolded.value = !folded)}>timeline</button>
     <${Playing} />
-    <${Jump} />
-    <span class="zooming" role="group" aria-label="Zoom">
+    ${!folded && html`<${Jump} /><${Zooming} />`}
+    <${Now} counts=${counts} />
+    ${!folded && counts && html`<${Table} shown=${counts} />`}
+  </div>`;
+}
+
+function Zooming() {
+  const by = (/** @type {number} */ factor) => () => zoomBy(factor);
+  return html`<span class="zooming" role="group" aria-label="Zoom">
       <button type="button" aria-label="Zoom in" title="zoom in (+)" onClick=${by(ZOOM_BY)}>+</button>
       <button type="button" aria-label="Zoom out" title="zoom out (-)" onClick=${by(1 / ZOOM_BY)} disabled=${zoom.value === null}>−</button>
       <button type="button" title="show all (0)" onClick=${() => (zoom.value = null)} disabled=${zoom.value === null}>all</button>
-    </span>
-    <p class="timeline-now" aria-live="polite">
+    </span>`;
+}
+
+/**
+ * The moment that is looked at; while the pointer is over the chart, the stretch under it.
+ * @param {{ counts: Shown | null }} props
+ */
+function Now({ counts }) {
+  const { data } = shown.value;
+  const log = about.value;
+  const at = hoveredMs.value;
+  if (at !== null && counts !== null && !isFolded.value) return html`<p class="timeline-now"><${Hovered} at=${at} counts=${counts} /></p>`;
+  const words = data?.told ? `${data.told.who} ${data.told.sentence}` : null;
+  return html`<p class="timeline-now" aria-live="polite" title=${words}>
       ${data?.told
         ? html`<a href=${link("at", data.seq)}>event ${data.seq.toLocaleString("en")}</a>
             <span class="quiet"> of ${log?.last.toLocaleString("en")}</span> · <strong>${data.told.who}</strong> ${data.told.sentence}`
         : data && html`before the first event`}
-    </p>
-  </div>`;
+    </p>`;
 }
 
 /** @param {number} factor more than 1: nearer, around the moment that is looked at */
@@ -259,7 +273,7 @@ function Table({ shown: data }) {
       .slice(Math.round((at * counts.length) / TABLE_BINS), Math.round(((at + 1) * counts.length) / TABLE_BINS))
       .reduce((a, b) => a + b, 0);
   return html`<details class="timeline-table">
-    <summary>Counts as a table</summary>
+    <summary>table</summary>
     <div class="scroll" tabindex="0">
       <table>
         <caption class="quiet">Events from each time on, in stretches of ${lengthText((endMs - beginMs) / TABLE_BINS)}</caption>

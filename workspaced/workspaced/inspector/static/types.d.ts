@@ -286,14 +286,16 @@ export interface Exchanged {
 export interface Finding {
   readonly seq: number;
   readonly time: string;
-  readonly kind: "failedCall" | "olderNote" | "withheldNote";
+  readonly kind: "failedCall" | "folded" | "olderNote" | "withheldNote";
   readonly sentence: string;
-  readonly since: string | null;
-  readonly note: string | null;
-  readonly difference: readonly string[];
-  readonly answer: string;
-  readonly prompts: number;
   readonly evidence: readonly Evidence[];
+  readonly since?: string | null;
+  readonly note?: string | null;
+  readonly difference?: readonly string[];
+  /** (default "") */
+  readonly answer?: string;
+  /** (default 1) */
+  readonly times?: number;
 }
 
 /** What is worth looking at, newest first. */
@@ -421,6 +423,7 @@ export interface ListedChat {
 /** One conversation. */
 export interface ListedConversation {
   readonly conversation: string;
+  readonly words: string;
   readonly vault: string | null;
   readonly provider: string;
   readonly model: string;
@@ -553,7 +556,7 @@ export interface Present {
 
 /** Where the prices come from. */
 export interface Prices {
-  readonly dated: string;
+  readonly source: string;
   readonly currency: string;
   readonly file: string;
   readonly isOwn: boolean;
@@ -575,6 +578,7 @@ export interface PromptBody {
 /** A conversation as prompts, in order. */
 export interface PromptColumn {
   readonly conversation: string;
+  readonly words: string;
   readonly vault: string | null;
   readonly provider: string;
   readonly model: string;

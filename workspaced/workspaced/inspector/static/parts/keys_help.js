@@ -36,12 +36,14 @@ export function KeysHelp({ views }) {
   }, [isShown.value]);
   const close = () => dialog.current?.close();
   return html`<dialog ref=${dialog} class="keys" aria-labelledby="keys-title" onClose=${() => (isShown.value = false)}>
-    <h2 id="keys-title">Keys</h2>
+    <div class="dialog-head">
+      <h2 id="keys-title">Keys</h2>
+      <button type="button" onClick=${close}>Close</button>
+    </div>
     <dl class="facts">
       ${[...views.map(({ title, key }) => [key, title]), ...KEYS].map(
         ([key, does]) => html`<dt key=${key}><kbd>${key}</kbd></dt><dd>${does}</dd>`,
       )}
     </dl>
-    <p><button type="button" onClick=${close}>Close</button></p>
   </dialog>`;
 }

@@ -4,9 +4,9 @@
 /** @typedef {{ beginMs: number, endMs: number }} Stretch milliseconds since 1970 */
 /** @typedef {{ stretch: Stretch, binned: Stretch, rows: Row[] }} Drawn `binned`: the stretch that the counts divide */
 
-export const ROW_PX = 18;
-export const AXIS_PX = 26;
-const GAP_PX = 4;
+export const ROW_PX = 12;
+export const AXIS_PX = 22;
+const GAP_PX = 3;
 const LEAST_PART = 0.3;
 // Of a row's height: one event is seen beside thousands.
 const LEAST_PX = 3;

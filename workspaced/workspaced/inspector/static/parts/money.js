@@ -42,7 +42,7 @@ export const Uncached = ({ cost, uncached, prices }) =>
 /** @param {{ prices: Prices }} props */
 export const PricesNote = ({ prices }) =>
   html`<p class="quiet">
-      Money: prices of ${prices.dated}, ${prices.isOwn ? "from your own list" : "as they came with workspaced (providers change theirs)"}; writing
-      into a provider's cache is not counted. A list of your own goes to <code>${prices.file}</code>.
+      Money: prices of ${prices.source}${prices.isOwn ? "" : ", as they were on each prompt's day, as far as it knows"}; writing into a
+      provider's cache is not counted. A list of your own goes to <code>${prices.file}</code>.
     </p>
     ${prices.problem ? html`<p class="warning" role="status">${prices.problem}</p>` : null}`;

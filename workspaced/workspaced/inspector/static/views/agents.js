@@ -5,6 +5,7 @@ import { Command } from "../parts/copy.js";
 import { EventTable } from "../parts/event_table.js";
 import { bytes, clock, count, day } from "../parts/format.js";
 import { Failure, Loaded, useResource } from "../parts/resource.js";
+import { Term } from "../parts/term.js";
 import { link } from "../router.js";
 import { about, at, logArgument, quoted, version } from "../store.js";
 import { html, useState } from "../vendor/index.js";
@@ -57,7 +58,7 @@ function Everybody({ shown, change, place }) {
       This page only reads. To change levels and pauses here: <code>workspaced inspect --allow-changes</code>
     </p>`}
     <p>
-      An agent without a level of its own is shown <code>${shown.defaultLevel}</code> (${LEVEL_WORDS[shown.defaultLevel]}), and is told
+      An agent without a <${Term} of="level" /> of its own is shown <code>${shown.defaultLevel}</code> (${LEVEL_WORDS[shown.defaultLevel]}), and is told
       without asking <code>${shown.defaultVolunteering}</code> (${TELLING_WORDS[shown.defaultVolunteering]}).
     </p>
     ${shown.agents.length === 0

@@ -38,6 +38,7 @@ function Shown({ call }) {
     <p class="badges">
       <${Outcome} ok=${call.ok} code=${call.code} />
       <${Replays} seq=${call.seq} badge=${badge} />
+      <${Whole} call=${call} />
       ${call.level && call.level !== "all" && html`<span class="badge warn">shared: ${call.level}</span>`}
       ${call.withheld > 0 && html`<span class="badge warn">${count(call.withheld, "note")} withheld</span>`}
     </p>
@@ -73,6 +74,28 @@ function Texts({ call }) {
     <h3>Compare</h3>
     <${CompareWith} call=${call} />
   `;
+}
+
+/** Whether the answer holds all of each text that it shows. @param {{ call: Call }} props */
+function Whole({ call }) {
+  if (!call.ok || call.answer === null || call.answer.length < call.answerChars) return null;
+  const cut = cutsIn(JSON.parse(call.answer));
+  if (cut.length === 0) return html`<span class="badge good">no text is cut</span>`;
+  const [{ returnedLength, originalLength }] = /** @type {[Cut]} */ (cut);
+  const size = `${returnedLength} of ${count(originalLength, "character")}`;
+  return html`<span class="badge warn">${cut.length === 1 ? `cut: ${size}` : `${count(cut.length, "text")} are cut`}</span>`;
+}
+
+/** @typedef {{ returnedLength: number, originalLength: number }} Cut */
+
+/**
+ * The `truncation` of each text in an answer that is a part of a text.
+ * @param {unknown} value
+ * @returns {Cut[]}
+ */
+function cutsIn(value) {
+  if (typeof value !== "object" || value === null) return [];
+  return Object.entries(value).flatMap(([name, inner]) => (name === "truncation" && inner ? [inner] : cutsIn(inner)));
 }
 
 const OUTCOMES = {

@@ -4,6 +4,7 @@ import { Command } from "../parts/copy.js";
 import { Differences } from "../parts/differences.js";
 import { clock, count, day } from "../parts/format.js";
 import { Loaded, useResource } from "../parts/resource.js";
+import { Term } from "../parts/term.js";
 import { link } from "../router.js";
 import { about, logArgument } from "../store.js";
 import { html } from "../vendor/index.js";
@@ -20,8 +21,9 @@ export function FindingsView({ parts: [before] }) {
   return html`<section aria-labelledby="findings-title">
     <h2 id="findings-title">Findings</h2>
     <p class="quiet">
-      Prompts that held a note in an older version than it had by then, calls that failed, and notes that were withheld while
-      the user looked at them; the newest first.
+      <${Term} of="prompt">Prompts</${Term}> that held a note in an older version than it had by then, or did without a note that a${" "}
+      <${Term} of="fold" /> had left out and the user asked about; <${Term} of="call">calls</${Term}> that failed; notes that were${" "}
+      <${Term} of="withheld" /> while the user looked at them. The newest stand first.
     </p>
     <${Loaded} of=${found}>${(/** @type {Shown} */ shown) => html`<${List} shown=${shown} />`}</${Loaded}>
   </section>`;
@@ -44,14 +46,14 @@ function List({ shown }) {
 
 /** @param {{ finding: Finding }} props */
 function One({ finding }) {
-  const { since, answer, prompts, difference } = finding;
+  const { since = null, answer, times = 1, difference = [], kind } = finding;
   return html`<li class="finding">
     <h3>
       <bdi>${finding.sentence}</bdi>${since === null ? "" : html` since <time datetime=${since}>${clock(since).slice(0, 5)}</time>`}.
     </h3>
     <p class="quiet">
       <time datetime=${finding.time}>${day(finding.time)} ${clock(finding.time).slice(0, 8)}</time>
-      ${prompts > 1 && html` · ${count(prompts, "prompt")} of the conversation had it`}
+      ${times > 1 && html` · ${count(times, kind === "withheldNote" ? "call" : "prompt")}`}
     </p>
     ${answer && html`<p>The model then said: <q>${answer}</q></p>`}
     ${difference.length > 0 && html`<${Differences} lines=${difference} left="what was read" right="what the note said" />`}

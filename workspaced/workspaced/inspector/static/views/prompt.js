@@ -8,6 +8,7 @@ import { Money, PricesNote, Uncached } from "../parts/money.js";
 import { LAYERS, Legend, MARKS, PromptBar, ReuseName } from "../parts/prompt_bar.js";
 import { CacheBadge, StaleBadge, Usage } from "../parts/prompt_facts.js";
 import { Loaded, useResource } from "../parts/resource.js";
+import { Term } from "../parts/term.js";
 import { go, link } from "../router.js";
 import { logArgument, quoted } from "../store.js";
 import { html, useEffect, useRef, useState } from "../vendor/index.js";
@@ -244,7 +245,7 @@ function LayerBlocks({ layer, blocks, shown, parts, chosen }) {
     if (chosen && parts.length <= 2) document.getElementById(id)?.scrollIntoView({ block: "start" });
   }, [chosen]);
   return html`<section aria-labelledby=${id}>
-    <h3 id=${id}>${short} ${long} <span class="quiet">~${tokens(layer.tokens)}, ${bytes(layer.bytes)}</span></h3>
+    <h3 id=${id}><${Term} of="layer">${short}</${Term}> ${long} <span class="quiet">~${tokens(layer.tokens)}, ${bytes(layer.bytes)}</span></h3>
     ${blocks.length === 0
       ? html`<p class="quiet">${layer.tokens ? "Its blocks stand on another page of the list." : "Empty."}</p>`
       : html`<${BlockTable} blocks=${blocks} shown=${shown} parts=${parts} label=${`Blocks of ${short}`} />`}

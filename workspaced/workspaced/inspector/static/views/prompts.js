@@ -6,6 +6,7 @@ import { Money, PricesNote, Uncached } from "../parts/money.js";
 import { Legend, PromptBar } from "../parts/prompt_bar.js";
 import { CacheBadge, StaleBadge, Usage } from "../parts/prompt_facts.js";
 import { Loaded, useResource } from "../parts/resource.js";
+import { Term } from "../parts/term.js";
 import { go, link } from "../router.js";
 import { logArgument, quoted } from "../store.js";
 import { html } from "../vendor/index.js";
@@ -58,11 +59,11 @@ function Table({ shown }) {
       <table class="conversations">
         <thead>
           <tr>
-            <th scope="col">Conversation</th>
+            <th scope="col"><${Term} of="conversation">Conversation</${Term}></th>
             <th scope="col">Last message</th>
             <th scope="col">Model</th>
             <th scope="col" class="number">Messages</th>
-            <th scope="col" class="number">Prompts</th>
+            <th scope="col" class="number"><${Term} of="prompt">Prompts</${Term}></th>
             <th scope="col" class="number">Tokens read</th>
             <th scope="col" class="number">From cache</th>
             <th scope="col">Cache</th>
@@ -87,6 +88,7 @@ function Line({ each, prices }) {
   return html`<tr>
     <th scope="row">
       <a href=${link("prompt", "of", each.conversation)}>${each.conversation}</a>${each.ended ? html` <span class="badge">ended</span>` : null}
+      ${each.words && html`<br /><q class="first-words">${each.words}</q>`}
       ${each.stale > 0 && html`<br /><span class="badge warn">${count(each.stale, "prompt")} with older notes</span>`}
     </th>
     <td>${each.end ? `${day(each.end)} ${clock(each.end).slice(0, 8)}` : "none"}</td>
@@ -204,6 +206,7 @@ function Conversation({ name, before }) {
   return html`<section aria-labelledby="conversation-title">
     <p><a href=${link("prompt")}>All conversations</a></p>
     <h2 id="conversation-title">Conversation ${name}</h2>
+    ${column.data?.words && html`<p>It began with <q>${column.data.words}</q></p>`}
     <${Loaded} of=${column}>${(/** @type {Column} */ shown) => html`<${Prompted} shown=${shown} />`}</${Loaded}>
   </section>`;
 }

@@ -17,13 +17,12 @@ from workspaced_tools.prompts.audit.cache_accounting import SENT, Outcome, Summe
 from workspaced_tools.prompts.audit.prices import (
     FILE,
     Cost,
-    PriceList,
-    estimated_cost,
-    packaged_prices,
+    PackagedPrices,
+    Tokens,
     read_prices,
-    reported_cost,
     summed_cost,
 )
+from workspaced_tools.prompts.audit.prices import Prices as PriceSource
 from workspaced_tools.prompts.audit.prompt_blocks import (
     PromptBlock,
     Reuse,
@@ -54,11 +53,11 @@ WORDS_CHARS: Final = 160
 class Prices(msgspec.Struct, rename="camel"):
     """Where the prices come from."""
 
-    dated: str
-    """ISO 8601 day."""
+    source: str
+    """The data package with its version, or the user's list with its day."""
     currency: str
     file: str
-    """The user's file, which takes the place of the packaged list if it is there."""
+    """The user's file, which takes the place of the data package if it is there."""
     is_own: bool
     """Whether the user's file counts."""
     problem: str = ""
@@ -69,6 +68,8 @@ class ListedConversation(msgspec.Struct, rename="camel"):
     """One conversation."""
 
     conversation: str
+    words: str
+    """The beginning of the user's first message; empty: it is not kept."""
     vault: str | None
     provider: str
     model: str
@@ -169,6 +170,8 @@ class PromptColumn(msgspec.Struct, rename="camel"):
     """A conversation as prompts, in order."""
 
     conversation: str
+    words: str
+    """The beginning of the user's first message; empty: it is not kept."""
     vault: str | None
     provider: str
     model: str
@@ -182,20 +185,20 @@ class PromptColumn(msgspec.Struct, rename="camel"):
 # -- prices --
 
 
-def current_prices() -> tuple[PriceList, Prices]:
-    """The list that counts, read anew so that an edit counts at once."""
+def current_prices() -> tuple[PriceSource, Prices]:
+    """The prices that count; the user's list is read anew so that an edit counts at once."""
     path, problem = platformdirs.user_config_path("workspaced") / FILE, ""
     try:
         found = read_prices(path.read_text(encoding="utf-8"), str(path))
-        return found, Prices(found.dated, found.currency, str(path), True)
+        return found, Prices(found.source, found.currency, str(path), True)
     except FileNotFoundError:
         pass
     except InvalidArgument as error:
         problem = error.message
     except (OSError, UnicodeDecodeError) as error:
         problem = f"{path} cannot be read: {error}."
-    packaged = packaged_prices()
-    return packaged, Prices(packaged.dated, packaged.currency, str(path), False, problem)
+    packaged = PackagedPrices()
+    return packaged, Prices(packaged.source, packaged.currency, str(path), False, problem)
 
 
 def settings_of(log: replay.Log, conversation: Conversation, prompt: Prompt) -> Settings:
@@ -208,20 +211,23 @@ def settings_of(log: replay.Log, conversation: Conversation, prompt: Prompt) -> 
 
 def cost_of(
     prompt: Prompt,
+    at: str,
     settings: Settings,
-    list_of_prices: PriceList,
+    prices: PriceSource,
     output_tokens: int | None,
     *,
     uncached: bool = False,
 ) -> Cost | None:
-    """What a prompt cost; without a report, or if `uncached`, what it would have cost had no cache served it."""
-    price = list_of_prices.price(settings.provider, settings.model)
-    if price is None:
-        return None
-    if prompt.input_tokens is None:
-        return estimated_cost(price, prompt.estimate)
-    cached = 0 if uncached else prompt.cached_tokens or 0
-    return reported_cost(price, prompt.input_tokens, cached, output_tokens or 0)
+    """What a prompt cost at that time; without a report, or if `uncached`, what it would have cost had no cache
+    served it."""
+    is_reported = prompt.input_tokens is not None
+    if is_reported:
+        cached = 0 if uncached else prompt.cached_tokens or 0
+        tokens = Tokens(prompt.input_tokens or 0, cached, output_tokens or 0)
+    else:
+        tokens = Tokens(prompt.estimate)
+    amount = prices.amount(settings.provider, settings.model, at, tokens)
+    return None if amount is None else Cost(amount, "reported" if is_reported else "estimated")
 
 
 # -- the list --
@@ -229,32 +235,36 @@ def cost_of(
 
 def conversations(inspected: Inspected, _parameters: NoParameters) -> Conversations:
     """Lists the conversations at the end of the log."""
-    list_of_prices, prices = current_prices()
+    prices, told = current_prices()
     log = inspected.log
     by_id = log.end.state.conversations.by_id
     counted = list(islice(log.events_of(_COUNTED, before=log.end.seq + 1), _LISTED_COUNTED_MAX))
     outputs = _outputs_in(reversed(counted))
     return Conversations(
-        [_listed(log, each, list_of_prices, outputs) for each in by_id.values()],
+        [_listed(log, each, prices, outputs) for each in by_id.values()],
         CONVERSATIONS_MAX,
         listed_chats(inspected),
-        prices,
+        told,
     )
 
 
 def _listed(
-    log: replay.Log, conversation: Conversation, list_of_prices: PriceList, outputs: Mapping[int, int]
+    log: replay.Log, conversation: Conversation, prices: PriceSource, outputs: Mapping[int, int]
 ) -> ListedConversation:
     settings, prompts = conversation.settings, prompts_in(log, conversation)
     messages = list(conversation.messages.values())
-    counted = [(each, settings_of(log, conversation, each), outputs.get(each.seq)) for each in prompts]
+    counted = [
+        (each, log.event(each.seq).time, settings_of(log, conversation, each), outputs.get(each.seq))
+        for each in prompts
+    ]
 
     def cost(*, uncached: bool) -> Cost | None:
-        costs = [cost_of(one, then, list_of_prices, output, uncached=uncached) for one, then, output in counted]
+        costs = [cost_of(one, at, then, prices, output, uncached=uncached) for one, at, then, output in counted]
         return summed_cost([each for each in costs if each is not None])
 
     return ListedConversation(
         conversation=conversation.id,
+        words=_first_words(log, conversation),
         vault=conversation.vault,
         provider=settings.provider,
         model=settings.model,
@@ -271,6 +281,10 @@ def _listed(
         uncached=cost(uncached=True),
         stale=sum(_is_stale(log, each) for each in prompts[-_LISTED_READ_MAX:]),
     )
+
+
+def _first_words(log: replay.Log, conversation: Conversation) -> str:
+    return words_of(log, next((each for each in conversation.messages.values() if each.role == "user"), None))
 
 
 def _is_stale(log: replay.Log, prompt: Prompt) -> bool:
@@ -292,22 +306,23 @@ def column(inspected: Inspected, parameters: ColumnParameters) -> PromptColumn:
     log = inspected.log
     found = _conversation(log, parameters)
     at_end = log.end.state.conversations.by_id.get(found.id, found)
-    list_of_prices, prices = current_prices()
+    prices, told = current_prices()
     known = [each for each in prompts_in(log, found) if parameters.before is None or each.seq < parameters.before]
     shown = known[-parameters.limit :]
     outputs = output_tokens(log, shown)
-    rows = [row_of(log, found, each, list_of_prices, outputs.get(each.seq)) for each in shown]
+    rows = [row_of(log, found, each, prices, outputs.get(each.seq)) for each in shown]
     then = state_of(log, shown[0].seq - 1, found.id) if shown else None
     more = len(known) > len(shown) or (then is not None and prompts_in(log, then))
     return PromptColumn(
         conversation=found.id,
+        words=_first_words(log, found),
         vault=found.vault,
         provider=found.settings.provider,
         model=found.settings.model,
         ended=at_end.ended,
         prompts=rows,
         earlier=shown[0].seq if shown and more else None,
-        prices=prices,
+        prices=told,
     )
 
 
@@ -339,7 +354,7 @@ def row_of(
     log: replay.Log,
     conversation: Conversation,
     prompt: Prompt,
-    list_of_prices: PriceList,
+    prices: PriceSource,
     output: int | None,
 ) -> PromptRow:
     """What a column shows of a prompt.
@@ -348,7 +363,7 @@ def row_of(
         conversation: a state that remembers the prompt; the later, the more of its usage is known.
         output: the tokens of the provider's answer, if it was reported.
     """
-    settings = settings_of(log, conversation, prompt)
+    settings, time = settings_of(log, conversation, prompt), log.event(prompt.seq).time
     manifest, not_kept = kept_manifest(log, prompt.manifest_sha256)
     accounted = next((each for each in account(conversation) if each.seq == prompt.seq), None)
     layers: list[LayerBar] = []
@@ -359,7 +374,7 @@ def row_of(
         tools = tools_reuse(manifest, before, same_tools=same_tools)
     return PromptRow(
         seq=prompt.seq,
-        time=log.event(prompt.seq).time,
+        time=time,
         message=prompt.message,
         pipeline=prompt.pipeline,
         words=words_of(log, conversation.messages.get(prompt.message)),
@@ -379,8 +394,8 @@ def row_of(
         output_tokens=output,
         provider=settings.provider,
         model=settings.model,
-        cost=cost_of(prompt, settings, list_of_prices, output),
-        uncached=cost_of(prompt, settings, list_of_prices, output, uncached=True),
+        cost=cost_of(prompt, time, settings, prices, output),
+        uncached=cost_of(prompt, time, settings, prices, output, uncached=True),
     )
 
 

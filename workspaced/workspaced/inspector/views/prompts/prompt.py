@@ -224,13 +224,13 @@ def prompt(inspected: Inspected, parameters: PromptParameters) -> PromptShown:
     """
     made = opened(inspected.log, parameters.seq)
     log, data, manifest, envelope = made.log, made.data, made.manifest, made.rebuilt.envelope
-    list_of_prices, prices = current_prices()
+    prices, told = current_prices()
     output = output_tokens(log, [made.record]).get(made.event.seq)
     blocks = _blocks(made)
     begin = max(0, parameters.offset)
     last = before_in(log, made.latest, made.record)
     return PromptShown(
-        prompt=row_of(log, made.latest, made.record, list_of_prices, output),
+        prompt=row_of(log, made.latest, made.record, prices, output),
         conversation=data.conversation,
         as_of_seq=data.as_of_seq,
         shape=data.shape.name if data.shape is not None else None,
@@ -242,7 +242,7 @@ def prompt(inspected: Inspected, parameters: PromptParameters) -> PromptShown:
         warnings=list(manifest.warnings) if manifest is not None else [],
         before=last.seq if last is not None else None,
         after=next((each.seq for each in made.latest.prompts if each.seq > made.event.seq), None),
-        prices=prices,
+        prices=told,
     )
 
 

@@ -1,0 +1,1 @@
+"""Findings: what is worth looking at in a log, each kind in a module."""
