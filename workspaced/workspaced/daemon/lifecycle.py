@@ -106,6 +106,7 @@ async def _serve_until(
                 flush_findings(service)
                 with anyio.move_on_after(STOP_S / 2):
                     await service.publishing.note([Action(c.DaemonStopped(service.stop_reason))])
+                await service.traces.finish()
             finally:
                 if bound is not None:
                     remove_socket(settings.socket_path, bound)
@@ -171,6 +172,7 @@ async def _open(settings: Settings, data: Path, memory: Path | None, roles: Role
         is_on_demand=settings.idle_exit_minutes is not None,
         data=data,
         link=settings.link,
+        traces=settings.traces,
     )
     holder.append(service)
     service.warnings[:0] = warnings
@@ -236,6 +238,7 @@ async def _start(service: Service, settings: Settings, folders: list[Path], task
     tasks.start_soon(check_texts, service)
     await expire_tabs(service)
     tasks.start_soon(service.link.run)
+    tasks.start_soon(service.traces.run)
     tasks.start_soon(_every, _TAB_EXPIRY_INTERVAL_S, expire_tabs, service)
     tasks.start_soon(_every, FREE_PAGES_INTERVAL_S, to_thread.run_sync, give_back_free_pages)
 
