@@ -3,6 +3,7 @@
 import json
 import time
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,7 +12,11 @@ from support.otlp_receiver import Received, Receiver
 from support.patience import PATIENCE_S
 from support.proxy import Proxy
 
+from workspaced import demo, replay
+from workspaced_events.clock import microseconds
+
 TRACE, SPAN = "4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7"
+TOKENS = ("input_tokens", "cache_read.input_tokens", "output_tokens")
 PARENT = f"00-{TRACE}-{SPAN}-01"
 NOTES = {"a.md": "# Secretariat\n\nAlpha is red.\n", "b.md": "# Beta\n\nBeta is blue.\n"}
 NONSENSE = [
@@ -114,7 +119,7 @@ def test_no_text_and_no_name_of_a_note_leaves(daemon: Any) -> None:
     with receiver as url:
         running = tracing(daemon, url)
         with running.connect(name="agent") as client:
-            call(client, "get_current_note", includeContent=True)
+            call(client, "get_current_note")
             call(client, "search_workspace", query="Alpha")
         tell(running, "my-chat-about-Alpha")
         receiver.wait_for(3)
@@ -145,7 +150,7 @@ def test_a_prompt_through_the_proxy_has_its_tokens_and_what_was_inserted_as_a_ch
         ("chat", "", ""),
     ]
     assert inserted.kind == 1 and chat.kind == 3 and ignored.trace_id != none.trace_id
-    assert chat.end_ns > chat.start_ns
+    assert all(each.end_ns > each.start_ns for each in (chat, ignored, none))
     assert chat.attributes["gen_ai.provider.name"] == "anthropic"
     assert chat.attributes["gen_ai.usage.input_tokens"] > 0 < chat.attributes["gen_ai.usage.output_tokens"]
     assert chat.attributes["gen_ai.usage.cache_read.input_tokens"] == 0
@@ -249,6 +254,87 @@ def test_what_a_receiver_does_not_take_once_is_counted(daemon: Any, status: int)
         receiver.status = 200
         assert once(running, url).returncode == 0
     assert len(receiver.spans) == 1
+
+
+def told_texts(spans: Iterable[Received]) -> list[list[str]]:
+    """Which of the words that only one note has each span's texts hold."""
+    texts = [" ".join(str(value) for value in span.attributes.values()) for span in spans]
+    return [[word for word in ("red", "blue") if word in text] for text in texts]
+
+
+def found_shown(running: Any, count: int) -> None:
+    """Waits until the log says of so many notes that they may be shown."""
+    with running.connect() as client:
+        notices = client.events(since=0, types=["note_shown"])
+        while count > 0:
+            count -= len(next(notices).params["events"])
+
+
+def test_texts_leave_where_the_user_wants_them_but_for_notes_that_are_withheld_or_forgotten(daemon: Any) -> None:
+    def again() -> list[list[str]]:
+        receiver = Receiver()
+        with receiver as url:
+            assert once(running, url, "--texts").returncode == 0
+        return told_texts(receiver.spans)
+
+    live = Receiver()
+    with live as url:
+        running = tracing(daemon, url, WORKSPACED_TRACES=json.dumps({"otlp": url, "texts": True}))
+        with running.connect(name="agent") as client:
+            client.publish([{"type": "note_pinned", "data": {"note": "b.md"}}])
+            found_shown(running, 2)
+            call(client, "get_current_note")
+            call(client, "get_note_by_reference", reference="b.md")
+            call(client, "get_note_by_reference", reference="the blue secret")
+            spans = live.wait_for(3)
+            assert told_texts(spans) == [["red"], ["blue"], []]
+            assert json.loads(spans[1].attributes["gen_ai.tool.call.arguments"]) == {"reference": "b.md"}
+            assert json.loads(spans[1].attributes["gen_ai.tool.call.result"])["success"] is True
+            assert again() == [["red"], ["blue"], []]
+            running.add({"b.md": "---\nworkspaced: private\n---\nBeta is blue.\n"})
+            call(client, "get_workspace_context", includeContent=True)
+            assert told_texts(live.wait_for(4)) == [["red"], ["blue"], [], ["red"]]
+    assert again() == [["red"], [], [], ["red"]]
+    assert running.stop() == 0
+    (running.vault / ".workspacedignore").write_text("a.md\n")
+    assert again() == [[], [], [], []]
+    (running.vault / ".workspacedignore").unlink()
+    assert again() == [["red"], [], [], ["red"]]
+    assert running.cli("forget", "a.md", "--data-dir", str(running.data), "--yes").returncode == 0
+    assert again() == [[]]
+
+
+def test_texts_that_the_file_does_not_tell_of_are_not_sent(daemon: Any) -> None:
+    running = daemon(start=False)
+    bundle = str(Path(demo.__file__).with_name("morning.wsb"))
+    done = running.cli("traces", bundle, "--otlp", "http://127.0.0.1:9", "--texts")
+    assert done.returncode == 2 and "which notes are withheld" in done.stderr
+
+
+def test_a_conversations_prompts_have_the_tokens_that_the_log_holds(daemon: Any) -> None:
+    running, receiver = daemon(start=False), Receiver()
+    bundle = Path(demo.__file__).with_name("morning.wsb")
+    with receiver as url:
+        assert running.cli("traces", str(bundle), "--otlp", url).returncode == 0
+    spans = {span.seq: span for span in receiver.spans}
+    with replay.open(bundle) as log:
+        events = list(log.events())
+    prompts = {
+        (each.data.conversation, each.data.message): each for each in events if each.type == "prompt_assembled"
+    }
+    reports = [each for each in events if each.type == "usage_reported"]
+    assert len(reports) > 3
+    for report in reports:
+        span = spans[prompts[report.data.conversation, report.data.message].seq]
+        assert span.name == f"chat {report.data.model}" and span.parent_id == ""
+        assert [span.attributes[f"gen_ai.usage.{each}"] for each in TOKENS] == [
+            report.data.input_tokens + report.data.cached_tokens,  # Anthropic counts them apart
+            report.data.cached_tokens,
+            report.data.output_tokens,
+        ]
+        assert span.end_ns == microseconds(report.time) * 1_000
+    called = [each for each in events if each.type in replay.CALL_TYPES]
+    assert {each.seq for each in called} | {each.seq for each in prompts.values()} == set(spans)
 
 
 @pytest.mark.parametrize("url", ["localhost:4318", "ftp://h/", "http://", "http://h:x", "http://me:key@h", "h"])

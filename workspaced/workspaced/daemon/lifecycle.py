@@ -46,6 +46,8 @@ from ..roles.roles import Roles
 from ..server.connection import Server
 from ..service.service import Service
 from ..service.upkeep import check_known_notes, check_texts, expire_tabs, flush_findings
+from ..traces.live import LiveTraces
+from ..traces.wire import TextsFrom
 from ..vaults.registration import check_apart, registrations, usable_folder
 from ..vaults.served_vault import ServedVault, rules_file
 from .freed_memory import give_back_free_pages, give_back_freed_memory
@@ -172,7 +174,9 @@ async def _open(settings: Settings, data: Path, memory: Path | None, roles: Role
         is_on_demand=settings.idle_exit_minutes is not None,
         data=data,
         link=settings.link,
-        traces=settings.traces,
+        traces=LiveTraces(
+            settings.traces, journal.log.log_id, TextsFrom(str(data), settings.deny, settings.on_request)
+        ),
     )
     holder.append(service)
     service.warnings[:0] = warnings

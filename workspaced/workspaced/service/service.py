@@ -44,7 +44,6 @@ from ..recording.sweeper import Sweeper
 from ..roles.roles import Roles
 from ..traces.live import LiveTraces
 from ..traces.parents import Parents
-from ..traces.settings import TracesSettings
 from ..vaults.served_vault import ServedVault, notes_attached_in, notes_published_in
 from ..vaults.timely_answers import TimelyAnswers
 from ..volunteering.volunteering import Volunteering
@@ -76,7 +75,7 @@ class Service:
         is_on_demand: bool = False,
         data: Path,
         link: LinkSettings,
-        traces: TracesSettings,
+        traces: LiveTraces,
     ) -> None:
         """
         Args:
@@ -88,7 +87,7 @@ class Service:
             is_on_demand: whether the daemon ends without clients, so that who needs it may start it again.
             data: the data directory.
             link: how the server of a link is reached.
-            traces: where spans are sent.
+            traces: takes the log's events.
         """
         self.writer = writer = journal.writer
         self.log = journal.log
@@ -119,7 +118,7 @@ class Service:
         self.levels = TimelyAnswers()
         """Whether notes may be shown unasked; for the writer's thread."""
         self.parents = Parents()
-        self.traces = LiveTraces(traces, self.log.log_id)
+        self.traces = traces
         self.publishing = Publishing(writer, self.log, self._volunteers)
         self.pausing = Pausing(writer, self.publishing)
         self.views = OpenViews(self.publishing, loop, publisher_grace_s)

@@ -21,11 +21,11 @@ from workspaced_events.schema.decoding import decoded
 
 from ..errors import PackageMissing
 from .settings import TracesSettings, check_packages
-from .spans import TYPES
-from .wire import Count, Start
+from .spans import TEXT_TYPES, TYPES
+from .wire import Count, Start, TextsFrom
 
-GATHER_S: Final = 0.25
-"""How long events wait for others, to be written together."""
+GATHER_S: Final = 1.0
+"""How long events wait for others, to be sent together."""
 _WAITING_MAX: Final = 4_096
 """Events that wait to be written; of more the oldest are dropped."""
 _UNREAD_BYTES_MAX: Final = 4 * 1024 * 1024
@@ -39,9 +39,12 @@ _FINISH_S: Final = 1.0
 class LiveTraces:
     """One for each daemon. Belongs to the loop's thread."""
 
-    def __init__(self, settings: TracesSettings, log_id: str) -> None:
+    def __init__(self, settings: TracesSettings, log_id: str, texts: TextsFrom) -> None:
+        """`texts`: counts if the settings want texts."""
         self._url = settings.otlp
         self._log_id = log_id
+        self._texts = texts if settings.texts else None
+        self._types = TYPES | TEXT_TYPES if settings.texts else TYPES
         self._waiting: list[Event] = []
         self._moved = asyncio.Event()
         self._writer: asyncio.StreamWriter | None = None
@@ -54,7 +57,7 @@ class LiveTraces:
         """Takes committed events, in order."""
         if self._url is None:
             return
-        made = [event for event in events if type(event.data) in TYPES]
+        made = [event for event in events if type(event.data) in self._types]
         if made:
             self._waiting += made
             if (over := len(self._waiting) - _WAITING_MAX) > 0:
@@ -73,7 +76,7 @@ class LiveTraces:
             self._url = None
             return
         while True:
-            await self._live(Start(self._url, self._log_id))
+            await self._live(Start(self._url, self._log_id, self._texts))
             sent, dropped = self._ended.sent + self._told.sent, self._ended.dropped + self._told.dropped
             self._ended = Count(sent, dropped, "The process that sends them ended.")
             self._told = Count()

@@ -11,23 +11,26 @@ import sys
 import threading
 from collections import deque
 from contextlib import suppress
-from typing import Final
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
+from workspaced_events.replay.open import open_source
 from workspaced_events.schema.codec import decode_batch
 from workspaced_events.schema.decoding import decoded
 
 from .exporting import BATCH_MAX, Delivery
 from .spans import Span, Spans
-from .wire import Count, Start
+from .wire import Count, Start, TextsFrom
+
+if TYPE_CHECKING:
+    from .texts import Texts
 
 HELD_MAX: Final = 8_192
 """Spans that wait for the receiver; later ones are dropped."""
 _TIMEOUT_S: Final = 5.0
 """For a batch: all attempts together."""
-GATHER_S: Final = 1.0
-"""How long spans wait for others, to be sent in one request."""
 END_S: Final = 8.0
 
 
@@ -53,23 +56,36 @@ class _Held:
             self._some.notify()
 
     def take(self) -> list[Span] | None:
-        """A batch, some time after its first span came; None: no more will come."""
+        """A batch; None: no more will come."""
         with self._some:
             self._some.wait_for(lambda: self._spans or self._is_ended)
-            self._some.wait_for(lambda: len(self._spans) >= BATCH_MAX or self._is_ended, GATHER_S)
             return [self._spans.popleft() for _ in range(min(BATCH_MAX, len(self._spans)))] or None
 
 
 def _read(start: Start, held: _Held) -> None:
-    spans = Spans(start.log_id)
+    texts = _texts(start.texts) if start.texts is not None else None
+    spans = Spans(start.log_id, texts.of) if texts is not None else Spans(start.log_id)
     for line in sys.stdin.buffer:
+        made: list[Span] = []
         for event in decode_batch(line):
-            held.add(spans.feed(event))
+            if texts is not None:
+                texts.feed([event])
+            made += spans.feed(event)
+        held.add(made)
     held.add(spans.rest())
     held.end()
     stuck = threading.Timer(END_S, os._exit, (1,))
     stuck.daemon = True
     stuck.start()
+
+
+def _texts(where: TextsFrom) -> "Texts":
+    from .texts import Texts  # not needed by most
+
+    texts = Texts(Path(where.data), where.deny, where.on_request)
+    with open_source(Path(where.data)) as source:
+        source.feed(texts.feed)
+    return texts
 
 
 def _main() -> None:

@@ -36,6 +36,8 @@ class TracesSettings(BaseModel):
 
     otlp: Annotated[str, AfterValidator(checked_url)] | None = None
     """The URL of an OTLP/HTTP receiver, such as `http://localhost:4318`; None: no spans are sent."""
+    texts: bool = False
+    """Whether spans have the texts of calls, but for those that name a note which is withheld."""
 
 
 def check_packages(what: str) -> None:

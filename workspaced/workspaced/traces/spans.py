@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final, Literal, NamedTuple
 
 from workspaced_events.clock import microseconds
-from workspaced_events.ids import ConversationId, MessageId
+from workspaced_events.ids import ConversationId
 from workspaced_events.privacy.event_redaction import GENERATED_ID
 from workspaced_events.schema import catalogue as c
 from workspaced_events.schema.catalogue import Event
@@ -45,6 +45,8 @@ TYPES: Final = frozenset(
     }
 )
 """The data of the events that spans are made of."""
+TEXT_TYPES: Final = frozenset({c.NoteShown, c.NoteWithheld, c.NoteRenamed, c.VaultOpened})
+"""The data of the events that decide which texts leave (texts.py)."""
 
 
 class Span(NamedTuple):
@@ -68,6 +70,8 @@ class Span(NamedTuple):
 class _Begun(NamedTuple):
     """A prompt that left."""
 
+    key: tuple[str, str]
+    """By which its answer names it. Of equal requests at once the first answer is the first one's."""
     event: Event
     parent: Parent | None
 
@@ -79,7 +83,7 @@ class Spans:
         """`texts`: what may be told of an event's texts, as attributes of its span."""
         self._log_id = log_id
         self._texts = texts
-        self._prompts: dict[tuple[str, str], _Begun] = {}
+        self._prompts: list[_Begun] = []
         self._waiting: dict[str, Event] = {}
         """Inserted contexts whose prompt has not left yet, by their insertions."""
         self._forms: dict[str, tuple[str, str]] = {}
@@ -101,22 +105,21 @@ class Spans:
             case c.ToolCalled():
                 given += self._called(event)
             case c.PromptOverlaid():
-                given += self._begin((data.insertion, data.body_hash), event, parent_of(data.traceparent))
+                key = data.insertion, data.body_hash
+                self._prompts.append(_Begun(key, event, parent_of(data.traceparent)))
             case c.PromptAnswered():
-                begun = self._prompts.pop((data.insertion, data.body_hash), None)
-                given += self._chat(begun or _Begun(event, None), event)
+                given += self._chat(self._begun((data.insertion, data.body_hash), event), event)
             case c.ConversationStarted():
                 _remember(self._conversations, data.conversation, data, _KNOWN_MAX)
             case c.PromptAssembled():
-                given += self._begin(_key(data.conversation, data.message), event, None)
+                self._prompts.append(_Begun((data.conversation, data.message), event, None))
             case c.UsageReported():
-                begun = self._prompts.pop(_key(data.conversation, data.message), None)
-                given += self._chat(begun or _Begun(event, None), event)
+                given += self._chat(self._begun((data.conversation, data.message), event), event)
         return given
 
     def rest(self) -> list[Span]:
         """The spans whose end the events did not tell."""
-        given = [span for begun in self._prompts.values() for span in self._chat(begun, None)]
+        given = [span for begun in self._prompts for span in self._chat(begun, None)]
         given += [span for event in self._waiting.values() for span in self._told(event, None)]
         self._prompts.clear()
         self._waiting.clear()
@@ -127,17 +130,18 @@ class Spans:
     def _overdue(self, now: str) -> list[Span]:
         given: list[Span] = []
         while self._prompts:
-            key = next(iter(self._prompts))
-            waited_us = microseconds(now) - microseconds(self._prompts[key].event.time)
+            waited_us = microseconds(now) - microseconds(self._prompts[0].event.time)
             if len(self._prompts) <= _OPEN_MAX and waited_us <= ANSWER_S * 1e6:
                 break
-            given += self._chat(self._prompts.pop(key), None)
+            given += self._chat(self._prompts.pop(0), None)
         return given
 
-    def _begin(self, key: tuple[str, str], event: Event, parent: Parent | None) -> list[Span]:
-        again = self._prompts.pop(key, None)  # the same request was sent once more
-        self._prompts[key] = _Begun(event, parent)
-        return self._chat(again, None) if again is not None else []
+    def _begun(self, key: tuple[str, str], answered: Event) -> _Begun:
+        """The prompt that is answered; where it is not known any more, its answer alone."""
+        for place, each in enumerate(self._prompts):
+            if each.key == key:
+                return self._prompts.pop(place)
+        return _Begun(key, answered, None)
 
     def _chat(self, begun: _Begun, answered: Event | None) -> list[Span]:
         """The span of a prompt, and of the context that was inserted for it."""
@@ -268,10 +272,6 @@ class Spans:
             },
         )
         return [span]
-
-
-def _key(conversation: ConversationId, message: MessageId) -> tuple[str, str]:
-    return f"conversation {conversation}", message
 
 
 def _remember(known: dict[Any, Any], key: Any, value: Any, most: int) -> None:
