@@ -13,6 +13,7 @@ from support.patience import PATIENCE_S
 from support.proxy import Proxy
 
 from workspaced import demo, replay
+from workspaced.cli import run
 from workspaced_events.clock import microseconds
 
 TRACE, SPAN = "4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7"
@@ -346,6 +347,14 @@ def test_a_url_that_is_no_receivers_is_refused(daemon: Any, url: str) -> None:
         "serve", "--vault", str(running.vault), env={"WORKSPACED_TRACES": json.dumps({"otlp": url})}
     )
     assert served.returncode == 2 and "'traces.otlp'" in served.stderr
+
+
+def test_without_the_extra_the_command_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("workspaced.traces.settings.find_spec", lambda _package: None)
+    assert run(["traces", "nothing.wsb", "--otlp", "http://h"]) == 1
+    assert "[PACKAGE_MISSING]" in capfd.readouterr().err
 
 
 def test_agents_are_not_told_where_traces_go(daemon: Any) -> None:
