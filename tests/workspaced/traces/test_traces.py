@@ -15,6 +15,10 @@ from support.proxy import Proxy
 from workspaced import demo, replay
 from workspaced.cli import run
 from workspaced_events.clock import microseconds
+from workspaced_events.ids import EventId
+from workspaced_events.replay.json_lines import export_lines
+from workspaced_events.schema import catalogue as c
+from workspaced_events.schema.catalogue import ENTRY_OF
 
 TRACE, SPAN = "4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7"
 TOKENS = ("input_tokens", "cache_read.input_tokens", "output_tokens")
@@ -336,6 +340,43 @@ def test_a_conversations_prompts_have_the_tokens_that_the_log_holds(daemon: Any)
         assert span.end_ns == microseconds(report.time) * 1_000
     called = [each for each in events if each.type in replay.CALL_TYPES]
     assert {each.seq for each in called} | {each.seq for each in prompts.values()} == set(spans)
+
+
+def test_a_prompt_that_is_not_answered_in_time_has_no_length_and_a_late_answer_is_a_span_of_its_own(
+    daemon: Any, tmp_path: Path
+) -> None:
+    def at(minute: int) -> str:
+        return f"2026-03-01T12:{minute:02}:00.000000Z"
+
+    def sent(name: str) -> Any:
+        return c.PromptOverlaid("proxy", name, "0" * 64)
+
+    def answered(name: str) -> Any:
+        return c.PromptAnswered("proxy", name, "0" * 64, 9, 4, 2)
+
+    told = [
+        (0, sent("late-1")),
+        (5, sent("soon-1")),
+        (5, sent("never-1")),
+        (11, answered("late-1")),
+        (11, answered("soon-1")),
+    ]
+    events = [
+        ENTRY_OF[type(data)].event(seq, EventId(f"id-{seq}"), at(minute), "proxy", None, data)
+        for seq, (minute, data) in enumerate(told, start=1)
+    ]
+    export, receiver = tmp_path / "export.jsonl", Receiver()
+    export.write_bytes(b"".join(export_lines("log-1", events)))
+    with receiver as url:
+        assert daemon(start=False).cli("traces", str(export), "--otlp", url).returncode == 0
+    lengths = [(each.seq, (each.end_ns - each.start_ns) // 60e9) for each in receiver.spans]
+    assert lengths == [(1, 0), (2, 6), (3, 0), (4, 0)]
+    assert ["gen_ai.usage.input_tokens" in each.attributes for each in receiver.spans] == [
+        False,
+        True,
+        False,
+        True,
+    ]
 
 
 @pytest.mark.parametrize("url", ["localhost:4318", "ftp://h/", "http://", "http://h:x", "http://me:key@h", "h"])
