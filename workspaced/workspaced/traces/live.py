@@ -127,7 +127,7 @@ class LiveTraces:
             tasks.cancel_scope.cancel()
         self._writer.close()
         self._writer = None
-        await anyio.to_thread.run_sync(process.wait)
+        await anyio.to_thread.run_sync(process.wait, abandon_on_cancel=True)
 
     async def _write_on(self, writer: asyncio.StreamWriter) -> None:
         while True:
@@ -145,3 +145,5 @@ class LiveTraces:
 
     def _drop(self, count: int) -> None:
         self._ended = Count(self._ended.sent, self._ended.dropped + count, self._ended.problem)
+        if count and self._texts is not None and self._writer is not None:
+            self._writer.close()  # it may miss that a note is withheld; the next one reads the log first
