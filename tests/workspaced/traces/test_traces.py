@@ -59,6 +59,14 @@ def tell(running: Any, session: str) -> None:
         assert client.call("workspaced/volunteer/confirm", {"token": offered["token"]})["recorded"]
 
 
+def recorded(running: Any, kind: str, count: int) -> None:
+    """Waits until the log holds so many events of a type."""
+    with running.connect() as client:
+        notices = client.events(since=0, types=[kind])
+        while count > 0:
+            count -= len(next(notices).params["events"])
+
+
 def once(running: Any, url: str, *flags: str) -> Any:
     return running.cli("traces", str(running.data), "--otlp", url, *flags)
 
@@ -142,8 +150,9 @@ def test_a_prompt_through_the_proxy_has_its_tokens_and_what_was_inserted_as_a_ch
     with receiver as url:
         running = tracing(daemon, url)
         with ModelServer() as upstream, Proxy(running, upstream) as proxy:
-            for headers in ({"traceparent": PARENT}, {"traceparent": "nonsense"}, {}):
+            for count, headers in enumerate(({"traceparent": PARENT}, {"traceparent": "nonsense"}, {}), start=1):
                 assert proxy.request("POST", "/v1/messages", body, headers).context == "added"
+                recorded(running, "prompt_answered", count)  # or the next one may be recorded first
         spans = receiver.wait_for(4)
         with running.connect() as client:
             assert counts(client, lambda _: True)["traces"]["ignoredParents"] == 1
@@ -267,14 +276,6 @@ def told_texts(spans: Iterable[Received]) -> list[list[str]]:
     return [[word for word in ("red", "blue") if word in text] for text in texts]
 
 
-def found_shown(running: Any, count: int) -> None:
-    """Waits until the log says of so many notes that they may be shown."""
-    with running.connect() as client:
-        notices = client.events(since=0, types=["note_shown"])
-        while count > 0:
-            count -= len(next(notices).params["events"])
-
-
 def test_texts_leave_where_the_user_wants_them_but_for_notes_that_are_withheld_or_forgotten(daemon: Any) -> None:
     def again() -> list[list[str]]:
         receiver = Receiver()
@@ -287,7 +288,7 @@ def test_texts_leave_where_the_user_wants_them_but_for_notes_that_are_withheld_o
         running = tracing(daemon, url, WORKSPACED_TRACES=json.dumps({"otlp": url, "texts": True}))
         with running.connect(name="agent") as client:
             client.publish([{"type": "note_pinned", "data": {"note": "b.md"}}])
-            found_shown(running, 2)
+            recorded(running, "note_shown", 2)
             call(client, "get_current_note")
             call(client, "get_note_by_reference", reference="b.md")
             call(client, "get_note_by_reference", reference="the blue secret")
