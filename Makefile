@@ -16,7 +16,7 @@ unexport PYTHONDONTWRITEBYTECODE
 export PYTHONPYCACHEPREFIX ?= $(abspath $(VENV))/bytecode
 endif
 
-.PHONY: dist demo test test-all check bench acceptance soak simulate faults mutants oracle schemas reference docs typescript replication editors inspector pictures runtimes thorough clean
+.PHONY: dist demo test test-all check bench acceptance soak simulate faults mutants oracle schemas reference docs typescript replication editors inspector pictures runtimes traces thorough clean
 
 demo: $(VENV)/.runtime
 	@$(BIN)/workspaced demo
@@ -151,6 +151,16 @@ $(VENV)/.runtimes: tests/runtimes/package.json | $(VENV)/bin/python
 	@mkdir -p $(VENV)/runtimes && cp $< $(VENV)/runtimes/
 	@if (cd $(VENV)/runtimes && npm install --no-audit --no-fund --silent --fetch-timeout=60000 --fetch-retries=1); then touch $@; \
 	else echo "make: the agents' programs could not be installed; tests/runtimes/ skips them" >&2; fi
+
+# Spans at a receiver that we did not write: by itself, because Phoenix takes 0.9 GB.
+traces: $(VENV)/.phoenix
+	PHOENIX="$(abspath $(VENV))/phoenix/bin/phoenix" $(BIN)/python -m pytest -q -m "by_hand or not by_hand" tests/workspaced/traces
+
+# Arize Phoenix, in an environment of its own.
+$(VENV)/.phoenix: $(VENV)/.dev
+	$(PYTHON) -m venv $(VENV)/phoenix
+	$(VENV)/phoenix/bin/python -m pip install --quiet --disable-pip-version-check 'arize-phoenix>=20'
+	@touch $@
 
 # Every situation of publishers in Neovim, a real VS Code, Obsidian's plugin and the language server, whose logs must
 # agree; ONLY=vscode runs those of one. $(VENV)/editors keeps the log of each, and pictures of VS Code.

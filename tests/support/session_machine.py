@@ -24,6 +24,9 @@ from workspaced.peers.link_settings import LinkSettings
 from workspaced.recording.sweeper import Sweeper
 from workspaced.service.service import Service
 from workspaced.service.upkeep import expire_tabs, reconcile
+from workspaced.traces.live import LiveTraces
+from workspaced.traces.settings import TracesSettings
+from workspaced.traces.wire import TextsFrom
 from workspaced.vaults.registration import registrations
 from workspaced.vaults.served_vault import ServedVault
 from workspaced_events.blobs.evictable import EvictableBlobStore
@@ -118,6 +121,7 @@ class Session:
             record=record,
             data=self.data,
             link=LinkSettings(),
+            traces=LiveTraces(TracesSettings(), journal.log.log_id, TextsFrom("", (), ())),
         )
         self.service.writer.start()
         self.service.call_recorder.start()

@@ -53,6 +53,7 @@ CODES: Final[dict[str, Wire]] = {
     "SERVICE_FAILED": Wire(-32603, 1),
     "PACKAGE_MISSING": Wire(-32603, 1),
     "PORT_TAKEN": Wire(-32603, 1),
+    "NOT_DELIVERED": Wire(-32603, 1),
     "NOT_LINKED": Wire(-32602, 1),
     "ALREADY_LINKED": Wire(-32602, 1),
     "NOT_CREATOR": Wire(-32602, 1),
@@ -108,6 +109,12 @@ class PackageMissing(WorkspacedError):
         wanted = [package for package, _, marker in every if marker.strip() == f"extra == '{extra}'"]
         command = shlex.join(installation_of(*wanted))
         super().__init__(f"{what} needs packages that are not installed.", hint=f"Install them: {command}")
+
+
+class NotDelivered(WorkspacedError):
+    """A receiver of traces did not take all spans; `sent` and `dropped` count them."""
+
+    code = "NOT_DELIVERED"
 
 
 class ServiceFailed(WorkspacedError):

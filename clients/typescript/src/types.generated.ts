@@ -212,7 +212,7 @@ export interface WireError {
   readonly code: -32700 | -32603 | -32602 | -32601 | -32600 | 4001 | 4002 | 4003 | 4004 | 4005 | 4006 | 4007;
   readonly message: string;
   readonly data: {
-    readonly code: "AGENT_INVALID" | "ALREADY_LINKED" | "ALREADY_RUNNING" | "ALREADY_TRUE" | "BATCH_TOO_LARGE" | "BLOB_FAILED" | "BODY_INVALID" | "BUDGET_EXCEEDED" | "BUSY" | "CANNOT_TELL" | "CONFLICT" | "DISK_FULL" | "INTERNAL" | "INVALID_ARGUMENT" | "INVALID_JSON" | "INVALID_REQUEST" | "LINE_TOO_LARGE" | "LOG_DAMAGED" | "LOG_FAILED" | "LOG_READ_ONLY" | "LOG_UNREADABLE" | "MEMORY_CHANGED" | "MEMORY_OFF" | "MEMORY_WRITE_FAILED" | "NEVER_TRUE" | "NOT_ALLOWED" | "NOT_CREATOR" | "NOT_LINKED" | "NOT_RECORDED" | "NO_DAEMON" | "OUTSIDE_VAULT" | "PACKAGE_MISSING" | "PAUSED" | "PORT_TAKEN" | "PREDICATE_FAILED" | "READ_ERROR" | "SERVICE_FAILED" | "SHARING_OFF" | "SOCKET_UNUSABLE" | "TEMPLATE_FAILED" | "TIMEOUT" | "UNKNOWN_ACTION" | "UNKNOWN_AGENT" | "UNKNOWN_BLOB" | "UNKNOWN_CONVERSATION" | "UNKNOWN_MESSAGE" | "UNKNOWN_METHOD" | "UNKNOWN_SHAPE" | "UNKNOWN_TOOL" | "WORKSPACE_NOT_NAMED";
+    readonly code: "AGENT_INVALID" | "ALREADY_LINKED" | "ALREADY_RUNNING" | "ALREADY_TRUE" | "BATCH_TOO_LARGE" | "BLOB_FAILED" | "BODY_INVALID" | "BUDGET_EXCEEDED" | "BUSY" | "CANNOT_TELL" | "CONFLICT" | "DISK_FULL" | "INTERNAL" | "INVALID_ARGUMENT" | "INVALID_JSON" | "INVALID_REQUEST" | "LINE_TOO_LARGE" | "LOG_DAMAGED" | "LOG_FAILED" | "LOG_READ_ONLY" | "LOG_UNREADABLE" | "MEMORY_CHANGED" | "MEMORY_OFF" | "MEMORY_WRITE_FAILED" | "NEVER_TRUE" | "NOT_ALLOWED" | "NOT_CREATOR" | "NOT_DELIVERED" | "NOT_LINKED" | "NOT_RECORDED" | "NO_DAEMON" | "OUTSIDE_VAULT" | "PACKAGE_MISSING" | "PAUSED" | "PORT_TAKEN" | "PREDICATE_FAILED" | "READ_ERROR" | "SERVICE_FAILED" | "SHARING_OFF" | "SOCKET_UNUSABLE" | "TEMPLATE_FAILED" | "TIMEOUT" | "UNKNOWN_ACTION" | "UNKNOWN_AGENT" | "UNKNOWN_BLOB" | "UNKNOWN_CONVERSATION" | "UNKNOWN_MESSAGE" | "UNKNOWN_METHOD" | "UNKNOWN_SHAPE" | "UNKNOWN_TOOL" | "WORKSPACE_NOT_NAMED";
     readonly hint: string;
   };
 }
@@ -326,6 +326,7 @@ export interface ContextInsertedEvent {
     readonly argumentsSha256?: string | null;
     /** (default 1) */
     readonly answerVersion?: number;
+    readonly traceparent?: string | null;
     readonly session: string;
     readonly event: string;
     readonly fromSeq?: number | null;
@@ -405,6 +406,7 @@ export interface ContextVolunteeredEvent {
     readonly argumentsSha256?: string | null;
     /** (default 1) */
     readonly answerVersion?: number;
+    readonly traceparent?: string | null;
     readonly session: string;
     readonly event: string;
     readonly fromSeq?: number | null;
@@ -1015,6 +1017,7 @@ export interface PromptOverlaidEvent {
     readonly insertion: string;
     readonly bodyHash: string;
     readonly without?: readonly string[];
+    readonly traceparent?: string | null;
   };
 }
 
@@ -1277,6 +1280,7 @@ export interface ToolCalledEvent {
     readonly argumentsSha256?: string | null;
     /** (default 1) */
     readonly answerVersion?: number;
+    readonly traceparent?: string | null;
   };
 }
 
@@ -1577,6 +1581,7 @@ export interface ContextOverlayConfirmParams {
   readonly token: string;
   /** (pattern ^[0-9a-f]{64}$) */
   readonly bodySha256: string;
+  readonly traceparent?: string | null;
 }
 
 export interface ContextOverlayFinishedParams {

@@ -401,6 +401,8 @@ class ToolCalled(Data, frozen=True):
     """Names the JSON of arguments too long for a line of the log."""
     answer_version: Number = 1
     """ANSWER_VERSION at the call; answers of different versions are not compared byte for byte."""
+    traceparent: Annotated[str, Redact.ID] | None = None
+    """The client's span that it was a part of, as W3C Trace Context writes it."""
 
     @property
     def names_moment(self) -> bool:
@@ -467,6 +469,8 @@ class PromptOverlaid(Data, frozen=True, gc=False):
     """Of the body as it was sent, keyed as the insertions are."""
     without: tuple[Insertion, ...] = ()
     """Of these insertions those that had been withdrawn."""
+    traceparent: Annotated[str, Redact.ID] | None = None
+    """As in `tool_called`."""
 
 
 @entry("prompt_answered", Publisher.DAEMON, changes_state=False)

@@ -235,6 +235,7 @@ ROWS: dict[str, tuple[Publisher, bool, dict[str, Any]]] = {
             "tailSeq": 42,
             "inputsSha256": SHA256,
             "answerVersion": 2,
+            "traceparent": "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
         },
     ),
     "context_volunteered": (
@@ -281,7 +282,13 @@ ROWS: dict[str, tuple[Publisher, bool, dict[str, Any]]] = {
     "prompt_overlaid": (
         D,
         False,
-        {"caller": "proxy", "insertion": "bbbb-2", "bodyHash": SHA256, "without": ["aaaa-1"]},
+        {
+            "caller": "proxy",
+            "insertion": "bbbb-2",
+            "bodyHash": SHA256,
+            "without": ["aaaa-1"],
+            "traceparent": "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
+        },
     ),
     "prompt_answered": (
         D,

@@ -119,6 +119,8 @@ class OverlayConfirm(p.Params, frozen=True):
     token: str
     body_sha256: p.Sha256
     """Of the body as it was sent."""
+    traceparent: str | None = None
+    """The client's span that the request is a part of, as W3C Trace Context writes it; nonsense counts as none."""
 
 
 class OverlayFinished(p.Params, frozen=True):
@@ -159,7 +161,9 @@ async def overlay(session: Session, _id: RequestId | None, params: Overlay) -> A
 
 
 async def overlay_confirm(session: Session, _id: RequestId | None, params: OverlayConfirm) -> Any:
-    return {"recorded": await session.service.overlays.confirm(params.token, params.body_sha256)}
+    service = session.service
+    traceparent = service.parents.taken(params.traceparent)
+    return {"recorded": await service.overlays.confirm(params.token, params.body_sha256, traceparent)}
 
 
 async def overlay_finished(session: Session, _id: RequestId | None, params: OverlayFinished) -> Any:

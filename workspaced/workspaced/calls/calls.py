@@ -85,8 +85,13 @@ class Calls:
         self._reconcile = reconcile
         self.statistics = CallStatistics()
 
-    def try_call(self, tool: Tool[Any], arguments: dict[str, Any], caller: str) -> ToolAnswer:
+    def try_call(
+        self, tool: Tool[Any], arguments: dict[str, Any], caller: str, traceparent: str | None = None
+    ) -> ToolAnswer:
         """Answers a call on the calling thread, without blocking, and records it with the arguments as they came.
+
+        Args:
+            traceparent: the caller's span, which is only recorded.
 
         Raises:
             Paused: the user has paused the workspace.
@@ -94,10 +99,12 @@ class Calls:
         """
         started = time.perf_counter_ns()
         answer = self._try_answer(tool, normalised(arguments, tool.input_schema), caller)
-        self._record(tool, caller, arguments, answer, started)
+        self._record(tool, caller, arguments, answer, started, traceparent)
         return answer
 
-    async def call(self, tool: Tool[Any], arguments: dict[str, Any], caller: str) -> ToolAnswer:
+    async def call(
+        self, tool: Tool[Any], arguments: dict[str, Any], caller: str, traceparent: str | None = None
+    ) -> ToolAnswer:
         """As `try_call`, on a thread, however long it takes.
 
         Raises:
@@ -112,7 +119,7 @@ class Calls:
         answer = await self._answer(tool, wanted, caller)
         if not tool.writes:  # what is written is written, and its agent is to know
             check_not_paused(self._tail.state)
-        self._record(tool, caller, arguments, answer, started)
+        self._record(tool, caller, arguments, answer, started, traceparent)
         return answer
 
     async def preview(self, tool: Tool[Any], arguments: dict[str, Any], caller: str) -> ToolAnswer:
@@ -217,12 +224,19 @@ class Calls:
         served.policy_enforced(digest, searched=searched)
 
     def _record(
-        self, tool: Tool[Any], caller: str, arguments: dict[str, Any], answer: ToolAnswer, started_ns: int
+        self,
+        tool: Tool[Any],
+        caller: str,
+        arguments: dict[str, Any],
+        answer: ToolAnswer,
+        started_ns: int,
+        traceparent: str | None,
     ) -> None:
         duration_us = (time.perf_counter_ns() - started_ns) // 1000
         self.statistics.add(tool.name, duration_us)
         # The recorder's queue does not hold each answer twice.
-        self._recorder.record(Call(tool.name, caller, arguments, replace(answer, text=None), duration_us))
+        call = Call(tool.name, caller, arguments, replace(answer, text=None), duration_us, traceparent=traceparent)
+        self._recorder.record(call)
 
 
 class CallStatistics:

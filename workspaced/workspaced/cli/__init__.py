@@ -60,6 +60,7 @@ GROUPS: Final = {
         "log": ("log.log", "Export, import, verify, show, search and shrink the event log."),
         "replay": ("log.replay", "Fold a log without a daemon."),
         "bundle": ("log.bundle", "Put the log's last events into one file that replays anywhere."),
+        "traces": ("log.traces", "Send recorded calls and prompts to a receiver of OpenTelemetry traces."),
     },
     "Building with it": {
         "mcp": ("daemon.mcp", "Serve an agent over standard input and output; tell agents' runtimes of it."),

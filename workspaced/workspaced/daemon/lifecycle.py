@@ -46,6 +46,8 @@ from ..roles.roles import Roles
 from ..server.connection import Server
 from ..service.service import Service
 from ..service.upkeep import check_known_notes, check_texts, expire_tabs, flush_findings
+from ..traces.live import LiveTraces
+from ..traces.wire import TextsFrom
 from ..vaults.registration import check_apart, registrations, usable_folder
 from ..vaults.served_vault import ServedVault, rules_file
 from .freed_memory import give_back_free_pages, give_back_freed_memory
@@ -106,6 +108,7 @@ async def _serve_until(
                 flush_findings(service)
                 with anyio.move_on_after(STOP_S / 2):
                     await service.publishing.note([Action(c.DaemonStopped(service.stop_reason))])
+                await service.traces.finish()
             finally:
                 if bound is not None:
                     remove_socket(settings.socket_path, bound)
@@ -171,6 +174,9 @@ async def _open(settings: Settings, data: Path, memory: Path | None, roles: Role
         is_on_demand=settings.idle_exit_minutes is not None,
         data=data,
         link=settings.link,
+        traces=LiveTraces(
+            settings.traces, journal.log.log_id, TextsFrom(str(data), settings.deny, settings.on_request)
+        ),
     )
     holder.append(service)
     service.warnings[:0] = warnings
@@ -236,6 +242,7 @@ async def _start(service: Service, settings: Settings, folders: list[Path], task
     tasks.start_soon(check_texts, service)
     await expire_tabs(service)
     tasks.start_soon(service.link.run)
+    tasks.start_soon(service.traces.run)
     tasks.start_soon(_every, _TAB_EXPIRY_INTERVAL_S, expire_tabs, service)
     tasks.start_soon(_every, FREE_PAGES_INTERVAL_S, to_thread.run_sync, give_back_free_pages)
 

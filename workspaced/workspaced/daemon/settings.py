@@ -25,6 +25,7 @@ from ..limits import PUBLISHER_GRACE_S
 from ..peers.link_settings import LinkSettings
 from ..roles.role import Name as RoleName
 from ..roles.role import Role
+from ..traces.settings import TracesSettings
 
 _RECORD_DAYS_MAX: Final = 36_500.0
 _RECORD_DAYS: Final = 90.0
@@ -78,6 +79,8 @@ class Settings(BaseSettings):
     """Ends the daemon after this long without a client."""
     link: LinkSettings = LinkSettings()
     """`[link]` in config.toml, JSON in the environment: how the server of a link is reached."""
+    traces: TracesSettings = TracesSettings()
+    """`[traces]` in config.toml, JSON in the environment: where spans of calls and prompts are sent."""
     log_level: Literal["debug", "info", "warning", "error"] = "warning"
 
     @field_validator("vaults", mode="before")

@@ -23,7 +23,7 @@ from ..recording.tool_answer import ToolAnswer
 from ..service.service import Service
 from ..service.session import Session
 from .errors import Refused, refused_by_tool
-from .tools import Page, moment
+from .tools import Page, moment, traceparent_in
 
 CONTEXT: Final = "workspace://context"
 CURRENT: Final = "workspace://note/current"
@@ -83,6 +83,7 @@ class Uri(msgspec.Struct, frozen=True):
     """Parameters that name one resource."""
 
     uri: str
+    meta: Any = msgspec.field(name="_meta", default=None)
 
 
 def resource(uri: str) -> Resource:
@@ -131,15 +132,19 @@ def list_templates(session: Session, _id: RequestId | None, params: Page) -> Any
 def read_resource(session: Session, _id: RequestId | None, params: Uri) -> Any:
     service = session.service
     requested = resource(params.uri)
+    traceparent = service.parents.taken(traceparent_in(params.meta))
     try:
-        answer = service.calls.try_call(requested.tool, requested.arguments, session.client)
+        answer = service.calls.try_call(requested.tool, requested.arguments, session.client, traceparent)
     except WouldBlock:
-        return _read_blocking(service, params.uri, requested, session.client)
+        return _read_blocking(service, params.uri, requested, session.client, traceparent)
     return _contents(service, params.uri, answer)
 
 
-async def _read_blocking(service: Service, uri: str, requested: Resource, caller: str) -> Any:
-    return _contents(service, uri, await service.calls.call(requested.tool, requested.arguments, caller))
+async def _read_blocking(
+    service: Service, uri: str, requested: Resource, caller: str, traceparent: str | None
+) -> Any:
+    answer = await service.calls.call(requested.tool, requested.arguments, caller, traceparent)
+    return _contents(service, uri, answer)
 
 
 def _contents(service: Service, uri: str, answer: ToolAnswer) -> Any:

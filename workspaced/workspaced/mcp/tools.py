@@ -48,6 +48,7 @@ class CallTool(msgspec.Struct, frozen=True):
     name: str
     arguments: dict[str, Any] | None = None
     """None, also as null: there are none."""
+    meta: Any = msgspec.field(name="_meta", default=None)
 
 
 WRITES: Final = {
@@ -99,17 +100,25 @@ def call_tool(session: Session, _id: RequestId | None, params: CallTool) -> Any:
     service = session.service
     tool = tool_named(params.name, memory=service.memory.is_set, linked=service.tail.state.peers.own is not None)
     arguments = params.arguments or {}
+    traceparent = service.parents.taken(traceparent_in(params.meta))
     try:
-        return _result(service, service.calls.try_call(tool, arguments, session.client))
+        return _result(service, service.calls.try_call(tool, arguments, session.client, traceparent))
     except WouldBlock:
-        return _call_blocking(service, tool, arguments, session.client)
+        return _call_blocking(service, tool, arguments, session.client, traceparent)
     except Paused as error:
         return _paused(service, error)
 
 
-async def _call_blocking(service: Service, tool: Tool[Any], arguments: dict[str, Any], caller: str) -> Any:
+def traceparent_in(meta: object) -> object:
+    """What a request's `_meta` names as the client's span; None: nothing."""
+    return meta.get("traceparent") if isinstance(meta, dict) else None
+
+
+async def _call_blocking(
+    service: Service, tool: Tool[Any], arguments: dict[str, Any], caller: str, traceparent: str | None
+) -> Any:
     try:
-        return _result(service, await service.calls.call(tool, arguments, caller))
+        return _result(service, await service.calls.call(tool, arguments, caller, traceparent))
     except Paused as error:
         return _paused(service, error)
 

@@ -210,8 +210,11 @@ class Overlays:
             return Overlaid({}, reason=reason)
         return Overlaid(texts, self._offers.put(_Offer(client, last, without, call), call), reason)
 
-    async def confirm(self, token: str, body_sha256: str) -> bool:
-        """Records that a request left with what was offered; False: the offer is not known any more."""
+    async def confirm(self, token: str, body_sha256: str, traceparent: str | None = None) -> bool:
+        """Records that a request left with what was offered; False: the offer is not known any more.
+
+        `traceparent`: the span of the client that sent it, which is only recorded.
+        """
         offer = self._offers.pop(token)
         if offer is None:
             return False
@@ -220,10 +223,10 @@ class Overlays:
         if offer.call is not None and not any(each.id == last.id for each in recorded):
             if last.id not in self._leaving:  # another request that left with it may have it recorded right now
                 self._leaving[last.id] = last
-                self._log.record_call(offer.call)
+                self._log.record_call(replace(offer.call, traceparent=traceparent))
             await self._threads.run(self._log.wait_until_recorded)
         body_hash = self._keys(offer.client)(body_sha256)
-        overlaid = PromptOverlaid(offer.client, last.id, body_hash, offer.without)
+        overlaid = PromptOverlaid(offer.client, last.id, body_hash, offer.without, traceparent)
         await self._log.record([Action(overlaid)])
         self._leaving.pop(last.id, None)
         self._left[token] = overlaid

@@ -28,6 +28,7 @@ Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 _PROXY_BODY_BYTES_MAX: Final = 32 * 1024 * 1024
 """Of a request that gets context: as long as the longest that Anthropic takes."""
+_TRACEPARENT_BYTES_MAX: Final = 512
 logger = logging.getLogger(__name__)
 
 Send = Callable[[Message], Awaitable[None]]
@@ -108,6 +109,7 @@ class _Passage:
 
     def __init__(self) -> None:
         self.outcome: Outcome | None = None
+        self.traceparent: str | None = None
         self.usage: UsageReader | None = None
         self.has_left = anyio.Event()
         """Set once the provider has taken the prompt."""
@@ -117,7 +119,9 @@ class _Passage:
         await self.has_left.wait()
         assert self.outcome is not None, "it has left"
         with anyio.CancelScope(shield=True):
-            params = {"token": self.outcome.token, "bodySha256": self.outcome.body_sha256}
+            params: dict[str, Any] = {"token": self.outcome.token, "bodySha256": self.outcome.body_sha256}
+            if self.traceparent is not None:
+                params["traceparent"] = self.traceparent
             await daemon.tell("confirm", params)
 
     async def finish(self, daemon: DaemonLink) -> None:
@@ -178,6 +182,7 @@ class Application:
     async def _pass_on(self, scope: Scope, path: bytes, body: RequestBody, send: Send, passage: _Passage) -> None:
         out = await self._outgoing(scope, path, body)
         passage.outcome = out.outcome
+        passage.traceparent = _traceparent(scope["headers"])
         self._count(out.outcome)
         method, query = scope["method"], scope["query_string"]
         own = out.outcome.headers()
@@ -233,6 +238,12 @@ class Application:
                 (b"accept-encoding", b"identity"),
             ]
         return _Outgoing([*headers, (b"content-length", b"%d" % len(content))], content, outcome)
+
+
+def _traceparent(headers: Headers) -> str | None:
+    """What the client names as its span; of several headers, which W3C forbids, all of them, and so nonsense."""
+    given = b",".join(value for name, value in headers if name == b"traceparent")
+    return given[:_TRACEPARENT_BYTES_MAX].decode("latin-1") or None
 
 
 async def _cancel_when_left(body: RequestBody, scope: anyio.CancelScope) -> None:

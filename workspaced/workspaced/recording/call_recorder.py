@@ -73,6 +73,8 @@ class Call(msgspec.Struct, frozen=True):
     duration_us: int
     volunteered: VolunteeredTo | None = None
     """Set if nobody called: the answer was told without asking."""
+    traceparent: str | None = None
+    """The client's span that it is a part of."""
 
 
 class _Waiting(NamedTuple):
@@ -227,4 +229,5 @@ def _event(waiting: _Waiting, inputs_sha256: str | None) -> ToolCalled:
         inputs_sha256=inputs_sha256,
         arguments_sha256=hashlib.sha256(waiting.arguments).hexdigest() if long else None,
         answer_version=ANSWER_VERSION,
+        traceparent=call.traceparent,
     )

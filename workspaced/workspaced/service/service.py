@@ -42,6 +42,8 @@ from ..peers.link_settings import LinkSettings
 from ..recording.call_recorder import CallRecorder
 from ..recording.sweeper import Sweeper
 from ..roles.roles import Roles
+from ..traces.live import LiveTraces
+from ..traces.parents import Parents
 from ..vaults.served_vault import ServedVault, notes_attached_in, notes_published_in
 from ..vaults.timely_answers import TimelyAnswers
 from ..volunteering.volunteering import Volunteering
@@ -73,6 +75,7 @@ class Service:
         is_on_demand: bool = False,
         data: Path,
         link: LinkSettings,
+        traces: LiveTraces,
     ) -> None:
         """
         Args:
@@ -84,6 +87,7 @@ class Service:
             is_on_demand: whether the daemon ends without clients, so that who needs it may start it again.
             data: the data directory.
             link: how the server of a link is reached.
+            traces: takes the log's events.
         """
         self.writer = writer = journal.writer
         self.log = journal.log
@@ -113,6 +117,8 @@ class Service:
         self.uploads = Uploads()
         self.levels = TimelyAnswers()
         """Whether notes may be shown unasked; for the writer's thread."""
+        self.parents = Parents()
+        self.traces = traces
         self.publishing = Publishing(writer, self.log, self._volunteers)
         self.pausing = Pausing(writer, self.publishing)
         self.views = OpenViews(self.publishing, loop, publisher_grace_s)
@@ -159,8 +165,9 @@ class Service:
     # -- the log --
 
     def _committed(self, events: Sequence[Event]) -> None:
-        """Passes new events to the visits, and renamed and newly named notes to their vaults."""
+        """Passes new events to the visits and the traces, and renamed and newly named notes to their vaults."""
         self.visits.feed(events)
+        self.traces.take(events)
         for event in events:
             served = self.served.get(event.vault) if event.vault is not None else None
             if served is None:

@@ -54,6 +54,7 @@ def status(service: Service, *, named: bool = True) -> dict[str, Any]:
         "sharing": sharing_status(state, service.client_names()),
         "degraded": [each.message for each in problems],
         **({"unchanged": dict(service.overlays.unchanged.most_common())} if named else {}),
+        **({"traces": {**service.traces.status(), "ignoredParents": service.parents.ignored}} if named else {}),
         **({"problems": msgspec.to_builtins(problems)} if named else {}),
         "warnings": service.warnings,
         **({"link": link} if named and (link := service.link.status()) is not None else {}),
@@ -96,6 +97,8 @@ def _problems(service: Service, recording_problem: str | None, *, named: bool) -
         )
     if (link := service.link.problem) is not None:
         yield Problem(f"The link: {link.message}", link.hint)
+    if (traces := service.traces.problem) is not None:
+        yield Problem(f"Traces: {traces}", "Start the receiver that `[traces] otlp` names, or remove the setting.")
     if recording_problem is not None:
         yield Problem(recording_problem, "Free space and check the permissions of `served` in the data directory.")
 

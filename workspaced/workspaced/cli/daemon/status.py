@@ -60,6 +60,7 @@ def _print_status(status: dict[str, Any]) -> None:
     if (link := status.get("link")) is not None:
         machines = len(link["members"])
         print_labelled("link      ", f"{link['state']}, {machines} machines; see `workspaced link status`")
+    _print_traces(status["traces"])
     for problem in status["degraded"]:
         print_labelled("degraded  ", problem, colour="yellow")
     for warning in status["warnings"]:
@@ -91,6 +92,15 @@ def _print_prompts(conversations: dict[str, Any], unchanged: dict[str, int]) -> 
             print_labelled("context   ", f"{each['id']}: {counts}{f' ({causes})' if causes else ''}")
     if unchanged:
         print_labelled("unchanged ", f"requests to a provider: {unchanged_text(unchanged)}", colour="yellow")
+
+
+def _print_traces(traces: dict[str, Any]) -> None:
+    if traces["otlp"] is not None:
+        print_labelled(
+            "traces    ", f"{traces['sent']} spans sent, {traces['dropped']} dropped, to {traces['otlp']}"
+        )
+    if traces["ignoredParents"]:
+        print_labelled("traces    ", f"{traces['ignoredParents']} times a client's traceparent was nonsense")
 
 
 def _duration(seconds: float) -> str:
