@@ -59,6 +59,7 @@ GROUPS: Final = {
     },
     "Debugging": {
         "log": ("log.log", "Export, import, verify, show, search and shrink the event log."),
+        "eval": ("recording.eval", "Tests from judged answers, for pytest, Inspect and promptfoo."),
         "replay": ("log.replay", "Fold a log without a daemon."),
         "bundle": ("log.bundle", "Put the log's last events into one file that replays anywhere."),
     },

@@ -26,7 +26,7 @@ from ..model.types import Artifact, Assembled, Texts, Turn
 from ..model.untrusted_text import escape_body
 
 Notes = Mapping[str, str | None]
-"""For each note, by the path that it had, the text that it should have had; None: it should not have been there."""
+"""For each note, by the path that it had, the text that it should have had; None: it should not be there."""
 _BODY: Final = re.compile(r"(.*?<content(?P<end>[^>\n]*)>\n).*(\n</content(?P=end)>\n</[^>\n]+>)", re.DOTALL)
 
 

@@ -33,7 +33,7 @@ _SOURCE: Final = "workspaced-cli"
 @click.option("--why", metavar="TEXT", help="Your words, for whoever reads the test.")
 @daemon_options
 def judge_command(seq: int, verdict: str, bundle: Path | None, wanted: str | None, why: str | None) -> None:
-    """Say that the answer to a prompt, or of a call, was right or wrong. A later judgement replaces an earlier one.
+    """Say that the answer to a prompt, or of a call, was right or wrong. It replaces an earlier judgement.
 
     It is an event of the running daemon's log; with BUNDLE it is appended to that file. `workspaced eval export`
     makes tests of what was judged.
