@@ -69,7 +69,7 @@ def samples(log: replay.Log) -> tuple[list[Sample], list[LeftOut]]:
     """
     found: list[Sample] = []
     left_out: list[LeftOut] = []
-    withheld = _Withheld(log)
+    withheld = Withheld(log)
     for seq, judged in judgements(log.events_of(("answer_judged",))).items():
         try:
             if judged.wanted is None:
@@ -85,7 +85,7 @@ def samples(log: replay.Log) -> tuple[list[Sample], list[LeftOut]]:
     return found, left_out
 
 
-class _Withheld:
+class Withheld:
     """The notes that are withheld at the log's end, by all their names."""
 
     def __init__(self, log: replay.Log) -> None:
@@ -98,6 +98,11 @@ class _Withheld:
         }
 
     def is_shown_by(self, event: Event) -> bool:
+        """Whether the prompt or call shows one of them.
+
+        Raises:
+            NotRecorded, LogDamaged: what says so is not kept, or damaged.
+        """
         if isinstance(event.data, PromptOverlaid):
             return False
         names = self._names.get(event.vault, set())
