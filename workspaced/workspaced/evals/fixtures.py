@@ -87,7 +87,7 @@ def _workspaced_logs() -> "Iterator[Callable[[LogPath], replay.Log]]":
 @pytest.fixture
 def workspace_at(_workspaced_logs: Any) -> "Callable[[LogPath, int | str], replay.Moment]":
     """`workspace_at(log, seq)`: the workspace after an event, or at a time; as `workspaced.replay.Log.at`."""
-    return lambda log, at: _workspaced_logs(log).at(at)  # type: ignore[no-any-return]
+    return lambda log, at: _workspaced_logs(log).at(at)
 
 
 @pytest.fixture

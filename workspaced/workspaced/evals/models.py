@@ -17,7 +17,7 @@ Json = dict[str, Any]
 State = Literal[
     "answered", "cut_off", "no_answer", "silent", "rate_limited", "refused", "unreachable", "unreadable"
 ]
-"""`cut_off`: at the limit of tokens. `no_answer`: it went on calling tools. `silent`: for longer than it may be."""
+"""`cut_off`: at the limit of tokens. `no_answer`: it went on calling tools. `silent`: for longer than allowed."""
 KEY: Final = "OPENAI_API_KEY"
 """The variable of the environment that holds the key; it is in no file and no answer."""
 ROUNDS_MAX: Final = 8
