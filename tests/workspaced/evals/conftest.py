@@ -105,11 +105,15 @@ def scripted() -> Iterator[Scripted]:
 
 
 def says(text: str, reason: str = "stop") -> tuple[int, Any]:
-    message = {"role": "assistant", "content": text}
-    return 200, {"choices": [{"message": message, "finish_reason": reason}], "usage": {"prompt_tokens": 9}}
+    return _completion({"role": "assistant", "content": text}, reason)
 
 
 def calls(tool: str, arguments: str) -> tuple[int, Any]:
     call = {"id": "c1", "type": "function", "function": {"name": tool, "arguments": arguments}}
-    message = {"role": "assistant", "content": None, "tool_calls": [call]}
-    return 200, {"choices": [{"message": message, "finish_reason": "tool_calls"}]}
+    return _completion({"role": "assistant", "content": None, "tool_calls": [call]}, "tool_calls")
+
+
+def _completion(message: dict[str, Any], reason: str) -> tuple[int, Any]:
+    usage = {"prompt_tokens": 9, "completion_tokens": 1, "total_tokens": 10}
+    about = {"id": "1", "object": "chat.completion", "created": 0, "model": "mine", "usage": usage}
+    return 200, {**about, "choices": [{"index": 0, "message": message, "finish_reason": reason}]}
