@@ -41,11 +41,16 @@ from .views.asked.search import (
     words,
 )
 from .views.changes import (
+    Judged,
+    JudgedParameters,
+    JudgeParameters,
     LevelSet,
     PauseSet,
     SetLevel,
     StartPause,
     end_pause,
+    judge,
+    judged,
     set_level,
     start_pause,
 )
@@ -125,6 +130,8 @@ ROUTES: Final = (
     Route("/api/calls/{seq}/badge", badge, CallParameters, Badge),
     Route("/api/calls/{seq}/asked/{index}", exchanged, AskedParameters, Exchanged),
     Route("/api/calls/{seq}/with/{other}", pair, PairParameters, Pair),
+    Route("/api/judged/{seq}", judged, JudgedParameters, Judged),
+    Route("/api/judged/{seq}", judge, JudgeParameters, Judged, "POST"),
     Route("/api/search", search, NoParameters, SearchShown),
     Route("/api/search", start, StartParameters, SearchShown, "POST"),
     Route("/api/search/stop", stop, NoParameters, SearchShown, "POST"),

@@ -347,6 +347,16 @@ export interface InsertionShown {
   readonly withdrawnAt: number | null;
 }
 
+/** The last judgement of a prompt or call. */
+export interface Judged {
+  readonly event: number | null;
+  readonly verdict?: "right" | "wrong" | null;
+  /** (default "") */
+  readonly wanted?: string;
+  /** (default "") */
+  readonly why?: string;
+}
+
 /** One lane's events. */
 export interface LaneCounts {
   readonly lane: "calls" | "files" | "log" | "navigation" | "prompts" | "sharing" | "volunteered";

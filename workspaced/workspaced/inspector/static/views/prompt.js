@@ -3,6 +3,7 @@
 import { Command, Copy } from "../parts/copy.js";
 import { Download } from "../parts/download.js";
 import { bytes, clock, count, day, tokens } from "../parts/format.js";
+import { JudgedAnswer } from "../parts/judged.js";
 import { isTyped } from "../parts/keys_help.js";
 import { Money, PricesNote, Uncached } from "../parts/money.js";
 import { LAYERS, Legend, MARKS, PromptBar, ReuseName } from "../parts/prompt_bar.js";
@@ -72,6 +73,7 @@ function Opened({ shown, parts, offset, setOffset }) {
   const [what = "layer"] = parts;
   useSteps(shown, parts);
   return html`<${Head} shown=${shown} />
+    <${JudgedAnswer} seq=${prompt.seq} />
     ${prompt.layers.length
       ? html`<${PromptBar}
             layers=${prompt.layers}
