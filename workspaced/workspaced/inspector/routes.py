@@ -80,6 +80,7 @@ from .views.prompts.prompt import (
     sent,
 )
 from .views.prompts.prompt_diff import DiffParameters, PromptDiff, diff
+from .views.prompts.supposed import Supposed, SupposedParameters, supposed
 from .views.texts import Texts, TextsParameters, texts
 from .views.timeline import Timeline, TimelineParameters, timeline
 from .views.what_if import WhatIf, WhatIfParameters, what_if
@@ -121,6 +122,7 @@ ROUTES: Final = (
     Route("/api/prompts/{seq}/body", body, PromptParameters, PromptBody),
     Route("/api/prompts/{seq}/sent", sent, PromptParameters, None),
     Route("/api/prompts/{seq}/diff", diff, DiffParameters, PromptDiff),
+    Route("/api/prompts/{seq}/supposed", supposed, SupposedParameters, Supposed, "POST"),
     Route("/api/prompts/{seq}/layers/{layer}/blocks/{index}", block, BlockParameters, BlockShown),
     Route("/api/texts", texts, TextsParameters, Texts),
     Route("/api/timeline", timeline, TimelineParameters, Timeline),

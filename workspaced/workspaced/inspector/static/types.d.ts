@@ -810,6 +810,12 @@ export interface Summed {
   readonly causes: { readonly [name: string]: number };
 }
 
+/** A prompt as it would have been. */
+export interface Supposed {
+  readonly notes: { readonly [name: string]: string };
+  readonly changes: readonly string[];
+}
+
 export interface TabJson {
   readonly id: string;
   readonly noteId: string;

@@ -12,6 +12,7 @@ import { Loaded, useResource } from "../parts/resource.js";
 import { go, link } from "../router.js";
 import { logArgument, quoted } from "../store.js";
 import { html, useEffect, useRef, useState } from "../vendor/index.js";
+import { SupposedOf } from "./prompt_supposed.js";
 
 /**
  * @typedef {import("../types").PromptShown} Shown
@@ -50,7 +51,7 @@ const BADGES = /** @type {const} */ ({
 });
 
 /**
- * `#/prompt/890`, `/layer/L2`, `/layer/L2/block/3`, `/body`, `/diff`, `/diff/870`.
+ * `#/prompt/890`, `/layer/L2`, `/layer/L2/block/3`, `/body`, `/diff`, `/diff/870`, `/what-if`.
  * @param {{ seq: number, parts: string[] }} props
  */
 export function Prompt({ seq, parts }) {
@@ -90,6 +91,7 @@ function Opened({ shown, parts, offset, setOffset }) {
         ["layer", "Blocks"],
         ["body", "Body as sent"],
         ["diff", "Changes to the prompt before"],
+        ["what-if", "What if"],
       ].map(
         ([name = "", title]) =>
           html`<a key=${name} href=${name === "layer" ? link("prompt", prompt.seq) : link("prompt", prompt.seq, name)} aria-current=${what === name ? "true" : null}>${title}</a>`,
@@ -99,7 +101,9 @@ function Opened({ shown, parts, offset, setOffset }) {
       ? html`<${BodyOf} shown=${shown} />`
       : what === "diff"
         ? html`<${DiffOf} shown=${shown} against=${parts[1]} />`
-        : html`<${Blocks} shown=${shown} parts=${parts} offset=${offset} setOffset=${setOffset} />`}
+        : what === "what-if"
+          ? html`<${SupposedOf} key=${prompt.seq} seq=${prompt.seq} />`
+          : html`<${Blocks} shown=${shown} parts=${parts} offset=${offset} setOffset=${setOffset} />`}
     <${PricesNote} prices=${shown.prices} />`;
 }
 
