@@ -42,7 +42,7 @@ export function SupposedOf({ seq }) {
     <h3 id="supposed-title">What if a note had been another one <span class="badge warn">hypothetical</span></h3>
     <form class="more">
       <label>
-        The note${" "}<select value=${note} onChange=${(/** @type {Event} */ { target }) => setChosen(/** @type {HTMLSelectElement} */ (target).value)}>
+        <span>The note</span>${" "}<select aria-label="Which note" value=${note} onChange=${(/** @type {Event} */ { target }) => setChosen(/** @type {HTMLSelectElement} */ (target).value)}>
           ${names.map((name) => html`<option key=${name} value=${name}>${name}</option>`)}
         </select>
       </label>
