@@ -1,4 +1,4 @@
-"""A wrong answer, as somebody judges it from its page, and looks what another text of a note would have changed."""
+"""A wrong answer, as somebody judges it from its page and looks what another text of a note would have changed."""
 
 from collections.abc import Callable
 from pathlib import Path

@@ -542,7 +542,8 @@ class Prompt:
         Raises:
             NotRecorded, LogDamaged: what it was made from is not kept, or damaged.
         """
-        return {**whole_notes(self.event.data, self._conversation(), texts_in(self._part.blob))}
+        shown = whole_notes(self.event.data, self._conversation(), texts_in(self._part.blob))
+        return {str(note): text for note, text in shown.items()}
 
     def text(self, notes: SupposedNotes | None = None) -> str:
         """All that the model was shown, layer after layer, as text. Arguments and errors as those of `body`."""

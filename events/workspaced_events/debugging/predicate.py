@@ -218,7 +218,7 @@ class Command:
         state_json = msgspec.json.encode(to_json(state, self.vault)) + b"\n"
         return self.says(state_json, f"for the state after event {state.seq}", seq=state.seq)
 
-    def says(self, content: bytes, about: str, **details: int) -> bool | None:
+    def says(self, content: bytes, about: str, **details: Any) -> bool | None:
         """What the command says of `content`, which it gets on its standard input; None: it cannot tell.
 
         Args:

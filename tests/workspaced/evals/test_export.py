@@ -13,7 +13,7 @@ from workspaced import replay
 from workspaced_events.ids import EventId, NoteId
 from workspaced_events.replay.bundle import append_to_bundle
 from workspaced_events.replay.json_lines import export_lines
-from workspaced_events.schema.catalogue import ENTRY_OF, NoteWithheld
+from workspaced_events.schema.catalogue import ENTRY_OF, NoteWithheld, PromptOverlaid
 
 from .conftest import CALL, KICKOFF, PROMPT, WANTED, Cli
 
@@ -49,6 +49,15 @@ def test_a_call_is_made_again_over_the_note_as_it_should_be(morning: Path, tmp_p
     assert cli("eval", "export", morning, "--to", "pytest", "--scorer", "regex", "-o", "tests").code == 0
     assert pytest_in(tmp_path / "tests", tmp_path).returncode == 1
     rewrite(tmp_path / "tests" / "notes" / f"call_{CALL}" / KICKOFF, "29 June", "1 July")
+    passed = pytest_in(tmp_path / "tests", tmp_path)
+    assert passed.returncode == 0, passed.stdout
+
+
+def test_what_an_agent_was_told_without_asking_is_told_again(morning: Path, tmp_path: Path, cli: Cli) -> None:
+    with replay.open(morning) as log:
+        told = next(log.events_of(("context_volunteered",), after=CALL - 10))
+    assert cli("judge", told.seq, "right", morning, "--wanted", "Ferrybook").code == 0
+    assert cli("eval", "export", morning, "--to", "pytest", "-o", "tests").code == 0
     passed = pytest_in(tmp_path / "tests", tmp_path)
     assert passed.returncode == 0, passed.stdout
 
@@ -90,7 +99,8 @@ def test_the_fixtures_import_nothing_of_ours_before_they_are_used(tmp_path: Path
     assert "msgspec" not in done.stdout.split()
 
 
-def append(bundle: Path, data: Any) -> None:
+def append(bundle: Path, data: Any) -> int:
+    """Appends an event with this data, and returns its sequence."""
     with replay.open(bundle) as log:
         last = log.events()[-1]
         vault = log.event(PROMPT).vault
@@ -99,6 +109,7 @@ def append(bundle: Path, data: Any) -> None:
     with bundle.open("rb") as old, draft.open("wb") as new:
         append_to_bundle(old, new, event)
     draft.replace(bundle)
+    return last.seq + 1
 
 
 @pytest.mark.parametrize("target", ["pytest", "inspect", "promptfoo"])
@@ -116,13 +127,13 @@ def test_what_shows_a_note_that_is_withheld_by_now_is_left_out(judged: Path, cli
 def test_each_answer_that_is_no_test_is_named_with_why(judged: Path, cli: Cli) -> None:
     assert cli("judge", PROMPT + 4, "right", judged).code == 0
     assert cli("judge", CALL, "right", judged, "--wanted", "Kickoff").code == 0
+    proxied = append(judged, PromptOverlaid("proxy", "aaaa-1", "0" * 64))
+    assert cli("judge", proxied, "wrong", judged, "--wanted", "Kickoff").code == 0
     done = cli("eval", "export", judged, "--to", "inspect", "-o", "tests", "--json")
     report = json.loads(done.out)
     assert report["samples"] == [PROMPT]
-    assert {each["seq"]: each["code"] for each in report["leftOut"]} == {
-        PROMPT + 4: "NO_WANTED",
-        CALL: "NO_PROMPT",
-    }
+    left_out = {PROMPT + 4: "NO_WANTED", CALL: "NO_PROMPT", proxied: "NOT_RECORDED"}
+    assert {each["seq"]: each["code"] for each in report["leftOut"]} == left_out
 
 
 def test_a_judged_prompt_whose_texts_are_gone_is_not_recorded(judged: Path, tmp_path: Path, cli: Cli) -> None:

@@ -53,6 +53,17 @@ def test_what_is_no_bundle_is_refused(tmp_path: Path, cli: Cli) -> None:
     assert done.code == 2 and "is no bundle" in done.err
 
 
+def test_a_redacted_bundle_takes_no_words_of_the_user(daemon: Any, tmp_path: Path, cli: Cli) -> None:
+    running = daemon()
+    with running.connect("agent") as agent:
+        agent.tool("get_workspace_context", {})
+        seq = agent.call("workspaced/calls")["calls"][-1]["seq"]
+    bundle = tmp_path / "redacted.wsb"
+    assert running.cli("bundle", "--redact", "-o", str(bundle)).returncode == 0
+    done = cli("judge", seq, "wrong", bundle, "--wanted", "a.md")
+    assert done.code == 2 and "is redacted" in done.err
+
+
 def test_a_daemon_records_it_beside_what_it_is_of(daemon: Any) -> None:
     running = daemon()
     with running.connect("agent") as agent, running.connect("user") as user:

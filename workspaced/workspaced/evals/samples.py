@@ -9,6 +9,7 @@ from workspaced_events.errors import WorkspacedError
 from workspaced_events.ids import NoteId, note_id
 from workspaced_events.projections.note_visibility import Visibility, VisibilityFold
 from workspaced_events.schema.catalogue import AnswerJudged, Event, PromptOverlaid, ToolCalled
+from workspaced_tools.errors import NotRecorded
 from workspaced_tools.prompts.model.stored_inputs import texts_in
 from workspaced_tools.recording.judgements import judgements
 from workspaced_tools.recording.last_shown import shows
@@ -130,6 +131,11 @@ def _sample(log: replay.Log, event: Event, judged: AnswerJudged, wanted: str) ->
         call = log.call(event.seq)
         call.again()
         return Sample(**of, notes=_checked(call.notes()), body={}, tool=call.tool, arguments=call.arguments)
+    if isinstance(event.data, PromptOverlaid):
+        raise NotRecorded(
+            "Of a request through the proxy only what was put into it is recorded",
+            hint="Judge that: `workspaced calls --tool volunteer_context` lists it.",
+        )
     prompt = log.prompt(event.seq)
     body = prompt.body(shape=SHAPE)
     return Sample(**of, notes=_checked(prompt.notes()), body=body, answers=recorded_answers(log, event))
