@@ -108,6 +108,7 @@ CHECKS = [
     ("echo broken >&2; exit 3", "unknown", "exit code 3 for the answer: broken"),
     (f"kill -{int(signal.SIGSEGV)} $$", "unknown", "was killed by signal 11"),
     ("no-such-command-41", "unknown", "exit code 127"),
+    ("sleep 60", "unknown", "took longer than 0.5 s"),
 ]
 
 
@@ -117,7 +118,7 @@ def test_a_check_gives_the_verdict_and_one_that_crashes_gives_none(
 ) -> None:
     scripted.answers = [says("29 June")]
     ask = ("replay", morning, "--prompt", PROMPT, "--model", "a", "--base-url", scripted.url, "--json")
-    done = cli(*ask, "--check", command)
+    done = cli(*ask, "--check", command, *(("--timeout", "0.5") if "sleep" in command else ()))
     [answer] = json.loads(done.out)["answers"]
     assert (answer["verdict"], answer["text"]) == (verdict, "29 June")
     assert why in answer["why"] and bool(why) == bool(answer["why"])

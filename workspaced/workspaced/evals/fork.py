@@ -114,7 +114,7 @@ def _judge(answer: Answer, check: Callable[[str], bool | None]) -> None:
     answer.verdict = "unknown" if is_right is None else "right" if is_right else "wrong"
 
 
-def command_check(command: str) -> Callable[[str], bool | None]:
+def command_check(command: str, timeout_s: float) -> Callable[[str], bool | None]:
     """A check by a shell command, which gets the answer on its standard input."""
-    run = Command(command)
+    run = Command(command, timeout_s=timeout_s)
     return lambda text: run.says(text.encode() + b"\n", "for the answer")

@@ -1,6 +1,7 @@
 """`workspaced replay LOG --prompt SEQ`: a recorded prompt with other notes, and what models answer to it."""
 
 from collections.abc import Callable
+from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -46,7 +47,7 @@ class Forked(msgspec.Struct, frozen=True):
                 "--model and --base-url belong together.", hint="Without both no model is asked."
             )
         models = Models(self.base_url, timeout_s=self.timeout_s) if self.base_url else None
-        check = command_check(self.check) if self.check is not None else None
+        check = command_check(self.check, self.timeout_s) if self.check is not None else None
         prices, _ = current_prices()
         with read_log(log) as opened:
             if opened.damage is not None:
@@ -60,6 +61,7 @@ class Forked(msgspec.Struct, frozen=True):
 def fork_options(function: F) -> F:
     """The options of `--prompt`, as one argument `forked`."""
 
+    @wraps(function)
     def command(*given: Any, **options: Any) -> Any:
         prompt, models, base_url, texts, without, check, timeout_s = (options.pop(name) for name in _NAMES)
         others = [name for name in (models, base_url, texts, without, check) if name]
@@ -69,9 +71,6 @@ def fork_options(function: F) -> F:
         names = tuple(name for name in (models or "").split(",") if name)
         return function(*given, forked=Forked(prompt, names, base_url, notes, check, timeout_s), **options)
 
-    command.__doc__, command.__name__ = function.__doc__, function.__name__
-    if hasattr(function, "__click_params__"):
-        command.__click_params__ = function.__click_params__  # type: ignore[attr-defined]
     decorated: Any = command
     for option in reversed(_OPTIONS):
         decorated = option(decorated)
@@ -96,7 +95,7 @@ _OPTIONS: Final = (
         default=_TIMEOUT_S,
         show_default=True,
         metavar="S",
-        help="How long a model may be silent.",
+        help="How long a model may be silent, or the check may take.",
     ),
 )
 
