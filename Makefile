@@ -28,7 +28,7 @@ test: check $(VENV)/.compiled
 
 # What `make test` left out, and every property on all of its examples.
 THOROUGH = TEST_PROFILE=thorough $(BIN)/python -m pytest -q -m "(thorough or hypothesis) and not by_hand"
-thorough: $(VENV)/.frameworks $(VENV)/.runtimes $(VENV)/.vscode
+thorough: $(VENV)/.frameworks $(VENV)/.runtimes $(VENV)/.vscode $(VENV)/.evals
 	$(THOROUGH) $(SIDE_BY_SIDE) $(call again,$(THOROUGH))
 
 # What must pass before a change lands: every test once. On a machine that others use too, a test on real
@@ -36,7 +36,7 @@ thorough: $(VENV)/.frameworks $(VENV)/.runtimes $(VENV)/.vscode
 # `make thorough`, and planted faults to `make mutants`, before a release and after a large change.
 EVERY = $(BIN)/python -m pytest -q -m "not by_hand"
 test-all: AGAIN = 1
-test-all: $(VENV)/.frameworks $(VENV)/.runtimes $(VENV)/.vscode
+test-all: $(VENV)/.frameworks $(VENV)/.runtimes $(VENV)/.vscode $(VENV)/.evals
 	$(MAKE) docs
 	$(MAKE) check $(VENV)/.compiled
 	$(EVERY) $(SIDE_BY_SIDE) $(call again,$(EVERY))
@@ -161,6 +161,14 @@ $(VENV)/.phoenix: $(VENV)/.dev
 	$(PYTHON) -m venv $(VENV)/phoenix
 	$(VENV)/phoenix/bin/python -m pip install --quiet --disable-pip-version-check 'arize-phoenix>=20'
 	@touch $@
+
+# Inspect and promptfoo, which run exported tests (0.9 GB; needs Node and npm), in an environment of their own; their
+# tests are skipped without them.
+$(VENV)/.evals: tests/support/evals/package.json tests/support/evals/requirements.txt | $(VENV)/bin/python
+	@$(PYTHON) -m venv $(VENV)/evals && cp $< $(VENV)/evals/
+	@if $(VENV)/evals/bin/python -m pip install --quiet --disable-pip-version-check -r tests/support/evals/requirements.txt && \
+	  (cd $(VENV)/evals && npm install --no-audit --no-fund --ignore-scripts --silent --fetch-timeout=60000 --fetch-retries=1); \
+	then touch $@; else echo "make: Inspect and promptfoo could not be installed; their tests are skipped" >&2; fi
 
 # Every situation of publishers in Neovim, a real VS Code, Obsidian's plugin and the language server, whose logs must
 # agree; ONLY=vscode runs those of one. $(VENV)/editors keeps the log of each, and pictures of VS Code.

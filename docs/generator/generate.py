@@ -45,7 +45,7 @@ _GROUPS: Final = {
     "Connection and daemon": ("hello", "status", "reconcile", "shutdown"),
     "Workspace and log": ("publish", "snapshot", "state", "subscribe", "unsubscribe", "log"),
     "Editing": ("names", "links"),
-    "Recorded calls": ("calls", "call", "clients"),
+    "Recorded calls": ("calls", "call", "clients", "judge"),
     "Sharing": ("share", "share/why", "share/rules", "share/accept"),
 }
 """Our methods by heading; all others are those of conversations."""

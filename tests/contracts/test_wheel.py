@@ -47,6 +47,11 @@ def test_every_package_in_the_wheel_says_that_it_is_typed(wheel: zipfile.ZipFile
     assert {f"{package}/py.typed" for package in ("workspaced", "workspaced_tools", "workspaced_events")} <= names
 
 
+def test_pytest_finds_the_fixtures_of_the_wheel(wheel: zipfile.ZipFile) -> None:
+    [entry_points] = [name for name in wheel.namelist() if name.endswith(".dist-info/entry_points.txt")]
+    assert "[pytest11]\nworkspaced = workspaced.evals.fixtures" in wheel.read(entry_points).decode()
+
+
 def test_the_demo_vault_travels_with_the_wheel(wheel: zipfile.ZipFile) -> None:
     in_tree = {
         path.relative_to(ROOT / "workspaced").as_posix()

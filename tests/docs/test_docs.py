@@ -83,6 +83,7 @@ def test_every_page_whose_blocks_are_marked_is_run() -> None:
         page.PROXY_PAGES,
         page.SESSION_PAGES,
         page.FRAMEWORK_PAGES,
+        page.EVAL_PAGES,
         page.SUMMARY_PAGES,
     )
     assert marked == {name for names in named for name in names}

@@ -8,7 +8,7 @@ import pytest
 from support import documentation as page
 
 from workspaced.daemon.settings import Settings
-from workspaced.replay import Call, Log, Moment
+from workspaced.replay import Call, Log, Moment, Prompt
 
 PAGE_S = 120.0
 PAGE = page.Page(*page.REPLAY_PAGES)
@@ -35,6 +35,6 @@ def test_it_has_a_regression_test_that_is_run() -> None:
 
 def test_it_names_the_whole_library_and_every_setting_of_recording() -> None:
     words = set(re.findall(r"\w+", REFERENCE.text))
-    public = [name for kind in (Log, Moment, Call) for name in vars(kind) if not name.startswith("_")]
+    public = [name for kind in (Log, Moment, Call, Prompt) for name in vars(kind) if not name.startswith("_")]
     assert set(public) - words == set()
     assert {name for name in Settings.model_fields if name.startswith("record")} - words == set()

@@ -40,6 +40,7 @@ REPLAY_PAGES = ("tutorials/replay-a-bug.md", "how-to/share-a-log.md", "how-to/fo
 FRAMEWORK_PAGES = ("how-to/frameworks.md",)
 PROXY_PAGES = ("how-to/use-any-client.md",)
 SESSION_PAGES = ("tutorials/first-session.md",)
+EVAL_PAGES = ("how-to/test-from-a-wrong-answer.md",)
 SUMMARY_PAGES = ("how-to/summarise-in-time.md",)
 ALL_PAGES = sorted(path.relative_to(DOCS).as_posix() for path in DOCS.rglob("*.md"))
 
@@ -121,7 +122,7 @@ def run_as_shown(commands: Iterable[tuple[str, list[str]]], environment: Mapping
     """
     given = dict(environment)
     for command, shown in commands:
-        if exported := re.fullmatch(r"export (\w+)=(\w+)", command):
+        if exported := re.fullmatch(r"export (\w+)=([\w./]+)", command):
             given[exported[1]] = exported[2]
             continue
         done = subprocess.run(

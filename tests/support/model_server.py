@@ -272,6 +272,8 @@ class OpenAI:
             if role == "tool":
                 text = "".join(part.text for part in parts)
                 parts = [Part("result", text, message["tool_call_id"])]
+            if message.get("tool_calls") and message.get("content") == "":
+                parts = []  # OpenAI takes empty words beside calls
             for call in message.get("tool_calls", ()):
                 parts.append(Part("call", json.dumps(call["function"]), call["id"]))
             if last == "tool" and role in {"tool", "user"}:

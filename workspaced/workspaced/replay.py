@@ -10,7 +10,7 @@ were withheld at their call, and a user who has the file can read the rest of it
 """
 
 import os
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property, partial
 from itertools import islice
@@ -24,6 +24,7 @@ from workspaced_events.debugging.bisect import find_first
 from workspaced_events.debugging.predicate import Expression
 from workspaced_events.errors import InvalidArgument, LogDamaged, WorkspacedError
 from workspaced_events.ids import VaultId
+from workspaced_events.projections.conversations import Conversation
 from workspaced_events.projections.visits import Visit
 from workspaced_events.projections.workspace_state import WorkspaceState, to_json
 from workspaced_events.replay import log_cursor
@@ -32,14 +33,19 @@ from workspaced_events.replay.kept_folds import KeptFolds
 from workspaced_events.replay.log_slice import Slice
 from workspaced_events.replay.open import open_source
 from workspaced_events.replay.source import Progress, StoredSource
-from workspaced_events.schema.catalogue import CATALOGUE, Event, PromptAssembled, ToolCalled
+from workspaced_events.schema.catalogue import CATALOGUE, Event, PromptAssembled, Shape, ToolCalled
 from workspaced_tools.errors import NotRecorded
 from workspaced_tools.ports.history import HistoryPort
 from workspaced_tools.ports.view import View
 from workspaced_tools.prompts.audit.manifests import ManifestStore
+from workspaced_tools.prompts.audit.rebuild import checked
+from workspaced_tools.prompts.audit.supposed import Notes as SupposedNotes
+from workspaced_tools.prompts.audit.supposed import rebuild_supposing, whole_notes
 from workspaced_tools.prompts.model.stored_inputs import texts_in
-from workspaced_tools.prompts.model.types import Texts
-from workspaced_tools.recording.recorded_calls import recorded_call
+from workspaced_tools.prompts.model.types import Assembled, Texts
+from workspaced_tools.prompts.providers.bodies import rebuild_request_body
+from workspaced_tools.recording.format import Blob
+from workspaced_tools.recording.recorded_calls import read_texts, recorded_call, supposed_blob
 from workspaced_tools.replay.call_replay import Notes
 from workspaced_tools.replay.indexed_log import IndexedPast
 from workspaced_tools.replay.past_facts import Past
@@ -475,23 +481,37 @@ class Call:
         answer: Json = msgspec.json.decode(recorded_call(self.event, self._part.blob).answer())
         return answer
 
-    def again(self) -> Json:
+    def again(self, notes: Mapping[str, str] | None = None) -> Json:
         """The answer of this program's tool to the recorded reads.
+
+        Args:
+            notes: the texts that notes should have had, by their paths.
 
         Raises:
             NotRecorded: the recording is not kept.
+            InvalidArgument: the call did not read one of the notes.
         """
-        made = self.verify()
+        made = self._verify(supposed_blob(self.event, self._part.blob, notes or {}))
         if made.answered is None:
             raise NotRecorded(f"What call {self.seq} was made from is not kept", hint=made.why)
         answer: Json = msgspec.json.decode(made.answered)
         return answer
 
+    def notes(self) -> dict[str, str]:
+        """The notes whose text the call read, with the texts.
+
+        Raises:
+            NotRecorded: a text is not kept.
+        """
+        return read_texts(self.event, self._part.blob)
+
     def verify(self) -> Verified:
         """Replays the call; tells whether both answers are equal byte for byte."""
-        part = self._part
+        return self._verify(self._part.blob)
+
+    def _verify(self, blob: Blob) -> Verified:
         try:
-            return verify_call(part, Notes(part.blob), self._past, self.event)
+            return verify_call(self._part, Notes(blob), self._past, self.event)
         except StateNotRetained:
             return of_another_part(self.event)
 
@@ -515,6 +535,49 @@ class Prompt:
     def verify(self) -> Rebuilt:
         """Rebuilds the prompt; tells whether its layers, its manifest and its body have the recorded hashes."""
         return verify_prompt(self._part, self._past, self.event)
+
+    def notes(self) -> dict[str, str]:
+        """The notes that the prompt shows whole, each with the text that came last.
+
+        Raises:
+            NotRecorded, LogDamaged: what it was made from is not kept, or damaged.
+        """
+        shown = whole_notes(self.event.data, self._conversation(), texts_in(self._part.blob))
+        return {str(note): text for note, text in shown.items()}
+
+    def text(self, notes: SupposedNotes | None = None) -> str:
+        """All that the model was shown, layer after layer, as text. Arguments and errors as those of `body`."""
+        return "\n\n".join(layer.text for layer in self._made(notes).envelope.layers if layer.text)
+
+    def body(self, notes: SupposedNotes | None = None, *, shape: str | None = None) -> Json:
+        """The request as the provider got it, or as it would have been with other notes.
+
+        Args:
+            notes: by the path that a note had then the text that it should have had; None: it should not have been
+                there. A note must stand in the prompt whole.
+            shape: the form of another provider, such as `openai`; default: the recorded one, or `openai` where the
+                runtime was given messages.
+
+        Raises:
+            NotRecorded, LogDamaged: what it was made from is not kept, or damaged.
+            InvalidArgument: the prompt does not show a note whole.
+            TemplateFailed, BodyInvalid: this version cannot render the recorded template.
+        """
+        data: PromptAssembled = self.event.data
+        settings, envelope = self._conversation().settings, self._made(notes).envelope
+        recorded = data.shape
+        if recorded is None or shape not in (None, recorded.name):
+            recorded = Shape(name=shape or "openai", body_hash="")
+        return rebuild_request_body(data, recorded, envelope, settings, self._part.blob).body
+
+    def _conversation(self) -> Conversation:
+        data: PromptAssembled = self.event.data
+        if self._part.redacted:
+            raise NotRecorded("Redaction removed what the prompt was made from", hint="Read the original log.")
+        return checked(self._past.conversation_at(data.conversation, data.as_of_seq))
+
+    def _made(self, notes: SupposedNotes | None) -> Assembled:
+        return rebuild_supposing(self.event.data, self._conversation(), texts_in(self._part.blob), notes or {})
 
 
 class _History:

@@ -241,6 +241,23 @@ export interface ActiveNoteSetEvent {
   };
 }
 
+export interface AnswerJudgedEvent {
+  readonly type: "answer_judged";
+  readonly seq: number;
+  readonly id: string;
+  readonly time: string;
+  readonly source: string;
+  readonly vault: string | null;
+  readonly data: {
+    readonly of: number;
+    readonly verdict: "right" | "wrong";
+    /** (minLength 1, maxLength 4000) */
+    readonly wanted?: string | null;
+    /** (maxLength 4000) */
+    readonly why?: string | null;
+  };
+}
+
 export interface ArtifactRecordedEvent {
   readonly type: "artifact_recorded";
   readonly seq: number;
@@ -1719,6 +1736,14 @@ export interface HelloParams {
   readonly inferred?: boolean;
 }
 
+export interface JudgeParams {
+  /** (minimum 1) */
+  readonly of: number;
+  readonly verdict: "right" | "wrong";
+  readonly wanted?: string | null;
+  readonly why?: string | null;
+}
+
 export interface LinkApproveParams {
   /** (pattern ^[0-9a-f]{4,32}$) */
   readonly origin: string;
@@ -3076,6 +3101,7 @@ export type Action =
 export type WorkspaceEvent =
   | ActiveNoteClearedEvent
   | ActiveNoteSetEvent
+  | AnswerJudgedEvent
   | ArtifactRecordedEvent
   | ClockSteppedEvent
   | ContextFoldedEvent
@@ -3158,6 +3184,7 @@ export interface MethodParams {
   "workspaced/context/unpin": ContextUnpinParams;
   "workspaced/context/usage": ContextUsageParams;
   "workspaced/hello": HelloParams;
+  "workspaced/judge": JudgeParams;
   "workspaced/link/approve": LinkApproveParams;
   "workspaced/link/invite": LinkInviteParams;
   "workspaced/link/join": LinkJoinParams;

@@ -202,7 +202,7 @@ SHOWN, NOT_SHOWN, CANNOT_TELL = 0, 1, 125
 
 
 class Command:
-    """Implements `Predicate`: a shell command that gets the state's JSON on its standard input.
+    """Implements `Predicate`: a shell command that gets the state's JSON, or any text, on its standard input.
 
     After the time limit, or if the caller is interrupted, the command is killed with all its child processes.
     """
@@ -214,8 +214,19 @@ class Command:
 
     def __call__(self, state: WorkspaceState) -> bool | None:
         state_json = msgspec.json.encode(to_json(state, self.vault)) + b"\n"
+        return self.says(state_json, f"for the state after event {state.seq}", seq=state.seq)
+
+    def says(self, content: bytes, about: str, **details: Any) -> bool | None:
+        """What the command says of `content`, which it gets on its standard input; None: it cannot tell.
+
+        Args:
+            about, details: of the error.
+
+        Raises:
+            PredicateFailed: it ended with another exit code, was killed, or took too long.
+        """
         with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as errors:
-            given.write(state_json)
+            given.write(content)
             given.seek(0)
             code = self._exit_code(given.fileno(), errors.fileno())
             if code in (SHOWN, NOT_SHOWN, CANNOT_TELL):
@@ -225,10 +236,10 @@ class Command:
             stderr = errors.read().decode(errors="replace").strip()
         ended = f"ended with exit code {code}" if code > 0 else f"was killed by signal {-code}"
         raise PredicateFailed(
-            f"The command {ended} for the state after event {state.seq}{': ' + stderr if stderr else '.'}",
+            f"The command {ended} {about}{': ' + stderr if stderr else '.'}",
             hint="Expected 0 (shows it), 1 (does not) or 125 (cannot tell).",
-            seq=state.seq,
             exit=code,
+            **details,
         )
 
     def _exit_code(self, given: int, errors: int) -> int:

@@ -342,10 +342,12 @@ class _Recordings:
         self.calls = 0
 
     def mentions_note(self, event: Event) -> bool:
-        """Whether a tool call, or an event of an unknown type, mentions the note."""
+        """Whether a tool call, a judgement or an event of an unknown type mentions the note."""
         if type(event) is UnknownEvent:
             return self._json_mentions(bytes(event.data))
         data = event.data
+        if type(data) is c.AnswerJudged:
+            return self._value_mentions([data.wanted, data.why])
         blobs = (data.result_sha256, data.inputs_sha256)
         if self._value_mentions(data.arguments) or any(map(self._blob_mentions, filter(None, blobs))):
             self.calls += 1

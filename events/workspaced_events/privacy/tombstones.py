@@ -139,7 +139,7 @@ class NoteEraser:
         mentions_note: Callable[[Event], bool],
         conversation_eraser: ConversationEraser,
     ) -> None:
-        """`mentions_note`: whether a tool call, or an event of an unknown type, mentions the note."""
+        """`mentions_note`: whether a tool call, a judgement or an event of an unknown type mentions the note."""
         self._vault = vault
         self._trail = trail
         self._mentions_note = mentions_note
@@ -147,6 +147,8 @@ class NoteEraser:
         self.state: WorkspaceState = EMPTY
         self.rest: WorkspaceState = EMPTY
         self.changed = 0
+        self._touched: set[int] = set()
+        """The sequences of the prompts and calls that mentioned the note."""
 
     def __call__(self, event: Event) -> Event:
         """The event to put in place of `event`; the same object if it does not mention the note."""
@@ -156,12 +158,17 @@ class NoteEraser:
         remaining = self._without_note(event, before, after is not before)
         self.rest = apply(self.rest, remaining)
         self.changed += remaining is not event
+        if remaining is not event:
+            self._touched.add(event.seq)
         return remaining
 
     def _without_note(self, event: Event, before: VaultState, did_change: bool) -> Event:
         data = event.data
         if type(event) is UnknownEvent or isinstance(data, c.ToolCalled):
             return _tombstone(event, c.RecordForgotten()) if self._mentions_note(event) else event
+        if type(data) is c.AnswerJudged:  # what a right answer says may stand in the note
+            is_of_note = data.of in self._touched or self._mentions_note(event)
+            return _tombstone(event, c.RecordForgotten()) if is_of_note else event
         if type(data) in CONVERSATION_EVENT_TYPES:
             rest = self._conversation_eraser(data)
             return _tombstone(event, rest) if rest is not data else event

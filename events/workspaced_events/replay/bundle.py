@@ -26,6 +26,7 @@ from ..projections.visits import VisitFold
 from ..projections.workspace_fold import FOLD_VERSION
 from ..projections.workspace_state import WorkspaceState
 from ..schema.catalogue import Event
+from ..schema.codec import encode_event
 from ..schema.decoding import decoded
 from .event_pages import LinePages
 from .indexed_events import Index
@@ -113,6 +114,29 @@ def write_bundle(
         manifest = msgspec.structs.replace(manifest, missing=tuple(missing))
         _put(bundle, MANIFEST, msgspec.json.format(msgspec.json.encode(manifest), indent=1))
     return manifest
+
+
+def append_to_bundle(bundle: IO[bytes], to: IO[bytes], event: Event) -> None:
+    """Writes the bundle with one event more to `to`; all else is as it was.
+
+    Args:
+        bundle: a verified one (`BundleSource`).
+        event: its sequence is the one after the bundle's last.
+
+    Raises:
+        InvalidArgument: the events would be too many.
+        OSError: the file cannot be written.
+    """
+    with zipfile.ZipFile(bundle) as old, zipfile.ZipFile(to, "w") as new:
+        for each in old.infolist():
+            content = old.read(each)
+            if each.filename == LOG:
+                content += encode_event(event) + b"\n"
+                _check_size(LOG, len(content), BUNDLE_LOG_BYTES_MAX)
+            elif each.filename == MANIFEST:
+                manifest = msgspec.structs.replace(decoded(content, Manifest), last=event.seq)
+                content = msgspec.json.format(msgspec.json.encode(manifest), indent=1)
+            new.writestr(_entry(each.filename), content)
 
 
 def _entry(name: str) -> zipfile.ZipInfo:

@@ -17,7 +17,13 @@ import msgspec
 from msgspec import Meta
 
 from ..ids import NoteId, TabId, VaultId
-from ..limits import NOTES_PER_ACTION_MAX, SELECTION_CHARS_MAX, SHARING_CLIENT_CHARS_MAX, TITLE_CHARS_MAX
+from ..limits import (
+    JUDGEMENT_CHARS_MAX,
+    NOTES_PER_ACTION_MAX,
+    SELECTION_CHARS_MAX,
+    SHARING_CLIENT_CHARS_MAX,
+    TITLE_CHARS_MAX,
+)
 from .conversation_events import ArtifactKind as ArtifactKind
 from .conversation_events import ArtifactRecorded as ArtifactRecorded
 from .conversation_events import Attachment as Attachment
@@ -99,6 +105,7 @@ TabSource = Literal["search", "wikilink", "navigation", "history"]
 Sharing = Literal["all", "names", "none"]
 """How much of the vault a client of the tools may see."""
 Confidence = Literal["inferred"]
+Verdict = Literal["right", "wrong"]
 Volunteering = Literal["on", "selection-off", "off"]
 """Whether a client is told of the workspace without asking; `selection-off`: of all but what is selected."""
 Line = Annotated[Number, Meta(ge=1, description="1-based line of the raw file")]
@@ -489,6 +496,22 @@ class PromptAnswered(Data, frozen=True, gc=False):
     """A keyed hash of the name by which a later request continues the chat without sending it again."""
     without: tuple[Insertion, ...] = ()
     """As in its `prompt_overlaid`."""
+
+
+@entry("answer_judged", Publisher.DAEMON, changes_state=False)
+class AnswerJudged(Data, frozen=True, gc=False):
+    """What the user says of the answer to a prompt, or of what a call was answered."""
+
+    of: Number
+    """The sequence of the prompt or call. A later judgement of it replaces an earlier one."""
+    verdict: Verdict
+    wanted: Annotated[str, Meta(min_length=1, max_length=JUDGEMENT_CHARS_MAX), Redact.CONTENT] | None = None
+    """What a right answer says. A wrong one must have it."""
+    why: Annotated[str, Meta(max_length=JUDGEMENT_CHARS_MAX), Redact.CONTENT] | None = None
+
+    def __post_init__(self) -> None:
+        if self.verdict == "wrong" and self.wanted is None:
+            raise ValueError("Expected `wanted`, what a right answer says, with the verdict `wrong`")
 
 
 @entry("clock_stepped", Publisher.DAEMON)

@@ -138,6 +138,10 @@ _TOLD: Final[dict[type, Callable[[Any], str]]] = {
         else f"cost {data.input_tokens} tokens in, {data.cached_tokens} of them cached, {data.output_tokens} out"
     ),
     c.PromptOverlaid: lambda data: f"sent a request with what was put into it up to {data.insertion}",
+    c.AnswerJudged: lambda data: (
+        f"judged the answer of event {data.of} {data.verdict}"
+        + (f", wanted “{data.wanted}”" if data.wanted else "")
+    ),
     c.MemoryWritten: _memory,
     c.MemoryWriteEnded: lambda data: f"ended the write of event {data.write}: {data.outcome}",
     c.ClockStepped: lambda data: f"noticed that the clock was set from {data.before} to {data.after}",

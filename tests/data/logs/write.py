@@ -396,6 +396,7 @@ ROWS = [
     *TALK,
     *WRITES,
     *LINK,
+    ("answer_judged", {"of": 76, "verdict": "wrong", "wanted": "In May.", "why": "The note says so."}),
     ("daemon_stopped", {"reason": "SIGTERM"}),
 ]
 

@@ -104,6 +104,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "context_withdrawn": {"insertions": ["aaaa-1"]},
     "prompt_overlaid": {"caller": "c", "insertion": "aaaa-1", "bodyHash": "0" * 64},
     "prompt_answered": {"caller": "c", "insertion": "aaaa-1", "bodyHash": "0" * 64, "inputTokens": 1},
+    "answer_judged": {"of": 1, "verdict": "right"},
     "event_forgotten": {},
     "record_forgotten": {},
     "conversation_started": {},

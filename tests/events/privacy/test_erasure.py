@@ -448,6 +448,22 @@ class TestADataDirectory:
             ]
         )
 
+    def test_forgets_what_was_judged_of_the_note_and_keeps_what_was_judged_of_others(self, desk: Desk) -> None:
+        calls = [event.seq for event in desk.events() if type(event.data) is c.ToolCalled]
+        about_it, about_other = calls[1], calls[4]
+        desk.journal = desk.open()
+        first = desk.journal.log.tail.seq + 1
+        desk.put(
+            c.AnswerJudged(about_it, "wrong", "What stands in it"),
+            c.AnswerJudged(about_other, "wrong", "See the Geheimplan-Falke"),
+            c.AnswerJudged(about_other, "right", "Monday", "Alltag."),
+        )
+        desk.journal.writer.close()
+        desk.forget(MOVED)
+        left = {event.seq - first: event.data for event in desk.events() if event.seq >= first}
+        assert [type(left[at]) for at in range(3)] == [c.RecordForgotten, c.RecordForgotten, c.AnswerJudged]
+        assert telling(desk.files()) == []
+
     def test_lets_go_of_a_recording_that_would_be_misread_without_the_note(self, desk: Desk) -> None:
         desk.forget(MOVED)
         calls = [event.data for event in desk.events() if type(event.data) is c.ToolCalled]

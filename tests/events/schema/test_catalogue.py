@@ -279,6 +279,7 @@ ROWS: dict[str, tuple[Publisher, bool, dict[str, Any]]] = {
         },
     ),
     "context_withdrawn": (D, False, {"insertions": ["aaaa-1"]}),
+    "answer_judged": (D, False, {"of": 5, "verdict": "wrong", "wanted": "29 June", "why": "The note says so."}),
     "prompt_overlaid": (
         D,
         False,

@@ -13,6 +13,8 @@ from support import process
 from support.commands import COMMANDS
 from support.daemon import STOP_S
 
+from workspaced import replay
+
 EVIL = "x\x9b31m\u202e\u200b\x1b[2Jy"
 """A control sequence in one byte and in two, a bidi control, a zero-width space."""
 NOTE = f"n{EVIL}.md"
@@ -65,6 +67,8 @@ def commands(running: Any) -> list[list[str]]:
     data, note = str(running.data), NOTE
     calls = [json.loads(line)["seq"] for line in running.cli("calls", "list", "--json").stdout.splitlines()]
     one, two, three = map(str, sorted(calls)[:3])
+    with replay.open(running.data) as log:
+        prompt = str(log.prompts()[0].seq)
     talk = f"talk{EVIL}"
     export, shrunk, bundle = (str(running.root / name) for name in ("log.jsonl", "shrunk.jsonl", "made.wsb"))
     return [
@@ -116,6 +120,11 @@ def commands(running: Any) -> list[list[str]]:
         ["replay", data],
         ["replay", data, "--watch"],
         ["replay", data, "--verify"],
+        *(["replay", data, "--prompt", prompt, *form] for form in ([], ["--without", note], ["--without", EVIL])),
+        ["judge", two, "wrong", "--wanted", EVIL, "--why", EVIL],
+        ["judge", prompt, "wrong", "--wanted", EVIL],
+        ["eval", "export", data, "--to", "pytest", "-o", f"{bundle}{EVIL}tests"],
+        ["eval", "export", data, "--to", "inspect", "-o", f"{bundle}{EVIL}task"],
         ["bundle", "-o", bundle],
         ["log", "backup", f"{bundle}{EVIL}"],
         ["sweep", "--dry-run"],

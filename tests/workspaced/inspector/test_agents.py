@@ -96,7 +96,12 @@ class TestWhatIsShown:
 class TestWhatMayBeChanged:
     @pytest.mark.parametrize(
         ("path", "body"),
-        [("/api/agents/level", {"client": "claude", "level": "none"}), ("/api/pause", {}), ("/api/resume", {})],
+        [
+            ("/api/agents/level", {"client": "claude", "level": "none"}),
+            ("/api/pause", {}),
+            ("/api/resume", {}),
+            ("/api/judged/1", {"verdict": "right"}),
+        ],
     )
     def test_nothing_without_leave(self, reading: Inspector, path: str, body: Any) -> None:
         before = reading.get("/api/about")["last"]
@@ -129,6 +134,21 @@ class TestWhatMayBeChanged:
             until_it_says(tail, "inspector ended the pause")
             assert inspector.get("/api/agents")["pause"] is None
             assert inspector.get("/api/agents", at=seq)["pause"]["by"] == "inspector"
+
+    def test_an_answer_is_judged_by_an_event_of_the_inspector(self, changing: tuple[Any, Inspector]) -> None:
+        running, inspector = changing
+        with inspector.tail() as tail, running.connect("claude") as claude:
+            tail.until("daemon", connected=True)
+            claude.tool("get_workspace_context", {})
+            seq = claude.call("workspaced/calls")["calls"][-1]["seq"]
+            until_it_says(tail, "called get_workspace_context")
+            assert inspector.get(f"/api/judged/{seq}")["event"] is None
+            said = inspector.post(f"/api/judged/{seq}", verdict="wrong", wanted="b.md", why="It is open.")
+            assert until_it_says(tail, f"judged the answer of event {seq} wrong")["source"] == "inspector"
+            assert inspector.get(f"/api/judged/{seq}") == said
+            assert (said["verdict"], said["wanted"], said["why"]) == ("wrong", "b.md", "It is open.")
+            refused = inspector.error(f"/api/judged/{seq}", "POST", json={"verdict": "wrong", "wanted": ""})
+            assert refused == (400, "INVALID_ARGUMENT")
 
     def test_neither_level_nor_telling_is_refused(self, changing: tuple[Any, Inspector]) -> None:
         _running, inspector = changing

@@ -15,10 +15,11 @@ from workspaced_events.projections.workspace_state import client_key
 from workspaced_events.schema.catalogue import Event
 from workspaced_events.schema.conversation_events import PromptAssembled
 
+from ..errors import NotRecorded
 from ..prompts.model.note_names import names_of
 from ..prompts.model.stored_inputs import manifest_of_prompt
 from ..prompts.model.types import Texts
-from .format import Blob, Exchange, read_recording
+from .format import SWEPT, Blob, Exchange, read_recording
 
 SHOWN_EVENTS_MAX: Final = 20_000
 """The events that are scanned, from the log's end backwards."""
@@ -77,7 +78,7 @@ def last_shown(
             continue
         check()
         read += 1
-        if _shows(event, names, blob, texts):
+        if _is_found(event, names, blob, texts):
             found[caller] = Shown(caller, event.seq, event.time, getattr(event.data, "tool", event.type))
             if client is not None:
                 break
@@ -89,18 +90,27 @@ def _caller(event: Event) -> str:
     return str(getattr(event.data, "caller", None) or getattr(event.data, "client", None) or event.source)
 
 
-def _shows(event: Event, names: Collection[NoteId], blob: Blob, texts: Texts) -> bool:
-    data: Any = event.data
+def _is_found(event: Event, names: Collection[NoteId], blob: Blob, texts: Texts) -> bool:
     try:
-        if isinstance(data, PromptAssembled):
-            return not set(names).isdisjoint(notes_of_prompt(data, texts))
-        content = blob(data.inputs_sha256)
-        if content is None:
-            return False
-        recording = read_recording(content, data.inputs_sha256)
-        return any(True for each in recording.asked for _ in mentions(each, names))
+        return shows(event, names, blob, texts)
     except (WorkspacedError, msgspec.MsgspecError):
         return False
+
+
+def shows(event: Event, names: Collection[NoteId], blob: Blob, texts: Texts) -> bool:
+    """Whether a prompt, or a call with a recording, shows one of the notes.
+
+    Raises:
+        NotRecorded, LogDamaged: what says so is not kept, or damaged.
+    """
+    data: Any = event.data
+    if isinstance(data, PromptAssembled):
+        return not set(names).isdisjoint(notes_of_prompt(data, texts))
+    content = blob(data.inputs_sha256)
+    if content is None:
+        raise NotRecorded(f"What event {event.seq} showed is not kept", hint=SWEPT)
+    recording = read_recording(content, data.inputs_sha256)
+    return any(True for each in recording.asked for _ in mentions(each, names))
 
 
 def notes_of_prompt(prompt: PromptAssembled, texts: Texts) -> Iterator[NoteId]:

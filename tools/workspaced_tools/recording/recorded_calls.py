@@ -4,6 +4,7 @@ Every value is built from `tool_called` events and the blobs that they name. A v
 says so and holds the rest.
 """
 
+from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any, Final
 
@@ -218,6 +219,45 @@ def notes_read(exchange: Exchange) -> list[RecordedRead]:
     if exchange.ask == VersionOf.name:
         return [decoded(decoded(exchange.answer, RecordedVersion).note, RecordedRead)]
     return []
+
+
+def read_texts(event: Event, blob: Blob) -> dict[str, str]:
+    """The notes whose text a call read, each with the text that it read last.
+
+    Raises:
+        NotRecorded: a text is not kept.
+    """
+    texts = {}
+    for kept in _notes_kept(event, blob):
+        content = blob(kept.text)
+        if content is None:
+            raise NotRecorded(f"The text of {kept.id} as it was read is not kept", hint=SWEPT)
+        texts[str(kept.id)] = content.decode()
+    return texts
+
+
+def supposed_blob(event: Event, blob: Blob, notes: Mapping[str, str]) -> Blob:
+    """The blobs as they would be if the call had read other texts of notes.
+
+    Raises:
+        InvalidArgument: the call did not read one of the notes.
+    """
+    read = _notes_kept(event, blob) if notes else []
+    known = dict.fromkeys(kept.id for kept in read)
+    if unknown := [note for note in notes if note not in known]:
+        raise InvalidArgument(
+            f"Call {event.seq} did not read {unknown[0]!r}.", hint=f"It read: {', '.join(known) or 'no note'}."
+        )
+    changed = {kept.text: notes[kept.id].encode() for kept in read if kept.id in notes}
+    return lambda name: changed[name] if name in changed else blob(name)
+
+
+def _notes_kept(event: Event, blob: Blob) -> list[RecordedNote]:
+    recorded = recorded_call(event, blob)
+    if recorded.recording is None:
+        raise NotRecorded(f"What call {event.seq} read is not kept", hint=recorded.why)
+    read = (each for exchange in recorded.recording.asked for each in notes_read(exchange))
+    return [each for each in read if isinstance(each, RecordedNote)]
 
 
 def _version(kept: RecordedRead) -> str:

@@ -14,7 +14,7 @@ from ..prompts import params as p
 from ..prompts.cite import cite
 from ..prompts.plan import plan
 from ..service.session import Method
-from . import calls, conversations, editing, link, memory, sharing, volunteering
+from . import calls, conversations, editing, judging, link, memory, sharing, volunteering
 from .daemon import Hello, Nothing, Pause, Resume, hello, pause, reconcile, resume, shutdown, status
 from .publish import Publish, publish, snapshot
 from .state_and_log import Log, State, Subscribe, Unsubscribe, log, state, subscribe, unsubscribe
@@ -30,6 +30,7 @@ METHODS: Final[dict[str, Method]] = {
     "workspaced/calls": Method(calls.Calls, calls.calls, works_paused=True),
     "workspaced/call": Method(calls.Call, calls.call, works_paused=True),
     "workspaced/clients": Method(calls.Clients, calls.clients, works_paused=True),
+    "workspaced/judge": Method(judging.Judge, judging.judge),
     "workspaced/blob/put": Method(conversations.PutBlob, conversations.put_blob),
     "workspaced/context/start": Method(p.Start, conversations.start),
     "workspaced/context/agents": Method(p.Agents, conversations.agents),

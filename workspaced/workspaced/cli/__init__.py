@@ -44,6 +44,7 @@ GROUPS: Final = {
             "What prompts held, layer by layer, and what became of the provider's cache.",
         ),
         "calls": ("recording.calls", "What agents asked and were shown: list, show, diff, stats."),
+        "judge": ("recording.judge", "Say that an answer was right or wrong, and what a right one says."),
         "inspect": ("log.inspect", "A page that shows what agents were shown, why, and what it cost."),
         "memory": ("workspace.memory", "What agents wrote into the memory folder: list, undo."),
         "link": ("workspace.link", "One workspace on several machines: link daemons, see how far they are."),
@@ -58,6 +59,7 @@ GROUPS: Final = {
     },
     "Debugging": {
         "log": ("log.log", "Export, import, verify, show, search and shrink the event log."),
+        "eval": ("recording.eval", "Tests from judged answers, for pytest, Inspect and promptfoo."),
         "replay": ("log.replay", "Fold a log without a daemon."),
         "bundle": ("log.bundle", "Put the log's last events into one file that replays anywhere."),
         "traces": ("log.traces", "Send recorded calls and prompts to a receiver of OpenTelemetry traces."),

@@ -13,7 +13,8 @@ _LANES: Final[dict[Lane, str]] = {
     "calls": "tool_called",
     "prompts": "conversation_started conversation_branched conversation_ended message_added message_replaced "
     "message_removed summary_set context_pinned context_unpinned artifact_recorded prompt_assembled "
-    "context_folded context_near_limit usage_reported prompt_overlaid prompt_answered context_withdrawn",
+    "context_folded context_near_limit usage_reported prompt_overlaid prompt_answered context_withdrawn "
+    "answer_judged",
     "volunteered": "context_volunteered context_inserted",
     "sharing": "note_shown note_withheld sharing_set volunteering_set pause_started pause_ended",
     "log": "vault_opened vault_closed event_forgotten record_forgotten clock_stepped log_recovered daemon_started "

@@ -41,11 +41,16 @@ from .views.asked.search import (
     words,
 )
 from .views.changes import (
+    Judged,
+    JudgedParameters,
+    JudgeParameters,
     LevelSet,
     PauseSet,
     SetLevel,
     StartPause,
     end_pause,
+    judge,
+    judged,
     set_level,
     start_pause,
 )
@@ -75,6 +80,7 @@ from .views.prompts.prompt import (
     sent,
 )
 from .views.prompts.prompt_diff import DiffParameters, PromptDiff, diff
+from .views.prompts.supposed import Supposed, SupposedParameters, supposed
 from .views.texts import Texts, TextsParameters, texts
 from .views.timeline import Timeline, TimelineParameters, timeline
 from .views.what_if import WhatIf, WhatIfParameters, what_if
@@ -116,6 +122,7 @@ ROUTES: Final = (
     Route("/api/prompts/{seq}/body", body, PromptParameters, PromptBody),
     Route("/api/prompts/{seq}/sent", sent, PromptParameters, None),
     Route("/api/prompts/{seq}/diff", diff, DiffParameters, PromptDiff),
+    Route("/api/prompts/{seq}/supposed", supposed, SupposedParameters, Supposed, "POST"),
     Route("/api/prompts/{seq}/layers/{layer}/blocks/{index}", block, BlockParameters, BlockShown),
     Route("/api/texts", texts, TextsParameters, Texts),
     Route("/api/timeline", timeline, TimelineParameters, Timeline),
@@ -125,6 +132,8 @@ ROUTES: Final = (
     Route("/api/calls/{seq}/badge", badge, CallParameters, Badge),
     Route("/api/calls/{seq}/asked/{index}", exchanged, AskedParameters, Exchanged),
     Route("/api/calls/{seq}/with/{other}", pair, PairParameters, Pair),
+    Route("/api/judged/{seq}", judged, JudgedParameters, Judged),
+    Route("/api/judged/{seq}", judge, JudgeParameters, Judged, "POST"),
     Route("/api/search", search, NoParameters, SearchShown),
     Route("/api/search", start, StartParameters, SearchShown, "POST"),
     Route("/api/search/stop", stop, NoParameters, SearchShown, "POST"),

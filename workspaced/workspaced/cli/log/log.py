@@ -146,7 +146,8 @@ def what_if_command(
     """Fold LOG without some events, or with actions more, and say what would differ. Nothing of it is recorded.
 
     Later events that make no sense then are left out too. A tool answers from recordings. LOG is a data directory,
-    an export, a bundle, or - for standard input; default: as of `log search`.
+    an export, a bundle, or - for standard input; default: as of `log search`. What a prompt would have been with
+    another text of a note: `workspaced replay LOG --prompt SEQ --with NOTE=FILE`.
 
     \b
     workspaced log what-if bug.wsb --at 150 --without 143

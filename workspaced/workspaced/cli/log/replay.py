@@ -27,6 +27,7 @@ from ..shared.output import output, print_warnings, segment_progress
 from ..shared.printing import print_json, say, say_difference, say_text
 from ..shared.state_text import print_state
 from ..shared.step_text import step_block
+from .forked import Forked, fork_options
 
 
 @click.command()
@@ -37,10 +38,13 @@ from ..shared.step_text import step_block
 @click.option("--watch", "is_watched", is_flag=True, help="Step through the events, forwards and backwards.")
 @click.option("--verify", "is_verified", is_flag=True, help="Make every recorded call again and compare.")
 @click.option("--of-vault", metavar="ID", help="Of this vault instead of the current one.")
+@fork_options
 @utc_option
 @json_option
-def replay_command(log: str, until: str | None, is_watched: bool, is_verified: bool, of_vault: str | None) -> int:
-    """Fold LOG without a daemon and print the state it leads to.
+def replay_command(
+    log: str, until: str | None, is_watched: bool, is_verified: bool, of_vault: str | None, forked: Forked
+) -> int:
+    """Fold LOG without a daemon and print the state it leads to; or give one of its prompts to models.
 
     LOG is a data directory, the file of an export or a bundle, or - for one on standard input. A TIME is ISO 8601,
     of UTC unless it says otherwise.
@@ -51,9 +55,19 @@ def replay_command(log: str, until: str | None, is_watched: bool, is_verified: b
     --verify runs the tool of every recorded call again, over what it read then, and compares the answers byte for
     byte. The first that differs is shown as a difference, and the exit code is 1. It is 3 where something cannot
     be compared, unless a sweep or a version explains it, and 4 where a text that the log names is damaged.
+
+    --prompt shows what a recorded prompt would be --with other texts of notes or --without them, and what models
+    answer to it, below --base-url; tools answer what the log holds. The key is that in OPENAI_API_KEY. Exit code 1
+    where a model gave no answer, or --check does not call it right.
     """
     if is_watched and is_verified:
         raise SettingsInvalid("Expected --watch or --verify, got both.")
+    if forked.prompt is not None:
+        if is_watched or is_verified or until is not None or of_vault is not None:
+            raise SettingsInvalid(
+                "--prompt is about one prompt: leave --until, --watch, --verify, --of-vault out."
+            )
+        return forked.run(log)
     place = parse_position(until) if until is not None else None
     vault = VaultId(of_vault) if of_vault is not None else None
     with open_log(log) as source:

@@ -349,6 +349,16 @@ export interface InsertionShown {
   readonly withdrawnAt: number | null;
 }
 
+/** The last judgement of a prompt or call. */
+export interface Judged {
+  readonly event: number | null;
+  readonly verdict?: "right" | "wrong" | null;
+  /** (default "") */
+  readonly wanted?: string;
+  /** (default "") */
+  readonly why?: string;
+}
+
 /** One lane's events. */
 export interface LaneCounts {
   readonly lane: "calls" | "files" | "log" | "navigation" | "prompts" | "sharing" | "volunteered";
@@ -802,6 +812,12 @@ export interface Summed {
   readonly inputTokens: number;
   readonly cachedTokens: number;
   readonly causes: { readonly [name: string]: number };
+}
+
+/** A prompt as it would have been. */
+export interface Supposed {
+  readonly notes: { readonly [name: string]: string };
+  readonly changes: readonly string[];
 }
 
 export interface TabJson {

@@ -52,7 +52,7 @@ class About(msgspec.Struct, rename="camel"):
     recordings: Literal["kept", "missing", "damaged"]
     """What became of the recordings of the first calls. An export never has any."""
     may_change: bool
-    """Whether the page may change levels and pauses."""
+    """Whether the page may change levels and pauses, and judge answers."""
 
 
 class Folding(msgspec.Struct, rename="camel"):

@@ -1,4 +1,4 @@
-"""What the page changes in a running workspace: levels of agents, and pauses. Published through the daemon."""
+"""What the page changes in a running workspace: levels of agents, pauses, judgements. Through the daemon."""
 
 from typing import Annotated, Any
 
@@ -8,7 +8,7 @@ from msgspec import Meta
 from workspaced_events.errors import ActionError, InvalidArgument
 from workspaced_events.limits import SHARING_CLIENT_CHARS_MAX
 from workspaced_events.projections.workspace_state import Pause
-from workspaced_events.schema.catalogue import Sharing, Volunteering
+from workspaced_events.schema.catalogue import AnswerJudged, Sharing, Verdict, Volunteering
 from workspaced_events.schema.decoding import converted
 
 from ...client.sync_client import connect
@@ -47,6 +47,50 @@ class PauseSet(msgspec.Struct, rename="camel"):
     paused: Pause | None
 
 
+class JudgedParameters(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
+    """Of which prompt or call."""
+
+    seq: int
+
+
+class JudgeParameters(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
+    """What the user says of an answer."""
+
+    seq: int
+    verdict: Verdict
+    wanted: str | None = None
+    why: str | None = None
+
+
+class Judged(msgspec.Struct, rename="camel"):
+    """The last judgement of a prompt or call."""
+
+    event: int | None
+    """Its sequence; null: there is none."""
+    verdict: Verdict | None = None
+    wanted: str = ""
+    why: str = ""
+
+
+def judged(inspected: Inspected, parameters: JudgedParameters) -> Judged:
+    """What was said of an answer last."""
+    found = None
+    for event in inspected.log.events_of(("answer_judged",), after=parameters.seq):
+        if event.data.of == parameters.seq:
+            found = event
+    if found is None:
+        return Judged(None)
+    data: AnswerJudged = found.data
+    return Judged(found.seq, data.verdict, data.wanted or "", data.why or "")
+
+
+def judge(inspected: Inspected, parameters: JudgeParameters) -> Judged:
+    """Judges an answer. Raises as `set_level`."""
+    said = {"verdict": parameters.verdict, "wanted": parameters.wanted or None, "why": parameters.why or None}
+    seq = _ask(inspected, "workspaced/judge", {"of": parameters.seq, **said})["seq"]
+    return Judged(seq, parameters.verdict, parameters.wanted or "", parameters.why or "")
+
+
 def set_level(inspected: Inspected, parameters: SetLevel) -> LevelSet:
     """Sets levels of a client.
 
@@ -81,8 +125,8 @@ def _ask(inspected: Inspected, method: str, params: dict[str, Any]) -> Any:
     if not inspected.may_change:
         raise ActionError(
             "This inspector only reads.",
-            hint="Start it with `workspaced inspect --allow-changes`, or use `workspaced share` and "
-            "`workspaced pause`.",
+            hint="Start it with `workspaced inspect --allow-changes`, or use `workspaced share`, "
+            "`workspaced pause` and `workspaced judge`.",
             code="NOT_ALLOWED",
         )
     socket = inspected.subject.socket

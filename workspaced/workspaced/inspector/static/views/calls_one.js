@@ -5,6 +5,7 @@ import { Differences } from "../parts/differences.js";
 import { Download } from "../parts/download.js";
 import { bytes, clock, count, day, duration, tokens } from "../parts/format.js";
 import { Json } from "../parts/json.js";
+import { JudgedAnswer } from "../parts/judged.js";
 import { Failure, Loaded, useResource } from "../parts/resource.js";
 import { go, link } from "../router.js";
 import { about, logArgument, quoted } from "../store.js";
@@ -43,6 +44,7 @@ function Shown({ call }) {
       ${call.withheld > 0 && html`<span class="badge warn">${count(call.withheld, "note")} withheld</span>`}
     </p>
     <${Facts} call=${call} />
+    <${JudgedAnswer} seq=${call.seq} />
     ${call.why && html`<p class="warning" role="status">Not all of it is kept. ${call.why} ${call.keepLonger}</p>`}
     <${Difference} badge=${badge.data} />
     <${Texts} call=${call} />

@@ -3,6 +3,7 @@
 import { Command, Copy } from "../parts/copy.js";
 import { Download } from "../parts/download.js";
 import { bytes, clock, count, day, tokens } from "../parts/format.js";
+import { JudgedAnswer } from "../parts/judged.js";
 import { isTyped } from "../parts/keys_help.js";
 import { Money, PricesNote, Uncached } from "../parts/money.js";
 import { LAYERS, Legend, MARKS, PromptBar, ReuseName } from "../parts/prompt_bar.js";
@@ -12,6 +13,7 @@ import { Term } from "../parts/term.js";
 import { go, link } from "../router.js";
 import { logArgument, quoted } from "../store.js";
 import { html, useEffect, useRef, useState } from "../vendor/index.js";
+import { SupposedOf } from "./prompt_supposed.js";
 
 /**
  * @typedef {import("../types").PromptShown} Shown
@@ -50,7 +52,7 @@ const BADGES = /** @type {const} */ ({
 });
 
 /**
- * `#/prompt/890`, `/layer/L2`, `/layer/L2/block/3`, `/body`, `/diff`, `/diff/870`.
+ * `#/prompt/890`, `/layer/L2`, `/layer/L2/block/3`, `/body`, `/diff`, `/diff/870`, `/what-if`.
  * @param {{ seq: number, parts: string[] }} props
  */
 export function Prompt({ seq, parts }) {
@@ -73,6 +75,7 @@ function Opened({ shown, parts, offset, setOffset }) {
   const [what = "layer"] = parts;
   useSteps(shown, parts);
   return html`<${Head} shown=${shown} />
+    <${JudgedAnswer} seq=${prompt.seq} />
     ${prompt.layers.length
       ? html`<${PromptBar}
             layers=${prompt.layers}
@@ -89,6 +92,7 @@ function Opened({ shown, parts, offset, setOffset }) {
         ["layer", "Blocks"],
         ["body", "Body as sent"],
         ["diff", "Changes to the prompt before"],
+        ["what-if", "What if"],
       ].map(
         ([name = "", title]) =>
           html`<a key=${name} href=${name === "layer" ? link("prompt", prompt.seq) : link("prompt", prompt.seq, name)} aria-current=${what === name ? "true" : null}>${title}</a>`,
@@ -98,7 +102,9 @@ function Opened({ shown, parts, offset, setOffset }) {
       ? html`<${BodyOf} shown=${shown} />`
       : what === "diff"
         ? html`<${DiffOf} shown=${shown} against=${parts[1]} />`
-        : html`<${Blocks} shown=${shown} parts=${parts} offset=${offset} setOffset=${setOffset} />`}
+        : what === "what-if"
+          ? html`<${SupposedOf} key=${prompt.seq} seq=${prompt.seq} />`
+          : html`<${Blocks} shown=${shown} parts=${parts} offset=${offset} setOffset=${setOffset} />`}
     <${PricesNote} prices=${shown.prices} />`;
 }
 

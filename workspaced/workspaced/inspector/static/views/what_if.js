@@ -35,7 +35,8 @@ export function WhatIfView({ parts }) {
     <h2 id="what-if-title">What if <span class="badge warn">hypothetical</span></h2>
     <p>
       At the moment after event <${Place} place=${place} />: what if something had not happened, or an editor had done something
-      more? Nothing of this is recorded.
+      more? Nothing of this is recorded. What a prompt would have been with another text of a note stands on its page, in${" "}
+      <a href=${link("prompt")}>Prompts</a>.
     </p>
     <div class="columns">
       <div>

@@ -1,0 +1,58 @@
+"""A wrong answer, as somebody judges it from its page and looks what another text of a note would have changed."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.inspector import Inspector
+from support.inspector_page import NARROW, WIDE, OpenPage
+
+from workspaced.demo.morning import INSTALLED
+
+pytestmark = pytest.mark.thorough
+PROMPT = 163
+KICKOFF = "projects/ferrybook/Kickoff.md"
+
+
+def test_an_answer_is_judged_where_a_daemon_takes_it(open_page: OpenPage, daemon: Any) -> None:
+    running = daemon()
+    with running.connect("claude") as claude:
+        claude.tool("get_workspace_context")
+        seq = claude.call("workspaced/calls")["calls"][-1]["seq"]
+        with Inspector("--socket", running.socket, "--allow-changes", env=running.env) as inspector:
+            opened = open_page(inspector.url)
+            page = opened.page
+            page.get_by_text("live: the daemon tells what happens").wait_for()
+            page.evaluate(f"location.hash = '#/call/{seq}'")
+            page.get_by_text("Was the answer right?").click()
+            page.get_by_role("button", name="It was wrong").click()
+            page.get_by_text("Expected `wanted`").wait_for()
+            assert ["400" in problem for problem in opened.problems()] == [True]  # the browser reports the refusal
+            page.get_by_label("A right answer says").fill("b.md is open")
+            page.get_by_role("button", name="It was wrong").click()
+            page.locator("details.judged summary q").get_by_text("b.md is open").wait_for()
+            assert opened.accessibility_violations() == []
+            assert claude.call("workspaced/log", {"from": seq, "types": ["answer_judged"]})["events"]
+            page.close()  # before what it talks with ends
+
+
+@pytest.mark.parametrize("size", [WIDE, NARROW], ids=["wide", "narrow"])
+def test_a_prompt_with_another_text_of_a_note(
+    inspect: Callable[[Path], Inspector], open_page: OpenPage, size: tuple[int, int]
+) -> None:
+    opened = open_page(inspect(INSTALLED).url, size)
+    page = opened.page
+    page.evaluate(f"location.hash = '#/prompt/{PROMPT}/what-if'")
+    page.get_by_label("Which note").select_option(KICKOFF)
+    text = page.get_by_label("The note's text")
+    text.fill(text.input_value().replace("22 June", "29 June"))
+    text.blur()
+    page.get_by_text("- Release 1 before the school holidays: **29 June**").first.wait_for()
+    assert f"--with {KICKOFF}=Kickoff.md" in page.locator(".command code").last.inner_text()
+    page.get_by_role("button", name="was not there").click()
+    page.get_by_text(f"--without {KICKOFF}").wait_for()
+    assert opened.accessibility_violations() == []
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    page.get_by_text("Was the answer right?").click()
+    assert page.get_by_role("button", name="It was wrong").count() == 0

@@ -1,0 +1,167 @@
+"""`workspaced eval export`: judged answers become tests for other programs; what cannot be one is named."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.daemon import clean_environment
+
+from workspaced import replay
+from workspaced_events.ids import EventId, NoteId
+from workspaced_events.replay.bundle import append_to_bundle
+from workspaced_events.replay.json_lines import export_lines
+from workspaced_events.schema.catalogue import ENTRY_OF, NoteWithheld, PromptOverlaid
+
+from .conftest import CALL, KICKOFF, PROMPT, WANTED, Cli
+
+
+def pytest_in(folder: Path, tmp_path: Path) -> "subprocess.CompletedProcess[str]":
+    """Runs pytest there, without the plugins of this program's own tests."""
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "workspaced.evals.fixtures", "-p", "no:cacheprovider"]
+    env = {**clean_environment(tmp_path), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTHONPATH": ":".join(sys.path)}
+    return subprocess.run(
+        [*command, str(folder)], capture_output=True, text=True, env=env, cwd=folder, timeout=120
+    )
+
+
+def rewrite(note: Path, old: str, new: str) -> None:
+    assert old in note.read_text()
+    note.write_text(note.read_text().replace(old, new))
+
+
+def test_the_test_fails_with_the_note_as_it_was_and_passes_with_it_as_it_should_be(
+    judged: Path, tmp_path: Path, cli: Cli
+) -> None:
+    done = cli("eval", "export", judged, "--to", "pytest", "-o", "tests")
+    assert done.code == 0, done.err
+    failed = pytest_in(tmp_path / "tests", tmp_path)
+    assert failed.returncode == 1 and f"it does not show what was wanted: {WANTED}" in failed.stdout
+    rewrite(tmp_path / "tests" / "notes" / f"prompt_{PROMPT}" / KICKOFF, "22 June", WANTED)
+    passed = pytest_in(tmp_path / "tests", tmp_path)
+    assert passed.returncode == 0, passed.stdout
+
+
+def test_a_call_is_made_again_over_the_note_as_it_should_be(morning: Path, tmp_path: Path, cli: Cli) -> None:
+    assert cli("judge", CALL, "wrong", morning, "--wanted", r"\b1 Jul(y|i)\b").code == 0
+    assert cli("eval", "export", morning, "--to", "pytest", "--scorer", "regex", "-o", "tests").code == 0
+    assert pytest_in(tmp_path / "tests", tmp_path).returncode == 1
+    rewrite(tmp_path / "tests" / "notes" / f"call_{CALL}" / KICKOFF, "29 June", "1 July")
+    passed = pytest_in(tmp_path / "tests", tmp_path)
+    assert passed.returncode == 0, passed.stdout
+
+
+def test_what_an_agent_was_told_without_asking_is_told_again(morning: Path, tmp_path: Path, cli: Cli) -> None:
+    with replay.open(morning) as log:
+        told = next(log.events_of(("context_volunteered",), after=CALL - 10))
+    assert cli("judge", told.seq, "right", morning, "--wanted", "Ferrybook").code == 0
+    assert cli("eval", "export", morning, "--to", "pytest", "-o", "tests").code == 0
+    passed = pytest_in(tmp_path / "tests", tmp_path)
+    assert passed.returncode == 0, passed.stdout
+
+
+def test_the_fixtures_answer_as_the_log_does(judged: Path, tmp_path: Path) -> None:
+    (tmp_path / "test_them.py").write_text(f"""
+import pytest
+
+LOG = {str(judged)!r}
+
+def test_workspace(workspace_at):
+    assert workspace_at(LOG, 10).seq == 10
+
+def test_mcp(mcp_at):
+    asked = mcp_at(LOG, {CALL}).call("get_note_by_reference", reference={KICKOFF!r})
+    assert asked["data"]["id"] == {KICKOFF!r}
+    assert mcp_at(LOG, {CALL}).call("get_note_by_reference", reference="never asked")["code"] == "NOT_RECORDED"
+    with pytest.raises(Exception, match="not this call"):
+        mcp_at(LOG, {CALL}, {{}}).call("get_current_note")
+
+def test_prompt(prompt_at):
+    assert prompt_at(LOG, {PROMPT}).body()["model"] == "claude-sonnet-4-5"
+    assert "1 May" in prompt_at(LOG, {PROMPT}, {{{KICKOFF!r}: "On 1 May."}}).text()
+    with pytest.raises(Exception, match="does not show"):
+        prompt_at(LOG, {PROMPT}, {{"nothing.md": ""}}).text()
+""")
+    done = pytest_in(tmp_path, tmp_path)
+    assert done.returncode == 0, done.stdout
+
+
+def test_the_fixtures_import_nothing_of_ours_before_they_are_used(tmp_path: Path) -> None:
+    program = "import sys, pytest, workspaced.evals.fixtures as _\nprint(*sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=tmp_path
+    )
+    ours = {name for name in done.stdout.split() if name.startswith("workspaced")}
+    assert "workspaced.evals.fixtures" in ours
+    assert ours.isdisjoint({"workspaced.replay", "workspaced_tools", "workspaced_events.schema"})
+    assert "msgspec" not in done.stdout.split()
+
+
+def append(bundle: Path, data: Any) -> int:
+    """Appends an event with this data, and returns its sequence."""
+    with replay.open(bundle) as log:
+        last = log.events()[-1]
+        vault = log.event(PROMPT).vault
+    event = ENTRY_OF[type(data)].event(last.seq + 1, EventId(f"id-{last.seq}"), last.time, "test", vault, data)
+    draft = bundle.with_suffix(".new")
+    with bundle.open("rb") as old, draft.open("wb") as new:
+        append_to_bundle(old, new, event)
+    draft.replace(bundle)
+    return last.seq + 1
+
+
+@pytest.mark.parametrize("target", ["pytest", "inspect", "promptfoo"])
+def test_what_shows_a_note_that_is_withheld_by_now_is_left_out(judged: Path, cli: Cli, target: str) -> None:
+    append(judged, NoteWithheld(NoteId(KICKOFF)))
+    done = cli("eval", "export", judged, "--to", target, "-o", "tests")
+    assert done.code == 1 and "WITHHELD" in done.err and "[NOT_RECORDED]" in done.err
+    assert not Path("tests").exists()
+    assert (
+        "withheld by now"
+        in cli("replay", judged, "--prompt", PROMPT, "--model", "m", "--base-url", "http://x").err
+    )
+
+
+def test_each_answer_that_is_no_test_is_named_with_why(judged: Path, cli: Cli) -> None:
+    assert cli("judge", PROMPT + 4, "right", judged).code == 0
+    assert cli("judge", CALL, "right", judged, "--wanted", "Kickoff").code == 0
+    proxied = append(judged, PromptOverlaid("proxy", "aaaa-1", "0" * 64))
+    assert cli("judge", proxied, "wrong", judged, "--wanted", "Kickoff").code == 0
+    done = cli("eval", "export", judged, "--to", "inspect", "-o", "tests", "--json")
+    report = json.loads(done.out)
+    assert report["samples"] == [PROMPT]
+    left_out = {PROMPT + 4: "NO_WANTED", CALL: "NO_PROMPT", proxied: "NOT_RECORDED"}
+    assert {each["seq"]: each["code"] for each in report["leftOut"]} == left_out
+
+
+def test_a_judged_prompt_whose_texts_are_gone_is_not_recorded(judged: Path, tmp_path: Path, cli: Cli) -> None:
+    with replay.open(judged) as log:
+        (tmp_path / "export.jsonl").write_bytes(b"".join(export_lines(log.log_id, log.events())))
+    done = cli("eval", "export", "export.jsonl", "--to", "pytest", "-o", "tests")
+    assert done.code == 1 and "[NOT_RECORDED]" in done.err and "not kept" in done.err
+
+
+REFUSED = [
+    ((), "No answer of this log was judged", False),
+    (("--scorer", "exact"), "these tests ask no model", True),
+    (("--scorer", "model-graded"), "these tests ask no model", True),
+]
+
+
+@pytest.mark.parametrize(("options", "said", "is_judged"), REFUSED)
+def test_what_cannot_be_exported_says_what_to_do(
+    request: pytest.FixtureRequest, cli: Cli, options: tuple[str, ...], said: str, is_judged: bool
+) -> None:
+    log = request.getfixturevalue("judged" if is_judged else "morning")
+    done = cli("eval", "export", log, "--to", "pytest", "-o", "tests", *options)
+    assert done.code == 2 and said in done.err and "[INVALID_ARGUMENT]" in done.err
+    assert not Path("tests").exists()
+
+
+def test_a_folder_with_notes_that_may_have_been_changed_stays_as_it_is(judged: Path, cli: Cli) -> None:
+    export = ("eval", "export", judged, "--to", "pytest", "-o", "tests")
+    assert cli(*export).code == 0
+    done = cli(*export)
+    assert done.code == 2 and "no new folder" in done.err

@@ -1,0 +1,77 @@
+"""`workspaced judge`: what the user says of an answer is an event of the log, or of a bundle."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from workspaced import replay
+from workspaced_events.limits import JUDGEMENT_CHARS_MAX
+
+from .conftest import CALL, PROMPT, WANTED, Cli
+
+
+def test_a_bundle_gets_one_event_more_and_is_otherwise_the_same(morning: Path, cli: Cli) -> None:
+    with replay.open(morning) as log:
+        before, seq = list(log.events()), log.end.seq
+    done = cli("judge", PROMPT, "wrong", morning, "--wanted", WANTED, "--why", "It moved.", "--json")
+    assert json.loads(done.out) == {"of": PROMPT, "verdict": "wrong", "seq": seq + 1}
+    with replay.open(morning) as log:
+        *rest, judged = log.events()
+        assert rest == before
+        assert (judged.type, judged.data.of, judged.data.wanted, judged.data.why) == (
+            *("answer_judged", PROMPT),
+            *(WANTED, "It moved."),
+        )
+        assert {each.outcome for each in log.verify()} == {"same"}
+
+
+REFUSED: list[tuple[tuple[Any, ...], str]] = [
+    ((PROMPT, "wrong"), "Expected `wanted`"),
+    ((PROMPT, "wrong", "--wanted", ""), "`$.wanted`"),
+    ((PROMPT, "wrong", "--wanted", "x" * (JUDGEMENT_CHARS_MAX + 1)), "`$.wanted`"),
+    ((PROMPT + 1, "right"), "usage_reported, no prompt and no call"),
+    ((100_000, "right"), "holds no event 100000"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "said"), REFUSED, ids=[said for _, said in REFUSED])
+def test_what_cannot_be_judged_is_refused_and_changes_nothing(
+    morning: Path, cli: Cli, arguments: tuple[Any, ...], said: str
+) -> None:
+    before = morning.read_bytes()
+    done = cli("judge", *arguments[:2], morning, *arguments[2:])
+    assert done.code == 2 and "[INVALID_ARGUMENT]" in done.err
+    assert said in done.err
+    assert morning.read_bytes() == before
+
+
+def test_what_is_no_bundle_is_refused(tmp_path: Path, cli: Cli) -> None:
+    (tmp_path / "log.jsonl").write_bytes(b'{"workspaced":"log","version":1}\n')
+    done = cli("judge", CALL, "right", tmp_path / "log.jsonl")
+    assert done.code == 2 and "is no bundle" in done.err
+
+
+def test_a_redacted_bundle_takes_no_words_of_the_user(daemon: Any, tmp_path: Path, cli: Cli) -> None:
+    running = daemon()
+    with running.connect("agent") as agent:
+        agent.tool("get_workspace_context", {})
+        seq = agent.call("workspaced/calls")["calls"][-1]["seq"]
+    bundle = tmp_path / "redacted.wsb"
+    assert running.cli("bundle", "--redact", "-o", str(bundle)).returncode == 0
+    done = cli("judge", seq, "wrong", bundle, "--wanted", "a.md")
+    assert done.code == 2 and "is redacted" in done.err
+
+
+def test_a_daemon_records_it_beside_what_it_is_of(daemon: Any) -> None:
+    running = daemon()
+    with running.connect("agent") as agent, running.connect("user") as user:
+        agent.tool("get_workspace_context", {})
+        [call] = agent.call("workspaced/calls")["calls"]
+        judged = user.call("workspaced/judge", {"of": call["seq"], "verdict": "wrong", "wanted": "a.md"})
+        [event] = user.call("workspaced/log", {"from": judged["seq"], "limit": 1})["events"]
+        assert (event["type"], event["data"]["of"], event["source"]) == ("answer_judged", call["seq"], "user")
+        with pytest.raises(Exception, match="no prompt and no call") as refused:
+            user.call("workspaced/judge", {"of": judged["seq"], "verdict": "right"})
+        assert refused.value.code == "INVALID_ARGUMENT"  # type: ignore[attr-defined]

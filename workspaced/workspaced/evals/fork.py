@@ -1,0 +1,120 @@
+"""A recorded prompt, as it was or with other notes, given to models: what becomes of it, and of the answer."""
+
+import difflib
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from workspaced_events.debugging.predicate import Command
+from workspaced_events.errors import InvalidArgument, WorkspacedError
+from workspaced_events.schema.catalogue import MessageAdded, PromptAssembled
+from workspaced_tools.prompts.audit.prices import PriceList, reported_cost
+from workspaced_tools.prompts.audit.supposed import Notes
+
+from .. import replay
+from .models import Answer, Models
+from .samples import SHAPE, RecordedAnswer, Withheld, recorded_answers
+
+Json = dict[str, Any]
+
+
+class Fork(msgspec.Struct, rename="camel"):
+    """A recorded prompt, and what models answer to it."""
+
+    prompt: int
+    changes: list[str]
+    """How the prompt differs from the recorded one, as lines of a unified diff."""
+    recorded: str | None
+    """What was answered then; None: it was not recorded."""
+    answers: list[Answer]
+
+
+def fork(
+    log: replay.Log,
+    seq: int,
+    notes: Notes,
+    models: Models | None,
+    names: Sequence[str],
+    *,
+    check: Callable[[str], bool | None] | None = None,
+    prices: PriceList | None = None,
+) -> Fork:
+    """Asks each of the models `names`.
+
+    Args:
+        notes: as `replay.Prompt.body` takes them.
+        check: says whether an answer is right; None: it cannot tell.
+
+    Raises:
+        InvalidArgument: there is no such prompt, it does not show a note whole, or it shows one that is withheld.
+        NotRecorded, LogDamaged: what it was made from is not kept, or damaged.
+    """
+    prompt = log.prompt(seq)
+    before = prompt.text().splitlines()
+    after = prompt.text(notes).splitlines()
+    changes = [*difflib.unified_diff(before, after, "the prompt", "as it would be", lineterm="")]
+    made = Fork(seq, changes, answer_of(log, prompt), [])
+    if models is None:
+        return made
+    if Withheld(log).is_shown_by(prompt.event):
+        raise InvalidArgument(
+            f"Prompt {seq} shows a note that is withheld by now, so no model is given it.",
+            hint="Without --model the prompt is only shown, here.",
+        )
+    body = prompt.body(notes, shape=SHAPE)
+    known = by_question(recorded_answers(log, prompt.event))
+    for name in names:
+        answer = models.ask(name, body, lambda tool, given: known.get((tool, _key(given))))
+        answer.cost = _cost(answer, prices)
+        if check is not None and answer.state == "answered":
+            _judge(answer, check)
+        made.answers.append(answer)
+    return made
+
+
+def answer_of(log: replay.Log, prompt: replay.Prompt) -> str | None:
+    """The words of the assistant that follow the prompt in its conversation; None: none were recorded, or kept."""
+    for event in log.events_of(("message_added", "prompt_assembled"), after=prompt.seq):
+        if event.data.conversation != prompt.conversation:
+            continue
+        if isinstance(event.data, PromptAssembled) or event.data.role != "assistant":
+            return None
+        said: MessageAdded = event.data
+        content = log.blob(said.text_sha256) if said.text_sha256 is not None else None
+        return content.decode() if content is not None else None
+    return None
+
+
+def by_question(answers: Sequence[RecordedAnswer]) -> Mapping[tuple[str, bytes], str]:
+    """The recorded answers by tool and arguments."""
+    return {(each.tool, _key(each.arguments)): each.answer for each in answers}
+
+
+def _key(arguments: Json) -> bytes:
+    return msgspec.json.encode(arguments, order="deterministic")
+
+
+def _cost(answer: Answer, prices: PriceList | None) -> float | None:
+    """By the first price whose model fits, whoever hosts it."""
+    providers = dict.fromkeys(each.provider for each in prices.models) if prices is not None else ()
+    found = (prices.price(provider, answer.model) for provider in providers) if prices is not None else ()
+    price = next((each for each in found if each is not None), None)
+    if price is None or not answer.input_tokens:
+        return None
+    return reported_cost(price, answer.input_tokens, answer.cached_tokens, answer.output_tokens).amount
+
+
+def _judge(answer: Answer, check: Callable[[str], bool | None]) -> None:
+    try:
+        is_right = check(answer.text)
+    except WorkspacedError as error:
+        answer.verdict, answer.why = "unknown", f"{error.message} {error.hint}".strip()
+        return
+    answer.verdict = "unknown" if is_right is None else "right" if is_right else "wrong"
+
+
+def command_check(command: str, timeout_s: float) -> Callable[[str], bool | None]:
+    """A check by a shell command, which gets the answer on its standard input."""
+    run = Command(command, timeout_s=timeout_s)
+    return lambda text: run.says(text.encode() + b"\n", "for the answer")

@@ -1,0 +1,77 @@
+/** What if a note of a prompt had been another one: what the model would have been shown, and how to ask models. */
+
+import { post } from "../api.js";
+import { Command } from "../parts/copy.js";
+import { Differences } from "../parts/differences.js";
+import { Failure } from "../parts/resource.js";
+import { Waiting } from "../parts/waiting.js";
+import { logArgument, quoted } from "../store.js";
+import { html, useEffect, useState } from "../vendor/index.js";
+
+/** @typedef {import("../types").Supposed} Found */
+/** @typedef {Record<string, string | null>} Notes */
+
+/** @param {{ seq: number }} props */
+export function SupposedOf({ seq }) {
+  const [notes, setNotes] = useState(/** @type {Notes} */ ({}));
+  const [chosen, setChosen] = useState("");
+  const [found, setFound] = useState(/** @type {Found | null} */ (null));
+  const [error, setError] = useState(/** @type {Error | null} */ (null));
+  const asked = JSON.stringify({ notes });
+  useEffect(() => {
+    const aborting = new AbortController();
+    post(`/api/prompts/${seq}/supposed`, JSON.parse(asked), aborting.signal).then(
+      (/** @type {Found} */ answer) => {
+        setFound(answer);
+        setError(null);
+      },
+      (failure) => aborting.signal.aborted || setError(failure),
+    );
+    return () => aborting.abort();
+  }, [seq, asked]);
+  if (error) return html`<${Failure} error=${error} />`;
+  if (found === null) return html`<${Waiting} />`;
+  const names = Object.keys(found.notes);
+  const note = chosen || names[0];
+  if (note === undefined) return html`<p class="notice">The prompt shows no note whole, so none can be another one.</p>`;
+  const set = (/** @type {string | null | undefined} */ text) => {
+    const { [note]: _former, ...others } = notes;
+    setNotes(text === undefined || text === found.notes[note] ? others : { ...others, [note]: text });
+  };
+  return html`<section aria-labelledby="supposed-title">
+    <h3 id="supposed-title">What if a note had been another one <span class="badge warn">hypothetical</span></h3>
+    <form class="more">
+      <label>
+        <span>The note</span>${" "}<select aria-label="Which note" value=${note} onChange=${(/** @type {Event} */ { target }) => setChosen(/** @type {HTMLSelectElement} */ (target).value)}>
+          ${names.map((name) => html`<option key=${name} value=${name}>${name}</option>`)}
+        </select>
+      </label>
+      <button type="button" onClick=${() => set(null)}>was not there</button>
+      <button type="button" onClick=${() => set(undefined)}>was as it was</button>
+    </form>
+    <textarea
+      class="supposed"
+      rows="12"
+      aria-label="The note's text"
+      disabled=${notes[note] === null}
+      value=${notes[note] === undefined ? found.notes[note] : notes[note] ?? ""}
+      onChange=${(/** @type {Event} */ { target }) => set(/** @type {HTMLTextAreaElement} */ (target).value)}
+    ></textarea>
+    ${found.changes.length > 0
+      ? html`<${Differences} lines=${found.changes} left="the prompt" right="as it would be" />`
+      : html`<p class="quiet">The prompt is as it was. Write into the note what it should have said.</p>`}
+    <p class="quiet">What models would answer; write what you changed into a file first:</p>
+    <${Command} line=${commandOf(seq, notes)} />
+  </section>`;
+}
+
+/**
+ * @param {number} seq
+ * @param {Notes} notes
+ */
+function commandOf(seq, notes) {
+  const options = Object.entries(notes).map(([note, text]) =>
+    text === null ? `--without ${quoted(note)}` : `--with ${quoted(`${note}=${note.split("/").at(-1)}`)}`,
+  );
+  return [`workspaced replay ${logArgument.value} --prompt ${seq}`, ...options, '--model NAME --base-url "$OPENAI_BASE_URL"'].join(" ");
+}
