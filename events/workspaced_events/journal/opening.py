@@ -27,6 +27,7 @@ from ..schema.catalogue import Event, LogRecovered
 from .idempotency import IdWindow, seen_in
 from .segment_states import SegmentStates
 from .snapshots import Snapshot, Snapshots
+from .start import Start
 from .writer import Committed, LogWriter
 
 
@@ -44,10 +45,10 @@ class Journal(msgspec.Struct, frozen=True):
 class Folding:
     """A sink that folds its events and keeps the latest ones for the id window."""
 
-    def __init__(self, keep_events: int = 0, snapshot: Snapshot | None = None) -> None:
-        """Starts from an empty state, or from a snapshot."""
-        self.state: WorkspaceState = snapshot.state if snapshot else EMPTY
-        self.last_time = snapshot.last_time if snapshot else ""
+    def __init__(self, keep_events: int = 0, snapshot: Snapshot | None = None, start: Start | None = None) -> None:
+        """Starts from an empty state, from what the log begins with, or from a snapshot."""
+        self.state: WorkspaceState = snapshot.state if snapshot else start.state if start else EMPTY
+        self.last_time = snapshot.last_time if snapshot else start.time if start else ""
         self.visibility = snapshot.visibility if snapshot else VisibilityFold()
         self.pending = snapshot.pending if snapshot else PendingWrites()
         self._ids = snapshot.ids if snapshot else {}
@@ -125,8 +126,9 @@ def _fold(disk: Disk, snapshots: Snapshots) -> tuple[Scan, Folding, int]:
         if scan is not None:
             scan.warnings.extend(warnings)
             return scan, folding, snapshot.tail.seq
-    folding = Folding(ID_WINDOW_EVENTS)
-    scan = scan_log(disk, folding)
+    start = Start.of(disk)
+    folding = Folding(ID_WINDOW_EVENTS, start=start)
+    scan = scan_log(disk, folding, after=start.seq)
     scan.warnings.extend(warnings)
     return scan, folding, 0
 
@@ -136,10 +138,12 @@ def read_journal(directory: Path, sink: Sink, *, progress: Callable[[int, int], 
 
     Raises:
         LogReadOnly: an erasure was interrupted there, so the log is neither the old nor the new one.
+        LogDamaged: what the log begins with is damaged.
         OSError: a file cannot be read.
     """
     check_no_erasure(directory)
-    return scan_log(RealDisk(directory), sink, progress=progress)
+    disk = RealDisk(directory)
+    return scan_log(disk, sink, after=Start.of(disk).seq, progress=progress)
 
 
 def check_no_erasure(directory: Path) -> None:

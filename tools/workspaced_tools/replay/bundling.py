@@ -24,7 +24,13 @@ from workspaced_tools.errors import NotRecorded
 from workspaced_tools.ports.questions import Images
 from workspaced_tools.prompts.model.sent_turn import SentTurn
 from workspaced_tools.prompts.model.types import Turn
-from workspaced_tools.recording.format import RecordedImage, RecordedImages, RecordedNote, read_recording
+from workspaced_tools.recording.format import (
+    RecordedImage,
+    RecordedImages,
+    RecordedNote,
+    Recording,
+    read_recording,
+)
 from workspaced_tools.recording.recorded_calls import notes_read
 
 
@@ -117,7 +123,13 @@ def _content_read(part: Slice, inputs: str) -> Iterator[str]:
         recording = read_recording(content, inputs) if content is not None else None
     except (LogDamaged, NotRecorded):
         return
-    for exchange in recording.asked if recording is not None else ():
+    if recording is not None:
+        yield from blobs_read(recording)
+
+
+def blobs_read(recording: Recording) -> Iterator[str]:
+    """The blobs that a recording names: the texts and images that the call read."""
+    for exchange in recording.asked:
         yield from (each.text for each in notes_read(exchange) if isinstance(each, RecordedNote))
         if exchange.raised is None and exchange.ask == Images.name:
             found = decoded(exchange.answer, RecordedImages)

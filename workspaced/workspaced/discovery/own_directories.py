@@ -21,6 +21,7 @@ _OTHERS_WRITE = 0o022
 DATA_NAMES = frozenset(
     {
         "log",
+        "start",
         "blobs",
         "served",
         "swept",
