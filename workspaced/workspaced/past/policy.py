@@ -1,7 +1,8 @@
 """`RecordedPolicy`: which notes are withheld at a moment of a log, by what the log says.
 
-It stands in for the rules of a vault, which are not there: the log holds findings about notes, but no rules. So a note is shown if an agent was told of it up to the moment, unless the last finding until then withholds it, or
-the last call until then left it out.
+It stands in for the rules of a vault, which are not there: the log holds findings about notes, but no rules. So a
+note is shown if an agent was told of it up to the moment, unless the last finding until then withholds it, or the
+last call until then left it out.
 """
 
 from collections.abc import Iterator

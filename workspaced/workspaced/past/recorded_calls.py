@@ -67,6 +67,8 @@ class RecordedCalls:
     def _is_at_or_after(self, event: Event) -> bool:
         here = self._log.here
         called: ToolCalled = event.data
+        if called.names_moment:  # its tail is that of the moment that it asked about
+            return event.seq > here.seq
         if event.seq < here.call or called.tail < here.seq:
             return False
         return called.tail > here.seq or called.now >= here.time
@@ -100,10 +102,11 @@ class RecordedCalls:
         def is_told(arguments: bytes) -> bool:
             return not any(name in arguments.decode() for name in withheld)
 
-        found = sorted(
-            (events[0] for (name, _, asked), events in self._of.items() if name == tool and is_told(asked)),
-            key=lambda event: abs(event.seq - self._log.here.seq),
-        )
+        def far(event: Event) -> int:
+            return abs(event.seq - self._log.here.seq)
+
+        of_tool = (events for (name, _, asked), events in self._of.items() if name == tool and is_told(asked))
+        found = sorted((min(events, key=far) for events in of_tool), key=far)
         if not found:
             others = sorted({key[0] for key in self._of})
             return f"Nobody asked {tool} in this log; asked were: {', '.join(others) or 'no tools'}."
