@@ -7,13 +7,16 @@ import msgspec
 from msgspec.structs import replace
 
 from workspaced_events.errors import LogDamaged
+from workspaced_events.ids import NoteId
 from workspaced_events.projections.conversations import blobs_named
+from workspaced_events.projections.note_visibility import without_visibility
 from workspaced_events.replay.bundle import Manifest, Versions, write_bundle
 from workspaced_events.replay.log_slice import Slice
 from workspaced_events.schema.catalogue import (
     ArtifactRecorded,
     ConversationBranched,
     ConversationData,
+    Event,
     MessageData,
     PromptAssembled,
     SelectionChanged,
@@ -49,7 +52,8 @@ def make_bundle(
     Args:
         versions: the versions of the programs that make the bundle.
         settings: the daemon's settings, without personal ones.
-        visibility: as in `export_lines`.
+        visibility: keeps all events about notes' visibility. Else only those about notes whose texts the bundle
+            holds, so that these notes are withheld where they were; of a redacted bundle none do.
 
     Raises:
         InvalidArgument: the part is too large.
@@ -66,7 +70,23 @@ def make_bundle(
         swept_until=part.swept_until or msgspec.UNSET,
     )
     conversation = () if redacted else conversation_blobs(part)
+    if not (redacted or visibility):
+        part = _with_events(part, list(without_visibility(part.events, frozenset(_notes_told(part)))))
+        visibility = True
     return write_bundle(file, part, [*named_blobs(part), *conversation], manifest, visibility=visibility)
+
+
+def _with_events(part: Slice, events: list[Event]) -> Slice:
+    return Slice(part.log_id, part.start, part.visits_json, events, part.blob, part.warnings)
+
+
+def _notes_told(part: Slice) -> Iterator[NoteId]:
+    """The notes whose texts the recordings of a part hold."""
+    for event in part.events:
+        if isinstance(event.data, ToolCalled) and event.data.inputs_sha256 is not None:
+            recording = _recording(part, event.data.inputs_sha256)
+            for exchange in recording.asked if recording is not None else ():
+                yield from (each.id for each in notes_read(exchange) if isinstance(each, RecordedNote))
 
 
 def named_blobs(part: Slice) -> Iterator[str]:
@@ -118,13 +138,17 @@ def _texts_of(part: Slice, name: str, kind: type[Turn | SentTurn]) -> Iterator[s
 
 def _content_read(part: Slice, inputs: str) -> Iterator[str]:
     """The texts and images that a call read."""
-    try:
-        content = part.blob(inputs)
-        recording = read_recording(content, inputs) if content is not None else None
-    except (LogDamaged, NotRecorded):
-        return
+    recording = _recording(part, inputs)
     if recording is not None:
         yield from blobs_read(recording)
+
+
+def _recording(part: Slice, inputs: str) -> Recording | None:
+    try:
+        content = part.blob(inputs)
+        return read_recording(content, inputs) if content is not None else None
+    except (LogDamaged, NotRecorded):
+        return None
 
 
 def blobs_read(recording: Recording) -> Iterator[str]:

@@ -7,6 +7,7 @@ last call until then left it out.
 
 from collections.abc import Iterator
 from contextlib import suppress
+from itertools import islice
 from typing import Final
 
 import msgspec
@@ -71,30 +72,29 @@ class RecordedPolicy:
         return self.withheld(name) and self.is_known(name)
 
 
-def _left_out(log: RecordedLog, vault: VaultId) -> list[NoteId]:
-    """The notes of the state that the last call which saw it, or an earlier state, was not shown."""
+def _calls(log: RecordedLog, vault: VaultId) -> Iterator[Event]:
+    """The calls that were made up to the moment, the latest first. Their records may come later."""
     here = log.here
     for event in log.before(min(here.seq + LATE_EVENTS_MAX, log.tail)):
-        if isinstance(event.data, ToolCalled) and event.vault == vault and event.data.as_of_seq <= here.seq:
-            left = _left_out_of(log, event, vault)
-            if left is not None:
-                return left
-    return []
+        called = event.data
+        if not isinstance(called, ToolCalled) or event.vault != vault or called.tail > here.seq:
+            continue
+        if called.tail < here.seq or here.lasts or called.now <= here.time:
+            yield event
+
+
+def _left_out(log: RecordedLog, vault: VaultId) -> list[NoteId]:
+    """The notes of the state that the last call was not shown."""
+    found = (_left_out_of(log, event, vault) for event in _calls(log, vault))
+    return next((left for left in found if left is not None), [])
 
 
 def _told(log: RecordedLog, vault: VaultId) -> set[str]:
     """All texts of the latest answers up to the moment, the names of notes among them."""
     texts: set[str] = set()
-    read = 0
-    for event in log.before(min(log.here.seq + LATE_EVENTS_MAX, log.tail)):
-        called = event.data
-        if read == _ANSWERS_MAX:
-            break
-        if not isinstance(called, ToolCalled) or event.vault != vault or called.as_of_seq > log.here.seq:
-            continue
-        read += 1
+    for event in islice(_calls(log, vault), _ANSWERS_MAX):
         with suppress(LogDamaged, msgspec.MsgspecError):
-            texts.update(names_in(log.blob(called.result_sha256) or b"null"))
+            texts.update(names_in(log.blob(event.data.result_sha256) or b"null"))
     return texts
 
 
