@@ -91,16 +91,9 @@ class KeptFolds:
 
     def visits_at(self, vault: VaultId, seq: int) -> Sequence[Visit] | None:
         """The visits of a vault's notes up to `seq`; None if the log does not hold events early enough."""
-        return self._stream_at(seq).visits(vault, seq)
-
-    def visit_fold_at(self, seq: int) -> VisitFold:
-        """The fold of visits up to `seq`; a new object."""
-        return decoded(msgspec.json.encode(self._stream_at(seq).fold), VisitFold)
-
-    def _stream_at(self, seq: int) -> VisitStream:
         count = self._events.count_up_to(seq)
         if count == self.folded:
-            return self._stream
+            return self._stream.visits(vault, seq)
         kept = count // self._visits_stride
         self._fold_to(kept * self._visits_stride)
         if self._asked_visits is None or not kept * self._visits_stride <= self._asked_visits[0] <= count:
@@ -113,7 +106,7 @@ class KeptFolds:
             stream.feed(self._events[begin:end])  # drops old visits
             begin = end
         self._asked_visits = (count, stream)
-        return stream
+        return stream.visits(vault, seq)
 
     def _fold_to(self, count: int) -> None:
         if self.folded < count and not self.on_demand:

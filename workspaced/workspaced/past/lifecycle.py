@@ -103,9 +103,8 @@ def _open(settings: PastSettings, past: RecordedLog, data: Path) -> PastService:
         holder[0].tail.deliver(committed)
 
     disk = RealDisk(data)
-    start = past.start()
-    start.write(disk)
-    journal = open_journal(disk, version=__version__, clock=lambda: start.time, deliver=deliver)
+    past.start.write(disk)
+    journal = open_journal(disk, version=__version__, clock=lambda: past.here.time, deliver=deliver)
     loop = asyncio.get_running_loop()
     service = PastService(journal, past, workspace=settings.workspace, loop=loop, data=data)
     holder.append(service)

@@ -10,7 +10,9 @@ import msgspec
 from workspaced_events.errors import InvalidArgument
 from workspaced_events.ids import VaultId
 from workspaced_events.journal.start import Start
-from workspaced_events.projections.visits import Visit
+from workspaced_events.limits import HISTORY_EVENTS_MAX
+from workspaced_events.projections.visits import Visit, visits_from
+from workspaced_events.projections.workspace_fold import fold_all
 from workspaced_events.projections.workspace_state import WorkspaceState
 from workspaced_events.replay.indexed_events import IndexedEvents
 from workspaced_events.replay.kept_folds import KeptFolds
@@ -20,7 +22,7 @@ from workspaced_events.schema.catalogue import Event
 from workspaced_tools.replay.indexed_log import IndexedPast
 from workspaced_tools.replay.recorded_reads import Recordings
 
-_PAGE_EVENTS: Final = 500
+_PAGE_EVENTS: Final = 1_000
 
 
 class RecordedLog:
@@ -55,13 +57,24 @@ class RecordedLog:
         self._past = IndexedPast(self._events, self._folds)
         self.recordings = Recordings(self.blob)
         self.here: Moment = self._past.moment(at) if at is not None else self._past.end
-
-    def start(self) -> Start:
+        self.start: Start = self._fold()
         """What a log begins with that goes on from the moment."""
+
+    def _fold(self) -> Start:
+        """Folds all up to the moment, in one pass: whoever started the daemon waits for it."""
         seq = self.here.seq
-        with self.lock:
-            visits = self._folds.visit_fold_at(seq)
-            return Start(seq=seq, time=self.here.time, state=self.state_at(seq), visits=visits)
+        state, visits = self._source.start, self._source.start_visits()
+        looked_at = max(self._events.before, seq - HISTORY_EVENTS_MAX)
+        if looked_at > self._events.before:  # they are a function of the latest events alone
+            visits = visits_from(looked_at)
+        count = self._events.count_up_to(seq)
+        for begin in range(0, count, _PAGE_EVENTS):
+            page = self._events[begin : min(begin + _PAGE_EVENTS, count)]
+            state = fold_all(page, state)
+            if page[-1].seq > looked_at:
+                visits.feed(page[max(0, looked_at - page[0].seq + 1) :])
+        visits.apply_renames()
+        return Start(seq=seq, time=self.here.time, state=state, visits=visits)
 
     def blob(self, sha256: str) -> bytes | None:
         """The content with that hash; None: the log does not hold it.
@@ -106,6 +119,8 @@ class RecordedLog:
 
     def state_at(self, seq: int) -> WorkspaceState:
         """The fold up to `seq`."""
+        if seq == self.here.seq:
+            return self.start.state
         with self.lock:
             return self._folds.state_at(seq)
 
