@@ -1,1 +1,1 @@
-"""A daemon over a moment of a recorded log: answers agents with what was recorded, and takes nothing."""
+"""A daemon over a moment of a recorded log: gives stored answers first, then what the log tells; takes nothing."""
