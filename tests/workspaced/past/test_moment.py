@@ -194,6 +194,22 @@ def test_two_runs_are_compared(lived: dict[str, Any]) -> None:
         assert other.returncode == 1 and "maxContentLength" in other.stdout
 
 
+def test_a_run_is_no_log_to_forget_in_and_is_shared_without_words(lived: dict[str, Any]) -> None:
+    with past(lived["log"], lived["secret read"]) as then:
+        then.ask("agent", "get_current_note")
+        assert then.stop() == 0
+        run = ("--data-dir", str(then.run))
+        forgotten = then.cli("forget", "secret.md", *run)
+        assert forgotten.returncode == 2 and "remove its whole directory" in forgotten.stderr
+        assert then.cli("log", "verify", *run).returncode == 0
+        shared = then.root / "shared.wsb"
+        assert then.cli("bundle", "-o", str(shared), "--redact", *run).returncode == 0
+        with replay.open(shared) as opened:
+            (call,) = opened.calls()
+            assert call.verify().outcome == "same"
+            assert "Falke" not in json.dumps(call.served)
+
+
 def test_memory_takes_nothing(module_daemon: Factory) -> None:
     running = module_daemon("--memory", "Memory", notes=NOTES)
     with running.connect("agent") as agent:
