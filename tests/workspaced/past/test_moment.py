@@ -41,7 +41,7 @@ def last_call(client: Any) -> int:
 @pytest.fixture(scope="module")
 def lived(module_daemon: Factory) -> dict[str, Any]:
     """A log and its moments: `a` is open, then `secret`, which an agent reads; it is withheld; a session is
-    told of `b`."""
+    told of `b`; `secret` is withheld no more."""
     running = module_daemon(notes=NOTES)
     moments: dict[str, Any] = {}
     with running.connect("editor") as editor, running.connect("agent") as agent:
@@ -52,6 +52,7 @@ def lived(module_daemon: Factory) -> dict[str, Any]:
         moments["secret read"] = last_call(agent)
         (running.vault / "secret.md").write_text(PRIVATE + NOTES["secret.md"])
         editor.call("workspaced/reconcile")
+        moments["finding"] = editor.call("workspaced/status")["seq"]
         agent.tool("get_current_note")
         agent.tool("get_workspace_context")
         moments["secret withheld"] = last_call(agent)
@@ -63,6 +64,10 @@ def lived(module_daemon: Factory) -> dict[str, Any]:
         moments["told"] = last_call(agent)
         moments["log"] = running.data
         moments["end"] = look_at(editor, "a.md")
+        (running.vault / "secret.md").write_text(NOTES["secret.md"])
+        editor.call("workspaced/reconcile")
+        shown = agent.tool("get_note_by_reference", {"reference": "secret.md"})
+        assert shown["data"]["title"] == "Falke"
     assert running.stop() == 0
     return moments
 
@@ -107,6 +112,19 @@ def test_a_note_that_was_withheld_then_is_withheld(lived: dict[str, Any]) -> Non
         assert b"secret.md" not in answers[1] and b"secret.md" not in answers[-1]
     with past(bundle, lived["secret read"]) as then:
         assert then.told("other", "get_current_note")["data"]["title"] == "Falke"
+
+
+def test_a_bundle_withholds_the_notes_that_it_holds(lived: dict[str, Any]) -> None:
+    """Though no call in it was made after the note was withheld."""
+    log = lived["log"]
+    bundle = log.parent / "short.wsb"
+    part = ("--from", str(lived["secret read"]), "--to", str(lived["finding"]))
+    made = process.run("bundle", "-o", bundle, *part, "--data-dir", log)
+    assert made.returncode == 0, made.stderr
+    with past(bundle) as then:
+        told = then.ask("other", "get_note_by_reference", reference="secret.md")
+        assert b"Falke" not in told and b"Hidden" not in told
+        assert b"Falke" not in then.ask("other", "get_current_note")
 
 
 def test_a_session_is_told_what_it_was_not_told_before(lived: dict[str, Any]) -> None:

@@ -62,12 +62,15 @@ def test_what_nobody_asked_is_not_recorded_and_says_what_was(stored_logs: dict[s
         assert f"event {search.seq}" in other["message"]
 
 
-def test_another_client_is_answered_by_what_the_log_tells_of_the_moment(stored_logs: dict[str, Path]) -> None:
-    log = stored_logs["a long session"]
-    asked = next(each for each in recorded_in(log) if each.tool == "get_current_note")
-    with past(log, asked.seq) as then:
-        told = then.told("another agent", "get_current_note", includeLinks=True)
-    assert told == json.loads(asked.answer)
+@pytest.mark.parametrize(("name", "tool"), [(LOGS[3], "get_current_note"), (LOGS[1], "get_context_manifest")])
+def test_another_client_is_answered_by_what_the_log_tells_of_the_moment(
+    stored_logs: dict[str, Path], name: str, tool: str
+) -> None:
+    """The state, the notes, and the texts that events name."""
+    asked = next(each for each in recorded_in(stored_logs[name]) if each.tool == tool)
+    with past(stored_logs[name], asked.seq) as then:
+        told = then.told("another agent", tool, **asked.arguments)
+    assert told == json.loads(asked.answer) and told["success"]
 
 
 def test_a_moment_before_a_call_is_that_of_the_call(stored_logs: dict[str, Path]) -> None:
@@ -79,6 +82,15 @@ def test_a_moment_before_a_call_is_that_of_the_call(stored_logs: dict[str, Path]
     for at in (before.seq, before.time):
         with past(log, at) as then:
             assert then.ask(asked.caller, asked.tool, **asked.arguments) == asked.answer
+
+
+def test_what_was_told_at_another_level_is_not_told(stored_logs: dict[str, Path]) -> None:
+    log = stored_logs["the demo's morning"]
+    later = next(each for each in recorded_in(log) if each.seq == 181)
+    assert "content" in json.loads(later.answer)["data"]
+    with past(log, 116) as then:
+        told = then.told(later.caller, later.tool, **later.arguments)
+    assert "content" not in told.get("data", {})
 
 
 def test_the_clock_stands(stored_logs: dict[str, Path]) -> None:
