@@ -127,6 +127,17 @@ def test_a_bundle_withholds_the_notes_that_it_holds(lived: dict[str, Any]) -> No
         assert b"Falke" not in then.ask("other", "get_current_note")
 
 
+def test_what_came_later_cannot_be_asked_about(lived: dict[str, Any]) -> None:
+    with past(lived["log"], lived["finding"]) as then:
+        before = then.told("other", "get_current_note", at=lived["a open"])
+        assert before["data"]["title"] == "Alpha"
+        for later in (lived["b open"], lived["end"]):
+            told = then.told("other", "get_current_note", at=later)
+            assert (told["success"], told["code"]) == (False, "INVALID_ARGUMENT")
+        with then.connect() as client:
+            assert refusal(client.call, "workspaced/state", {"at": lived["end"]}).code == "INVALID_ARGUMENT"
+
+
 def test_a_session_is_told_what_it_was_not_told_before(lived: dict[str, Any]) -> None:
     hook = {"client": "agent", "event": "UserPromptSubmit"}
     with past(lived["log"], lived["end"]) as then, then.connect() as client:

@@ -103,7 +103,8 @@ class RecordedCalls:
             return not any(name in arguments.decode() for name in withheld)
 
         def far(event: Event) -> int:
-            return abs(event.seq - self._log.here.seq)
+            called: ToolCalled = event.data  # whose record may come much later than the call
+            return abs((event.seq if called.names_moment else called.tail) - self._log.here.seq)
 
         of_tool = (events for (name, _, asked), events in self._of.items() if name == tool and is_told(asked))
         found = sorted((min(events, key=far) for events in of_tool), key=far)
