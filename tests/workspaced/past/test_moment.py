@@ -52,7 +52,6 @@ def lived(module_daemon: Factory) -> dict[str, Any]:
         moments["secret read"] = last_call(agent)
         (running.vault / "secret.md").write_text(PRIVATE + NOTES["secret.md"])
         editor.call("workspaced/reconcile")
-        moments["finding"] = editor.call("workspaced/status")["seq"]
         agent.tool("get_current_note")
         agent.tool("get_workspace_context")
         moments["secret withheld"] = last_call(agent)
@@ -69,6 +68,8 @@ def lived(module_daemon: Factory) -> dict[str, Any]:
         shown = agent.tool("get_note_by_reference", {"reference": "secret.md"})
         assert shown["data"]["title"] == "Falke"
     assert running.stop() == 0
+    with replay.open(running.data) as opened:
+        moments["finding"] = next(opened.events_of(("note_withheld",))).seq
     return moments
 
 

@@ -278,8 +278,6 @@ def _differs(called: ToolCalled, recording: Recording, state: WorkspaceState, an
         return "textSha256"
     if recording.caller != called.caller:
         return "caller"
-    if recording.repeats is not None:  # its level is that of the other log's call
-        return None
     if called.names_moment:  # the level came from a later state than `state`
         return None
     if state.seq != called.as_of_seq:

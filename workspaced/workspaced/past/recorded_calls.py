@@ -89,7 +89,7 @@ class RecordedCalls:
         if recording.refused is not None:
             if recording.refused.type == "SharingOff":
                 return None
-            recording = Recording(version=VERSION)
+            recording = Recording(version=VERSION, level=level)
         return StoredAnswer(payload, called.ok, replace(recording, caller=caller, repeats=repeats))
 
     def listed(self, tool: str, withheld: Collection[str]) -> str:
