@@ -293,5 +293,7 @@ def test_a_log_without_calls_answers_what_it_can(daemon: Factory) -> None:
             told = then.told("agent", tool, **({"query": "x"} if tool == "search_workspace" else {}))
             assert (told["success"], told["code"]) == (False, "NOT_RECORDED")
             assert "asked were: no tools" in told["message"]
+            wrong = then.told("agent", tool, at="yesterday")
+            assert (wrong["success"], wrong["code"]) == (False, "INVALID_ARGUMENT")
         with then.connect() as client:
             assert client.call("workspaced/state", {})["state"]["activeNote"]["id"] == "a.md"

@@ -17,7 +17,7 @@ from workspaced_events.projections.visits import Visit, VisitLog
 from workspaced_events.projections.workspace_state import WorkspaceState
 from workspaced_events.replay.log_cursor import LogMoments, Moment
 from workspaced_events.schema.decoding import decoded
-from workspaced_tools.errors import NotRecorded, ReadOnly
+from workspaced_tools.errors import NoActiveNote, NotRecorded, ReadOnly
 from workspaced_tools.notes.note import Level
 from workspaced_tools.ports.asking import WouldBlock
 from workspaced_tools.ports.images import NoteImage
@@ -166,7 +166,8 @@ class Recorded:
     ) -> ToolAnswer:
         """With the list of what was asked, where the answer is that nothing is recorded."""
         failure = decoded(made.payload, _Failure)
-        if "reference" not in arguments and self._is_unknown(present):
+        is_about_open_note = "reference" not in arguments and (made.ok or failure.code == NoActiveNote.code)
+        if is_about_open_note and self._is_unknown(self._asked_about(arguments, present)):
             message = "Which note was open at that moment was told to no agent"
         elif failure.code == NotRecorded.code:
             message = failure.error
@@ -176,8 +177,13 @@ class Recorded:
         hint = f"{self.calls.listed(tool.name, withheld)} Ask one of these, or go on without it."
         return refused(NotRecorded(message, hint=hint), present, seq, self.log.here.time)
 
-    def _is_unknown(self, present: WorkspaceState) -> bool:
-        active, vault = present.of(present.current).active, present.current
+    def _asked_about(self, arguments: dict[str, Any], present: WorkspaceState) -> WorkspaceState:
+        at = arguments.get("at")
+        return present if at is None else self.log.state_at(self.log.moment(at).seq)
+
+    def _is_unknown(self, state: WorkspaceState) -> bool:
+        """Whether no agent was told of the open note, and nothing says that it is withheld."""
+        active, vault = state.of(state.current).active, state.current
         if active is None or vault is None:
             return False
         policy = self.policy(vault)
