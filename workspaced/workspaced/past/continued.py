@@ -49,7 +49,7 @@ class ContinuedMoments(LogMoments):
         here = self._other.here.seq
         if seq > here:
             yield from reversed([event for event in self.after(here) if event.seq <= seq])
-        yield from self._other.before(min(seq, here))
+        yield from self._other.events_before(min(seq, here))
 
     def moment(self, at: int | str) -> Moment:
         here = self._other.here.seq

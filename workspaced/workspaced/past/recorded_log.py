@@ -1,6 +1,6 @@
 """`RecordedLog`: an open log, and the moment of it at which a daemon stands."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from itertools import islice
 from threading import RLock
 from typing import Final
@@ -14,15 +14,17 @@ from workspaced_events.limits import HISTORY_EVENTS_MAX
 from workspaced_events.projections.visits import Visit, visits_from
 from workspaced_events.projections.workspace_fold import fold_all
 from workspaced_events.projections.workspace_state import WorkspaceState
+from workspaced_events.replay.backward_scan import SCANNED
 from workspaced_events.replay.indexed_events import IndexedEvents
 from workspaced_events.replay.kept_folds import KeptFolds
 from workspaced_events.replay.log_cursor import Moment
 from workspaced_events.replay.source import StoredSource
-from workspaced_events.schema.catalogue import Event
+from workspaced_events.schema.catalogue import CATALOGUE, Event
 from workspaced_tools.replay.indexed_log import IndexedPast
 from workspaced_tools.replay.recorded_reads import Recordings
 
 _PAGE_EVENTS: Final = 1_000
+_SCANNED: Final = tuple(name for name, entry in CATALOGUE.items() if issubclass(entry.data, SCANNED))
 
 
 class RecordedLog:
@@ -90,9 +92,14 @@ class RecordedLog:
         return self._past.tail
 
     def before(self, seq: int) -> Iterator[Event]:
+        """Only events that a question about the past looks at."""
+        return self.events_before(seq, _SCANNED)
+
+    def events_before(self, seq: int, types: Collection[str] | None = None) -> Iterator[Event]:
+        """The events of some types (None: all) from `seq` on backwards, newest first."""
         while True:
             with self.lock:
-                page = list(islice(self._past.before(seq), _PAGE_EVENTS))
+                page = list(islice(self._events.of_types(types, before=seq + 1), _PAGE_EVENTS))
             if not page:
                 return
             yield from page
