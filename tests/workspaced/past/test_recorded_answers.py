@@ -4,11 +4,12 @@ import json
 from pathlib import Path
 
 import pytest
-from support.bridge import INITIALIZE, Agent
+from support.bridge import END_S, INITIALIZE, Agent
 from support.daemon import clean_environment
 from support.past import past, recorded_in
 
 from workspaced import replay
+from workspaced.demo.morning import INSTALLED
 
 LOGS = ("the demo's morning", "golden answers", "a proxied chat", "a long session")
 
@@ -31,6 +32,18 @@ def test_every_recorded_call_is_answered_with_its_bytes(stored_logs: dict[str, P
         assert {each.outcome for each in verified} == {replay.Outcome.SAME}
         assert first not in later
         left = later
+
+
+def test_a_bridge_that_is_ended_ends_its_daemon(tmp_path: Path) -> None:
+    agent = Agent(["--replay", str(INSTALLED), "--at", "116"], clean_environment(tmp_path), tmp_path)
+    try:
+        agent.send(INITIALIZE)
+        agent.hear()
+        (folder,) = tmp_path.glob("workspaced-past-*")
+        agent.process.terminate()
+        assert agent.process.wait(END_S) == 130 and not folder.exists()
+    finally:
+        agent.close()
 
 
 @pytest.mark.parametrize("name", ["the demo's morning", "a long session"])

@@ -1,5 +1,6 @@
 """`workspaced mcp --replay`: a daemon over the past for one agent, and the bridge to it. Both end together."""
 
+import signal
 import subprocess
 import tempfile
 from pathlib import Path
@@ -19,6 +20,7 @@ def run_bridge(log: str, at: int | str | None, tools: str | None) -> int:
 
     The daemon says on standard error where it stands, or why it could not start; then the exit code is its own.
     """
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # as Ctrl-C, so that the daemon ends too
     with tempfile.TemporaryDirectory(prefix="workspaced-past-") as folder:
         socket = str(Path(folder) / "s")
         daemon = subprocess.Popen(_command(log, at, socket), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)  # noqa: S603
