@@ -11,6 +11,7 @@ from support.daemon import Factory, clean_environment, refusal
 from support.past import past
 
 from workspaced import replay
+from workspaced.demo.morning import INSTALLED
 
 NOTES = {"a.md": "# Alpha\n\nThe first.\n", "b.md": "# Beta\n\nThe second.\n", "secret.md": "# Falke\n\nHidden.\n"}
 PRIVATE = "---\nworkspaced: private\n---\n"
@@ -161,6 +162,13 @@ def test_the_same_hook_at_the_same_moment_tells_the_same(lived: dict[str, Any]) 
     hook = {"client": "agent", "session": "s", "event": "UserPromptSubmit"}
     with past(lived["log"], lived["b open"]) as then, then.connect() as client:
         assert client.call("workspaced/volunteer", hook)["text"] == lived["text"]
+
+
+def test_the_open_note_was_told_a_moment_later() -> None:
+    """A hook at event 190 of the demo's morning: the agent is told of the note that was open then at event 191."""
+    hook = {"client": "claude-code", "session": "new", "event": "UserPromptSubmit"}
+    with past(INSTALLED, 190) as then, then.connect() as client:
+        assert "looking at: projects/tsuchiya/" in client.call("workspaced/volunteer", hook)["text"]
 
 
 def test_a_chat_through_a_proxy_is_new_there(lived: dict[str, Any]) -> None:

@@ -92,7 +92,11 @@ def _left_out(log: RecordedLog, vault: VaultId) -> list[NoteId]:
 def _told(log: RecordedLog, vault: VaultId) -> set[str]:
     """All texts of the latest answers up to the moment, the names of notes among them."""
     texts: set[str] = set()
-    for event in islice(_calls(log, vault), _ANSWERS_MAX):
+    # Also of the calls after the moment that saw its state: they were told what was open then.
+    latest = log.before(min(log.here.seq + LATE_EVENTS_MAX, log.tail))
+    calls = (event for event in latest if isinstance(event.data, ToolCalled) and event.vault == vault)
+    seen = (event for event in calls if event.data.as_of_seq <= log.start.state.seq)
+    for event in islice(seen, _ANSWERS_MAX):
         with suppress(LogDamaged, msgspec.MsgspecError):
             texts.update(names_in(log.blob(event.data.result_sha256) or b"null"))
     return texts
