@@ -72,6 +72,7 @@ GROUPS: Final[dict[str, Callable[[Place], Iterator[Figure]]]] = {
     "tools": tools.warm,
     "stall": stall.after,
     "start": start.again,
+    "past.start": start.in_the_past,
     "visible": tools.visible,
     "walk": walk.walks,
     "privacy": privacy.probes,

@@ -12,7 +12,8 @@ from workspaced.client.wire import hello_params, request_line
 
 from .bare import Wire
 from .daemon import Place, call_line
-from .measure import Figure, at_most, cpu_seconds, median
+from .measure import Figure, at_most, cpu_seconds, interleaved, median
+from .replay import EVENTS_A_LINE, make_log
 
 
 class _Start(NamedTuple):
@@ -26,7 +27,9 @@ def again(at: Place) -> Iterator[Figure]:
     vault.mkdir()
     home.mkdir(mode=0o700)
     (vault / "a.md").write_text("# A\n")
-    first, *starts = [_start(at, vault, home) for _ in range(at.sizes.rounds + 1)]
+    first, *starts = [
+        _start(at, home, "--vault", vault, "--data-dir", at.new("data")) for _ in range(at.sizes.rounds + 1)
+    ]
     fields = {
         "cpu_s": median([each.cpu_s for each in starts]),
         "first_s": first.answered_s,
@@ -39,12 +42,39 @@ def again(at: Place) -> Iterator[Figure]:
     )
 
 
-def _start(at: Place, vault: Path, home: Path) -> _Start:
+def in_the_past(at: Place) -> Iterator[Figure]:
+    """A daemon that stands at the end of a long log, or in its middle: what it adds to an ordinary start."""
+    count = at.sizes.replay_events // 2
+    vault, home, log = at.new("present-vault"), at.new("home"), at.new("long-log")
+    vault.mkdir()
+    home.mkdir(mode=0o700)
+    make_log(log, count, EVENTS_A_LINE)
+    present, middle, end = interleaved(
+        at.sizes.rounds,
+        lambda: _start(at, home, "--vault", vault, "--data-dir", at.new("data"), keeps_modules=True),
+        lambda: _start(at, home, "--replay", log, "--at", str(count // 2), keeps_modules=True),
+        lambda: _start(at, home, "--replay", log, keeps_modules=True),
+    )
+    fields: dict[str, float | str] = {
+        "events": count,
+        "rounds": at.sizes.rounds,
+        "note": "its compiled modules are kept",
+    }
+    for name, starts in (("present", present), ("middle", middle)):
+        fields[f"{name}_s"] = median([each.answered_s for each in starts])
+        fields[f"{name}_cpu_s"] = median([each.cpu_s for each in starts])
+    fields["cpu_s"] = median([each.cpu_s for each in end])
+    yield Figure("past.start", median([each.answered_s for each in end]), "s", at_most(0.7), at_most(0.5), fields)
+
+
+def _start(at: Place, home: Path, *served: str | Path, keeps_modules: bool = False) -> _Start:
     socket = at.sockets / "start.sock"
-    command = [sys.executable, "-P", "-m", "workspaced", "serve", "--vault", str(vault)]
-    command += ["--data-dir", str(at.new("data")), "--socket", str(socket)]
+    command = [sys.executable, "-P", "-m", "workspaced", "serve", *map(str, served), "--socket", str(socket)]
     env = {**os.environ, "HOME": str(home), "PYTHONDONTWRITEBYTECODE": "1"}
     env.pop("PYTHONPYCACHEPREFIX", None)
+    if keeps_modules:
+        env.pop("PYTHONDONTWRITEBYTECODE")
+        env["PYTHONPYCACHEPREFIX"] = str(at.root / "compiled")
     started = time.perf_counter()
     process = subprocess.Popen(command, stderr=subprocess.PIPE, env=env)
     assert process.stderr is not None

@@ -162,18 +162,13 @@ class Daemon:
         assert self.listened, f"the daemon ended: {self.stderr}"
         return self
 
+    def served(self) -> list[str]:
+        """The options that say what it serves."""
+        return ["--vault", str(self.vault), "--data-dir", str(self.data)]
+
     def spawn(self) -> None:
         """Starts the process without waiting."""
-        arguments = [
-            "serve",
-            "--vault",
-            str(self.vault),
-            "--data-dir",
-            str(self.data),
-            "--socket",
-            str(self.socket),
-        ]
-        arguments += self.flags
+        arguments = ["serve", *self.served(), "--socket", str(self.socket), *self.flags]
         streams = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE}
         self._listening = threading.Event()
         self.listened = False

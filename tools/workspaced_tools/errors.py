@@ -85,6 +85,10 @@ class NotKept(NotRecorded):
     """A blob that the log names is not there."""
 
 
+class ReadOnly(ToolError):
+    code = "READ_ONLY"  # the daemon stands at a moment of the past; trying again changes nothing
+
+
 class MemoryOff(ToolError):
     code = "MEMORY_OFF"  # no memory folder is set
 

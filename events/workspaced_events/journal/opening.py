@@ -21,6 +21,7 @@ from ..log.segments import SegmentLog
 from ..schema.catalogue import LogRecovered
 from .segment_states import SegmentStates
 from .snapshots import Folding, Snapshots
+from .start import Start
 from .writer import Committed, LogWriter
 
 
@@ -81,8 +82,9 @@ def _fold(disk: Disk, snapshots: Snapshots) -> tuple[Scan, Folding, int]:
         if scan is not None:
             scan.warnings.extend(warnings)
             return scan, folding, snapshot.tail.seq
-    folding = Folding()
-    scan = scan_log(disk, folding)
+    start = Start.of(disk)
+    folding = Folding(state=start.state, last_time=start.time)
+    scan = scan_log(disk, folding, after=start.seq)
     scan.warnings.extend(warnings)
     return scan, folding, 0
 
@@ -92,10 +94,12 @@ def read_journal(directory: Path, sink: Sink, *, progress: Callable[[int, int], 
 
     Raises:
         LogReadOnly: an erasure was interrupted there, so the log is neither the old nor the new one.
+        LogDamaged: what the log begins with is damaged.
         OSError: a file cannot be read.
     """
     check_no_erasure(directory)
-    return scan_log(RealDisk(directory), sink, progress=progress)
+    disk = RealDisk(directory)
+    return scan_log(disk, sink, after=Start.of(disk).seq, progress=progress)
 
 
 def check_no_erasure(directory: Path) -> None:

@@ -65,10 +65,10 @@ T = TypeVar("T")
 class Folding:
     """A sink that folds its events and keeps the latest ones for the id window."""
 
-    def __init__(self, snapshot: Snapshot | None = None) -> None:
-        """Starts from an empty state, or from a snapshot."""
-        self.state: WorkspaceState = snapshot.state if snapshot else EMPTY
-        self.last_time = snapshot.last_time if snapshot else ""
+    def __init__(self, snapshot: Snapshot | None = None, *, state: WorkspaceState = EMPTY, last_time: str = "") -> None:
+        """Starts from a snapshot, or from a state and its time."""
+        self.state: WorkspaceState = snapshot.state if snapshot else state
+        self.last_time = snapshot.last_time if snapshot else last_time
         self.visibility = snapshot.visibility if snapshot else VisibilityFold()
         self.pending = snapshot.pending if snapshot else PendingWrites()
         self._ids = snapshot.ids if snapshot else {}

@@ -3,6 +3,8 @@
 from typing import Final
 
 LOG: Final = "log"
+START: Final = "start"
+"""What the log begins with, if it goes on from a moment of another log."""
 BLOBS: Final = "blobs"
 """Durable blobs."""
 IMPORTED: Final = "imported"

@@ -75,7 +75,7 @@ def _opening(
             recovered = _quarantine(disk, scan, scan.torn)
         tail = scan.tail
         if scan.segments == 0:
-            file, tail, content = create_segment(disk, scan.log_id, 0, 0, version, now())
+            file, tail, content = create_segment(disk, scan.log_id, tail.seq, 0, version, now())
         else:
             name = f"{LOG}/{tail.segment}"
             content = read_segment(disk, tail.segment, 0, tail.offset)

@@ -94,18 +94,21 @@ class Scan(msgspec.Struct):
         )
 
 
-def scan_log(disk: Disk, sink: Sink, *, progress: Callable[[int, int], None] | None = None) -> Scan:
+def scan_log(
+    disk: Disk, sink: Sink, *, after: int = 0, progress: Callable[[int, int], None] | None = None
+) -> Scan:
     """Verifies the log and passes its events to `sink`, a line at a time, in order.
 
     Args:
         disk: its directory `log` is read.
         sink: gets each verified batch before any damage.
+        after: the sequence before the log's first event.
         progress: gets the number of scanned segments and of all segments.
 
     Raises:
         LogUnreadable: the directory or a segment cannot be read.
     """
-    scan = Scan(head=read_head(disk))
+    scan = Scan(head=read_head(disk), tail=Tail(after))
     segments = _segments(disk, scan)
     for number, name in enumerate(segments, start=1):
         _scan_segment(disk, name, _following(segments, number), scan, sink)

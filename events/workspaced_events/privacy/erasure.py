@@ -32,6 +32,7 @@ from ..blobs.durable import DurableBlobs, read_blob
 from ..blobs.packs import PACKS, SUFFIX, members_of, only
 from ..errors import InvalidArgument, LogDamaged, NotInLog
 from ..ids import NoteId, VaultId
+from ..journal.start import Start
 from ..limits import READ_EVENTS_MAX
 from ..log.data_directory import BLOBS, ERASURE, ERASURE_READY, LOG, SERVED, SNAPSHOTS, STATES
 from ..log.disk import Disk, RealDisk, write_whole
@@ -93,10 +94,15 @@ def prepare(
 
     Raises:
         NotInLog: the log never mentions the note, or only under a former path.
-        InvalidArgument: the vault is unknown.
+        InvalidArgument: the vault is unknown, or the log goes on from a moment of another one.
         LogDamaged: the log does not verify.
         OSError, LogError: a disk operation failed; only `staging` has changed.
     """
+    if Start.of(disk).seq:
+        raise InvalidArgument(
+            "The log begins with the state of another one, which names notes too.",
+            hint="It is that of a run in the past: remove its whole directory.",
+        )
     clear(staging)
     state = EMPTY
 

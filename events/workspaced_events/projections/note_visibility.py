@@ -7,7 +7,7 @@ fold keeps the last finding. Ignore rules are not recorded here.
 These events reveal which notes are private. They leave the machine only on request: see `without_visibility`.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from enum import StrEnum
 from typing import Self
 
@@ -71,11 +71,15 @@ def renamed(findings: dict[NoteId, Visibility], old: NoteId, new: NoteId) -> Non
     findings[new] = before.withheld() if moved is Visibility.WITHHELD and before is not None else moved
 
 
-def without_visibility(events: Iterable[Event]) -> Iterator[Event]:
-    """The events fit to leave the machine: `record_forgotten` replaces each finding."""
+def without_visibility(events: Iterable[Event], told: Container[NoteId] = ()) -> Iterator[Event]:
+    """The events fit to leave the machine: `record_forgotten` replaces each finding.
+
+    Args:
+        told: notes that leave the machine anyway, with a text. Their findings stay, so that they stay withheld.
+    """
     tombstone = ENTRY_OF[c.RecordForgotten]
     for event in events:
-        if type(event.data) in frozenset({c.NoteShown, c.NoteWithheld}):
+        if isinstance(event.data, c.NoteShown | c.NoteWithheld) and event.data.note not in told:
             yield tombstone.event(event.seq, event.id, event.time, event.source, event.vault, c.RecordForgotten())
         else:
             yield event

@@ -13,6 +13,7 @@ from ..blobs.durable import DurableBlobs
 from ..blobs.evictable import EvictableBlobStore
 from ..errors import InvalidArgument, LogDamaged
 from ..journal.opening import read_journal
+from ..journal.start import Start
 from ..log.data_directory import LOG
 from ..log.disk import RealDisk
 from ..log.scan import Scan
@@ -96,12 +97,16 @@ class DirectorySource:
     """Implements `StoredSource` over a data directory; takes no lock, so it works beside a running daemon."""
 
     def __init__(self, directory: Path) -> None:
-        """Raises InvalidArgument: the directory holds no log."""
+        """
+        Raises:
+            InvalidArgument: the directory holds no log.
+            LogDamaged: what the log begins with is damaged.
+        """
         is_log = directory.name == LOG and not (directory / LOG).is_dir()
         self.root = directory.absolute().parent if is_log else directory
         if not (self.root / LOG).is_dir():
             raise InvalidArgument(f"{directory} holds no log.", hint="Give the daemon's data directory.")
-        self.start = EMPTY
+        self.start = Start.of(RealDisk(self.root)).state
         self.log_id = ""
         self.redacted = False
         self._texts = DurableBlobs(RealDisk(self.root))
@@ -117,7 +122,7 @@ class DirectorySource:
         return EvictableBlobStore(self.root).swept_until()
 
     def start_visits(self) -> VisitFold:
-        return visits_from(0)
+        return Start.of(RealDisk(self.root)).visits  # a new one, for the caller
 
     def feed(self, sink: Sink, progress: Progress | None = None) -> list[str]:
         scan = self._scan(sink, progress)

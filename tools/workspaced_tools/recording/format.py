@@ -106,6 +106,13 @@ class Exchange(msgspec.Struct, frozen=True, omit_defaults=True):
     raised: Raised | None = None
 
 
+class Repeats(msgspec.Struct, frozen=True):
+    """The call whose stored answer was given again."""
+
+    log: str
+    seq: int
+
+
 class Recording(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
     """What one call read through its View."""
 
@@ -124,6 +131,8 @@ class Recording(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True)
     """What the tool saw instead of the `last_updated` of the vault's state. Unset: that one."""
     asked: tuple[Exchange, ...] = ()
     also_at: tuple[int, ...] = ()
+    repeats: Repeats | None = None
+    """The answer is that of another log's call, whose recording this is; no tool ran. None: a tool ran."""
 
 
 def refused(error: Raised, caller: str) -> bytes:

@@ -7,13 +7,16 @@ import msgspec
 from msgspec.structs import replace
 
 from workspaced_events.errors import LogDamaged
+from workspaced_events.ids import NoteId
 from workspaced_events.projections.conversations import blobs_named
+from workspaced_events.projections.note_visibility import without_visibility
 from workspaced_events.replay.bundle import Manifest, Versions, write_bundle
 from workspaced_events.replay.log_slice import Slice
 from workspaced_events.schema.catalogue import (
     ArtifactRecorded,
     ConversationBranched,
     ConversationData,
+    Event,
     MessageData,
     PromptAssembled,
     SelectionChanged,
@@ -24,7 +27,13 @@ from workspaced_tools.errors import NotRecorded
 from workspaced_tools.ports.questions import Images
 from workspaced_tools.prompts.model.sent_turn import SentTurn
 from workspaced_tools.prompts.model.types import Turn
-from workspaced_tools.recording.format import RecordedImage, RecordedImages, RecordedNote, read_recording
+from workspaced_tools.recording.format import (
+    RecordedImage,
+    RecordedImages,
+    RecordedNote,
+    Recording,
+    read_recording,
+)
 from workspaced_tools.recording.recorded_calls import notes_read
 
 
@@ -43,7 +52,8 @@ def make_bundle(
     Args:
         versions: the versions of the programs that make the bundle.
         settings: the daemon's settings, without personal ones.
-        visibility: as in `export_lines`.
+        visibility: keeps all events about notes' visibility. Else only those about notes whose texts the bundle
+            holds, so that these notes are withheld where they were; of a redacted bundle none do.
 
     Raises:
         InvalidArgument: the part is too large.
@@ -60,7 +70,23 @@ def make_bundle(
         swept_until=part.swept_until or msgspec.UNSET,
     )
     conversation = () if redacted else conversation_blobs(part)
+    if not (redacted or visibility):
+        part = _with_events(part, list(without_visibility(part.events, frozenset(_notes_told(part)))))
+        visibility = True
     return write_bundle(file, part, [*named_blobs(part), *conversation], manifest, visibility=visibility)
+
+
+def _with_events(part: Slice, events: list[Event]) -> Slice:
+    return Slice(part.log_id, part.start, part.visits_json, events, part.blob, part.warnings)
+
+
+def _notes_told(part: Slice) -> Iterator[NoteId]:
+    """The notes whose texts the recordings of a part hold."""
+    for event in part.events:
+        if isinstance(event.data, ToolCalled) and event.data.inputs_sha256 is not None:
+            recording = _recording(part, event.data.inputs_sha256)
+            for exchange in recording.asked if recording is not None else ():
+                yield from (each.id for each in notes_read(exchange) if isinstance(each, RecordedNote))
 
 
 def named_blobs(part: Slice) -> Iterator[str]:
@@ -112,12 +138,22 @@ def _texts_of(part: Slice, name: str, kind: type[Turn | SentTurn]) -> Iterator[s
 
 def _content_read(part: Slice, inputs: str) -> Iterator[str]:
     """The texts and images that a call read."""
+    recording = _recording(part, inputs)
+    if recording is not None:
+        yield from blobs_read(recording)
+
+
+def _recording(part: Slice, inputs: str) -> Recording | None:
     try:
         content = part.blob(inputs)
-        recording = read_recording(content, inputs) if content is not None else None
+        return read_recording(content, inputs) if content is not None else None
     except (LogDamaged, NotRecorded):
-        return
-    for exchange in recording.asked if recording is not None else ():
+        return None
+
+
+def blobs_read(recording: Recording) -> Iterator[str]:
+    """The blobs that a recording names: the texts and images that the call read."""
+    for exchange in recording.asked:
         yield from (each.text for each in notes_read(exchange) if isinstance(each, RecordedNote))
         if exchange.raised is None and exchange.ask == Images.name:
             found = decoded(exchange.answer, RecordedImages)

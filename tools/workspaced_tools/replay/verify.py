@@ -242,7 +242,12 @@ def verify_call(source: Source, notes: Notes, moments: KnownMoments, event: Even
         whole = msgspec.structs.replace(called, arguments=arguments_of(called, blob))
         visits = partial(moments.visits_at, called.tail)
         recording = read_recording(inputs, called.inputs_sha256 or "")
-        answered = replay_answer(Answers(recording.asked, notes), whole, recording, state, visits)
+        if recording.repeats is not None:
+            answered = blob(called.result_sha256)
+            if answered is None:
+                raise NotKept("The answer that it repeats is not kept", hint=SWEPT)
+        else:
+            answered = replay_answer(Answers(recording.asked, notes), whole, recording, state, visits)
     except NotKept as error:
         why = _REMOVED if source.redacted else _sentence(error)
         is_explained = source.redacted or event.time <= source.swept_until

@@ -58,7 +58,7 @@ def _calls_among(service: Service, wanted: Wanted, first: int, end: int) -> list
     """The wanted calls from the sequence `first` to before `end`."""
     found: list[Event] = []
     while first < end:
-        events = service.log.read(first, end - first)
+        events = service.read_events(first, end - first)
         found += filter(wanted.takes, events)
         first = events[-1].seq + 1
     return found
@@ -68,7 +68,7 @@ async def call(session: Session, _id: RequestId | None, params: Call) -> Any:
     """One call with all that is kept of it. `result` is the answer's JSON text, byte for byte as it was sent."""
     service = session.service
     await service.threads.run(service.wait_until_recorded)
-    events = await service.threads.run(service.log.read, params.seq, 1)
+    events = await service.threads.run(service.read_events, params.seq, 1)
     event = checked_call(events[0] if events else None, params.seq)
     return await service.threads.run(recorded_call, event, service.sweeper.blobs.get)
 

@@ -7,10 +7,11 @@ from msgspec import Meta
 
 from workspaced_events.schema.peer_events import Replicate
 
+from ..ipc.jsonrpc import RequestId
 from ..ipc.params import Params
 from ..limits import LINK_NAME_CHARS_MAX
 from ..peers.link import Link
-from ..service.session import Method
+from ..service.session import Method, Session
 
 _LINK_CODE_CHARS_MAX: Final = 512
 """Of an invitation."""
@@ -62,8 +63,11 @@ class NoLinkParams(Params, frozen=True):
     pass
 
 
-def _method(params: type[Params], ask: Callable[[Link, Any], Any]) -> Method:
-    return Method(params, lambda session, _id, given: ask(session.service.link, given), works_paused=True)
+def _method(params: type[Params], ask: Callable[[Link, Any], Any], *, writes: bool = True) -> Method:
+    def handle(session: Session, _id: RequestId | None, given: Any) -> Any:
+        return ask(session.service.link, given)
+
+    return Method(params, handle, works_paused=True, writes=writes)
 
 
 METHODS: Final = {
@@ -78,6 +82,6 @@ METHODS: Final = {
     "workspaced/link/rotate": _method(NoLinkParams, lambda link, _: link.rotate()),
     "workspaced/link/renew": _method(Join, lambda link, it: link.renew(it.code, it.servers, it.machine)),
     "workspaced/link/leave": _method(NoLinkParams, lambda link, _: link.leave()),
-    "workspaced/link/status": _method(NoLinkParams, lambda link, _: {"link": link.status()}),
+    "workspaced/link/status": _method(NoLinkParams, lambda link, _: {"link": link.status()}, writes=False),
 }
 """Each asks the daemon's link, paused or not."""

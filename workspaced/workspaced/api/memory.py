@@ -38,7 +38,7 @@ async def writes(session: Session, _id: RequestId | None, params: Writes) -> Any
 async def undo(session: Session, _id: RequestId | None, params: Undo) -> Any:
     """Undoes a write. The undoing is a write itself."""
     service = session.service
-    events = await service.threads.run(service.log.read, params.seq, 1)
+    events = await service.threads.run(service.read_events, params.seq, 1)
     event = events[0] if events else None
     seq = await service.threads.run_writing(service.memory.undo, event, params.seq, session.client)
     return {"seq": seq, "clock": service.tail.clock()}

@@ -43,12 +43,12 @@ async def state(session: Session, _id: RequestId | None, params: State) -> Any:
 async def log(session: Session, _id: RequestId | None, params: Log) -> Any:
     service = session.service
     types = frozenset(params.types) if params.types is not None else None
-    events = await service.threads.run(service.log.read, params.from_, params.limit)
+    events = await service.threads.run(service.read_events, params.from_, params.limit)
     if types is not None:
         # Skip pages without any of these types, since an empty list means the end of the log.
         wanted = [event for event in events if event.type in types]
         while events and not wanted:
-            events = await service.threads.run(service.log.read, events[-1].seq + 1, params.limit)
+            events = await service.threads.run(service.read_events, events[-1].seq + 1, params.limit)
             wanted = [event for event in events if event.type in types]
         events = wanted
     return {"events": events, "clock": service.tail.clock()}

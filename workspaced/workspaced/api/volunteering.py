@@ -1,13 +1,10 @@
 """`workspaced/volunteer*`: what an agent is told without asking, for hooks of runtimes and links to an editor."""
 
-import os
-from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta
 
-from workspaced_events.ids import VaultId
 from workspaced_tools.volunteering.editor import EditorPart
 from workspaced_tools.volunteering.wording import Form
 
@@ -57,7 +54,7 @@ class Preview(Params, frozen=True):
 
 async def volunteer(session: Session, _id: RequestId | None, params: Volunteer) -> Any:
     service = session.service
-    vault = _vault_of(service, params.folders)
+    vault = service.vault_of(params.folders)
     if vault is None:
         return _answer(service, Offered(None, reason="otherVault"))
     key = SessionKey.of(params.client, params.session, vault)
@@ -71,7 +68,7 @@ async def volunteer(session: Session, _id: RequestId | None, params: Volunteer) 
 
 async def editor(session: Session, _id: RequestId | None, params: VolunteerEditor) -> Any:
     service = session.service
-    vault = _vault_of(service, params.folders)
+    vault = service.vault_of(params.folders)
     offered = OfferedEditor(None, reason="otherVault")
     if vault is not None:
         key = SessionKey.of(params.client, params.session, vault)
@@ -90,7 +87,7 @@ def confirm(session: Session, _id: RequestId | None, params: Confirm) -> Any:
 
 async def preview(session: Session, _id: RequestId | None, params: Preview) -> Any:
     service = session.service
-    vault = _vault_of(service, None)
+    vault = service.vault_of(None)
     if vault is None:
         return _answer(service, Offered(None, reason="otherVault"))
     key = SessionKey.of(params.client, params.session or "", vault)
@@ -106,15 +103,3 @@ def _answer(service: Service, offered: Offered) -> dict[str, Any]:
         "reason": offered.reason,
         "clock": service.tail.clock(),
     }
-
-
-def _vault_of(service: Service, folders: list[str] | None) -> VaultId | None:
-    """The vault that holds the first of these folders that is in any; None if no vault does."""
-    if folders is None:
-        return service.current_vault.id if service.current_vault is not None else None
-    for folder in folders:
-        path = Path(os.path.normpath(folder))
-        holding = [each for each in service.served.values() if path.is_relative_to(each.path)]
-        if holding:
-            return max(holding, key=lambda each: len(each.path.parts)).id
-    return None

@@ -13,6 +13,7 @@ import socket
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -65,6 +66,18 @@ def run_daemon(settings: Settings, *, ready: Callable[[Service], None] = lambda 
     Raises:
         WorkspacedError: the daemon could not start.
     """
+    return run_loop(partial(_serve, settings, ready))
+
+
+Serve = Callable[[AsyncIterator[signal.Signals]], Awaitable[int]]
+
+
+def run_loop(serve: Serve) -> int:
+    """Runs a daemon's whole life in this process; returns what `serve` does.
+
+    Args:
+        serve: gets the signals that ask the daemon to stop, from its start to its end.
+    """
     os.umask(0o077)  # SQLite and the standard library create files by the umask
     give_back_freed_memory()
     # Most objects here are long-lived or free of cycles, so the garbage collector may run less often.
@@ -72,17 +85,17 @@ def run_daemon(settings: Settings, *, ready: Callable[[Service], None] = lambda 
     # Threads parse notes and answer calls; by default each may keep the loop waiting for 5 ms.
     sys.setswitchinterval(SWITCH_INTERVAL_S)
     options = {"use_uvloop": _has_uvloop()}
-    return anyio.run(_serve, settings, ready, backend="asyncio", backend_options=options)
+    return anyio.run(_receiving_signals, serve, backend="asyncio", backend_options=options)
 
 
-async def _serve(settings: Settings, ready: Callable[[Service], None]) -> int:
+async def _receiving_signals(serve: Serve) -> int:
     # Signals are received from start to end: one during start or stop must not leave things half done.
     with anyio.open_signal_receiver(*SIGNALS) as signals:
-        return await _serve_until(signals, settings, ready)
+        return await serve(signals)
 
 
-async def _serve_until(
-    signals: AsyncIterator[signal.Signals], settings: Settings, ready: Callable[[Service], None]
+async def _serve(
+    settings: Settings, ready: Callable[[Service], None], signals: AsyncIterator[signal.Signals]
 ) -> int:
     folders = list(dict.fromkeys(usable_folder(path) for path in settings.vaults))
     data = settings.data_path.expanduser().absolute()
@@ -129,13 +142,13 @@ async def _run(
 ) -> None:
     async with anyio.create_task_group() as tasks:
         try:
-            tasks.start_soon(_stop_on_signal, service, signals)
+            tasks.start_soon(stop_on_signal, service, signals)
             await _start(service, settings, folders, tasks)
             server = Server(service, tasks)
             service.client_names = server.client_names
             await server.start(listening)
             if settings.idle_exit_minutes is not None:
-                tasks.start_soon(_stop_when_idle, service, server, settings.idle_exit_minutes)
+                tasks.start_soon(stop_when_idle, service, server, settings.idle_exit_minutes)
             gc.freeze()  # Modules and settings live to the end; a collection that scans them delays calls.
             with _announced(service, settings, listening):
                 ready(service)
@@ -282,12 +295,13 @@ async def _every(interval_s: float, function: Callable[..., Awaitable[None]], *a
         await function(*args)
 
 
-async def _stop_on_signal(service: Service, signals: AsyncIterator[signal.Signals]) -> None:
+async def stop_on_signal(service: Service, signals: AsyncIterator[signal.Signals]) -> None:
+    """Stops the daemon at the first signal."""
     async for number in signals:
         service.stop(signal.Signals(number).name)
 
 
-async def _stop_when_idle(service: Service, server: Server, minutes: float) -> None:
+async def stop_when_idle(service: Service, server: Server, minutes: float) -> None:
     """Stops the daemon after `minutes` without a client."""
 
     def left_s() -> float:

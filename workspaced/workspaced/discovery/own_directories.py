@@ -20,7 +20,7 @@ _OTHERS = 0o077
 _OTHERS_WRITE = 0o022
 DATA_NAMES = frozenset(
     (
-        *("log", "blobs", "served", "swept", "policy", "quarantine", "snapshots", "states", "forgetting"),
+        *("log", "start", "blobs", "served", "swept", "policy", "quarantine", "snapshots", "states", "forgetting"),
         *("cache", "lock", "imported", "link", "overlay-key"),
     )
 )

@@ -19,7 +19,7 @@ from msgspec.structs import replace
 
 from workspaced_events.blobs.evictable import EvictableBlobStore
 from workspaced_events.schema.catalogue import ContextInserted, ContextVolunteered, ToolCalled
-from workspaced_tools.recording.format import refused
+from workspaced_tools.recording.format import Recording, refused
 from workspaced_tools.recording.view_recorder import ViewRecorder, recorded
 from workspaced_tools.tools.tool import ANSWER_VERSION
 from workspaced_tools.volunteering.tool import text_told
@@ -183,6 +183,8 @@ class CallRecorder:
         if _are_long(waiting.arguments):
             blobs.keep(waiting.arguments)
         result = blobs.keep(answer.payload)
+        if isinstance(made_from, Recording):
+            return blobs.keep(msgspec.json.encode(made_from))
         if not isinstance(made_from, ViewRecorder):
             return blobs.keep(refused(made_from, caller))
         last = self._lasts.get((result, caller))

@@ -7,7 +7,7 @@ import msgspec
 from workspaced_events.projections.workspace_state import WorkspaceState
 from workspaced_tools.errors import ToolError
 from workspaced_tools.ports.images import NoteImage
-from workspaced_tools.recording.format import Raised, raised
+from workspaced_tools.recording.format import Raised, Recording, raised
 from workspaced_tools.recording.view_recorder import ViewRecorder
 from workspaced_tools.sharing.gate import refusal
 from workspaced_tools.tools.tool import Ran, payload_of
@@ -21,8 +21,8 @@ class ToolAnswer(msgspec.Struct, frozen=True):
     as_of_seq: int
     tail_seq: int
     now: str
-    made_from: ViewRecorder | Raised
-    """The tool's reads; or the error because of which no tool ran."""
+    made_from: ViewRecorder | Raised | Recording
+    """The tool's reads; or why no tool ran: an error, or the call of another log whose answer it repeats."""
     images: Sequence[NoteImage] = ()
     """Images that go beside the JSON, which names them in this order."""
     text: msgspec.Raw | None = None

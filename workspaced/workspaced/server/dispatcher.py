@@ -185,6 +185,8 @@ class Dispatcher:
                 return
             params = _decode_params(method, request)
             self._protocol = protocol
+            if method.writes:
+                self.service.check_takes_writes()
             if not method.works_paused:
                 check_not_paused(self.service.tail.state)
             result = method.handler(self, request_id, params)

@@ -204,6 +204,21 @@ class Service:
             state = _state_of(state, VaultId(vault) if vault is not None else state.current, of)
         return to_json(state, VaultId(vault) if vault is not None else None, also)
 
+    def read_events(self, first: int, limit: int) -> list[Event]:
+        """Some events of the log from sequence `first` on, at least one if there is one. Blocks.
+
+        Raises:
+            LogError: they cannot be read.
+        """
+        return self.log.read(first, limit)
+
+    def check_takes_writes(self) -> None:
+        """Called before each method that changes the workspace, or what is shared of it.
+
+        Raises:
+            ReadOnly: this daemon takes no changes.
+        """
+
     def wait_until_recorded(self) -> None:
         """Blocks until the log holds every answered call. Returns at once if the log accepts nothing.
 
@@ -225,6 +240,17 @@ class Service:
     def current_vault(self) -> ServedVault | None:
         """The current vault, if its folder is served."""
         return self.served.get(self.tail.state.current) if self.tail.state.current is not None else None
+
+    def vault_of(self, folders: list[str] | None) -> VaultId | None:
+        """The vault that holds the first of these folders that is in any; without folders the current one."""
+        if folders is None:
+            return self.current_vault.id if self.current_vault is not None else None
+        for folder in folders:
+            path = Path(os.path.normpath(folder))
+            holding = [each for each in self.served.values() if path.is_relative_to(each.path)]
+            if holding:
+                return max(holding, key=lambda each: len(each.path.parts)).id
+        return None
 
     def served_vault(self, vault: str | None) -> ServedVault:
         """The vault of that id; None: the current one.

@@ -92,6 +92,8 @@ class Method:
     works_paused: bool = False
     """Whether it answers while the user has paused the workspace; all other methods answer PAUSED. True for
     methods that administer the daemon or read the log, and for those that see to the pause themselves."""
+    writes: bool = False
+    """Whether it changes the workspace, or what is shared of it; where a daemon takes no changes it is refused."""
     decode: Callable[[bytes], Any] = field(init=False)
     """Decodes JSON to `params`; raises msgspec's errors."""
 

@@ -81,7 +81,7 @@ class Subscription:
                 if self._closed or not self._session.writable:
                     return  # the connection is full; `tail_moved` is called when the client reads again
                 events = await self._service.threads.run(
-                    self._service.log.read, self._following, NOTIFICATION_EVENTS_MAX
+                    self._service.read_events, self._following, NOTIFICATION_EVENTS_MAX
                 )
         except (LogError, OSError) as error:
             # A damaged log must not end the connection: the subscriber gets a gap.

@@ -11,7 +11,7 @@ from ...connecting.plans import entry_text, plan_entry
 from ...connecting.runtimes import RUNTIMES
 from ...connecting.servers import NAME
 from ...limits import ON_DEMAND_IDLE_MINUTES
-from ..shared.options import daemon_options, given
+from ..shared.options import at_option, daemon_options, given
 from ..shared.output import output
 from ..shared.printing import say, say_text
 from .connect import apply, start_anew
@@ -42,9 +42,21 @@ _CLIENT = click.Choice(list(RUNTIMES))
     help="The tools that the agent's list shows: the four most used, or all (the default). The agent pays for "
     "the list in every request.",
 )
+@click.option(
+    "--replay",
+    metavar="LOG",
+    help="Let the agent run in the past: as of a moment of this log, a data directory, an export or a bundle.",
+)
+@at_option
 @daemon_options
 def mcp_command(
-    printed: str | None, installed: str | None, dry_run: bool, vaults: tuple[str, ...], tools: str | None
+    printed: str | None,
+    installed: str | None,
+    dry_run: bool,
+    vaults: tuple[str, ...],
+    tools: str | None,
+    replay: str | None,
+    at: int | str | None,
 ) -> int:
     """Serve an agent over standard input and output: a bridge to the daemon. An agent's runtime runs this.
 
@@ -54,6 +66,9 @@ def mcp_command(
     \b
     workspaced mcp --install claude --vault ~/notes
     workspaced mcp --print-config codex --vault ~/notes
+    workspaced mcp --replay bug.wsb --at 162
+
+    With --replay it starts a daemon as `workspaced serve --replay` does, which ends with it.
     """
     if printed and installed:
         raise click.UsageError("Give one of --print-config and --install.")
@@ -61,6 +76,14 @@ def mcp_command(
         raise click.UsageError("--dry-run goes with --install.")
     if given("json") and not (printed or installed):
         raise click.UsageError("--json goes with --print-config and --install: standard output is the agent's.")
+    if replay is not None:
+        if printed or installed or vaults or given("socket") or given("workspace"):
+            raise click.UsageError("--replay starts a daemon of its own: only --at and --tools go with it.")
+        from ...past.bridging import run_bridge
+
+        return run_bridge(replay, at, tools)
+    if at is not None:
+        raise click.UsageError("--at goes with --replay.")
     target = Target(given("socket"), given("workspace"), vaults, tools)
     if printed:
         path, text = RUNTIMES[printed].servers.path(), entry_text(printed, NAME, bridge_line(target))

@@ -4,18 +4,22 @@ import os
 import signal
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
 from ...__about__ import __version__
 from ...service.status import offline_vaults, status
 from ..shared.logs import log_to_stderr
-from ..shared.options import given, json_option
+from ..shared.options import at_option, given, json_option
+from ..shared.past import past_socket
 from ..shared.printing import print_json, say, styled
 
 if TYPE_CHECKING:
     from ...service.service import Service
+
+_OF_PAST: Final = {"workspace", "idle_exit_minutes", "log_level"}
+"""The flags that go with --replay, beside --socket."""
 
 
 @click.command()
@@ -38,6 +42,12 @@ if TYPE_CHECKING:
 @click.option("--reconcile-s", type=float, metavar="S", help="How often the vault is compared with the disk.")
 @click.option("--watch/--no-watch", default=None, help="Watch the vault for changes (default: yes).")
 @click.option("--idle-exit-minutes", type=float, metavar="M", help="End after this long without a client.")
+@click.option(
+    "--replay",
+    metavar="LOG",
+    help="Stand at a moment of this log, a data directory, an export or a bundle, instead of serving folders.",
+)
+@at_option
 @click.option("--log-level", type=click.Choice(["debug", "info", "warning", "error"]), help="Default: warning.")
 @json_option
 def serve_command(
@@ -46,17 +56,29 @@ def serve_command(
     files: tuple[str, ...],
     deny: tuple[str, ...],
     on_request: tuple[str, ...],
-    **flags: object,
+    replay: str | None,
+    at: int | str | None,
+    **flags: Any,
 ) -> int:
     """Run the daemon until SIGTERM, SIGINT or `workspaced stop`.
 
     With --json it prints one line on standard output once it listens.
+
+    With --replay it answers as of the moment --at (default: the log's end) from what was recorded, and takes
+    nothing. Only --socket, --workspace, --idle-exit-minutes and --log-level go with it.
 
     Every flag is also a setting: WORKSPACED_VAULTS, or `vaults = [...]` in config.toml, and so on.
     """
     # Until the daemon handles signals, Ctrl-C just ends the process: an exception could get lost in the imports
     # that follow.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
+    if replay is not None:
+        folders = (*vaults, *files, *deny, *on_request)
+        if folders or any(value is not None for name, value in flags.items() if name not in _OF_PAST):
+            raise click.UsageError("--replay serves a log: options about folders do not go with it.")
+        return _serve_past(replay, at, socket_path, **flags)
+    if at is not None:
+        raise click.UsageError("--at goes with --replay.")
     from ...daemon.lifecycle import run_daemon
     from ...daemon.settings import load_settings
     from .index_progress import IndexingBars
@@ -98,3 +120,32 @@ def serve_command(
     finally:
         for each in bars:
             each.close()
+
+
+def _serve_past(
+    log: str,
+    at: int | str | None,
+    socket_path: Path | None,
+    *,
+    workspace: str | None,
+    log_level: str | None,
+    **flags: Any,
+) -> int:
+    from ...past.lifecycle import PastSettings, run_past
+
+    log_to_stderr((log_level or "warning").upper())
+    name = workspace or f"past-{os.getpid()}"
+    path = socket_path or past_socket(name)
+    settings = PastSettings(Path(log), at, name, path, flags["idle_exit_minutes"])
+
+    def ready(service: "Service", run: Path) -> None:
+        with suppress(OSError):  # as above
+            for warning in service.warnings:
+                say(warning, err=True)
+            say(f"what is asked here is recorded in {run}", err=True)
+            say(f"listening on {path}", err=True)
+            if given("json"):
+                report = {"workspace": name, "pid": os.getpid(), "vaults": [], "run": str(run)}
+                print_json({**report, "socket": str(path), "version": __version__})
+
+    return run_past(settings, ready=ready)

@@ -58,8 +58,9 @@ def forget_command(
     The other machines of a link are asked to forget it too, if its name ever left this one: what was shared of it
     from here goes there, and `workspaced doctor` there gives the command for their logs.
 
-    This cannot reach: backups, exports and bundles made before; what other notes, and selections in them, say of
-    the note; its file in the vault; what agents were already shown; what the disk keeps of deleted files.
+    This cannot reach: backups, exports, bundles and runs in the past made before; what other notes, and selections
+    in them, say of the note; its file in the vault; what agents were already shown; what the disk keeps of deleted
+    files.
     """
     settings = load_settings(workspace=given("workspace"), data_dir=data_dir, cache_dir=cache_dir)
     note = _note(path, settings.memory)

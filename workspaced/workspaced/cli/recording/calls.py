@@ -1,13 +1,13 @@
 """`workspaced calls`: the recorded calls of agents, with their exact answers."""
 
 from collections.abc import Iterable, Sequence
+from contextlib import nullcontext
 from itertools import islice
 from typing import Any
 
 import click
 import msgspec
 
-from workspaced_events.errors import InvalidArgument
 from workspaced_events.projections.state_diff import changes, lines
 from workspaced_events.projections.workspace_state import StateJson, to_json
 from workspaced_events.replay.position import parse_position
@@ -63,6 +63,8 @@ def calls_command() -> None:
     workspaced calls                     the latest calls; options as of `calls list`
     workspaced calls show 412 --result   the answer of call 412, to the byte
     workspaced calls diff 390 412        what differed, and why
+    workspaced calls diff 390 391 bug.wsb --of RUN
+                                         the same of a call that an agent made again in the past
     workspaced calls stats               what was served to whom, and what would have been cheaper
 
     LOG is a data directory, an export, a bundle, or - for standard input; without it the running daemon is asked,
@@ -197,18 +199,19 @@ def _print_text(call: RecordedCall) -> None:
 @click.argument("first", type=click.IntRange(min=1), metavar="A")
 @click.argument("second", type=click.IntRange(min=1), metavar="B")
 @click.argument("log", required=False, metavar="[LOG]")
+@click.option("--of", "other", metavar="LOG", help="B is a call of this log, such as that of a run in the past.")
 @daemon_options
-def diff_command(first: int, second: int, log: str | None) -> int:
+def diff_command(first: int, second: int, log: str | None, other: str | None) -> int:
     """How call B differs from call A: in what was asked, in the state, in the notes, in the answer.
 
     Exit code 0 where nothing does, 1 where something does.
     """
-    with read_log(log) as opened:
-        one, two = _call(opened, first), _call(opened, second)
+    with read_log(log) as opened, read_log(other) if other is not None else nullcontext(opened) as beside:
+        one, two = _call(opened, first), _call(beside, second)
         difference = compared(one, two)
         seqs = [each.event.data.as_of_seq for each in (one, two)]
-        moved = seqs[0] != seqs[1]
-        states = [_state(opened, seq) if moved else None for seq in seqs]
+        moved = seqs[0] != seqs[1] or other is not None
+        states = [_state(of, seq) if moved else None for of, seq in zip((opened, beside), seqs, strict=True)]
     unknown = moved and None in states
     changed = changes(states[0], states[1]) if states[0] is not None and states[1] is not None else []
     same = not (difference.call or difference.inputs or difference.answer or changed)
@@ -225,10 +228,8 @@ def diff_command(first: int, second: int, log: str | None) -> int:
 
 def _state(log: replay.Log, seq: int) -> StateJson | None:
     """The state after an event; None if the log begins later."""
-    try:
-        return to_json(log.at(seq).state)
-    except InvalidArgument:
-        return None
+    state = log.state_at(seq)
+    return to_json(state) if state.seq <= seq else None
 
 
 @calls_command.command("stats")
