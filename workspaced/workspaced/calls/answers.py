@@ -150,8 +150,7 @@ class Answers:
             view = shared_view(state, now, None, prompts=prompts, level=level, withheld=nothing, memory=memory)
             return Seen(view, nothing)
         notes = WithheldNames(served.vault, state.of(served.id).former, least=least)
-        decide = notes if unasked is None else lambda name: unasked(name) and notes(name)
-        verdicts = Verdicts(decide, notes.withdrew, notes.uncounted, served.lists[least])
+        verdicts = Verdicts(notes, served.lists[least], unasked)
         view = shared_view(
             state,
             now,
@@ -162,7 +161,6 @@ class Answers:
             level=level,
             withheld=verdicts,
             memory=memory,
-            least=least,
         )
         return Seen(view, verdicts)
 

@@ -188,8 +188,7 @@ class PastCalls:
 
 
 def _at_present(served: ServedVault, present: WorkspaceState, least: Level = Level.VOLUNTEER) -> Verdicts:
-    notes = _WithheldAtPresent(served, present, least)
-    return Verdicts(notes, notes.withdrew, notes.uncounted)
+    return Verdicts(_WithheldAtPresent(served, present, least))
 
 
 class _WithheldAtPresent(WithheldNames):

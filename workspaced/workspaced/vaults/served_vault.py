@@ -119,7 +119,7 @@ class ServedVault:
     @property
     def policy_version(self) -> tuple[int, str]:
         """A value that changes whenever the set of withheld notes may have changed."""
-        return self.vault.levels.version, self.vault.policy.digest
+        return self.vault.levels.state_version
 
     def policy_enforced(self, digest: str, *, searched: bool = True) -> None:
         """Remembers the digest of the rules that the index was, or is about to be, reconciled with. Must be called
