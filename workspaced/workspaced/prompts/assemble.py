@@ -189,8 +189,7 @@ def _attempt(service: Service, name: str, make: "_Make", view: View, withheld_no
     """Removes withheld notes from library and turns if they show any, else calls `make`."""
     conversation = known(view.state, name)
     turns = _turns_of(conversation, service)
-    withheld_notes.refresh_library(conversation.library)
-    withheld_notes.refresh_turns(turns.values())
+    withheld_notes.refresh(conversation.library, turns.values())
     if (fold := _without_withheld(conversation, turns, withheld_notes)) is not None:
         return _Attempt(conversation, [action(fold, conversation)], only_folded=True)
     return make(conversation, view, withheld_notes)

@@ -67,7 +67,7 @@ async def plan(service: "Service", params: p.Plan, caller: str) -> Plan | Checke
 
     def make(view: View, withheld_notes: WithheldNotes) -> Plan:
         asked, staging = known(view.state, params.conversation), BlobStaging(service.texts)
-        withheld_notes.refresh_library(asked.library)
+        withheld_notes.refresh(asked.library)
         asked = replace(asked, library=withheld_notes.without_withheld(asked.library))
         turn, made = assembled(asked, last_message(asked, params.message), view, withheld_notes, staging)
         held = list(_held(asked, turn, staging))
