@@ -37,7 +37,7 @@ from workspaced_tools.errors import NotRecorded
 from workspaced_tools.ports.history import HistoryPort
 from workspaced_tools.ports.view import View
 from workspaced_tools.prompts.audit.manifests import ManifestStore
-from workspaced_tools.prompts.model.stored_inputs import texts_in
+from workspaced_tools.prompts.model.stored_texts import texts_in
 from workspaced_tools.prompts.model.types import Texts
 from workspaced_tools.recording.recorded_calls import recorded_call
 from workspaced_tools.replay.call_replay import Notes

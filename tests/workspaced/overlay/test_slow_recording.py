@@ -8,8 +8,7 @@ import anyio
 from msgspec.structs import replace
 
 from workspaced.overlay.overlays import Asked, Log, Overlaid, Overlays
-from workspaced.recording.call_recorder import Call, CallRecorder
-from workspaced.recording.tool_answer import ToolAnswer
+from workspaced.recording.call_recorder import Call, CallRecorder, ToolAnswer
 from workspaced_events.ids import EventId, VaultId
 from workspaced_events.journal.actions import Action
 from workspaced_events.projections.workspace_fold import apply

@@ -26,8 +26,7 @@ from workspaced_events.schema.catalogue import ENTRY_OF, Data, VaultOpened
 from workspaced_tools.errors import ReadFailed
 from workspaced_tools.notes.note import Level
 from workspaced_tools.prompts.model.kept_turns import KeptConversations
-from workspaced_tools.prompts.model.stored_inputs import texts_in
-from workspaced_tools.prompts.model.text_store import BlobStaging, TextCache
+from workspaced_tools.prompts.model.stored_texts import BlobStaging, TextCache, texts_in
 from workspaced_tools.sharing.gate import shared_view
 from workspaced_tools.sharing.verdicts import KnownLists, Verdicts
 from workspaced_tools.vault.vault import Vault

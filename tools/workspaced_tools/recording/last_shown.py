@@ -16,7 +16,7 @@ from workspaced_events.schema.catalogue import Event
 from workspaced_events.schema.conversation_events import PromptAssembled
 
 from ..prompts.model.note_names import names_of
-from ..prompts.model.stored_inputs import manifest_of_prompt
+from ..prompts.model.stored_texts import manifest_of_prompt
 from ..prompts.model.types import Texts
 from .format import Blob, Exchange, read_recording
 

@@ -27,7 +27,7 @@ from workspaced_tools.sharing.verdicts import Verdicts, WithheldNames
 from workspaced_tools.tools.tool import Tool, run_call
 
 from ..memory.writing import Memory
-from ..recording.tool_answer import ToolAnswer, answered, refused
+from ..recording.call_recorder import ToolAnswer, answered, refused
 from ..vaults.served_vault import ServedVault, steady
 from .past_calls import PastCalls, VaultHistory
 from .traced_answers import TracedAnswers

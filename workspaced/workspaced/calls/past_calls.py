@@ -28,7 +28,7 @@ from workspaced_tools.sharing.verdicts import Verdicts, WithheldNames
 from workspaced_tools.tools.line_changes import changed_lines
 from workspaced_tools.tools.tool import Tool, run_call
 
-from ..recording.tool_answer import ToolAnswer, answered, refused
+from ..recording.call_recorder import ToolAnswer, answered, refused
 from ..vaults.served_vault import ServedVault, steady
 
 AT_HINT: Final = "Give a sequence such as an asOfSeq you were given, or a time such as 2026-03-01T12:00:00Z."

@@ -12,7 +12,7 @@ from workspaced_tools.notes.frontmatter import split_front_matter
 from workspaced_tools.ports.view import View
 from workspaced_tools.prompts.assembly.layers import joined
 from workspaced_tools.prompts.model.note_names import NOTE_KINDS
-from workspaced_tools.prompts.model.text_store import BlobStaging
+from workspaced_tools.prompts.model.stored_texts import BlobStaging
 from workspaced_tools.prompts.model.types import Artifact, Envelope, Texts, Turn
 from workspaced_tools.prompts.planning.planner import Call, Held, Problem, plan_prompt, plan_schema, planned
 from workspaced_tools.prompts.providers.known import provider_named

@@ -59,7 +59,7 @@ from ..model.types import (
     Turn,
 )
 from ..sources.inline_content import named
-from ..sources.turn_numbering import numbered
+from ..sources.search_block import numbered
 from .budget import Parts, exceeded, fit
 from .folding import Folding, NearLimit, Rendered
 from .history import Past, PastTurn, continuation_of, history_of, own_message, short_up_to, shortenings

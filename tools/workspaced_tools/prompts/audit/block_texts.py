@@ -12,7 +12,7 @@ from ...errors import NotRecorded
 from ..model.blocks import BLANK_LINE
 from ..model.sent_so_far import read_turn
 from ..model.sent_turn import SentPart, library_kind
-from ..model.stored_inputs import inputs_of
+from ..model.stored_texts import inputs_of
 from ..model.types import Envelope, Segment, Texts
 from .prompt_blocks import PromptBlock
 
