@@ -74,11 +74,7 @@ def shared_view(
         raise sharing_off("CLIENT")
     verdicts = withheld if isinstance(withheld, Verdicts) else Verdicts(withheld)
     shared, count = _shared_state(state, level, verdicts)
-
-    def shared_prompts() -> SharedPrompts:
-        assert prompts is not None
-        return SharedPrompts(prompts(), state.of(state.current).former, level, verdicts)
-
+    former = state.of(state.current).former
     return View(
         state=shared,
         now=now,
@@ -88,7 +84,7 @@ def shared_view(
             level,
             SharedHistory(history, verdicts) if history is not None else None,
             past if level == "all" else None,
-            shared_prompts if prompts is not None else None,
+            (lambda: SharedPrompts(prompts(), former, level, verdicts)) if prompts is not None else None,
             memory,
             partial(linked_machines, state, level, verdicts),
             verdicts,
