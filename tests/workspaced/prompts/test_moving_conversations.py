@@ -162,7 +162,6 @@ class Served:
 
     def __init__(self) -> None:
         self.id = VaultId("vault")
-        self.policy_version = 0
         self.state_version = 0
         self.vault = self.notes = self.levels = self.root = self.selected = self
         self.lists = {least: KnownLists() for least in Level}
@@ -200,7 +199,7 @@ def looked(*made: object, moving: int, others: bool = True) -> object:
         nonlocal moving
         shown.withheld(NoteId("a.md"))
         moving -= 1
-        served.policy_version += moving >= 0
+        served.state_version += moving >= 0
         each = next(found)
         if isinstance(each, type):
             raise each

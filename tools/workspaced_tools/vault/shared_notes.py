@@ -65,45 +65,37 @@ class SharedNotes:
 
     # -- files --
 
-    def read(
-        self, notes: Sequence[NoteId], least: Level = Level.VOLUNTEER, audience: Audience = UNASKED
-    ) -> list[Note | NoteFailure]:
-        """`audience`: what it has decided of these notes is not decided again."""
+    def read(self, notes: Sequence[NoteId], audience: Audience = UNASKED) -> list[Note | NoteFailure]:
+        """What the audience has decided of these notes is not decided again."""
         self.last_read = time.monotonic()
-        levels, version = self.levels, self.levels.state_version
+        least, levels, version = audience.least, self.levels, self.levels.state_version
         # Reading a denied note must take no longer than reading a missing one, so its file is not touched.
         ruled = {each: levels.policy.level(each) for each in notes if not audience.stands(each, version)}
         for note, level in ruled.items():
             if level < least and level is Level.NEVER:
                 levels.let_go(note)
         found = self._cache.read_many([note for note in notes if ruled.get(note, least) >= least])
-        shared = {each.id: self._shared(each, ruled.get(each.id), least, audience) for each in found}
+        shared = {each.id: self._shared(each, ruled.get(each.id), audience) for each in found}
         return [shared[note] if note in shared else missing_note(note) for note in notes]
 
     def read_settled(
-        self,
-        notes: Sequence[NoteId],
-        least: Level = Level.VOLUNTEER,
-        wait_s: float = SETTLE_S,
-        audience: Audience = UNASKED,
+        self, notes: Sequence[NoteId], audience: Audience = UNASKED, wait_s: float = SETTLE_S
     ) -> list[Note | NoteFailure]:
         """As `read`, but waits for files that appeared a moment ago, if they settle within `wait_s`."""
-        found = self.read(notes, least, audience)
-        left_s = [self.levels.settles_in_s(note, least) for note in notes]
+        found = self.read(notes, audience)
+        left_s = [self.levels.settles_in_s(note, audience.least) for note in notes]
         soon_s = [each for each in left_s if each is not None and each <= wait_s]
         if not soon_s:
             return found
         check_may_wait()
         time.sleep(max(soon_s) + _MARGIN_S)
-        return self.read(notes, least)
+        return self.read(notes, audience)
 
     def is_cached(self, note: NoteId) -> bool:
         """Whether a version of the note, of whatever level, is in the content cache."""
         return self._cache.holds(note)
 
-    def _shared(
-        self, found: NoteRead, ruled: Level | None, least: Level, audience: Audience
-    ) -> Note | NoteFailure:
+    def _shared(self, found: NoteRead, ruled: Level | None, audience: Audience) -> Note | NoteFailure:
         """The result of a read for the caller. A withheld note gives exactly the result of a missing note.
 
         `ruled`: the note's level by the rules when it was read; None: the audience had decided of it.
@@ -122,7 +114,7 @@ class SharedNotes:
                 self.indexer.hide(note)
             elif level > before or flagged is Level.ON_REQUEST:
                 self.indexer.file([note])
-        return found if level >= least and isinstance(found, Note) else missing_note(note)
+        return found if level >= audience.least and isinstance(found, Note) else missing_note(note)
 
     def _failed(self, found: NoteFailure) -> NoteFailure:
         note, levels, is_gone = found.id, self.levels, found.code == NoteNotFound.code
@@ -179,11 +171,12 @@ class SharedNotes:
         notes = [*elsewhere, *([own] if own is not None else [])]
         return IndexLookup(self.index, self.levels.is_withheld, files, notes)
 
-    def is_fresh(self, entry: IndexEntry, least: Level = Level.VOLUNTEER, audience: Audience = UNASKED) -> bool:
+    def is_fresh(self, entry: IndexEntry, audience: Audience = UNASKED) -> bool:
         """Whether the index has the file's present version, and the note may be shown."""
         if not entry.certain or entry.withheld:
             return False
-        if not audience.stands(entry.id, self.levels.state_version) and self.levels.is_withheld(entry.id, least):
+        stands = audience.stands(entry.id, self.levels.state_version)
+        if not stands and self.levels.is_withheld(entry.id, audience.least):
             return False
         try:
             return stat_key(self.root.stat_note(entry.id)) == entry.stat
@@ -205,15 +198,16 @@ class SharedNotes:
         stale = [note for note in wanted if note not in known or not self.is_fresh(known[note])]
         if stale and least is not Level.VOLUNTEER:
             known = self.requested.entries(stale)
-            stale = [note for note in stale if note not in known or not self.is_fresh(known[note], least)]
+            asked = Audience(least)
+            stale = [note for note in stale if note not in known or not self.is_fresh(known[note], asked)]
         return not gone and (not stale or not self.indexer.file(stale))
 
     def names(self, notes: Sequence[NoteId], audience: Audience = UNASKED) -> list[NoteRef | None]:
         """The present names of the notes; None for one that is missing or withheld."""
         known = self.asking(lambda: self.index.entries(list(notes)))
-        fresh = {note: known[note].ref for note in known if self.is_fresh(known[note], audience=audience)}
+        fresh = {note: known[note].ref for note in known if self.is_fresh(known[note], audience)}
         others = [note for note in notes if note not in fresh and self.root.selected.holds(note)]
-        read = {found.id: found for found in self.read(others, audience=audience)}
+        read = {found.id: found for found in self.read(others, audience)}
         refs: list[NoteRef | None] = []
         for note in notes:
             found = read.get(note)
@@ -233,7 +227,7 @@ class SharedNotes:
         """The index entry of a note; for a file that is not indexed yet, the entry made from the file itself."""
         entry = (self.index if least is Level.VOLUNTEER else self.requested).entry(note)
         if entry is None:
-            [found] = self.read([note], least)
+            [found] = self.read([note], Audience(least))
             if not isinstance(found, Note):
                 return None
             entry = indexed(found, self.levels.policy, certain=False).entry

@@ -263,7 +263,9 @@ class Vault:
             return True
         if self.levels.finding(note) is None and not self.look_at(note, guessed=True):
             return False
-        return least is Level.VOLUNTEER or not isinstance(self.notes.read_settled([note], least)[0], Note)
+        return least is Level.VOLUNTEER or not isinstance(
+            self.notes.read_settled([note], Audience(least))[0], Note
+        )
 
     def look_at(self, note: NoteId, *, guessed: bool = False) -> bool:
         """Reads a note that the log names, records the finding, and returns whether the note is withheld.
@@ -372,24 +374,22 @@ class Vault:
         self, notes: Sequence[NoteId], state: VaultState, audience: Audience = UNASKED
     ) -> list[Note | NoteFailure]:
         """As `Read` is answered: a file that may not be opened is missing."""
-        least = audience.least
-        closed = self.files.closed(notes, state, least)
-        open_ = [note for note in notes if note not in closed]
-        found = {each.id: each for each in self.notes.read_settled(open_, least, audience=audience)}
+        closed = self.files.closed(notes, state, audience.least)
+        opened = [note for note in notes if note not in closed]
+        found = {each.id: each for each in self.notes.read_settled(opened, audience)}
         return [self._readable(found[note]) if note in found else missing_note(note) for note in notes]
 
     def names(
         self, notes: Sequence[NoteId], state: VaultState, audience: Audience = UNASKED
     ) -> list[NoteRef | None]:
         """As `Names` is answered: of files that are no notes, those are named that may be opened."""
-        least = audience.least
         is_note = self.root.selected.holds
         files = [note for note in dict.fromkeys(notes) if not is_note(note) and self.root.has_other(note)]
         named = self.notes.refs(notes, audience)
-        named |= {note: file_at(note).ref for note in files if self.files.opens(note, state, least)}
-        if least is not Level.VOLUNTEER:
+        named |= {note: file_at(note).ref for note in files if self.files.opens(note, state, audience.least)}
+        if audience.least is not Level.VOLUNTEER:
             unnamed = [note for note in notes if note not in named and is_note(note)]
-            read = [each for each in self.notes.read(unnamed, least) if isinstance(each, Note)]
+            read = [each for each in self.notes.read(unnamed, audience) if isinstance(each, Note)]
             named |= {each.id: NoteRef(each.id, each.title, each.id) for each in read}
         return [named.get(note) for note in notes]
 
@@ -405,14 +405,14 @@ class Vault:
             return NoteImages()
         if is_image_name(note):
             return NoteImages((read_image(self.root, note, note),), 1)
-        [found] = self.notes.read([note], least)
+        [found] = self.notes.read([note], Audience(least))
         return self.files.images(found, least) if isinstance(found, Note) else NoteImages()
 
     def outline(self, note: NoteId, state: VaultState, least: Level = Level.VOLUNTEER) -> CodeOutline:
         """The definitions in a note that is no Markdown; kept with the note's version."""
         if self.files.closed([note], state, least):
             return CodeOutline()
-        [found] = self.notes.read([note], least)
+        [found] = self.notes.read([note], Audience(least))
         if not isinstance(found, Note) or found.is_markdown:
             return CodeOutline()
         known: CodeOutline | None = vars(found).get("outline")

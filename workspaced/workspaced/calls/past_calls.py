@@ -14,7 +14,7 @@ from workspaced_events.projections.workspace_state import WorkspaceState
 from workspaced_events.replay.log_cursor import LogMoments, Moment
 from workspaced_tools.errors import ArgumentInvalid
 from workspaced_tools.notes.note import Level, Note
-from workspaced_tools.ports.asking import check_may_wait
+from workspaced_tools.ports.asking import Audience, check_may_wait
 from workspaced_tools.ports.history import ChangedLines, VersionAt
 from workspaced_tools.ports.view import View
 from workspaced_tools.prompts.audit.manifests import ManifestStore
@@ -196,7 +196,7 @@ class _WithheldAtPresent(WithheldNames):
     past call reads it."""
 
     def __init__(self, served: ServedVault, present: WorkspaceState, least: Level = Level.VOLUNTEER) -> None:
-        self._read = partial(served.vault.notes.read, least=least)
+        self._read = partial(served.vault.notes.read, audience=Audience(least))
         self._now = present.of(served.id).former
         super().__init__(served.vault, self._now, least=least)
 

@@ -74,9 +74,9 @@ async def plan(service: "Service", params: p.Plan, caller: str) -> Plan | Checke
         shown = withheld_notes.shown(each.path for each in held)
         tools = _tools(asked, staging)
         seen = [each for each in held if each.path in shown]
-        return Plan(
-            plan_schema(tools), plan_prompt(_query(made.envelope), seen, tools, composer=_composer(made.envelope))
-        )
+        envelope = made.envelope
+        query = joined(each for each in envelope.layers[-1].segments if each.kind == "query")
+        return Plan(plan_schema(tools), plan_prompt(query, seen, tools, composer=_composer(envelope)))
 
     return await with_conversation_view(service, conversation, make, caller)
 
@@ -91,11 +91,6 @@ def _tools(conversation: Conversation, texts: Texts) -> tuple[Definition, ...]:
     if settings.tools_sha256 is None:
         return tuple(Definition(tool.name, tool.description, tool.input_schema) for tool in TOOLS.values())
     return definitions_of(texts(settings.tools_sha256), OWN, provider_named(settings.provider)).tools
-
-
-def _query(envelope: Envelope) -> str:
-    """The user's text of the turn, without the instructions after it."""
-    return joined(each for each in envelope.layers[-1].segments if each.kind == "query")
 
 
 def _composer(envelope: Envelope) -> str:

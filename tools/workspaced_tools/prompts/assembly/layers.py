@@ -30,11 +30,6 @@ def sha256_hex(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def byte_count(text: str) -> int:
-    """The length of the text in UTF-8."""
-    return len(text) if text.isascii() else len(text.encode())
-
-
 class LayerEntry(msgspec.Struct, frozen=True):
     """A manifest entry without its layer and its size."""
 
@@ -75,7 +70,7 @@ class LayerBuilder:
             self.record(msgspec.structs.replace(entry, state="empty"))
             return
         seed = estimate_tokens(text) if seed is None else seed
-        tokens = self.record(entry, seed, byte_count(text))
+        tokens = self.record(entry, seed, len(text) if text.isascii() else len(text.encode()))
         self.segments.append(Segment(entry.id, segment or entry.kind, text, tokens))
 
     def add_message(self, message: ChatMessage, why: str) -> None:
