@@ -90,8 +90,10 @@ class OtherFiles:
         addresses = image_files(note.images)
         shown = addresses[:IMAGES_SHOWN_MAX]
         images: dict[str, NoteImage | ImageFailure] = {}
+        why = "The vault is still being indexed: try again shortly."
         for address in shown:
-            found = self._image(note, address, least) if complete else _building(address)
+            building = ImageFailure(address, IndexBuilding.code, why)
+            found = self._image(note, address, least) if complete else building
             images.setdefault(found.path if isinstance(found, NoteImage) else f"\0{address}", found)
         return NoteImages(tuple(images.values()), len(addresses) - len(shown) + len(images))
 
@@ -173,10 +175,6 @@ class OtherFiles:
 def _hides(each: Embedder, least: Level) -> bool:
     is_shown = least is Level.ON_REQUEST and each.withheld.is_for_requests
     return bool(each.withheld) and not is_shown
-
-
-def _building(address: str) -> ImageFailure:
-    return ImageFailure(address, IndexBuilding.code, "The vault is still being indexed: try again shortly.")
 
 
 def file_at(path: NoteId) -> NamedNote:
