@@ -17,11 +17,12 @@ from typing import Any, Final
 FILE: Final = "BENCH_TRACED"
 _PACKAGES: Final = ("workspaced", "workspaced_tools", "workspaced_events")
 _DECIDING: Final = {
-    *("level", "denies", "is_withheld", "withholds", "known_to_withhold", "is_on_request"),
+    *("level", "shows", "denies", "is_withheld", "withholds", "known_to_withhold", "is_on_request"),
     *("is_hidden", "is_private", "was_withheld", "has_shown", "saw"),
     *("judge", "WithheldNames.__call__", "WithheldNames.withdrew", "WithheldNames.uncounted"),
 }
-"""Functions that decide whether a note may be shown: methods by their names, or by class and name."""
+"""Functions that decide whether a note may be shown: methods by their names, or by class and name. Looking up what
+the call has decided (`Verdicts.stands`) is none."""
 _ROOMS: Final = ("/workspaced_tools/vault/", "/workspaced_tools/sharing/")
 
 

@@ -2,8 +2,18 @@
 
 import pytest
 
-from workspaced_events.clock import STEP_US, LogClock, event_time, just_after, microseconds
-from workspaced_events.projections.clock_steps import ClockStep, Stretch, clock_advance_us, stretches, stretches_at
+from workspaced_events.clock import (
+    STEP_US,
+    ClockStep,
+    LogClock,
+    Stretch,
+    clock_advance_us,
+    event_time,
+    just_after,
+    microseconds,
+    stretches,
+    stretches_at,
+)
 
 START = "2026-03-01T12:00:00.000000Z"
 HOUR_US = 3_600_000_000

@@ -10,13 +10,13 @@ import pytest
 from support import session_machine as sessions
 
 from workspaced.limits import ARGUMENTS_INLINE_BYTES_MAX, REQUEST_BYTES_MAX
-from workspaced.vaults.served_vault import ServedVault
 from workspaced_events.blobs.durable import unpacked
 from workspaced_events.replay.source import DirectorySource
 from workspaced_events.schema.catalogue import Event, ToolCalled
 from workspaced_events.schema.codec import encode_event
 from workspaced_tools.replay.verify import Outcome
 from workspaced_tools.sharing.verdicts import Verdicts
+from workspaced_tools.vault.files.note_levels import NoteLevels
 
 CANARY = b"kanarienvogel"
 """In the withheld note's path, title, alias, tag, front matter and text, and nowhere else."""
@@ -156,7 +156,7 @@ def test_a_call_during_which_notes_keep_turning_private_is_recorded_as_refused(
 ) -> None:
     begin(session, b"")
     count = iter(range(10**6))
-    monkeypatch.setattr(ServedVault, "policy_version", property(lambda _served: next(count)))
+    monkeypatch.setattr(NoteLevels, "state_version", property(lambda _levels: next(count)))
     monkeypatch.setattr(Verdicts, "hold", lambda _verdicts: False)
     for tool, arguments in CALLS:
         assert json.loads(session.call(tool, arguments).payload)["code"] in ("READ_ERROR", "INVALID_ARGUMENT")

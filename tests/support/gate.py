@@ -4,8 +4,7 @@ from typing import Any
 
 from workspaced_events.ids import NoteId
 from workspaced_events.projections.workspace_state import VaultState, WorkspaceState
-from workspaced_tools.notes.note import Level
-from workspaced_tools.ports.asking import WouldBlock, without_waiting
+from workspaced_tools.ports.asking import UNASKED, Audience, WouldBlock, without_waiting
 from workspaced_tools.ports.questions import Question, R
 from workspaced_tools.ports.view import View
 from workspaced_tools.sharing import gate
@@ -31,7 +30,7 @@ _deciding: dict[int, tuple[Verdicts, list[IsWithheld]]] = {}
 
 def shared_view(*args: Any, withheld: IsWithheld, lists: KnownLists | None = None, **more: Any) -> View:
     decides = [withheld]
-    verdicts = Verdicts(lambda note: decides[0](note), lists=lists)
+    verdicts = Verdicts(lambda note: decides[0](note), lists)
     view = gate.shared_view(*args, withheld=verdicts, **more)
     _deciding[id(view.vault)] = verdicts, decides
     return view
@@ -53,9 +52,9 @@ class NonBlockingVault:
     def __init__(self, vault: Vault) -> None:
         self._vault = vault
 
-    def ask(self, question: Question[R], state: VaultState, least: Level = Level.VOLUNTEER) -> R:
+    def ask(self, question: Question[R], state: VaultState, audience: Audience = UNASKED) -> R:
         with without_waiting():
-            return self._vault.ask(question, state, least)
+            return self._vault.ask(question, state, audience)
 
     def withholds(self, note: NoteId, **least: Any) -> bool:
         with without_waiting():

@@ -41,7 +41,7 @@ from workspaced_tools.prompts.audit.manifests import ManifestStore
 from workspaced_tools.prompts.audit.rebuild import checked
 from workspaced_tools.prompts.audit.supposed import Notes as SupposedNotes
 from workspaced_tools.prompts.audit.supposed import rebuild_supposing, whole_notes
-from workspaced_tools.prompts.model.stored_inputs import texts_in
+from workspaced_tools.prompts.model.stored_texts import texts_in
 from workspaced_tools.prompts.model.types import Assembled, Texts
 from workspaced_tools.prompts.providers.bodies import rebuild_request_body
 from workspaced_tools.recording.format import Blob

@@ -19,12 +19,12 @@ from typing import Any, Final
 import msgspec
 from msgspec.structs import replace
 
+from ..clock import ClockStep, clock_advance_us
 from ..ids import NoteId, VaultId
 from ..limits import CLOCK_STEPS_MAX, HISTORY_EVENTS_MAX, HISTORY_SLACK_EVENTS, READ_EVENTS_MAX, VISITS_MAX
 from ..log.segments import SegmentLog
 from ..schema import catalogue as c
 from ..schema.catalogue import Event
-from .clock_steps import ClockStep, clock_advance_us
 
 _CATCH_UPS_MAX: Final = 8
 """How often a reader checks whether the log grew while it read."""

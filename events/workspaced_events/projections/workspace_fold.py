@@ -14,12 +14,11 @@ from typing import Any, Final, TypeVar
 
 from msgspec.structs import force_setattr, replace
 
-from ..clock import event_time, microseconds
+from ..clock import ClockStep, clock_advance_us, event_time, microseconds
 from ..ids import NoteId, TabId, VaultId
 from ..limits import CLOCK_STEPS_MAX, FORMER_PATHS_MAX, RECENT_NOTES_MAX, SHARING_CLIENTS_MAX, TEMPORARY_TABS_MAX
 from ..schema import catalogue as c
 from ..schema.catalogue import Event, UnknownEvent
-from .clock_steps import ClockStep, clock_advance_us
 from .conversations import CONVERSATION_TYPES, apply_conversation
 from .insertions import INSERTION_TYPES, apply_insertion
 from .peers import LINK_TYPES, NO_PEERS, apply_link, apply_own

@@ -9,9 +9,9 @@ from typing import Final
 
 import msgspec
 
+from ..clock import ClockStep
 from ..ids import NoteId, TabId, VaultId
 from ..schema.catalogue import Confidence, Sharing, TabSource, Volunteering
-from .clock_steps import ClockStep
 from .conversations import NO_CONVERSATIONS, Conversations
 from .insertions import Insertions
 from .peers import NO_PEERS, Peers

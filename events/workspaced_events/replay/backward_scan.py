@@ -19,7 +19,7 @@ SCAN_EVENTS_MAX: Final = 100_000
 LATE_EVENTS_MAX: Final = 5_000
 """A call is found if its record comes at most this many events after the call."""
 _MOVES: Final = (c.NoteFile, c.NoteRenamed, c.NoteDeleted, c.NoteArchived, c.NoteUnarchived)
-SCANNED: Final = (*_MOVES, *_SWITCHES, ToolCalled)
+SCANNED: Final = (*_MOVES, c.VaultSwitched, c.VaultOpened, c.VaultClosed, ToolCalled)
 """The data of events that a scan looks at; it passes over all others."""
 
 

@@ -8,11 +8,10 @@ from typing import Final
 
 import msgspec
 
-from ..clock import Clock, system_clock
+from ..clock import Clock, ClockStep, Stretch, stretches, stretches_at, system_clock
 from ..errors import InvalidArgument
 from ..journal.segment_states import SegmentStates
 from ..log.segments import SegmentLog
-from ..projections.clock_steps import ClockStep, Stretch, stretches, stretches_at
 from ..projections.workspace_fold import apply
 from ..projections.workspace_state import EMPTY, WorkspaceState
 from ..schema.catalogue import Event, ToolCalled

@@ -7,8 +7,8 @@ from typing import Final
 
 import msgspec
 
+from ..clock import Stretch, stretches_at
 from ..errors import InvalidArgument
-from ..projections.clock_steps import Stretch, stretches_at
 from ..schema.catalogue import ClockStepped, Event
 from .source import Progress, Sink, Source
 

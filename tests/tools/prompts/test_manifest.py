@@ -8,7 +8,7 @@ from support.conversation import Talk, entry, layer
 
 from workspaced_events.schema import catalogue as c
 from workspaced_tools.prompts.assembly.assemble import assemble
-from workspaced_tools.prompts.assembly.manifest import L1_CHANGED, L2_CHANGED
+from workspaced_tools.prompts.assembly.layers import L1_CHANGED, L2_CHANGED
 from workspaced_tools.prompts.model.types import Artifact, Policy, Provided
 
 

@@ -32,7 +32,7 @@ from workspaced_tools.prompts.audit.sent_prompts import (
     read_prompt_history,
     rebuild_prompts,
 )
-from workspaced_tools.prompts.model.stored_inputs import inputs_of, texts_in
+from workspaced_tools.prompts.model.stored_texts import inputs_of, texts_in
 from workspaced_tools.prompts.model.types import Turn
 from workspaced_tools.prompts.sources.search_block import Document
 from workspaced_tools.replay.verify import Outcome, Rebuilt, Verified, verify

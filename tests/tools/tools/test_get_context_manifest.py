@@ -22,7 +22,7 @@ from workspaced_tools.ports.asking import WouldBlock, without_waiting
 from workspaced_tools.ports.questions import ManifestOf
 from workspaced_tools.ports.view import View
 from workspaced_tools.prompts.audit.manifests import ManifestStore
-from workspaced_tools.prompts.model.stored_inputs import texts_in
+from workspaced_tools.prompts.model.stored_texts import texts_in
 from workspaced_tools.recording.format import read_recording
 from workspaced_tools.recording.view_recorder import ViewRecorder, recorded
 from workspaced_tools.replay.call_replay import Answers, Notes, replay_answer

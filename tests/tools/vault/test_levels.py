@@ -20,6 +20,7 @@ from workspaced_events.projections.workspace_state import EMPTY_VAULT
 from workspaced_tools.limits import SETTLE_S
 from workspaced_tools.notes.note import Level, Note, StatKey
 from workspaced_tools.notes.privacy_flag import flag_line, level_of
+from workspaced_tools.ports.asking import Audience
 from workspaced_tools.ports.images import NoteImage
 from workspaced_tools.ports.questions import (
     Images,
@@ -225,7 +226,9 @@ class Folder:
         found = []
         for name in names:
             note = NoteId(f"{name}.md")
-            shown, asked = (isinstance(each.notes.read([note], least)[0], Note) for each, least in self._both())
+            shown, asked = (
+                isinstance(each.notes.read([note], Audience(least))[0], Note) for each, least in self._both()
+            )
             assert asked or not shown
             found.append(VOLUNTEER if shown else ON_REQUEST if asked else NEVER)
         return found

@@ -10,6 +10,7 @@ from support.requested_vault import RequestedVault
 
 from workspaced_events.ids import NoteId
 from workspaced_tools.notes.note import Level, Note, NoteFailure
+from workspaced_tools.ports.asking import Audience
 from workspaced_tools.ports.questions import Images, Incoming, Names, Read, Resolve
 from workspaced_tools.sharing.verdicts import WithheldNames
 from workspaced_tools.vault.files import pdf_texts
@@ -133,7 +134,7 @@ def test_a_rule_that_shows_on_request_holds_for_files(
 ) -> None:
     vault = make_vault({"n.md": "[[a.csv]]", "a.csv": CSV}, on_request=["a.csv"])
     assert code(vault, "a.csv", make_state(active="a.csv")) == "NOTE_NOT_FOUND"
-    [found] = vault.read([NoteId("a.csv")], make_state(), Level.ON_REQUEST)
+    [found] = vault.read([NoteId("a.csv")], make_state(), Audience(Level.ON_REQUEST))
     assert isinstance(found, Note)
 
 

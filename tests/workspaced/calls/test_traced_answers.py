@@ -17,7 +17,7 @@ from support.profiles import examples
 from workspaced.calls.answers import Answers, Present
 from workspaced.calls.traced_answers import TracedAnswers
 from workspaced.limits import TRACES_BYTES_MAX, TRACES_MAX
-from workspaced.recording.tool_answer import ToolAnswer
+from workspaced.recording.call_recorder import ToolAnswer
 from workspaced.vaults.served_vault import ReconcileFirst, ServedVault
 from workspaced_events.clock import event_time
 from workspaced_events.errors import ActionError

@@ -27,7 +27,7 @@ from workspaced_events.log.disk import RealDisk
 from workspaced_events.projections.workspace_fold import apply
 from workspaced_events.projections.workspace_state import EMPTY, WorkspaceState
 from workspaced_tools.prompts.audit.rebuild import first_difference, rebuild
-from workspaced_tools.prompts.model.stored_inputs import texts_in
+from workspaced_tools.prompts.model.stored_texts import texts_in
 
 SCHEMAS = all_schemas()
 SETTINGS: dict[str, Any] = {

@@ -26,8 +26,7 @@ from workspaced_events.schema.catalogue import ENTRY_OF, Data, VaultOpened
 from workspaced_tools.errors import ReadFailed
 from workspaced_tools.notes.note import Level
 from workspaced_tools.prompts.model.kept_turns import KeptConversations
-from workspaced_tools.prompts.model.stored_inputs import texts_in
-from workspaced_tools.prompts.model.text_store import BlobStaging, TextCache
+from workspaced_tools.prompts.model.stored_texts import BlobStaging, TextCache, texts_in
 from workspaced_tools.sharing.gate import shared_view
 from workspaced_tools.sharing.verdicts import KnownLists, Verdicts
 from workspaced_tools.vault.vault import Vault
@@ -163,10 +162,13 @@ class Served:
 
     def __init__(self) -> None:
         self.id = VaultId("vault")
-        self.policy_version = 0
-        self.vault = self.notes = self
+        self.state_version = 0
+        self.vault = self.notes = self.levels = self.root = self.selected = self
         self.lists = {least: KnownLists() for least in Level}
         self.withheld = itertools.cycle([False])
+
+    def is_attachment(self, _note: object) -> bool:
+        return True
 
     def check_rules(self) -> None: ...
 
@@ -197,7 +199,7 @@ def looked(*made: object, moving: int, others: bool = True) -> object:
         nonlocal moving
         shown.withheld(NoteId("a.md"))
         moving -= 1
-        served.policy_version += moving >= 0
+        served.state_version += moving >= 0
         each = next(found)
         if isinstance(each, type):
             raise each

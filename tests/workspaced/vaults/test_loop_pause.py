@@ -12,7 +12,7 @@ from support.profiles import examples
 
 from workspaced.calls.calls import Calls
 from workspaced.limits import NONBLOCKING_CALL_S, NONBLOCKING_PAUSE_S
-from workspaced.recording.tool_answer import ToolAnswer
+from workspaced.recording.call_recorder import ToolAnswer
 from workspaced.vaults.served_vault import FACTOR, LoopPause
 from workspaced_events.ids import VaultId
 from workspaced_events.projections.workspace_state import EMPTY

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final, Protocol
 
+from workspaced_events.ids import NoteId
 from workspaced_events.projections.workspace_state import VaultState
 
 from ..notes.note import Level
@@ -52,6 +53,25 @@ def check_may_wait() -> None:
         raise WouldBlock
 
 
+class Audience:
+    """Whom a question is answered for."""
+
+    def __init__(self, least: Level = Level.VOLUNTEER) -> None:
+        """`least`: the least level of the notes that are shown."""
+        self.least: Final = least
+
+    def stands(self, _note: NoteId, _version: object) -> bool:
+        """Whether this call has decided that the note is shown to all, at this version of the vault's levels.
+
+        Then a version of the note's file that has no flag is shown without deciding again: see `NoteLevels.shows`.
+        """
+        return False
+
+
+UNASKED: Final = Audience()
+"""What is shown unasked, of which nothing has been decided."""
+
+
 class VaultPort(Protocol):
     """The current vault as the tools of one client see it. Safe from any thread; may block.
 
@@ -75,12 +95,11 @@ class VaultSource(Protocol):
     Otherwise the guarantees of `VaultPort` hold.
     """
 
-    def ask(self, question: Question[R], state: VaultState, least: Level = Level.VOLUNTEER) -> R:
+    def ask(self, question: Question[R], state: VaultState, audience: Audience = UNASKED) -> R:
         """Answers a question.
 
         Args:
             state: its archived notes and former paths decide what references and links mean.
-            least: the least level of the notes that the asker is shown.
 
         Raises:
             WorkspacedError: see the question's docstring.

@@ -31,10 +31,10 @@ import msgspec
 from msgspec.structs import replace
 
 from workspaced_events.blobs.evictable import EvictableBlobStore
+from workspaced_events.clock import ClockStep
 from workspaced_events.errors import LogDamaged
 from workspaced_events.privacy.event_redaction import Redactor
 from workspaced_events.privacy.pseudonyms import KEY_BYTES, Pseudonyms
-from workspaced_events.projections.clock_steps import ClockStep
 from workspaced_events.projections.conversations import NO_CONVERSATIONS
 from workspaced_events.projections.peers import NO_PEERS
 from workspaced_events.projections.visits import Stay, Visit, VisitFold

@@ -25,7 +25,7 @@ from ..errors import NotRecorded
 from ..prompts.assembly.mentions import mentioned
 from ..prompts.model.note_names import notes_of
 from ..prompts.model.sent_turn import SentPart, SentTurn
-from ..prompts.model.stored_inputs import manifest_of_prompt, texts_in
+from ..prompts.model.stored_texts import manifest_of_prompt, texts_in
 from ..prompts.model.token_estimate import estimate_tokens
 from ..prompts.model.types import Texts
 from ..prompts.sources.search_block import DOCUMENT_CHARS_MAX, read_search

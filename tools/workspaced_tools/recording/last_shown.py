@@ -17,7 +17,7 @@ from workspaced_events.schema.conversation_events import PromptAssembled
 
 from ..errors import NotRecorded
 from ..prompts.model.note_names import names_of
-from ..prompts.model.stored_inputs import manifest_of_prompt
+from ..prompts.model.stored_texts import manifest_of_prompt
 from ..prompts.model.types import Texts
 from .format import SWEPT, Blob, Exchange, read_recording
 

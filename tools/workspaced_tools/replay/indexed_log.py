@@ -2,9 +2,8 @@
 
 from collections.abc import Iterator, Sequence
 
-from workspaced_events.clock import system_clock
+from workspaced_events.clock import ClockStep, system_clock
 from workspaced_events.ids import ConversationId, VaultId
-from workspaced_events.projections.clock_steps import ClockStep
 from workspaced_events.projections.conversations import Conversation
 from workspaced_events.projections.visits import Visit
 from workspaced_events.projections.workspace_state import WorkspaceState

@@ -16,7 +16,8 @@ from workspaced_events.replay.log_cursor import Moment
 
 from ..code.outline import CodeOutline
 from ..errors import ArgumentInvalid, NoteNotFound, NotRecorded
-from ..notes.note import Level, Note, NoteFailure
+from ..notes.note import Note, NoteFailure
+from ..ports.asking import UNASKED, Audience
 from ..ports.history import SWITCHED_ON, VersionAt
 from ..ports.images import NoteImages
 from ..ports.questions import (
@@ -65,7 +66,7 @@ class PastVault:
         self._withheld_image = withheld_image
         self._some_withheld = some_withheld
 
-    def ask(self, question: Question[R], _state: VaultState, _least: Level = Level.VOLUNTEER) -> R:
+    def ask(self, question: Question[R], _state: VaultState, _audience: Audience = UNASKED) -> R:
         answer: Any
         match question:
             case Read():

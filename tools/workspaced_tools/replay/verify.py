@@ -37,7 +37,7 @@ from workspaced_events.schema.decoding import decoded
 
 from ..errors import NotKept, NotRecorded, SharingOff
 from ..prompts.audit.rebuild import Versions, checked, first_difference, rebuild
-from ..prompts.model.stored_inputs import texts_in
+from ..prompts.model.stored_texts import texts_in
 from ..prompts.model.types import Envelope
 from ..prompts.providers.bodies import BODY, RENDERER, body_hash, rebuild_request_body
 from ..recording.format import SWEPT, Recording, arguments_of, read_recording

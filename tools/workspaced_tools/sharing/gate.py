@@ -22,8 +22,7 @@ from workspaced_events.projections.workspace_state import VaultState, WorkspaceS
 from workspaced_events.schema.catalogue import Sharing
 
 from ..errors import NotRecorded, ReadFailed, SharingOff
-from ..notes.note import Level
-from ..ports.asking import MemoryPort, VaultSource, check_may_wait
+from ..ports.asking import Audience, MemoryPort, VaultSource, check_may_wait
 from ..ports.history import SWITCHED_ON, ChangedLines, HistoryPort, PastPort, VersionAt
 from ..ports.memory import MemoryAnswer
 from ..ports.peers import LinkedMachines
@@ -57,7 +56,6 @@ def shared_view(
     level: Sharing,
     withheld: Verdicts | IsWithheld,
     memory: MemoryPort | None = None,
-    least: Level = Level.VOLUNTEER,
 ) -> View:
     """The view of a client with the level `level`.
 
@@ -68,7 +66,6 @@ def shared_view(
         prompts: assembled prompts. None: there are none.
         withheld: whether a note of the current vault is withheld.
         memory: the memory folder. None: the call is about the past, where nothing is written.
-        least: the least level of the notes in the view.
 
     Raises:
         SharingOff: the level is `none`.
@@ -77,11 +74,7 @@ def shared_view(
         raise sharing_off("CLIENT")
     verdicts = withheld if isinstance(withheld, Verdicts) else Verdicts(withheld)
     shared, count = _shared_state(state, level, verdicts)
-
-    def shared_prompts() -> SharedPrompts:
-        assert prompts is not None
-        return SharedPrompts(prompts(), state.of(state.current).former, level, verdicts)
-
+    former = state.of(state.current).former
     return View(
         state=shared,
         now=now,
@@ -91,10 +84,10 @@ def shared_view(
             level,
             SharedHistory(history, verdicts) if history is not None else None,
             past if level == "all" else None,
-            shared_prompts if prompts is not None else None,
+            (lambda: SharedPrompts(prompts(), former, level, verdicts)) if prompts is not None else None,
             memory,
             partial(linked_machines, state, level, verdicts),
-            least,
+            verdicts,
         ),
         served=vault is not None,
         sharing=level,
@@ -196,7 +189,7 @@ class SharedVault:
         prompts: Callable[[], SharedPrompts] | None,
         memory: MemoryPort | None,
         machines: Callable[[], LinkedMachines | None],
-        least: Level,
+        audience: Audience,
     ) -> None:
         """
         Args:
@@ -215,7 +208,7 @@ class SharedVault:
         self._prompts = prompts
         self._memory = memory
         self._machines = machines
-        self._least = least
+        self._audience = audience
 
     def ask(self, question: Question[R]) -> R:
         answer: Any
@@ -241,7 +234,7 @@ class SharedVault:
 
     def _ask_vault(self, question: Question[R]) -> R:
         assert self._vault is not None, "A tool checks first that the vault is served."
-        return self._vault.ask(question, self._state, self._least)
+        return self._vault.ask(question, self._state, self._audience)
 
     def _version(self, question: VersionOf) -> VersionAt:
         if self._past is None:

@@ -1,17 +1,20 @@
 """`Verdicts`: which notes are withheld from one call.
 
 Each note is decided once a call, so what the call says of a note in one place agrees with what it says in another.
+The verdicts go with each question to the vault, which decides anew only of versions that have a flag, and of what
+no list had named.
 Meanwhile a read may find that a note is withheld. So a call takes the version of the vault's levels first, and
 compares it in the end: if the version moved the call is made again, and at last the verdicts must still `hold`.
 """
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Final
 
 from workspaced_events.ids import NoteId
 from workspaced_events.projections.workspace_state import VaultState
 
 from ..notes.note import Level
+from ..ports.asking import Audience
 from ..vault.vault import Vault
 
 IsWithheld = Callable[[NoteId], bool]
@@ -48,29 +51,40 @@ class KnownLists:
         return known[2]
 
 
-class Verdicts:
+class Verdicts(Audience):
     """One for each call and audience."""
 
     def __init__(
         self,
-        withheld: IsWithheld,
-        withdrew: IsWithheld | None = None,
-        uncounted: IsWithheld = lambda _note: False,
+        withheld: "IsWithheld | WithheldNames",
         lists: KnownLists | None = None,
+        unasked: "Verdicts | None" = None,
     ) -> None:
         """
         Args:
-            withheld, withdrew, uncounted: decide what the methods say; `withdrew` by default as `withheld`.
             lists: the cache of the vault, for this audience.
+            unasked: those of the same call for what nobody asks for. What they show is shown on request too.
         """
-        self._deciding = withheld, withdrew or withheld, uncounted
+        self._unasked = unasked
+        if isinstance(withheld, WithheldNames):
+            super().__init__(withheld.least)
+            self._deciding: tuple[IsWithheld, ...] = (withheld, withheld.withdrew, withheld.uncounted)
+            self._shown: Mapping[NoteId, object] = withheld.shown
+        else:
+            super().__init__()
+            self._deciding, self._shown = (withheld, withheld, lambda _note: False), {}
         self._given: tuple[dict[NoteId, bool], ...] = ({}, {}, {})
         self._lists = lists or KnownLists()
         self._listed: tuple[VaultState, object] | None = None
 
+    def stands(self, note: NoteId, version: object) -> bool:
+        if self._unasked is not None and self._unasked.stands(note, version):
+            return True
+        return self._shown.get(note) == version
+
     def __call__(self, name: NoteId, /) -> bool:
         """Whether the note is withheld."""
-        return self._verdict(0, name)
+        return (self._unasked is None or self._unasked(name)) and self._verdict(0, name)
 
     def withdrew(self, name: NoteId, /) -> bool:
         """Whether the note is withheld and saying so does not reveal that the note exists.
@@ -130,15 +144,21 @@ class WithheldNames:
         self._vault = vault
         self._former = former
         self._withholds = withholds or (lambda note: vault.withholds(note, least))
-        self._least = least
+        self.least: Final = least
+        self.shown: Final[dict[NoteId, object]] = {}
+        """Notes that `NoteLevels.shows`, and at which version of the levels."""
 
     def __call__(self, name: NoteId) -> bool:
-        now = self._former.get(name)
+        now, levels = self._former.get(name), self._vault.levels
         if now is None or now == name:
+            version = levels.state_version
+            if not self._vault.root.selected.is_attachment(name) and levels.shows(name):
+                self.shown[name] = version
+                return False
             return self._withholds(name)
         if self._withholds(now):
             return True
-        known = self._vault.known_to_withhold(name, self._least)
+        known = self._vault.known_to_withhold(name, self.least)
         return self._withholds(name) if known is None and self._vault.root.is_taken(name) else known is True
 
     def uncounted(self, name: NoteId) -> bool:
@@ -151,6 +171,6 @@ class WithheldNames:
         This is so if the path is denied, or if the note was shown under this path or its present one.
         """
         names = {name, self._former.get(name, name)}
-        if any(self._vault.policy.level(each) < self._least for each in names):
+        if any(self._vault.policy.level(each) < self.least for each in names):
             return True
         return any(map(self._vault.has_shown, names)) and self(name)

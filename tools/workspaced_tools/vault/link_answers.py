@@ -18,7 +18,7 @@ from ..errors import NotDownloaded, ReadFailed, SymlinkNotFollowed, ToolError
 from ..limits import ECHO_CHARS_MAX, SETTLE_EMPTY_S
 from ..notes.name_keys import key, stem
 from ..notes.note import Level, Note
-from ..ports.asking import WouldBlock, check_may_wait, may_wait
+from ..ports.asking import Audience, WouldBlock, check_may_wait, may_wait
 from ..ports.vault import IncomingLinks, LinkName, LinkTarget, NamesFound, NoteRef, Resolution
 from .index.entries import NamedNote
 from .links.backlinks import incoming
@@ -199,7 +199,7 @@ class _FileLookup:
             if is_there or levels.settles_in_s(path, least) is not None:
                 raise WouldBlock
             return None
-        [found] = self._notes.read_settled([path], self._least, SETTLE_EMPTY_S)
+        [found] = self._notes.read_settled([path], Audience(self._least), SETTLE_EMPTY_S)
         if isinstance(found, Note):
             return NoteRef(path, found.title, path)
         if found.code == SymlinkNotFollowed.code:
@@ -213,7 +213,8 @@ class _FileLookup:
     def _hint_of_link(self, path: NoteId) -> str:
         """Names where a symlink leads only if that is a note that may be shown."""
         target = self._notes.root.link_target(path)
-        if target is None or not isinstance(self._notes.read([NoteId(target)], self._least)[0], Note):
+        shown = self._notes.read([NoteId(target)], Audience(self._least)) if target is not None else []
+        if target is None or not isinstance(shown[0], Note):
             return "Name a note by the path of its own file."
         return f"It leads to {target[:ECHO_CHARS_MAX]!r}: ask for that."
 

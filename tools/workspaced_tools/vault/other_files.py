@@ -89,12 +89,14 @@ class OtherFiles:
     def _images(self, note: Note, least: Level, *, complete: bool) -> NoteImages:
         addresses = image_files(note.images)
         images: dict[str, NoteImage | ImageFailure] = {}
+        why = "The vault is still being indexed: try again shortly."
         looked_at = 0
         for address in addresses[: IMAGES_LOOKED_AT_MAX if complete else IMAGES_SHOWN_MAX]:
             if sum(isinstance(each, NoteImage) for each in images.values()) == IMAGES_SHOWN_MAX:
                 break
             looked_at += 1
-            found = self._image(note, address, least) if complete else _building(address)
+            building = ImageFailure(address, IndexBuilding.code, why)
+            found = self._image(note, address, least) if complete else building
             images.setdefault(found.path if isinstance(found, NoteImage) else f"\0{address}", found)
         return NoteImages(tuple(images.values()), len(addresses) - looked_at + len(images))
 
@@ -176,10 +178,6 @@ class OtherFiles:
 def _hides(each: Embedder, least: Level) -> bool:
     is_shown = least is Level.ON_REQUEST and each.withheld.is_for_requests
     return bool(each.withheld) and not is_shown
-
-
-def _building(address: str) -> ImageFailure:
-    return ImageFailure(address, IndexBuilding.code, "The vault is still being indexed: try again shortly.")
 
 
 def file_at(path: NoteId) -> NamedNote:

@@ -11,6 +11,7 @@ from workspaced_events.ids import NoteId
 from ..limits import HITS_COMPARED_MAX, MEMBERS_ATTACHED_MAX, SETTLE_S
 from ..notes.note import Level, Note
 from ..notes.snippet import Snippets
+from ..ports.asking import Audience
 from ..ports.vault import (
     Found,
     MemberNotes,
@@ -73,7 +74,8 @@ class SearchAnswers:
         shown = shown[: query.limit]
         snippets = Snippets(() if query.names_only else found.meant.terms, found.ranking)
         hits = []
-        for hit, note in zip(shown, self._notes.read([hit.note for hit in shown], least), strict=True):
+        read = self._notes.read([hit.note for hit in shown], Audience(least))
+        for hit, note in zip(shown, read, strict=True):
             if isinstance(note, Note):
                 line, text, heading = snippets.of(note) if hit.missing is None else snippets.of_part(note)
                 ref = NoteRef(note.id, note.title, note.id)

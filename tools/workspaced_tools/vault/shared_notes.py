@@ -16,7 +16,7 @@ from ..errors import NotDownloaded, NoteNotFound, ToolError
 from ..limits import SETTLE_S
 from ..notes.note import Level, Note, NoteFailure
 from ..notes.privacy_flag import level_of
-from ..ports.asking import check_may_wait
+from ..ports.asking import UNASKED, Audience, check_may_wait
 from ..ports.vault import NoteRef
 from .files.content_cache import ContentCache, NoteRead, stat_key
 from .files.note_levels import NoteLevels
@@ -65,51 +65,56 @@ class SharedNotes:
 
     # -- files --
 
-    def read(self, notes: Sequence[NoteId], least: Level = Level.VOLUNTEER) -> list[Note | NoteFailure]:
+    def read(self, notes: Sequence[NoteId], audience: Audience = UNASKED) -> list[Note | NoteFailure]:
+        """What the audience has decided of these notes is not decided again."""
         self.last_read = time.monotonic()
+        least, levels, version = audience.least, self.levels, self.levels.state_version
         # Reading a denied note must take no longer than reading a missing one, so its file is not touched.
-        ruled = {note: self.levels.policy.level(note) for note in notes}
+        ruled = {each: levels.policy.level(each) for each in notes if not audience.stands(each, version)}
         for note, level in ruled.items():
             if level < least and level is Level.NEVER:
-                self.levels.let_go(note)
-        found = self._cache.read_many([note for note in notes if ruled[note] >= least])
-        shared = {each.id: self._shared(each, ruled[each.id], least) for each in found}
+                levels.let_go(note)
+        found = self._cache.read_many([note for note in notes if ruled.get(note, least) >= least])
+        shared = {each.id: self._shared(each, ruled.get(each.id), audience) for each in found}
         return [shared[note] if note in shared else missing_note(note) for note in notes]
 
     def read_settled(
-        self, notes: Sequence[NoteId], least: Level = Level.VOLUNTEER, wait_s: float = SETTLE_S
+        self, notes: Sequence[NoteId], audience: Audience = UNASKED, wait_s: float = SETTLE_S
     ) -> list[Note | NoteFailure]:
         """As `read`, but waits for files that appeared a moment ago, if they settle within `wait_s`."""
-        found = self.read(notes, least)
-        left_s = [self.levels.settles_in_s(note, least) for note in notes]
+        found = self.read(notes, audience)
+        left_s = [self.levels.settles_in_s(note, audience.least) for note in notes]
         soon_s = [each for each in left_s if each is not None and each <= wait_s]
         if not soon_s:
             return found
         check_may_wait()
         time.sleep(max(soon_s) + _MARGIN_S)
-        return self.read(notes, least)
+        return self.read(notes, audience)
 
     def is_cached(self, note: NoteId) -> bool:
         """Whether a version of the note, of whatever level, is in the content cache."""
         return self._cache.holds(note)
 
-    def _shared(self, found: NoteRead, ruled: Level, least: Level) -> Note | NoteFailure:
+    def _shared(self, found: NoteRead, ruled: Level | None, audience: Audience) -> Note | NoteFailure:
         """The result of a read for the caller. A withheld note gives exactly the result of a missing note.
 
-        `ruled`: the note's level by the rules when it was read.
+        `ruled`: the note's level by the rules when it was read; None: the audience had decided of it.
         """
         if isinstance(found, NoteFailure):
             return self._failed(found)
-        note, flagged = found.id, level_of(found) if isinstance(found, Note) else Level.NEVER
-        before, level = self.levels.judge(
-            note, found.stat, ruled=ruled, flagged=flagged, was=self.indexer.former_level
-        )
+        note, levels = found.id, self.levels
+        flagged = level_of(found) if isinstance(found, Note) else Level.NEVER
+        # The verdict is that of the version shown: one with a flag, or read while levels moved, is judged anew.
+        if flagged is Level.VOLUNTEER and isinstance(found, Note) and audience.stands(note, levels.state_version):
+            return found
+        ruled = levels.policy.level(note) if ruled is None else ruled
+        before, level = levels.judge(note, found.stat, ruled=ruled, flagged=flagged, was=self.indexer.former_level)
         if level is not before:
             if flagged is Level.NEVER:
                 self.indexer.hide(note)
             elif level > before or flagged is Level.ON_REQUEST:
                 self.indexer.file([note])
-        return found if level >= least and isinstance(found, Note) else missing_note(note)
+        return found if level >= audience.least and isinstance(found, Note) else missing_note(note)
 
     def _failed(self, found: NoteFailure) -> NoteFailure:
         note, levels, is_gone = found.id, self.levels, found.code == NoteNotFound.code
@@ -166,9 +171,12 @@ class SharedNotes:
         notes = [*elsewhere, *([own] if own is not None else [])]
         return IndexLookup(self.index, self.levels.is_withheld, files, notes)
 
-    def is_fresh(self, entry: IndexEntry, least: Level = Level.VOLUNTEER) -> bool:
+    def is_fresh(self, entry: IndexEntry, audience: Audience = UNASKED) -> bool:
         """Whether the index has the file's present version, and the note may be shown."""
-        if not entry.certain or entry.withheld or self.levels.is_withheld(entry.id, least):
+        if not entry.certain or entry.withheld:
+            return False
+        stands = audience.stands(entry.id, self.levels.state_version)
+        if not stands and self.levels.is_withheld(entry.id, audience.least):
             return False
         try:
             return stat_key(self.root.stat_note(entry.id)) == entry.stat
@@ -190,15 +198,16 @@ class SharedNotes:
         stale = [note for note in wanted if note not in known or not self.is_fresh(known[note])]
         if stale and least is not Level.VOLUNTEER:
             known = self.requested.entries(stale)
-            stale = [note for note in stale if note not in known or not self.is_fresh(known[note], least)]
+            asked = Audience(least)
+            stale = [note for note in stale if note not in known or not self.is_fresh(known[note], asked)]
         return not gone and (not stale or not self.indexer.file(stale))
 
-    def names(self, notes: Sequence[NoteId]) -> list[NoteRef | None]:
+    def names(self, notes: Sequence[NoteId], audience: Audience = UNASKED) -> list[NoteRef | None]:
         """The present names of the notes; None for one that is missing or withheld."""
         known = self.asking(lambda: self.index.entries(list(notes)))
-        fresh = {note: known[note].ref for note in known if self.is_fresh(known[note])}
+        fresh = {note: known[note].ref for note in known if self.is_fresh(known[note], audience)}
         others = [note for note in notes if note not in fresh and self.root.selected.holds(note)]
-        read = {found.id: found for found in self.read(others)}
+        read = {found.id: found for found in self.read(others, audience)}
         refs: list[NoteRef | None] = []
         for note in notes:
             found = read.get(note)
@@ -210,15 +219,15 @@ class SharedNotes:
         """Whether any note is known to be for explicit requests only."""
         return self.requested.count() > 0
 
-    def refs(self, notes: Sequence[NoteId]) -> dict[NoteId, NoteRef]:
+    def refs(self, notes: Sequence[NoteId], audience: Audience = UNASKED) -> dict[NoteId, NoteRef]:
         """The present names of the notes, without missing and withheld notes."""
-        return {note: ref for note, ref in zip(notes, self.names(notes), strict=True) if ref is not None}
+        return {note: ref for note, ref in zip(notes, self.names(notes, audience), strict=True) if ref is not None}
 
     def entry(self, note: NoteId, least: Level) -> IndexEntry | None:
         """The index entry of a note; for a file that is not indexed yet, the entry made from the file itself."""
         entry = (self.index if least is Level.VOLUNTEER else self.requested).entry(note)
         if entry is None:
-            [found] = self.read([note], least)
+            [found] = self.read([note], Audience(least))
             if not isinstance(found, Note):
                 return None
             entry = indexed(found, self.levels.policy, certain=False).entry

@@ -27,7 +27,7 @@ from ..errors import ReadFailed, ToolError
 from ..limits import CACHE_BYTES_MAX, INDEX_WAIT_S, SETTLE_S
 from ..notes.formats.kinds import PDF, is_image_name, kind_of
 from ..notes.note import Level, Note, NoteFailure, readable
-from ..ports.asking import check_may_wait
+from ..ports.asking import UNASKED, Audience, check_may_wait
 from ..ports.images import NoteImages
 from ..ports.questions import (
     Images,
@@ -263,7 +263,9 @@ class Vault:
             return True
         if self.levels.finding(note) is None and not self.look_at(note, guessed=True):
             return False
-        return least is Level.VOLUNTEER or not isinstance(self.notes.read_settled([note], least)[0], Note)
+        return least is Level.VOLUNTEER or not isinstance(
+            self.notes.read_settled([note], Audience(least))[0], Note
+        )
 
     def look_at(self, note: NoteId, *, guessed: bool = False) -> bool:
         """Reads a note that the log names, records the finding, and returns whether the note is withheld.
@@ -356,10 +358,10 @@ class Vault:
 
     # -- questions --
 
-    def ask(self, question: Question[R], state: VaultState, least: Level = Level.VOLUNTEER) -> R:
+    def ask(self, question: Question[R], state: VaultState, audience: Audience = UNASKED) -> R:
         if question.blocks:
             check_may_wait()
-        answer: R = _ANSWERS[type(question)](self, question, state, least)
+        answer: R = _ANSWERS[type(question)](self, question, state, audience)
         return answer
 
     def _least_of(self, note: NoteId, least: Level) -> Level:
@@ -369,24 +371,25 @@ class Vault:
     # -- reading --
 
     def read(
-        self, notes: Sequence[NoteId], state: VaultState, least: Level = Level.VOLUNTEER
+        self, notes: Sequence[NoteId], state: VaultState, audience: Audience = UNASKED
     ) -> list[Note | NoteFailure]:
         """As `Read` is answered: a file that may not be opened is missing."""
-        closed = self.files.closed(notes, state, least)
-        found = {each.id: each for each in self.notes.read_settled([n for n in notes if n not in closed], least)}
+        closed = self.files.closed(notes, state, audience.least)
+        opened = [note for note in notes if note not in closed]
+        found = {each.id: each for each in self.notes.read_settled(opened, audience)}
         return [self._readable(found[note]) if note in found else missing_note(note) for note in notes]
 
     def names(
-        self, notes: Sequence[NoteId], state: VaultState, least: Level = Level.VOLUNTEER
+        self, notes: Sequence[NoteId], state: VaultState, audience: Audience = UNASKED
     ) -> list[NoteRef | None]:
         """As `Names` is answered: of files that are no notes, those are named that may be opened."""
         is_note = self.root.selected.holds
         files = [note for note in dict.fromkeys(notes) if not is_note(note) and self.root.has_other(note)]
-        named = self.notes.refs(notes)
-        named |= {note: file_at(note).ref for note in files if self.files.opens(note, state, least)}
-        if least is not Level.VOLUNTEER:
+        named = self.notes.refs(notes, audience)
+        named |= {note: file_at(note).ref for note in files if self.files.opens(note, state, audience.least)}
+        if audience.least is not Level.VOLUNTEER:
             unnamed = [note for note in notes if note not in named and is_note(note)]
-            read = [each for each in self.notes.read(unnamed, least) if isinstance(each, Note)]
+            read = [each for each in self.notes.read(unnamed, audience) if isinstance(each, Note)]
             named |= {each.id: NoteRef(each.id, each.title, each.id) for each in read}
         return [named.get(note) for note in notes]
 
@@ -402,14 +405,14 @@ class Vault:
             return NoteImages()
         if is_image_name(note):
             return NoteImages((read_image(self.root, note, note),), 1)
-        [found] = self.notes.read([note], least)
+        [found] = self.notes.read([note], Audience(least))
         return self.files.images(found, least) if isinstance(found, Note) else NoteImages()
 
     def outline(self, note: NoteId, state: VaultState, least: Level = Level.VOLUNTEER) -> CodeOutline:
         """The definitions in a note that is no Markdown; kept with the note's version."""
         if self.files.closed([note], state, least):
             return CodeOutline()
-        [found] = self.notes.read([note], least)
+        [found] = self.notes.read([note], Audience(least))
         if not isinstance(found, Note) or found.is_markdown:
             return CodeOutline()
         known: CodeOutline | None = vars(found).get("outline")
@@ -445,27 +448,29 @@ class Vault:
                 yield f"{len(names)} {problem}{shown}"
 
 
-_ANSWERS: Final[dict[type[Question[Any]], Callable[[Vault, Any, VaultState, Level], Any]]] = {
-    Read: lambda vault, asked, state, least: vault.read(asked.notes, state, least),
-    Resolve: lambda vault, asked, state, least: vault.links.resolve(asked.reference, state, least),
-    ResolveFrom: lambda vault, asked, state, least: vault.links.resolve_from(
-        asked.reference, asked.source, state, least
+_ANSWERS: Final[dict[type[Question[Any]], Callable[[Vault, Any, VaultState, Audience], Any]]] = {
+    Read: lambda vault, asked, state, who: vault.read(asked.notes, state, who),
+    Resolve: lambda vault, asked, state, who: vault.links.resolve(asked.reference, state, who.least),
+    ResolveFrom: lambda vault, asked, state, who: vault.links.resolve_from(
+        asked.reference, asked.source, state, who.least
     ),
-    Names: lambda vault, asked, state, least: vault.names(asked.notes, state, least),
+    Names: lambda vault, asked, state, who: vault.names(asked.notes, state, who),
     NoteCount: lambda vault, *_: vault.note_count(),
     IndexState: lambda vault, *_: vault.index_state(),
-    LinkTargets: lambda vault, asked, state, least: vault.links.link_targets(
-        asked.source, asked.links, state, vault._least_of(asked.source, least)
+    LinkTargets: lambda vault, asked, state, who: vault.links.link_targets(
+        asked.source, asked.links, state, vault._least_of(asked.source, who.least)
     ),
-    Incoming: lambda vault, asked, state, least: vault.links.incoming(
-        asked.note, asked.limit, state, vault._least_of(asked.note, least)
+    Incoming: lambda vault, asked, state, who: vault.links.incoming(
+        asked.note, asked.limit, state, vault._least_of(asked.note, who.least)
     ),
-    Images: lambda vault, asked, state, least: vault.images(asked.note, state, vault._least_of(asked.note, least)),
-    Outline: lambda vault, asked, state, least: vault.outline(
-        asked.note, state, vault._least_of(asked.note, least)
+    Images: lambda vault, asked, state, who: vault.images(
+        asked.note, state, vault._least_of(asked.note, who.least)
     ),
-    NamesLike: lambda vault, asked, state, _least: vault.links.names_like(asked.prefix, asked.limit, state),
-    Search: lambda vault, asked, state, least: vault.searches.search(asked.query, state.recents, least),
+    Outline: lambda vault, asked, state, who: vault.outline(
+        asked.note, state, vault._least_of(asked.note, who.least)
+    ),
+    NamesLike: lambda vault, asked, state, _who: vault.links.names_like(asked.prefix, asked.limit, state),
+    Search: lambda vault, asked, state, who: vault.searches.search(asked.query, state.recents, who.least),
     Members: lambda vault, asked, *_: vault.searches.members(asked.folder, asked.tag, asked.limit),
     Similar: lambda vault, asked, *_: vault.searches.similar(asked.note, asked.limit),
     SharingTags: lambda vault, asked, *_: vault.searches.sharing_tags(asked.note, asked.limit),

@@ -27,7 +27,7 @@ from workspaced_tools.sharing.verdicts import Verdicts, WithheldNames
 from workspaced_tools.tools.tool import Tool, run_call
 
 from ..memory.writing import Memory
-from ..recording.tool_answer import ToolAnswer, answered, refused
+from ..recording.call_recorder import ToolAnswer, answered, refused
 from ..vaults.served_vault import ServedVault, steady
 from .past_calls import PastCalls, VaultHistory
 from .traced_answers import TracedAnswers
@@ -150,8 +150,7 @@ class Answers:
             view = shared_view(state, now, None, prompts=prompts, level=level, withheld=nothing, memory=memory)
             return Seen(view, nothing)
         notes = WithheldNames(served.vault, state.of(served.id).former, least=least)
-        decide = notes if unasked is None else lambda name: unasked(name) and notes(name)
-        verdicts = Verdicts(decide, notes.withdrew, notes.uncounted, served.lists[least])
+        verdicts = Verdicts(notes, served.lists[least], unasked)
         view = shared_view(
             state,
             now,
@@ -162,7 +161,6 @@ class Answers:
             level=level,
             withheld=verdicts,
             memory=memory,
-            least=least,
         )
         return Seen(view, verdicts)
 

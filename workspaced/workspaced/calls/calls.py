@@ -23,8 +23,7 @@ from workspaced_tools.tools.registry import MEMORY, TOOLS
 from workspaced_tools.tools.tool import Tool, normalised
 
 from ..journal.log_tail import LogTail
-from ..recording.call_recorder import Call, CallRecorder
-from ..recording.tool_answer import ToolAnswer
+from ..recording.call_recorder import Call, CallRecorder, ToolAnswer
 from ..vaults.served_vault import ReconcileFirst, ServedVault
 from .answers import Answers, Present, Seen
 from .past_calls import PastCalls

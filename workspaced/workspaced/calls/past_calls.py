@@ -14,7 +14,7 @@ from workspaced_events.projections.workspace_state import WorkspaceState
 from workspaced_events.replay.log_cursor import LogMoments, Moment
 from workspaced_tools.errors import ArgumentInvalid
 from workspaced_tools.notes.note import Level, Note
-from workspaced_tools.ports.asking import check_may_wait
+from workspaced_tools.ports.asking import Audience, check_may_wait
 from workspaced_tools.ports.history import ChangedLines, VersionAt
 from workspaced_tools.ports.view import View
 from workspaced_tools.prompts.audit.manifests import ManifestStore
@@ -28,7 +28,7 @@ from workspaced_tools.sharing.verdicts import Verdicts, WithheldNames
 from workspaced_tools.tools.line_changes import changed_lines
 from workspaced_tools.tools.tool import Tool, run_call
 
-from ..recording.tool_answer import ToolAnswer, answered, refused
+from ..recording.call_recorder import ToolAnswer, answered, refused
 from ..vaults.served_vault import ServedVault, steady
 
 AT_HINT: Final = "Give a sequence such as an asOfSeq you were given, or a time such as 2026-03-01T12:00:00Z."
@@ -188,8 +188,7 @@ class PastCalls:
 
 
 def _at_present(served: ServedVault, present: WorkspaceState, least: Level = Level.VOLUNTEER) -> Verdicts:
-    notes = _WithheldAtPresent(served, present, least)
-    return Verdicts(notes, notes.withdrew, notes.uncounted)
+    return Verdicts(_WithheldAtPresent(served, present, least))
 
 
 class _WithheldAtPresent(WithheldNames):
@@ -197,7 +196,7 @@ class _WithheldAtPresent(WithheldNames):
     past call reads it."""
 
     def __init__(self, served: ServedVault, present: WorkspaceState, least: Level = Level.VOLUNTEER) -> None:
-        self._read = partial(served.vault.notes.read, least=least)
+        self._read = partial(served.vault.notes.read, audience=Audience(least))
         self._now = present.of(served.id).former
         super().__init__(served.vault, self._now, least=least)
 

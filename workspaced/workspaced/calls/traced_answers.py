@@ -20,7 +20,7 @@ from workspaced_tools.recording.view_recorder import ViewRecorder, is_same
 from workspaced_tools.tools.tool import Tool, run_call
 
 from ..limits import TRACES_BYTES_MAX, TRACES_MAX
-from ..recording.tool_answer import ToolAnswer, answered
+from ..recording.call_recorder import ToolAnswer, answered
 
 _OVERHEAD_BYTES: Final = 8_192
 """Of a trace without its answer and its texts."""

@@ -10,7 +10,7 @@ from workspaced_events.ids import NoteId, note_id
 from workspaced_events.projections.note_visibility import Visibility, VisibilityFold
 from workspaced_events.schema.catalogue import AnswerJudged, Event, PromptOverlaid, ToolCalled
 from workspaced_tools.errors import NotRecorded
-from workspaced_tools.prompts.model.stored_inputs import texts_in
+from workspaced_tools.prompts.model.stored_texts import texts_in
 from workspaced_tools.recording.judgements import judgements
 from workspaced_tools.recording.last_shown import shows
 

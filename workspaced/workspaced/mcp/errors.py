@@ -15,7 +15,7 @@ import msgspec
 from workspaced_tools.answers import Result
 
 from ..errors import McpError
-from ..recording.tool_answer import ToolAnswer
+from ..recording.call_recorder import ToolAnswer
 
 _TRANSIENT: Final = frozenset({"READ_ERROR", "INDEX_BUILDING", "INTERNAL"})
 """Errors on our side, not the caller's."""

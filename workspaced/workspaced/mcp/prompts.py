@@ -19,7 +19,7 @@ from workspaced_tools.tools.tool import Tool
 
 from ..client.answers import Answer
 from ..ipc.jsonrpc import RequestId
-from ..recording.tool_answer import ToolAnswer
+from ..recording.call_recorder import ToolAnswer
 from ..service.session import Session
 from .errors import Refused, refused_by_tool
 from .tools import Page, moment, traceparent_in

@@ -18,7 +18,7 @@ from ..errors import RequestError
 from ..ipc.jsonrpc import NO_ANSWER, RequestId, notification, response
 from ..journal.log_tail import NOTES_MOVED
 from ..limits import COALESCE_S, SUBSCRIPTIONS_PER_CONNECTION_MAX
-from ..recording.tool_answer import ToolAnswer
+from ..recording.call_recorder import ToolAnswer
 from ..service.service import Service
 from ..service.session import Session
 from .errors import Refused

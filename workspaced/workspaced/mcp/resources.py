@@ -19,7 +19,7 @@ from workspaced_tools.tools.registry import TOOLS
 from workspaced_tools.tools.tool import Tool
 
 from ..ipc.jsonrpc import RequestId
-from ..recording.tool_answer import ToolAnswer
+from ..recording.call_recorder import ToolAnswer
 from ..service.service import Service
 from ..service.session import Session
 from .errors import Refused, refused_by_tool

@@ -15,7 +15,7 @@ from workspaced_tools.tools.tool import Tool
 
 from ..calls.calls import tool_named
 from ..ipc.jsonrpc import RequestId
-from ..recording.tool_answer import ToolAnswer
+from ..recording.call_recorder import ToolAnswer
 from ..service.service import Service
 from ..service.session import Session
 

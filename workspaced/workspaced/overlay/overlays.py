@@ -287,7 +287,7 @@ class Overlays:
         known = self._log.state().insertions
         for each in self._leaving.values():
             here = known.get(each.key, ())
-            if each not in here:
+            if all(one.id != each.id for one in here):  # by its name: it may be withdrawn or answered by now
                 known = {**known, each.key: (*here, each)}
         return known
 
@@ -374,6 +374,8 @@ class Overlays:
             self._give_up(offered[0].id)
             offered = None
         if withdrawn := tuple(each.insertion.id for each in chat if each.insertion.id in gone):
+            if not self._leaving.keys().isdisjoint(withdrawn):  # the log withdraws only what it holds
+                await self._threads.run(self._log.wait_until_recorded)
             await self._log.record([Action(ContextWithdrawn(withdrawn))])
             chat = [
                 each._replace(insertion=replace(each.insertion, is_withdrawn=True))

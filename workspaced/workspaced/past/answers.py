@@ -37,7 +37,7 @@ from workspaced_tools.tools.tool import Tool
 from ..calls.answers import Answers, Present, Seen
 from ..calls.past_calls import PastCalls
 from ..memory.writing import Memory
-from ..recording.tool_answer import ToolAnswer, refused
+from ..recording.call_recorder import ToolAnswer, refused
 from ..vaults.served_vault import ServedVault
 from .policy import RecordedPolicy
 from .recorded_calls import RecordedCalls, names_in

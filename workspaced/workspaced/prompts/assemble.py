@@ -30,8 +30,7 @@ from workspaced_tools.prompts.audit.rebuild import prompt_event
 from workspaced_tools.prompts.model.kept_turns import KeptTurns
 from workspaced_tools.prompts.model.sent_so_far import kept_turn
 from workspaced_tools.prompts.model.sent_turn import SentTurn
-from workspaced_tools.prompts.model.stored_inputs import inputs_of
-from workspaced_tools.prompts.model.text_store import BlobStaging
+from workspaced_tools.prompts.model.stored_texts import BlobStaging, inputs_of
 from workspaced_tools.prompts.model.types import PARTS, Assembled, Envelope, Turn
 from workspaced_tools.prompts.providers.bodies import RENDERER, CacheOffer, RenderedBody, cursor_of, shape
 from workspaced_tools.prompts.providers.templates import Template, template_named
@@ -189,8 +188,7 @@ def _attempt(service: Service, name: str, make: "_Make", view: View, withheld_no
     """Removes withheld notes from library and turns if they show any, else calls `make`."""
     conversation = known(view.state, name)
     turns = _turns_of(conversation, service)
-    withheld_notes.refresh_library(conversation.library)
-    withheld_notes.refresh_turns(turns.values())
+    withheld_notes.refresh(conversation.library, turns.values())
     if (fold := _without_withheld(conversation, turns, withheld_notes)) is not None:
         return _Attempt(conversation, [action(fold, conversation)], only_folded=True)
     return make(conversation, view, withheld_notes)

@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from workspaced_tools.ports.view import View
 from workspaced_tools.prompts.citations.renumber import Cited, cited, sources_of
-from workspaced_tools.prompts.model.stored_inputs import inputs_of
+from workspaced_tools.prompts.model.stored_texts import inputs_of
 from workspaced_tools.prompts.model.types import PARTS
 
 from . import params as p

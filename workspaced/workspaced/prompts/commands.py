@@ -19,7 +19,7 @@ from workspaced_events.projections.workspace_state import WorkspaceState
 from workspaced_events.schema import catalogue as c
 from workspaced_tools.limits import CONTEXT_TOKENS_MAX, ECHO_CHARS_MAX
 from workspaced_tools.prompts.model.blocks import BLANK_LINE
-from workspaced_tools.prompts.model.text_store import BlobStaging
+from workspaced_tools.prompts.model.stored_texts import BlobStaging
 from workspaced_tools.prompts.model.untrusted_text import render_block
 from workspaced_tools.prompts.providers.known import SHAPES, counted, provider_named
 from workspaced_tools.prompts.providers.tool_definitions import kept_form

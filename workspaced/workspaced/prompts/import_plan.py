@@ -21,7 +21,7 @@ from workspaced_events.schema import catalogue as c
 from workspaced_events.schema.codec import encode_batch
 from workspaced_events.schema.decoding import converted, decoded
 from workspaced_tools.chats.model import Chat, ChatWarning, ReadChat, SavedAttachment, SavedMessage, SavedResult
-from workspaced_tools.prompts.model.text_store import BlobStaging
+from workspaced_tools.prompts.model.stored_texts import BlobStaging
 
 from ..limits import IMPORT_CONTEXT_WINDOW, IMPORT_OUTPUT_RESERVE, MESSAGES_PER_CONVERSATION_MAX
 from . import params as p

@@ -12,7 +12,7 @@ from workspaced_tools.notes.frontmatter import split_front_matter
 from workspaced_tools.ports.view import View
 from workspaced_tools.prompts.assembly.layers import joined
 from workspaced_tools.prompts.model.note_names import NOTE_KINDS
-from workspaced_tools.prompts.model.text_store import BlobStaging
+from workspaced_tools.prompts.model.stored_texts import BlobStaging
 from workspaced_tools.prompts.model.types import Artifact, Envelope, Texts, Turn
 from workspaced_tools.prompts.planning.planner import Call, Held, Problem, plan_prompt, plan_schema, planned
 from workspaced_tools.prompts.providers.known import provider_named
@@ -67,16 +67,16 @@ async def plan(service: "Service", params: p.Plan, caller: str) -> Plan | Checke
 
     def make(view: View, withheld_notes: WithheldNotes) -> Plan:
         asked, staging = known(view.state, params.conversation), BlobStaging(service.texts)
-        withheld_notes.refresh_library(asked.library)
+        withheld_notes.refresh(asked.library)
         asked = replace(asked, library=withheld_notes.without_withheld(asked.library))
         turn, made = assembled(asked, last_message(asked, params.message), view, withheld_notes, staging)
         held = list(_held(asked, turn, staging))
         shown = withheld_notes.shown(each.path for each in held)
         tools = _tools(asked, staging)
         seen = [each for each in held if each.path in shown]
-        return Plan(
-            plan_schema(tools), plan_prompt(_query(made.envelope), seen, tools, composer=_composer(made.envelope))
-        )
+        envelope = made.envelope
+        query = joined(each for each in envelope.layers[-1].segments if each.kind == "query")
+        return Plan(plan_schema(tools), plan_prompt(query, seen, tools, composer=_composer(envelope)))
 
     return await with_conversation_view(service, conversation, make, caller)
 
@@ -91,11 +91,6 @@ def _tools(conversation: Conversation, texts: Texts) -> tuple[Definition, ...]:
     if settings.tools_sha256 is None:
         return tuple(Definition(tool.name, tool.description, tool.input_schema) for tool in TOOLS.values())
     return definitions_of(texts(settings.tools_sha256), OWN, provider_named(settings.provider)).tools
-
-
-def _query(envelope: Envelope) -> str:
-    """The user's text of the turn, without the instructions after it."""
-    return joined(each for each in envelope.layers[-1].segments if each.kind == "query")
 
 
 def _composer(envelope: Envelope) -> str:

@@ -58,15 +58,11 @@ class WithheldNotes:
         if self.requested.served:
             self.requested.vault.ask(Read(sorted(then_and_now(notes, self._former))))
 
-    def refresh_library(self, library: tuple[LibraryEntry, ...]) -> None:
-        """Reads the files of the library's notes, unless `without_withheld` removes all of them anyway."""
+    def refresh(self, library: tuple[LibraryEntry, ...], turns: Iterable[SentTurn] = ()) -> None:
+        """Reads the files of the notes that library and turns show, unless all of them are taken out anyway."""
         if self._view.sharing == "all":
-            self.refresh_flags(NoteId(entry.id) for entry in library if entry.kind in NOTE_KINDS)
-
-    def refresh_turns(self, turns: Iterable[SentTurn]) -> None:
-        """Reads the files of the notes that turns show, unless `parts_withheld` finds all of them anyway."""
-        if self._view.sharing == "all":
-            self.refresh_flags(note for turn in turns for part in turn.parts for note in part.notes)
+            notes = {NoteId(entry.id) for entry in library if entry.kind in NOTE_KINDS}
+            self.refresh_flags(notes.union(*(part.notes for turn in turns for part in turn.parts)))
 
     def parts_withheld(self, turns: Mapping[MessageId, SentTurn]) -> tuple[LeftOut, ...]:
         """The parts of turns that name notes which are known to be withheld."""

@@ -1,4 +1,4 @@
-"""`CallRecorder`: records calls of tools on its own thread.
+"""`ToolAnswer`: the answer of one call of a tool; `CallRecorder`: records calls on its own thread.
 
 An answer never waits for its record. `record` only queues a call. After a short delay the thread takes all queued
 calls, stores their results and recordings as blobs, and then submits `tool_called`. So an event never names a blob
@@ -10,7 +10,7 @@ import logging
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, Final, NamedTuple
 
@@ -18,10 +18,15 @@ import msgspec
 from msgspec.structs import replace
 
 from workspaced_events.blobs.evictable import EvictableBlobStore
+from workspaced_events.projections.workspace_state import WorkspaceState
 from workspaced_events.schema.catalogue import ContextInserted, ContextVolunteered, ToolCalled
-from workspaced_tools.recording.format import Recording, refused
+from workspaced_tools.errors import ToolError
+from workspaced_tools.ports.images import NoteImage
+from workspaced_tools.recording.format import Raised, Recording, raised
+from workspaced_tools.recording.format import refused as recorded_refusal
 from workspaced_tools.recording.view_recorder import ViewRecorder, recorded
-from workspaced_tools.tools.tool import ANSWER_VERSION
+from workspaced_tools.sharing.gate import refusal
+from workspaced_tools.tools.tool import ANSWER_VERSION, Ran, payload_of
 from workspaced_tools.volunteering.tool import text_told
 
 from ..limits import (
@@ -30,7 +35,6 @@ from ..limits import (
     CALL_RECORDER_WAITING_BYTES_MAX,
     CALL_RECORDER_WAITING_MAX,
 )
-from .tool_answer import ToolAnswer
 
 _CALL_RECORDER_HURRY: Final = 500
 """With so many calls queued, the recorder makes no more pauses."""
@@ -45,6 +49,39 @@ _LASTS_BYTES_MAX: Final = 4 * 1024 * 1024
 """Total texts of all remembered recordings."""
 _LAST_S: Final = 60.0
 """How long a remembered recording is used without being stored again: later a sweep may have removed it."""
+
+
+class ToolAnswer(msgspec.Struct, frozen=True):
+    """An answer: its JSON, whether the call succeeded, and the moment that the answer describes."""
+
+    payload: bytes
+    ok: bool
+    as_of_seq: int
+    tail_seq: int
+    now: str
+    made_from: ViewRecorder | Raised | Recording
+    """The tool's reads; or why no tool ran: an error, or the call of another log whose answer it repeats."""
+    images: Sequence[NoteImage] = ()
+    """Images that go beside the JSON, which names them in this order."""
+    text: msgspec.Raw | None = None
+    """The JSON of a string that holds `payload`, if it is kept."""
+
+
+def answered(ran: Ran, recorder: ViewRecorder, seq: int) -> ToolAnswer:
+    """The answer of a tool that ran.
+
+    Args:
+        ran: the tool's result.
+        recorder: holds the tool's reads.
+        seq: the log's last sequence at the call.
+    """
+    view, result = recorder.view, ran.result
+    return ToolAnswer(payload_of(result), result.success, view.as_of_seq, seq, view.now, recorder, ran.images)
+
+
+def refused(error: ToolError, state: WorkspaceState, seq: int, now: str) -> ToolAnswer:
+    """The answer of a call that was refused before a tool ran."""
+    return ToolAnswer(payload_of(refusal(error, state.seq)), False, state.seq, seq, now, raised(error))
 
 
 class VolunteeredTo(msgspec.Struct, frozen=True):
@@ -186,7 +223,7 @@ class CallRecorder:
         if isinstance(made_from, Recording):
             return blobs.keep(msgspec.json.encode(made_from))
         if not isinstance(made_from, ViewRecorder):
-            return blobs.keep(refused(made_from, caller))
+            return blobs.keep(recorded_refusal(made_from, caller))
         last = self._lasts.get((result, caller))
         if last is not None and made_from.repeats(last[0]) and time.monotonic() - last[2] < _LAST_S:
             return last[1]

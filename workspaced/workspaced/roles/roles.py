@@ -21,7 +21,7 @@ from workspaced_tools.limits import ECHO_CHARS_MAX
 from workspaced_tools.notes.note import Note, NoteFailure
 from workspaced_tools.ports.questions import Members, Read
 from workspaced_tools.ports.view import View
-from workspaced_tools.prompts.model.text_store import BlobStaging
+from workspaced_tools.prompts.model.stored_texts import BlobStaging
 from workspaced_tools.prompts.sources.pinned import checked_parameters, folder_id
 from workspaced_tools.tools.registry import EVERY_TOOL, TOOLS
 

@@ -20,8 +20,7 @@ from workspaced_events.replay.log_cursor import LogMoments
 from workspaced_events.schema import catalogue as c
 from workspaced_events.schema.catalogue import Event
 from workspaced_tools.prompts.model.kept_turns import KeptConversations
-from workspaced_tools.prompts.model.stored_inputs import texts_in
-from workspaced_tools.prompts.model.text_store import TextCache
+from workspaced_tools.prompts.model.stored_texts import TextCache, texts_in
 from workspaced_tools.replay.recorded_reads import Recordings
 from workspaced_tools.sharing.machines import linked_state
 

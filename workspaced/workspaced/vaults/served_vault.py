@@ -98,7 +98,7 @@ class ServedVault:
         self.vault = vault
         self.visibility_checker = VisibilityChecker(vault_id, vault, record)
         self.lists: Final = {
-            least: KnownLists(lambda: self.policy_version) for least in (Level.VOLUNTEER, Level.ON_REQUEST)
+            least: KnownLists(lambda: vault.levels.state_version) for least in (Level.VOLUNTEER, Level.ON_REQUEST)
         }
         """Of each audience."""
         self.loop_pause = LoopPause()
@@ -115,11 +115,6 @@ class ServedVault:
         """Whether the last reconcile could search for missing notes."""
 
     # -- whether it may answer --
-
-    @property
-    def policy_version(self) -> tuple[int, str]:
-        """A value that changes whenever the set of withheld notes may have changed."""
-        return self.vault.levels.version, self.vault.policy.digest
 
     def policy_enforced(self, digest: str, *, searched: bool = True) -> None:
         """Remembers the digest of the rules that the index was, or is about to be, reconciled with. Must be called
@@ -318,12 +313,12 @@ def steady(served: ServedVault | None, make: Callable[[], tuple[R, Sequence[Verd
         return make()[0]
     for attempt in range(1, ATTEMPTS_MAX + 1):
         served.check_rules()
-        version = served.policy_version
+        version = served.vault.levels.state_version
         with suppress(WithheldDuringRead):
             made, verdicts = make()
             served.check_missing()
             is_last = attempt == ATTEMPTS_MAX
-            if served.policy_version == version or (is_last and all(each.hold() for each in verdicts)):
+            if served.vault.levels.state_version == version or (is_last and all(each.hold() for each in verdicts)):
                 return made
         served.check_missing()
         check_may_wait()

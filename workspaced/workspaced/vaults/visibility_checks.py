@@ -94,16 +94,25 @@ class VisibilityChecker:
             self._named[note] = guessed and self._named.get(note, True)
 
     def flush(self) -> None:
-        """Records all findings so far. On any thread."""
+        """Records all findings so far. On any thread.
+
+        That a note is shown is not recorded where a rule withholds it by now, unless a later finding withholds it,
+        too: that it was shown before then counts.
+        """
         self._flush_at_s = math.inf
-        while self._found:
-            actions: list[Action] = []
-            with suppress(IndexError):
-                while len(actions) < BATCH_ACTIONS_MAX:
-                    note, shown = self._found.popleft()
-                    data = c.NoteShown(note) if shown else c.NoteWithheld(note)
-                    actions.append(Action(data, vault=self._id))
-            self._record(actions)
+        found: list[tuple[NoteId, bool]] = []
+        with suppress(IndexError):
+            while True:
+                found.append(self._found.popleft())
+        withheld = {note for note, shown in found if not shown}
+        denies = self._vault.policy.denies
+        actions = [
+            Action(c.NoteShown(note) if shown else c.NoteWithheld(note), vault=self._id)
+            for note, shown in found
+            if not shown or note in withheld or not denies(note)
+        ]
+        for start in range(0, len(actions), BATCH_ACTIONS_MAX):
+            self._record(actions[start : start + BATCH_ACTIONS_MAX])
 
     def _look_at(self, notes: Mapping[NoteId, bool]) -> dict[NoteId, bool]:
         """Checks the notes; returns those that have not settled, so have no finding yet."""

@@ -59,13 +59,23 @@ from ..model.types import (
     Turn,
 )
 from ..sources.inline_content import named
-from ..sources.turn_numbering import numbered
+from ..sources.search_block import numbered
 from .budget import Parts, exceeded, fit
 from .folding import Folding, NearLimit, Rendered
 from .history import Past, PastTurn, continuation_of, history_of, own_message, short_up_to, shortenings
-from .layers import LayerBuilder, LayerEntry, digests_of, joined, message_text, reuse_of
+from .layers import (
+    LayerBuilder,
+    LayerEntry,
+    cache_hints,
+    digests_of,
+    joined,
+    manifest_of,
+    message_text,
+    reuse_of,
+    summary_warning,
+    warnings_of,
+)
 from .library import LibraryIndex
-from .manifest import cache_hints, manifest_of, summary_warning, warnings_of
 from .turn_context import TurnContext
 
 NO_TEXT: Final = "NO_TEXT"

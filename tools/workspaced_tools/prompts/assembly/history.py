@@ -28,8 +28,7 @@ from ..model.token_estimate import block_seed
 from ..model.turn_window import begins, start_of_last, turns_in, window_of
 from ..model.types import Artifact, Block, ChatMessage, Policy, Texts
 from ..sources.inline_content import skills_of
-from ..sources.search_block import Numbers
-from ..sources.turn_numbering import written, written_turn
+from ..sources.search_block import Numbers, written, written_turn
 
 IMAGE_ELIDED: Final = "[image elided]"
 NOTE_TOKENS_MAX: Final = 12

@@ -1,4 +1,4 @@
-"""Builds layers: their texts in order, a manifest entry for each part, and hashes for comparing prompts.
+"""Builds layers and their manifest: texts in order, an entry for each part and for each part left out, and hashes.
 
 `reuse_of` compares a prompt's layers with those of the last prompt in the same pipeline. A provider's cache serves
 a prefix of equal bytes, so a layer counts only if all layers before it are unchanged.
@@ -7,18 +7,19 @@ a prefix of equal bytes, so a layer counts only if all layers before it are unch
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import takewhile
-from typing import Final
+from typing import Final, Literal
 
 import msgspec
+from msgspec.structs import replace
 
 from workspaced_events.ids import MessageId, NoteId
 from workspaced_events.projections.conversations import Conversation, turn_of
 from workspaced_events.schema.catalogue import LayerHashes, Pipeline
 
-from ...ports.manifest import LAYERS, LayerId, ManifestEntry, State
+from ...ports.manifest import LAYERS, LayerId, Manifest, ManifestEntry, ManifestLayer, State
 from ..model.blocks import BLANK_LINE, trimmed
 from ..model.token_estimate import Estimator, estimate_tokens
-from ..model.types import PARTS, Block, ChatMessage, Segment
+from ..model.types import PARTS, Block, CacheHint, ChatMessage, Policy, Segment, Turn
 
 _BREAK: Final = BLANK_LINE.encode()
 _SEEDS: Final = Estimator(1.0)
@@ -27,11 +28,6 @@ _SEEDS: Final = Estimator(1.0)
 
 def sha256_hex(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
-
-
-def byte_count(text: str) -> int:
-    """The length of the text in UTF-8."""
-    return len(text) if text.isascii() else len(text.encode())
 
 
 class LayerEntry(msgspec.Struct, frozen=True):
@@ -74,7 +70,7 @@ class LayerBuilder:
             self.record(msgspec.structs.replace(entry, state="empty"))
             return
         seed = estimate_tokens(text) if seed is None else seed
-        tokens = self.record(entry, seed, byte_count(text))
+        tokens = self.record(entry, seed, len(text) if text.isascii() else len(text.encode()))
         self.segments.append(Segment(entry.id, segment or entry.kind, text, tokens))
 
     def add_message(self, message: ChatMessage, why: str) -> None:
@@ -225,3 +221,93 @@ def _hash_without(builder: LayerBuilder, messages: frozenset[MessageId]) -> str:
     return sha256_hex(
         joined(each for each in builder.segments if not (each.kind == "message" and each.id in messages))
     )
+
+
+_ENDS: Final[tuple[tuple[tuple[LayerId, ...], Literal["L1_SYSTEM", "L2_PREVIOUS", "history", "last"]], ...]] = (
+    (("L1_SYSTEM",), "L1_SYSTEM"),
+    (("L2_PREVIOUS",), "L2_PREVIOUS"),
+    (("L4_STRIP",), "history"),
+    (("L3_TURN", "L5_USER"), "last"),
+)
+L1_CHANGED: Final = "L1_SYSTEM changed without an event that changed the conversation's settings."
+L2_CHANGED: Final = "L2_PREVIOUS does not begin as before, without an event that changed the library."
+
+
+# -- the manifest --
+
+
+def manifest_of(
+    turn: Turn,
+    builders: Mapping[LayerId, LayerBuilder],
+    digests: Digests,
+    reuse: Reuse,
+    tool_tokens: int,
+    limit: int,
+    warnings: Sequence[str],
+) -> Manifest:
+    """The manifest; its estimate is the sum of its layers' tokens and of the tools' definitions."""
+    layers = tuple(
+        ManifestLayer(
+            id=name,
+            hash=getattr(digests.hashes, name),
+            tokens=builders[name].tokens,
+            bytes=digests.sizes[name],
+            stable=reuse.stable[name],
+        )
+        for name in LAYERS
+    )
+    return Manifest(
+        conversation=turn.conversation,
+        message=turn.message,
+        layers=layers,
+        entries=tuple(
+            replace(entry, cached=True) if reuse.serves(entry, place) else entry
+            for name in LAYERS
+            for place, entry in enumerate(builders[name].entries)
+        ),
+        estimate=sum(layer.tokens for layer in layers) + tool_tokens,
+        limit=limit,
+        tool_tokens=tool_tokens,
+        estimator=turn.estimator,
+        factor=turn.factor,
+        warnings=tuple(warnings),
+    )
+
+
+def warnings_of(
+    conversation: Conversation, message: MessageId, reuse: Reuse, pipeline: Pipeline = "chat", *, folded: bool
+) -> tuple[str, ...]:
+    """Warns if one of the first two layers changed since the pipeline's last prompt without a cause in the log.
+
+    Causes are: new settings, a fold, a removed turn, and a prompt for an earlier message than the last prompt's.
+    """
+    last = conversation.last_prompt(pipeline)
+    if last is None:
+        return ()
+    found = []
+    if not reuse.stable["L1_SYSTEM"] and conversation.settings.seq <= last.seq:
+        found.append(L1_CHANGED)
+    ids = list(conversation.messages)
+    prompts = (prompt for prompt in conversation.prompts if prompt.pipeline == pipeline)
+    removed = any(prompt.message not in conversation.messages for prompt in prompts)
+    folded = folded or any(fold.seq > last.seq for fold in conversation.folds)
+    if not (reuse.stable["L2_PREVIOUS"] or folded or removed) and ids.index(message) >= ids.index(last.message):
+        found.append(L2_CHANGED)
+    return tuple(found)
+
+
+def summary_warning(tokens: int, policy: Policy) -> tuple[str, ...]:
+    """Warns if the summary is longer than `policy.summary_tokens_max`, since it is in every prompt."""
+    if policy.summary_tokens_max is None or tokens <= policy.summary_tokens_max:
+        return ()
+    return (f"The summary has about {tokens} tokens, more than {policy.summary_tokens_max}.",)
+
+
+def cache_hints(builders: Mapping[LayerId, LayerBuilder], tool_tokens: int) -> tuple[CacheHint, ...]:
+    """The ends of cacheable prefixes, none for an empty layer; tokens include the tools' definitions before."""
+    hints, tokens = [], tool_tokens
+    for name, after in _ENDS:
+        tokens += sum(builders[layer].tokens for layer in name)
+        if any(builders[layer].segments for layer in name):
+            hints.append(CacheHint(after, tokens))
+    return tuple(hints)

@@ -13,7 +13,7 @@ from workspaced_events.projections.conversations import Message
 from ...errors import NotRecorded
 from ..model.sent_turn import SentPart
 from ..model.types import Texts
-from ..sources.turn_numbering import numbers_of
+from ..sources.search_block import numbers_of
 
 _SOURCES: Final = r"(\d{1,4}(?:[ \t]*[,;–-][ \t]*\^?\d{1,4}){0,20})"
 _CITED: Final = re.compile(rf"\[\^{_SOURCES}\]|(?<![\w\[])\[{_SOURCES}\](?![(\]])|【{_SOURCES}")

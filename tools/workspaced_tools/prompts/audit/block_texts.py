@@ -12,7 +12,7 @@ from ...errors import NotRecorded
 from ..model.blocks import BLANK_LINE
 from ..model.sent_so_far import read_turn
 from ..model.sent_turn import SentPart, library_kind
-from ..model.stored_inputs import inputs_of
+from ..model.stored_texts import inputs_of
 from ..model.types import Envelope, Segment, Texts
 from .prompt_blocks import PromptBlock
 
@@ -43,7 +43,9 @@ def text_of(
     if block.entry.why == "sent" and block.turn is not None:
         return _sent_text(block, conversation, texts)
     if block.entry.kind == "message" and (parts := list(_sent_parts(block, conversation, texts))):
-        return BlockText(BLANK_LINE.join(part.text for part in parts if part.text and not _has_entry(part)))
+        # A part that shows something has an entry of its own; the others are told of as their message.
+        rest = (part.text for part in parts if not part.revision or part.base == part.revision)
+        return BlockText(BLANK_LINE.join(filter(None, rest)))
     title, mtime = _version(block, data, texts)
     segment = _segment(block, envelope)
     if segment is not None:
@@ -85,11 +87,6 @@ def _sent_text(block: PromptBlock, conversation: Conversation, texts: Texts) -> 
             why = "" if part.text else "It is an image; its bytes are in the body."
             return BlockText(part.text or None, why, part.title, part.mtime)
     return BlockText(None, "Its text is part of its message.")
-
-
-def _has_entry(part: SentPart) -> bool:
-    """Whether the manifest tells of a turn's part by itself; the other parts are told of as their message."""
-    return bool(part.revision) and part.base != part.revision
 
 
 def _sent_parts(block: PromptBlock, conversation: Conversation, texts: Texts) -> Iterator[SentPart]:

@@ -16,7 +16,7 @@ from workspaced_events.schema.catalogue import PromptAssembled
 from ...errors import ArgumentInvalid, NotRecorded
 from ...limits import ECHO_CHARS_MAX
 from ...ports.prompts import NO_PROMPT_HINT, StoredManifest
-from ..model.stored_inputs import manifest_of_prompt
+from ..model.stored_texts import manifest_of_prompt
 from ..model.types import Texts
 
 _IDS_SHOWN_MAX: Final = 5

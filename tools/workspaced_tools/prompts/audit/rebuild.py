@@ -19,7 +19,7 @@ from workspaced_events.schema.catalogue import PromptAssembled
 from ...errors import NotRecorded
 from ...ports.manifest import LAYERS
 from ..assembly.assemble import assemble
-from ..model.stored_inputs import inputs_of
+from ..model.stored_texts import inputs_of
 from ..model.types import Assembled, Texts
 
 MANIFEST: Final = "manifest"

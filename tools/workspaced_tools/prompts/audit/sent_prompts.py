@@ -14,7 +14,7 @@ from workspaced_events.schema.catalogue import Event, PromptAssembled
 
 from ...errors import NotRecorded
 from ...ports.manifest import Manifest
-from ..model.stored_inputs import manifest_of_prompt, texts_in
+from ..model.stored_texts import manifest_of_prompt, texts_in
 from ..model.types import Assembled
 from .overlaid_chats import OverlaidChats
 from .rebuild import Versions, checked, first_difference, rebuild

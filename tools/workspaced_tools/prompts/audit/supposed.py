@@ -21,7 +21,7 @@ from ..assembly.assemble import assemble
 from ..model.note_names import NOTE_KINDS
 from ..model.sent_so_far import read_turn
 from ..model.sent_turn import SentPart, SentTurn
-from ..model.stored_inputs import inputs_of
+from ..model.stored_texts import inputs_of
 from ..model.types import Artifact, Assembled, Texts, Turn
 from ..model.untrusted_text import escape_body
 

@@ -29,8 +29,7 @@ from ...ports.base import Wire
 from ..assembly.history import continuation_of
 from ..model.blocks import BLANK_LINE, TRIMMED
 from ..model.types import PARTS, Texts, Turn
-from ..sources.search_block import Source
-from ..sources.turn_numbering import numbered
+from ..sources.search_block import Source, numbered
 from .protected_text import Protected, closing_fence, protected_parts
 from .source_list import (
     Catalogue,

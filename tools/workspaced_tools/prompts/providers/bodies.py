@@ -12,7 +12,7 @@ from workspaced_events.schema.catalogue import Shape as Recorded
 
 from ...errors import BodyInvalid, NotRecorded
 from ...ports.base import Wire
-from ..model.stored_inputs import NOT_KEPT, inputs_of, texts_in
+from ..model.stored_texts import NOT_KEPT, inputs_of, texts_in
 from ..model.types import Envelope, Texts, Turn
 from ..sources.surroundings import around
 from .cache_breakpoints import MARKS_MAX

@@ -14,6 +14,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from hashlib import sha256
 from itertools import chain, count, groupby
+from operator import itemgetter
 from typing import Any, Final, NamedTuple
 
 import msgspec
@@ -249,7 +250,7 @@ class _Reader:
         for block in message.content:
             if (part := self._part(block, where)) is not None:
                 parts += self._with_images(part, block, where) if block.images else (part,)
-        if all(part.type == "thinking" for part in parts):
+        if not parts or (parts[0].type == "thinking" and all(part.type == "thinking" for part in parts)):
             self._changes.add("Nothing is left of the message", where)
             return []
         if message.cache is not None:
@@ -345,9 +346,10 @@ class _Reader:
     def alternating(self, read: Iterable[Message]) -> list[RequestMessage]:
         """Merges consecutive messages of one role, results of tools first; a user's message begins and ends."""
         merged: list[RequestMessage] = []
-        for role, group in groupby(read, key=lambda each: each[0]):
-            parts = [part for _role, parts in group for part in parts]
-            parts.sort(key=lambda part: part.type != "toolResult")
+        for role, group in groupby(read, key=itemgetter(0)):
+            parts = [*chain.from_iterable(map(itemgetter(1), group))]
+            if len(parts) > 1:
+                parts.sort(key=lambda part: part.type != "toolResult")
             merged.append(RequestMessage("assistant" if role == "assistant" else "user", tuple(parts)))
         if merged and merged[0].role == "assistant":
             self._changes.add(f"A user's message stands before all others: {ASSISTANT_BEGINS}")

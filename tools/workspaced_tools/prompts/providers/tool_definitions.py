@@ -5,7 +5,7 @@ provider refuses a whole request for one refused tool, so each one's module says
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from typing import Any, Final, NamedTuple
 from urllib.parse import urlsplit, urlunsplit
 
@@ -119,16 +119,14 @@ def _listed(text: str, changes: list[str]) -> Iterator[Any]:
     for raw in listed:
         if nested_deeper(raw):
             changes.append(f"A tool is left out, since it is nested deeper than {DEPTH_MAX} levels.")
-        elif isinstance(raw, dict) and isinstance(declared := _declared(raw), list):
+        elif isinstance(raw, dict) and isinstance(
+            declared := next((raw[key] for key in DECLARED if key in raw), None), list
+        ):
             yield from ({DECLARED[0]: [each]} for each in declared)
             if rest := {key: each for key, each in raw.items() if key not in DECLARED}:
                 yield rest
         else:
             yield raw
-
-
-def _declared(raw: Mapping[str, Any]) -> Any:
-    return next((raw[key] for key in DECLARED if key in raw), None)
 
 
 def _read(raw: Any) -> ReadTool | None:

@@ -32,7 +32,7 @@ from ...tools.linked_workspace import of_person
 from ..model.changes import line_changes
 from ..model.kept_turns import KeptTurns
 from ..model.sent_so_far import SentSoFar, lost_turns, sent_before, sent_so_far_of
-from ..model.stored_inputs import inputs_of
+from ..model.stored_texts import inputs_of
 from ..model.turn_window import begins
 from ..model.types import PARTS, TURN_VERSION, Artifact, Policy, Present, Provided, Texts, Turn
 from .attachments import ExplicitNotes, artifact_of, attached

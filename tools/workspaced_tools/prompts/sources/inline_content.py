@@ -47,7 +47,9 @@ def distinct(artifacts: Iterable[Artifact]) -> tuple[Artifact, ...]:
         if known is None or (known.failed is not None and artifact.failed is None):
             shown[artifact.kind, artifact.id] = artifact
             found.append(artifact)
-        elif _may_differ(artifact) and artifact.revision and _content(artifact) != _content(known):
+        elif artifact.note is not None and artifact.kind != "selected_text":
+            continue  # a note that is read twice is one thing
+        elif artifact.revision and _content(artifact) != _content(known):
             nothing = replace(artifact, revision="", before="", after="", media_type=None, bytes=0)
             found.append(replace(nothing, failed=DUPLICATE_ID))
     return tuple(found)
@@ -60,11 +62,6 @@ def _own_query(query: Artifact, shown: Mapping[tuple[ArtifactKind, str], Artifac
     known = ((each, shown.get((query.kind, each))) for each in ids)
     is_free = (name for name, one in known if one is None or one.failed or _content(one) == _content(query))
     return replace(query, id=next(is_free)) if query.failed is None else query
-
-
-def _may_differ(artifact: Artifact) -> bool:
-    """Whether two artifacts of this id may be different things; a note that is read twice is one thing."""
-    return artifact.note is None or artifact.kind == "selected_text"
 
 
 def _content(artifact: Artifact) -> tuple[str, str, str]:

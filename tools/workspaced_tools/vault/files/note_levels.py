@@ -84,6 +84,20 @@ class NoteLevels:
 
     # -- queries, without I/O --
 
+    @property
+    def state_version(self) -> tuple[int, str]:
+        """A value that changes whenever the set of withheld notes may have changed, be it by rules."""
+        return self.version, self.policy.digest
+
+    def shows(self, note: NoteId) -> bool:
+        """Whether the note is known to be shown to all, was found so, and is not gone.
+
+        While `state_version` stays the same, `saw` of a version of such a note that has no flag changes nothing.
+        """
+        return (
+            self._findings.get(note) is Visibility.SHOWN and note not in self._gone and not self.is_withheld(note)
+        )
+
     def level(self, note: NoteId) -> Level:
         """The level of a note, as far as it is known."""
         return self._known(note, self.policy.level(note))

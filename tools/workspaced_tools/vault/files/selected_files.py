@@ -5,7 +5,6 @@ opened only where an editor shows it or a link names it (see other_files). `.git
 Markdown. It says what is worth reading, not what is secret: that is decided elsewhere (`ignore_rules`).
 """
 
-from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from pathspec import GitIgnoreSpec
@@ -39,7 +38,7 @@ class SelectedFiles:
         self.choice: Final = choice
         self.digest: Final = digest_of(choice.gitignore, *choice.globs) if choice != ALL_DEFAULT else ""
         """Differs between choices that select other files."""
-        check_globs(choice.globs)
+        compile_rules(choice.globs, source="the setting files")  # only to check them
         self._spec = GitIgnoreSpec.from_lines(choice.globs) if choice.globs else None
 
     def holds(self, path: str) -> bool:
@@ -51,11 +50,3 @@ class SelectedFiles:
     def is_attachment(self, path: str) -> bool:
         """Whether a file at `path` is withheld with the notes that name it, which only the index knows."""
         return not self.holds(path) and ending_of(path) in ATTACHED
-
-
-def check_globs(globs: Sequence[str]) -> None:
-    """
-    Raises:
-        RuleInvalid: one of the globs is invalid; `details["line"]` is its 1-based number.
-    """
-    compile_rules(globs, source="the setting files")

@@ -207,7 +207,9 @@ class Indexer:
             relative = path.removeprefix(root).rstrip("/")
             found = self._notes_at(relative)
             notes |= found
-            is_file = found and (is_markdown(relative) or not self._is_folder(relative))
+            is_file = found and (
+                is_markdown(relative) or not (self._root.is_folder(relative) or self._any_below(f"{relative}/"))
+            )
             if not is_file and not any(part.startswith(".") for part in relative.split("/")):
                 folders.append(relative + "/")
         bare = any("." not in folder.rpartition("/")[0].rpartition("/")[2] for folder in folders)
@@ -223,9 +225,6 @@ class Indexer:
             return {note, NoteId(path)} if self._index.entry(NoteId(path)) is not None else {note}
         except (ActionError, UnicodeEncodeError):
             return set()
-
-    def _is_folder(self, path: str) -> bool:
-        return self._root.is_folder(path) or self._any_below(f"{path}/")
 
     def _any_below(self, folder: str) -> bool:
         return self._index.any_below(folder) or any_file_below(self._index.file, folder)

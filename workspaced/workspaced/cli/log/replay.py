@@ -293,7 +293,7 @@ def _print_call(call: Any) -> None:
 
 
 def _print_prompt(rebuilt: Any, source: Source) -> None:
-    from workspaced_tools.prompts.model.stored_inputs import manifest_of_prompt, texts_in
+    from workspaced_tools.prompts.model.stored_texts import manifest_of_prompt, texts_in
 
     prompt, envelope = rebuilt.prompt, rebuilt.envelope
     if isinstance(prompt, PromptOverlaid):

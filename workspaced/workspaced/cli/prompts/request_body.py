@@ -9,7 +9,7 @@ import msgspec
 from workspaced_events.errors import InvalidArgument
 from workspaced_events.replay.source import Source
 from workspaced_tools.prompts.audit.sent_prompts import RebuiltPrompt
-from workspaced_tools.prompts.model.stored_inputs import texts_in
+from workspaced_tools.prompts.model.stored_texts import texts_in
 from workspaced_tools.prompts.providers.bodies import (
     RenderedBody,
     body_hash,

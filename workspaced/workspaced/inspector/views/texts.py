@@ -12,7 +12,7 @@ from workspaced_events.errors import InvalidArgument, LogDamaged
 from workspaced_events.schema.catalogue import Event, MessageData, PromptAssembled, ToolCalled
 from workspaced_events.schema.codec import encode_event
 from workspaced_tools.errors import NotRecorded
-from workspaced_tools.prompts.model.stored_inputs import texts_in
+from workspaced_tools.prompts.model.stored_texts import texts_in
 from workspaced_tools.recording.recorded_calls import recorded_call
 
 from ... import replay

@@ -20,7 +20,7 @@ from workspaced_events.schema.sentences import notes_named
 from workspaced_tools.ports.manifest import ManifestEntry
 from workspaced_tools.prompts.citations.renumber import cited, sources_of
 from workspaced_tools.prompts.model.note_names import names_of
-from workspaced_tools.prompts.model.stored_inputs import inputs_of, manifest_of_prompt, texts_in
+from workspaced_tools.prompts.model.stored_texts import inputs_of, manifest_of_prompt, texts_in
 from workspaced_tools.prompts.model.types import PARTS
 from workspaced_tools.recording.format import RecordedNote, read_recording
 from workspaced_tools.recording.last_shown import NOT_IN_PROMPT, mentions

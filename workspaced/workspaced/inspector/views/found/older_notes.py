@@ -14,7 +14,7 @@ from workspaced_events.schema import catalogue as c
 from workspaced_events.schema.catalogue import Event
 from workspaced_tools.errors import NotRecorded
 from workspaced_tools.ports.manifest import ManifestEntry
-from workspaced_tools.prompts.model.stored_inputs import inputs_of, texts_in
+from workspaced_tools.prompts.model.stored_texts import inputs_of, texts_in
 
 from .... import replay
 from ..prompts.conversations import answer_to, kept_manifest, note_of, state_of, words_of

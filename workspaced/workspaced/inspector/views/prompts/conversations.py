@@ -32,7 +32,7 @@ from workspaced_tools.prompts.audit.prompt_blocks import (
     tools_reuse,
 )
 from workspaced_tools.prompts.model.note_names import notes_of
-from workspaced_tools.prompts.model.stored_inputs import manifest_of_prompt, texts_in
+from workspaced_tools.prompts.model.stored_texts import manifest_of_prompt, texts_in
 
 from .... import replay
 from ...inspected import Inspected, NoParameters
