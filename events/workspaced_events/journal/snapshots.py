@@ -65,7 +65,9 @@ T = TypeVar("T")
 class Folding:
     """A sink that folds its events and keeps the latest ones for the id window."""
 
-    def __init__(self, snapshot: Snapshot | None = None, *, state: WorkspaceState = EMPTY, last_time: str = "") -> None:
+    def __init__(
+        self, snapshot: Snapshot | None = None, *, state: WorkspaceState = EMPTY, last_time: str = ""
+    ) -> None:
         """Starts from a snapshot, or from a state and its time."""
         self.state: WorkspaceState = snapshot.state if snapshot else state
         self.last_time = snapshot.last_time if snapshot else last_time

@@ -59,11 +59,14 @@ class Verdicts(Audience):
         withheld: "IsWithheld | WithheldNames",
         lists: KnownLists | None = None,
         unasked: "Verdicts | None" = None,
+        *,
+        withdrew: "IsWithheld | None" = None,
     ) -> None:
         """
         Args:
             lists: the cache of the vault, for this audience.
             unasked: those of the same call for what nobody asks for. What they show is shown on request too.
+            withdrew: of those that are withheld by a function; None: to say so of any reveals nothing.
         """
         self._unasked = unasked
         if isinstance(withheld, WithheldNames):
@@ -72,7 +75,7 @@ class Verdicts(Audience):
             self._shown: Mapping[NoteId, object] = withheld.shown
         else:
             super().__init__()
-            self._deciding, self._shown = (withheld, withheld, lambda _note: False), {}
+            self._deciding, self._shown = (withheld, withdrew or withheld, lambda _note: False), {}
         self._given: tuple[dict[NoteId, bool], ...] = ({}, {}, {})
         self._lists = lists or KnownLists()
         self._listed: tuple[VaultState, object] | None = None

@@ -6,10 +6,11 @@ from typing import Any
 
 import msgspec
 
+from workspaced_events.clock import system_clock
 from workspaced_events.debugging.predicate import Command
 from workspaced_events.errors import InvalidArgument, WorkspacedError
 from workspaced_events.schema.catalogue import MessageAdded, PromptAssembled
-from workspaced_tools.prompts.audit.prices import PriceList, reported_cost
+from workspaced_tools.prompts.audit.prices import Prices, Tokens
 from workspaced_tools.prompts.audit.supposed import Notes
 
 from .. import replay
@@ -38,7 +39,7 @@ def fork(
     names: Sequence[str],
     *,
     check: Callable[[str], bool | None] | None = None,
-    prices: PriceList | None = None,
+    prices: Prices | None = None,
 ) -> Fork:
     """Asks each of the models `names`.
 
@@ -95,14 +96,12 @@ def _key(arguments: Json) -> bytes:
     return msgspec.json.encode(arguments, order="deterministic")
 
 
-def _cost(answer: Answer, prices: PriceList | None) -> float | None:
+def _cost(answer: Answer, prices: Prices | None) -> float | None:
     """By the first price whose model fits, whoever hosts it."""
-    providers = dict.fromkeys(each.provider for each in prices.models) if prices is not None else ()
-    found = (prices.price(provider, answer.model) for provider in providers) if prices is not None else ()
-    price = next((each for each in found if each is not None), None)
-    if price is None or not answer.input_tokens:
+    if prices is None or not answer.input_tokens:
         return None
-    return reported_cost(price, answer.input_tokens, answer.cached_tokens, answer.output_tokens).amount
+    tokens = Tokens(answer.input_tokens, answer.cached_tokens, answer.output_tokens)
+    return prices.amount(None, answer.model, system_clock(), tokens)
 
 
 def _judge(answer: Answer, check: Callable[[str], bool | None]) -> None:

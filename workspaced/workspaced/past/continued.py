@@ -6,9 +6,10 @@ from pathlib import Path
 from workspaced_events.blobs.durable import DurableBlobStore
 from workspaced_events.blobs.evictable import EvictableBlobStore
 from workspaced_events.log.disk import Disk
+from workspaced_events.log.segments import SegmentLog
 from workspaced_events.projections.workspace_fold import apply
 from workspaced_events.projections.workspace_state import WorkspaceState
-from workspaced_events.replay.log_cursor import LogMoments, Moment, PagedLog, moment_of
+from workspaced_events.replay.log_cursor import LogMoments, Moment, moment_of
 from workspaced_events.schema.catalogue import Event
 
 from .recorded_log import RecordedLog
@@ -41,7 +42,7 @@ class ContinuedRecordings(EvictableBlobStore):
 class ContinuedMoments(LogMoments):
     """The moments of the other log up to the one at which the daemon stands, and then those of its own."""
 
-    def __init__(self, own: PagedLog, before: RecordedLog) -> None:
+    def __init__(self, own: SegmentLog, before: RecordedLog) -> None:
         super().__init__(own)
         self._other = before
 

@@ -48,7 +48,7 @@ class RecordedPolicy:
 
     def verdicts(self) -> Verdicts:
         """Those of one call."""
-        return Verdicts(self.withheld, self._withdrew)
+        return Verdicts(self.withheld, withdrew=self._withdrew)
 
     def withheld(self, name: NoteId) -> bool:
         """Whether the note is withheld, by its path or a former one."""

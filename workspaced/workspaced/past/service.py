@@ -17,6 +17,9 @@ from ..calls.calls import Calls
 from ..peers.link_settings import LinkSettings
 from ..recording.sweeper import Sweeper
 from ..service.service import Service
+from ..traces.live import LiveTraces
+from ..traces.settings import TracesSettings
+from ..traces.wire import TextsFrom
 from ..vaults.served_vault import ServedVault
 from .answers import EarlierAnswers, MomentAnswers, Recorded, read_only
 from .continued import ContinuedMoments, ContinuedRecordings, ContinuedTexts
@@ -62,6 +65,7 @@ class PastService(Service):
             record=True,
             data=data,
             link=LinkSettings(),
+            traces=LiveTraces(TracesSettings(), journal.log.log_id, TextsFrom(str(data), (), ())),
         )
         self.memory.is_set = self._recorded_calls.asked(MEMORY.name)
         self.volunteering.sessions = RecordedSessions(past)

@@ -45,8 +45,12 @@ class Prices(Protocol):
     def source(self) -> str:
         """Its name with its version or day."""
 
-    def amount(self, provider: str, model: str, at: str, tokens: Tokens) -> float | None:
-        """What a request cost at a time, ISO 8601; None: the model has no price."""
+    def amount(self, provider: str | None, model: str, at: str, tokens: Tokens) -> float | None:
+        """What a request cost at a time, ISO 8601; None: the model has no price.
+
+        Args:
+            provider: None: whoever hosts the model.
+        """
 
 
 class Price(Wire, frozen=True, forbid_unknown_fields=True):
@@ -73,12 +77,13 @@ class PriceList(Wire, frozen=True, forbid_unknown_fields=True):
     def source(self) -> str:
         return f"your own list of {self.dated}"
 
-    def amount(self, provider: str, model: str, at: str, tokens: Tokens) -> float | None:  # noqa: ARG002 - one day's
+    def amount(self, provider: str | None, model: str, at: str, tokens: Tokens) -> float | None:  # noqa: ARG002 - one day's
         """By the first price that fits; upper and lower case are one."""
         fitting = (
             each
             for each in self.models
-            if each.provider.lower() == provider.lower() and fnmatchcase(model.lower(), each.model.lower())
+            if provider is None or each.provider.lower() == provider.lower()
+            if fnmatchcase(model.lower(), each.model.lower())
         )
         price = next(fitting, None)
         if price is None:
@@ -98,7 +103,7 @@ class PackagedPrices:
     def source(self) -> str:
         return f"{_PACKAGE} {version(_PACKAGE)}"
 
-    def amount(self, provider: str, model: str, at: str, tokens: Tokens) -> float | None:
+    def amount(self, provider: str | None, model: str, at: str, tokens: Tokens) -> float | None:
         from genai_prices import Usage, calc_price  # takes half a second and is needed where money is shown
 
         usage = Usage(
@@ -108,7 +113,9 @@ class PackagedPrices:
         )
         when = datetime.fromisoformat(at)
         with suppress(LookupError, ValueError):
-            found = calc_price(usage, model, provider_id=provider.lower(), genai_request_timestamp=when)
+            found = calc_price(
+                usage, model, provider_id=provider and provider.lower(), genai_request_timestamp=when
+            )
             return float(found.total_price)
         return None
 
