@@ -122,11 +122,6 @@ def test_a_history_that_is_empty_is_no_failure(ask: Call, make_view: MakeView, c
     assert call(TOOL, make_view(FakeVault({}), EMPTY_VAULT))["data"] == {"visits": [], "total": 0}
 
 
-def test_without_a_vault_it_says_so(make_view: MakeView, call: Call) -> None:
-    assert call(TOOL, make_view(None, EMPTY_VAULT))["code"] == "NO_ACTIVE_VAULT"
-    assert call(TOOL, make_view(None, EMPTY_VAULT, registered=False))["code"] == "NO_ACTIVE_VAULT"
-
-
 def test_a_visit_that_seems_to_begin_in_the_future_has_not_lasted(ask: Call) -> None:
     later = Visit(NoteId("a.md"), 1, "2026-03-01T12:00:05.000000Z", None)
     assert ask([later])["data"]["visits"][0]["dwellSeconds"] == 0.0
@@ -143,13 +138,6 @@ def test_limit_takes_the_newest_and_total_counts_all(ask: Call) -> None:
     assert (begins(result), result["data"]["total"]) == (list(range(49, 29, -1)), 50)
     assert begins(ask(visits, limit=1)) == [49]
     assert begins(ask(visits, limit=200)) == list(range(49, -1, -1))
-
-
-@pytest.mark.parametrize("limit", [0, 201, -1, True, "201", "2 0", 1.5])
-def test_a_limit_out_of_range_is_refused(ask: Call, limit: Any) -> None:
-    result = ask(limit=limit)
-    assert result["code"] == "INVALID_ARGUMENT"
-    assert "'limit': expected an integer from 1 to 200" in result["error"]
 
 
 def test_names_are_asked_once_for_each_note_shown(make_view: MakeView, call: Call) -> None:
@@ -210,13 +198,6 @@ def test_what_is_no_time_is_refused_by_name(ask: Call, time: str) -> None:
     assert result["code"] == "INVALID_ARGUMENT"
     assert "'sinceTime'" in result["error"]
     assert len(result["error"]) < 320
-
-
-@pytest.mark.parametrize("time", ["x" * 65, 5, ["2026-03-01"], True])
-def test_what_is_no_short_text_is_refused_by_the_schema(ask: Call, time: Any) -> None:
-    result = ask(sinceTime=time)
-    assert result["code"] == "INVALID_ARGUMENT"
-    assert "'sinceTime'" in result["error"]
 
 
 def test_the_answer_is_bounded(make_view: MakeView, call: Call) -> None:

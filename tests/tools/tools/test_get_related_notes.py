@@ -421,24 +421,6 @@ def test_a_note_that_cannot_be_read_is_an_error(ask: Call, code: str) -> None:
         assert ask(FakeVault(failure=code))["error"] == "Active note not found"
 
 
-@pytest.mark.parametrize(
-    ("arguments", "name"),
-    [
-        ({"reference": ""}, "reference"),
-        ({"reference": "x" * 2049}, "reference"),
-        ({"reference": "\ud800"}, "reference"),
-        ({"limit": 0}, "limit"),
-        ({"limit": 51}, "limit"),
-        ({"limit": "ten"}, "limit"),
-        ({"limit": True}, "limit"),
-    ],
-)
-def test_what_the_schema_does_not_allow_is_named(ask: Call, arguments: dict[str, Any], name: str) -> None:
-    result = ask(FakeVault(), **arguments)
-    assert result["code"] == "INVALID_ARGUMENT"
-    assert f"'{name}'" in result["error"]
-
-
 # -- what is left out --
 
 

@@ -234,14 +234,6 @@ def test_the_selection_is_shown(ask: Call, make_state: MakeState) -> None:
     }
 
 
-def test_a_vault_that_is_not_served_is_an_error_that_says_what_to_do(
-    make_state: MakeState, make_view: MakeView, call: Call
-) -> None:
-    result = call(TOOL, make_view(None, make_state(active="b.md")))
-    assert (result["code"], "data" in result) == ("NO_ACTIVE_VAULT", False)
-    assert "workspaced serve --vault DIR" in result["message"]
-
-
 def test_five_recents_newest_first_and_ten_with_details(ask: Call, make_state: MakeState) -> None:
     files = {f"{n}.md": "x" for n in range(30)}
     state = make_state(recents=tuple(files))
@@ -270,15 +262,6 @@ def test_no_value_stands_twice_or_is_its_default(
     assert not {"selection", "omitted", "omittedTotal", "withheld"} & data.keys()
     assert data["activeNote"]["metadata"].keys() <= {"created", "lastModified", "wordCount", "characterCount"}
     assert "lastModified" not in data["activeNote"], "the metadata has it"
-
-
-def test_equal_questions_give_equal_bytes(
-    make_vault: MakeVault, make_state: MakeState, make_view: MakeView
-) -> None:
-    view = make_view(make_vault(FILES), make_state(active="b.md", pins=("work/plan.md",), tabs=("c.md",)))
-    arguments = {"includeContent": True}
-    first = msgspec.json.encode(run(TOOLS[TOOL], view, arguments))
-    assert msgspec.json.encode(run(TOOLS[TOOL], view, arguments)) == first
 
 
 @pytest.mark.thorough

@@ -109,11 +109,6 @@ def test_of_an_empty_workspace_everything_is_there_and_empty(ask: Call) -> None:
     assert result["message"] == "Notes in the vault: 0; pinned: 0; open questions: 0."
 
 
-def test_without_a_vault_it_says_so(make_view: MakeView, call: Call) -> None:
-    assert call(TOOL, make_view(None, EMPTY_VAULT))["code"] == "NO_ACTIVE_VAULT"
-    assert call(TOOL, make_view(None, EMPTY_VAULT, registered=False))["code"] == "NO_ACTIVE_VAULT"
-
-
 def test_counts_are_of_what_is_listed(ask: Call, make_state: MakeState) -> None:
     state = make_state(active="a.md", pins=("a.md", "b.md"), tabs=("c.md",), recents=("a.md", "b.md", "c.md"))
     visits = [visit("a.md", TODAY, TODAY), visit("b.md", TODAY, TODAY), visit("a.md", TODAY, None)]
@@ -278,10 +273,3 @@ def test_the_answer_is_bounded_whatever_the_names_are(ask: Call, make_state: Mak
     result = ask(files, make_state(pins=pins), [visit(pin, TODAY, TODAY) for pin in pins])
     assert len(msgspec.json.encode(result)) < 50_000
     assert result["data"]["counts"]["inPinsAndActiveNote"]["brokenLinks"] == 1_600
-
-
-def test_the_same_view_gives_the_same_bytes(ask: Call, make_state: MakeState) -> None:
-    state = make_state(active="a.md", pins=("a.md", "gone.md"))
-    visits = [visit("b.md", TODAY, TODAY), visit("a.md", TODAY, None)]
-    files = {"a.md": "[[x]]", "b.md": ""}
-    assert msgspec.json.encode(ask(files, state, visits)) == msgspec.json.encode(ask(files, state, visits))
