@@ -143,11 +143,13 @@ class Daemon:
 
     # -- life --
 
-    def set_ahead(self, seconds: int) -> None:
-        """Sets the daemon's clocks, both, so far ahead of the real ones. Once before it is started."""
+    def set_ahead(self, seconds: int, uptime_s: int | None = None) -> None:
+        """Sets the daemon's clocks, both unless `uptime_s` is given, so far ahead of the real ones. Once before it
+        is started.
+        """
         clocks = self.root / "clocks"
         new = clocks.with_suffix(".new")
-        new.write_text(f"{seconds} {seconds}")
+        new.write_text(f"{seconds} {seconds if uptime_s is None else uptime_s}")
         new.replace(clocks)
         self.wrapper = (sys.executable, str(CLOCKED), str(clocks))
 

@@ -254,6 +254,10 @@ def active(client: Any) -> str | None:
     return note["id"] if note is not None else None
 
 
+def rename(client: Any, old: str, new: str) -> None:
+    client.publish([{"type": "note_renamed", "data": {"from": old, "to": new}}], source="editor")
+
+
 class TestOfTwoUis:
     def test_the_one_that_the_user_is_in_has_the_active_note(self, daemon: Any) -> None:
         client = daemon().connect()
@@ -314,9 +318,26 @@ class TestOfTwoUis:
         client = daemon().connect()
         for source in ("editor", "mobile"):
             show(client, source, None, [], ["c.md"])
-        client.publish([{"type": "note_renamed", "data": {"from": "c.md", "to": "d.md"}}], source="editor")
+        rename(client, "c.md", "d.md")
         show(client, "editor", None, [], [])
         assert [tab["noteId"] for tab in client.state()["temporaryTabs"]] == ["d.md"]
+
+    def test_keep_a_pin_that_one_unpins_though_its_former_name_is_used_again(self, daemon: Any) -> None:
+        client = daemon().connect()
+        for source in ("one", "other"):
+            show(client, source, None, ["Untitled.md"])
+        rename(client, "Untitled.md", "Idea.md")
+        show(client, "one", None, ["Idea.md"], ["Untitled.md"])
+        show(client, "one", None, [], ["Untitled.md"])
+        assert [each["id"] for each in client.state()["pinnedNotes"]] == ["Idea.md"]
+
+    def test_a_note_that_none_shows_is_not_active_because_its_name_was_another_notes(self, daemon: Any) -> None:
+        client = daemon().connect()
+        show(client, "one", "Untitled.md")
+        rename(client, "Untitled.md", "Idea.md")
+        show(client, "other", "Untitled.md")
+        show(client, "other", None)
+        assert active(client) is None
 
 
 class TestAnInferredView:
@@ -347,6 +368,14 @@ class TestAnInferredView:
                 break
         show(guess, "lsp", "b.md", [], [])
         assert active(guess) == "b.md"
+
+    def test_is_not_given_the_note_that_one_that_knows_has_left(self, daemon: Any) -> None:
+        running = daemon()
+        guess, plugin = self.inferring(running), running.connect("vscode")
+        show(guess, "lsp", "a.md")
+        show(plugin, "vscode", "a.md")
+        show(plugin, "vscode", None)
+        assert active(plugin) is None
 
     def test_has_no_part_in_what_two_inferring_ones_show(self, daemon: Any) -> None:
         running = daemon()
