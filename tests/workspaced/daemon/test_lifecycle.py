@@ -4,14 +4,20 @@ import os
 import signal
 import socket
 import stat
+import subprocess
 import threading
+import time
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
+from support import process
 from support.daemon import refusal
 
+from workspaced import connect
+from workspaced.discovery import records
 from workspaced.errors import NoDaemon, RemoteError
 from workspaced_events.replay.replay import replay
 
@@ -368,3 +374,61 @@ def test_verify_names_the_damage_with_exit_code_four(damaged: Any) -> None:
     done = damaged.cli("publish", "active_note_set", "note=a.md")
     assert done.returncode == 4 and "[LOG_READ_ONLY]" in done.stderr
     assert damaged.cli("replay", str(damaged.data)).returncode == 4
+
+
+def serve(running: Any, *flags: str, cwd: Path | None = None) -> "subprocess.CompletedProcess[bytes]":
+    """A `serve` that is expected to refuse."""
+    return process.run("serve", *flags, env=running.env, cwd=cwd)
+
+
+@pytest.mark.parametrize("place", ["data", "socket"])
+def test_nothing_of_ours_may_lie_in_a_vault(shared: Any, tmp_path: Path, place: str) -> None:
+    vault = tmp_path / "notes"
+    vault.mkdir()
+    data = vault / "data" if place == "data" else tmp_path / "data"
+    socket = vault / "s.sock" if place == "socket" else tmp_path / "s.sock"
+    refused = serve(shared, "--vault", str(vault), "--data-dir", str(data), "--socket", str(socket))
+    assert refused.returncode == 2
+    assert b"INVALID_ARGUMENT" in refused.stderr
+    assert list(vault.iterdir()) == []
+
+
+def test_the_same_folder_twice_is_one_vault(daemon: Any) -> None:
+    running = daemon(start=False)
+    running.flags = ("--vault", f"{running.vault}/../{running.vault.name}")
+    with running.start().connect() as client:
+        assert len(client.server["vaults"]) == 1
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_a_daemon_whose_stderr_is_on_a_full_disk_serves_and_ends_in_good_order(daemon: Any) -> None:
+    running = daemon("--log-level", "debug", start=False)
+    running.wrapper = ("sh", "-c", 'exec "$@" 2>/dev/full', "sh")
+    running.spawn()
+    until = time.monotonic() + 60
+    while records.is_listening(str(running.socket)) is False and running.process.poll() is None:
+        assert time.monotonic() < until
+        time.sleep(0.02)
+    with running.connect() as client:
+        assert client.tool("get_workspace_context")["success"]
+    assert running.stop() == 0
+
+
+def test_without_a_vault_the_hint_names_commands_that_help(daemon: Callable[..., Any]) -> None:
+    made = daemon(start=False)
+    serve = ("serve", "--data-dir", str(made.data), "--socket", str(made.socket))
+    empty = process.spawn(
+        *serve, env=made.env, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+    )
+    assert empty.stderr is not None
+    with empty.stderr as lines:
+        assert any(b"listening on" in line for line in lines)
+        with connect(made.socket, name="agent") as client:
+            answer = client.tool("get_current_note")
+        assert (answer["code"], answer["error"]) == ("NO_ACTIVE_VAULT", "No vault is open")
+        assert "`workspaced stop`, then `workspaced serve --vault DIR`" in answer["message"]
+        assert made.cli("stop").returncode == 0
+        assert empty.wait(60) == 0
+    made.start()
+    with made.connect("agent") as client:
+        assert client.tool("get_current_note")["code"] == "NO_ACTIVE_NOTE"
