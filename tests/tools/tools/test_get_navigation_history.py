@@ -1,27 +1,25 @@
 """get_navigation_history over a history and names made up for the test."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.tool_fixtures import Call, MakeView
 
 from workspaced_events.ids import NoteId, VaultId
 from workspaced_events.projections.visits import Visit
 from workspaced_events.projections.workspace_state import EMPTY_VAULT, Vault, VaultState, WorkspaceState
 from workspaced_tools.ports.questions import Names
 from workspaced_tools.ports.vault import NoteRef
-from workspaced_tools.ports.view import View
 from workspaced_tools.sharing.gate import shared_view
 from workspaced_tools.tools.registry import TOOLS
 from workspaced_tools.tools.tool import run
 
 TOOL = "get_navigation_history"
 NOON = "2026-03-01T12:00:00.000000Z"
-Call = Callable[..., dict[str, Any]]
-MakeView = Callable[..., View]
 
 
 class FakeVault:

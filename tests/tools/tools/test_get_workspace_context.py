@@ -8,21 +8,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.profiles import examples
+from support.tool_fixtures import Call, MakeState, MakeVault, MakeView
 
 from workspaced_events.ids import NoteId
 from workspaced_events.projections.workspace_state import EMPTY_VAULT, Selection, VaultState
 from workspaced_tools.notes.truncation import MARKER
 from workspaced_tools.ports.questions import Question, Read
-from workspaced_tools.ports.view import View
 from workspaced_tools.tools.registry import TOOLS
 from workspaced_tools.tools.tool import run
 from workspaced_tools.vault.vault import Vault
 
 TOOL = "get_workspace_context"
-MakeVault = Callable[..., Vault]
-MakeState = Callable[..., VaultState]
-MakeView = Callable[..., View]
-Call = Callable[..., dict[str, Any]]
 
 
 @pytest.fixture
@@ -89,6 +85,13 @@ def test_active_pins_tabs_and_recents_are_shown_by_name(ask: Call, make_state: M
     assert "lastUpdated" not in data
 
 
+def test_a_client_that_is_shown_names_learns_no_time_and_no_place(
+    make_world: Callable[..., Any], call: Call
+) -> None:
+    data = call(TOOL, make_world(FILES, level="names", active="b.md").view())["data"]
+    assert "lastModified" not in data["activeNote"] and "path" not in data["vaultInfo"]
+
+
 def test_metadata_is_told_or_left_out(ask: Call, make_state: MakeState) -> None:
     state = make_state(active="work/plan.md", pins=("work/plan.md",))
     metadata = ask(FILES, state)["data"]["activeNote"]["metadata"]
@@ -101,7 +104,7 @@ def test_metadata_is_told_or_left_out(ask: Call, make_state: MakeState) -> None:
         "characterCount": 26,
     }
     data = ask(FILES, state, includeMetadata=False)["data"]
-    assert "metadata" not in data["activeNote"]
+    assert "metadata" not in data["activeNote"] and data["activeNote"]["lastModified"].endswith("Z")
     assert "metadata" not in data["pinnedNotes"][0]
 
 

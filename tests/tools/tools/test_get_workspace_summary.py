@@ -1,10 +1,11 @@
 """get_workspace_summary over a vault made up for the test."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 import pytest
+from support.tool_fixtures import Call, MakeState, MakeView
 
 from workspaced_events.ids import NoteId
 from workspaced_events.projections.visits import Visit
@@ -12,12 +13,8 @@ from workspaced_events.projections.workspace_state import EMPTY_VAULT, Pin, Vaul
 from workspaced_tools.notes.note import Note, NoteFailure, StatKey
 from workspaced_tools.ports.questions import Question
 from workspaced_tools.ports.vault import LinkName, LinkTarget, NoteRef, VaultOverview
-from workspaced_tools.ports.view import View
 
 TOOL = "get_workspace_summary"
-Call = Callable[..., dict[str, Any]]
-MakeState = Callable[..., VaultState]
-MakeView = Callable[..., View]
 STAT = StatKey(1, 1, 1, 1, 1)
 CONTROL = "\x01"
 MTIME_NS = 1_700_000_000_123_456_789

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support.patience import is_indexed
+from support.tool_fixtures import Call, MakeState, MakeVault, MakeView
 
 from workspaced_events.ids import NoteId, VaultId
 from workspaced_events.projections.workspace_state import EMPTY_VAULT, Vault, VaultState, WorkspaceState
@@ -15,16 +16,11 @@ from workspaced_tools.errors import ArgumentInvalid
 from workspaced_tools.notes.name_only import NAMES_ONLY
 from workspaced_tools.ports.questions import Search
 from workspaced_tools.ports.vault import Found, NoteRef, SearchHit, SearchQuery
-from workspaced_tools.ports.view import View
 from workspaced_tools.sharing.gate import shared_view
 from workspaced_tools.tools.registry import TOOLS
 from workspaced_tools.tools.tool import run
 
 TOOL = "search_workspace"
-Call = Callable[..., dict[str, Any]]
-MakeState = Callable[..., VaultState]
-MakeVault = Callable[..., Any]
-MakeView = Callable[..., View]
 LAST_YEAR = "2025-03-01T10:00:00.000000Z"
 
 
