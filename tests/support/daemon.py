@@ -8,6 +8,7 @@ Daemons and commands are forked from a process that has imported workspaced (sup
 for tests of the start itself, or of what a whole process holds; a `wrapper` starts a real one, too.
 """
 
+import atexit
 import json
 import os
 import shutil
@@ -18,6 +19,7 @@ import sys
 import tempfile
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -319,6 +321,30 @@ def write_vault(directory: Path, notes: Mapping[str, str] = NOTES) -> Path:
     return directory
 
 
+class SettledVaults:
+    """Folders of `NOTES` made ahead: a daemon that takes one need not wait until its notes have settled."""
+
+    AHEAD = 3
+
+    def __init__(self) -> None:
+        self._ready: deque[Path] = deque()
+        self._place: Path | None = None
+        self._made = 0
+
+    def move_one(self, to: Path) -> Path:
+        """Moves one to that path; a move leaves the times of the notes as they are."""
+        if self._place is None:
+            self._place = Path(tempfile.mkdtemp(prefix="wsd-ahead-", dir="/tmp"))
+            atexit.register(shutil.rmtree, self._place, ignore_errors=True)
+        while len(self._ready) <= self.AHEAD:
+            self._ready.append(write_vault(self._place / str(self._made)))
+            self._made += 1
+        return self._ready.popleft().rename(to)
+
+
+_settled_vaults = SettledVaults()
+
+
 class Factory:
     """Makes daemons; see the module's docstring."""
 
@@ -344,7 +370,9 @@ class Factory:
         real: bool = False,
     ) -> Daemon:
         root = self.root()
-        made = Daemon(root, write_vault(root / "vault", notes), flags, env or {})
+        vault = root / "vault"
+        vault = _settled_vaults.move_one(vault) if notes is NOTES else write_vault(vault, notes)
+        made = Daemon(root, vault, flags, env or {})
         made.real = real
         (root / "vault").mkdir(exist_ok=True)
         self._made.append(made)
