@@ -243,37 +243,6 @@ class TestWhatIsShownMeanwhile:
         client.call("workspaced/resume")
         assert [pin["id"] for pin in client.state()["pinnedNotes"]] == ["a.md", "b.md"]
 
-    def test_is_kept_of_each_source_apart(self, daemon: Factory) -> None:
-        client = daemon().connect()
-        client.call("workspaced/pause")
-        for source, active in (("one", "a.md"), ("two", "b.md")):
-            view = {"source": source, "active": active, "pins": [], "tabs": [{"note": f"{source}.md"}]}
-            assert client.call("workspaced/snapshot", view)["paused"] is True
-        one = {"source": "one", "active": "c.md", "pins": ["p.md"], "tabs": []}
-        client.call("workspaced/snapshot", one)
-        client.call("workspaced/resume")
-        state = client.state()
-        assert state["activeNote"]["id"] == "c.md"
-        assert [tab["noteId"] for tab in state["temporaryTabs"]] == ["two.md"]
-        sources = {event["data"].get("note"): event["source"] for event in events(client)}
-        assert (sources["c.md"], sources["p.md"], sources["two.md"]) == ("one", "one", "two")
-        assert "b.md" not in sources
-
-    def test_keeps_renames_in_their_order(self, daemon: Factory) -> None:
-        client = daemon().connect()
-        client.publish([{"type": "note_pinned", "data": {"note": "a.md"}}])
-        client.call("workspaced/pause")
-        for old, new in (("a.md", "x.md"), ("b.md", "a.md"), ("x.md", "y.md")):
-            client.publish([{"type": "note_renamed", "data": {"from": old, "to": new}}])
-        client.call("workspaced/resume")
-        renames = [event["data"] for event in events(client) if event["type"] == "note_renamed"]
-        assert [(each["from"], each["to"]) for each in renames] == [
-            ("a.md", "x.md"),
-            ("b.md", "a.md"),
-            ("x.md", "y.md"),
-        ]
-        assert [pin["id"] for pin in client.state()["pinnedNotes"]] == ["y.md"]
-
     def test_that_was_queued_before_the_pause_is_recorded(self, daemon: Factory) -> None:
         """All in one write, so that most of it waits for the writer when the pause is asked for."""
         running = daemon()

@@ -230,17 +230,6 @@ def test_a_reconnecting_ui_appends_only_what_differs(daemon: Any) -> None:
     assert [tab["noteId"] for tab in state["temporaryTabs"]] == ["work/plan.md"]
 
 
-def test_two_uis_keep_their_own_and_share_the_active_note(daemon: Any) -> None:
-    client = daemon().connect()
-    show(client, "editor", "a.md", ["b.md"], ["c.md"])
-    show(client, "mobile", "work/plan.md", ["x.md"], ["y.md"])
-    show(client, "mobile", "work/plan.md", [], [])
-    state = client.state()
-    assert state["activeNote"]["id"] == "work/plan.md"
-    assert [pin["id"] for pin in state["pinnedNotes"]] == ["b.md"]
-    assert [tab["noteId"] for tab in state["temporaryTabs"]] == ["c.md"]
-
-
 def look(client: Any, source: str, active: str | None, **more: Any) -> list[str]:
     """Shows a view with a note and no tabs; returns the types of the events that took, without `view_opened`."""
     params = {"source": source, "active": active, "pins": [], "tabs": [], **more}
@@ -294,18 +283,6 @@ class TestOfTwoUis:
         look(client, "editor", "a.md", focused=True)
         look(client, "mobile", "b.md", focused=False)
         assert active(client) == "a.md"
-
-    def test_each_keeps_the_pins_and_tabs_that_both_show(self, daemon: Any) -> None:
-        client = daemon().connect()
-        for source in ("editor", "mobile"):
-            show(client, source, None, ["b.md"], ["c.md"])
-        show(client, "editor", None, [], [])
-        state = client.state()
-        assert [pin["id"] for pin in state["pinnedNotes"]] == ["b.md"]
-        assert [tab["noteId"] for tab in state["temporaryTabs"]] == ["c.md"]
-        show(client, "mobile", None, [], [])
-        state = client.state()
-        assert state["pinnedNotes"] == state["temporaryTabs"] == []
 
     def test_what_a_user_unpins_is_unpinned_for_both(self, daemon: Any) -> None:
         client = daemon().connect()
