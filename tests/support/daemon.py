@@ -296,7 +296,21 @@ class Daemon:
     def add(self, notes: Mapping[str, str]) -> None:
         """Writes notes, and waits until the daemon has seen them and they have settled."""
         write_vault(self.vault, notes)
-        with connect(self.socket, name="test", timeout_s=ANSWER_S) as client:
+        self.reconcile()
+
+    def publish(self, kind: str, **data: Any) -> None:
+        """An editor publishes one action."""
+        with connect(self.socket, name="editor", timeout_s=ANSWER_S) as client:
+            client.publish([{"type": kind, "data": data}])
+
+    def ask(self, tool: str, **arguments: Any) -> dict[str, Any]:
+        """What an agent is answered."""
+        with connect(self.socket, name="agent", timeout_s=ANSWER_S) as client:
+            return client.tool(tool, arguments)
+
+    def reconcile(self) -> None:
+        """Waits until the daemon has seen all of its vaults."""
+        with connect(self.socket, name="person", timeout_s=ANSWER_S) as client:
             client.call("workspaced/reconcile")
 
     def memory_bytes(self) -> int:

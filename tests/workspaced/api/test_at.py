@@ -299,8 +299,7 @@ def is_ruled_out(leak: Leak) -> None:
 
 
 def reconcile(leak: Leak) -> None:
-    with leak.running.connect() as client:
-        client.call("workspaced/reconcile")
+    leak.running.reconcile()
 
 
 @pytest.mark.parametrize(

@@ -543,8 +543,7 @@ def clocked(daemon: Factory) -> Any:
     running = daemon(start=False)
     running.set_ahead(0)
     running.start()
-    with running.connect() as client:
-        client.call("workspaced/reconcile")
+    running.reconcile()
     return running, running.set_ahead
 
 

@@ -34,8 +34,7 @@ def running(daemon: Callable[..., Any]) -> Any:
     for note in NOTES:
         os.utime(made.vault / note, ns=(1, time.time_ns() - 10**12))
     made.start()
-    with made.connect("person") as client:
-        client.call("workspaced/reconcile")
+    made.reconcile()
     return made
 
 
@@ -47,17 +46,6 @@ def look_at(running: Any, note: str, text: str = "Dear diary, xyzzy zebra.") -> 
         client.publish([{"type": "selection_changed", "data": selection}])
 
 
-def publish(running: Any, kind: str, **data: Any) -> None:
-    with running.connect("editor") as client:
-        client.publish([{"type": kind, "data": data}])
-
-
-def ask(running: Any, tool: str, **arguments: Any) -> Json:
-    with running.connect("agent") as client:
-        answer: Json = client.tool(tool, arguments)
-        return answer
-
-
 def test_only_these_tools_answer_on_request() -> None:
     answering = [tool.name for tool in (*TOOLS.values(), MEMORY) if tool.answers_on_request]
     assert sorted(answering) == ["get_current_note", "get_note_by_reference", "search_workspace"]
@@ -65,14 +53,14 @@ def test_only_these_tools_answer_on_request() -> None:
 
 def test_who_asks_for_it_is_shown_it_and_all_else_is_not(running: Any) -> None:
     look_at(running, "Diary.md")
-    assert "xyzzy" in ask(running, "get_current_note", includeLinks=True)["data"]["content"]
+    assert "xyzzy" in running.ask("get_current_note", includeLinks=True)["data"]["content"]
     for reference in ("Diary", "Diary.md", "[[Diary]]"):
-        assert ask(running, "get_note_by_reference", reference=reference)["data"]["id"] == "Diary.md"
-    assert ask(running, "get_note_by_reference", reference="[[Diary]]", **{"from": "home"})["success"]
-    found = ask(running, "search_workspace", query="zebra")["data"]
+        assert running.ask("get_note_by_reference", reference=reference)["data"]["id"] == "Diary.md"
+    assert running.ask("get_note_by_reference", reference="[[Diary]]", **{"from": "home"})["success"]
+    found = running.ask("search_workspace", query="zebra")["data"]
     assert {each["id"] for each in found["results"]} == {"home.md", "Diary.md"} and found["total"] == 2
-    assert ask(running, "search_workspace", query="quagga", scope="vault")["data"]["total"] == 1
-    home = ask(running, "get_note_by_reference", reference="home", includeLinks=True)["data"]["links"]
+    assert running.ask("search_workspace", query="quagga", scope="vault")["data"]["total"] == 1
+    home = running.ask("get_note_by_reference", reference="home", includeLinks=True)["data"]["links"]
     assert not home["outgoing"][0]["exists"] and home["incomingTotal"] == 0
     for tool, arguments in (
         ("get_workspace_context", {"includeContent": True}),
@@ -82,10 +70,10 @@ def test_who_asks_for_it_is_shown_it_and_all_else_is_not(running: Any) -> None:
         ("get_related_notes", {"reference": "Diary"}),
         ("get_note_diff", {"reference": "Diary"}),
     ):
-        answer = ask(running, tool, **arguments)
+        answer = running.ask(tool, **arguments)
         said = json.dumps({**answer, "error": ""})
         assert "Diary" not in said and "xyzzy" not in said, tool
-    context = ask(running, "get_workspace_context")["data"]
+    context = running.ask("get_workspace_context")["data"]
     assert context["activeNote"] is None and context["withheld"] == 0
 
 
@@ -95,7 +83,7 @@ def test_the_status_that_agents_see_is_that_of_a_vault_without_the_note(
     counts = []
     for notes in (NOTES, {name: text for name, text in NOTES.items() if name != "Diary.md"}):
         made = daemon(notes=notes)
-        made.connect().call("workspaced/reconcile")
+        made.reconcile()
         agent = modern(made, "agent")
         agent.result("tools/list")
         [vault] = agent.result("workspaced/status")["vaults"]
@@ -107,12 +95,12 @@ def test_the_status_that_agents_see_is_that_of_a_vault_without_the_note(
 def test_whoever_watches_the_context_gets_no_notice_of_a_selection_in_such_a_note(
     running: Any, modern: Callable[..., Any]
 ) -> None:
-    publish(running, "active_note_set", note="Diary.md")
+    running.publish("active_note_set", note="Diary.md")
     agent = modern(running, "agent")
     uri = "workspace://context"
     agent.send("subscriptions/listen", notifications={"resourceSubscriptions": [uri]})
     assert agent.notice()["method"] == "notifications/subscriptions/acknowledged"
-    publish(running, "selection_changed", note="Diary.md", startLine=5, endLine=5)
+    running.publish("selection_changed", note="Diary.md", startLine=5, endLine=5)
     noticed, until_s = list[Any](), time.monotonic() + 20 * COALESCE_S
     while not noticed and time.monotonic() < until_s:
         noticed = agent.notices_before("resources/read", uri=uri)
@@ -120,36 +108,36 @@ def test_whoever_watches_the_context_gets_no_notice_of_a_selection_in_such_a_not
 
 
 def test_a_renamed_note_on_request_is_not_counted(running: Any) -> None:
-    publish(running, "note_pinned", note="Diary.md")
-    running.connect().call("workspaced/reconcile")
-    assert ask(running, "get_workspace_context")["data"]["withheld"] == 0
+    running.publish("note_pinned", note="Diary.md")
+    running.reconcile()
+    assert running.ask("get_workspace_context")["data"]["withheld"] == 0
     # Before the file moves, so that no watcher reads it first.
-    publish(running, "note_renamed", **{"from": "Diary.md", "to": "Moved.md"})
-    assert ask(running, "get_workspace_context")["data"]["withheld"] == 0
+    running.publish("note_renamed", **{"from": "Diary.md", "to": "Moved.md"})
+    assert running.ask("get_workspace_context")["data"]["withheld"] == 0
 
 
 @pytest.mark.xfail(strict=True, reason="Without the index, what the log says of a note that is gone is `never`")
 def test_a_deleted_note_on_request_is_not_counted_after_the_index_was_lost(running: Any) -> None:
-    publish(running, "note_pinned", note="Diary.md")
-    running.connect().call("workspaced/reconcile")
+    running.publish("note_pinned", note="Diary.md")
+    running.reconcile()
     (running.vault / "Diary.md").unlink()
-    running.connect().call("workspaced/reconcile")
-    assert ask(running, "get_workspace_context")["data"]["withheld"] == 0
+    running.reconcile()
+    assert running.ask("get_workspace_context")["data"]["withheld"] == 0
     running.stop()
     shutil.rmtree(running.data / "cache")
     running.start()
-    running.connect().call("workspaced/reconcile")
-    assert ask(running, "get_workspace_context")["data"]["withheld"] == 0
+    running.reconcile()
+    assert running.ask("get_workspace_context")["data"]["withheld"] == 0
 
 
 def test_the_past_shows_it_to_who_asks_alone(running: Any) -> None:
-    ask(running, "get_note_by_reference", reference="Diary.md")
+    running.ask("get_note_by_reference", reference="Diary.md")
     with running.connect("person") as client:
         client.call("workspaced/calls")
         moment = client.call("workspaced/status")["seq"]
-    then = ask(running, "get_note_by_reference", reference="Diary.md", at=moment)
+    then = running.ask("get_note_by_reference", reference="Diary.md", at=moment)
     assert "xyzzy" in then["data"]["content"]
-    assert not ask(running, "get_related_notes", reference="Diary.md", at=moment)["success"]
+    assert not running.ask("get_related_notes", reference="Diary.md", at=moment)["success"]
 
 
 NOT_VOLUNTEERED = ("Diary.md", "asked/Plan.md", "never/Secret.md", "nowhere.md")
@@ -201,7 +189,7 @@ def test_a_selection_without_a_vault_is_one_of_the_vault_that_was_switched_to(da
     running.flags = ("--vault", str(other))
     client = running.start().connect()
     client.call("workspaced/reconcile")
-    publish(running, "vault_switched", vaultId="vault")
+    running.publish("vault_switched", vaultId="vault")
     wire = running.wire()
     for kind, data in (
         ("vault_switched", {"vaultId": "other"}),
@@ -258,16 +246,15 @@ def test_a_prompt_holds_it_for_no_other_reason(talking: Any) -> None:
 def test_a_note_attached_with_its_folder_leaves_the_prompt_when_only_requests_may_show_it(talking: Any) -> None:
     (talking.vault / "open").mkdir()
     (talking.vault / "open" / "n.md").write_text("# N\n\ngnu\n")
-    with talking.connect("person") as client:
-        client.call("workspaced/reconcile")
+    talking.reconcile()
     assert "gnu" in talk(talking, {"kind": "folder", "id": "open"})
     (talking.vault / "open" / "n.md").write_text(f"{FLAG}# N\n\ngnu\n")
     assert "gnu" not in talk(talking, message="m2")
 
 
 def test_why_names_the_level_the_rule_and_who_was_shown_the_note_last(running: Any) -> None:
-    ask(running, "get_note_by_reference", reference="Diary")
-    ask(running, "search_workspace", query="xyzzy")
+    running.ask("get_note_by_reference", reference="Diary")
+    running.ask("search_workspace", query="xyzzy")
     with running.connect("other") as client:
         client.tool("get_note_by_reference", {"reference": "home"})
     told = json.loads(running.cli("why", "Diary.md", "--json").stdout)

@@ -272,8 +272,7 @@ class World:
         (self.running.root / "away").rename(self.root)
 
     def reconcile(self) -> None:
-        with self.running.connect("person") as client:
-            client.call("workspaced/reconcile")
+        self.running.reconcile()
 
     # -- what is asked --
 

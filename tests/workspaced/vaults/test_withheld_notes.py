@@ -280,13 +280,11 @@ def test_a_note_moved_into_a_denied_folder_is_withheld_at_once(daemon: Any) -> N
     notes = {**NOTES, "diary.md": "# Diary\n\nxyzzy\n", "keep/x.md": "# X\n", IGNORE: "keep/\n"}
     running = daemon("--no-watch", "--reconcile-s", "3600", notes=notes)
     show(running, "n1.md", "diary.md", select="xyzzy")
-    with running.connect() as client:
-        client.call("workspaced/reconcile")
+    running.reconcile()
     assert "xyzzy" in heard(running)
     (running.vault / "diary.md").rename(running.vault / "keep" / "diary.md")
     assert not any(each in heard(running) for each in HEARD)
-    with running.connect() as client:
-        client.call("workspaced/reconcile")
+    running.reconcile()
     assert not any(each in heard(running) for each in HEARD)
 
 
