@@ -172,6 +172,26 @@ def test_an_agents_status_counts_what_is_wrong_and_names_nothing(
         assert len(vault["warnings"]) == 2 and all(each[0] == "1" for each in vault["warnings"])
 
 
+# -- 6: the past as an oracle --
+
+
+def test_a_past_moment_says_the_same_of_a_private_path_and_of_a_missing_one(daemon: Any) -> None:
+    running = daemon(notes={**NOTES, "keep/diary1.md": PRIVATE, "deny/diary1.md": "# D\n", IGNORE: "deny/\n"})
+    show(running, "n1.md")
+    running.ask("get_workspace_context")
+    with running.connect("agent") as client:
+        seq = client.call("workspaced/status")["seq"]
+        for tool in ("get_note_by_reference", "get_note_diff", "get_related_notes"):
+            for moment in ({"at": 1}, {"at": seq}, {}):
+                answers = [
+                    json.dumps(client.tool(tool, {"reference": f"{folder}/diary{number}.md", **moment}))
+                    .replace(folder, "FOLDER")
+                    .replace(f"diary{number}", "diary")
+                    for folder, number in (("keep", 1), ("keep", 2), ("deny", 1), ("deny", 2))
+                ]
+                assert len(set(answers)) == 1, (tool, answers)
+
+
 # -- 7: saves in parts --
 
 
