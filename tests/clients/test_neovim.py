@@ -110,18 +110,6 @@ def test_windows_become_active_note_tabs_and_pins_and_go_when_closed(daemon: Any
     assert (tabs(last), pins(last)) == ([], ["a.md"]), "pins outlast the editor"
 
 
-def test_going_from_window_to_window_is_one_event_each(daemon: Any, editor: Any) -> None:
-    running = daemon()
-    client, nvim = running.connect(), editor(running)
-    nvim.do("edit a.md", "split b.md")
-    nvim.settled()
-    before = len(events(client))
-    for _ in range(4):
-        nvim.do("wincmd w")
-        nvim.settled()
-    assert [event["type"] for event in events(client)[before:]] == ["active_note_set"] * 4
-
-
 @pytest.mark.parametrize(
     "away",
     [
@@ -148,16 +136,6 @@ def test_what_is_no_note_keeps_the_last_one_until_it_is_closed(shared: Any, edit
     nvim.do("bdelete! a.md")
     nvim.settled()
     assert active(client.state()) is None and tabs(client.state()) == []
-
-
-def test_closing_the_last_window_of_a_note_closes_it(shared: Any, editor: Any) -> None:
-    client, nvim = shared.connect(), editor(shared)
-    nvim.do("edit .code.py", "split a.md")
-    nvim.settled()
-    assert active(client.state()) == "a.md"
-    nvim.do("close")
-    nvim.settled()
-    assert active(client.state()) is None
 
 
 def test_only_notes_really_in_the_vault_are_ever_told(daemon: Any, editor: Any) -> None:
@@ -198,27 +176,6 @@ def test_a_vault_reached_over_a_symlink_is_the_vault(shared: Any, editor: Any) -
     nvim.do("edit alias.md")
     nvim.settled()
     assert active(client.state()) == "b.md"
-
-
-def test_names_of_any_script_and_files_not_written_yet_are_notes(shared: Any, editor: Any) -> None:
-    client, nvim = shared.connect(), editor(shared)
-    for name in ("Žluťoučký “kůň”.md", "日本/ノート.MD", 'a "quote" \\ and # 100%.md'):
-        (shared.vault / name).parent.mkdir(exist_ok=True)
-        nvim.lua("vim.cmd('edit ' .. vim.fn.fnameescape(...))", name)
-        nvim.settled()
-        assert active(client.state()) == name
-
-
-def test_a_burst_of_switches_is_few_events_and_ends_right(daemon: Any, editor: Any) -> None:
-    running = daemon(notes={f"n{number:03}.md": "x" for number in range(20)})
-    client, nvim = running.connect(), editor(running)
-    nvim.do("edit n000.md")
-    nvim.settled()
-    before = len(events(client))
-    nvim.do(*(f"edit n{number % 20:03}.md" for number in range(200)), "edit n007.md")
-    nvim.settled()
-    new = [event["type"] for event in events(client)[before:]]
-    assert new == ["active_note_set"] and active(client.state()) == "n007.md"
 
 
 def test_a_selection_is_told_once_it_rests_and_ends_when_the_cursor_goes_on(daemon: Any, editor: Any) -> None:
@@ -299,47 +256,6 @@ def test_an_old_name_that_goes_shortly_after_is_a_rename_too(daemon: Any, editor
 # -- who is told --
 
 
-def test_a_daemon_started_after_the_editor_is_found(daemon: Any, editor: Any) -> None:
-    running = daemon(start=False)
-    nvim = editor(running)
-    nvim.do("edit a.md", "split b.md", "WorkspacedPin")
-    nvim.until("#s.unserved == 2")
-    running.start()
-    nvim.settled()
-    state = running.connect().state()
-    assert (active(state), tabs(state), pins(state)) == ("b.md", ["a.md"], ["b.md"])
-
-
-def test_after_a_restart_the_daemon_is_told_what_is_shown_now(daemon: Any, editor: Any) -> None:
-    running = daemon()
-    nvim = editor(running)
-    nvim.do("edit a.md", "split b.md")
-    nvim.settled()
-    assert running.stop() == 0
-    nvim.until("#s.daemons == 0 or s.daemons[1].state ~= 'ready'")
-    nvim.do("edit c.md")
-    nvim.looked()
-    running.start()
-    nvim.settled()
-    state = running.connect().state()
-    assert active(state) == "c.md" and sorted(tabs(state)) == ["a.md", "c.md"]
-
-
-def test_what_was_closed_while_the_daemon_was_killed_is_closed_for_it_too(daemon: Any, editor: Any) -> None:
-    running = daemon()
-    nvim = editor(running)
-    nvim.do("edit a.md", "split b.md")
-    nvim.settled()
-    running.kill()
-    nvim.until("#s.daemons == 0 or s.daemons[1].state ~= 'ready'")
-    nvim.do("%bdelete")
-    nvim.looked()
-    running.start()
-    nvim.settled()
-    state = running.connect().state()
-    assert active(state) is None and tabs(state) == []
-
-
 @pytest.mark.thorough
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 def test_a_stopped_daemon_costs_the_editor_one_write_and_no_wait(
@@ -395,26 +311,6 @@ def test_an_editor_quits_at_once_whatever_the_daemon_does(daemon: Any, editor: A
     until_type(running.connect(), "active_note_cleared")
 
 
-def test_two_editors_keep_their_tabs_and_the_one_that_is_come_back_to_is_right(daemon: Any, editor: Any) -> None:
-    running = daemon()
-    client = running.connect()
-    first, second = editor(running), editor(running)
-    first.do("edit a.md", "split b.md")
-    first.settled()
-    second.do("edit c.md", "split work/plan.md")
-    second.settled()
-    assert active(client.state()) == "work/plan.md"
-    assert tabs(client.state()) == ["a.md", "b.md", "c.md", "work/plan.md"]
-    first.do("doautocmd FocusGained")
-    first.settled()
-    assert active(client.state()) == "b.md"
-    second.quit()
-    until_type(client, "temporary_tab_closed")
-    first.do("doautocmd FocusGained")
-    first.settled()
-    assert (active(client.state()), tabs(client.state())) == ("b.md", ["a.md", "b.md"])
-
-
 def test_an_editor_without_notes_takes_nothing_from_others(daemon: Any, editor: Any) -> None:
     running = daemon()
     client, first = running.connect(), editor(running)
@@ -426,39 +322,6 @@ def test_an_editor_without_notes_takes_nothing_from_others(daemon: Any, editor: 
     second.quit()
     first.looked()
     assert active(client.state()) == "a.md"
-
-
-def test_of_several_vaults_the_one_of_the_note_is_current(daemon: Any, editor: Any) -> None:
-    running = daemon(start=False)
-    other = running.root / "other"
-    other.mkdir()
-    (other / "o.md").write_text("# O\n")
-    running.flags = ("--vault", str(other))
-    running.start()
-    client, nvim = running.connect(), editor(running)
-    nvim.do("edit a.md")
-    nvim.settled()
-    assert client.state()["currentVaultId"] == "vault"
-    nvim.do(f"split {other}/o.md")
-    nvim.settled()
-    state = client.state()
-    assert (state["currentVaultId"], active(state), tabs(state)) == ("other", "o.md", [])
-    assert tabs(client.state(vault="vault")) == ["a.md"]
-    nvim.do("wincmd w")
-    nvim.settled()
-    assert (client.state()["currentVaultId"], active(client.state())) == ("vault", "a.md")
-
-
-def test_each_note_goes_to_the_daemon_that_serves_its_folder(daemon: Any, editor: Any) -> None:
-    first = daemon("--workspace", "first")
-    second = daemon("--workspace", "second", env={"HOME": first.env["HOME"]})
-    nvim = editor(first)
-    nvim.do("edit a.md", f"split {second.vault}/work/plan.md")
-    nvim.until("#s.daemons == 2")
-    nvim.settled()
-    assert active(second.connect().state()) == "work/plan.md"
-    state = first.connect().state()
-    assert active(state) is None and tabs(state) == ["a.md"]
 
 
 @pytest.mark.parametrize("named", ["env", "setup"])

@@ -1,17 +1,13 @@
 """A real daemon whose wall clock is set: by minutes, by decades and back, while it runs and while not."""
 
-import os
-import sys
 from collections.abc import Callable
 from datetime import datetime
 from typing import Any
 
 import pytest
-from support import TESTS
 
 Json = dict[str, Any]
 MINUTE, DAY, YEARS = 60, 86_400, 30 * 365 * 86_400
-PROGRAM = TESTS / "support" / "clocked_daemon.py"
 
 
 class Clocked:
@@ -19,17 +15,13 @@ class Clocked:
 
     def __init__(self, running: Any) -> None:
         self.running = running
-        self.file = running.root / "clock"
         self.set()
-        running.wrapper = (sys.executable, str(PROGRAM), str(self.file))
         running.start()
         self.client = running.connect("agent")
 
     def set(self, wall_s: int = 0, uptime_s: int = 0) -> None:
         """Puts both clocks ahead of the real ones."""
-        aside = self.file.with_suffix(".new")
-        aside.write_text(f"{wall_s} {uptime_s}")
-        os.replace(aside, self.file)
+        self.running.set_ahead(wall_s, uptime_s)
 
     def restart(self, wall_s: int) -> None:
         """Stops, sets the wall clock, and starts."""

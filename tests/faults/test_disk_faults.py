@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.crowd import Crowd, look, verified
+from support.crowd import Crowd, look, publish, verified
 from support.daemon import ANSWER_S, refusal
 
 from workspaced.errors import RemoteError
@@ -28,12 +28,6 @@ pytestmark = LINUX
 def segment(running: Any) -> Path:
     """The open segment."""
     return max((running.data / "log").glob("*.wlog"))
-
-
-def publish(client: Any, action: dict[str, Any]) -> int:
-    """Publishes without the client's own retry; the sequence."""
-    seq: int = client.call("workspaced/publish", {"actions": [action]})["events"][0]["seq"]
-    return seq
 
 
 def stop_poisoned(running: Any) -> None:

@@ -87,6 +87,7 @@ def test_row_34_many_notes_and_deep_folders_cost_bounded_memory_however_often_th
             status = client.call("workspaced/status")["vaults"][0]
             assert status["index"]["notesFound"] == MANY + 4
             assert any("too deep" in warning for warning in status["warnings"])
+            assert status["cache"]["bytes"] < MIB, "indexing keeps no text"
         taken.append(running.memory_bytes())
         if number >= 2 and taken[-1] - taken[-2] < AGAIN_BYTES_MAX:
             break

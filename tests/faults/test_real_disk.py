@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.crowd import look, verified
+from support.crowd import look, publish, verified
 
 from workspaced.errors import NoDaemon, RemoteError
 
@@ -111,12 +111,6 @@ def on_it(loop_disk: Any, daemon: Any, tmp_path: Path) -> Callable[..., tuple[Lo
         return disk, running
 
     return make
-
-
-def publish(client: Any, action: dict[str, Any]) -> int:
-    """Publishes without the client's own retry; the sequence."""
-    seq: int = client.call("workspaced/publish", {"actions": [action]})["events"][0]["seq"]
-    return seq
 
 
 def long(name: str) -> dict[str, Any]:

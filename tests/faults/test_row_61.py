@@ -8,18 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.crowd import look, verified
+from support.crowd import look, publish, verified
 from support.daemon import ANSWER_S, refusal
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="needs Linux's LD_PRELOAD")
 
 SELECTION = {"note": "a.md", "startLine": 1, "endLine": 2}
-
-
-def publish(client: Any, action: dict[str, Any]) -> int:
-    """Publishes without the client's own retry; the sequence."""
-    seq: int = client.call("workspaced/publish", {"actions": [action]})["events"][0]["seq"]
-    return seq
 
 
 def selected(name: str) -> dict[str, Any]:
@@ -44,17 +38,37 @@ def blob_files(running: Any) -> list[Path]:
     return [path for path in (running.data / "blobs").rglob("*") if path.is_file()]
 
 
+Faulty = tuple[Any, Any, Any]
+
+
+@pytest.fixture
+def faulty(daemon: Any, faults_of: Any) -> Faulty:
+    """A running daemon, a client of it, and the plan of the faults that it meets."""
+    running = daemon("--no-watch", start=False)
+    plan = faults_of(running)
+    running.start()
+    client = running.connect()
+    client.call("workspaced/reconcile")  # of notes that are known texts are recorded
+    return running, client, plan
+
+
 # -- HEAD --
 
 
 @pytest.mark.fault(row=61)
-@pytest.mark.parametrize("call", ["open", "pwrite", "fdatasync", "rename"])
+@pytest.mark.parametrize(
+    ("call", "error", "says"),
+    [
+        *((call, errno.EIO, "Input/output error") for call in ("open", "pwrite", "fdatasync", "rename")),
+        *((call, errno.EINTR, "") for call in ("pwrite", "fdatasync")),
+    ],
+)
 def test_row_61_a_head_that_fails_for_a_whole_life_shows_in_degraded_and_costs_nothing(
-    daemon: Any, faults_of: Any, call: str
+    daemon: Any, faults_of: Any, call: str, error: int, says: str
 ) -> None:
     running = daemon("--no-watch", start=False)
     plan = faults_of(running)
-    fault = plan.add(call, "log/HEAD.tmp" if call == "open" else "log/HEAD", errno.EIO)
+    fault = plan.add(call, "log/HEAD.tmp" if call == "open" else "log/HEAD", error)
     running.start()
     client = running.connect()
     client.call("workspaced/reconcile")  # of notes that are known texts are recorded
@@ -62,7 +76,7 @@ def test_row_61_a_head_that_fails_for_a_whole_life_shows_in_degraded_and_costs_n
     for each in range(5):
         acknowledged[f"n{each}"] = publish(client, look("a.md", f"n{each}"))
         (said,) = degraded(client, names_head)
-    assert plan.met(fault) and "Input/output error" in said and "workspaced" in running.cli("status").stdout
+    assert plan.met(fault) and says in said and "workspaced" in running.cli("status").stdout
     assert client.call("workspaced/status")["log"]["durability"] == "synced"
     running.kill()
     plan.clear()
@@ -73,14 +87,8 @@ def test_row_61_a_head_that_fails_for_a_whole_life_shows_in_degraded_and_costs_n
 
 @pytest.mark.fault(row=61)
 @pytest.mark.parametrize("call", ["pwrite", "fdatasync"])
-def test_row_61_a_head_that_fails_for_a_while_shows_until_it_is_written_again(
-    daemon: Any, faults_of: Any, call: str
-) -> None:
-    running = daemon("--no-watch", start=False)
-    plan = faults_of(running)
-    running.start()
-    client = running.connect()
-    client.call("workspaced/reconcile")  # of notes that are known texts are recorded
+def test_row_61_a_head_that_fails_for_a_while_shows_until_it_is_written_again(faulty: Faulty, call: str) -> None:
+    running, client, plan = faulty
     acknowledged = {"before": publish(client, look("a.md", "before"))}
     assert client.call("workspaced/status")["degraded"] == []
     fault = plan.add(call, "log/HEAD", errno.ENOSPC)
@@ -103,13 +111,9 @@ def test_row_61_a_head_that_fails_for_a_while_shows_until_it_is_written_again(
 @pytest.mark.parametrize("call", ["open", "pwrite", "fdatasync", "rename", "fsync", "mkdir"])
 @pytest.mark.parametrize(("error", "code"), [(errno.EIO, "BLOB_FAILED"), (errno.ENOSPC, "DISK_FULL")])
 def test_row_61_a_blob_that_cannot_be_written_is_refused_by_its_own_code_and_the_log_lives(
-    daemon: Any, faults_of: Any, call: str, error: int, code: str
+    faulty: Faulty, call: str, error: int, code: str
 ) -> None:
-    running = daemon("--no-watch", start=False)
-    plan = faults_of(running)
-    running.start()
-    client = running.connect()
-    client.call("workspaced/reconcile")  # of notes that are known texts are recorded
+    running, client, plan = faulty
     acknowledged = {"kept": publish(client, selected("kept"))}
     fault = plan.add(call, "/blobs", error)
     refused = refusal(client.publish, [selected("s")])
@@ -126,12 +130,8 @@ def test_row_61_a_blob_that_cannot_be_written_is_refused_by_its_own_code_and_the
 
 
 @pytest.mark.fault(row=61)
-def test_row_61_the_blobs_of_a_refused_batch_are_removed_again(daemon: Any, faults_of: Any) -> None:
-    running = daemon("--no-watch", start=False)
-    plan = faults_of(running)
-    running.start()
-    client = running.connect()
-    client.call("workspaced/reconcile")  # of notes that are known texts are recorded
+def test_row_61_the_blobs_of_a_refused_batch_are_removed_again(faulty: Faulty) -> None:
+    running, client, plan = faulty
     acknowledged = {"kept": publish(client, selected("kept"))}
     impossible = {"type": "pinned_notes_reordered", "data": {"notes": ["no.md"]}}
     assert refusal(client.publish, [selected("x"), impossible]).code == "INVALID_ARGUMENT"
@@ -163,13 +163,9 @@ def test_row_61_the_blobs_of_a_refused_batch_are_removed_again(daemon: Any, faul
     ],
 )
 def test_row_61_a_call_interrupted_without_end_is_a_typed_failure_in_bounded_time(
-    daemon: Any, faults_of: Any, call: str, path: str, code: str
+    faulty: Faulty, call: str, path: str, code: str
 ) -> None:
-    running = daemon("--no-watch", start=False)
-    plan = faults_of(running)
-    running.start()
-    client = running.connect()
-    client.call("workspaced/reconcile")  # of notes that are known texts are recorded
+    running, client, plan = faulty
     acknowledged = {"before": publish(client, look("a.md", "before"))}
     few = plan.add(call, path, errno.EINTR, times=5)
     acknowledged["few"] = publish(client, selected("few"))
@@ -186,22 +182,4 @@ def test_row_61_a_call_interrupted_without_end_is_a_typed_failure_in_bounded_tim
     running.exit_expected = 0
     plan.clear()
     running.start()
-    verified(running, acknowledged)
-
-
-@pytest.mark.fault(row=61)
-@pytest.mark.parametrize("call", ["pwrite", "fdatasync"])
-def test_row_61_a_head_whose_writing_is_interrupted_without_end_hangs_nobody(
-    daemon: Any, faults_of: Any, call: str
-) -> None:
-    running = daemon("--no-watch", start=False)
-    plan = faults_of(running)
-    plan.add(call, "log/HEAD", errno.EINTR)
-    running.start()
-    client = running.connect()
-    client.call("workspaced/reconcile")  # of notes that are known texts are recorded
-    acknowledged = {f"n{each}": publish(client, look("a.md", f"n{each}")) for each in range(5)}
-    degraded(client, names_head)
-    plan.clear()
-    running.restart()
     verified(running, acknowledged)

@@ -169,8 +169,7 @@ def test_row_33_a_device_is_counted_for_agents_and_read_by_nobody(daemon: Any) -
     except PermissionError:
         pytest.skip("device files are not permitted here")
     running.start()
-    with running.connect() as client:
-        client.call("workspaced/reconcile")
+    running.reconcile()
     everything_of(running, "device-of-mine.md")
     assert "of-mine" not in json.dumps(over_mcp(running, "workspaced/status")["result"]["vaults"])
     [warning] = status(running)

@@ -3,7 +3,7 @@
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -54,23 +54,54 @@ def stranger(request: pytest.FixtureRequest, daemon: Any) -> Iterator[Stranger]:
     made.end()
 
 
-@pytest.mark.fault(row=55)
-def test_row_55_the_synchronous_client_refuses_it_before_the_first_byte(stranger: Stranger) -> None:
+def by_sync_client(stranger: Stranger, _elsewhere: Any) -> tuple[str, str]:
     with pytest.raises(NoDaemon) as raised, connect(stranger.path) as client:
         client.publish([ACTION])
-    assert str(NOBODY) in raised.value.message and raised.value.hint
-    assert stranger.received() == 0
+    return f"NO_DAEMON {raised.value.message} {raised.value.hint}", ""
 
 
-@pytest.mark.fault(row=55)
-def test_row_55_so_does_the_asynchronous_client(stranger: Stranger) -> None:
+def by_async_client(stranger: Stranger, _elsewhere: Any) -> tuple[str, str]:
     async def publish() -> None:
         async with Client.open(stranger.path) as client:
             await client.publish([ACTION])
 
     with pytest.raises(NoDaemon) as raised:
         anyio.run(publish)
-    assert str(NOBODY) in raised.value.message and raised.value.hint
+    return f"NO_DAEMON {raised.value.message} {raised.value.hint}", ""
+
+
+def by_command(*command: str) -> Callable[[Stranger, Any], tuple[str, str]]:
+    def ask(stranger: Stranger, elsewhere: Any) -> tuple[str, str]:
+        done = elsewhere.cli(*command, env={"WORKSPACED_SOCKET": str(stranger.path)})
+        assert done.returncode == 3, done.stderr
+        return done.stderr, done.stdout
+
+    return ask
+
+
+def by_bridge(stranger: Stranger, elsewhere: Any) -> tuple[str, str]:
+    line = b'{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}\n'
+    done = elsewhere.cli("mcp", "--socket", str(stranger.path), stdin=line)
+    assert done.returncode == 3, done.stderr
+    return done.stderr, done.stdout
+
+
+SPEAKERS = {
+    "the synchronous client": by_sync_client,
+    "the asynchronous client": by_async_client,
+    "publish": by_command("publish", "active_note_set", "note=a.md"),
+    "status": by_command("status"),
+    "state": by_command("state"),
+    "the bridge": by_bridge,
+}
+
+
+@pytest.mark.fault(row=55)
+@pytest.mark.parametrize("who", SPEAKERS)
+def test_row_55_who_connects_refuses_it_before_the_first_byte(daemon: Any, stranger: Stranger, who: str) -> None:
+    refusal, said = SPEAKERS[who](stranger, daemon(start=False))
+    assert "NO_DAEMON" in refusal and said == ""
+    assert ("another user" if who == "the bridge" else str(NOBODY)) in refusal
     assert stranger.received() == 0
 
 
@@ -89,23 +120,3 @@ def test_row_55_and_one_that_connects_again_finds_a_stranger_there(daemon: Any) 
     finally:
         stranger.end()
         running.socket.unlink()
-
-
-@pytest.mark.fault(row=55)
-@pytest.mark.parametrize("command", [["publish", "active_note_set", "note=a.md"], ["status"], ["state"]])
-def test_row_55_so_does_the_command_line(daemon: Any, stranger: Stranger, command: list[str]) -> None:
-    elsewhere = daemon(start=False)
-    done = elsewhere.cli(*command, env={"WORKSPACED_SOCKET": str(stranger.path)})
-    assert done.returncode == 3 and "NO_DAEMON" in done.stderr, done.stderr
-    assert done.stdout == ""
-    assert stranger.received() == 0
-
-
-@pytest.mark.fault(row=55)
-def test_row_55_so_does_the_bridge(daemon: Any, stranger: Stranger) -> None:
-    elsewhere = daemon(start=False)
-    line = b'{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}\n'
-    done = elsewhere.cli("mcp", "--socket", str(stranger.path), stdin=line)
-    assert done.returncode == 3 and "NO_DAEMON" in done.stderr
-    assert done.stdout == ""
-    assert stranger.received() == 0

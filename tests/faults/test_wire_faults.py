@@ -12,10 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.another_user import NEEDS_ROOT, NOBODY, as_nobody
+from support.another_user import NEEDS_ROOT, as_nobody
 from support.daemon import ANSWER_S
 
-from workspaced.errors import SocketUnusable
 from workspaced.ipc.socket_path import bind_socket
 from workspaced.limits import PARTIAL_LINE_S
 
@@ -105,22 +104,6 @@ def asked(path: Path) -> bytes:
         return made.recv(10) or b"end"
     except ConnectionResetError:
         return b"end"
-
-
-@NEEDS_ROOT
-def test_row_29_a_directory_that_is_anothers_or_open_to_others_or_a_link_is_refused(daemon: Any) -> None:
-    root = daemon.root()
-    for name in ("group", "other", "given"):
-        (root / name).mkdir(mode=0o700)
-    (root / "group").chmod(0o720)
-    (root / "other").chmod(0o702)
-    os.chown(root / "given", NOBODY, NOBODY)
-    (root / "safe").mkdir(mode=0o700)
-    (root / "link").symlink_to(root / "safe")
-    for name in ("group", "other", "given", "link"):
-        with pytest.raises(SocketUnusable):
-            bind_socket(root / name / "s")
-        assert not (root / name / "s").exists()
 
 
 @pytest.mark.fault(row=28)

@@ -15,6 +15,12 @@ def look(note: str, name: str | None = None) -> dict[str, Any]:
     return {"type": "active_note_set", "data": {"note": note}} | ({} if name is None else {"id": name})
 
 
+def publish(client: Any, action: dict[str, Any]) -> int:
+    """Publishes without the client's own retry; the sequence."""
+    seq: int = client.call("workspaced/publish", {"actions": [action]})["events"][0]["seq"]
+    return seq
+
+
 def large_batch(name: str, number: int) -> list[dict[str, Any]]:
     """Some 150 KB: many events for the log, or a few texts that become blobs."""
     if number % 2:

@@ -8,6 +8,7 @@ Daemons and commands are forked from a process that has imported workspaced (sup
 for tests of the start itself, or of what a whole process holds; a `wrapper` starts a real one, too.
 """
 
+import atexit
 import json
 import os
 import shutil
@@ -18,6 +19,7 @@ import sys
 import tempfile
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -143,11 +145,13 @@ class Daemon:
 
     # -- life --
 
-    def set_ahead(self, seconds: int) -> None:
-        """Sets the daemon's clocks, both, so far ahead of the real ones. Once before it is started."""
+    def set_ahead(self, seconds: int, uptime_s: int | None = None) -> None:
+        """Sets the daemon's clocks, both unless `uptime_s` is given, so far ahead of the real ones. Once before it
+        is started.
+        """
         clocks = self.root / "clocks"
         new = clocks.with_suffix(".new")
-        new.write_text(f"{seconds} {seconds}")
+        new.write_text(f"{seconds} {seconds if uptime_s is None else uptime_s}")
         new.replace(clocks)
         self.wrapper = (sys.executable, str(CLOCKED), str(clocks))
 
@@ -287,7 +291,21 @@ class Daemon:
     def add(self, notes: Mapping[str, str]) -> None:
         """Writes notes, and waits until the daemon has seen them and they have settled."""
         write_vault(self.vault, notes)
-        with connect(self.socket, name="test", timeout_s=ANSWER_S) as client:
+        self.reconcile()
+
+    def publish(self, kind: str, **data: Any) -> None:
+        """An editor publishes one action."""
+        with connect(self.socket, name="editor", timeout_s=ANSWER_S) as client:
+            client.publish([{"type": kind, "data": data}])
+
+    def ask(self, tool: str, **arguments: Any) -> dict[str, Any]:
+        """What an agent is answered."""
+        with connect(self.socket, name="agent", timeout_s=ANSWER_S) as client:
+            return client.tool(tool, arguments)
+
+    def reconcile(self) -> None:
+        """Waits until the daemon has seen all of its vaults."""
+        with connect(self.socket, name="person", timeout_s=ANSWER_S) as client:
             client.call("workspaced/reconcile")
 
     def memory_bytes(self) -> int:
@@ -310,6 +328,30 @@ def write_vault(directory: Path, notes: Mapping[str, str] = NOTES) -> Path:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
     return directory
+
+
+class SettledVaults:
+    """Folders of `NOTES` made ahead: a daemon that takes one need not wait until its notes have settled."""
+
+    AHEAD = 3
+
+    def __init__(self) -> None:
+        self._ready: deque[Path] = deque()
+        self._place: Path | None = None
+        self._made = 0
+
+    def move_one(self, to: Path) -> Path:
+        """Moves one to that path; a move leaves the times of the notes as they are."""
+        if self._place is None:
+            self._place = Path(tempfile.mkdtemp(prefix="wsd-ahead-", dir="/tmp"))
+            atexit.register(shutil.rmtree, self._place, ignore_errors=True)
+        while len(self._ready) <= self.AHEAD:
+            self._ready.append(write_vault(self._place / str(self._made)))
+            self._made += 1
+        return self._ready.popleft().rename(to)
+
+
+_settled_vaults = SettledVaults()
 
 
 class Factory:
@@ -337,7 +379,9 @@ class Factory:
         real: bool = False,
     ) -> Daemon:
         root = self.root()
-        made = Daemon(root, write_vault(root / "vault", notes), flags, env or {})
+        vault = root / "vault"
+        vault = _settled_vaults.move_one(vault) if notes is NOTES else write_vault(vault, notes)
+        made = Daemon(root, vault, flags, env or {})
         made.real = real
         (root / "vault").mkdir(exist_ok=True)
         self._made.append(made)

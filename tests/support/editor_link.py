@@ -3,8 +3,6 @@
 import json
 import os
 import signal
-import subprocess
-import threading
 from collections.abc import Mapping
 from contextlib import ExitStack, suppress
 from pathlib import Path
@@ -13,8 +11,8 @@ from typing import Any
 
 from websockets.sync.client import connect
 
-from support import process
-from support.daemon import ANSWER_S, STOP_S, Daemon
+from support.daemon import ANSWER_S, Daemon
+from support.program import Program
 
 Json = dict[str, Any]
 TOKEN = "x-claude-code-ide-authorization"
@@ -25,61 +23,26 @@ BENIGN = "Exception in callback Future.set_result(None)"
 """What anyio leaves behind when a read of a Unix socket is cancelled in the moment in which something arrives."""
 
 
-class Link:
-    """`with` it runs, and has announced itself in the daemon's home."""
+class Link(Program):
+    """It has announced itself in the daemon's home."""
 
     def __init__(
         self, daemon: Daemon, *flags: str, vault: Path | None = None, env: Mapping[str, str] | None = None
     ) -> None:
-        arguments = [
-            "ide",
-            "--socket",
-            str(daemon.socket),
-            "--vault",
-            str(vault or daemon.vault),
-            "--json",
-            *flags,
-        ]
-        streams: Any = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-        environment = {**daemon.env, **(env or {})}
-        self.process = process.spawn(*arguments, env=environment, **streams)
-        self.stderr: list[str] = []
-        self._reader = threading.Thread(target=self._read_stderr)
-        self._reader.start()
-        assert self.process.stdout is not None
-        line = self.process.stdout.readline()
-        if not line:
-            self.wait()
-            raise AssertionError(self.stderr)
-        self.started: Json = json.loads(line)
+        command = ("ide", "--socket", str(daemon.socket), "--vault", str(vault or daemon.vault), "--json", *flags)
+        super().__init__(*command, env={**daemon.env, **(env or {})})
         self.port: int = self.started["port"]
         self.path = Path(self.started["lock"])
         self.lock: Json = json.loads(self.path.read_text())
-
-    def _read_stderr(self) -> None:
-        assert self.process.stderr is not None
-        with self.process.stderr:
-            self.stderr.extend(line.decode(errors="replace").rstrip("\n") for line in self.process.stderr)
 
     def claude(self, **changes: Any) -> "Claude":
         """A session that has said hello; `changes` are arguments of `connect`."""
         return Claude(self, **changes)
 
-    def wait(self) -> int:
-        """The exit code, once it has ended."""
-        code = self.process.wait(STOP_S)
-        self._reader.join(STOP_S)
-        if self.process.stdout is not None:
-            self.process.stdout.close()
-        return code
-
     def stop(self, number: int = signal.SIGTERM) -> int:
         """Ends it by a signal; returns the exit code."""
         os.kill(self.process.pid, number)
         return self.wait()
-
-    def __enter__(self) -> "Link":
-        return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, _trace: TracebackType | None

@@ -1,55 +1,35 @@
 """`workspaced inspect` in a process of its own, and a client of its API."""
 
 import json
-import subprocess
-import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from http.client import HTTPConnection, HTTPResponse
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 from urllib.parse import urlsplit
 
 import httpx2
 
-from support import TESTS, process
-from support.daemon import ANSWER_S, STOP_S, clean_environment
+from support import TESTS
+from support.daemon import ANSWER_S, clean_environment
+from support.program import Program
 
 Json = dict[str, Any]
 RECORDED = TESTS / "data" / "answers" / "v1.wsb"
 """A bundle of a real daemon: notes looked at, calls of every tool, two prompts."""
 
 
-class Inspector:
-    """`with` it runs, on a port of its own, and has printed its address."""
+class Inspector(Program):
+    """On a port of its own."""
 
     def __init__(self, *arguments: str | Path, env: Mapping[str, str], cwd: Path | None = None) -> None:
         """`arguments`: of `workspaced inspect`: the log, options; `cwd`: the folder it runs in."""
-        command = ["inspect", *map(str, arguments), "--json", "--no-browser"]
-        streams: Any = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-        self.process = process.spawn(*command, env=env, cwd=cwd, **streams)
-        self.stderr: list[str] = []
-        self._reader = threading.Thread(target=self._read_stderr)
-        self._reader.start()
-        assert self.process.stdout is not None
-        line = self.process.stdout.readline()
-        assert line, self._why_it_ended()
-        self.started: Json = json.loads(line)
+        super().__init__("inspect", *arguments, "--json", "--no-browser", env=env, cwd=cwd)
         self.url: str = self.started["url"]
         address = urlsplit(self.url)
         self.port = address.port or 0
         self.token = address.fragment.removeprefix("token=").partition("&")[0]
         self._client = httpx2.Client(base_url=f"http://127.0.0.1:{self.port}", timeout=ANSWER_S, trust_env=False)
-
-    def _why_it_ended(self) -> list[str]:
-        self.wait()
-        return self.stderr
-
-    def _read_stderr(self) -> None:
-        assert self.process.stderr is not None
-        with self.process.stderr:
-            self.stderr.extend(line.decode(errors="replace").rstrip("\n") for line in self.process.stderr)
 
     def request(
         self, method: str, path: str, *, headers: Mapping[str, str] | None = None, **options: Any
@@ -89,32 +69,9 @@ class Inspector:
         finally:
             connection.close()
 
-    def wait(self) -> int:
-        """The exit code, once it has ended."""
-        code = self.process.wait(STOP_S)
-        self._reader.join(STOP_S)
-        if self.process.stdout is not None:
-            self.process.stdout.close()
-        return code
-
-    def __enter__(self) -> "Inspector":
-        return self
-
-    def __exit__(
-        self, _kind: type[BaseException] | None, error: BaseException | None, _trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: Any) -> None:
         self._client.close()
-        if self.process.poll() is None:
-            self.process.terminate()
-        try:
-            code = self.wait()
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            self.wait()
-            raise
-        if error is None:
-            assert code in {0, 130}, (code, self.stderr)
-            assert not [line for line in self.stderr if "Traceback" in line], self.stderr
+        super().__exit__(*error)
 
 
 def environment_in(home: Path) -> dict[str, str]:

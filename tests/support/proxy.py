@@ -2,28 +2,25 @@
 
 import json
 import socket
-import subprocess
-import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from http.client import HTTPConnection, HTTPResponse
-from types import TracebackType
 from typing import Any
 from urllib.parse import urlsplit
 
-from support import process
-from support.daemon import ANSWER_S, STOP_S, Daemon
+from support.daemon import ANSWER_S, Daemon
+from support.program import Program
 
 Json = dict[str, Any]
 
 
-class Proxy:
-    """`with` it runs, on a port of its own, and has told its URL."""
+class Proxy(Program):
+    """On a port of its own."""
 
     def __init__(
         self, daemon: Daemon, upstream: str, *flags: str, env: Mapping[str, str] | None = None, program: Any = None
     ) -> None:
-        arguments = [
+        command = (
             "proxy",
             "--upstream",
             upstream,
@@ -33,40 +30,11 @@ class Proxy:
             str(daemon.socket),
             "--json",
             *flags,
-        ]
-        streams: Any = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-        environment = {**daemon.env, "NO_PROXY": "*", **(env or {})}
-        if program is not None:
-            self.process: process.Process = subprocess.Popen([*program, *arguments], env=environment, **streams)
-        else:
-            self.process = process.spawn(*arguments, env=environment, **streams)
-        self.stderr: list[str] = []
-        self._reader = threading.Thread(target=self._read_stderr)
-        self._reader.start()
-        assert self.process.stdout is not None
-        line = self.process.stdout.readline()
-        assert line, self._end_of_one_that_did_not_start()
-        self.started: Json = json.loads(line)
+        )
+        super().__init__(*command, env={**daemon.env, "NO_PROXY": "*", **(env or {})}, program=program)
         self.url: str = self.started["url"]
         self.port: int = urlsplit(self.url).port or 0
         self.token = self.url.rpartition("/")[2]
-
-    def _end_of_one_that_did_not_start(self) -> list[str]:
-        self.wait()
-        return self.stderr
-
-    def _read_stderr(self) -> None:
-        assert self.process.stderr is not None
-        with self.process.stderr:
-            self.stderr.extend(line.decode(errors="replace").rstrip("\n") for line in self.process.stderr)
-
-    def wait(self) -> int:
-        """The exit code, once it has ended."""
-        code = self.process.wait(STOP_S)
-        self._reader.join(STOP_S)
-        if self.process.stdout is not None:
-            self.process.stdout.close()
-        return code
 
     def request(
         self, method: str, path: str, body: Any = None, headers: Mapping[str, str] | None = None
@@ -98,24 +66,6 @@ class Proxy:
         connection = HTTPConnection("127.0.0.1", self.port, timeout=ANSWER_S)
         connection.request(method, path, data, {"Accept-Encoding": "identity", **(headers or {})})
         return Begun(connection, connection.getresponse())
-
-    def __enter__(self) -> "Proxy":
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, _trace: TracebackType | None
-    ) -> None:
-        if self.process.poll() is None:
-            self.process.terminate()
-        try:
-            code = self.wait()
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            self.wait()
-            raise
-        if error is None:
-            assert code in {0, 130}, (code, self.stderr)
-            assert not [line for line in self.stderr if "Traceback" in line], self.stderr
 
 
 class Begun:

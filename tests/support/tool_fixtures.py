@@ -31,6 +31,11 @@ from workspaced_tools.tools.registry import TOOLS
 from workspaced_tools.tools.tool import run
 from workspaced_tools.vault.vault import Vault
 
+MakeVault = Callable[..., Vault]
+MakeState = Callable[..., VaultState]
+MakeView = Callable[..., View]
+Call = Callable[..., dict[str, Any]]
+"""What the fixtures below are."""
 NOW = "2026-03-01T12:00:00.000000Z"
 EARLIER = "2026-03-01T11:00:00.000000Z"
 VAULT_ID = VaultId("brain")

@@ -9,9 +9,7 @@ Desks = Callable[..., Desk]
 
 def test_a_note_renamed_in_the_editor_is_the_same_note(desk: Desks) -> None:
     here = desk("--no-watch")  # so that nobody but the editor tells
-    editor = here.editor("rename")
-    editor.open(here.vault / "a.md")
-    editor.settled()
+    editor = here.showing("a.md", "rename")
     editor.rename(here.vault / "a.md", here.vault / "new.md")
     here.until(lambda state: shown(state).active == "new.md")
     editor.settled()
@@ -35,9 +33,7 @@ def test_a_pin_goes_with_its_note(desk: Desks) -> None:
 
 def test_a_rename_while_no_daemon_runs_is_told_once_one_does(desk: Desks) -> None:
     here = desk("--no-watch")
-    editor = here.editor("rename")
-    editor.open(here.vault / "a.md")
-    editor.settled()
+    editor = here.showing("a.md", "rename")
     here.daemon.kill()
     editor.rename(here.vault / "a.md", here.vault / "new.md")
     here.daemon.start()
@@ -48,9 +44,7 @@ def test_a_rename_while_no_daemon_runs_is_told_once_one_does(desk: Desks) -> Non
 
 def test_a_note_moved_by_another_program_is_shown_under_its_new_name(desk: Desks) -> None:
     here = desk()
-    editor = here.editor()
-    editor.open(here.vault / "a.md")
-    editor.settled()
+    editor = here.showing("a.md")
     (here.vault / "a.md").rename(here.vault / "moved.md")
     editor.open(here.vault / "moved.md")
     here.until(lambda state: shown(state).active == "moved.md")
@@ -60,12 +54,9 @@ def test_a_note_moved_by_another_program_is_shown_under_its_new_name(desk: Desks
 
 def test_a_note_that_is_deleted_while_it_is_shown_goes_with_its_pane(desk: Desks) -> None:
     here = desk()
-    editor = here.editor()
-    editor.open(here.vault / "a.md")
-    editor.settled()
+    editor = here.showing("a.md")
     (here.vault / "a.md").unlink()
     editor.close(here.vault / "a.md")
     here.until(lambda state: shown(state).active is None)
-    editor.open(here.vault / "b.md")
-    editor.settled()
+    here.opens(editor, "b.md")
     assert here.shown().active == "b.md" and "a.md" not in here.shown().tabs

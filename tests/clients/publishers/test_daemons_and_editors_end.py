@@ -29,9 +29,7 @@ def stand_still(pid: int) -> None:
 
 def test_what_an_editor_that_was_killed_showed_leaves_after_the_grace(desk: Desks) -> None:
     here = desk(env=SOON)
-    editor = here.editor()
-    editor.open(here.vault / "a.md")
-    editor.settled()
+    editor = here.showing("a.md")
     editor.kill()
     here.until(lambda state: shown(state)[:2] == (None, []))
 
@@ -50,9 +48,7 @@ def test_pins_by_command_outlast_the_editor_and_those_of_its_view_do_not(desk: D
 
 def test_an_editor_that_quits_takes_its_view_back_without_a_grace(desk: Desks) -> None:
     here = desk(env=NEVER)
-    editor = here.editor("quit-takes-back")
-    editor.open(here.vault / "a.md")
-    editor.settled()
+    editor = here.showing("a.md", "quit-takes-back")
     editor.quit()
     here.until(lambda state: shown(state)[:2] == (None, []))
 
@@ -61,8 +57,7 @@ def test_an_editor_started_again_shows_anew(desk: Desks) -> None:
     here = desk(env=NEVER)
     for name in ("a.md", "b.md"):
         editor = here.editor()
-        editor.open(here.vault / name)
-        editor.settled()
+        here.opens(editor, name)
         assert here.shown().active == name
         editor.kill()
 
@@ -84,9 +79,7 @@ def test_a_daemon_started_after_the_editor_is_found(desk: Desks) -> None:
 @pytest.mark.parametrize("how", ["killed", "ended"])
 def test_a_daemon_that_comes_back_is_told_what_is_shown_now(desk: Desks, how: str) -> None:
     here = desk()
-    editor = here.editor()
-    editor.open(here.vault / "a.md")
-    editor.settled()
+    editor = here.showing("a.md")
     if how == "killed":
         here.daemon.kill()
     else:
@@ -102,9 +95,7 @@ def test_a_daemon_that_comes_back_is_told_what_is_shown_now(desk: Desks, how: st
 
 def test_what_was_closed_while_no_daemon_ran_is_closed_for_it_too(desk: Desks) -> None:
     here = desk(env=NEVER)
-    editor = here.editor()
-    editor.open(here.vault / "a.md")
-    editor.settled()
+    editor = here.showing("a.md")
     here.daemon.kill()
     editor.close(here.vault / "a.md")
     here.daemon.start()
@@ -127,9 +118,7 @@ def test_a_pin_while_no_daemon_runs_is_told_once_one_does(desk: Desks) -> None:
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 def test_a_daemon_that_stands_still_holds_nobody_up_and_is_told_the_last_view(desk: Desks) -> None:
     here = desk(notes={f"n{number:02}.md": "x\n" for number in range(20)})
-    editor = here.editor()
-    editor.open(here.vault / "n00.md")
-    editor.settled()
+    editor = here.showing("n00.md")
     here.mark()
     stand_still(here.daemon.pid)
     try:
@@ -147,9 +136,7 @@ def test_a_daemon_that_stands_still_holds_nobody_up_and_is_told_the_last_view(de
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 def test_an_editor_quits_though_the_daemon_stands_still(desk: Desks) -> None:
     here = desk(env=SOON)
-    editor = here.editor()
-    editor.open(here.vault / "a.md")
-    editor.settled()
+    editor = here.showing("a.md")
     stand_still(here.daemon.pid)
     try:
         editor.burst([here.vault / "b.md", here.vault / "c.md"] * 100)  # so that something is on its way
@@ -201,7 +188,5 @@ def test_a_daemon_is_found_among_two_hundred_records_of_daemons_that_are_gone(de
         folder = here.vault / f"folder-{number:03}"
         folder.mkdir()
         gone.write_text(json.dumps({**found, "socket": str(here.daemon.root / "gone"), "vaults": [str(folder)]}))
-    editor = here.editor()
-    editor.open(here.vault / "a.md")
-    editor.settled()
+    here.showing("a.md")
     assert here.shown().active == "a.md"

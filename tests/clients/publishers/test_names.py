@@ -1,6 +1,7 @@
 """Names of notes as files, folders and users have them: what is told, and what is told to nobody."""
 
 import os
+import unicodedata
 from collections.abc import Callable
 from pathlib import Path
 
@@ -16,6 +17,7 @@ NAMES = {
     "folder": "日本/ノート.md",
     "emoji": "👩‍👩‍👧‍👦 family 🏳️‍🌈.md",
     "combining": "q\u0323\u0304 zo\u00eb.md",
+    "decomposed": "cafe\u0301.md",
     "right-to-left": "שלום עולם.md",
     "quotes": "a \"quote\" 'and' #1 100% $x [y] {z} `w`.md",
     "spaces": "  two  spaces .md",
@@ -26,36 +28,25 @@ NAMES = {
 
 
 @pytest.mark.parametrize("name", NAMES.values(), ids=NAMES.keys())
-def test_any_name_is_told_as_it_is(desk: Desks, name: str) -> None:
+def test_any_name_is_told_in_its_composed_form(desk: Desks, name: str) -> None:
     here = desk()
     editor = here.editor()
     editor.open(here.note(name))
     editor.settled()
-    assert here.shown().active == name
-
-
-def test_an_accent_written_as_two_characters_is_the_note_of_the_composed_name(desk: Desks) -> None:
-    here = desk()
-    editor = here.editor()
-    editor.open(here.note("cafe\u0301.md"))
-    editor.settled()
-    assert here.shown().active == "caf\u00e9.md"
+    assert here.shown().active == unicodedata.normalize("NFC", name)
 
 
 def test_a_name_that_is_no_utf8_is_told_to_nobody(desk: Desks) -> None:
     here = desk()
     bad = Path(os.fsdecode(os.fsencode(here.vault) + b"/wrong\xff.md"))
     bad.touch()
-    editor = here.editor()
-    editor.open(here.vault / "a.md")
-    editor.settled()
+    editor = here.showing("a.md")
     here.mark()
     if "bytes" in editor.can:
         editor.open(bad)
         editor.settled()
         assert here.shown().active in ("a.md", None), "None where what is replaced is closed"
-    editor.open(here.vault / "b.md")
-    editor.settled()
+    here.opens(editor, "b.md")
     assert [event["data"]["note"] for event in here.events("active_note_set")] == ["b.md"]
     assert here.shown().active == "b.md" and "wrong" not in str(here.events())
 
@@ -64,9 +55,7 @@ def test_a_file_outside_every_vault_is_told_to_nobody(desk: Desks) -> None:
     here = desk()
     beside = write_vault(here.daemon.root / "vault-beside")
     (here.vault / "leads-out.md").symlink_to(beside / "c.md")
-    editor = here.editor(opened=here.daemon.root)
-    editor.open(here.vault / "a.md")
-    editor.settled()
+    editor = here.showing("a.md", opened=here.daemon.root)
     here.mark()
     for path in (beside / "b.md", here.vault / "leads-out.md", beside / "work" / "plan.md"):
         editor.open(path)
@@ -77,9 +66,7 @@ def test_a_file_outside_every_vault_is_told_to_nobody(desk: Desks) -> None:
 
 def test_a_vault_above_the_opened_folder_has_its_notes(desk: Desks) -> None:
     here = desk()
-    editor = here.editor(opened=here.vault / "work")
-    editor.open(here.vault / "work" / "plan.md")
-    editor.settled()
+    here.showing("work/plan.md", opened=here.vault / "work")
     assert here.shown().active == "work/plan.md"
 
 
@@ -95,9 +82,7 @@ def test_a_vault_below_the_opened_folder_has_its_notes(nested: Desk) -> None:
     nested.daemon.start()
     documents = nested.vault.parent
     (documents / "outside.md").touch()
-    editor = nested.editor(opened=documents)
-    editor.open(nested.vault / "a.md")
-    editor.settled()
+    editor = nested.showing("a.md", opened=documents)
     assert nested.shown().active == "a.md"
     editor.open(documents / "outside.md")
     editor.settled()
@@ -108,9 +93,7 @@ def test_of_two_vaults_of_one_daemon_each_has_its_own_notes(nested: Desk) -> Non
     other = write_vault(nested.vault.parent / "other", {"o.md": "# O\n"})
     nested.daemon.flags = ("--vault", str(other))
     nested.daemon.start()
-    editor = nested.editor(opened=nested.vault.parent)
-    editor.open(nested.vault / "a.md")
-    editor.settled()
+    editor = nested.showing("a.md", opened=nested.vault.parent)
     assert nested.state()["currentVaultId"] == "notes" and nested.shown().active == "a.md"
     editor.open(other / "o.md")
     editor.settled()

@@ -14,18 +14,14 @@ COALESCE_S = 0.025
 
 def test_a_note_that_is_opened_is_the_active_note(desk: Desks) -> None:
     here = desk()
-    editor = here.editor()
-    editor.open(here.vault / "a.md")
-    editor.settled()
+    here.showing("a.md")
     assert here.shown().active == "a.md"
     assert [event["data"] for event in here.events("active_note_set")] == [{"note": "a.md"}]
 
 
 def test_what_is_told_to_whom_can_be_seen(desk: Desks) -> None:
     here = desk()
-    editor = here.editor()
-    editor.open(here.vault / "a.md")
-    editor.settled()
+    editor = here.showing("a.md")
     [told] = editor.told()["daemons"]
     assert told["socket"] == str(here.daemon.socket)
     assert [(vault["path"], vault["active"]) for vault in told["vaults"]] == [(str(here.vault.resolve()), "a.md")]
@@ -35,26 +31,21 @@ def test_going_to_another_note_and_back_is_one_event_each(desk: Desks) -> None:
     here = desk()
     editor = here.editor()
     for name in ("a.md", "b.md"):
-        editor.open(here.vault / name)
-        editor.settled()
+        here.opens(editor, name)
     here.mark()
     for name in ("a.md", "b.md", "a.md"):
-        editor.open(here.vault / name)
-        editor.settled()
+        here.opens(editor, name)
     assert [event["data"]["note"] for event in here.events("active_note_set")] == ["a.md", "b.md", "a.md"]
     assert {event["type"] for event in here.events()} == {"active_note_set"}
 
 
 def test_an_editor_that_the_user_has_left_still_tells_what_it_shows(desk: Desks) -> None:
     here = desk()
-    editor = here.editor("focus")
-    editor.open(here.vault / "a.md")
-    editor.settled()
+    editor = here.showing("a.md", "focus")
     editor.blur()
     editor.settled()
     assert here.shown().active == "a.md"
-    editor.open(here.vault / "b.md")
-    editor.settled()
+    here.opens(editor, "b.md")
     assert here.shown().active == "b.md"
     editor.close(here.vault / "b.md")
     editor.close(here.vault / "a.md")
@@ -64,9 +55,7 @@ def test_an_editor_that_the_user_has_left_still_tells_what_it_shows(desk: Desks)
 
 def test_nothing_done_is_nothing_told(desk: Desks) -> None:
     here = desk()
-    editor = here.editor()
-    editor.open(here.vault / "a.md")
-    editor.settled()
+    editor = here.showing("a.md")
     here.mark()
     for _ in range(3):
         editor.settled()
@@ -87,9 +76,7 @@ def test_notes_shown_side_by_side_are_tabs_and_the_one_in_focus_is_active(desk: 
 
 def test_a_note_that_is_closed_is_shown_no_more(desk: Desks) -> None:
     here = desk()
-    editor = here.editor()
-    editor.open(here.vault / "a.md")
-    editor.settled()
+    editor = here.showing("a.md")
     editor.close(here.vault / "a.md")
     editor.settled()
     assert here.shown() == (None, [], [])
@@ -102,8 +89,7 @@ def test_a_note_is_pinned_and_unpinned(desk: Desks) -> None:
     editor.pin(here.vault / "a.md")
     editor.settled()
     assert (here.shown().active, here.shown().pins) == ("a.md", ["a.md"])
-    editor.open(here.vault / "b.md")
-    editor.settled()
+    here.opens(editor, "b.md")
     assert (here.shown().active, here.shown().pins) == ("b.md", ["a.md"])
     editor.unpin(here.vault / "a.md")
     editor.settled()
@@ -114,25 +100,20 @@ def test_a_note_is_pinned_and_unpinned(desk: Desks) -> None:
 
 def test_a_selection_is_told_by_its_lines_and_ends(desk: Desks) -> None:
     here = desk(notes={"a.md": "one\ntwo\nthree\nfour\n", "b.md": "x\n"})
-    editor = here.editor("selection")
-    editor.open(here.vault / "a.md")
-    editor.settled()
+    editor = here.showing("a.md", "selection")
     editor.select(here.vault / "a.md", 2, 3)
     here.until(lambda state: state["selection"] is not None)
     selected = here.state()["selection"]
     assert (selected["startLine"], selected["endLine"]) == (2, 3)
     assert here.events("selection_changed")[-1]["data"]["note"] == "a.md"
     assert selected["text"].rstrip("\n") == "two\nthree"
-    editor.open(here.vault / "b.md")
-    editor.settled()
+    here.opens(editor, "b.md")
     assert here.state()["selection"] is None
 
 
 def test_of_a_selection_too_long_to_tell_there_are_the_lines_alone(desk: Desks) -> None:
     here = desk(notes={"a.md": "a line of some length\n" * 20_000})
-    editor = here.editor("selection")
-    editor.open(here.vault / "a.md")
-    editor.settled()
+    editor = here.showing("a.md", "selection")
     editor.select(here.vault / "a.md", 1, 20_000)
     here.until(lambda state: state["selection"] is not None)
     selected = here.state()["selection"]
@@ -142,14 +123,11 @@ def test_of_a_selection_too_long_to_tell_there_are_the_lines_alone(desk: Desks) 
 
 def test_a_thousand_switches_in_a_moment_are_few_events_and_end_right(desk: Desks) -> None:
     here = desk(notes={f"n{number:02}.md": "x\n" for number in range(20)})
-    editor = here.editor()
-    editor.open(here.vault / "n00.md")
-    editor.settled()
+    editor = here.showing("n00.md")
     here.mark()
     began = time.monotonic()
     editor.burst([here.vault / f"n{number % 20:02}.md" for number in range(1_000)])
-    editor.open(here.vault / "n07.md")
-    editor.settled()
+    here.opens(editor, "n07.md")
     took_s = time.monotonic() - began
     assert here.shown().active == "n07.md"
     assert len(here.events()) <= took_s / COALESCE_S + 5
@@ -157,15 +135,11 @@ def test_a_thousand_switches_in_a_moment_are_few_events_and_end_right(desk: Desk
 
 def test_a_pause_leaves_nothing_of_it_and_its_end_tells_the_present(desk: Desks) -> None:
     here = desk()
-    editor = here.editor("pause")
-    editor.open(here.vault / "a.md")
-    editor.settled()
+    editor = here.showing("a.md", "pause")
     editor.pause()
     here.mark()
-    editor.open(here.vault / "b.md")
-    editor.settled()
-    editor.open(here.vault / "c.md")
-    editor.settled()
+    here.opens(editor, "b.md")
+    here.opens(editor, "c.md")
     assert here.events() == [] and here.shown().active == "a.md"
     editor.resume()
     editor.settled()
@@ -178,9 +152,7 @@ PRIVATE = {"a.md": "# A\n", "secret.md": "---\nworkspaced: private\n---\nwhat no
 
 def test_a_withheld_note_is_recorded_and_shown_to_no_agent(desk: Desks) -> None:
     here = desk(notes=PRIVATE)
-    editor = here.editor("selection")
-    editor.open(here.vault / "a.md")
-    editor.settled()
+    editor = here.showing("a.md", "selection")
     editor.open(here.vault / "secret.md")
     editor.select(here.vault / "secret.md", 4, 4)
     editor.settled()
@@ -196,12 +168,9 @@ def test_a_file_of_a_hundred_megabytes_is_a_note_like_any_other(desk: Desks) -> 
     with (here.vault / "huge.md").open("w") as file:
         for _ in range(100):
             file.write("a line of a very long file, as logs have them\n" * 22_000)
-    editor = here.editor()
-    editor.open(here.vault / "huge.md")
-    editor.settled()
+    editor = here.showing("huge.md")
     assert here.shown().active == "huge.md"
     answer = here.client.tool("get_current_note")
     assert len(str(answer)) < 1_000_000
-    editor.open(here.vault / "a.md")
-    editor.settled()
+    here.opens(editor, "a.md")
     assert here.shown().active == "a.md"

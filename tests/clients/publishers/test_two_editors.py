@@ -42,15 +42,11 @@ def pair(request: pytest.FixtureRequest, daemon: Factory) -> Iterator[Callable[.
     with Desk(daemon(env=SOON), kinds[0]) as here:
 
         def make(*needs: str) -> Pair:
-            first = here.editor(*needs)
-            first.open(here.vault / "a.md")
-            first.settled()
+            first = here.showing("a.md", *needs)
             if "focus" in first.can:
                 first.blur()
                 first.settled()
-            second = here.editor(*needs, kind=kinds[1])
-            second.open(here.vault / "b.md")
-            second.settled()
+            second = here.showing("b.md", *needs, kind=kinds[1])
             assert here.shown().active == "b.md"
             return Pair(here, first, second)
 
@@ -70,8 +66,7 @@ def test_the_editor_that_the_user_comes_back_to_is_right_at_once(pair: Callable[
 def test_what_moves_in_an_editor_that_the_user_is_not_in_changes_nothing(pair: Callable[..., Pair]) -> None:
     here, first, _second = pair("focus")
     here.mark()
-    first.open(here.vault / "c.md")
-    first.settled()
+    here.opens(first, "c.md")
     first.close(here.vault / "c.md")
     first.open(here.vault / "work" / "plan.md")
     first.settled()
@@ -161,8 +156,7 @@ def test_an_editor_that_knows_wins_over_a_view_that_is_inferred(desk: Callable[.
     client = here.daemon.connect("infers")
     infers(client, "c.md")
     assert here.shown().active == "c.md"
-    editor.open(here.vault / "a.md")
-    editor.settled()
+    here.opens(editor, "a.md")
     infers(client, "b.md")
     assert here.shown().active == "a.md"
     editor.kill()
@@ -177,15 +171,10 @@ def test_an_editor_that_infers_yields_to_one_that_knows_until_that_one_leaves(
     daemon: Factory, knows: type[PublishingEditor], infers: type[PublishingEditor]
 ) -> None:
     with Desk(daemon(env={"WORKSPACED_PUBLISHER_GRACE_S": "3600"}), infers) as here:
-        first = here.editor()
-        first.open(here.vault / "a.md")
-        first.settled()
+        first = here.showing("a.md")
         assert here.shown().active == "a.md"
-        second = here.editor(kind=knows)
-        second.open(here.vault / "b.md")
-        second.settled()
-        first.open(here.vault / "c.md")
-        first.settled()
+        second = here.showing("b.md", kind=knows)
+        here.opens(first, "c.md")
         assert here.shown().active == "b.md"
         second.quit()
         here.until(lambda state: shown(state).active == "c.md")

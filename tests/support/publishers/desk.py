@@ -73,6 +73,17 @@ class Desk:
 
     # -- editors --
 
+    def showing(self, note: str, *needs: str, **options: Any) -> PublishingEditor:
+        """Starts an editor as `editor` does; it shows a note of the vault, and the daemon was told."""
+        made = self.editor(*needs, **options)
+        self.opens(made, note)
+        return made
+
+    def opens(self, editor: PublishingEditor, note: str) -> None:
+        """The editor opens a note of the vault, and the daemon is told."""
+        editor.open(self.vault / note)
+        editor.settled()
+
     def editor(
         self,
         *needs: str,

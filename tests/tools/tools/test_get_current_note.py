@@ -1,19 +1,13 @@
 """get_current_note over real vaults."""
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
+from support.tool_fixtures import Call, MakeState, MakeVault, MakeView
 
-from workspaced_events.projections.workspace_state import EMPTY_VAULT, VaultState
-from workspaced_tools.ports.view import View
-from workspaced_tools.vault.vault import Vault
+from workspaced_events.projections.workspace_state import EMPTY_VAULT
 
 TOOL = "get_current_note"
-MakeVault = Callable[..., Vault]
-MakeState = Callable[..., VaultState]
-MakeView = Callable[..., View]
-Call = Callable[..., dict[str, Any]]
 
 
 @pytest.fixture

@@ -1,27 +1,25 @@
 """get_navigation_history over a history and names made up for the test."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.tool_fixtures import Call, MakeView
 
 from workspaced_events.ids import NoteId, VaultId
 from workspaced_events.projections.visits import Visit
 from workspaced_events.projections.workspace_state import EMPTY_VAULT, Vault, VaultState, WorkspaceState
 from workspaced_tools.ports.questions import Names
 from workspaced_tools.ports.vault import NoteRef
-from workspaced_tools.ports.view import View
 from workspaced_tools.sharing.gate import shared_view
 from workspaced_tools.tools.registry import TOOLS
 from workspaced_tools.tools.tool import run
 
 TOOL = "get_navigation_history"
 NOON = "2026-03-01T12:00:00.000000Z"
-Call = Callable[..., dict[str, Any]]
-MakeView = Callable[..., View]
 
 
 class FakeVault:
@@ -122,11 +120,6 @@ def test_a_history_that_is_empty_is_no_failure(ask: Call, make_view: MakeView, c
     assert call(TOOL, make_view(FakeVault({}), EMPTY_VAULT))["data"] == {"visits": [], "total": 0}
 
 
-def test_without_a_vault_it_says_so(make_view: MakeView, call: Call) -> None:
-    assert call(TOOL, make_view(None, EMPTY_VAULT))["code"] == "NO_ACTIVE_VAULT"
-    assert call(TOOL, make_view(None, EMPTY_VAULT, registered=False))["code"] == "NO_ACTIVE_VAULT"
-
-
 def test_a_visit_that_seems_to_begin_in_the_future_has_not_lasted(ask: Call) -> None:
     later = Visit(NoteId("a.md"), 1, "2026-03-01T12:00:05.000000Z", None)
     assert ask([later])["data"]["visits"][0]["dwellSeconds"] == 0.0
@@ -143,13 +136,6 @@ def test_limit_takes_the_newest_and_total_counts_all(ask: Call) -> None:
     assert (begins(result), result["data"]["total"]) == (list(range(49, 29, -1)), 50)
     assert begins(ask(visits, limit=1)) == [49]
     assert begins(ask(visits, limit=200)) == list(range(49, -1, -1))
-
-
-@pytest.mark.parametrize("limit", [0, 201, -1, True, "201", "2 0", 1.5])
-def test_a_limit_out_of_range_is_refused(ask: Call, limit: Any) -> None:
-    result = ask(limit=limit)
-    assert result["code"] == "INVALID_ARGUMENT"
-    assert "'limit': expected an integer from 1 to 200" in result["error"]
 
 
 def test_names_are_asked_once_for_each_note_shown(make_view: MakeView, call: Call) -> None:
@@ -212,13 +198,6 @@ def test_what_is_no_time_is_refused_by_name(ask: Call, time: str) -> None:
     assert len(result["error"]) < 320
 
 
-@pytest.mark.parametrize("time", ["x" * 65, 5, ["2026-03-01"], True])
-def test_what_is_no_short_text_is_refused_by_the_schema(ask: Call, time: Any) -> None:
-    result = ask(sinceTime=time)
-    assert result["code"] == "INVALID_ARGUMENT"
-    assert "'sinceTime'" in result["error"]
-
-
 def test_the_answer_is_bounded(make_view: MakeView, call: Call) -> None:
     notes = [f"{'x' * 1000}{n}.md" for n in range(200)]
     visits = [visit(note, n % 60, n % 60) for n, note in enumerate(notes)]
@@ -233,7 +212,8 @@ def test_the_answer_is_bounded(make_view: MakeView, call: Call) -> None:
 
 
 def test_200_ordinary_visits_fit(ask: Call) -> None:
-    assert len(ask([visit("w/b.md", 1, 2)] * 300, limit=200)["data"]["visits"]) == 200
+    result = ask([visit("w/b.md", 1, 2)] * 300, limit=200)
+    assert len(result["data"]["visits"]) == 200 and "warnings" not in result
 
 
 @given(st.text(max_size=64) | st.datetimes().map(str) | st.datetimes(timezones=st.timezones()).map(str))

@@ -1,20 +1,14 @@
 """get_note_by_reference over real vaults."""
 
 import os
-from collections.abc import Callable
 from typing import Any
 
 import pytest
+from support.tool_fixtures import Call, MakeState, MakeVault, MakeView
 
 from workspaced_events.projections.workspace_state import EMPTY_VAULT, VaultState
-from workspaced_tools.ports.view import View
-from workspaced_tools.vault.vault import Vault
 
 TOOL = "get_note_by_reference"
-MakeVault = Callable[..., Vault]
-MakeState = Callable[..., VaultState]
-MakeView = Callable[..., View]
-Call = Callable[..., dict[str, Any]]
 
 FILES = {
     "work/plan.md": (

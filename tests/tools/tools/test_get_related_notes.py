@@ -1,6 +1,6 @@
 """get_related_notes over a vault and a history made up for the test, and over real ones."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support.patience import is_indexed
+from support.tool_fixtures import Call, MakeState, MakeVault, MakeView
 
 from workspaced_events.ids import NoteId
 from workspaced_events.projections.visits import Visit
@@ -30,10 +31,6 @@ from workspaced_tools.sharing.gate import shared_view
 from workspaced_tools.tools.visit_answers import opened_next, tallies, visited_together
 
 TOOL = "get_related_notes"
-Call = Callable[..., dict[str, Any]]
-MakeState = Callable[..., VaultState]
-MakeVault = Callable[..., Any]
-MakeView = Callable[..., View]
 STAT = StatKey(1, 1, 1, 1, 1)
 
 
@@ -296,47 +293,46 @@ def test_archived_notes_come_last_and_say_so(ask: Call) -> None:
 # -- visits --
 
 
-def test_three_visits_before_and_after_are_close() -> None:
-    visits = row("a", "b", "c", "d", "note", "e", "f", "g", "h")
-    assert visited_together(visits, NoteId("note.md")) == dict.fromkeys(
-        ("b.md", "c.md", "d.md", "e.md", "f.md", "g.md"), 1
-    )
+NEAR = [visit("a.md", 0, 10), visit("note.md", 40, 100), visit("b.md", 130, 131), visit("c.md", 131, 140)]
+GOES_ON = [visit("a.md", 0, 5), visit("note.md", 5, None)]
+TOGETHER: dict[str, tuple[list[Visit], str, dict[str, int]]] = {
+    "three before and after": (row(*"abcd", "note", *"efgh"), "note", dict.fromkeys("bcdefg", 1)),
+    "once for each visit it is close to": (row("a", "note", "a", "note", "b"), "note", {"a": 2, "b": 2}),
+    "half an hour between end and beginning": (NEAR, "note", {"a": 1, "b": 1}),
+    "and no more": ([visit("a.md", 0, 9), NEAR[1]], "note", {}),
+    "one that goes on, and those before it": (GOES_ON, "note", {"a": 1}),
+    "those before it, and one that goes on": (GOES_ON, "a", {"note": 1}),
+    "a note that was not visited": (GOES_ON, "other", {}),
+    "no visits": ([], "a", {}),
+}
+NEXT: dict[str, tuple[list[str], str, dict[str, int]]] = {
+    "twice is too seldom": (["note", "a"] * 2, "note", {}),
+    "three times": (["note", "a"] * 3, "note", {"a": 3}),
+    "up to three visits later": (["note", *"abcd"] * 3, "note", dict.fromkeys("abc", 3)),
+    "over the end of a round": (["note", "a", "b"] * 4, "a", {"b": 4, "note": 3}),
+    "after the note was opened again it follows that visit": (
+        ["note", "a", "note", "b"] * 3,
+        "note",
+        {"a": 3, "b": 3},
+    ),
+    "opened twice after one visit it followed it once": (["note", *"aba"] * 3, "note", {"a": 3, "b": 3}),
+}
 
 
-def test_a_note_counts_once_for_each_visit_it_is_close_to() -> None:
-    visits = row("a", "note", "a", "note", "b")
-    assert visited_together(visits, NoteId("note.md")) == {"a.md": 2, "b.md": 2}
+def named(counts: dict[str, int]) -> dict[str, int]:
+    return {f"{note}.md": count for note, count in counts.items()}
 
 
-def test_close_means_at_most_half_an_hour_between_end_and_beginning() -> None:
-    visits = [visit("a.md", 0, 10), visit("note.md", 40, 100), visit("b.md", 130, 131), visit("c.md", 131, 140)]
-    assert visited_together(visits, NoteId("note.md")) == {"a.md": 1, "b.md": 1}
-    assert visited_together([visit("a.md", 0, 9), visits[1]], NoteId("note.md")) == {}
+@pytest.mark.parametrize("case", TOGETHER)
+def test_notes_that_were_visited_together_are_counted(case: str) -> None:
+    visits, note, counts = TOGETHER[case]
+    assert visited_together(visits, NoteId(f"{note}.md")) == named(counts)
 
 
-def test_a_visit_that_goes_on_is_close_to_those_before_it() -> None:
-    visits = [visit("a.md", 0, 5), visit("note.md", 5, None)]
-    assert visited_together(visits, NoteId("note.md")) == {"a.md": 1}
-    assert visited_together(visits, NoteId("a.md")) == {"note.md": 1}
-    assert visited_together(visits, NoteId("other.md")) == {}
-    assert visited_together([], NoteId("a.md")) == {}
-
-
-def test_a_note_is_opened_next_if_it_followed_three_visits() -> None:
-    assert opened_next(row(*("note", "a") * 2), NoteId("note.md")) == {}
-    assert opened_next(row(*("note", "a") * 3), NoteId("note.md")) == {"a.md": 3}
-    assert opened_next(row(*("note", "a", "b", "c", "d") * 3), NoteId("note.md")) == dict.fromkeys(
-        ("a.md", "b.md", "c.md"), 3
-    )
-    assert opened_next(row(*("note", "a", "b") * 4), NoteId("a.md")) == {"b.md": 4, "note.md": 3}
-
-
-def test_what_follows_the_note_after_it_was_opened_again_follows_that_visit_only() -> None:
-    assert opened_next(row(*("note", "a", "note", "b") * 3), NoteId("note.md")) == {"a.md": 3, "b.md": 3}
-
-
-def test_a_note_opened_twice_after_one_visit_followed_it_once() -> None:
-    assert opened_next(row(*("note", "a", "b", "a") * 3), NoteId("note.md")) == {"a.md": 3, "b.md": 3}
+@pytest.mark.parametrize("case", NEXT)
+def test_what_was_opened_next_is_counted_from_three_times_on(case: str) -> None:
+    notes, note, counts = NEXT[case]
+    assert opened_next(row(*notes), NoteId(f"{note}.md")) == named(counts)
 
 
 def test_a_note_opened_much_later_did_not_follow() -> None:
@@ -365,21 +361,11 @@ DAY = (("note.md", 0), ("soon.md", 30), ("late.md", 40))
 
 
 @given(st.lists(st.tuples(st.sampled_from("abc"), st.integers(0, 600), st.none() | st.integers(0, 600))))
-def test_what_is_opened_next_was_also_visited_together_as_often(
-    drawn: list[tuple[str, int, int | None]],
-) -> None:
-    visits = [visit(note, begin, end) for note, begin, end in drawn]
-    together = visited_together(visits, NoteId("a"))
-    assert all(3 <= count <= together[note] for note, count in opened_next(visits, NoteId("a")).items())
-
-
-@given(st.lists(st.tuples(st.sampled_from("abc"), st.integers(0, 600), st.none() | st.integers(0, 600))))
 def test_any_visits_are_counted_within_bounds(drawn: list[tuple[str, int, int | None]]) -> None:
     visits = [visit(note, begin, end) for note, begin, end in drawn]
-    counts = visited_together(visits, NoteId("a"))
-    own = sum(each.note == "a" for each in visits)
-    assert all(0 < count <= own for count in counts.values())
-    assert "a" not in counts
+    together, own = visited_together(visits, NoteId("a")), sum(each.note == "a" for each in visits)
+    assert all(0 < count <= own for count in together.values()) and "a" not in together
+    assert all(3 <= count <= together[note] for note, count in opened_next(visits, NoteId("a")).items())
 
 
 # -- which note --
@@ -419,24 +405,6 @@ def test_a_note_that_cannot_be_read_is_an_error(ask: Call, code: str) -> None:
         assert result["message"]
     if code == "NOTE_NOT_FOUND":
         assert ask(FakeVault(failure=code))["error"] == "Active note not found"
-
-
-@pytest.mark.parametrize(
-    ("arguments", "name"),
-    [
-        ({"reference": ""}, "reference"),
-        ({"reference": "x" * 2049}, "reference"),
-        ({"reference": "\ud800"}, "reference"),
-        ({"limit": 0}, "limit"),
-        ({"limit": 51}, "limit"),
-        ({"limit": "ten"}, "limit"),
-        ({"limit": True}, "limit"),
-    ],
-)
-def test_what_the_schema_does_not_allow_is_named(ask: Call, arguments: dict[str, Any], name: str) -> None:
-    result = ask(FakeVault(), **arguments)
-    assert result["code"] == "INVALID_ARGUMENT"
-    assert f"'{name}'" in result["error"]
 
 
 # -- what is left out --

@@ -1,10 +1,11 @@
 """get_workspace_summary over a vault made up for the test."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 import pytest
+from support.tool_fixtures import Call, MakeState, MakeView
 
 from workspaced_events.ids import NoteId
 from workspaced_events.projections.visits import Visit
@@ -12,12 +13,8 @@ from workspaced_events.projections.workspace_state import EMPTY_VAULT, Pin, Vaul
 from workspaced_tools.notes.note import Note, NoteFailure, StatKey
 from workspaced_tools.ports.questions import Question
 from workspaced_tools.ports.vault import LinkName, LinkTarget, NoteRef, VaultOverview
-from workspaced_tools.ports.view import View
 
 TOOL = "get_workspace_summary"
-Call = Callable[..., dict[str, Any]]
-MakeState = Callable[..., VaultState]
-MakeView = Callable[..., View]
 STAT = StatKey(1, 1, 1, 1, 1)
 CONTROL = "\x01"
 MTIME_NS = 1_700_000_000_123_456_789
@@ -107,11 +104,6 @@ def test_of_an_empty_workspace_everything_is_there_and_empty(ask: Call) -> None:
         "openQuestions": {"brokenLinks": [], "ambiguousLinks": [], "missingNotes": [], "untouchedPins": []},
     }
     assert result["message"] == "Notes in the vault: 0; pinned: 0; open questions: 0."
-
-
-def test_without_a_vault_it_says_so(make_view: MakeView, call: Call) -> None:
-    assert call(TOOL, make_view(None, EMPTY_VAULT))["code"] == "NO_ACTIVE_VAULT"
-    assert call(TOOL, make_view(None, EMPTY_VAULT, registered=False))["code"] == "NO_ACTIVE_VAULT"
 
 
 def test_counts_are_of_what_is_listed(ask: Call, make_state: MakeState) -> None:
@@ -278,10 +270,3 @@ def test_the_answer_is_bounded_whatever_the_names_are(ask: Call, make_state: Mak
     result = ask(files, make_state(pins=pins), [visit(pin, TODAY, TODAY) for pin in pins])
     assert len(msgspec.json.encode(result)) < 50_000
     assert result["data"]["counts"]["inPinsAndActiveNote"]["brokenLinks"] == 1_600
-
-
-def test_the_same_view_gives_the_same_bytes(ask: Call, make_state: MakeState) -> None:
-    state = make_state(active="a.md", pins=("a.md", "gone.md"))
-    visits = [visit("b.md", TODAY, TODAY), visit("a.md", TODAY, None)]
-    files = {"a.md": "[[x]]", "b.md": ""}
-    assert msgspec.json.encode(ask(files, state, visits)) == msgspec.json.encode(ask(files, state, visits))

@@ -10,9 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
+from jsonschema.exceptions import ValidationError
+from support import answers
 from support.profiles import examples
 
-from workspaced_events.projections.workspace_state import EMPTY
+from workspaced_events.projections.workspace_state import EMPTY, EMPTY_VAULT
 from workspaced_tools.answers import Part
 from workspaced_tools.errors import ArgumentInvalid
 from workspaced_tools.limits import WARNINGS_MAX
@@ -73,6 +75,8 @@ FLAGS = [
     for key, value in tool.input_schema["properties"].items()
     if value["type"] == "boolean"
 ]
+MODEL_SEES = ("name", "description", "inputSchema")
+CORE = ("get_workspace_context", "get_current_note", "get_note_by_reference", "search_workspace")
 every_tool = pytest.mark.parametrize("name", TOOLS)
 
 
@@ -89,9 +93,15 @@ def test_tools_come_in_a_fixed_order() -> None:
     ]
 
 
-def test_the_list_of_tools_is_small() -> None:
-    listed = [tool.definition for tool in TOOLS.values()]
-    assert len(msgspec.json.encode(listed)) < 12 * 1024
+def test_the_list_is_short_in_the_shape_that_a_model_sees() -> None:
+    """One token of tekken is about 3.9 of these characters; `make bench ONLY=definitions` counts tokens."""
+
+    def chars(names: Any) -> int:
+        shown = [{key: TOOLS[name].definition[key] for key in MODEL_SEES} for name in names]
+        return sum(len(msgspec.json.encode(each)) for each in shown)
+
+    assert chars(TOOLS) <= 3_880
+    assert chars(CORE) <= 2_440
 
 
 @every_tool
@@ -106,11 +116,15 @@ def test_schemas_are_valid_and_tidy(name: str) -> None:
         assert schema["type"] == "object"
     assert tool.input_schema["additionalProperties"] is False
     assert tool.output_schema["required"] == ["success", "message", "asOfSeq"]
+    assert {"data", "error", "code", "warnings"} <= set(tool.output_schema["properties"])
     for part in _objects(tool.definition):
         assert not isinstance(part.get("title"), str)
-        for field in part.get("properties", ()):
-            assert field.isalnum()
-            assert field[0].islower()
+        assert all(field.isalnum() and field[0].islower() for field in part.get("properties", ()))
+    for part in _objects(tool.output_schema):
+        if part.get("type") == "object":  # none is bare, and no field is without a schema
+            more = part.get("additionalProperties")
+            assert more is False if "properties" in part else isinstance(more, dict) and more, part
+            assert all(part.get("properties", {}).values())
     own = [schema for key, schema in tool.input_schema["properties"].items() if key not in ("at", "minSeq")]
     assert all(schema.get("description") for schema in own)
 
@@ -119,6 +133,36 @@ def _objects(value: Any) -> list[dict[str, Any]]:
     if isinstance(value, dict):
         return [value, *(found for each in value.values() for found in _objects(each))]
     return [found for each in value for found in _objects(each)] if isinstance(value, list) else []
+
+
+@every_tool
+def test_the_listed_schema_has_bounds_and_defaults_of_numbers_and_leaves_out_the_rest(name: str) -> None:
+    listed, full = TOOLS[name].definition["inputSchema"], TOOLS[name].input_schema
+    unlisted = ("minSeq", "additionalProperties", "minLength", "maxLength", "maxItems")
+    assert not [word for word in unlisted if f'"{word}"' in json.dumps(listed)]
+    assert set(full["properties"]) - set(listed["properties"]) == {"minSeq"}
+    assert listed.get("required") == full.get("required")
+    for argument, schema in full["properties"].items():
+        told = listed["properties"].get(argument, {})
+        assert told.get("default", False) == (schema.get("default") or False)
+        if argument not in ("offset", "minSeq", "sinceSeq"):
+            assert told.get("maximum") == schema.get("maximum")
+            assert told.get("minimum", 1) == schema.get("minimum", 1)
+    for schema in (listed, full):
+        Draft202012Validator(schema).validate({**REQUIRED.get(name, {}), "at": "3", "minSeq": 1})
+
+
+def test_texts_in_parts_describe_their_truncation() -> None:
+    paged = {name for name, tool in TOOLS.items() if "truncation" in tool.output_schema["properties"]}
+    assert paged == {"get_current_note", "get_note_by_reference", "get_note_diff"}
+
+
+@every_tool
+def test_a_failure_with_its_code_and_hint_fits_and_any_other_field_does_not(name: str) -> None:
+    failure = {"success": False, "error": "No.", "code": "READ_ERROR", "message": "Do this.", "asOfSeq": 1}
+    answers.check(name, failure)
+    with pytest.raises(ValidationError):
+        answers.check(name, {**failure, "surprise": 1})
 
 
 @every_tool
@@ -192,12 +236,28 @@ def test_unknown_arguments_are_named_with_what_there_is(name: str) -> None:
     assert "minSeq" in caught.value.hint
 
 
-def test_a_missing_argument_is_named() -> None:
-    with pytest.raises(ArgumentInvalid, match="Missing argument 'reference'"):
-        TOOLS["get_note_by_reference"].check({})
-    for bad in ("", 7, None, "x" * 3000):
-        with pytest.raises(ArgumentInvalid, match="'reference'"):
-            TOOLS["get_note_by_reference"].check({"reference": bad})
+WRONG_TEXTS: dict[tuple[str, str], list[Any]] = {
+    ("get_note_by_reference", "reference"): ["", 7, None, "x" * 2_049, "\ud800"],
+    ("get_related_notes", "reference"): ["", "x" * 2_049, "\ud800"],
+    ("get_navigation_history", "sinceTime"): ["x" * 65, 5, ["2026-03-01"], True],
+    ("search_workspace", "query"): ["", "x" * 501, 7, None, "\ud800"],
+    ("search_workspace", "scope"): ["pins"],
+    ("search_workspace", "tags"): ["design", ["x"] * 11, [""], ["x" * 201], [7]],
+    ("search_workspace", "folder"): [7, "x" * 1_025],
+}
+
+
+@pytest.mark.parametrize(("name", "argument"), WRONG_TEXTS)
+def test_a_text_is_taken_within_its_length_only_and_named_where_it_is_not(name: str, argument: str) -> None:
+    for wrong in WRONG_TEXTS[name, argument]:
+        with pytest.raises(ArgumentInvalid, match=f"'{argument}'"):
+            TOOLS[name].check({**REQUIRED.get(name, {}), argument: wrong})
+
+
+@pytest.mark.parametrize("name", REQUIRED)
+def test_a_missing_argument_is_named(name: str) -> None:
+    with pytest.raises(ArgumentInvalid, match=f"Missing argument '{next(iter(REQUIRED[name]))}'"):
+        TOOLS[name].check({})
 
 
 def test_input_is_echoed_in_at_most_200_characters(call: Callable[..., dict[str, Any]]) -> None:
@@ -242,11 +302,18 @@ def test_any_arguments_at_all_give_a_result_that_can_be_sent(check_result: Calla
             assert result["message"]
 
 
-def test_without_a_vault_every_tool_that_needs_one_says_so(check_result: Callable[..., None]) -> None:
-    for name, tool in TOOLS.items():
-        result = run(tool, NOWHERE, REQUIRED.get(name, {}))
-        check_result(name, result)
-        assert result["code"] == ("NOT_RECORDED" if name == "get_context_manifest" else "NO_ACTIVE_VAULT")
+@every_tool
+@pytest.mark.parametrize("known", [False, True], ids=["no vault", "a vault that is not served"])
+def test_without_a_vault_every_tool_that_needs_one_says_so(
+    name: str, known: bool, make_view: Callable[..., View], check_result: Callable[..., None]
+) -> None:
+    result = run(TOOLS[name], make_view(None, EMPTY_VAULT, registered=known), REQUIRED.get(name, {}))
+    check_result(name, result)
+    assert "data" not in result
+    if name == "get_context_manifest":
+        assert result["code"] == "NOT_RECORDED"
+        return
+    assert result["code"] == "NO_ACTIVE_VAULT" and "workspaced serve --vault DIR" in result["message"]
 
 
 class Nothing(Part):

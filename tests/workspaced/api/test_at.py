@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -273,32 +274,39 @@ def edited(told: str) -> int:
     return told.replace("\\\\'xyzzy\\\\'", "").replace("'xyzzy'", "").count(CANARY)
 
 
-def test_a_note_that_is_private_by_now_is_not_told_as_it_was(leak: Leak) -> None:
+def turns_private(leak: Leak) -> None:
     (leak.running.vault / "secret.md").write_text(PRIVATE)
-    with leak.running.connect() as client:
-        client.call("workspaced/reconcile")
-    assert edited(leak.told()) == 0
+    reconcile(leak)
 
 
-def test_a_flag_that_nobody_read_since_the_start_counts(leak: Leak) -> None:
+def turns_private_while_nobody_looks(leak: Leak) -> None:
     assert leak.running.stop() == 0
     (leak.running.vault / "secret.md").write_text(PRIVATE)
     leak.running.start()
-    assert edited(leak.told()) == 0
 
 
-def test_a_private_note_that_was_renamed_is_not_told_by_its_old_name(leak: Leak) -> None:
-    (leak.running.vault / "deep").mkdir()
-    (leak.running.vault / "secret.md").rename(leak.running.vault / "deep" / "else.md")
-    with leak.running.connect() as client:
-        client.call("workspaced/reconcile")
-        (leak.running.vault / "deep" / "else.md").write_text(PRIVATE)
-        client.call("workspaced/reconcile")
-    assert edited(leak.told()) == 0
+def turns_private_under_another_name(leak: Leak) -> None:
+    moved = leak.running.vault / "deep" / "else.md"
+    moved.parent.mkdir()
+    (leak.running.vault / "secret.md").rename(moved)
+    reconcile(leak)
+    moved.write_text(PRIVATE)
+    reconcile(leak)
 
 
-def test_rules_of_today_hold_for_the_past(leak: Leak) -> None:
+def is_ruled_out(leak: Leak) -> None:
     (leak.running.vault / ".workspacedignore").write_text("secret.md\n")
+
+
+def reconcile(leak: Leak) -> None:
+    leak.running.reconcile()
+
+
+@pytest.mark.parametrize(
+    "happens", [turns_private, turns_private_while_nobody_looks, turns_private_under_another_name, is_ruled_out]
+)
+def test_a_note_that_is_withheld_by_now_is_not_told_as_it_was(leak: Leak, happens: Callable[[Leak], None]) -> None:
+    happens(leak)
     assert edited(leak.told()) == 0
 
 

@@ -246,17 +246,6 @@ def test_a_call_is_shown_with_what_it_was_made_from(session: Session) -> None:
     assert "no note" in session.cli("show", str(session.seqs[2]), "--text").stderr
 
 
-def test_control_characters_are_shown_and_never_obeyed(daemon: Any) -> None:
-    running = daemon(notes={"a.md": "# \x1b[31mAlpha\n\n\x1b]0;owned\x07 text \x9b31m\u202e\n"})
-    with running.connect("ag\x1bent") as client:
-        client.tool("get_note_by_reference", {"reference": "a.md"})
-        (call,) = client.call("workspaced/calls")["calls"]
-    seq = str(call["seq"])
-    for arguments in ([], ["show", seq], ["show", seq, "--text"], ["stats"], ["diff", seq, seq]):
-        said = command(running, *arguments).stdout
-        assert not {"\x1b", "\x07", "\x9b", "\u202e"} & set(said), arguments
-
-
 def test_what_is_not_kept_says_what_to_switch_on(daemon: Any) -> None:
     off = Session(daemon(env={"WORKSPACED_RECORD": "none"}))
     seq = str(off.seqs[0])

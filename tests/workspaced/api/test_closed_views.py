@@ -1,12 +1,10 @@
 """What a source shows by snapshots leaves once its last connection is gone for the grace; all else stays."""
 
 import asyncio
-import sys
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any, cast
 
 import pytest
-import support
 from support.daemon import Daemon, Factory, refusal
 
 from workspaced import SyncClient
@@ -46,6 +44,21 @@ def shown(client: SyncClient) -> tuple[str | None, list[str], list[str]]:
     return active, [each["id"] for each in state["pinnedNotes"]], [tab["noteId"] for tab in state["temporaryTabs"]]
 
 
+Act = Callable[[SyncClient], None]
+TAB = "temporary_tab_opened"
+
+
+def others(active: str, *tabs: str) -> Act:
+    return lambda client: show(client, "other", active, *tabs)
+
+
+def singly(kind: str, **data: str) -> Act:
+    def act(client: SyncClient) -> None:
+        client.publish([{"type": kind, "data": data}], source="script")
+
+    return act
+
+
 @pytest.mark.fault(row=69)
 class TestAnEditorThatIsGone:
     def test_takes_its_note_selection_and_tabs_and_leaves_its_pins(self, daemon: Factory) -> None:
@@ -66,34 +79,31 @@ class TestAnEditorThatIsGone:
             ("view_closed", "editor"),
         ]
 
-    def test_takes_nothing_of_what_others_show(self, daemon: Factory) -> None:
+    @pytest.mark.parametrize(
+        ("before", "after", "stays"),
+        [
+            pytest.param(None, others("work/plan.md", "x.md"), ("work/plan.md", [], ["x.md"]), id="another view"),
+            pytest.param(None, others("a.md"), ("a.md", [], []), id="the same note"),
+            pytest.param(others("a.md"), None, ("a.md", [], []), id="the same note from before"),
+            pytest.param(None, others("work/plan.md", "c.md"), ("work/plan.md", [], ["c.md"]), id="the same tab"),
+            pytest.param(None, singly("active_note_set", note="b.md"), ("b.md", [], []), id="a single note"),
+            pytest.param(None, singly(TAB, note="x.md", source="search"), (None, [], ["x.md"]), id="a single tab"),
+            pytest.param(
+                None, singly(TAB, note="c.md", source="search"), (None, [], ["c.md"]), id="the same tab singly"
+            ),
+        ],
+    )
+    def test_takes_nothing_that_others_show_or_published(
+        self, daemon: Factory, before: Act | None, after: Act | None, stays: Any
+    ) -> None:
         running = daemon(env=SOON)
         other = running.connect()
         with running.connect() as editor:
-            show(editor, "editor", "a.md", "b.md")
-            show(other, "other", "c.md", "work/plan.md")
+            for act in (before, lambda _other: show(editor, "editor", "a.md", "b.md", "c.md"), after):
+                if act is not None:
+                    act(other)
         assert closed(running) == ["editor"]
-        assert shown(other) == ("c.md", [], ["work/plan.md"])
-
-    def test_takes_no_note_that_another_one_shows_too(self, daemon: Factory) -> None:
-        running = daemon(env=SOON)
-        other = running.connect()
-        with running.connect() as editor:
-            show(editor, "editor", "a.md")
-            show(other, "other", "a.md")
-        assert closed(running) == ["editor"]
-        assert shown(other)[0] == "a.md"
-
-    def test_takes_nothing_that_was_published_singly(self, daemon: Factory) -> None:
-        running = daemon(env=SOON)
-        with running.connect() as editor, running.connect() as script:
-            show(editor, "editor", "a.md")
-            look(script, "b.md", "script")
-            script.publish(
-                [{"type": "temporary_tab_opened", "data": {"note": "c.md", "source": "search"}}], source="script"
-            )
-        assert closed(running) == ["editor"]
-        assert shown(running.connect()) == ("b.md", [], ["c.md"])
+        assert shown(other) == stays
 
     def test_is_gone_with_its_last_connection(self, daemon: Factory) -> None:
         running = daemon(env=SOON)
@@ -165,15 +175,12 @@ class TestAnEditorThatIsGone:
 
     def test_is_not_the_clocks_to_say(self, daemon: Factory) -> None:
         """Wall clock and uptime are a day ahead: the machine slept, so no editor could come back."""
-        clocks = daemon.root() / "clocks"
-        clocks.write_text("0 0")
         running = daemon(start=False, env=NEVER)
-        program = Path(support.__file__).with_name("clocked_daemon.py")
-        running.wrapper = (sys.executable, str(program), str(clocks))
+        running.set_ahead(0)
         running.start()
         with running.connect() as editor:
             show(editor, "editor", "a.md")
-        clocks.write_text("86400 86400")
+        running.set_ahead(86_400)
         client = running.connect()
         client.call("workspaced/share", {"client": "x", "level": "names"})
         assert shown(client)[0] == "a.md"

@@ -4,9 +4,12 @@ import json
 import os
 import re
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
+import anyio
 import pytest
+from msgspec.structs import replace
 from support.daemon import Daemon, Factory, refusal
 from support.proxy import Proxy
 from support.raw_upstream import RawUpstream, Recorder
@@ -14,7 +17,12 @@ from support.raw_upstream import RawUpstream, Recorder
 from workspaced import SyncClient
 from workspaced.adapters.overlaying import Overlaying
 from workspaced.api.routes import METHODS
+from workspaced.calls.calls import Calls
 from workspaced.cli.shared.terminal import local_time
+from workspaced_events.errors import Paused
+from workspaced_events.projections.workspace_state import EMPTY, Pause
+from workspaced_tools.ports.asking import WouldBlock
+from workspaced_tools.tools.registry import TOOLS
 
 SECRET = "paused-secret"
 """In the name of every note that is shown during a pause: it is to be nowhere on the disk."""
@@ -50,6 +58,7 @@ ADMINISTRATIVE: dict[str, dict[str, Any]] = {
     "workspaced/memory/undo": {"seq": "{write}"},
     "workspaced/status": {},
     "workspaced/reconcile": {},
+    "workspaced/judge": {"of": 1, "verdict": "right"},
     "workspaced/share": {"client": "someone", "level": "names"},
     "workspaced/share/why": {"path": "a.md"},
     "workspaced/share/rules": {},
@@ -64,7 +73,6 @@ ADMINISTRATIVE: dict[str, dict[str, Any]] = {
 AT_THE_END = {"workspaced/resume", "workspaced/shutdown"}
 """They work too, but there is no pause behind them."""
 PAUSED: dict[str, dict[str, Any]] = {
-    "workspaced/judge": {"of": 1, "verdict": "right"},
     "workspaced/blob/put": {"upload": "u", "text": "t", "last": True},
     "workspaced/context/start": {
         "provider": "p",
@@ -238,37 +246,6 @@ class TestWhatIsShownMeanwhile:
         client.call("workspaced/resume")
         assert [pin["id"] for pin in client.state()["pinnedNotes"]] == ["a.md", "b.md"]
 
-    def test_is_kept_of_each_source_apart(self, daemon: Factory) -> None:
-        client = daemon().connect()
-        client.call("workspaced/pause")
-        for source, active in (("one", "a.md"), ("two", "b.md")):
-            view = {"source": source, "active": active, "pins": [], "tabs": [{"note": f"{source}.md"}]}
-            assert client.call("workspaced/snapshot", view)["paused"] is True
-        one = {"source": "one", "active": "c.md", "pins": ["p.md"], "tabs": []}
-        client.call("workspaced/snapshot", one)
-        client.call("workspaced/resume")
-        state = client.state()
-        assert state["activeNote"]["id"] == "c.md"
-        assert [tab["noteId"] for tab in state["temporaryTabs"]] == ["two.md"]
-        sources = {event["data"].get("note"): event["source"] for event in events(client)}
-        assert (sources["c.md"], sources["p.md"], sources["two.md"]) == ("one", "one", "two")
-        assert "b.md" not in sources
-
-    def test_keeps_renames_in_their_order(self, daemon: Factory) -> None:
-        client = daemon().connect()
-        client.publish([{"type": "note_pinned", "data": {"note": "a.md"}}])
-        client.call("workspaced/pause")
-        for old, new in (("a.md", "x.md"), ("b.md", "a.md"), ("x.md", "y.md")):
-            client.publish([{"type": "note_renamed", "data": {"from": old, "to": new}}])
-        client.call("workspaced/resume")
-        renames = [event["data"] for event in events(client) if event["type"] == "note_renamed"]
-        assert [(each["from"], each["to"]) for each in renames] == [
-            ("a.md", "x.md"),
-            ("b.md", "a.md"),
-            ("x.md", "y.md"),
-        ]
-        assert [pin["id"] for pin in client.state()["pinnedNotes"]] == ["y.md"]
-
     def test_that_was_queued_before_the_pause_is_recorded(self, daemon: Factory) -> None:
         """All in one write, so that most of it waits for the writer when the pause is asked for."""
         running = daemon()
@@ -363,14 +340,12 @@ class TestAPause:
         assert on_disk(running, SECRET) == []
 
     def test_whose_time_ran_out_meanwhile_is_over_at_the_start(self, daemon: Factory) -> None:
-        clocks = daemon.root() / "clocks"
-        set_clocks(clocks, "0 0")
         running = daemon(start=False)
-        running.wrapper = clocked(clocks)
+        running.set_ahead(0)
         running.start()
         running.connect().call("workspaced/pause", {"forS": 3_600})
         running.kill()
-        set_clocks(clocks, "3700 3700")
+        running.set_ahead(3_700)
         running.start()
         client = running.connect()
         assert client.server["paused"] is None
@@ -378,36 +353,18 @@ class TestAPause:
         assert [event["type"] for event in events(client)][-1] == "pause_ended"
 
     def test_takes_as_long_as_was_asked_for_when_the_clock_is_set(self, daemon: Factory) -> None:
-        clocks = daemon.root() / "clocks"
-        set_clocks(clocks, "0 0")
         running = daemon(start=False)
-        running.wrapper = clocked(clocks)
+        running.set_ahead(0)
         running.start()
         client = running.connect()
         before = client.call("workspaced/pause", {"forS": 3_600})["paused"]
-        set_clocks(clocks, "86400 0")
+        running.set_ahead(86_400, 0)
         client.call("workspaced/share", {"client": "x", "level": "names"})
         after = client.call("workspaced/status")["paused"]
         assert after["until"] > before["until"] and "clock_stepped" in between(client)
-        set_clocks(clocks, "90100 3700")
+        running.set_ahead(90_100, 3_700)
         following = client.events(since=0, types=["pause_ended"])
         assert next(following).params["events"][0]["type"] == "pause_ended"
-
-
-def set_clocks(clocks: Path, ahead: str) -> None:
-    """At once: a daemon that waits for the end of a pause reads the file again and again."""
-    new = clocks.with_suffix(".new")
-    new.write_text(ahead)
-    new.replace(clocks)
-
-
-def clocked(clocks: Path) -> tuple[str, ...]:
-    """Runs a daemon whose clocks the file sets."""
-    import sys
-
-    import support
-
-    return (sys.executable, str(Path(support.__file__).with_name("clocked_daemon.py")), str(clocks))
 
 
 @pytest.mark.fault(row=68)
@@ -520,3 +477,122 @@ def test_the_command_refuses_what_is_no_duration(daemon: Factory, wrong: str) ->
     done = running.cli("pause", f"--for={wrong}")
     assert done.returncode == 2 and "30m" in done.stderr
     assert running.connect().call("workspaced/status")["paused"] is None
+
+
+# -- selections, tabs and answers that a pause overtakes --
+
+
+def act(client: SyncClient, kind: str, **data: Any) -> None:
+    client.publish([{"type": kind, "data": data}], source="editor")
+
+
+def select(client: SyncClient, note: str, text: str | None = None) -> None:
+    act(client, "active_note_set", note=note)
+    act(client, "selection_changed", note=note, startLine=1, endLine=2, text=text)
+
+
+def view(client: SyncClient, source: str, active: str | None, *tabs: str) -> None:
+    shown = {"source": source, "active": active, "pins": [], "tabs": [{"note": each} for each in tabs]}
+    client.call("workspaced/snapshot", shown)
+
+
+@pytest.mark.parametrize("length", [1, 1_000])
+def test_what_was_selected_during_a_pause_is_not_recorded(daemon: Factory, length: int) -> None:
+    running = daemon()
+    client = running.connect()
+    client.call("workspaced/reconcile")
+    select(client, "a.md", "before")
+    client.pause()
+    select(client, "a.md", SECRET * length)
+    client.resume()
+    state = client.state()
+    assert (state["activeNote"]["id"], state["selection"]) == ("a.md", None)
+    assert on_disk(running, SECRET) == []
+
+
+class _Overtaken:
+    """A daemon whose user pauses while a thread makes an answer."""
+
+    def __init__(self) -> None:
+        self.state = EMPTY
+        self.seq = 0
+
+    def answer(self, *_: Any, nonblocking: bool) -> str:
+        if nonblocking:
+            raise WouldBlock
+        return "answer"
+
+    async def run(self, function: Any, *arguments: Any) -> Any:
+        made = function(*arguments)
+        self.state = replace(EMPTY, paused=Pause("2026-01-01T00:00:00.000000Z"))
+        return made
+
+
+def test_what_was_being_made_for_a_hook_or_a_watch_when_the_pause_began_is_not_given() -> None:
+    world: Any = _Overtaken()
+    recorder: Any = SimpleNamespace(record=lambda _call: None)
+    calls = Calls(world, {}, world, world, world, recorder, cast(Any, None))
+
+    async def ask() -> None:
+        with pytest.raises(Paused):
+            await calls.call(TOOLS["get_workspace_context"], {}, "agent")
+        world.state = EMPTY
+        with pytest.raises(Paused):
+            await calls.preview(TOOLS["get_workspace_context"], {}, "agent")
+
+    anyio.run(ask)
+
+
+@pytest.fixture
+def clocked(daemon: Factory) -> Any:
+    """A daemon, and a function that sets how many seconds its clocks are ahead."""
+    running = daemon(start=False)
+    running.set_ahead(0)
+    running.start()
+    running.reconcile()
+    return running, running.set_ahead
+
+
+def _told(client: SyncClient) -> str:
+    asked = {"client": "claude-code", "session": "s", "event": "UserPromptSubmit"}
+    return str(client.call("workspaced/volunteer", asked)["text"])
+
+
+@pytest.mark.parametrize("in_pause", [True, False])
+def test_a_selection_of_an_hour_ago_is_not_told(clocked: Any, in_pause: bool) -> None:
+    running, set_ahead = clocked
+    client = running.connect()
+    if in_pause:
+        client.pause()
+    select(client, "a.md")
+    set_ahead(3_600)
+    client.resume()
+    told = _told(client)
+    assert "looking at: a.md" in told and "selected" not in told
+
+
+@pytest.mark.parametrize("in_pause", [True, False])
+def test_a_tab_that_was_looked_at_is_still_shown(clocked: Any, in_pause: bool) -> None:
+    running, set_ahead = clocked
+    client = running.connect()
+    view(client, "editor", "a.md", "a.md", "c.md")
+    set_ahead(23 * 3_600)
+    if in_pause:
+        client.pause()
+    view(client, "editor", "c.md", "a.md", "c.md")
+    view(client, "editor", "a.md", "a.md", "c.md")
+    set_ahead(25 * 3_600)
+    client.resume()
+    tabs = client.tool("get_workspace_context")["data"]["temporaryTabs"]
+    assert [each["noteId"] for each in tabs] == ["a.md", "c.md"]
+
+
+def test_an_action_that_was_held_is_known_when_it_is_sent_again(daemon: Factory) -> None:
+    client = daemon().connect()
+    pin = {"type": "note_pinned", "data": {"note": "a.md"}, "id": "pin-1"}
+    client.pause()
+    client.publish([pin])
+    client.resume()
+    act(client, "note_unpinned", note="a.md")
+    client.publish([pin])
+    assert client.state()["pinnedNotes"] == []

@@ -133,18 +133,6 @@ def test_the_same_id_twice_is_one_event(client: Any) -> None:
     assert second == {**first, "duplicate": True}
 
 
-def test_the_same_id_twice_in_one_batch_is_one_event(client: Any) -> None:
-    first, second = client.publish([pin("twin.md", id="twin"), pin("twin.md", id="twin")])
-    assert second == {**first, "duplicate": True}
-
-
-def test_in_a_mixed_batch_duplicates_are_reported_and_the_rest_is_appended(client: Any) -> None:
-    (old,) = client.publish([pin("old.md", id="old")])
-    again, new = client.publish([pin("old.md", id="old"), pin("new.md", id="new")])
-    assert again["duplicate"] and again["seq"] == old["seq"]
-    assert not new["duplicate"] and new["seq"] > old["seq"]
-
-
 @pytest.mark.parametrize("other", [pin("other.md"), {"type": "note_archived", "data": {"note": "same.md"}}])
 def test_the_same_id_with_other_data_is_a_conflict(client: Any, other: dict[str, Any]) -> None:
     client.publish([pin("same.md", id="same")])
@@ -168,14 +156,6 @@ def test_the_same_id_sent_by_many_at_once_is_one_event(shared: Any) -> None:
         thread.join()
     assert len({receipt["seq"] for receipt in receipts}) == 1
     assert sum(not receipt["duplicate"] for receipt in receipts) == 1
-
-
-def test_idempotency_holds_across_a_crash(daemon: Any) -> None:
-    running = daemon()
-    (first,) = running.connect().publish([pin("a.md", id="kept")])
-    running.kill()
-    running.start()
-    assert running.connect().publish([pin("a.md", id="kept")]) == [{**first, "duplicate": True}]
 
 
 def test_a_publish_without_an_id_is_recorded_and_not_answered(shared: Any) -> None:

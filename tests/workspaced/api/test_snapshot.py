@@ -231,17 +231,6 @@ def test_a_reconnecting_ui_appends_only_what_differs(daemon: Any) -> None:
     assert [tab["noteId"] for tab in state["temporaryTabs"]] == ["work/plan.md"]
 
 
-def test_two_uis_keep_their_own_and_share_the_active_note(daemon: Any) -> None:
-    client = daemon().connect()
-    show(client, "editor", "a.md", ["b.md"], ["c.md"])
-    show(client, "mobile", "work/plan.md", ["x.md"], ["y.md"])
-    show(client, "mobile", "work/plan.md", [], [])
-    state = client.state()
-    assert state["activeNote"]["id"] == "work/plan.md"
-    assert [pin["id"] for pin in state["pinnedNotes"]] == ["b.md"]
-    assert [tab["noteId"] for tab in state["temporaryTabs"]] == ["c.md"]
-
-
 def look(client: Any, source: str, active: str | None, **more: Any) -> list[str]:
     """Shows a view with a note and no tabs; returns the types of the events that took, without `view_opened`."""
     params = {"source": source, "active": active, "pins": [], "tabs": [], **more}
@@ -253,6 +242,10 @@ def look(client: Any, source: str, active: str | None, **more: Any) -> list[str]
 def active(client: Any) -> str | None:
     note: dict[str, str] | None = client.state()["activeNote"]
     return note["id"] if note is not None else None
+
+
+def rename(client: Any, old: str, new: str) -> None:
+    client.publish([{"type": "note_renamed", "data": {"from": old, "to": new}}], source="editor")
 
 
 @pytest.mark.fault(row=70)
@@ -293,18 +286,6 @@ class TestOfTwoUis:
         look(client, "mobile", "b.md", focused=False)
         assert active(client) == "a.md"
 
-    def test_each_keeps_the_pins_and_tabs_that_both_show(self, daemon: Any) -> None:
-        client = daemon().connect()
-        for source in ("editor", "mobile"):
-            show(client, source, None, ["b.md"], ["c.md"])
-        show(client, "editor", None, [], [])
-        state = client.state()
-        assert [pin["id"] for pin in state["pinnedNotes"]] == ["b.md"]
-        assert [tab["noteId"] for tab in state["temporaryTabs"]] == ["c.md"]
-        show(client, "mobile", None, [], [])
-        state = client.state()
-        assert state["pinnedNotes"] == state["temporaryTabs"] == []
-
     def test_what_a_user_unpins_is_unpinned_for_both(self, daemon: Any) -> None:
         client = daemon().connect()
         for source in ("editor", "mobile"):
@@ -316,9 +297,26 @@ class TestOfTwoUis:
         client = daemon().connect()
         for source in ("editor", "mobile"):
             show(client, source, None, [], ["c.md"])
-        client.publish([{"type": "note_renamed", "data": {"from": "c.md", "to": "d.md"}}], source="editor")
+        rename(client, "c.md", "d.md")
         show(client, "editor", None, [], [])
         assert [tab["noteId"] for tab in client.state()["temporaryTabs"]] == ["d.md"]
+
+    def test_keep_a_pin_that_one_unpins_though_its_former_name_is_used_again(self, daemon: Any) -> None:
+        client = daemon().connect()
+        for source in ("one", "other"):
+            show(client, source, None, ["Untitled.md"])
+        rename(client, "Untitled.md", "Idea.md")
+        show(client, "one", None, ["Idea.md"], ["Untitled.md"])
+        show(client, "one", None, [], ["Untitled.md"])
+        assert [each["id"] for each in client.state()["pinnedNotes"]] == ["Idea.md"]
+
+    def test_a_note_that_none_shows_is_not_active_because_its_name_was_another_notes(self, daemon: Any) -> None:
+        client = daemon().connect()
+        show(client, "one", "Untitled.md")
+        rename(client, "Untitled.md", "Idea.md")
+        show(client, "other", "Untitled.md")
+        show(client, "other", None)
+        assert active(client) is None
 
 
 @pytest.mark.fault(row=70)
@@ -350,6 +348,14 @@ class TestAnInferredView:
                 break
         show(guess, "lsp", "b.md", [], [])
         assert active(guess) == "b.md"
+
+    def test_is_not_given_the_note_that_one_that_knows_has_left(self, daemon: Any) -> None:
+        running = daemon()
+        guess, plugin = self.inferring(running), running.connect("vscode")
+        show(guess, "lsp", "a.md")
+        show(plugin, "vscode", "a.md")
+        show(plugin, "vscode", None)
+        assert active(plugin) is None
 
     def test_has_no_part_in_what_two_inferring_ones_show(self, daemon: Any) -> None:
         running = daemon()

@@ -12,23 +12,6 @@ from workspaced_events.projections.workspace_state import to_json
 from workspaced_events.replay.replay import replay
 
 
-def test_an_empty_log_has_nothing_active(daemon: Any) -> None:
-    client = daemon().connect()
-    assert client.state(at=0) == {
-        "seq": 0,
-        "currentVaultId": None,
-        "vaults": [],
-        "activeNote": None,
-        "activeTabId": None,
-        "pinnedNotes": [],
-        "temporaryTabs": [],
-        "recentNotes": [],
-        "selection": None,
-        "archived": [],
-        "lastUpdated": None,
-    }
-
-
 def test_the_state_is_the_fold_of_the_log_now_and_at_every_sequence(shared: Any, client: Any) -> None:
     client.publish(
         [

@@ -1,6 +1,5 @@
 """`workspaced/status` and `workspaced/hello`: what a client learns of the daemon."""
 
-import json
 import time
 from typing import Any
 
@@ -99,12 +98,3 @@ def test_a_reconcile_on_demand_finds_what_no_watcher_told(daemon: Any) -> None:
         assert found() == 5
         assert client.tool("get_note_by_reference", {"reference": "Unheard of"})["success"]
     assert running.cli("doctor", "--reconcile").returncode in (0, 1)
-
-
-def test_doctor_tells_of_lock_log_and_snapshot(daemon: Any) -> None:
-    running = daemon()
-    env = {"WORKSPACED_DATA_DIR": str(running.data)}
-    found = {each["about"]: each for each in json.loads(running.cli("doctor", "--json", env=env).stdout)}
-    assert found["lock"]["says"] == f"held by pid {running.pid}"
-    assert {"version", "settings", "data", "log", "snapshot", "socket", "daemon"} <= found.keys()
-    assert all(each["level"] != "problem" for each in found.values())

@@ -155,3 +155,15 @@ def test_the_command_fails_for_a_typo(daemon: Factory) -> None:
         and "There is no note 'secrte.md'" in typo.stderr
         and "Near: secret.md." in typo.stderr
     )
+
+
+def test_asking_of_a_note_that_only_a_pause_showed_leaves_no_name_in_the_log(daemon: Factory) -> None:
+    running = daemon(notes={**NOTES, "paused-secret.md": "# Beta\n"})
+    client = running.connect()
+    client.call("workspaced/reconcile")
+    client.pause()
+    look_at(client, "paused-secret.md")
+    level(client, "paused-secret.md")
+    assert running.stop() == 0
+    kept = b"".join(file.read_bytes() for file in (running.data / "log").iterdir() if file.is_file())
+    assert b"paused-secret" not in kept

@@ -6,9 +6,11 @@ import signal
 import subprocess
 import sys
 import threading
+from pathlib import Path
 from typing import Any
 
 import pytest
+from support import process
 
 from workspaced.cli import COMMANDS, run
 
@@ -227,11 +229,6 @@ def test_tools_and_calls(told: Any) -> None:
     assert done.returncode == 1 and json.loads(done.stdout)["success"] is False
 
 
-def test_doctor_finds_nothing_wrong_with_a_sound_daemon(told: Any) -> None:
-    done = told.cli("doctor")
-    assert done.returncode in (0, 1), done.stderr
-
-
 def test_schema_prints_what_it_lists(told: Any) -> None:
     names = told.cli("schema").stdout.split()
     assert "actions/note_pinned" in names and "state" in names
@@ -447,3 +444,56 @@ def test_a_cursor_is_no_selection_in_the_state_for_people(daemon: Any) -> None:
             selection = {"startLine": 1, "endLine": 1, "text": text}
             editor.call("workspaced/snapshot", {**view, "selection": selection})
             assert ("lines 1 to 1" in running.cli("state").stdout) is is_shown
+
+
+def test_an_import_takes_a_relative_directory(shared: Any, tmp_path: Path) -> None:
+    exported = shared.cli("log", "export")
+    (tmp_path / "session.jsonl").write_text(exported.stdout)
+    done = process.run("log", "import", "session.jsonl", "--data-dir", "fresh", cwd=tmp_path, env=shared.env)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "fresh" / "log").is_dir()
+    assert not (tmp_path / "fresh" / "fresh").exists()
+
+
+def test_an_argument_that_is_not_utf_8_is_refused_without_a_traceback(shared: Any) -> None:
+    command = [sys.executable, "-m", "workspaced", "publish", "active_note_set", b"note=bad\xff.md"]
+    env = {**shared.env, "WORKSPACED_SOCKET": str(shared.socket)}
+    done = subprocess.run(command, env=env, capture_output=True, check=False)
+    assert done.returncode == 2
+    assert b"Traceback" not in done.stderr and b"INVALID_ARGUMENT" in done.stderr
+
+
+def test_null_on_the_command_line_is_no_note(shared: Any) -> None:
+    assert shared.cli("publish", "active_note_set", "note=a.md").returncode == 0
+    assert shared.cli("publish", "active_note_set", "note=null").returncode == 0
+    assert json.loads(shared.cli("state", "--json").stdout)["activeNote"] is None
+
+
+HEAVY = "jmespath pydantic jsonschema rich asyncio tempfile workspaced_events.log workspaced_events.journal"
+
+
+HEAVY += " workspaced_tools.limits workspaced_tools.ports workspaced_tools.tools workspaced_tools.vault"
+
+
+CATALOGUE = "workspaced_events.schema.catalogue"
+
+
+@pytest.mark.parametrize(
+    ("command", "heavy"),
+    [
+        ("status", f"{HEAVY} {CATALOGUE}"),
+        ("state", f"{HEAVY} {CATALOGUE}"),
+        ("tools", f"{HEAVY} {CATALOGUE}"),
+        ("publish", HEAVY),
+        ("share", HEAVY),
+    ],
+)
+def test_commands_that_only_ask_the_daemon_load_neither_log_nor_tools(command: str, heavy: str) -> None:
+    script = f"""
+import sys
+import workspaced.cli
+workspaced.cli.run([{command!r}, "--help"])
+print([name for name in {heavy.split()!r} if name in sys.modules], file=sys.stderr)
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stderr.strip() == "[]"

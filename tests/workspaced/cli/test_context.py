@@ -149,13 +149,6 @@ def test_the_last_prompt_is_shown_by_default_and_the_beginning_of_an_id_will_do(
     assert "[toolResult look_up call-1]" in text and "Answer to m2." in text
 
 
-def test_control_characters_are_shown_and_not_obeyed(session: Session) -> None:
-    for form in ("--layers", "--manifest", "--cache"):
-        assert "\x1b" not in session.context("show", "talk-1", form)
-    text = session.context("show", "talk-1", "--message", "m2")
-    assert "\x1b" not in text and r"And \x1b[1mBeta?" in text and "red\tcell" in text
-
-
 def test_all_five_layers_are_shown_with_size_and_whether_they_are_stable(session: Session) -> None:
     text = session.context("show", "talk-1", "--message", "m2", "--layers")
     for layer in session.sent["m2"]["manifest"]["layers"]:

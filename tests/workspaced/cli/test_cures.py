@@ -45,8 +45,7 @@ def test_doctor_and_why_name_rules_that_match_nothing(daemon: Any) -> None:
 def test_doctor_names_notes_that_a_flag_withholds_which_is_not_understood(daemon: Any) -> None:
     notes = {"a.md": "---\nworkspaced: privte\n---\n", "b.md": "---\nworkspaced: private\n---\n", "c.md": "# C\n"}
     running = daemon(notes=notes)
-    with running.connect("person") as client:
-        client.call("workspaced/reconcile")
+    running.reconcile()
     said = [each["says"] for each in json.loads(running.cli("doctor", "--json").stdout)]
     unclear = [each for each in said if "is not understood" in each]
     assert len(unclear) == 1 and unclear[0].startswith("a.md, line 2: ") and "privte" in unclear[0]

@@ -28,6 +28,8 @@ def test_doctor_looks_at_the_daemons_data_directory(daemon: Any) -> None:
     assert found["data"]["says"] == str(running.data)
     assert found["lock"]["says"] == f"held by pid {running.pid}"
     assert "2 events" in found["log"]["says"]
+    assert {"version", "settings", "data", "log", "snapshot", "socket", "daemon"} <= found.keys()
+    assert all(each["level"] != "problem" for each in found.values())
 
 
 READ = (["log", "export"], ["log", "show", "3"], ["log", "search", "beta", "--json"], ["calls", "--json"])

@@ -125,6 +125,14 @@ class TestFind:
         assert (done.code, done.out) == (code, "")
         assert error in done.err
 
+    def test_a_switch_of_the_vault_is_the_event_if_the_other_vault_shows_it(
+        self, cli: Cli, tmp_path: Path
+    ) -> None:
+        switched = c.VaultSwitched(W), c.NoteArchived(B)
+        log = write(tmp_path / "log.jsonl", logs.recorded(*logs.opened(V, W), (c.NotePinned(A), W), *switched))
+        found = json.loads(cli("find", log, "--when", "pinnedNotes", "--json").out)
+        assert (found["seq"], found["event"]["type"]) == (4, "vault_switched")
+
     def test_of_what_is_no_log_says_so(self, cli: Cli, tmp_path: Path) -> None:
         (tmp_path / "empty").touch()
         for place in (tmp_path / "none", tmp_path / "empty", tmp_path):

@@ -19,11 +19,6 @@ def failed(done: Any) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("path", COMMANDS, ids=" ".join)
-def test_a_command_takes_json(path: tuple[str, ...]) -> None:
-    assert any("--json" in each.opts for each in COMMANDS[path].params), path
-
-
-@pytest.mark.parametrize("path", COMMANDS, ids=" ".join)
 def test_a_usage_error_of_a_command_is_json(shared: Any, path: tuple[str, ...]) -> None:
     done = shared.cli(*path, "--json", "--no-such-option")
     assert done.returncode == (1 if path == ("hook",) else 2)  # 2 would block an agent's prompt

@@ -19,18 +19,33 @@ def served(module_daemon: Any) -> Any:
     return module_daemon(notes=NOTES)
 
 
-def test_it_is_recorded_and_the_warning_names_near_ones(served: Any) -> None:
-    done = served.cli("publish", "active_note_set", "note=Kitchen budgt.md")
-    assert done.returncode == 0 and "active_note_set" in done.stdout
-    assert "warning: The vault vault holds no note 'Kitchen budgt.md'" in done.stderr
-    assert "near: work/Kitchen budget.md (Kitchen budget)" in done.stderr
-    with served.connect() as client:
-        assert client.state()["activeNote"]["id"] == "Kitchen budgt.md"
+MISSING = "warning: The vault vault holds no note "
+"""What is published, and what the warning says of it and does not say."""
+PUBLISHED: dict[str, tuple[list[str], list[str], list[str]]] = {
+    "near ones are named": (
+        ["active_note_set", "note=Kitchen budgt.md"],
+        [MISSING + "'Kitchen budgt.md'", "near: work/Kitchen budget.md (Kitchen budget)"],
+        [],
+    ),
+    "what exists": (["active_note_set", "note=work/Kitchen plan.md"], [], ["warning"]),
+    "what goes may be gone": (["note_deleted", "note=Kitchen gone.md"], [], ["warning"]),
+    "a private note": (["active_note_set", "note=diary/Secret kitchen.md"], [], ["warning"]),
+    "a ruled note": (["active_note_set", "note=hidden/Kitchen hidden.md"], [], ["warning"]),
+    "a missing one that the rule would withhold": (["active_note_set", "note=hidden/none.md"], [], ["warning"]),
+    "near a ruled note": (["active_note_set", "note=Kitchen hiddn.md"], ["warning"], ["Kitchen hidden.md"]),
+    "near a private note": (["active_note_set", "note=Secret kitchn.md"], ["warning"], ["Secret kitchen.md"]),
+}
 
 
-def test_what_exists_is_no_warning(served: Any) -> None:
-    done = served.cli("publish", "active_note_set", "note=work/Kitchen plan.md")
-    assert "warning" not in done.stderr
+@pytest.mark.parametrize("words", PUBLISHED)
+def test_it_is_recorded_and_a_warning_names_near_notes_that_may_be_named(served: Any, words: str) -> None:
+    arguments, holds, lacks = PUBLISHED[words]
+    done = served.cli("publish", *arguments)
+    assert done.returncode == 0 and arguments[0] in done.stdout
+    assert all(each in done.stderr for each in holds) and not any(each in done.stderr for each in lacks)
+    if arguments[0] == "active_note_set":
+        with served.connect() as client:
+            assert client.state()["activeNote"]["id"] == arguments[1].removeprefix("note=")
 
 
 def test_a_wrong_folder_names_the_note_itself(served: Any) -> None:
@@ -38,20 +53,6 @@ def test_a_wrong_folder_names_the_note_itself(served: Any) -> None:
     (warning,) = json.loads(done.stdout)["warnings"]
     assert warning["note"] == "Kitchen budget.md"
     assert warning["near"][0]["path"] == "work/Kitchen budget.md"
-
-
-def test_what_goes_may_be_gone(served: Any) -> None:
-    done = served.cli("publish", "note_deleted", "note=Kitchen gone.md")
-    assert done.returncode == 0 and "warning" not in done.stderr
-
-
-def test_withheld_notes_are_neither_missing_nor_near(served: Any) -> None:
-    for note in ("diary/Secret kitchen.md", "hidden/Kitchen hidden.md", "hidden/none.md"):
-        assert "warning" not in served.cli("publish", "active_note_set", f"note={note}").stderr
-    said = served.cli("publish", "active_note_set", "note=Kitchen hiddn.md").stderr
-    assert "warning" in said and "Kitchen hidden.md" not in said
-    said = served.cli("publish", "active_note_set", "note=Secret kitchn.md").stderr
-    assert "warning" in said and "Secret kitchen.md" not in said
 
 
 def test_actions_on_standard_input_are_checked_as_well(served: Any) -> None:

@@ -182,13 +182,6 @@ class TestStepsAsText:
         event = UnknownEvent(1, EventId("x"), time_of(1), "ui", V, kind="note_starred", data=msgspec.Raw(raw))
         assert (text or raw.decode()) in replay([event], "--watch").out
 
-    def test_control_characters_are_shown_not_obeyed(self, replay: Any) -> None:
-        evil = NoteId("\x1b[2J\u202e\n.md")
-        events = events_of([SESSION[0], (c.NotePinned(note=evil, title="\x1b[0m\u009b"), V)])
-        done = replay([msgspec.structs.replace(each, source="\x07ui", vault=V) for each in events], "--watch")
-        assert r"pinned + \x1b[2J\u202e\n.md" in done.out
-        assert all(ch == "\n" or ch.isprintable() for ch in done.out)
-
 
 @pytest.fixture
 def directory(tmp_path: Path) -> Path:

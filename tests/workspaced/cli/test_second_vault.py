@@ -63,17 +63,3 @@ def test_a_workspace_of_its_own_is_all_that_a_second_vault_needs(
         second.send_signal(signal.SIGTERM)
         assert second.wait(60) == 0
         second.stderr.close()
-
-
-@pytest.mark.parametrize("same", ["log", "socket"])
-def test_what_another_daemon_has_is_refused_with_the_way_to_a_second_vault(
-    daemon: Any, tmp_path: Path, same: str
-) -> None:
-    first = daemon()
-    vault = tmp_path / "vault"
-    vault.mkdir()
-    data = first.data if same == "log" else tmp_path / "data"
-    socket = first.socket if same == "socket" else tmp_path / "s"
-    done = first.cli("serve", "--vault", str(vault), "--data-dir", str(data), "--socket", str(socket))
-    assert done.returncode == 3
-    assert "`workspaced serve --workspace NAME --vault DIR`" in done.stderr

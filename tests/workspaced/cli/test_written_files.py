@@ -1,7 +1,9 @@
 """Files that commands write with `-o`: whole or not at all, and their owner's alone."""
 
+import json
 import os
 import stat
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -73,3 +75,15 @@ def test_a_long_name_leaves_room_for_the_draft(tmp_path: Path) -> None:
     output = tmp_path / ("n" * 255)
     write_lines(iter([b"line\n"]), output)
     assert output.read_bytes() == b"line\n"
+
+
+def test_an_export_into_a_pipe_writes_to_it_and_leaves_it_in_place(shared: Any, tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    read: list[str] = []
+    reader = threading.Thread(target=lambda: read.append(pipe.read_text()))
+    reader.start()
+    assert shared.cli("log", "export", "-o", str(pipe)).returncode == 0
+    reader.join(timeout=60)
+    assert stat.S_ISFIFO(pipe.lstat().st_mode)
+    assert json.loads(read[0].splitlines()[0])["workspaced"] == "log"

@@ -90,6 +90,7 @@ def test_a_daemon_started_anew_takes_the_place_of_the_one_that_was_killed(
     running = daemon()
     monkeypatch.setenv("HOME", running.env["HOME"])
     running.kill()
+    assert running.socket.exists(), "a stale one is taken over"
     running.start()
     assert len(records()) == 1
     assert [record.pid for record in discovery.running()] == [running.pid]
@@ -164,7 +165,7 @@ def test_the_command_line_asks_the_daemon_that_serves_the_current_directory(daem
 
 
 def forged(path: Path, shared: Any, **changes: Any) -> None:
-    (record,) = discovery.running()
+    record = next(each for each in discovery.running() if each.pid == shared.pid)
     path.write_text(json.dumps({**discovery.to_wire(record), **changes}))
     path.chmod(0o600)
 
@@ -249,13 +250,13 @@ def test_a_file_that_is_not_plainly_ours_is_left_alone(
             left.rmdir() if left.is_dir() else left.unlink()
 
 
-@pytest.mark.parametrize("changes", WRONG, ids=repr)
-def test_a_record_with_wrong_fields_is_left_alone(shared: Any, home: Path, changes: dict[str, Any]) -> None:
+def test_a_record_with_wrong_fields_is_left_alone(shared: Any, home: Path) -> None:
     (true,) = discovery.running()
     path = Path(discovery.state_directory()) / "forged.json"
-    forged(path, shared, **changes)
     try:
-        assert discovery.running() == [true] and path.exists()
+        for changes in WRONG:
+            forged(path, shared, **changes)
+            assert discovery.running() == [true] and path.exists(), changes
     finally:
         path.unlink()
 

@@ -149,8 +149,7 @@ def test_a_daemon_imports_no_image_library_before_it_must(daemon: Any) -> None:
     assert len(images.images_in(call(made, reference="n", includeImages=True))) == 1
     assert "/PIL/" not in Path(f"/proc/{made.pid}/maps").read_text()
     images.write(made.vault, {"b.png": images.png_of_size(IMAGE_BYTES_MAX + 1)})
-    with made.connect() as client:
-        client.call("workspaced/reconcile")
+    made.reconcile()
     assert len(images.images_in(call(made, reference="n", includeImages=True))) == 2
     assert "/PIL/" in Path(f"/proc/{made.pid}/maps").read_text()
 

@@ -55,8 +55,7 @@ def told_meanwhile(daemon: Any, peer: Any) -> set[tuple[str, Any]]:
         control = peer.result("resources/subscribe", uri=uri).get("id")
     for _ in range(2):
         (daemon.vault / "control.md").write_text(f"# Control\n\n{time.time_ns()}\n")
-        with daemon.connect() as client:
-            client.call("workspaced/reconcile")
+        daemon.reconcile()
         while (told := of(peer.notice())) != (uri, control):
             seen.add(told)
     return {(told, by) for told, by in seen if told != uri}
@@ -365,8 +364,7 @@ def test_a_note_that_changes_on_disk_is_told_of(shared: Any, modern: Any) -> Non
     peer = modern(shared)
     listen(peer, CURRENT)
     (shared.vault / "a.md").write_text(f"# Alpha\n\nWritten anew at {time.time_ns()}.\n")
-    with shared.connect() as client:
-        client.call("workspaced/reconcile")
+    shared.reconcile()
     assert peer.notice()["params"]["uri"] == CURRENT
     assert "Written anew" in text(peer.result("resources/read", uri=CURRENT))["data"]["content"]
 
@@ -378,8 +376,7 @@ def test_a_note_in_no_list_is_told_of_as_well_whatever_becomes_of_it(shared: Any
     path = shared.vault / "elsewhere.md"
     for step in (lambda: path.write_text("# New\n"), lambda: path.write_text("# Changed now\n"), path.unlink):
         step()
-        with shared.connect() as client:
-            client.call("workspaced/reconcile")
+        shared.reconcile()
         assert peer.notice()["params"]["uri"] == uri
 
 

@@ -235,8 +235,7 @@ def test_row_31_a_daemon_looks_at_nothing_outside(daemon: Any, tmp_path: Path, m
         ask_resources(peer, path)
         show(running, peer, path)
         talk(running, f"talk-{number}", path)
-    with running.connect() as client:
-        client.call("workspaced/reconcile")
+    running.reconcile()
     ask_tools(peer, "end-of-trace.md")
     written = threading.Event()
     for _ in range(1_200):  # strace may be behind

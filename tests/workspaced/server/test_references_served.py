@@ -117,17 +117,3 @@ def test_calls_are_made_again_and_asked_again_of_the_past(daemon: Callable[..., 
     done = running.cli("call", "get_note_by_reference", "--log", str(running.data), "--at", str(seq), "--json",
                        "--args", json.dumps(FOLLOWED[1]))  # fmt: skip
     assert plain(json.loads(done.stdout)) == plain(answers[1])
-
-
-def test_a_redacted_bundle_verifies(daemon: Callable[..., Any]) -> None:
-    running = daemon(notes=NOTES)
-    for arguments in FOLLOWED:
-        asked(running, **arguments)
-    assert running.stop() == 0
-    bundle = running.root / "redacted.wsb"
-    done = running.cli("bundle", "--redact", "--from", "1", "-o", str(bundle), "--data-dir", str(running.data))
-    assert done.returncode == 0, done.stderr
-    assert b"Below" not in bundle.read_bytes()
-    done = running.cli("replay", str(bundle), "--verify", "--json")
-    outcomes = {json.loads(line)["outcome"] for line in done.stdout.splitlines()}
-    assert outcomes <= {"same", "notRecorded"} and "same" in outcomes, done.stdout

@@ -11,7 +11,6 @@ from jsonschema import Draft202012Validator
 from support.daemon import refusal
 
 SCHEMAS = Path(__file__).parents[3] / "schemas" / "tools"
-TOOLS = ["get_workspace_context", "get_current_note", "get_note_by_reference"]
 CALLS: list[tuple[str, Any]] = [
     ("get_workspace_context", {}),
     ("get_workspace_context", {"includeContent": True, "maxContentLength": 500}),
@@ -39,19 +38,6 @@ def tools(shared: Any) -> dict[str, Any]:
             ]
         )
         return {tool["name"]: tool for tool in client.call("tools/list")["tools"]}
-
-
-def test_the_list_is_in_order_complete_and_small(shared: Any, tools: dict[str, Any]) -> None:
-    assert list(tools)[:3] == TOOLS
-    for tool in tools.values():
-        assert tool["description"] and tool["annotations"]["readOnlyHint"] is True
-        for schema in (tool["inputSchema"], tool["outputSchema"]):
-            Draft202012Validator.check_schema(schema)
-            assert schema["type"] == "object"
-    wire = shared.wire()
-    wire.ask("workspaced/hello")
-    result = wire.ask("tools/list", {"cursor": None, "_meta": {}})["result"]
-    assert len(json.dumps(result, separators=(",", ":"))) < 12 * 1024
 
 
 @pytest.mark.parametrize(("name", "arguments"), CALLS, ids=repr)
@@ -129,6 +115,17 @@ def test_an_edited_note_is_answered_anew_at_once(shared: Any, client: Any) -> No
         text = f"# Gamma\n\nEdition {number}.\n"
         path.write_text(text)
         assert client.tool("get_note_by_reference", {"reference": "c.md"})["data"]["content"] == text
+
+
+def test_a_note_that_an_editor_made_and_shows_just_now_is_the_current_one(daemon: Any) -> None:
+    running = daemon(notes={"old.md": "# Old\n"})
+    with running.connect("editor") as editor, running.connect("agent") as agent:
+        for name in ("new.md", "deep/newer.md"):
+            running.add({name: f"# {name}\n"})
+            editor.publish([{"type": "active_note_set", "data": {"note": name}}])
+            assert agent.tool("get_current_note")["data"]["id"] == name
+        running.add({"asked.md": "# Asked\n"})
+        assert agent.tool("get_note_by_reference", {"reference": "asked.md"})["data"]["title"] == "Asked"
 
 
 def test_many_calls_at_once_are_all_answered(shared: Any, tools: dict[str, Any]) -> None:

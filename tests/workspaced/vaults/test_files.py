@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 
 from workspaced.errors import RemoteError
+from workspaced_events.replay.open import open_source
+from workspaced_events.schema.catalogue import ToolCalled
 from workspaced_tools.code import languages
 
 CODE = 'def greet(name):\n    # [[Home]] #tag\n    return f"hello {name}, xyzzy"\n'
@@ -109,6 +111,103 @@ def test_a_glob_that_is_none_ends_the_start_with_its_name(daemon: Callable[..., 
     done = running.cli("serve", "--vault", str(running.vault), "--files", "src/**,[[:x:]].py")
     assert done.returncode == 2
     assert "[[:x:]].py" in done.stderr
+
+
+# -- what is withheld (that nothing tells of it: test_two_worlds.py) --
+
+
+def test_a_code_file_for_requests_is_shown_to_an_agent_that_asks(daemon: Callable[..., Any]) -> None:
+    running = daemon("--files", "src/**", notes={**NOTES, ".workspacedignore": "#: on-request\n/src/\n"})
+    with running.connect("agent") as agent:
+        asked = agent.tool("get_note_by_reference", {"reference": "src/greet.py"})
+        assert asked["data"]["content"] == CODE
+        found = agent.tool("search_workspace", {"query": "xyzzy"})["data"]["results"]
+        assert [hit["id"] for hit in found] == ["src/greet.py"]
+
+
+def test_a_client_that_sees_names_only_gets_no_text_of_code(running: Any) -> None:
+    assert running.cli("share", "agent", "names").returncode == 0
+    with running.connect("agent") as agent:
+        asked = {"reference": "src/greet.py", "includeOutline": True}
+        found = agent.tool("get_note_by_reference", asked)["data"]
+        assert found["title"] == "greet.py" and "content" not in found and "outline" not in found
+        assert agent.tool("search_workspace", {"query": "xyzzy"})["data"]["results"] == []
+
+
+def test_a_selection_in_a_file_that_gitignore_names_since_is_not_told(running: Any) -> None:
+    selection = {"startLine": 1, "endLine": 1, "text": "xyzzy"}
+    view = {"source": "editor", "active": "src/greet.py", "pins": [], "tabs": [], "selection": selection}
+    about = {"client": "agent", "session": "s", "event": "e"}
+
+    def told(client: Any) -> str:
+        """All that an agent and an editor's link are told unasked."""
+        client.call("workspaced/reconcile")
+        whole = client.call("workspaced/volunteer", {**about, "tell": "whole"})
+        link = client.call("workspaced/volunteer/editor", {**about, "folders": [str(running.vault)]})
+        return str((whole, link, client.tool("get_workspace_context", {"includeContent": True})))
+
+    with running.connect("editor") as editor, running.connect("agent") as agent:
+        editor.call("workspaced/snapshot", view)
+        assert "xyzzy" in told(agent)
+        (running.vault / ".gitignore").write_text("greet.py\n")
+        assert "xyzzy" not in told(agent)
+
+
+GIT_IGNORES = {
+    "a class": ("classA.py", "class[[:upper:]].py\n"),
+    "a long line": ("key2.py", f"key[2{'x' * 1100}].py\n"),
+    "many stars": ("aXbXcXdXeXfXgXhXiXj.py", "a*[X]b*[X]c*[X]d*[X]e*[X]f*[X]g*[X]h*[X]i*[X]j.py\n"),
+    "a line separator": ("key3.py", "key3.py\nx\u2028!key3.py\n"),
+    "a next line": ("key4.py", "key4*\n#\x85!key4.py\n"),
+}
+"""A file, and rules by which `git check-ignore` says that it is ignored."""
+
+
+def test_what_git_ignores_is_not_shown(daemon: Callable[..., Any]) -> None:
+    words = dict(zip(GIT_IGNORES, ("quokka", "zebra", "platypus", "wombat", "orchid"), strict=True))
+    files = {f"src/{name}": words[why] for why, (name, _rules) in GIT_IGNORES.items()}
+    running = daemon("--files", "src/**", notes=files)
+    with running.connect("agent") as agent:
+        for why, (name, rules) in GIT_IGNORES.items():
+            running.add({".gitignore": ""})
+            asked, query = {"reference": f"src/{name}"}, {"query": words[why]}
+            assert agent.tool("get_note_by_reference", asked)["success"], why
+            assert agent.tool("search_workspace", query)["data"]["total"] == 1, why
+            (running.vault / ".gitignore").write_text(rules)
+            assert agent.tool("get_note_by_reference", asked)["code"] == "NOTE_NOT_FOUND", why
+            assert agent.tool("search_workspace", query)["data"]["total"] == 0, why
+
+
+def test_a_forgotten_code_file_is_nowhere_in_the_log(daemon: Callable[..., Any]) -> None:
+    """Nor is the glob that names it alone."""
+    running = daemon("--files", "src/greet.py,src/deep/**", notes=NOTES)
+    with running.connect("editor") as client:
+        client.publish([{"type": "note_pinned", "data": {"note": "src/greet.py"}}])
+        client.tool("get_note_by_reference", {"reference": "src/greet.py", "includeOutline": True})
+    (running.vault / "src/greet.py").unlink()
+    running.stop()
+    done = running.cli("forget", "src/greet.py", "--data-dir", str(running.data), "--yes")
+    assert done.returncode == 0, done.stderr
+    kept = b"".join(file.read_bytes() for file in (running.data / "log").iterdir() if file.is_file())
+    assert b"greet" not in kept
+
+
+def test_a_redacted_log_of_code_verifies_and_holds_none_of_its_words(running: Any) -> None:
+    with running.connect("agent") as agent:
+        agent.tool("get_note_by_reference", {"reference": "src/greet.py", "includeOutline": True})
+        agent.tool("search_workspace", {"query": "hello"})
+    bundle = running.root / "redacted.wsb"
+    made = running.cli("bundle", "-o", str(bundle), "--redact")
+    assert made.returncode == 0, made.stderr
+    verified = running.cli("replay", str(bundle), "--verify")
+    assert verified.returncode == 0, verified.stdout
+    calls: list[ToolCalled] = []
+    with open_source(bundle) as source:
+        source.feed(lambda events: calls.extend(each.data for each in events if type(each.data) is ToolCalled))
+        names = [name for call in calls for name in (call.inputs_sha256, call.result_sha256) if name is not None]
+        kept = b"".join(source.blob(name) or b"" for name in names)
+    assert len(calls) == 2
+    assert not any(word in kept for word in (b"greet", b"hello", b"src/", b"xyzzy"))
 
 
 # -- outlines --

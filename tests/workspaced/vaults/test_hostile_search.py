@@ -4,27 +4,33 @@ from typing import Any
 
 import pytest
 
-LONG = "\u1dc2\u1dc1" * 100_000
+pytestmark = pytest.mark.thorough
 
 
-@pytest.mark.thorough
-def test_a_note_of_marks_neither_stops_the_index_nor_a_search(daemon: Any) -> None:
-    running = daemon(notes={"marks.md": f"a{LONG}", "b.md": "needle\n"})
+@pytest.mark.parametrize(
+    ("text", "found", "total_of"),
+    [
+        pytest.param("a" + "\u1dc2\u1dc1" * 100_000, {}, ("a\u1dc2", 1), id="a note of marks"),
+        pytest.param(
+            "\ufdfa " * 100_000 + " tail",
+            {"tail": ["hostile.md"], "\u0639\u0644\u064a\u0647": ["hostile.md"]},
+            ("tail", 1),
+            id="a text that folds to eighteen times its length",
+        ),
+    ],
+)
+def test_a_hostile_note_stops_neither_the_index_nor_a_search(
+    daemon: Any, text: str, found: dict[str, list[str]], total_of: tuple[str, int]
+) -> None:
+    running = daemon(notes={"hostile.md": text, "b.md": "needle\n"})
     with running.connect() as client:
-        answer = client.tool("search_workspace", {"query": "needle"})
-        while not answer["data"]["complete"]:
-            answer = client.tool("search_workspace", {"query": "needle"})
-        assert [hit["id"] for hit in answer["data"]["results"]] == ["b.md"]
-        assert client.tool("search_workspace", {"query": "a\u1dc2"})["data"]["total"] <= 1
 
+        def search(query: str) -> Any:
+            return client.tool("search_workspace", {"query": query})["data"]
 
-@pytest.mark.thorough
-def test_the_end_of_a_text_that_folds_to_eighteen_times_its_length_is_found(daemon: Any) -> None:
-    running = daemon(notes={"long.md": "\ufdfa " * 100_000 + " tail", "b.md": "head\n"})
-    with running.connect() as client:
-        answer = client.tool("search_workspace", {"query": "tail"})
-        while not answer["data"]["complete"]:
-            answer = client.tool("search_workspace", {"query": "tail"})
-        assert [hit["id"] for hit in answer["data"]["results"]] == ["long.md"]
-        found = client.tool("search_workspace", {"query": "عليه"})
-        assert [hit["id"] for hit in found["data"]["results"]] == ["long.md"]
+        while not search("needle")["complete"]:
+            pass
+        for query, notes in {"needle": ["b.md"], **found}.items():
+            assert [hit["id"] for hit in search(query)["results"]] == notes
+        query, most = total_of
+        assert search(query)["total"] <= most

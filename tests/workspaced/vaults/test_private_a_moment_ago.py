@@ -2,8 +2,6 @@
 
 from typing import Any
 
-import pytest
-
 NOTES = {
     "a.md": "# Orchid\n\nOrchid zanzibar, orchid zanzibar quokka.\n",
     "b.md": "# Bloom\n\nAn orchid zanzibar of the north.\n",
@@ -23,13 +21,15 @@ QUERIES: list[tuple[str, dict[str, Any]]] = [
 ]
 
 
-@pytest.mark.parametrize(("tool", "arguments"), QUERIES)
-def test_the_first_call_after_the_change_shows_nothing(daemon: Any, tool: str, arguments: dict[str, Any]) -> None:
+def test_the_first_call_after_the_change_shows_nothing(daemon: Any) -> None:
     having = daemon("--no-watch", notes={**NOTES, "z/s.md": SECRET})
     lacking = daemon("--no-watch", notes=NOTES)
     with having.connect() as one, lacking.connect() as other:
-        for client in (one, other):
-            while not client.tool("search_workspace", {"query": "orchid"})["data"]["complete"]:
+        while not other.tool("search_workspace", {"query": "orchid"})["data"]["complete"]:
+            pass
+        for tool, arguments in QUERIES:
+            having.add({"z/s.md": SECRET})
+            while "z/s.md" not in str(one.tool("search_workspace", {"query": "platypus"})["data"]["results"]):
                 pass
-        (having.vault / "z/s.md").write_text(f"---\nworkspaced: private\n---\n{SECRET}")
-        assert one.tool(tool, arguments)["data"] == other.tool(tool, arguments)["data"]
+            (having.vault / "z/s.md").write_text(f"---\nworkspaced: private\n---\n{SECRET}")
+            assert one.tool(tool, arguments)["data"] == other.tool(tool, arguments)["data"], (tool, arguments)

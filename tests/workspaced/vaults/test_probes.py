@@ -22,11 +22,6 @@ def publish(running: Any, *actions: tuple[str, Json]) -> None:
         client.publish([{"type": name, "data": data} for name, data in actions])
 
 
-def reconcile(running: Any) -> None:
-    with running.connect("editor") as client:
-        client.call("workspaced/reconcile")
-
-
 def found_withheld(running: Any, note: str) -> list[str]:
     """The notes that the log says are withheld, once this one is among them."""
     withheld: list[str] = []
@@ -37,12 +32,6 @@ def found_withheld(running: Any, note: str) -> list[str]:
     return withheld
 
 
-def asked(running: Any, tool: str, **arguments: Any) -> Json:
-    with running.connect("agent") as client:
-        answer: Json = client.tool(tool, arguments)
-    return answer
-
-
 # -- versions under former names --
 
 
@@ -51,9 +40,9 @@ def test_of_a_note_that_left_a_denied_folder_no_version_is_looked_for_under_its_
     publish(running, ("note_pinned", {"note": GUESSED}), ("active_note_set", {"note": "Home.md"}))
     (running.vault / "open").mkdir()
     (running.vault / GUESSED).rename(running.vault / "open" / "New.md")
-    reconcile(running)
+    running.reconcile()
     for since in (1, 3, 4):
-        answer = json.dumps(asked(running, "get_note_diff", reference="open/New.md", sinceSeq=since))
+        answer = json.dumps(running.ask("get_note_diff", reference="open/New.md", sinceSeq=since))
         assert "Diary" not in answer and "keep/" not in answer, answer
 
 
@@ -65,7 +54,7 @@ MOVING = {"uptimeS", "seq", "asOfSeq", "clock", "recording", "sharing"}
 
 def test_an_agents_status_does_not_move_with_what_was_asked_for(daemon: Any, modern: Callable[..., Any]) -> None:
     running = daemon("--no-watch", notes={**HOME, GUESSED: PRIVATE})
-    reconcile(running)
+    running.reconcile()
     agent = modern(running)
 
     def status() -> Json:
@@ -87,7 +76,7 @@ def test_an_agents_status_does_not_move_with_what_was_asked_for(daemon: Any, mod
 
 def test_what_a_runtime_guesses_leaves_nothing_in_the_log_that_a_missing_name_does_not(daemon: Any) -> None:
     running = daemon(notes={**HOME, GUESSED: PRIVATE, "own.md": PRIVATE})
-    reconcile(running)
+    running.reconcile()
     with running.connect("runtime") as client:
         client.call("workspaced/context/start", {"conversation": "c", **SETTINGS})
         attached = {"role": "user", "text": "?", "attachments": [{"kind": "note", "id": GUESSED}]}
@@ -115,7 +104,7 @@ def test_a_private_note_that_became_something_else_answers_as_a_missing_one(daem
         file.symlink_to("/etc/hostname")
     running.start()
     answers = {
-        json.dumps(asked(running, "get_note_by_reference", reference=name)).replace(name, "NAME")
+        json.dumps(running.ask("get_note_by_reference", reference=name)).replace(name, "NAME")
         for name in (GUESSED, MISSING)
     }
     assert len(answers) == 1, answers
@@ -126,11 +115,10 @@ def test_a_private_note_that_became_something_else_answers_as_a_missing_one(daem
 
 def test_a_selection_is_shown_only_while_its_note_can_be_read(daemon: Any) -> None:
     running = daemon("--no-watch", notes={**HOME, "Plan.md": "# Plan\n\nxyzzy\n"})
-    with running.connect() as client:
-        client.call("workspaced/reconcile")  # a note that is not known yet is recorded without the selected text
+    running.reconcile()  # a note that is not known yet is recorded without the selected text
     chosen = {"note": "Plan.md", "startLine": 3, "endLine": 3, "text": "xyzzy"}
     publish(running, ("active_note_set", {"note": "Plan.md"}), ("selection_changed", chosen))
-    assert "xyzzy" in json.dumps(asked(running, "get_workspace_context"))
+    assert "xyzzy" in json.dumps(running.ask("get_workspace_context"))
     running.stop()
     running.start()
     (running.vault / "Plan.md").write_text(PRIVATE)
@@ -139,4 +127,4 @@ def test_a_selection_is_shown_only_while_its_note_can_be_read(daemon: Any) -> No
     (running.vault / "Plan.md").unlink()
     running.start()
     for tool in ("get_workspace_context", "get_current_note"):
-        assert "passphrase" not in json.dumps(asked(running, tool))
+        assert "passphrase" not in json.dumps(running.ask(tool))

@@ -5,8 +5,8 @@ other there is no such file, and where the first editor shows it, the second sho
 notes are edited, saved in parts, moved and deleted, daemons are killed, indexes are lost and folders unmounted.
 The secret's image, and one that a rule withholds, are only in the one world; a note that is shown embeds both.
 Symlinks to the secret and to its folder are in both. A sync program may keep the secret elsewhere. A canvas with
-a card of the secret is in both; the secret's PDF, files that a rule, `.gitignore` or their hidden name keeps out,
-and one that nobody shows or links are in the one world alone, and the user looks at some of them there.
+a card of the secret is in both; the secret's PDF, files that a rule, `.gitignore` or their hidden name keeps out
+(code among them), and one that nobody shows or links are in the one world alone, and the user looks at some there.
 Every answer must be the same: of tools, at any moment, of resources, of a conversation's methods, and every error
 text. Left out of the comparison are times, sequences, and the one count that agents may read. That a vault
 withholds something is no secret either, therefore both worlds withhold another note.
@@ -56,7 +56,8 @@ PUBLIC = {
     "[[secret.pdf]] ![[keep/secret.pdf#page=2]] [csv](keep/ruled.csv) [[ruled.canvas]] [[out.txt]] [[open.csv]]\n",
     "Board.canvas": json.dumps({"nodes": CARDS, "edges": [{"id": "1", "fromNode": "a", "toNode": "b"}]}),
     "work/open.csv": "zebra,1\n",
-    ".gitignore": "build/\n",
+    "src/main.py": "import vault_key\n\n\ndef main():\n    print('zebra')\n",
+    ".gitignore": "build/\nignored/\n",
     "keep/Budget.md": "---\naliases: [Money]\ntags: [house]\n---\n# Budget\n\nTo [[home]], zebra.\n",
     "work/plan.md": "# Plan\n\nAfter [[Budget]] comes [[Diary|the diary]].\n",
     "work/other.md": "---\nworkspaced: private\n---\nWithheld in both worlds.\n",
@@ -83,11 +84,18 @@ GUESSES = (
 )
 SECRET_PDF = "keep/secret.pdf"
 """The secret links it, and so does a note that is shown; the user looks at it with the secret."""
-LOOSE = {"work/loose.csv": "xyzzy,2\n", "work/.hidden.csv": "xyzzy,3\n", "build/out.txt": "xyzzy\n"}
+CODE = "class VaultKey:\n    word = 'xyzzy'  # zebra\n"
+LOOSE = {
+    "work/loose.csv": "xyzzy,2\n",
+    "work/.hidden.csv": "xyzzy,3\n",
+    "build/out.txt": "xyzzy\n",
+    "src/ignored/vault_key.py": CODE,
+}
 """In the one world; nothing withholds the first one, but nothing shows or links it either."""
 RULED = {
     "keep/ruled.csv": "xyzzy,4\n",
     "keep/ruled.canvas": json.dumps({"nodes": [{**CARDS[0], "text": "xyzzy"}]}),
+    "src/ruled/vault_key.py": CODE,
 }
 """In the one world, where a rule withholds them."""
 FILES = (SECRET_PDF, *LOOSE, *RULED)
@@ -104,7 +112,7 @@ FOLLOWED: tuple[Json, ...] = (
     {"reference": "home.md", "includeImages": True},
     {"reference": SECRET, "includeImages": True},
     {"reference": "keep/Budget", "includeLinks": True},
-    *({"reference": each} for each in FILES),
+    *({"reference": each, "includeOutline": True} for each in (*FILES, "vault_key", "VaultKey")),
     *({"reference": each.rpartition("/")[2], "from": "home.md"} for each in FILES),
     {"reference": "Board.canvas", "includeLinks": True, "includeImages": True},
     {"reference": "work/open.csv", "includeLinks": True},
@@ -118,6 +126,7 @@ QUERIES = (
     *("zebra", "xyzzy", "diary", "hush", "zebra xyzzy", "xyzzy OR house", "plan -zebra diary"),
     "what comes after the budget in the plan of the house",
     "whose journal says that the zebra is withheld",
+    *("vault_key", "path:src/ruled"),
 )
 """Also such as some notes hold in part: how rare a word is tells nothing of the secret."""
 PINS: tuple[Json, ...] = (
@@ -127,7 +136,7 @@ PINS: tuple[Json, ...] = (
     {"kind": "folder", "folder": ""},
     {"kind": "note", "path": SECRET},
 )
-RULE = "/keep/Diary.md\n/keep/Moved.md\n/vault-archive/\n/keep/ruled.*\n"
+RULE = "/keep/Diary.md\n/keep/Moved.md\n/vault-archive/\n/keep/ruled.*\n/src/ruled/\n"
 SHOWN_IMAGE = "shown.png"
 SECRET_IMAGE = "keep/secret.png"
 """The secret embeds it, and so does a note that is shown; it is there while all of the secret is."""
@@ -147,7 +156,7 @@ class World:
         self.level = level
         self.text = TEXT.format(flag=FLAGS[level] if by in ("flag", "both") else "")
         rules = f"#: {level}\n{RULE}" if by in ("rule", "both") else "/nothing/\n"
-        self.running = daemon(notes={**PUBLIC, IGNORE: rules}, start=False)
+        self.running = daemon("--files", "src/**", notes={**PUBLIC, IGNORE: rules}, start=False)
         self.root: Path = self.running.vault
         for note in PUBLIC:
             self._age(note)
@@ -156,7 +165,7 @@ class World:
         (self.root / "linked").symlink_to("keep")
         if has_secret and by != "flag":
             images.write(self.root, {RULED_IMAGE: images.png(4, 4)})
-        self.looked_at = ["build/out.txt", *(RULED if by != "flag" else ())]
+        self.looked_at = ["build/out.txt", "src/ignored/vault_key.py", *(RULED if by != "flag" else ())]
         if has_secret:
             for name, text in {**LOOSE, **(RULED if by != "flag" else {})}.items():
                 self._write(name, text)
@@ -263,8 +272,7 @@ class World:
         (self.running.root / "away").rename(self.root)
 
     def reconcile(self) -> None:
-        with self.running.connect("person") as client:
-            client.call("workspaced/reconcile")
+        self.running.reconcile()
 
     # -- what is asked --
 
@@ -309,7 +317,7 @@ class World:
                 yield "get_note_by_reference", {"reference": reference, **at}
             for followed in FOLLOWED:
                 yield "get_note_by_reference", {**followed, **at}
-            for reference in (SECRET, "home.md"):
+            for reference in (SECRET, "src/ruled/vault_key.py", "src/main.py", "home.md"):
                 yield "get_related_notes", {"reference": reference, **at}
                 yield "get_note_diff", {"reference": reference, **at}
             for query in QUERIES:
@@ -513,6 +521,7 @@ def assert_same_throughout(story: Iterable[tuple[str, int]], one: World, other: 
             happens(step, number, one, other)
 
 
+@pytest.mark.fault(row=72)
 @pytest.mark.fault(row=51)
 @pytest.mark.parametrize(
     "by", [*(pytest.param(by, marks=pytest.mark.thorough) for by in ("flag", "rule")), "both"]

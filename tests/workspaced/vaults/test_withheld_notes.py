@@ -64,38 +64,27 @@ def lose_index(running: Any) -> None:
 
 
 @pytest.mark.fault(row=47)
-def test_a_private_note_deleted_before_a_crash_is_not_named_after_it(daemon: Any) -> None:
-    running = daemon(notes={**NOTES, "diary.md": PRIVATE})
-    show(running, "n1.md", "diary.md", select="the passphrase is xyzzy")
-    assert not any(each in heard(running) for each in HEARD)
+@pytest.mark.parametrize(
+    ("there", "looked_at"),
+    [
+        pytest.param(True, True, id="deleted before a crash"),
+        pytest.param(True, False, id="gone before anybody looked at it"),
+        pytest.param(False, True, id="never there"),
+    ],
+)
+def test_a_withheld_note_that_is_gone_is_not_named_after_a_crash(
+    daemon: Any, there: bool, looked_at: bool
+) -> None:
+    running = daemon(notes={**NOTES, "diary.md": PRIVATE} if there else NOTES)
+    show(running, "n1.md", "diary.md", select="the passphrase is xyzzy" if looked_at else None)
+    if looked_at:
+        assert not any(each in heard(running) for each in HEARD)
     running.kill()
-    (running.vault / "diary.md").unlink()
+    (running.vault / "diary.md").unlink(missing_ok=True)
     lose_index(running)
     running.start()
-    said = heard(running)
-    assert not any(each in said for each in HEARD)
+    assert not any(each in heard(running) for each in HEARD)
     assert pinned(running) == ["n1.md"]
-
-
-@pytest.mark.fault(row=47)
-def test_a_note_that_was_gone_before_anybody_looked_at_it_is_not_named(daemon: Any) -> None:
-    running = daemon(notes={**NOTES, "diary.md": PRIVATE})
-    show(running, "n1.md", "diary.md")
-    running.kill()
-    (running.vault / "diary.md").unlink()
-    lose_index(running)
-    running.start()
-    assert not any(each in heard(running) for each in HEARD)
-
-
-def test_a_note_that_is_nowhere_and_was_never_looked_at_is_not_named(daemon: Any) -> None:
-    running = daemon(notes=NOTES)
-    show(running, "n1.md", "diary.md")
-    assert not any(each in heard(running) for each in HEARD)
-    running.kill()
-    lose_index(running)
-    running.start()
-    assert not any(each in heard(running) for each in HEARD)
 
 
 def test_a_deleted_note_that_was_shown_is_still_named_after_a_restart(daemon: Any) -> None:
@@ -192,31 +181,21 @@ def test_an_agents_status_counts_what_is_wrong_and_names_nothing(
 
 
 @pytest.mark.fault(row=51)
-@pytest.mark.parametrize(
-    ("tool", "arguments"),
-    [
-        ("get_note_by_reference", {}),
-        ("get_note_diff", {}),
-        ("get_related_notes", {}),
-    ],
-)
-def test_a_past_moment_says_the_same_of_a_private_path_and_of_a_missing_one(
-    daemon: Any, tool: str, arguments: Json
-) -> None:
+def test_a_past_moment_says_the_same_of_a_private_path_and_of_a_missing_one(daemon: Any) -> None:
     running = daemon(notes={**NOTES, "keep/diary1.md": PRIVATE, "deny/diary1.md": "# D\n", IGNORE: "deny/\n"})
     show(running, "n1.md")
+    running.ask("get_workspace_context")
     with running.connect("agent") as client:
-        client.tool("get_workspace_context")
         seq = client.call("workspaced/status")["seq"]
-        for at in (1, seq, None):
-            moment = {} if at is None else {"at": at}
-            answers = [
-                json.dumps(client.tool(tool, {"reference": f"{folder}/diary{number}.md", **arguments, **moment}))
-                .replace(folder, "FOLDER")
-                .replace(f"diary{number}", "diary")
-                for folder, number in (("keep", 1), ("keep", 2), ("deny", 1), ("deny", 2))
-            ]
-            assert len(set(answers)) == 1, answers
+        for tool in ("get_note_by_reference", "get_note_diff", "get_related_notes"):
+            for moment in ({"at": 1}, {"at": seq}, {}):
+                answers = [
+                    json.dumps(client.tool(tool, {"reference": f"{folder}/diary{number}.md", **moment}))
+                    .replace(folder, "FOLDER")
+                    .replace(f"diary{number}", "diary")
+                    for folder, number in (("keep", 1), ("keep", 2), ("deny", 1), ("deny", 2))
+                ]
+                assert len(set(answers)) == 1, (tool, answers)
 
 
 # -- 7: saves in parts --
@@ -331,67 +310,58 @@ def test_a_note_moved_into_a_denied_folder_is_withheld_at_once(daemon: Any) -> N
     notes = {**NOTES, "diary.md": "# Diary\n\nxyzzy\n", "keep/x.md": "# X\n", IGNORE: "keep/\n"}
     running = daemon("--no-watch", "--reconcile-s", "3600", notes=notes)
     show(running, "n1.md", "diary.md", select="xyzzy")
-    with running.connect() as client:
-        client.call("workspaced/reconcile")
+    running.reconcile()
     assert "xyzzy" in heard(running)
     (running.vault / "diary.md").rename(running.vault / "keep" / "diary.md")
     assert not any(each in heard(running) for each in HEARD)
-    with running.connect() as client:
-        client.call("workspaced/reconcile")
+    running.reconcile()
     assert not any(each in heard(running) for each in HEARD)
 
 
 # -- 17: front matter that means private --
 
 
-@pytest.mark.fault(row=62)
-@pytest.mark.parametrize(
-    "text",
-    [
-        "\u200b---\nworkspaced: private\n---\nxyzzy",
-        "\u00a0---\nworkspaced: private\n---\nxyzzy",
-        "\u2060\n---\nworkspaced: private\n---\nxyzzy",
-        "--- # a comment\nworkspaced: private\n---\nxyzzy",
-        "---\nworkspaced: !x private\n---\nxyzzy",
-        "---\nworkspaced: [private]\n---\nxyzzy",
-        "---\nworkspaced:\n  - all\n  - [Private]\n---\nxyzzy",
-        "---\nworkspaced: {private: yes}\n---\nxyzzy",
-        "---\nworkspaced: [{share: private}]\n---\nxyzzy",
-        "--- !x\nworkspaced: private\n---\nxyzzy",
-        "---\nbase: &b\n  workspaced: private\n<<: *b\n---\nxyzzy",
-        "---\n<<: {workspaced: private}\n---\nxyzzy",
-        "---\nfill: " + "x" * 17_000_000 + "\nworkspaced: private\n---\nxyzzy",
-        "---\nworkspaced: \uff50\uff52\uff49\uff56\uff41\uff54\uff45\n---\nxyzzy",
-        "---\nworkspaced: pri\u200bvate\n---\nxyzzy",
-        "---\nwork\u00adspaced: private\n---\nxyzzy",
-        "---\nworkspaced: on-request\n: [\n---\nxyzzy",
-    ],
-    ids=lambda text: ascii(text[:40]),
+MEANS_PRIVATE = (
+    "\u200b---\nworkspaced: private\n---\nxyzzy",
+    "\u00a0---\nworkspaced: private\n---\nxyzzy",
+    "\u2060\n---\nworkspaced: private\n---\nxyzzy",
+    "--- # a comment\nworkspaced: private\n---\nxyzzy",
+    "---\nworkspaced: !x private\n---\nxyzzy",
+    "---\nworkspaced: [private]\n---\nxyzzy",
+    "---\nworkspaced:\n  - all\n  - [Private]\n---\nxyzzy",
+    "---\nworkspaced: {private: yes}\n---\nxyzzy",
+    "---\nworkspaced: [{share: private}]\n---\nxyzzy",
+    "--- !x\nworkspaced: private\n---\nxyzzy",
+    "---\nbase: &b\n  workspaced: private\n<<: *b\n---\nxyzzy",
+    "---\n<<: {workspaced: private}\n---\nxyzzy",
+    "---\nfill: " + "x" * 17_000_000 + "\nworkspaced: private\n---\nxyzzy",
+    "---\nworkspaced: \uff50\uff52\uff49\uff56\uff41\uff54\uff45\n---\nxyzzy",
+    "---\nworkspaced: pri\u200bvate\n---\nxyzzy",
+    "---\nwork\u00adspaced: private\n---\nxyzzy",
+    "---\nworkspaced: on-request\n: [\n---\nxyzzy",
+    *(f"---\nworkspaced: {flag}\n---\nxyzzy" for flag in ("never", "[work, never]", "{level: never}")),
 )
-def test_front_matter_that_means_private_withholds(daemon: Any, text: str) -> None:
-    running = daemon(notes={**NOTES, "diary.md": text})
-    show(running, "n1.md", "diary.md")
+ORDINARY = (
+    "---\ntitle: A: b\n---\nThis is no private matter.",
+    "---\n\nA rule, and then text.",
+    "---\ntitle: [\n---\nBody.",
+    "Some words\n---\nworkspaced: private\n---\nnot at the beginning",
+    "---\nworkspaced: all\n---\nBody",
+    "---\nworkspaced: [all]\n---\nBody",
+    "---\nworkspaced: {private: false}\n---\nBody",
+)
+
+
+@pytest.mark.fault(row=62)
+def test_front_matter_that_means_private_withholds_and_ordinary_notes_stay_readable(daemon: Any) -> None:
+    private = {f"diary{number}.md": text for number, text in enumerate(MEANS_PRIVATE)}
+    ordinary = {f"open{number}.md": text for number, text in enumerate(ORDINARY)}
+    running = daemon(notes={**private, **ordinary})
+    show(running, *private, *ordinary)
     with running.connect("agent") as client:
         client.call("workspaced/reconcile")
-        assert client.tool("get_note_by_reference", {"reference": "diary.md"})["code"] == "NOTE_NOT_FOUND"
+        for note, text in private.items():
+            answer = client.tool("get_note_by_reference", {"reference": note})
+            assert answer.get("code") == "NOTE_NOT_FOUND", ascii(text[:40])
         assert client.tool("search_workspace", {"query": "xyzzy"})["data"]["total"] == 0
-    assert pinned(running) == ["n1.md"]
-
-
-@pytest.mark.fault(row=62)
-@pytest.mark.parametrize(
-    "text",
-    [
-        "---\ntitle: A: b\n---\nThis is no private matter.",
-        "---\n\nA rule, and then text.",
-        "---\ntitle: [\n---\nBody.",
-        "Some words\n---\nworkspaced: private\n---\nnot at the beginning",
-        "---\nworkspaced: all\n---\nBody",
-        "---\nworkspaced: [all]\n---\nBody",
-        "---\nworkspaced: {private: false}\n---\nBody",
-    ],
-)
-def test_ordinary_notes_stay_readable(daemon: Any, text: str) -> None:
-    running = daemon(notes={**NOTES, "open.md": text})
-    show(running, "n1.md", "open.md")
-    assert pinned(running) == ["n1.md", "open.md"]
+    assert pinned(running) == [*ordinary]

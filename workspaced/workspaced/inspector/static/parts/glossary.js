@@ -20,6 +20,7 @@ export const GLOSSARY = {
   "export": "The events of a log as JSON Lines.",
   "fold": "The pure function that applies events one after another and gives the state; of a prompt, the event that shortens what its turns sent.",
   "generation": "A run of an origin's messages that begins with the whole of what it shares.",
+  "judgement": "What the user says of an answer: right or wrong, and what a right one holds.",
   "layer": "One of the five parts of a prompt, ordered from what changes least to what changes most.",
   "level": "Of a client, how much it is shown: all, names or none; of a note, who is shown it: never, on-request, volunteer.",
   "library": "The second layer of a prompt: what folds took over from turns.",
