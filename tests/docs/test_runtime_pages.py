@@ -12,7 +12,6 @@ from support import ROOT, model_server
 from support import documentation as page
 
 from workspaced.client.conversations import ContextMethods
-from workspaced.errors import CODES
 from workspaced_events.schema.catalogue import AttachmentKind, Pipeline, ProviderKind
 from workspaced_tools.ports.manifest import LAYERS
 from workspaced_tools.prompts.assembly.library import LIBRARY_KINDS
@@ -101,11 +100,6 @@ def test_it_names_all_layers_pins_pipelines_shapes_and_methods() -> None:
 def test_it_names_all_that_a_template_sees() -> None:
     words = set(re.findall(r"\w+", PAGE.text))
     assert {*Request.__struct_fields__, *Part.__struct_fields__} - words == set()
-
-
-def test_its_errors_are_codes_that_there_are() -> None:
-    told = set(re.findall(r"`([A-Z_]{6,})`", PROMPTS.text[PROMPTS.text.index("## Errors") :]))
-    assert told and told <= set(CODES)
 
 
 @pytest.mark.parametrize("command", ["false", "echo no"])

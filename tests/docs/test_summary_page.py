@@ -5,8 +5,6 @@ from typing import Any
 from support import documentation as page
 from support.model_server import ModelServer
 
-from workspaced_events.schema.catalogue import ContextNearLimit
-
 PAGE = page.Page(*page.SUMMARY_PAGES)
 
 
@@ -19,8 +17,3 @@ def test_its_program_sums_up_before_a_fold_leaves_turns_out(daemon: Any) -> None
     assert [made.answer for made in model.exchanges if made.status != 200] == []
     summed_up = [made for made in model.exchanges if b"<conversation_summary>" in made.raw]
     assert summed_up, "later prompts have the summary"
-
-
-def test_it_names_all_that_the_event_says() -> None:
-    table = PAGE.text[PAGE.text.index("| field") : PAGE.text.index("It is told once")]
-    assert all(f"`{name}`" in table for name in ContextNearLimit.__struct_encode_fields__)

@@ -251,7 +251,7 @@ export interface AnswerJudgedEvent {
   readonly data: {
     readonly of: number;
     readonly verdict: "right" | "wrong";
-    /** (minLength 1, maxLength 4000) */
+    /** (maxLength 4000) */
     readonly wanted?: string | null;
     /** (maxLength 4000) */
     readonly why?: string | null;

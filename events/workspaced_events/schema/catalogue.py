@@ -505,7 +505,7 @@ class AnswerJudged(Data, frozen=True, gc=False):
     of: Number
     """The sequence of the prompt or call. A later judgement of it replaces an earlier one."""
     verdict: Verdict
-    wanted: Annotated[str, Meta(min_length=1, max_length=JUDGEMENT_CHARS_MAX), Redact.CONTENT] | None = None
+    wanted: Annotated[str, Meta(max_length=JUDGEMENT_CHARS_MAX), Redact.CONTENT] | None = None
     """What a right answer says. A wrong one must have it."""
     why: Annotated[str, Meta(max_length=JUDGEMENT_CHARS_MAX), Redact.CONTENT] | None = None
 

@@ -58,7 +58,6 @@ ADMINISTRATIVE: dict[str, dict[str, Any]] = {
     "workspaced/memory/undo": {"seq": "{write}"},
     "workspaced/status": {},
     "workspaced/reconcile": {},
-    "workspaced/judge": {"of": 1, "verdict": "right"},
     "workspaced/share": {"client": "someone", "level": "names"},
     "workspaced/share/why": {"path": "a.md"},
     "workspaced/share/rules": {},
@@ -73,6 +72,7 @@ ADMINISTRATIVE: dict[str, dict[str, Any]] = {
 AT_THE_END = {"workspaced/resume", "workspaced/shutdown"}
 """They work too, but there is no pause behind them."""
 PAUSED: dict[str, dict[str, Any]] = {
+    "workspaced/judge": {"of": 1, "verdict": "right"},
     "workspaced/blob/put": {"upload": "u", "text": "t", "last": True},
     "workspaced/context/start": {
         "provider": "p",

@@ -133,6 +133,7 @@ def test_settings_are_told_without_what_is_personal(daemon: Any) -> None:
 
 def test_every_setting_is_told_counted_or_left_out_as_personal() -> None:
     personal = {"link", "workspace", "data_dir", "cache_dir", "socket", "templates", "memory", "agents_folder"}
+    personal |= {"traces"}
     assert {*PLAIN_SETTINGS, *COUNTED_SETTINGS, *personal} == set(Settings.model_fields)
     assert all(isinstance(each, bool | int | float | str | None) for each in bundled_settings(Settings()).values())
 

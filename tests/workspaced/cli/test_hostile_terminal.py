@@ -24,7 +24,8 @@ NOTES = {
 }
 NOT_RUN = {
     **dict.fromkeys(
-        ("demo", "start", "serve", "mcp", "ide", "lsp", "proxy", "inspect", "watch"), "serves, or follows"
+        ("demo", "start", "serve", "mcp", "ide", "lsp", "proxy", "inspect", "watch", "traces"),
+        "serves, follows or sends",
     ),
     **dict.fromkeys(("completion", "manual", "path", "schema", "service install"), "the program's own words"),
     **dict.fromkeys(("stop", "pause", "resume", "forget", "log import", "log salvage"), "ends or changes it"),

@@ -29,7 +29,7 @@ def test_a_bundle_gets_one_event_more_and_is_otherwise_the_same(morning: Path, c
 
 REFUSED: list[tuple[tuple[Any, ...], str]] = [
     ((PROMPT, "wrong"), "Expected `wanted`"),
-    ((PROMPT, "wrong", "--wanted", ""), "`$.wanted`"),
+    ((PROMPT, "wrong", "--wanted", ""), "is empty"),
     ((PROMPT, "wrong", "--wanted", "x" * (JUDGEMENT_CHARS_MAX + 1)), "`$.wanted`"),
     ((PROMPT + 1, "right"), "usage_reported, no prompt and no call"),
     ((100_000, "right"), "holds no event 100000"),

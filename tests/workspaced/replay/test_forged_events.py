@@ -37,6 +37,7 @@ NOBODY_KNOWS = {
     "from_seq": "which difference the session had been told before",
     "insertion": "what a text in a request is called: the request that names it is not recorded then",
     "near": "which words the text stood before",
+    "traceparent": "which span of a client it was a part of",
     "after": "which text it followed: the request that has both is not recorded then",
 }
 """Fields that nothing in the log says again."""

@@ -19,11 +19,13 @@ def judgement_of(event: Event | None, seq: int, verdict: str, wanted: str | None
     Raises:
         InvalidArgument: it is no prompt and no call, or the judgement says too much or too little.
     """
-    hint = "`workspaced context` lists the prompts, `workspaced calls` the calls."
+    hint = "`workspaced context show CONVERSATION --cache` lists prompts, `workspaced calls` the calls."
     if event is None:
         raise InvalidArgument(f"The log holds no event {seq}.", hint=hint)
     if not isinstance(event.data, JUDGEABLE):
         raise InvalidArgument(f"Event {seq} is {event.type}, no prompt and no call.", hint=hint)
+    if wanted is not None and not wanted.strip():
+        raise InvalidArgument("What a right answer says is empty.", hint="Say it in a few words.")
     said = {"of": seq, "verdict": verdict, "wanted": wanted, "why": why}
     try:
         return converted({name: value for name, value in said.items() if value is not None}, AnswerJudged)

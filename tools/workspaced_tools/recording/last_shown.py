@@ -4,6 +4,7 @@ A call that recorded what it read shows a note if an answer that it got names th
 that its manifest and its inputs name. What is no longer kept is not found.
 """
 
+import re
 from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Any, Final
 
@@ -106,7 +107,7 @@ def shows(event: Event, names: Collection[NoteId], blob: Blob, texts: Texts) -> 
     data: Any = event.data
     if isinstance(data, PromptAssembled):
         return not set(names).isdisjoint(notes_of_prompt(data, texts))
-    content = blob(data.inputs_sha256)
+    content = blob(data.inputs_sha256) if data.inputs_sha256 is not None else None
     if content is None:
         raise NotRecorded(f"What event {event.seq} showed is not kept", hint=SWEPT)
     recording = read_recording(content, data.inputs_sha256)
@@ -123,6 +124,12 @@ def notes_of_prompt(prompt: PromptAssembled, texts: Texts) -> Iterator[NoteId]:
         if entry.state not in NOT_IN_PROMPT:
             names = names_of(entry)
             yield from names.every if entry.kind in _FILES else names.notes
+
+
+def names_any(words: str, notes: Iterable[str]) -> bool:
+    """Whether words or JSON name one of the notes as people and links do: without folders and `.md`."""
+    names = "|".join(re.escape(note.removesuffix(".md").rpartition("/")[2]) for note in notes)
+    return bool(names) and re.search(rf"(?<![\w-])(?:{names})(?![\w-])", words, re.IGNORECASE) is not None
 
 
 def mentions(exchange: Exchange, names: Collection[str]) -> Iterator[dict[str, Any] | None]:

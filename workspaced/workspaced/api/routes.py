@@ -30,7 +30,7 @@ METHODS: Final[dict[str, Method]] = {
     "workspaced/calls": Method(calls.Calls, calls.calls, works_paused=True),
     "workspaced/call": Method(calls.Call, calls.call, works_paused=True),
     "workspaced/clients": Method(calls.Clients, calls.clients, works_paused=True),
-    "workspaced/judge": Method(judging.Judge, judging.judge),
+    "workspaced/judge": Method(judging.Judge, judging.judge, writes=True),
     "workspaced/blob/put": Method(conversations.PutBlob, conversations.put_blob),
     "workspaced/context/start": Method(p.Start, conversations.start),
     "workspaced/context/agents": Method(p.Agents, conversations.agents),

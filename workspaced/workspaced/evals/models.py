@@ -17,7 +17,7 @@ Json = dict[str, Any]
 State = Literal[
     "answered", "cut_off", "no_answer", "silent", "rate_limited", "refused", "unreachable", "unreadable"
 ]
-"""`cut_off`: at the limit of tokens. `no_answer`: it went on calling tools. `silent`: for longer than allowed."""
+"""`cut_off`: at the limit of tokens. `no_answer`: it went on calling tools. `silent`: it took too long."""
 KEY: Final = "OPENAI_API_KEY"
 """The variable of the environment that holds the key; it is in no file and no answer."""
 ROUNDS_MAX: Final = 8
@@ -100,7 +100,7 @@ class Models:
     def __init__(self, base_url: str, *, timeout_s: float) -> None:
         """
         Args:
-            timeout_s: the longest silence of a model.
+            timeout_s: how long a model may take.
 
         Raises:
             InvalidArgument: it is no URL of HTTP.
@@ -147,7 +147,7 @@ class Models:
             response = client.post(self._url, content=msgspec.json.encode(body), headers=_JSON)
         except httpx2.TimeoutException:
             raise _Failed(
-                "silent", f"It was silent for {self._timeout_s:g} s; give it more with --timeout."
+                "silent", f"It gave no answer within {self._timeout_s:g} s; give it more with --timeout."
             ) from None
         except (httpx2.HTTPError, httpx2.InvalidURL) as error:
             why = f"{self._url} cannot be reached: {error or type(error).__name__}. Is --base-url right?"
@@ -161,15 +161,16 @@ class Models:
             raise _Failed("refused", f"The provider answers {response.status_code}: {said}.{hint}")
         try:
             made = decoded(response.content, _Completion)
-            choice = made.choices[0]
-        except (msgspec.MsgspecError, IndexError) as error:
+        except msgspec.MsgspecError as error:
             raise _Failed("unreadable", f"The answer is no chat completion: {error}.") from None
+        if not made.choices:
+            raise _Failed("unreadable", "The answer is no chat completion: it has no choices.")
         if (usage := made.usage) is not None:
             answer.input_tokens += usage.prompt_tokens
             answer.output_tokens += usage.completion_tokens
             details = usage.prompt_tokens_details
             answer.cached_tokens += (details.cached_tokens or 0) if details is not None else 0
-        return choice
+        return made.choices[0]
 
 
 _JSON: Final = {"content-type": "application/json"}

@@ -12,7 +12,7 @@ from workspaced_events.schema.catalogue import AnswerJudged, Event, PromptOverla
 from workspaced_tools.errors import NotRecorded
 from workspaced_tools.prompts.model.stored_texts import texts_in
 from workspaced_tools.recording.judgements import judgements
-from workspaced_tools.recording.last_shown import shows
+from workspaced_tools.recording.last_shown import names_any, shows
 
 from .. import replay
 
@@ -77,8 +77,8 @@ def samples(log: replay.Log) -> tuple[list[Sample], list[LeftOut]]:
                 left_out.append(
                     LeftOut(seq, "NO_WANTED", "It was judged right, without words that a test could want.")
                 )
-            elif withheld.is_shown_by(log.event(seq)):
-                left_out.append(LeftOut(seq, "WITHHELD", "It shows a note that is withheld by now."))
+            elif withheld.is_in(log.event(seq), judged):
+                left_out.append(LeftOut(seq, "WITHHELD", "It shows or names a note that is withheld by now."))
             else:
                 found.append(_sample(log, log.event(seq), judged, judged.wanted))
         except WorkspacedError as error:
@@ -97,6 +97,16 @@ class Withheld:
             vault: _with_former(log, vault, {note for note, seen in found.items() if seen is not Visibility.SHOWN})
             for vault, found in fold.by_vault.items()
         }
+
+    def is_in(self, event: Event, judged: AnswerJudged) -> bool:
+        """Whether one is shown or named: by the prompt or call, or in the words of the judgement.
+
+        Raises:
+            NotRecorded, LogDamaged: what says so is not kept, or damaged.
+        """
+        said = [judged.wanted, judged.why, getattr(event.data, "arguments", None)]
+        words = msgspec.json.encode(said).decode()
+        return names_any(words, self._names.get(event.vault, ())) or self.is_shown_by(event)
 
     def is_shown_by(self, event: Event) -> bool:
         """Whether the prompt or call shows one of them.

@@ -16,6 +16,7 @@ from workspaced_events.ids import VaultId
 from workspaced_events.projections.visits import Visit, VisitLog
 from workspaced_events.projections.workspace_state import WorkspaceState
 from workspaced_events.replay.log_cursor import LogMoments, Moment
+from workspaced_events.schema.catalogue import Sharing
 from workspaced_events.schema.decoding import decoded
 from workspaced_tools.errors import NoActiveNote, NotRecorded, ReadOnly
 from workspaced_tools.notes.note import Level
@@ -68,15 +69,13 @@ class Recorded:
         self._keep = keep
         self._policies: dict[VaultId, RecordedPolicy] = {}
 
-    def view(self, state: WorkspaceState, moment: Moment, caller_level: Any, **more: Any) -> Seen:
+    def view(self, state: WorkspaceState, moment: Moment, level: Sharing) -> Seen:
         """What a client sees at a moment. For whoever holds the log's lock."""
         log, vault = self.log, state.current
         prompts = partial(ManifestStore, state.conversations, vault, self._texts)
         if vault is None:
             nothing = Verdicts(lambda _name: True)
-            view = shared_view(
-                state, moment.time, None, prompts=prompts, level=caller_level, withheld=nothing, **more
-            )
+            view = shared_view(state, moment.time, None, prompts=prompts, level=level, withheld=nothing)
             return Seen(view, nothing)
         policy = self.policy(vault)
         verdicts = policy.verdicts()
@@ -92,9 +91,8 @@ class Recorded:
             _History(log, vault, moment.seq),
             PastVersions(log, log.recordings, vault, moment, verdicts),
             prompts,
-            level=caller_level,
+            level=level,
             withheld=verdicts,
-            **more,
         )
         also = tuple(log.state_at(seq).seq for seq in moment.also)
         return Seen(replace(view, also_at=also), verdicts)
@@ -127,7 +125,7 @@ class Recorded:
             if level != "none" and tool.writes:
                 return refused(read_only(), present, seq, self.log.here.time)
             made = make()
-            return made if level == "none" else self._or_not_recorded(tool, arguments, present, made, seq)
+            return made if level == "none" else self._or_not_recorded(tool, arguments, caller, present, made, seq)
 
     def _stored(
         self, tool: Tool[Any], arguments: dict[str, Any], caller: str, present: WorkspaceState, seq: int
@@ -162,7 +160,13 @@ class Recorded:
         return images
 
     def _or_not_recorded(
-        self, tool: Tool[Any], arguments: dict[str, Any], present: WorkspaceState, made: ToolAnswer, seq: int
+        self,
+        tool: Tool[Any],
+        arguments: dict[str, Any],
+        caller: str,
+        present: WorkspaceState,
+        made: ToolAnswer,
+        seq: int,
     ) -> ToolAnswer:
         """With the list of what was asked, where the answer is that nothing is recorded."""
         failure = decoded(made.payload, _Failure)
@@ -174,7 +178,8 @@ class Recorded:
         else:
             return made
         withheld = self.policy(present.current).withheld_notes if present.current is not None else ()
-        hint = f"{self.calls.listed(tool.name, withheld)} Ask one of these, or go on without it."
+        asked = self.calls.listed(tool.name, withheld, caller, present.sharing_of(caller))
+        hint = f"{asked} Ask one of these, or go on without it."
         return refused(NotRecorded(message, hint=hint), present, seq, self.log.here.time)
 
     def _asked_about(self, arguments: dict[str, Any], present: WorkspaceState) -> WorkspaceState:
@@ -245,11 +250,11 @@ class MomentAnswers(Answers):
         present: Present,
         now: str,  # noqa: ARG002 (the clock stands)
         caller: str,
-        least: Level = Level.VOLUNTEER,
+        least: Level = Level.VOLUNTEER,  # noqa: ARG002 (the log tells of no levels between)
         unasked: Verdicts | None = None,  # noqa: ARG002 (one policy decides both)
     ) -> Seen:
         level = present.state.sharing_of(caller)
-        return self._recorded.view(present.state, self._recorded.log.here, level, least=least)
+        return self._recorded.view(present.state, self._recorded.log.here, level)
 
 
 class EarlierAnswers(PastCalls):
@@ -286,7 +291,7 @@ class EarlierAnswers(PastCalls):
         caller: str,
         present: WorkspaceState,
         served: ServedVault | None,  # noqa: ARG002 (no folder is)
-        least: Level,
+        least: Level,  # noqa: ARG002 (the log tells of no levels between)
     ) -> tuple[View, Sequence[Verdicts]]:
-        view, verdicts = self._recorded.view(state, moment, present.sharing_of(caller), least=least)
+        view, verdicts = self._recorded.view(state, moment, present.sharing_of(caller))
         return view, (verdicts,)

@@ -12,6 +12,7 @@ from workspaced_events.schema.catalogue import Event, Sharing, ToolCalled
 from workspaced_events.schema.decoding import decoded
 from workspaced_tools.errors import NotRecorded
 from workspaced_tools.recording.format import VERSION, Recording, Repeats, arguments_of, read_recording
+from workspaced_tools.recording.last_shown import names_any
 from workspaced_tools.tools.registry import EVERY_TOOL
 from workspaced_tools.tools.tool import normalised
 
@@ -92,25 +93,35 @@ class RecordedCalls:
             recording = Recording(version=VERSION, level=level)
         return StoredAnswer(payload, called.ok, replace(recording, caller=caller, repeats=repeats))
 
-    def listed(self, tool: str, withheld: Collection[str]) -> str:
+    def listed(self, tool: str, withheld: Collection[str], caller: str, level: Sharing) -> str:
         """What this tool was asked, in a sentence for people and agents.
 
-        Args:
-            withheld: what names one of these is left out.
-        """
+        Others' words are told only to a client that is shown texts, and only where they found something.
 
-        def is_told(arguments: bytes) -> bool:
-            return not any(name in arguments.decode() for name in withheld)
+        Args:
+            withheld: a call whose arguments or answer name one of these is left out.
+        """
+        client = client_key(caller)
+
+        def is_told(by: str, asked: bytes, event: Event) -> bool:
+            if by != client and (level != "all" or not event.data.ok):
+                return False
+            try:
+                answer = self._log.blob(event.data.result_sha256) or b""
+            except LogDamaged:
+                return False
+            return not names_any((asked + answer).decode(), withheld)
 
         def far(event: Event) -> int:
             called: ToolCalled = event.data  # whose record may come much later than the call
             return abs((event.seq if called.names_moment else called.tail) - self._log.here.seq)
 
-        of_tool = (events for (name, _, asked), events in self._of.items() if name == tool and is_told(asked))
-        found = sorted((min(events, key=far) for events in of_tool), key=far)
+        of_tool = [(key, min(events, key=far)) for key, events in self._of.items() if key[0] == tool]
+        found = sorted((event for (_, by, asked), event in of_tool if is_told(by, asked, event)), key=far)
         if not found:
-            others = sorted({key[0] for key in self._of})
-            return f"Nobody asked {tool} in this log; asked were: {', '.join(others) or 'no tools'}."
+            others = sorted({key[0] for key in self._of if key[0] != tool})
+            said = f"No call of {tool} can be named here" if of_tool else f"Nobody asked {tool} in this log"
+            return f"{said}; asked were: {', '.join(others) or 'no tools'}."
         lines = "; ".join(self._line(event) for event in found[:_LISTED_MAX])
         more = f"; and {len(found) - _LISTED_MAX} more" if len(found) > _LISTED_MAX else ""
         return f"In this log {tool} was asked with {lines}{more}."

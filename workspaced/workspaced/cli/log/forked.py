@@ -95,7 +95,7 @@ _OPTIONS: Final = (
         default=_TIMEOUT_S,
         show_default=True,
         metavar="S",
-        help="How long a model may be silent, or the check may take.",
+        help="How long a model, or the check, may take.",
     ),
 )
 

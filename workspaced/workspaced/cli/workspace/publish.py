@@ -9,7 +9,6 @@ from typing import Any
 import click
 import msgspec
 
-from workspaced_events.journal.action_hints import ENVELOPE_HINT
 from workspaced_events.limits import BATCH_ACTIONS_MAX
 from workspaced_events.schema.catalogue import CATALOGUE
 
@@ -132,6 +131,8 @@ def _batches() -> Iterator[list[Any]]:
 
 
 def _action(line: bytes, number: int) -> Any:
+    from workspaced_events.journal.action_hints import ENVELOPE_HINT
+
     try:
         action = msgspec.json.decode(line)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
