@@ -166,3 +166,9 @@ def test_a_folder_with_notes_that_may_have_been_changed_stays_as_it_is(judged: P
     assert cli(*export).code == 0
     done = cli(*export)
     assert done.code == 2 and "no new folder" in done.err
+
+
+def test_words_of_a_judgement_that_name_a_withheld_note_stay(morning: Path, cli: Cli) -> None:
+    assert cli("judge", PROMPT, "wrong", morning, "--wanted", WANTED, "--why", "[[2026-04-17]] says so").code == 0
+    done = cli("eval", "export", morning, "--to", "pytest", "-o", "tests")
+    assert done.code == 1 and "[WITHHELD]" in done.err and "2026-04-17" not in done.err

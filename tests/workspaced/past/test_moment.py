@@ -16,6 +16,7 @@ from workspaced.demo.morning import INSTALLED
 NOTES = {"a.md": "# Alpha\n\nThe first.\n", "b.md": "# Beta\n\nThe second.\n", "secret.md": "# Falke\n\nHidden.\n"}
 PRIVATE = "---\nworkspaced: private\n---\n"
 CHANGES: dict[str, dict[str, Any]] = {
+    "workspaced/judge": {"of": 1, "verdict": "right"},
     "workspaced/publish": {"actions": [{"type": "active_note_set", "data": {"note": "b.md"}}]},
     "workspaced/snapshot": {"source": "editor", "active": "b.md", "tabs": [], "pins": []},
     "workspaced/pause": {},
@@ -107,6 +108,8 @@ def test_a_note_that_was_withheld_then_is_withheld(lived: dict[str, Any]) -> Non
     for place in (log, bundle):
         with past(place, lived["secret withheld"]) as then:
             answers = [then.ask(who, tool, **given) for who in ("agent", "other") for tool, given in asked]
+            stranger = then.told("stranger", "get_note_by_reference", reference="what nobody asked")
+            assert stranger["code"] == "NOT_RECORDED" and "secret" not in json.dumps(stranger)
             with then.connect() as client:
                 hook = {"client": "agent", "session": "new", "event": "UserPromptSubmit"}
                 answers.append(json.dumps(client.call("workspaced/volunteer", hook)).encode())
