@@ -126,6 +126,19 @@ def notes_of_prompt(prompt: PromptAssembled, texts: Texts) -> Iterator[NoteId]:
             yield from names.every if entry.kind in _FILES else names.notes
 
 
+def texts_of(value: Any) -> Iterator[str]:
+    """All texts in a JSON value that may name a note, keys too."""
+    waiting = [value]
+    while waiting:
+        each = waiting.pop()
+        if isinstance(each, str):
+            yield each
+        elif isinstance(each, dict):
+            waiting += [*each, *each.values()]
+        elif isinstance(each, list):
+            waiting += each
+
+
 def names_any(words: str, notes: Iterable[str]) -> bool:
     """Whether words or JSON name one of the notes as people and links do: without folders and `.md`."""
     names = "|".join(re.escape(note.removesuffix(".md").rpartition("/")[2]) for note in notes)

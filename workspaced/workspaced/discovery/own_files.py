@@ -79,6 +79,7 @@ def places(data: Iterable[Path], cache: Iterable[Path], sockets: Path) -> Iterat
     state = Path(state_directory())
     left = [each for each in _names(state) if each in _STATE or each.endswith((".stopped", ".json"))]
     yield from _place("state", state, left, "records of daemons")
+    yield from _place("state", state.parent, ["past"], "runs in the past, with texts of notes")
     yield from _place("state", sockets, [each for each in _names(sockets) if each.endswith(".sock")], "sockets")
     if sys.platform == "darwin":
         logs = Path.home() / "Library" / "Logs"

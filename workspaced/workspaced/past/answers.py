@@ -27,6 +27,7 @@ from workspaced_tools.ports.view import View
 from workspaced_tools.prompts.audit.manifests import ManifestStore
 from workspaced_tools.prompts.model.types import Texts
 from workspaced_tools.recording.format import RecordedImages, Recording
+from workspaced_tools.recording.last_shown import texts_of
 from workspaced_tools.replay.bundling import blobs_read
 from workspaced_tools.replay.past_facts import Past
 from workspaced_tools.replay.past_vault import PastVault, PastVersions
@@ -41,7 +42,7 @@ from ..memory.writing import Memory
 from ..recording.call_recorder import ToolAnswer, refused
 from ..vaults.served_vault import ServedVault
 from .policy import RecordedPolicy
-from .recorded_calls import RecordedCalls, names_in
+from .recorded_calls import RecordedCalls
 from .recorded_log import RecordedLog
 
 R = TypeVar("R")
@@ -141,7 +142,7 @@ class Recorded:
         if present.current is None:
             return False
         withheld = self.policy(present.current).withheld_notes
-        return bool(withheld) and not withheld.isdisjoint(names_in(payload))
+        return bool(withheld) and not withheld.isdisjoint(texts_of(decoded(payload, Any)))
 
     def _copy(self, recording: Recording) -> list[NoteImage]:
         """Keeps what the call read beside the answer, and returns the images that went with it."""

@@ -8,7 +8,7 @@ last call until then left it out.
 from collections.abc import Iterator
 from contextlib import suppress
 from itertools import islice
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
@@ -18,12 +18,13 @@ from workspaced_events.projections.note_visibility import Visibility, Visibility
 from workspaced_events.projections.workspace_state import VaultState
 from workspaced_events.replay.backward_scan import LATE_EVENTS_MAX
 from workspaced_events.schema.catalogue import Event, ToolCalled
+from workspaced_events.schema.decoding import decoded
 from workspaced_tools.errors import NotRecorded
 from workspaced_tools.recording.format import VAULT_LISTS, VAULT_SINGLES, read_recording
+from workspaced_tools.recording.last_shown import texts_of
 from workspaced_tools.replay.past_facts import Past
 from workspaced_tools.sharing.verdicts import Verdicts
 
-from .recorded_calls import names_in
 from .recorded_log import RecordedLog
 
 _ANSWERS_MAX: Final = 200
@@ -98,7 +99,7 @@ def _told(log: RecordedLog, vault: VaultId) -> set[str]:
     seen = (event for event in calls if event.data.as_of_seq <= log.start.state.seq)
     for event in islice(seen, _ANSWERS_MAX):
         with suppress(LogDamaged, msgspec.MsgspecError):
-            texts.update(names_in(log.blob(event.data.result_sha256) or b"null"))
+            texts.update(texts_of(decoded(log.blob(event.data.result_sha256) or b"null", Any)))
     return texts
 
 

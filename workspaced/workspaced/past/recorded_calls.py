@@ -1,6 +1,7 @@
 """`RecordedCalls`: the calls of a log by what was asked, and the stored answer that a call in the past gets."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
+from itertools import islice
 from typing import Any, Final
 
 import msgspec
@@ -9,7 +10,6 @@ from msgspec.structs import replace
 from workspaced_events.errors import LogDamaged
 from workspaced_events.projections.workspace_state import client_key
 from workspaced_events.schema.catalogue import Event, Sharing, ToolCalled
-from workspaced_events.schema.decoding import decoded
 from workspaced_tools.errors import NotRecorded
 from workspaced_tools.recording.format import VERSION, Recording, Repeats, arguments_of, read_recording
 from workspaced_tools.recording.last_shown import names_any
@@ -117,13 +117,15 @@ class RecordedCalls:
             return abs((event.seq if called.names_moment else called.tail) - self._log.here.seq)
 
         of_tool = [(key, min(events, key=far)) for key, events in self._of.items() if key[0] == tool]
-        found = sorted((event for (_, by, asked), event in of_tool if is_told(by, asked, event)), key=far)
+        nearest = sorted(of_tool, key=lambda each: far(each[1]))
+        told = (event for (_, by, asked), event in nearest if is_told(by, asked, event))
+        found = list(islice(told, _LISTED_MAX + 1))  # the answers of others are not read
         if not found:
             others = sorted({key[0] for key in self._of if key[0] != tool})
             said = f"No call of {tool} can be named here" if of_tool else f"Nobody asked {tool} in this log"
             return f"{said}; asked were: {', '.join(others) or 'no tools'}."
         lines = "; ".join(self._line(event) for event in found[:_LISTED_MAX])
-        more = f"; and {len(found) - _LISTED_MAX} more" if len(found) > _LISTED_MAX else ""
+        more = "; and more" if len(found) > _LISTED_MAX else ""
         return f"In this log {tool} was asked with {lines}{more}."
 
     def _line(self, event: Event) -> str:
@@ -135,16 +137,3 @@ def _key(tool: str, arguments: dict[str, Any], caller: str) -> _Key:
     known = EVERY_TOOL.get(tool)
     meant = normalised(arguments, known.input_schema) if known is not None else arguments
     return tool, client_key(caller), _ENCODER.encode(meant)
-
-
-def names_in(payload: bytes) -> Iterator[str]:
-    """All texts in an answer that may name a note, keys too."""
-    waiting = [decoded(payload, Any)]
-    while waiting:
-        value = waiting.pop()
-        if isinstance(value, str):
-            yield value
-        elif isinstance(value, dict):
-            waiting += [*value, *value.values()]
-        elif isinstance(value, list):
-            waiting += value

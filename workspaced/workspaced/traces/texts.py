@@ -5,10 +5,10 @@ may be shown unasked at present, as the log's findings and the vault's rules say
 withheld. Of a call that failed nothing leaves: its arguments may name what is withheld. Prompts have no texts.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
@@ -20,6 +20,7 @@ from workspaced_events.schema import catalogue as c
 from workspaced_events.schema.catalogue import Event, ToolCalled
 from workspaced_tools.notes.note import Level
 from workspaced_tools.recording.format import arguments_of
+from workspaced_tools.recording.last_shown import texts_of
 from workspaced_tools.recording.recorded_calls import result_of
 from workspaced_tools.vault.files.ignore_rules import Policy
 from workspaced_tools.vault.files.safe_open import VaultRoot
@@ -63,7 +64,7 @@ class Texts:
             return {}
         with suppress(WorkspacedError, msgspec.MsgspecError):
             arguments = arguments_of(called, self._blob)
-            names = [*_names(arguments), *_names(msgspec.json.decode(result))]
+            names = texts_of([arguments, msgspec.json.decode(result)])
             if self._may_leave(event.vault, names):
                 if isinstance(called, c.ContextVolunteered):
                     return {"workspaced.context.text": _cut(text_told(called.tool, result).decode())}
@@ -79,6 +80,8 @@ class Texts:
         if policy is None:
             return False
         for name in names:
+            if len(name) > _NAME_CHARS_MAX:
+                continue
             finding = findings.get(NoteId(name))
             if policy.level(name) is not Level.VOLUNTEER:
                 return False
@@ -95,16 +98,6 @@ class Texts:
         elif policy is not None:
             policy.refresh()
         return policy
-
-
-def _names(value: Any) -> Iterator[str]:
-    """The texts in a JSON value that may be the name of a note."""
-    if isinstance(value, str):
-        if len(value) <= _NAME_CHARS_MAX:
-            yield value
-    elif isinstance(value, dict | list):
-        for each in value.values() if isinstance(value, dict) else value:
-            yield from _names(each)
 
 
 def _cut(text: str) -> str:
