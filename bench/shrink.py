@@ -5,10 +5,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final
 
-from workspaced_events.debugging.bisect import find_first
-from workspaced_events.debugging.predicate import Expression
-from workspaced_events.debugging.shrink import Shrinking
 from workspaced_events.errors import NeverTrue
+from workspaced_events.finding.bisect import find_first
+from workspaced_events.finding.predicate import Expression
+from workspaced_events.finding.shrink import Shrinking
 from workspaced_events.projections.workspace_state import to_json
 from workspaced_events.replay.open import open_source
 from workspaced_events.replay.replay import replay

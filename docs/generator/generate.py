@@ -25,8 +25,8 @@ import click
 from workspaced.api.routes import METHODS
 from workspaced.cli import COMMANDS, cli
 from workspaced.cli.setup.manual import man_page
-from workspaced.daemon.settings import Settings
 from workspaced.errors import CODES
+from workspaced.settings.settings import Settings
 from workspaced_tools.tools.registry import EVERY_TOOL
 
 HERE: Final = Path(__file__).parent

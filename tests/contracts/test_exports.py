@@ -13,8 +13,8 @@ import workspaced_events
 import workspaced_tools
 from workspaced.api.routes import METHODS
 from workspaced.cli import COMMANDS, cli
-from workspaced.daemon.settings import Settings
 from workspaced.errors import CODES
+from workspaced.settings.settings import Settings
 from workspaced_events.schema.catalogue import CATALOGUE
 from workspaced_tools.tools.registry import TOOLS
 

@@ -1,4 +1,4 @@
-"""Nothing is printed but through `cli/shared/printing.py`, which escapes what a terminal would obey."""
+"""Nothing is printed but through `terminal/printing.py`, which escapes what a terminal would obey."""
 
 import ast
 from pathlib import Path
@@ -6,15 +6,15 @@ from pathlib import Path
 import pytest
 
 PACKAGE = Path(__file__).resolve().parents[2] / "workspaced" / "workspaced"
-DOORS = {"cli/shared/printing.py", "cli/shared/logs.py"}
+DOORS = {"terminal/printing.py", "terminal/logs.py"}
 BY_RICH = {
-    "cli/shared/output.py": "a progress bar, in words of the program",
-    "cli/daemon/start.py": "a progress bar, in words of the program",
-    "cli/log/find_and_shrink.py": "counts of events",
+    "terminal/output.py": "a progress bar, in words of the program",
+    "connecting/start_command.py": "a progress bar, in words of the program",
+    "finding/command.py": "counts of events",
     "cli/log/replay.py": "whether the terminal can do what `step_terminal` needs",
     "cli/log/step_terminal.py": "rows of `state_text` and `step_text`, which escape them",
     "cli/daemon/index_progress.py": "names of vaults, escaped",
-    "cli/daemon/demo.py": "the demo's own story",
+    "demo/command.py": "the demo's own story",
 }
 OTHERS = {"click": {"echo", "secho", "echo_via_pager", "confirm", "prompt"}, "logging": {"basicConfig"}}
 STREAMS = {"write", "writelines", "buffer"}

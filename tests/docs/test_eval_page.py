@@ -9,8 +9,8 @@ from support import documentation as page
 from support.daemon import clean_environment
 from support.model_server import ModelServer
 
-from workspaced.cli.recording.eval import SCORERS
 from workspaced.evals import fixtures
+from workspaced.evals.eval_command import SCORERS
 
 PAGE = page.Page(*page.EVAL_PAGES)
 

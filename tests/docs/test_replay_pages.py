@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from support import documentation as page
 
-from workspaced.daemon.settings import Settings
 from workspaced.replay import Call, Log, Moment, Prompt
+from workspaced.settings.settings import Settings
 
 PAGE_S = 120.0
 PAGE = page.Page(*page.REPLAY_PAGES)

@@ -20,12 +20,12 @@ from unittest.mock import patch
 from hypothesis import strategies as st
 
 from workspaced.calls.calls import ToolAnswer
-from workspaced.peers.link_settings import LinkSettings
 from workspaced.recording.sweeper import Sweeper
 from workspaced.service.service import Service
 from workspaced.service.upkeep import expire_tabs, reconcile
+from workspaced.settings.link import LinkSettings
+from workspaced.settings.traces import TracesSettings
 from workspaced.traces.live import LiveTraces
-from workspaced.traces.settings import TracesSettings
 from workspaced.traces.wire import TextsFrom
 from workspaced.vaults.registration import registrations
 from workspaced.vaults.served_vault import ServedVault

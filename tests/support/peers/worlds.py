@@ -13,7 +13,7 @@ from support.peers.simulated import SimulatedServer
 from support.peers.virtual_time import run_virtually
 from workspaced.peers.carrier import Carried, Carrier, CarrierError
 from workspaced.peers.carrying.nats_carrier import nats_carrier
-from workspaced.peers.link_settings import LinkSettings
+from workspaced.settings.link import LinkSettings
 
 
 class World(Protocol):

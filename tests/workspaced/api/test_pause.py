@@ -18,7 +18,7 @@ from workspaced import SyncClient
 from workspaced.adapters.overlaying import Overlaying
 from workspaced.api.routes import METHODS
 from workspaced.calls.calls import Calls
-from workspaced.cli.shared.terminal import local_time
+from workspaced.terminal.screen import local_time
 from workspaced_events.errors import Paused
 from workspaced_events.projections.workspace_state import EMPTY, Pause
 from workspaced_tools.ports.asking import WouldBlock

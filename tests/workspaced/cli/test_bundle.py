@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from workspaced.cli.log.bundle import COUNTED_SETTINGS, PLAIN_SETTINGS, bundled_settings
-from workspaced.daemon.settings import Settings
+from workspaced.settings.settings import Settings
 from workspaced_events.ids import ConversationId, MessageId
 from workspaced_events.journal.actions import Action
 from workspaced_events.journal.opening import Journal, open_journal

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from workspaced.cli.shared.output import write_lines
+from workspaced.terminal.output import write_lines
 from workspaced_events.errors import InvalidArgument
 
 COMMANDS = [("log", "export"), ("bundle",)]

@@ -15,7 +15,7 @@ from support.daemon import ANSWER_S
 from support.inspector import Inspector, environment_in
 
 from workspaced import replay
-from workspaced.inspector.searching.files import Shrunk, bundle_of
+from workspaced.finding.files import Shrunk, bundle_of
 from workspaced_events.replay.json_lines import export_lines
 from workspaced_tools.prompts.audit.prices import PackagedPrices, Tokens
 

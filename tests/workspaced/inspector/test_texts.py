@@ -12,8 +12,8 @@ from support.inspector import Inspector
 
 from workspaced import replay
 from workspaced.demo import morning
+from workspaced.finding.search import Searches
 from workspaced.inspector.inspected import Inspected
-from workspaced.inspector.searching.search import Searches
 from workspaced.inspector.subject import Subject
 from workspaced.inspector.views import texts
 from workspaced_events.ids import NoteId, VaultId

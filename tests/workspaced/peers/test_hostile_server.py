@@ -9,7 +9,7 @@ import pytest
 
 from workspaced.peers.carrier import CarrierError
 from workspaced.peers.carrying.nats_carrier import nats_carrier
-from workspaced.peers.link_settings import LinkSettings
+from workspaced.settings.link import LinkSettings
 
 pytestmark = pytest.mark.thorough
 LINK = "0" * 32

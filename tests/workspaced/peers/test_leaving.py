@@ -14,9 +14,9 @@ from workspaced.peers.keys.invitation import code_of, new_invitation
 from workspaced.peers.keys.origin_keys import load_keys, new_keys, save_keys
 from workspaced.peers.keys.roster import new_roster
 from workspaced.peers.link import FOLDER, Link
-from workspaced.peers.link_settings import LinkSettings
 from workspaced.peers.membership import Ask, Membership, load_membership, save_membership
 from workspaced.peers.outbox import Sent, SharedNames, load_sent, save_sent
+from workspaced.settings.link import LinkSettings
 from workspaced_events.ids import LinkedVaultId, NoteId
 from workspaced_events.peers.without_notes import name_hash
 from workspaced_events.projections.workspace_state import EMPTY

@@ -13,7 +13,7 @@ from support.peers.nodes import MemoryOutbox
 from support.peers.simulated import SimulatedServer
 from support.peers.virtual_time import run_virtually
 
-from workspaced.cli.workspace.link import print_link
+from workspaced.peers.command import print_link
 from workspaced.peers.keys.invitation import Code, new_invitation, open_request, seal_request
 from workspaced.peers.keys.origin_keys import OriginKeys, new_keys
 from workspaced.peers.keys.roster import Roster, new_roster, seal_roster, with_member, with_vault, without_member

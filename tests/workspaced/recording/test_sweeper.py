@@ -15,10 +15,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.profiles import examples
 
-from workspaced.daemon.settings import load_settings
 from workspaced.errors import SettingsInvalid
 from workspaced.limits import SWEEP_INTERVAL_S
 from workspaced.recording.sweeper import Sweeper
+from workspaced.settings.settings import load_settings
 from workspaced_events.blobs.evictable import EvictableBlobStore
 from workspaced_events.replay.open import open_source
 from workspaced_tools.replay.verify import Outcome, verify

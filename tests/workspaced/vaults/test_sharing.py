@@ -256,7 +256,7 @@ def test_the_command_fails_as_others_do(daemon: Any) -> None:
 def test_indexes_lie_beside_the_log_where_a_place_for_that_was_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from workspaced.daemon.settings import load_settings
+    from workspaced.settings.settings import load_settings
 
     monkeypatch.setenv("WORKSPACED_CONFIG", str(tmp_path / "none.toml"))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "caches"))

@@ -1,4 +1,5 @@
-"""The command line. Each command's module is imported when the command runs, so that all start fast."""
+"""The command line. A command's module lies beside its program; it is imported when the command runs, so that all
+start fast."""
 
 import importlib
 import io
@@ -12,77 +13,84 @@ from workspaced_events.errors import WorkspacedError
 
 from ..__about__ import __version__
 from ..errors import wire
-from .shared.printing import print_json, say, say_text, styled
+from ..terminal.printing import print_json, say, say_text, styled
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
 GROUPS: Final = {
     "Start": {
-        "start": ("daemon.start", "Serve a folder in the background, and connect the agents that are installed."),
-        "serve": ("daemon.serve", "Run the daemon for one or more vaults."),
-        "status": ("daemon.status", "What the daemon is doing."),
-        "stop": ("daemon.status", "Stop the daemon in good order."),
-        "doctor": ("daemon.doctor", "Look for problems; say the fix for each."),
+        "start": (
+            "connecting.start_command",
+            "Serve a folder in the background, and connect the agents that are installed.",
+        ),
+        "serve": ("cli.daemon.serve", "Run the daemon for one or more vaults."),
+        "status": ("cli.daemon.status", "What the daemon is doing."),
+        "stop": ("cli.daemon.status", "Stop the daemon in good order."),
+        "doctor": ("cli.daemon.doctor", "Look for problems; say the fix for each."),
         "connect": (
-            "daemon.connect",
+            "connecting.connect_command",
             "Connect an agent's program with a vault; list what is connected.",
         ),
-        "service": ("setup.service", "Have the daemon start with the user's session."),
-        "uninstall": ("setup.uninstall", "Remove what workspaced has left on this machine, once you agree."),
-        "demo": ("daemon.demo", "The whole story on a sample vault, in a temporary directory, in seconds."),
+        "service": ("service_units.command", "Have the daemon start with the user's session."),
+        "uninstall": ("cli.setup.uninstall", "Remove what workspaced has left on this machine, once you agree."),
+        "demo": ("demo.command", "The whole story on a sample vault, in a temporary directory, in seconds."),
     },
     "Daily": {
-        "publish": ("workspace.publish", "Publish an action, or actions from standard input."),
-        "state": ("workspace.state", "The folded state of the workspace."),
-        "watch": ("workspace.state", "Follow events as they are recorded."),
-        "tools": ("workspace.tools", "List the tools agents may call."),
-        "call": ("workspace.tools", "Call a tool as an agent would."),
-        "agents": ("workspace.agents", "List the roles that conversations may begin with."),
+        "publish": ("cli.workspace.publish", "Publish an action, or actions from standard input."),
+        "state": ("cli.workspace.state", "The folded state of the workspace."),
+        "watch": ("cli.workspace.state", "Follow events as they are recorded."),
+        "tools": ("cli.workspace.tools", "List the tools agents may call."),
+        "call": ("cli.workspace.tools", "Call a tool as an agent would."),
+        "agents": ("roles.command", "List the roles that conversations may begin with."),
         "context": (
-            "prompts.context",
+            "cli.prompts.context",
             "What prompts held, layer by layer, and what became of the provider's cache.",
         ),
-        "calls": ("recording.calls", "What agents asked and were shown: list, show, diff, stats."),
-        "judge": ("recording.judge", "Say that an answer was right or wrong, and what a right one says."),
-        "inspect": ("log.inspect", "A page that shows what agents were shown, why, and what it cost."),
-        "memory": ("workspace.memory", "What agents wrote into the memory folder: list, undo."),
-        "link": ("workspace.link", "One workspace on several machines: link daemons, see how far they are."),
+        "calls": ("recording.calls_command", "What agents asked and were shown: list, show, diff, stats."),
+        "judge": ("evals.judge_command", "Say that an answer was right or wrong, and what a right one says."),
+        "inspect": ("inspector.command", "A page that shows what agents were shown, why, and what it cost."),
+        "memory": ("memory.command", "What agents wrote into the memory folder: list, undo."),
+        "link": ("peers.command", "One workspace on several machines: link daemons, see how far they are."),
     },
     "Privacy": {
-        "share": ("workspace.share", "How much a client of the tools is shown: all, names or none."),
-        "why": ("workspace.why", "Why a note is shown to agents or not, and when it was last shown to whom."),
-        "pause": ("daemon.pause", "Record nothing and answer agents nothing for a while."),
-        "resume": ("daemon.pause", "End a pause."),
-        "forget": ("log.forget", "Make the log forget a note, while the daemon is stopped."),
-        "sweep": ("recording.sweep", "Forget what agents were shown long ago, or beyond a size."),
+        "share": ("cli.workspace.share", "How much a client of the tools is shown: all, names or none."),
+        "why": ("cli.workspace.why", "Why a note is shown to agents or not, and when it was last shown to whom."),
+        "pause": ("journal.command", "Record nothing and answer agents nothing for a while."),
+        "resume": ("journal.command", "End a pause."),
+        "forget": ("cli.log.forget", "Make the log forget a note, while the daemon is stopped."),
+        "sweep": ("recording.sweep_command", "Forget what agents were shown long ago, or beyond a size."),
     },
     "Debugging": {
-        "log": ("log.log", "Export, import, verify, show, search and shrink the event log."),
-        "eval": ("recording.eval", "Tests from judged answers, for pytest, Inspect and promptfoo."),
-        "replay": ("log.replay", "Fold a log without a daemon."),
-        "bundle": ("log.bundle", "Put the log's last events into one file that replays anywhere."),
-        "traces": ("log.traces", "Send recorded calls and prompts to a receiver of OpenTelemetry traces."),
+        "log": ("cli.log.log", "Export, import, verify, show, search and shrink the event log."),
+        "eval": ("evals.eval_command", "Tests from judged answers, for pytest, Inspect and promptfoo."),
+        "replay": ("cli.log.replay", "Fold a log without a daemon."),
+        "bundle": ("cli.log.bundle", "Put the log's last events into one file that replays anywhere."),
+        "traces": ("traces.command", "Send recorded calls and prompts to a receiver of OpenTelemetry traces."),
     },
     "Building with it": {
-        "mcp": ("daemon.mcp", "Serve an agent over standard input and output; tell agents' runtimes of it."),
+        "mcp": ("cli.daemon.mcp", "Serve an agent over standard input and output; tell agents' runtimes of it."),
         "hook": (
-            "workspace.hook",
+            "hooks.command",
             "Answer a hook of an agent's runtime: tell what changed before the user's eyes.",
         ),
-        "proxy": ("daemon.proxy", "Put context into any runtime's requests on their way to the provider."),
+        "proxy": ("proxy.command", "Put context into any runtime's requests on their way to the provider."),
         "ide": (
-            "daemon.ide",
+            "editor_link.command",
             "Be the editor that Claude Code in a terminal connects to, for all that publish to us.",
         ),
-        "lsp": ("daemon.lsp", "A language server for any editor: shows agents what is open, and completes links."),
-        "completion": ("setup.completion", "Print the script that completes commands and names in a shell."),
-        "manual": ("setup.manual", "Print the man page."),
-        "path": ("setup.path", "Print where a part of this installation is, such as the Neovim plugin."),
-        "schema": ("daemon.schema", "Print or check the JSON Schemas."),
+        "lsp": (
+            "lsp.command",
+            "A language server for any editor: shows agents what is open, and completes links.",
+        ),
+        "completion": ("cli.setup.completion", "Print the script that completes commands and names in a shell."),
+        "manual": ("cli.setup.manual", "Print the man page."),
+        "path": ("cli.setup.path", "Print where a part of this installation is, such as the Neovim plugin."),
+        "schema": ("cli.daemon.schema", "Print or check the JSON Schemas."),
     },
 }
-"""The commands as --help shows them: for each its module and its line, which is shown without an import."""
+"""The commands as --help shows them: for each its module, beside its program if it has one, and its line, which is
+shown without an import."""
 
 COMMANDS: Final = {name: row for group in GROUPS.values() for name, row in group.items()}
 
@@ -100,7 +108,7 @@ class LazyGroup(click.Group):
     def get_command(self, _ctx: click.Context, name: str) -> click.Command | None:
         if name not in COMMANDS:
             return None
-        module = importlib.import_module(f".{COMMANDS[name][0]}", __name__)
+        module = importlib.import_module(f"..{COMMANDS[name][0]}", __name__)
         command: click.Command = getattr(module, f"{name}_command")
         return command
 

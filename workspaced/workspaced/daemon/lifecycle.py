@@ -47,12 +47,12 @@ from ..roles.roles import Roles
 from ..server.connection import Server
 from ..service.service import Service
 from ..service.upkeep import check_known_notes, check_texts, expire_tabs, flush_findings
+from ..settings.settings import Settings
 from ..traces.live import LiveTraces
 from ..traces.wire import TextsFrom
 from ..vaults.registration import check_apart, registrations, usable_folder
 from ..vaults.served_vault import ServedVault, rules_file
 from .freed_memory import give_back_free_pages, give_back_freed_memory
-from .settings import Settings
 
 _TAB_EXPIRY_INTERVAL_S: Final = 600.0
 logger = logging.getLogger(__name__)

@@ -7,8 +7,8 @@ from typing import Any
 import msgspec
 
 from workspaced_events.clock import system_clock
-from workspaced_events.debugging.predicate import Command
 from workspaced_events.errors import InvalidArgument, WorkspacedError
+from workspaced_events.finding.predicate import Command
 from workspaced_events.schema.catalogue import MessageAdded, PromptAssembled
 from workspaced_tools.prompts.audit.prices import Prices, Tokens
 from workspaced_tools.prompts.audit.supposed import Notes

@@ -8,7 +8,7 @@ import msgspec
 from workspaced_tools.prompts.audit.overlaid_chats import OVERLAY_TYPES, OverlaidChats
 
 from .. import replay
-from .searching.search import Searches
+from ..finding.search import Searches
 from .subject import Subject
 
 

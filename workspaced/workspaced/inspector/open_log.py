@@ -17,8 +17,8 @@ from workspaced_events.replay.kept_folds import NotFolded
 from workspaced_events.replay.source import NEVER_COMPLETED, Progress
 
 from .. import replay
+from ..finding.search import Searches
 from .inspected import Inspected
-from .searching.search import Searches
 from .subject import Subject
 
 T = TypeVar("T")

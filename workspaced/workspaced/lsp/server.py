@@ -17,7 +17,7 @@ from workspaced_tools.editing.positions import Encoding
 from workspaced_tools.limits import ECHO_CHARS_MAX
 
 from ..__about__ import __version__
-from . import commands, links, renaming
+from . import editor_commands, links, renaming
 from .completion import TRIGGERS, completion
 from .documents import Change
 from .links import position
@@ -67,7 +67,7 @@ class _Protocol(LanguageServerProtocol):
 
     @lsp_method(types.WORKSPACE_EXECUTE_COMMAND)
     def lsp_workspace__execute_command(self, params: types.ExecuteCommandParams) -> Generator[Any, Any, Any]:
-        commands.check_arguments(params.command, params.arguments)
+        editor_commands.check_arguments(params.command, params.arguments)
         return (yield from super().lsp_workspace__execute_command(params))
 
 
@@ -278,31 +278,31 @@ def _register_commands(server: Server) -> None:
             session.select(document, Selection(first, max(first, last), text))
         else:
             session.select(document, None)
-        return commands.code_actions(document.uri)
+        return editor_commands.code_actions(document.uri)
 
-    @server.command(commands.PIN)
+    @server.command(editor_commands.PIN)
     async def pin(uri: str) -> None:
-        server.say(await commands.pin(session, uri, "note_pinned"))
+        server.say(await editor_commands.pin(session, uri, "note_pinned"))
 
-    @server.command(commands.UNPIN)
+    @server.command(editor_commands.UNPIN)
     async def unpin(uri: str) -> None:
-        server.say(await commands.pin(session, uri, "note_unpinned"))
+        server.say(await editor_commands.pin(session, uri, "note_unpinned"))
 
-    @server.command(commands.PAUSE)
+    @server.command(editor_commands.PAUSE)
     async def pause() -> None:
-        server.say(await commands.tell_all(session, "Paused", lambda daemon: daemon.client.pause()))
+        server.say(await editor_commands.tell_all(session, "Paused", lambda daemon: daemon.client.pause()))
 
-    @server.command(commands.RESUME)
+    @server.command(editor_commands.RESUME)
     async def resume() -> None:
-        server.say(await commands.tell_all(session, "Resumed", lambda daemon: daemon.client.resume()))
+        server.say(await editor_commands.tell_all(session, "Resumed", lambda daemon: daemon.client.resume()))
 
-    @server.command(commands.STATUS)
+    @server.command(editor_commands.STATUS)
     def status() -> dict[str, Any]:
         return session.status()
 
-    @server.command(commands.SETTLED)
+    @server.command(editor_commands.SETTLED)
     async def settled() -> dict[str, Any]:
-        return await commands.settled(session)
+        return await editor_commands.settled(session)
 
 
 def _change(given: types.TextDocumentContentChangeEvent) -> Change:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 import anyio
+import platformdirs
 from anyio import to_thread
 
 from workspaced_events.journal.opening import open_journal
@@ -25,7 +26,7 @@ from ..__about__ import __version__
 from ..daemon.lifecycle import run_loop, stop_on_signal, stop_when_idle
 from ..discovery.records import make_state_directory
 from ..errors import SettingsInvalid
-from ..ipc.socket_path import bind_socket, remove_socket
+from ..ipc.socket_path import bind_socket, default_socket, remove_socket
 from ..server.connection import Server
 from .recorded_log import RecordedLog
 from .service import PastService
@@ -43,6 +44,21 @@ class PastSettings(NamedTuple):
     workspace: str
     socket_path: Path
     idle_exit_minutes: float | None = None
+
+
+def past_socket(workspace: str) -> Path:
+    """The socket of a daemon over the past with that name, which no daemon of the present has.
+
+    Raises:
+        SettingsInvalid: it is no name, or that of a workspace that the user has: its clients would find the past.
+    """
+    path = default_socket(workspace)
+    if workspace == "default" or (platformdirs.user_data_path("workspaced") / workspace).exists():
+        raise SettingsInvalid(
+            f"{workspace!r} names a workspace of yours, whose clients would be answered from the past.",
+            hint="Give another name.",
+        )
+    return path
 
 
 def run_past(settings: PastSettings, *, ready: Callable[[PastService, Path], None]) -> int:

@@ -14,11 +14,11 @@ from workspaced_tools.errors import NotRecorded
 from workspaced_tools.tools.registry import MEMORY
 
 from ..calls.calls import Calls
-from ..peers.link_settings import LinkSettings
 from ..recording.sweeper import Sweeper
 from ..service.service import Service
+from ..settings.link import LinkSettings
+from ..settings.traces import TracesSettings
 from ..traces.live import LiveTraces
-from ..traces.settings import TracesSettings
 from ..traces.wire import TextsFrom
 from ..vaults.served_vault import ServedVault
 from .answers import EarlierAnswers, MomentAnswers, Recorded, read_only

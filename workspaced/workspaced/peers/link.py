@@ -28,9 +28,9 @@ from ..calls.threads import Threads
 from ..errors import PackageMissing
 from ..journal.log_tail import COMMITTED, NOTES_MOVED, LogTail
 from ..journal.publishing import Publishing
+from ..settings.link import LinkSettings
 from ..vaults.served_vault import ServedVault
 from .carrier import CarrierError
-from .link_settings import LinkSettings
 from .link_status import failed_status, link_status, problem_of, shown
 
 if TYPE_CHECKING:

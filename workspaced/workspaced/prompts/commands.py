@@ -27,8 +27,8 @@ from workspaced_tools.prompts.sources.pinned import checked_parameters
 
 from ..errors import UnknownConversation, UnknownMessage
 from ..limits import MESSAGES_PER_CONVERSATION_MAX, PINS_PER_CONVERSATION_MAX
-from ..roles.role import Role
 from ..roles.roles import pin_actions
+from ..settings.role import Role
 from . import params as p
 from .message_commands import Uploaded, as_given, recorded, resolved, workspace_now
 

@@ -17,9 +17,9 @@ from workspaced_tools.prompts.providers.tool_definitions import kept_form
 from workspaced_tools.prompts.sources.environment import environment, is_memory_index, memory_index
 from workspaced_tools.tools.registry import EVERY_TOOL
 
-from ..roles.role import Role
 from ..roles.roles import ListedRoles
 from ..service.service import Service
+from ..settings.role import Role
 from . import params as p
 from .commands import named_vault, start_plan, vault_of
 

@@ -27,7 +27,7 @@ from workspaced_tools.tools.registry import EVERY_TOOL, TOOLS
 
 from ..errors import AgentInvalid, SettingsInvalid
 from ..limits import PINS_PER_CONVERSATION_MAX, ROLE_NOTES_LISTED_MAX, ROLE_SYSTEM_CHARS_MAX, ROLES_IN_SETTINGS_MAX
-from .role import Role, RolePin, Source
+from ..settings.role import Role, RolePin, Source
 
 _ROLES_NAMED_MAX: Final = 20
 """Roles that an error names."""

@@ -37,10 +37,10 @@ from ..memory.writing import Memory
 from ..overlay.overlays import Log as OverlayLog
 from ..overlay.overlays import Overlays
 from ..peers.link import Link
-from ..peers.link_settings import LinkSettings
 from ..recording.call_recorder import CallRecorder
 from ..recording.sweeper import Sweeper
 from ..roles.roles import Roles
+from ..settings.link import LinkSettings
 from ..traces.live import LiveTraces
 from ..traces.parents import Parents
 from ..vaults.served_vault import ServedVault, notes_attached_in, notes_published_in

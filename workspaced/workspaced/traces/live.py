@@ -20,7 +20,7 @@ from workspaced_events.schema.codec import encode_batch
 from workspaced_events.schema.decoding import decoded
 
 from ..errors import PackageMissing
-from .settings import TracesSettings, check_packages
+from ..settings.traces import TracesSettings, check_packages
 from .spans import TEXT_TYPES, TYPES
 from .wire import Count, Start, TextsFrom
 

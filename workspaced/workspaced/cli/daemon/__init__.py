@@ -1,1 +1,1 @@
-"""Commands for the daemon and its surroundings."""
+"""Commands that run a daemon or look after it, and what it speaks: MCP and schemas."""

@@ -25,15 +25,15 @@ from ...client.sync_client import SyncClient, connect
 from ...connecting.deny_rules import missing
 from ...connecting.listing import connected
 from ...connecting.runtimes import RUNTIMES
-from ...daemon.settings import config_file, load_settings
 from ...editor_link.lock_files import is_gone, own_locks
 from ...errors import NoDaemon
-from ..shared.daemon import choose, daemon, record_of
-from ..shared.options import daemon_options, given
-from ..shared.output import output
-from ..shared.printing import say
-from ..shared.state_text import idle_rule_text, pause_text, unchanged_text
-from ..shared.terminal import print_labelled
+from ...settings.settings import config_file, load_settings
+from ...terminal.daemon import choose, daemon, record_of
+from ...terminal.options import daemon_options, given
+from ...terminal.output import output
+from ...terminal.printing import say
+from ...terminal.screen import print_labelled
+from ...terminal.state_text import idle_rule_text, pause_text, unchanged_text
 
 WATCHES_MIN = 20_000
 EDITORS: Final = {

@@ -7,14 +7,14 @@ import click
 from ...bridge.stdio import run
 from ...bridge.target import Target
 from ...connecting.command_lines import bridge_line
+from ...connecting.connect_command import apply, start_anew
 from ...connecting.plans import entry_text, plan_entry
 from ...connecting.runtimes import RUNTIMES
 from ...connecting.servers import NAME
 from ...limits import ON_DEMAND_IDLE_MINUTES
-from ..shared.options import at_option, daemon_options, given
-from ..shared.output import output
-from ..shared.printing import say, say_text
-from .connect import apply, start_anew
+from ...terminal.options import at_option, daemon_options, given
+from ...terminal.output import output
+from ...terminal.printing import say, say_text
 
 _CLIENT = click.Choice(list(RUNTIMES))
 

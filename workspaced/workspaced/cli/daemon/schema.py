@@ -19,9 +19,9 @@ from ...api.routes import METHODS
 from ...errors import CODES, SettingsInvalid
 from ...inspector.routes import ANSWERS
 from ...prompts.assemble import Prompted
-from ..shared.options import json_option
-from ..shared.output import output
-from ..shared.printing import say, say_text
+from ...terminal.options import json_option
+from ...terminal.output import output
+from ...terminal.printing import say, say_text
 
 DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
 Schema = dict[str, Any]

@@ -10,10 +10,9 @@ import click
 
 from ...__about__ import __version__
 from ...service.status import offline_vaults, status
-from ..shared.logs import log_to_stderr
-from ..shared.options import at_option, given, json_option
-from ..shared.past import past_socket
-from ..shared.printing import print_json, say, styled
+from ...terminal.logs import log_to_stderr
+from ...terminal.options import at_option, given, json_option
+from ...terminal.printing import print_json, say, styled
 
 if TYPE_CHECKING:
     from ...service.service import Service
@@ -80,7 +79,7 @@ def serve_command(
     if at is not None:
         raise click.UsageError("--at goes with --replay.")
     from ...daemon.lifecycle import run_daemon
-    from ...daemon.settings import load_settings
+    from ...settings.settings import load_settings
     from .index_progress import IndexingBars
 
     as_json = given("json")
@@ -131,7 +130,7 @@ def _serve_past(
     log_level: str | None,
     **flags: Any,
 ) -> int:
-    from ...past.lifecycle import PastSettings, run_past
+    from ...past.lifecycle import PastSettings, past_socket, run_past
 
     log_to_stderr((log_level or "warning").upper())
     name = workspace or f"past-{os.getpid()}"

@@ -7,12 +7,12 @@ import click
 
 from ...discovery.records import remember_stop, running, to_wire
 from ...errors import NoDaemon
-from ..shared.daemon import daemon, end
-from ..shared.options import daemon_options, given
-from ..shared.output import output
-from ..shared.printing import say
-from ..shared.state_text import pause_text, unchanged_text
-from ..shared.terminal import print_labelled
+from ...terminal.daemon import daemon, end
+from ...terminal.options import daemon_options, given
+from ...terminal.output import output
+from ...terminal.printing import say
+from ...terminal.screen import print_labelled
+from ...terminal.state_text import pause_text, unchanged_text
 
 
 @click.command()

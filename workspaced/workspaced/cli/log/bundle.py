@@ -18,12 +18,12 @@ from workspaced_tools.privacy.recording_redaction import under_pseudonyms
 from workspaced_tools.replay.bundling import make_bundle
 
 from ...__about__ import __version__
-from ...daemon.settings import Settings, load_settings
 from ...errors import SettingsInvalid
-from ..shared.log import open_log
-from ..shared.options import check_visibility, daemon_options, given, visibility_option
-from ..shared.output import output, print_warnings, segment_progress, write_lines
-from ..shared.printing import say
+from ...settings.settings import Settings, load_settings
+from ...terminal.log import open_log
+from ...terminal.options import check_visibility, daemon_options, given, visibility_option
+from ...terminal.output import output, print_warnings, segment_progress, write_lines
+from ...terminal.printing import say
 
 _CHUNK_BYTES: Final = 1024 * 1024
 _SPOOLED_BYTES_MAX: Final = 16 * 1024 * 1024

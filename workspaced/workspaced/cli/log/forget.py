@@ -23,14 +23,14 @@ from workspaced_tools.replay.verify import Outcome, Verified, verify
 from workspaced_tools.vault.index.database import remove_index
 
 from ...__about__ import __version__
-from ...daemon.settings import load_settings
 from ...peers.link import FOLDER as LINK_FOLDER
 from ...peers.link import check_installed
-from ..shared.completion import notes
-from ..shared.log import checked_log
-from ..shared.options import given, json_option, workspace_option
-from ..shared.output import output, print_warnings, segment_progress
-from ..shared.printing import confirm, say
+from ...settings.settings import load_settings
+from ...terminal.completion import notes
+from ...terminal.log import checked_log
+from ...terminal.options import given, json_option, workspace_option
+from ...terminal.output import output, print_warnings, segment_progress
+from ...terminal.printing import confirm, say
 
 if TYPE_CHECKING:
     from ...peers.forgetting import Asked

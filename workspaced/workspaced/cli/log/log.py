@@ -28,10 +28,11 @@ from workspaced_events.schema.catalogue import Event
 from workspaced_events.schema.decoding import decoded
 
 from ...__about__ import __version__
-from ...daemon.settings import load_settings
 from ...discovery.own_directories import own_folder
-from ..shared.log import checked_log, log_directory, viewed_log
-from ..shared.options import (
+from ...finding.command import find_command, shrink_command
+from ...settings.settings import load_settings
+from ...terminal.log import checked_log, log_directory
+from ...terminal.options import (
     at_option,
     check_visibility,
     complain_of_blobs,
@@ -41,18 +42,17 @@ from ..shared.options import (
     visibility_option,
     workspace_option,
 )
-from ..shared.output import output, print_warnings, segment_progress, write_lines
-from ..shared.printing import print_json, say, warn
-from .find_and_shrink import find_command, shrink_command
+from ...terminal.output import output, print_warnings, segment_progress, write_lines
+from ...terminal.printing import print_json, say, warn
 
 if TYPE_CHECKING:
     from ...inspector.views.what_if import WhatIf
 from typing import TYPE_CHECKING, Final
 
 from ...inspector.lanes import LANES
-from ..shared.options import utc_option
-from ..shared.printing import styled
-from ..shared.terminal import local_time
+from ...terminal.options import utc_option
+from ...terminal.printing import styled
+from ...terminal.screen import local_time
 
 if TYPE_CHECKING:
     from ...inspector.inspected import Inspected
@@ -88,6 +88,8 @@ def search_command(text: str, log: str | None, lanes: tuple[str, ...], since: in
     \b
     workspaced log search 'Release 1 comes on 22 June' --in prompts
     """
+    from ...inspector.viewed_log import viewed_log
+
     hits, not_kept, following = 0, 0, None
     with viewed_log(log) as inspected:
         for found in _read(inspected, text, ",".join(lanes), since, limit):
@@ -153,6 +155,7 @@ def what_if_command(
     workspaced log what-if bug.wsb --at 150 --without 143
     workspaced log what-if --action '{"type": "note_pinned", "data": {"note": "a.md"}}'
     """
+    from ...inspector.viewed_log import viewed_log
     from ...inspector.views.what_if import WhatIfParameters, what_if
 
     wanted = WhatIfParameters(

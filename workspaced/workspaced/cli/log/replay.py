@@ -21,13 +21,13 @@ from workspaced_events.replay.source import DirectorySource, ExportSource, Sourc
 from workspaced_events.schema.catalogue import Event, PromptOverlaid, UnknownEvent
 
 from ...errors import SettingsInvalid
-from ..shared.log import open_log
-from ..shared.options import complain_of_blobs, given, json_option, utc_option
-from ..shared.output import output, print_warnings, segment_progress
-from ..shared.printing import print_json, say, say_difference, say_text
-from ..shared.state_text import print_state
-from ..shared.step_text import step_block
-from .forked import Forked, fork_options
+from ...evals.fork_command import Forked, fork_options
+from ...terminal.log import open_log
+from ...terminal.options import complain_of_blobs, given, json_option, utc_option
+from ...terminal.output import output, print_warnings, segment_progress
+from ...terminal.printing import print_json, say, say_difference, say_text
+from ...terminal.state_text import print_state
+from ...terminal.step_text import step_block
 
 
 @click.command()

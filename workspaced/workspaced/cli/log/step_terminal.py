@@ -25,8 +25,8 @@ from workspaced_events.errors import WorkspacedError
 from workspaced_events.escaping import escape_control
 from workspaced_events.projections.state_diff import lines
 
-from ..shared.state_text import state_lines
-from ..shared.step_text import event_lines
+from ...terminal.state_text import state_lines
+from ...terminal.step_text import event_lines
 from .stepper import Stepper
 
 _WIDE_COLUMNS: Final = 90

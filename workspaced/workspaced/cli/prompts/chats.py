@@ -24,10 +24,10 @@ from workspaced_tools.limits import ATTACHED_IMAGE_BYTES_MAX
 
 from ...errors import RequestError
 from ...limits import IMPORT_CONTEXT_WINDOW, IMPORT_OUTPUT_RESERVE, REQUEST_BYTES_MAX
-from ..shared.daemon import ask, daemon
-from ..shared.options import daemon_options, given
-from ..shared.output import output, print_warnings, write_lines
-from ..shared.printing import print_bytes, print_json, say, warn
+from ...terminal.daemon import ask, daemon
+from ...terminal.options import daemon_options, given
+from ...terminal.output import output, print_warnings, write_lines
+from ...terminal.printing import print_bytes, print_json, say, warn
 
 _ENVELOPE_BYTES: Final = 16 * 1024
 """Left of a request for its other parameters."""

@@ -28,11 +28,11 @@ from workspaced_tools.prompts.audit.sent_prompts import (
 )
 from workspaced_tools.prompts.model.types import Block, Envelope, Layer
 
-from ..shared.log import open_log
-from ..shared.options import daemon_options, given, utc_option
-from ..shared.output import output, print_table, print_warnings, segment_progress
-from ..shared.printing import print_json, say, say_difference, say_text, styled
-from ..shared.terminal import local_time
+from ...terminal.log import open_log
+from ...terminal.options import daemon_options, given, utc_option
+from ...terminal.output import output, print_table, print_warnings, segment_progress
+from ...terminal.printing import print_json, say, say_difference, say_text, styled
+from ...terminal.screen import local_time
 from .chats import export_command, import_command
 from .coverage import coverage_command
 

@@ -4,10 +4,9 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from ..shared.log import viewed_log
-from ..shared.options import daemon_options
-from ..shared.output import output, print_table
-from ..shared.printing import say
+from ...terminal.options import daemon_options
+from ...terminal.output import output, print_table
+from ...terminal.printing import say
 
 if TYPE_CHECKING:
     from ...inspector.views.prompts.coverage import CoverageShown, CoveredNote
@@ -36,6 +35,7 @@ def coverage_command(log: str | None, begin: int | None, end: int | None, status
     A note is unused if every agent that had it answered afterwards, and no answer and no later call names it;
     unknown if the log holds no answer of an agent that had it. An answer may rest on a note that it does not name.
     """
+    from ...inspector.viewed_log import viewed_log
     from ...inspector.views.prompts.coverage import CoverageParameters, coverage
 
     with viewed_log(log) as inspected:

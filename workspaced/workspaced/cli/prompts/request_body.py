@@ -19,10 +19,10 @@ from workspaced_tools.prompts.providers.bodies import (
 )
 from workspaced_tools.prompts.providers.templates import Template, template_named
 
-from ...daemon.settings import load_settings
-from ..shared.options import given
-from ..shared.output import print_warnings
-from ..shared.printing import print_bytes, print_readable_json
+from ...settings.settings import load_settings
+from ...terminal.options import given
+from ...terminal.output import print_warnings
+from ...terminal.printing import print_bytes, print_readable_json
 
 SENT: Final = "sent"
 """Names the body that the runtime got."""

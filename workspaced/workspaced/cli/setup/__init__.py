@@ -1,1 +1,1 @@
-"""Commands that fit workspaced into the user's system: completion, manual, paths, services."""
+"""Commands that fit workspaced into the user's system: completion, manual, paths, and how it goes again."""

@@ -5,9 +5,9 @@ from typing import Final
 import click
 from click.shell_completion import get_completion_class
 
-from ..shared.options import json_option
-from ..shared.output import output
-from ..shared.printing import say_text
+from ...terminal.options import json_option
+from ...terminal.output import output
+from ...terminal.printing import say_text
 
 VARIABLE = "_WORKSPACED_COMPLETE"
 """The variable by which a shell asks for completions, as click reads it."""

@@ -9,9 +9,9 @@ import click
 
 from ...__about__ import __version__
 from ...errors import CODES
-from ..shared.options import json_option
-from ..shared.output import output
-from ..shared.printing import say_text
+from ...terminal.options import json_option
+from ...terminal.output import output
+from ...terminal.printing import say_text
 
 
 @click.command()

@@ -6,8 +6,8 @@ from typing import Final
 import click
 
 from ...errors import SettingsInvalid
-from ..shared.options import json_option
-from ..shared.output import output
+from ...terminal.options import json_option
+from ...terminal.output import output
 
 _PACKAGE: Final = Path(__file__).parents[2]
 _PLACES: Final = {"neovim": ("editors/neovim", "clients/neovim")}

@@ -16,16 +16,16 @@ from ...connecting.plans import Part, plan_removal
 from ...connecting.runtimes import RUNTIMES
 from ...connecting.settings_files import Change, backups
 from ...connecting.writing import write
-from ...daemon.settings import Settings, load_settings
 from ...discovery.own_files import Place, places, remove
 from ...discovery.records import Record, recorded, running
 from ...errors import SettingsInvalid
 from ...ipc.socket_path import default_socket
-from ..shared.daemon import end
-from ..shared.options import given, json_option
-from ..shared.output import output
-from ..shared.printing import agreed, confirm, say, say_text, warn
-from ..shared.service_units import Unit, definitions, removed
+from ...service_units.units import Unit, definitions, removed
+from ...settings.settings import Settings, load_settings
+from ...terminal.daemon import end
+from ...terminal.options import given, json_option
+from ...terminal.output import output
+from ...terminal.printing import agreed, confirm, say, say_text, warn
 
 _MINE: Final = frozenset({"data", "settings"})
 """What cannot be made again."""

@@ -1,1 +1,1 @@
-"""Commands for the workspace: publish, state, tools, roles, sharing."""
+"""Commands for the workspace: publish, state, tools, sharing."""

@@ -14,11 +14,11 @@ from workspaced_events.schema.catalogue import CATALOGUE
 
 from ...client.sync_client import SyncClient
 from ...errors import SettingsInvalid
-from ..shared import completion
-from ..shared.daemon import daemon
-from ..shared.options import daemon_options, pairs, vault_option
-from ..shared.output import output
-from ..shared.printing import say, warn
+from ...terminal import completion
+from ...terminal.daemon import daemon
+from ...terminal.options import daemon_options, pairs, vault_option
+from ...terminal.output import output
+from ...terminal.printing import say, warn
 
 
 @click.command()

@@ -9,10 +9,10 @@ from workspaced_events.projections.workspace_state import ANY_CLIENT, client_key
 
 from ...client.sync_client import SyncClient
 from ...hooks.runtimes import RUNTIMES
-from ..shared.daemon import daemon
-from ..shared.options import daemon_options
-from ..shared.output import output
-from ..shared.printing import say
+from ...terminal.daemon import daemon
+from ...terminal.options import daemon_options
+from ...terminal.output import output
+from ...terminal.printing import say
 
 LEVELS = ("all", "names", "none")
 

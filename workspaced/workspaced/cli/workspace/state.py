@@ -9,12 +9,12 @@ from typing import Any, Final
 
 import click
 
-from ..shared.daemon import daemon
-from ..shared.options import at_option, daemon_options, utc_option
-from ..shared.output import output, print_warnings
-from ..shared.printing import say
-from ..shared.state_text import print_state
-from ..shared.terminal import columns, local_time, print_labelled
+from ...terminal.daemon import daemon
+from ...terminal.options import at_option, daemon_options, utc_option
+from ...terminal.output import output, print_warnings
+from ...terminal.printing import say
+from ...terminal.screen import columns, local_time, print_labelled
+from ...terminal.state_text import print_state
 
 
 @click.command()
@@ -52,7 +52,7 @@ def watch_command(since: str | None, types: tuple[str, ...], of: str | None) -> 
     _end_with_reader()
     with daemon() as client:
         if of is not None:
-            from .machines import Machines
+            from ...peers.machines import Machines
 
             machines = Machines(client.call("workspaced/link/status")["link"], of)
         for notice in client.events(since=start, types=types or None if of is None else None):

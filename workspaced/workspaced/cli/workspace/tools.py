@@ -7,12 +7,12 @@ from typing import Any
 import click
 
 from ...errors import SettingsInvalid
-from ..shared import completion
-from ..shared.daemon import ask, daemon
-from ..shared.options import at_option, daemon_options, given, pairs, vault_option
-from ..shared.output import output
-from ..shared.printing import print_readable_json, say, styled
-from ..shared.terminal import print_labelled
+from ...terminal import completion
+from ...terminal.daemon import ask, daemon
+from ...terminal.options import at_option, daemon_options, given, pairs, vault_option
+from ...terminal.output import output
+from ...terminal.printing import print_readable_json, say, styled
+from ...terminal.screen import print_labelled
 
 
 @click.command()

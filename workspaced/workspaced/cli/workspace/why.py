@@ -4,12 +4,12 @@ from typing import Any
 
 import click
 
-from ..shared.completion import notes
-from ..shared.daemon import ask
-from ..shared.options import daemon_options
-from ..shared.output import output
-from ..shared.printing import say
-from ..shared.state_text import idle_rule_text
+from ...terminal.completion import notes
+from ...terminal.daemon import ask
+from ...terminal.options import daemon_options
+from ...terminal.output import output
+from ...terminal.printing import say
+from ...terminal.state_text import idle_rule_text
 
 _LEVELS = {
     "never": "withheld from every agent",

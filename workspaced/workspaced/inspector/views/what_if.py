@@ -10,8 +10,8 @@ from typing import Annotated, Any, Final
 import msgspec
 from msgspec import Meta
 
-from workspaced_events.debugging.reduced_log import OF_NO_VAULT
 from workspaced_events.errors import ActionError, InvalidArgument
+from workspaced_events.finding.reduced_log import OF_NO_VAULT
 from workspaced_events.ids import EventId
 from workspaced_events.journal.actions import Action, admit, parse_actions
 from workspaced_events.limits import HISTORY_EVENTS_MAX

@@ -13,8 +13,8 @@ import msgspec
 from workspaced_events.interpreter import own_module
 
 from ...limits import CARRIED_BYTES_MAX, CARRIER_ANSWER_S, CARRIER_CONNECT_S, STOP_S
+from ...settings.link import LinkSettings, TlsSettings
 from ..carrier import Carried, CarrierError, CarrierState, SubjectName
-from ..link_settings import LinkSettings, TlsSettings
 from .server_errors import away, misbehaves, not_acknowledged
 from .wire import (
     MEMORY_EXIT,

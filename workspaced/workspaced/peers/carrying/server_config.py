@@ -10,8 +10,8 @@ from workspaced_events.errors import WorkspacedError
 
 from ...errors import PackageMissing
 from ...limits import CARRIED_BYTES_MAX
+from ...settings.link import STREAM, LinkSettings
 from ..carrier import PREFIX, CarrierError
-from ..link_settings import STREAM, LinkSettings
 
 _CARRIED_HEADER_BYTES: Final = 4_096
 """What a message on the server may have beside its bytes: the server counts both against the stream's limit."""

@@ -10,8 +10,8 @@ import jmespath
 import msgspec
 from jmespath.functions import Functions
 
-from workspaced_events.debugging.predicate import Expression
 from workspaced_events.errors import InvalidArgument
+from workspaced_events.finding.predicate import Expression
 from workspaced_events.ids import VaultId
 from workspaced_events.projections.state_diff import changes, lines
 from workspaced_events.projections.workspace_fold import apply
@@ -23,9 +23,9 @@ from workspaced_events.schema.catalogue import Event
 from workspaced_events.schema.sentences import sentence
 from workspaced_tools.errors import NotRecorded
 
+from ....finding.files import Shrunk, bundle_name, bundle_of, pytest_file_name, pytest_file_of
+from ....finding.search import Search, Seen
 from ...inspected import Download, Inspected, MomentParameters, NoParameters
-from ...searching.files import Shrunk, bundle_name, bundle_of, pytest_file_name, pytest_file_of
-from ...searching.search import Search, Seen
 
 VALUES_MAX: Final = 100
 """Values of one field."""

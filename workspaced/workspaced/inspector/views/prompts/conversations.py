@@ -5,7 +5,6 @@ from itertools import dropwhile, islice
 from typing import Final
 
 import msgspec
-import platformdirs
 
 from workspaced_events.errors import InvalidArgument, LogDamaged
 from workspaced_events.ids import ConversationId
@@ -14,14 +13,7 @@ from workspaced_events.schema.catalogue import Event, Pipeline, PromptAssembled,
 from workspaced_tools.errors import NotRecorded
 from workspaced_tools.ports.manifest import LayerId, Manifest, ManifestEntry
 from workspaced_tools.prompts.audit.cache_accounting import SENT, Outcome, Summed, account, summed
-from workspaced_tools.prompts.audit.prices import (
-    FILE,
-    Cost,
-    PackagedPrices,
-    Tokens,
-    read_prices,
-    summed_cost,
-)
+from workspaced_tools.prompts.audit.prices import Cost, Tokens, summed_cost
 from workspaced_tools.prompts.audit.prices import Prices as PriceSource
 from workspaced_tools.prompts.audit.prompt_blocks import (
     PromptBlock,
@@ -35,6 +27,7 @@ from workspaced_tools.prompts.model.note_names import notes_of
 from workspaced_tools.prompts.model.stored_texts import manifest_of_prompt, texts_in
 
 from .... import replay
+from ....settings.prices import Prices, current_prices
 from ...inspected import Inspected, NoParameters
 from .overlaid import ListedChat, listed_chats
 
@@ -48,20 +41,6 @@ _LISTED_READ_MAX: Final = 10
 """The last so many prompts of each conversation are read for the list."""
 WORDS_CHARS: Final = 160
 """Of the words of a message that a list shows."""
-
-
-class Prices(msgspec.Struct, rename="camel"):
-    """Where the prices come from."""
-
-    source: str
-    """The data package with its version, or the user's list with its day."""
-    currency: str
-    file: str
-    """The user's file, which takes the place of the data package if it is there."""
-    is_own: bool
-    """Whether the user's file counts."""
-    problem: str = ""
-    """Why the user's file does not count though it is there."""
 
 
 class ListedConversation(msgspec.Struct, rename="camel"):
@@ -183,22 +162,6 @@ class PromptColumn(msgspec.Struct, rename="camel"):
 
 
 # -- prices --
-
-
-def current_prices() -> tuple[PriceSource, Prices]:
-    """The prices that count; the user's list is read anew so that an edit counts at once."""
-    path, problem = platformdirs.user_config_path("workspaced") / FILE, ""
-    try:
-        found = read_prices(path.read_text(encoding="utf-8"), str(path))
-        return found, Prices(found.source, found.currency, str(path), True)
-    except FileNotFoundError:
-        pass
-    except InvalidArgument as error:
-        problem = error.message
-    except (OSError, UnicodeDecodeError) as error:
-        problem = f"{path} cannot be read: {error}."
-    packaged = PackagedPrices()
-    return packaged, Prices(packaged.source, packaged.currency, str(path), False, problem)
 
 
 def settings_of(log: replay.Log, conversation: Conversation, prompt: Prompt) -> Settings:

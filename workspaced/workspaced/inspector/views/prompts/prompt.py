@@ -18,13 +18,12 @@ from workspaced_tools.prompts.providers.bodies import body_hash, rebuild_request
 from workspaced_tools.replay.verify import Outcome
 
 from .... import replay
+from ....settings.prices import Prices, current_prices
 from ...inspected import Download, Inspected
 from .conversations import (
-    Prices,
     PromptRow,
     before_in,
     before_of,
-    current_prices,
     kept_manifest,
     last_before,
     note_of,

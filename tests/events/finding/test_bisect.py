@@ -1,0 +1,401 @@
+"""Finding the event at which something begins: by an expression along the log, by bisection with what is slow."""
+
+import fcntl
+import io
+import math
+import os
+import select
+import signal
+import subprocess
+from collections.abc import Callable
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import jmespath
+import msgspec
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from support import random_log as logs
+from support.profiles import examples
+
+from workspaced_events.errors import InvalidArgument, LogDamaged, NeverTrue, PredicateFailed, WorkspacedError
+from workspaced_events.finding.bisect import find_between, find_first
+from workspaced_events.finding.predicate import EXPRESSION_CHARS_MAX, Command, Expression, is_true
+from workspaced_events.ids import EventId, NoteId, VaultId
+from workspaced_events.projections.workspace_fold import apply, fold_all
+from workspaced_events.projections.workspace_state import EMPTY, WorkspaceState, to_json
+from workspaced_events.replay.json_lines import export_lines
+from workspaced_events.replay.log_slice import cut
+from workspaced_events.replay.open import open_source
+from workspaced_events.schema import catalogue as c
+from workspaced_events.schema.catalogue import Event, UnknownEvent
+
+V, W, A, B = VaultId("v"), VaultId("w"), NoteId("a.md"), NoteId("b.md")
+SESSION = logs.recorded(
+    *logs.opened(V, W),
+    c.NotePinned(A),
+    c.ActiveNoteSet(B),
+    (c.NotePinned(B), W),
+    c.NotePinned(B),
+    c.VaultSwitched(W),
+    c.NoteUnpinned(B),
+)
+EXPRESSIONS = (
+    "length(pinnedNotes) > `2`",
+    "pinnedNotes[1].id == 'note 3.md'",
+    "pinnedNotes[?id == 'note 2.md'] | [0]",
+    "activeNote.id == temporaryTabs[0].noteId",
+    "activeTabId",
+    "activeTabId && length(temporaryTabs) > `3`",
+    "selection.text",
+    "selection.note != activeNote.id",
+    "contains(recentNotes[3:].id, 'note 1.md')",
+    "sort_by(recentNotes, &id)[0].id == 'note 0.md'",
+    "archived[?@ == 'note 4.md']",
+    "seq > `20`",
+    "currentVaultId == 'w'",
+    "length(vaults) == `2`",
+    "lastUpdated > '2026-03-01T00:00:05'",
+    "max_by(temporaryTabs, &openedAt).source == 'navigation'",
+    "[activeNote, selection] | [1]",
+    "{pins: pinnedNotes, tabs: temporaryTabs}.tabs[2]",
+    "*.id",
+    "@.selection.note == 'note 1.md'",
+    "length(keys(@)) > `3` && contains(to_string(@), 'tab-9')",
+    "!activeNote && recentNotes[0]",
+    "[] | [0]",
+    "sharing",
+    "volunteering",
+)
+some_logs = st.builds(
+    lambda seed, count: logs.random_log(seed, count, (V, W)), st.integers(0, 10_000), st.integers(2, 60)
+)
+
+
+def states_of(events: list[Event]) -> list[WorkspaceState]:
+    """The state before the first event and after each."""
+    states = [EMPTY]
+    for event in events:
+        states.append(apply(states[-1], event))
+    return states
+
+
+def truth(expression: str, state: WorkspaceState, vault: VaultId | None = None) -> bool:
+    """As anybody would find out with the whole state and JMESPath as it is."""
+    try:
+        return is_true(jmespath.search(expression, msgspec.to_builtins(to_json(state, vault))))
+    except (jmespath.exceptions.JMESPathError, TypeError):
+        return False
+
+
+class Asked:
+    """A predicate that says by a function of the sequence what it says, and remembers what it was asked."""
+
+    vault: VaultId | None = None
+
+    def __init__(self, says: Callable[[int], bool | None]) -> None:
+        self.says = says
+        self.seqs: list[int] = []
+
+    def __call__(self, state: WorkspaceState) -> bool | None:
+        self.seqs.append(state.seq)
+        return self.says(state.seq)
+
+
+class TestAnExpression:
+    @pytest.mark.parametrize(
+        ("expression", "is_so"),
+        [
+            ("`null`", False),
+            ("`false`", False),
+            ("''", False),
+            ("`[]`", False),
+            ("`{}`", False),
+            ("`0`", True),
+            ("`0.0`", True),
+            ("' '", True),
+            ("`[null]`", True),
+            ("`true`", True),
+            ("seq", True),
+            ("activeNote", False),
+            ("pinnedNotes", False),
+        ],
+    )
+    def test_is_true_as_jmespath_defines_it(self, expression: str, is_so: bool) -> None:
+        assert Expression(expression)(EMPTY) is is_so
+
+    @settings(max_examples=examples(100))
+    @given(some_logs, st.sampled_from(EXPRESSIONS), st.sampled_from([None, V, W]))
+    def test_says_what_it_says_of_the_whole_state_and_the_same_where_nothing_moved_that_it_reads(
+        self, events: list[Event], text: str, vault: VaultId | None
+    ) -> None:
+        expression = Expression(text, vault)
+        states = states_of(events)
+        for before, after in pairwise(states):
+            assert expression(after) == truth(text, after, vault)
+            if expression.same(before, after):
+                assert truth(text, before, vault) == truth(text, after, vault)
+
+    def test_need_not_be_asked_again_while_what_it_reads_stays(self) -> None:
+        states = states_of(SESSION)
+        pins = Expression("pinnedNotes[0]", V)
+        moved = [n for n, (old, new) in enumerate(pairwise(states), 1) if not pins.same(old, new)]
+        assert moved == [3, 6]
+
+    @pytest.mark.parametrize(
+        ("text", "position"),
+        [("pinnedNotes[0", 13), ("activeNote.", 11), ("a b", 2), ("'open", 0), ("seq > 3", 6), ("#", 0)],
+    )
+    def test_that_does_not_parse_is_refused_and_says_where(self, text: str, position: int) -> None:
+        with pytest.raises(InvalidArgument) as caught:
+            Expression(text)
+        assert caught.value.details["position"] == position
+        assert text in caught.value.message
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "",
+            "pinned[0].id",
+            "activeNote == null",
+            "activeNote.id == 'a' || pinnedNotes[0] && active",
+            "lengthy(pinnedNotes)",
+            "pinnedNotes[?lengthy(id)]",
+            "(" * 5_000 + "seq" + ")" * 5_000,
+            "seq" + " " * EXPRESSION_CHARS_MAX,
+        ],
+    )
+    def test_that_can_never_work_is_refused(self, text: str) -> None:
+        with pytest.raises(InvalidArgument):
+            Expression(text)
+
+    def test_names_fields_of_entries_freely(self) -> None:
+        assert Expression("pinnedNotes[?whatever == `1`].some | [0].thing")(EMPTY) is False
+
+    def test_with_a_wrong_number_of_arguments_is_refused_when_it_is_asked(self) -> None:
+        with pytest.raises(InvalidArgument):
+            Expression("length(pinnedNotes, seq)")(EMPTY)
+
+    def test_that_cannot_be_evaluated_does_not_show_it(self) -> None:
+        found = find_first(logs.source_of(SESSION), Expression("starts_with(activeNote.id, 'b')"))
+        assert found.event.seq == 4
+
+
+class TestTheFirstEvent:
+    @settings(max_examples=examples(100))
+    @given(some_logs, st.sampled_from(EXPRESSIONS))
+    def test_is_that_after_which_the_expression_is_true_first(self, events: list[Event], text: str) -> None:
+        says = [truth(text, state) for state in states_of(events)]
+        if says[0]:
+            with pytest.raises(WorkspacedError, match="already"):
+                find_first(logs.source_of(events), Expression(text))
+        elif True not in says:
+            with pytest.raises(NeverTrue):
+                find_first(logs.source_of(events), Expression(text))
+        else:
+            found = find_first(logs.source_of(events), Expression(text))
+            first = says.index(True)
+            assert found.event == events[first - 1]
+            assert found.before == fold_all(events[: first - 1], EMPTY)
+            assert found.after == fold_all(events[:first], EMPTY)
+
+    def test_is_looked_for_in_the_vault_that_is_named(self) -> None:
+        source = logs.source_of(SESSION)
+        assert find_first(source, Expression("pinnedNotes[?id == 'b.md']")).event.seq == 6
+        assert find_first(source, Expression("pinnedNotes[?id == 'b.md']", W)).event.seq == 5
+
+    def test_in_a_vault_that_the_log_does_not_hold_is_an_error(self) -> None:
+        with pytest.raises(InvalidArgument) as caught:
+            find_first(logs.source_of(SESSION), Expression("activeNote", VaultId("x")))
+        assert "v, w" in caught.value.hint
+
+    def test_is_found_before_damage_and_behind_it_is_not(self) -> None:
+        lines = [*export_lines("x", SESSION), b"{\n"]
+        with open_source(io.BytesIO(b"".join(lines))) as source, pytest.raises(LogDamaged):
+            find_first(source, Expression("length(pinnedNotes) > `5`"))
+        long = logs.recorded(*logs.opened(V), c.NotePinned(A), *[c.ActiveNoteCleared()] * 20_000)
+        lines = [*export_lines("x", long), b"{\n"]
+        with open_source(io.BytesIO(b"".join(lines))) as source:
+            assert find_first(source, Expression("pinnedNotes")).event.seq == 2
+
+    def test_of_a_part_of_a_log_is_counted_from_its_first_state(self) -> None:
+        part = cut(logs.source_of(SESSION), since=5)
+        with pytest.raises(WorkspacedError, match="already"):
+            find_first(part, Expression("pinnedNotes[?id == 'a.md']", V))
+        assert find_first(part, Expression("pinnedNotes[?id == 'b.md']", V)).event.seq == 6
+
+    def test_never_true_tells_what_stood_in_the_way(self) -> None:
+        with pytest.raises(NeverTrue) as caught:
+            find_first(logs.source_of(SESSION), Expression("length(activeNote.seq) > `1`"))
+        assert "length()" in caught.value.hint
+
+    def test_may_be_of_a_log_with_events_that_nobody_knows(self) -> None:
+        events = list(SESSION)
+        events[3] = UnknownEvent(
+            4, EventId("x"), events[3].time, "ui", V, kind="starred", data=msgspec.Raw(b'{"note":"b.md"}')
+        )
+        assert find_first(logs.source_of(events), Expression("length(pinnedNotes) == `2`")).event.seq == 6
+
+
+LONG = logs.random_log(7, 3_000)
+SEQS = [event.seq for event, after in zip(LONG, states_of(LONG)[1:], strict=True) if after.seq == event.seq]
+"""Those that could change the state."""
+
+
+class TestBisecting:
+    @settings(max_examples=examples(30))
+    @given(st.integers(0, len(SEQS) - 1))
+    @example(0)
+    @example(len(SEQS) - 1)
+    def test_finds_where_it_begins_and_asks_few_times(self, which: int) -> None:
+        first = SEQS[which]
+        asked = Asked(lambda seq: seq >= first)
+        found = find_between(logs.source_of(LONG), asked)
+        assert found.event.seq == first
+        assert (found.before, found.after) == (
+            fold_all(LONG[: first - 1], EMPTY),
+            fold_all(LONG[:first], EMPTY),
+        )
+        assert len(asked.seqs) <= 4 + math.ceil(math.log2(len(LONG)))
+
+    def test_agrees_with_following_the_log(self) -> None:
+        part = cut(logs.source_of(LONG), since=2, until=900)
+        first = find_first(part, Expression("length(recentNotes) > `12`"))
+        assert find_between(part, Expression("length(recentNotes) > `12`")) == first
+
+    def test_looks_between_the_two_events_that_are_named_only(self) -> None:
+        asked = Asked(lambda seq: seq >= 500)
+        found = find_between(logs.source_of(LONG), asked, 400, 600)
+        assert found.event.seq == min(seq for seq in SEQS if seq >= 500)
+        assert all(390 <= seq <= 600 for seq in asked.seqs)
+
+    def test_takes_times_for_events(self) -> None:
+        asked = Asked(lambda seq: seq >= 500)
+        found = find_between(logs.source_of(LONG), asked, logs.time_at(400), logs.time_at(600))
+        assert found.event.seq == min(seq for seq in SEQS if seq >= 500)
+
+    def test_asks_neighbours_of_what_it_cannot_tell(self) -> None:
+        def says(seq: int) -> bool | None:
+            return None if 1_490 <= seq <= 1_510 else seq >= 700
+
+        found = find_between(logs.source_of(LONG), Asked(says))
+        assert found.event.seq == min(seq for seq in SEQS if seq >= 700)
+
+    @pytest.mark.parametrize("unknown", [range(690, 710), range(100, 2_900)])
+    def test_names_the_events_it_cannot_tell_apart(self, unknown: range) -> None:
+        def says(seq: int) -> bool | None:
+            return None if seq in unknown else seq >= 700
+
+        with pytest.raises(WorkspacedError) as caught:
+            find_between(logs.source_of(LONG), Asked(says))
+        assert caught.value.code == "CANNOT_TELL"
+        first, last = caught.value.details["first"], caught.value.details["last"]
+        assert first - 1 <= unknown[0] <= 700 <= unknown[-1] <= last
+        assert len(unknown) <= last - first + 1 <= len(unknown) + 8
+
+    @pytest.mark.parametrize(
+        ("says", "code"),
+        [
+            (lambda _seq: True, "ALREADY_TRUE"),
+            (lambda _seq: False, "NEVER_TRUE"),
+            (lambda _seq: None, "CANNOT_TELL"),
+            (lambda seq: True if seq > 500 else None, "CANNOT_TELL"),
+            (lambda seq: False if seq < 500 else None, "CANNOT_TELL"),
+        ],
+    )
+    def test_needs_it_not_so_at_first_and_so_at_last(self, says: Any, code: str) -> None:
+        with pytest.raises(WorkspacedError) as caught:
+            find_between(logs.source_of(LONG), Asked(says))
+        assert caught.value.code == code
+
+    @pytest.mark.parametrize(
+        ("after", "upto"),
+        [(5, 3), (5, 5), (9_000, None), (3, 9_000), (9_000, 9_500), (0, 0), (logs.time_at(9_999), None)],
+    )
+    def test_between_events_that_are_not_there_or_in_the_wrong_order_is_refused(
+        self, after: Any, upto: Any
+    ) -> None:
+        with pytest.raises(InvalidArgument):
+            find_between(logs.source_of(LONG), Asked(lambda seq: seq > 1), after, upto)
+
+    def test_tells_how_close_it_is(self) -> None:
+        told: list[tuple[int, int]] = []
+        find_between(
+            logs.source_of(LONG),
+            Asked(lambda seq: seq >= 700),
+            report=lambda low, high: told.append((low, high)),
+        )
+        assert told[0] == (0, 3_000)
+        assert all(low < 700 <= high for low, high in told)
+        widths = [high - low for low, high in told]
+        assert widths == sorted(widths, reverse=True)
+
+
+class TestACommand:
+    def test_gets_the_state_on_its_standard_input(self, tmp_path: Path) -> None:
+        state = fold_all(SESSION, EMPTY)
+        Command(f"cat > {tmp_path / 'state'}", W)(state)
+        assert (tmp_path / "state").read_bytes() == msgspec.json.encode(to_json(state, W)) + b"\n"
+
+    @pytest.mark.parametrize(("code", "verdict"), [(0, True), (1, False), (125, None)])
+    def test_says_by_its_exit_code_what_it_found(self, code: int, verdict: bool | None) -> None:
+        assert Command(f"exit {code}")(EMPTY) is verdict
+
+    @pytest.mark.parametrize(
+        "command", ["exit 2", "exit 124", "exit 126", "exit 255", "no-such-program", "kill -9 $$"]
+    )
+    def test_that_ends_in_any_other_way_is_an_error(self, command: str) -> None:
+        with pytest.raises(PredicateFailed):
+            Command(command)(EMPTY)
+
+    def test_that_fails_is_quoted(self) -> None:
+        with pytest.raises(PredicateFailed) as caught:
+            Command("echo because >&2; exit 3")(EMPTY)
+        assert "because" in caught.value.message
+        assert caught.value.details["exit"] == 3
+
+    def test_need_not_read_what_it_is_given(self) -> None:
+        note = NoteId("a.md")
+        long = [c.SelectionChanged(note, 1, 2, text="x" * 200_000)]
+        state = fold_all(logs.recorded(*logs.opened(V), c.ActiveNoteSet(note), *long), EMPTY)
+        assert Command("exit 0")(state) is True
+
+    def test_that_takes_too_long_is_killed_with_all_it_started(self, tmp_path: Path) -> None:
+        pipe = tmp_path / "pipe"
+        os.mkfifo(pipe)
+        reading = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+        try:
+            fcntl.fcntl(reading, fcntl.F_SETFL, 0)
+            begun = b""
+            while not begun:  # a busy machine has not begun by then
+                with pytest.raises(PredicateFailed):
+                    Command(f"sleep 600 > {pipe} & echo begun > {pipe}; wait", timeout_s=0.5)(EMPTY)
+                assert select.select([reading], [], [], 60)[0], "something still holds the pipe"
+                begun = os.read(reading, 100)
+            assert begun == b"begun\n"
+            assert select.select([reading], [], [], 60)[0], "something still holds the pipe"
+            assert os.read(reading, 100) == b""
+        finally:
+            os.close(reading)
+
+    def test_that_is_interrupted_as_it_starts_is_killed(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        started: list[subprocess.Popen[bytes]] = []
+
+        class InterruptedPopen(subprocess.Popen[bytes]):
+            def __init__(self, *args: Any, **kwargs: Any) -> None:
+                super().__init__(*args, **kwargs)
+                started.append(self)
+                signal.raise_signal(signal.SIGINT)
+
+        monkeypatch.setattr(subprocess, "Popen", InterruptedPopen)
+        with pytest.raises(KeyboardInterrupt):
+            Command("sleep 600")(EMPTY)
+        (process,) = started
+        assert process.returncode == -signal.SIGKILL
+        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+    def test_bisects(self) -> None:
+        found = find_between(logs.source_of(SESSION), Command("grep -q '\"seq\":[678]'"))
+        assert found.event.seq == 6

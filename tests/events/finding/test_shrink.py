@@ -1,0 +1,490 @@
+"""Shrinking: what is left shows the same, loads everywhere, and no event of it can go."""
+
+import io
+from collections.abc import Callable
+from itertools import accumulate
+from pathlib import Path
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support import random_log as logs
+from support.profiles import examples
+from support.simulated_disk import SimDisk
+
+from workspaced_events.errors import ActionError, InvalidArgument, NeverTrue, WorkspacedError
+from workspaced_events.finding.bisect import find_first
+from workspaced_events.finding.predicate import Expression, Predicate
+from workspaced_events.finding.reduced_log import ReducedLog
+from workspaced_events.finding.shrink import Shrinking, minimise, seed_events
+from workspaced_events.ids import EventId, NoteId, TabId, VaultId
+from workspaced_events.journal.actions import Action, admit
+from workspaced_events.projections import workspace_fold
+from workspaced_events.projections.workspace_fold import apply, fold_all
+from workspaced_events.projections.workspace_state import EMPTY, VaultState, WorkspaceState, to_json
+from workspaced_events.replay.json_lines import export_lines, import_events
+from workspaced_events.replay.log_slice import cut
+from workspaced_events.replay.open import open_source
+from workspaced_events.replay.replay import replay
+from workspaced_events.schema import catalogue as c
+from workspaced_events.schema.catalogue import ENTRY_OF, Data, Event, UnknownEvent
+
+V, W = VaultId("v"), VaultId("w")
+A, B, C, D = (NoteId(f"{name}.md") for name in "abcd")
+LONG_NAME = NoteId("work/a plan with a long name.md")
+EXPRESSIONS = (
+    "pinnedNotes[0].id == 'work/note 1.md'",
+    "length(pinnedNotes) > `3` && temporaryTabs[0]",
+    "temporaryTabs[?source == 'navigation'] | [1]",
+    "selection.text && activeTabId",
+    "archived[0] && pinnedNotes[0].id == archived[0]",
+    "length(recentNotes) > `6` && !activeNote",
+    "length(temporaryTabs) > `6`",
+    "temporaryTabs[0].openedAt < temporaryTabs[0].lastAccessed",
+    "currentVaultId == 'w' && pinnedNotes[1]",
+    "temporaryTabs[2] && recentNotes[0].id == temporaryTabs[2].noteId",
+)
+some_logs = st.builds(
+    lambda seed, count: logs.random_log(seed, count, (V, W)), st.integers(0, 10_000), st.integers(30, 250)
+)
+
+
+def shrunk(events: list[Event], predicate: Predicate | str) -> list[Event]:
+    shrinking = Shrinking(
+        logs.source_of(events), Expression(predicate) if isinstance(predicate, str) else predicate
+    )
+    shrinking.run()
+    return shrinking.events
+
+
+def datas(events: list[Event]) -> list[Data]:
+    return [event.data for event in events]
+
+
+def published(events: list[Event]) -> WorkspaceState:
+    """The state once all actions that are admitted were published, by the plainest reading of the rules.
+
+    An order is one of what is there; a tab that is named is the one that the same event has made.
+    """
+    state, seq = EMPTY, 0
+    numbers: dict[str, str] = {}
+    for event in events:
+        data = event.data
+        there = state.of(event.vault)
+        present = [tab.id for tab in there.tabs.values()]
+        if isinstance(data, c.PinnedNotesReordered):
+            data = c.PinnedNotesReordered(tuple(note for note in data.notes if note in there.pins))
+            if event.data.notes and not data.notes:
+                continue
+        elif isinstance(data, c.TemporaryTabsReordered | c.TemporaryTabsExpired):
+            now = tuple(TabId(numbers.get(tab, "")) for tab in data.tab_ids)
+            data = type(data)(tuple(tab for tab in now if tab in present))
+            if event.data.tab_ids and not data.tab_ids:
+                continue
+        elif isinstance(data, c.TemporaryTabClosed) and data.tab_id is not None:
+            if data.tab_id not in numbers:
+                continue
+            data = c.TemporaryTabClosed(tab_id=TabId(numbers[data.tab_id]))
+        try:
+            is_of_no_vault = isinstance(data, c.PauseStarted | c.PauseEnded)
+            vault = admit(state, Action(data, vault=None if is_of_no_vault else event.vault))
+        except ActionError:
+            continue
+        seq += 1
+        numbers[f"tab-{event.seq}"] = f"tab-{seq}"
+        state = apply(state, ENTRY_OF[type(data)].event(seq, event.id, event.time, event.source, vault, data))
+    return state
+
+
+class TestTheResult:
+    @settings(max_examples=examples(60))
+    @given(some_logs, st.sampled_from(EXPRESSIONS))
+    def test_shows_it_and_would_not_without_any_one_event(self, events: list[Event], text: str) -> None:
+        expression = Expression(text)
+        try:
+            result = shrunk(events, text)
+        except NeverTrue:
+            return
+        assert expression(fold_all(result, EMPTY))
+        assert [event.seq for event in result] == list(range(1, len(result) + 1))
+        assert len({event.id for event in result}) == len(result)
+        assert [event.time for event in result] == sorted(event.time for event in result)
+        assert {(each.id, each.time, each.source, each.type) for each in result} <= {
+            (each.id, each.time, each.source, each.type) for each in events
+        }
+        assert published(result) == fold_all(result, EMPTY)
+        for index in range(len(result)):
+            assert not expression(published([*result[:index], *result[index + 1 :]]))
+
+    @settings(max_examples=examples(30))
+    @given(some_logs, st.sampled_from(EXPRESSIONS))
+    def test_is_the_same_each_time(self, events: list[Event], text: str) -> None:
+        try:
+            assert list(export_lines("", shrunk(events, text))) == list(export_lines("", shrunk(events, text)))
+        except NeverTrue:
+            return
+
+    def test_of_10_000_events_up_to_an_order_of_four_pins_has_fewer_than_10(self) -> None:
+        events = logs.random_log(3, 10_000)
+        pins = tuple(fold_all(events, EMPTY).of(V).pins)[:4]
+        assert len(pins) == 4
+        order = " && ".join(f"pinnedNotes[{at}].id == '{pin}'" for at, pin in enumerate(pins))
+        assert find_first(logs.source_of(events), Expression(order)).event.seq > 9_900
+        result = shrunk(events, order)
+        assert len(result) < 10
+        assert tuple(fold_all(result, EMPTY).of(V).pins)[:4] == pins
+
+    def test_of_10_000_events_through_a_fold_with_a_bug_is_the_bug(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Planted: a note that is renamed onto one in a tab, and is pinned, leaves that tab where it was."""
+
+        def rename(state: VaultState, event: Event, data: c.NoteRenamed) -> VaultState:
+            after: VaultState = right(state, event, data)
+            tab = state.tabs.get(data.to)
+            kept = {**after.tabs, data.to: tab} if tab is not None and data.from_ in state.pins else after.tabs
+            return msgspec.structs.replace(after, tabs=kept)
+
+        right = workspace_fold._VAULT_FOLDS[c.NoteRenamed]
+        monkeypatch.setitem(workspace_fold._VAULT_FOLDS, c.NoteRenamed, rename)
+        events = logs.random_log(5, 10_000)
+        predicate = Asked(lambda state: bool(state.of(V).pins.keys() & state.of(V).tabs.keys()))
+        states = list(accumulate(events, apply, initial=EMPTY))
+        last = max(seq for seq, state in enumerate(states) if predicate(state))
+        assert last > 5_000
+        shrinking = Shrinking(logs.source_of(events), predicate, until=last)
+        shrinking.run()
+        kinds = {type(event.data) for event in shrinking.events}
+        assert kinds == {c.VaultOpened, c.NotePinned, c.TemporaryTabOpened, c.NoteRenamed}
+        assert len(shrinking.events) == 4
+
+    def test_loads_wherever_a_log_does(self, tmp_path: Path) -> None:
+        text = "length(pinnedNotes) > `4` && selection.text"
+        result = shrunk(logs.random_log(11, 2_000), text)
+        content = b"".join(export_lines("", result))
+        (tmp_path / "small.jsonl").write_bytes(content)
+        assert Expression(text)(replay(tmp_path / "small.jsonl").state)
+        with open_source(tmp_path / "small.jsonl") as source:
+            assert find_first(source, Expression(text)).event.seq == len(result)
+        assert import_events(SimDisk(), result, version="t", now=logs.time_at(0)) == len(result)
+        assert shrunk(result, text) == result
+
+
+class TestWhatIsLeftOut:
+    def test_is_what_changes_no_state_and_what_comes_later(self) -> None:
+        called = c.ToolCalled("t", "agent", {}, 1, "0" * 64, 1, 1, True, logs.time_at(0))
+        events = logs.recorded(
+            *logs.opened(V),
+            called,
+            c.NotePinned(A),
+            called,
+            c.ActiveNoteSet(A),
+            c.NotePinned(B),
+            c.NoteUnpinned(A),
+        )
+        assert datas(shrunk(events, "pinnedNotes[0] && activeNote")) == [
+            *logs.opened(V),
+            c.NotePinned(A),
+            c.ActiveNoteSet(A),
+        ]
+
+    def test_is_what_nobody_knows(self) -> None:
+        events = logs.recorded(*logs.opened(V), c.NotePinned(A), c.NotePinned(A))
+        raw = msgspec.Raw(b'{"note":"a.md"}')
+        events[1] = UnknownEvent(2, EventId("x"), events[1].time, "ui", V, kind="starred", data=raw)
+        assert datas(shrunk(events, "pinnedNotes")) == [*logs.opened(V), c.NotePinned(A)]
+
+    def test_takes_other_vaults_along_where_they_matter_only(self) -> None:
+        events = logs.recorded(*logs.opened(V, W), (c.NotePinned(A), W), c.NotePinned(B), c.VaultSwitched(W))
+        assert datas(shrunk(events, "pinnedNotes[0].id == 'b.md'")) == [*logs.opened(V), c.NotePinned(B)]
+        assert datas(shrunk(events, Expression("pinnedNotes", W))) == [*logs.opened(W), c.NotePinned(A)]  # type: ignore[arg-type]
+
+    def test_levels_of_sharing_need_no_vault(self) -> None:
+        events = logs.recorded(*logs.opened(V), c.NotePinned(A), c.SharingSet("x", "names"))
+        assert datas(shrunk(events, "sharing")) == [c.SharingSet("x", "names")]
+
+    def test_nor_does_what_is_volunteered(self) -> None:
+        events = logs.recorded(*logs.opened(V), c.NotePinned(A), c.VolunteeringSet("x", "off"))
+        assert datas(shrunk(events, "volunteering")) == [c.VolunteeringSet("x", "off")]
+
+
+class TestWhatIsLeft:
+    def test_calls_tabs_by_their_new_numbers(self) -> None:
+        events = logs.recorded(
+            *logs.opened(V),
+            c.NotePinned(D),
+            c.TemporaryTabOpened(A, "search"),
+            c.NoteUnpinned(D),
+            c.TemporaryTabOpened(B, "search"),
+            c.TemporaryTabOpened(C, "search"),
+            c.TemporaryTabsReordered((TabId("tab-6"), TabId("tab-3"), TabId("tab-4"), TabId("tab-5"))),
+            c.TemporaryTabClosed(tab_id=TabId("tab-4")),
+            c.TemporaryTabsExpired((TabId("tab-5"), TabId("tab-3"))),
+            c.ActiveNoteSet(D),
+        )
+        everything = ReducedLog(events, lambda _state: True)
+        assert everything.events == events
+        assert everything.without(1, 2)
+        tabs = [TabId(f"tab-{number}") for number in range(6)]
+        assert datas(everything.events[5:]) == [
+            c.TemporaryTabsReordered((tabs[5], tabs[2], tabs[4])),
+            c.TemporaryTabClosed(tab_id=tabs[3]),
+            c.TemporaryTabsExpired((tabs[4], tabs[2])),
+            c.ActiveNoteSet(D),
+        ]
+        assert everything.without(1, 3)
+        assert datas(everything.events[3:]) == [
+            c.TemporaryTabsReordered((tabs[3], tabs[2])),
+            c.TemporaryTabsExpired((tabs[2],)),
+            c.ActiveNoteSet(D),
+        ]
+
+    def test_orders_what_is_there(self) -> None:
+        events = logs.recorded(
+            *logs.opened(V),
+            *map(c.NotePinned, (A, B, C, D)),
+            c.PinnedNotesReordered((D, C, B, A)),
+            c.NoteUnpinned(C),
+        )
+        assert datas(shrunk(events, "pinnedNotes[0].id == 'd.md' && pinnedNotes[1].id == 'b.md'")) == [
+            *logs.opened(V),
+            c.NotePinned(B),
+            c.NotePinned(D),
+            c.PinnedNotesReordered((D, B)),
+        ]
+
+    def test_says_no_more_than_it_must(self) -> None:
+        events = logs.recorded(
+            *logs.opened(V),
+            c.ActiveNoteSet(LONG_NAME, title="A title"),
+            c.NotePinned(B, index=0, title="B"),
+            c.NotePinned(LONG_NAME, index=7, title="Another"),
+            c.SelectionChanged(LONG_NAME, 12, 30, text="some needle in much hay"),
+        )
+        assert datas(shrunk(events, "contains(selection.text, 'needle') && pinnedNotes[?id != 'b.md']")) == [
+            *logs.opened(V),
+            c.ActiveNoteSet(A),
+            c.NotePinned(A),
+            c.SelectionChanged(A, 1, 1, text="needle"),
+        ]
+        [*_, pinned] = datas(shrunk(events[:-1], "pinnedNotes[0].id == 'b.md' && pinnedNotes[1]"))
+        assert pinned == c.NotePinned(A)
+
+    def test_keeps_a_place_and_a_name_that_matter(self) -> None:
+        events = logs.recorded(*logs.opened(V), c.NotePinned(B), c.NotePinned(C), c.NotePinned(LONG_NAME, index=0))
+        assert datas(shrunk(events, f"pinnedNotes[0].id == '{LONG_NAME}' && pinnedNotes[?id == 'c.md']")) == [
+            *logs.opened(V),
+            c.NotePinned(C),
+            c.NotePinned(LONG_NAME, index=0),
+        ]
+
+    def test_calls_a_note_by_one_short_name_wherever_it_is_named(self) -> None:
+        other = NoteId("work/the other one.md")
+        events = logs.recorded(
+            *logs.opened(V),
+            c.NotePinned(LONG_NAME),
+            c.NotePinned(other),
+            c.PinnedNotesReordered((other, LONG_NAME)),
+            c.NoteRenamed(LONG_NAME, A),
+            c.NoteArchived(A),
+        )
+        expression = "pinnedNotes[0].pinnedAt > pinnedNotes[1].pinnedAt && pinnedNotes[1].id == archived[0]"
+        assert datas(shrunk(events, f"{expression} && pinnedNotes[1].id == 'a.md'")) == [
+            *logs.opened(V),
+            c.NotePinned(B),
+            c.NotePinned(C),
+            c.PinnedNotesReordered((C, B)),
+            c.NoteRenamed(B, A),
+            c.NoteArchived(A),
+        ]
+
+    def test_is_all_that_gives_a_tab_its_number_where_that_is_looked_for(self) -> None:
+        called = c.ToolCalled("t", "agent", {}, 1, "0" * 64, 1, 1, True, logs.time_at(0))
+        events = logs.recorded(*logs.opened(V), *[called] * 5, c.TemporaryTabOpened(A, "search"))
+        assert len(shrunk(events, "temporaryTabs[0].id == 'tab-7'")) == 7
+
+
+class TestACandidate:
+    @settings(max_examples=examples(60))
+    @given(some_logs)
+    def test_of_a_whole_log_is_that_log(self, events: list[Event]) -> None:
+        assert ReducedLog(events, lambda _state: True).events == events
+
+    @settings(max_examples=examples(60))
+    @given(some_logs, st.lists(st.tuples(st.integers(0, 100), st.integers(1, 30), st.booleans()), max_size=12))
+    def test_keeps_states_that_are_those_of_its_events(
+        self, events: list[Event], cuts: list[tuple[int, int, bool]]
+    ) -> None:
+        """Whatever is tried, in any order, taken or not."""
+        answer, states = True, []
+
+        def shows(state: WorkspaceState) -> bool:
+            states.append(state)
+            return answer
+
+        candidate = ReducedLog(events, shows)
+        for at, size, answer in cuts:
+            before = candidate.events
+            start = min(len(before) - 1, at * len(events) // 100)
+            if start < 0:
+                return
+            expected = published([*before[:start], *before[start + size :]])
+            assert candidate.without(start, min(len(candidate), start + size)) is answer
+            assert states[-1] == expected
+            assert (
+                fold_all(candidate.events, EMPTY) == candidate.state == (expected if answer else published(before))
+            )
+
+    def test_folds_no_more_than_what_is_behind_a_cut(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Ten events that matter stand far apart. Were no states kept, it would be nearly twice as many."""
+        folded = 0
+
+        def counted(state: WorkspaceState, event: Event) -> WorkspaceState:
+            nonlocal folded
+            folded += 1
+            return apply(state, event)
+
+        actions: list[Data] = [c.ActiveNoteSet(note) for note in (A, B) * 2_500]
+        actions[::500] = [c.NotePinned(NoteId(f"{number}.md")) for number in range(10)]
+        events = logs.recorded(*logs.opened(V), *actions)
+        monkeypatch.setattr("workspaced_events.finding.reduced_log.apply", counted)
+        monkeypatch.setattr("workspaced_events.projections.workspace_fold.apply", counted)
+        candidate = ReducedLog(events, lambda state: len(state.of(V).pins) >= 10)
+        minimise(lambda: len(candidate), candidate.without)
+        assert len(candidate) == 11
+        assert folded < 25 * len(events)
+
+
+class Changeable:
+    """A predicate that changes its mind, or is interrupted, after so many questions."""
+
+    vault: VaultId | None = None
+
+    def __init__(self, limit: int, then: Callable[[], bool | None]) -> None:
+        self.limit = limit
+        self.then = then
+        self.count = 0
+
+    def __call__(self, state: WorkspaceState) -> bool | None:
+        self.count += 1
+        return len(state.of(V).pins) > 3 if self.count <= self.limit else self.then()
+
+
+def interrupt() -> bool:
+    raise KeyboardInterrupt
+
+
+class TestOnTheWay:
+    PINS = logs.recorded(*logs.opened(V), *(c.NotePinned(NoteId(f"{number}.md")) for number in range(100)))
+
+    @pytest.mark.parametrize("questions", [4, 10, 20])
+    def test_the_smallest_so_far_shows_it_whenever_it_stops(self, questions: int) -> None:
+        shrinking = Shrinking(logs.source_of(self.PINS), Changeable(questions, interrupt))
+        with pytest.raises(KeyboardInterrupt):
+            shrinking.run()
+        assert len(fold_all(shrinking.events, EMPTY).of(V).pins) > 3
+        assert len(shrinking.events) < len(self.PINS)
+
+    def test_a_predicate_that_changes_its_mind_is_noticed(self) -> None:
+        steady = Shrinking(logs.source_of(self.PINS), Changeable(1_000_000, interrupt))
+        steady.run()
+        assert (steady.is_shown_when_read(), len(steady.events)) == (True, 5)
+        moody = Shrinking(logs.source_of(self.PINS), Changeable(steady.asked, lambda: False))
+        moody.run()
+        assert moody.is_shown_when_read() is False
+
+    def test_it_tells_how_far_it_is(self) -> None:
+        told: list[tuple[int, int]] = []
+        shrinking = Shrinking(logs.source_of(self.PINS), Changeable(1_000, interrupt))
+        shrinking.run(lambda left, asked: told.append((left, asked)))
+        assert told[0][0] == shrinking.given == 101
+        assert told[-1] == (5, shrinking.asked)
+        assert [asked for _, asked in told] == sorted({asked for _, asked in told})
+
+    def test_a_command_is_asked_few_times(self) -> None:
+        events = logs.random_log(3, 5_000)
+        shrinking = Shrinking(logs.source_of(events), Asked(lambda state: len(state.of(V).pins) >= 3))
+        shrinking.run()
+        assert len(shrinking.events) <= 6
+        assert shrinking.asked < 150
+
+
+class Asked:
+    """A predicate that is no expression."""
+
+    vault: VaultId | None = None
+
+    def __init__(self, says: Callable[[WorkspaceState], bool | None]) -> None:
+        self.says = says
+
+    def __call__(self, state: WorkspaceState) -> bool | None:
+        return self.says(state)
+
+
+class TestNothingToShrink:
+    EVENTS = logs.recorded(*logs.opened(V), c.NotePinned(A), c.NoteUnpinned(A))
+
+    @pytest.mark.parametrize("predicate", [Expression("!activeNote"), Asked(lambda _state: True)])
+    def test_where_an_empty_log_shows_it(self, predicate: Predicate) -> None:
+        with pytest.raises(WorkspacedError, match="already"):
+            Shrinking(logs.source_of(self.EVENTS), predicate)
+
+    @pytest.mark.parametrize(
+        "predicate", [Expression("activeNote"), Asked(lambda state: len(state.of(V).pins) > 0)]
+    )
+    def test_where_the_log_does_not_show_it(self, predicate: Predicate) -> None:
+        with pytest.raises(NeverTrue):
+            Shrinking(logs.source_of(self.EVENTS), predicate)
+
+    def test_where_the_command_cannot_tell(self) -> None:
+        with pytest.raises(WorkspacedError, match="cannot tell"):
+            Shrinking(logs.source_of(self.EVENTS), Asked(lambda state: None if state.seq else False))
+
+    def test_unless_the_event_that_shows_it_is_named(self) -> None:
+        predicate = Asked(lambda state: len(state.of(V).pins) > 0)
+        shrinking = Shrinking(logs.source_of(self.EVENTS), predicate, until=2)
+        shrinking.run()
+        assert shrinking.events == self.EVENTS[:2]
+
+    def test_where_the_log_cannot_be_published_anew(self) -> None:
+        events = [msgspec.structs.replace(each, seq=each.seq + 5) for each in self.EVENTS[1:]]
+        stream = io.BytesIO(b"".join(export_lines("x", events)))
+        with open_source(stream) as source, pytest.raises(InvalidArgument):
+            Shrinking(source, Expression("pinnedNotes", V))
+
+
+class TestAPartOfALog:
+    @settings(max_examples=examples(60))
+    @given(some_logs, st.integers(1, 100))
+    def test_begins_with_events_that_lead_to_its_state(self, events: list[Event], share: int) -> None:
+        state = fold_all(events[: max(1, len(events) * share // 100)], EMPTY)
+        told = seed_events(state)
+        again = ReducedLog(told, lambda _state: True)
+        assert len(again) == len(told)
+        assert [each.time for each in told] == sorted(each.time for each in told)
+        assert len({each.seq for each in told}) == len({each.id for each in told}) == len(told)
+        for vault in (None, V, W):
+            assert alike(again.state, vault) == alike(state, vault)
+
+    @settings(max_examples=examples(60))
+    @given(some_logs, st.sampled_from(EXPRESSIONS), st.integers(2, 200))
+    def test_shrinks_to_what_shows_it(self, events: list[Event], text: str, since: int) -> None:
+        part = cut(logs.source_of(events), since=min(since, len(events)))
+        expression = Expression(text)
+        try:
+            shrinking = Shrinking(part, expression)
+        except NeverTrue:
+            return
+        shrinking.run()
+        assert expression(fold_all(shrinking.events, EMPTY))
+        assert published(shrinking.events) == fold_all(shrinking.events, EMPTY)
+
+
+def alike(state: WorkspaceState, vault: VaultId | None) -> object:
+    """What a prelude can tell of a state."""
+    said = msgspec.to_builtins(to_json(state, vault))
+    del said["seq"], said["lastUpdated"], said["activeTabId"]
+    for tab in said["temporaryTabs"]:
+        del tab["id"]
+    if said["selection"] is not None:
+        del said["selection"]["at"]
+    return said

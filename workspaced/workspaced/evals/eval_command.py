@@ -1,0 +1,118 @@
+"""`workspaced eval`: tests from judged answers."""
+
+import os
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+import click
+
+from workspaced_events.errors import InvalidArgument
+from workspaced_tools.errors import NotRecorded
+
+from ..terminal.log import read_log
+from ..terminal.options import daemon_options
+from ..terminal.output import output, write_lines
+from ..terminal.printing import say, warn
+from .inspect_files import inspect_files
+from .promptfoo_files import promptfoo_files
+from .pytest_files import pytest_files
+from .samples import LeftOut, Sample, samples
+
+SCORERS: Final = ("includes", "exact", "regex", "model-graded")
+_RUN: Final = {
+    "pytest": "pytest {}",
+    "inspect": "inspect eval {}/task.py --model NAME",
+    "promptfoo": "npx promptfoo eval -c {}/promptfooconfig.json",
+}
+
+
+@click.group()
+def eval_command() -> None:
+    """Tests from answers that were judged (`workspaced judge`)."""
+
+
+@eval_command.command("export")
+@click.argument("log", required=False, metavar="[LOG]")
+@click.option("--to", "target", type=click.Choice(list(_RUN)), required=True, help="The program that runs them.")
+@click.option(
+    "-o", "--output", "folder", type=click.Path(path_type=Path, file_okay=False), required=True, metavar="DIR"
+)
+@click.option(
+    "--scorer",
+    type=click.Choice(SCORERS),
+    default="includes",
+    show_default=True,
+    help="How an answer is compared with what was wanted.",
+)
+@daemon_options
+def export_command(log: str | None, target: str, folder: Path, scorer: str) -> None:
+    """Write the judged answers of LOG into DIR, as tests for another program.
+
+    \b
+    pytest      was the agent shown what a right answer says? No model, no network. Beside the tests lie the notes
+                as they were shown: change one, and see whether that would have been enough
+    inspect     a task of Inspect: the prompts for any model, tools that answer what was recorded
+    promptfoo   the same as a configuration of promptfoo, for models below OPENAI_BASE_URL
+
+    LOG is a data directory or a bundle; without it that of the running daemon is read, or where none runs the
+    workspace's own. Tests of pytest read LOG again, so they need it. What shows or names a note that is withheld
+    by now, and what is not kept, is left out and named.
+    """
+    if folder.exists() and any(folder.iterdir()):
+        raise InvalidArgument(
+            f"{folder} is no new folder.", hint="Name another: notes in it may have been changed."
+        )
+    with read_log(log) as opened:
+        if opened.damage is not None:
+            raise opened.damage
+        found, left_out = samples(opened)
+    if target != "pytest":
+        left_out += [_no_prompt(each) for each in found if each.tool]
+        found = [each for each in found if not each.tool]
+    for each in left_out:
+        warn(f"event {each.seq} is left out: {each.why} [{each.code}]")
+    if not found:
+        raise _nothing(left_out)
+    files = _files(target, found, scorer, partial(_seen_from, folder, log))
+    for name, text in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_lines(iter([text.encode()]), path)
+    report = {"output": str(folder), "samples": [each.seq for each in found], "leftOut": left_out}
+    run = _RUN[target].format(folder)
+    output(report, lambda _: say(f"{folder}: {len(found)} tests; run them with `{run}`", err=True))
+
+
+def _files(target: str, found: list[Sample], scorer: str, seen: Any) -> dict[str, str]:
+    if target == "pytest":
+        return pytest_files(found, scorer, seen())
+    return inspect_files(found, scorer) if target == "inspect" else promptfoo_files(found, scorer)
+
+
+def _seen_from(folder: Path, log: str | None) -> str:
+    """The log's path as the folder sees it.
+
+    Raises:
+        InvalidArgument: the log has no path, or it will change.
+    """
+    if log is None or log == "-":
+        raise InvalidArgument(
+            "These tests read the log again, so it must be a file that stays.",
+            hint="Make one with `workspaced bundle -o bug.wsb`, and give it.",
+        )
+    return os.path.relpath(Path(log).resolve(), folder.resolve())
+
+
+def _no_prompt(sample: Sample) -> LeftOut:
+    return LeftOut(
+        sample.seq, "NO_PROMPT", f"It is a call of {sample.tool}, which no model answers; --to pytest takes it."
+    )
+
+
+def _nothing(left_out: list[LeftOut]) -> Exception:
+    if left_out:
+        return NotRecorded(f"None of the {len(left_out)} judged answers can be a test", hint=left_out[0].why)
+    return InvalidArgument(
+        "No answer of this log was judged.", hint="Judge one first: `workspaced judge PROMPT wrong --wanted TEXT`."
+    )

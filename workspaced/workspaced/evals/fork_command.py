@@ -1,0 +1,133 @@
+"""`workspaced replay LOG --prompt SEQ`: a recorded prompt with other notes, and what models answer to it."""
+
+from collections.abc import Callable
+from functools import wraps
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+import click
+import msgspec
+
+from workspaced_events.errors import InvalidArgument
+
+from ..errors import SettingsInvalid
+from ..terminal.log import read_log
+from ..terminal.options import pairs
+from ..terminal.output import output
+from ..terminal.printing import say, say_difference, say_text, styled
+
+if TYPE_CHECKING:
+    from .fork import Fork
+    from .models import Answer
+
+F = TypeVar("F", bound=Callable[..., Any])
+_TIMEOUT_S: Final = 120.0
+_NAMES: Final = ("prompt", "models", "base_url", "with_", "without", "check", "timeout_s")
+
+
+class Forked(msgspec.Struct, frozen=True):
+    """What the options say."""
+
+    prompt: int | None
+    models: tuple[str, ...]
+    base_url: str | None
+    notes: dict[str, str | None]
+    check: str | None
+    timeout_s: float
+
+    def run(self, log: str) -> int:
+        """Prints the prompt and the answers; returns the exit code."""
+        from ..settings.prices import current_prices
+        from .fork import command_check, fork
+        from .models import Models
+
+        assert self.prompt is not None
+        if bool(self.models) != bool(self.base_url):
+            raise SettingsInvalid(
+                "--model and --base-url belong together.", hint="Without both no model is asked."
+            )
+        models = Models(self.base_url, timeout_s=self.timeout_s) if self.base_url else None
+        check = command_check(self.check, self.timeout_s) if self.check is not None else None
+        prices, _ = current_prices()
+        with read_log(log) as opened:
+            if opened.damage is not None:
+                raise opened.damage
+            made = fork(opened, self.prompt, self.notes, models, self.models, check=check, prices=prices)
+        output(made, lambda made: _print(made, prices.currency))
+        is_good = (each.state == "answered" and each.verdict in (None, "right") for each in made.answers)
+        return 0 if all(is_good) else 1
+
+
+def fork_options(function: F) -> F:
+    """The options of `--prompt`, as one argument `forked`."""
+
+    @wraps(function)
+    def command(*given: Any, **options: Any) -> Any:
+        prompt, models, base_url, texts, without, check, timeout_s = (options.pop(name) for name in _NAMES)
+        others = [name for name in (models, base_url, texts, without, check) if name]
+        if prompt is None and others:
+            raise click.UsageError("--model, --base-url, --with, --without and --check belong to --prompt.")
+        notes = {**{note: _text(file) for note, file in pairs(texts).items()}, **dict.fromkeys(without)}
+        names = tuple(name for name in (models or "").split(",") if name)
+        return function(*given, forked=Forked(prompt, names, base_url, notes, check, timeout_s), **options)
+
+    decorated: Any = command
+    for option in reversed(_OPTIONS):
+        decorated = option(decorated)
+    return decorated  # type: ignore[no-any-return]
+
+
+_OPTIONS: Final = (
+    click.option("--prompt", type=click.IntRange(min=1), metavar="SEQ", help="Look at this recorded prompt."),
+    click.option("--model", "models", metavar="A,B", help="Of the prompt: ask these models."),
+    click.option(
+        "--base-url", metavar="URL", help="Their server, as SDKs take it: chat completions lie below it."
+    ),
+    click.option(
+        "--with", "with_", multiple=True, metavar="NOTE=FILE", help="As if NOTE had had the text of FILE."
+    ),
+    click.option("--without", multiple=True, metavar="NOTE", help="As if NOTE had not been there."),
+    click.option("--check", metavar="CMD", help="Gets an answer; exit code 0: right, 1: wrong, 125: cannot tell."),
+    click.option(
+        "--timeout",
+        "timeout_s",
+        type=click.FloatRange(min=0.1),
+        default=_TIMEOUT_S,
+        show_default=True,
+        metavar="S",
+        help="How long a model, or the check, may take.",
+    ),
+)
+
+
+def _text(file: str) -> str:
+    try:
+        return Path(file).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        why = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
+        raise InvalidArgument(f"Cannot read {file}: {why}.") from None
+
+
+def _print(made: "Fork", currency: str) -> None:
+    if made.changes:
+        say_difference(made.changes)
+    if made.recorded is not None:
+        say(styled("--- answered then", bold=True))
+        say_text(made.recorded)
+    for answer in made.answers:
+        say(styled(f"--- {answer.model}", bold=True), f": {_facts(answer, currency)}")
+        for call in answer.calls:
+            said = msgspec.json.encode(call.arguments).decode()
+            say(f"called {call.tool}({said}){'' if call.recorded else ', which was not recorded'}")
+        if answer.text:
+            say_text(answer.text)
+
+
+def _facts(answer: "Answer", currency: str) -> str:
+    verdict = [answer.verdict] if answer.verdict is not None else []
+    state = [answer.state.replace("_", " ")] if answer.state != "answered" else []
+    tokens = [f"{answer.input_tokens:,} tokens in, {answer.cached_tokens:,} of them cached"]
+    tokens += [f"{answer.output_tokens:,} out"]
+    cost = [f"{answer.cost:.4f} {currency}"] if answer.cost is not None else []
+    facts = ", ".join([*verdict, *state, *(tokens if answer.input_tokens else []), *cost])
+    return f"{facts}; {answer.why}" if answer.why else facts
