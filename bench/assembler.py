@@ -57,8 +57,8 @@ class InProcess:
         made = assemble(before, turn, self.text)
         for block in made.blocks:
             self.keep(block)
-        if made.folded is not None:
-            self.add(made.folded)
+        if made.compacted is not None:
+            self.add(made.compacted)
         sent = self.keep(msgspec.json.encode(made.sent).decode()) if made.sent is not None else None
         event = prompt_event(before.seq, made, inputs_sha256="", manifest_sha256="", turn_sha256=sent)
         self.add(event)

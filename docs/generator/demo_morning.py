@@ -7,9 +7,9 @@ the tools' calls, the prompts and what hooks told are real. The words of the mod
 is a small one (`Provider`): no model is asked. The bundle is checked in, since it is the same on every machine and
 its sequences stand in pages; after a change of the story, run this again.
 
-What goes wrong: the writer's conversation is shown `Kickoff.md`, which says 22 June. A fold takes it over into the
-library. Later it is changed to 29 June in another editor. No prompt brings it again, only one line says that it
-changed, and the writer, asked for the date, answers from the library.
+What goes wrong: the writer's conversation is shown `Kickoff.md`, which says 22 June. A compaction takes it over
+into the library. Later it is changed to 29 June in another editor. No prompt brings it again, only one line says
+that it changed, and the writer, asked for the date, answers from the library.
 """
 
 import argparse
@@ -291,7 +291,7 @@ def kitchen(day: Morning) -> None:
 
 
 def ferry(day: Morning) -> None:
-    """Eight o'clock: the letter to Imke begins, and grows until a fold takes the kickoff into the library."""
+    """Eight o'clock: the letter to Imke begins, and grows until it is compacted: the kickoff is in the library."""
     day.at("08:10")
     day.act(34, every_s=40)
     day.tell_claude()

@@ -92,7 +92,7 @@ def entries(prompt: dict[str, Any], name: str, layer: str = "L3_TURN") -> list[d
 
 
 def left_out_before(prompt: dict[str, Any], ids: Sequence[str]) -> Sequence[str]:
-    """Those of a conversation's messages that earlier folds left out, for which one record stands."""
+    """Those of a conversation's messages that earlier compactions left out, for which one record stands."""
     found = [each for each in prompt["manifest"]["entries"] if each["kind"] == "messages"]
     if not found:
         return ()

@@ -183,8 +183,8 @@ class ConversationLog:
         as_of_seq = self.now.seq
         for block in made.blocks:
             self.keep(block)
-        if made.folded is not None:
-            self.tell(made.folded)
+        if made.compacted is not None:
+            self.tell(made.compacted)
         if made.near_limit is not None:
             self.tell(made.near_limit)
         sent = self.keep(msgspec.json.encode(made.sent)) if made.sent is not None else None

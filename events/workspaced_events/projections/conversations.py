@@ -158,7 +158,7 @@ class Prompt(msgspec.Struct, frozen=True, omit_defaults=True):
     """Whether later prompts repeat the turn as it was sent."""
 
 
-class Fold(msgspec.Struct, frozen=True):
+class Compaction(msgspec.Struct, frozen=True):
     seq: int
     reason: str
 
@@ -181,9 +181,9 @@ class Conversation(msgspec.Struct, frozen=True, omit_defaults=True):
     library: tuple[LibraryEntry, ...] = ()
     summary: Summary | None = None
     prompts: tuple[Prompt, ...] = ()
-    folds: tuple[Fold, ...] = ()
+    folds: tuple[Compaction, ...] = ()
     elided_until: MessageId | None = None
-    """The last message of the turns that prompts omit since a fold."""
+    """The last message of the turns that prompts omit since a compaction."""
     turns: dict[MessageId, Sent] = {}
     """The turns that prompts repeat as they were sent, by their first message."""
     left_out: tuple[LeftOut, ...] = ()
@@ -446,8 +446,8 @@ def turn_of(conversation: Conversation, message: MessageId) -> MessageId:
     return next(iter(messages), message)
 
 
-def folded(before: Conversation, data: c.ContextFolded) -> Conversation:
-    """The conversation after a fold, except for the record of its cause."""
+def compacted(before: Conversation, data: c.ContextFolded) -> Conversation:
+    """The conversation after a compaction, except for the record of its cause."""
     ids = list(before.messages)
     until = _later(ids, before.elided_until, data.up_to)
     gone = set(ids[: ids.index(until) + 1]) if until is not None else set()
@@ -467,8 +467,9 @@ def _later(ids: list[MessageId], one: MessageId | None, two: MessageId | None) -
     return max((each for each in (one, two) if each in ids), key=ids.index, default=None)
 
 
-def _folded(before: Conversation, event: Event, data: c.ContextFolded) -> Conversation:
-    return replace(folded(before, data), folds=(*before.folds, Fold(event.seq, data.reason))[-PROMPTS_MAX:])
+def _compacted(before: Conversation, event: Event, data: c.ContextFolded) -> Conversation:
+    done = Compaction(event.seq, data.reason)
+    return replace(compacted(before, data), folds=(*before.folds, done)[-PROMPTS_MAX:])
 
 
 def _near_limit(before: Conversation, _event: Event, data: c.ContextNearLimit) -> Conversation:
@@ -532,7 +533,7 @@ _FOLDS: Final[dict[type, Callable[[Conversation, Event, Any], Conversation]]] = 
     c.ContextPinned: _pinned,
     c.ContextUnpinned: _unpinned,
     c.PromptAssembled: _assembled,
-    c.ContextFolded: _folded,
+    c.ContextFolded: _compacted,
     c.ContextNearLimit: _near_limit,
     c.UsageReported: _usage,
     c.ConversationEnded: _ended,

@@ -34,7 +34,7 @@ PartKind = Literal[ArtifactKind, "pin", "changes"]
 CacheTime = Literal["5m", "1h"]
 """For how long a provider is asked to cache a prefix."""
 Promotion = Literal["at_fold", "each_turn"]
-"""When the context library takes over what turns brought: at a fold, or by a fold after each turn."""
+"""When the context library takes over what turns brought: at a compaction, or by one after each turn."""
 
 
 class Section(msgspec.Struct, frozen=True, rename="camel"):
@@ -139,7 +139,8 @@ class ConversationStarted(ConversationData, frozen=True):
     history_turns: Number | None = None
     """A prompt holds at least this many of the last turns verbatim, fewer than twice as many; None: all."""
     promotion: Annotated[Promotion, Redact.PUBLIC] | None = None
-    """None: at a fold, and from the first prompt on that names what the provider keeps (`Shape`) each turn."""
+    """None: at a compaction, and from the first prompt on that names what the provider keeps (`Shape`) each
+    turn."""
 
 
 @entry("conversation_branched", Publisher.DAEMON, changes_state=False)
@@ -215,7 +216,7 @@ class ArtifactRecorded(Data, frozen=True):
 
 
 class LibraryEntry(msgspec.Struct, frozen=True, rename="camel"):
-    """What the context library holds of one artifact: the same bytes until a fold makes another library."""
+    """What the context library holds of one artifact: the same bytes until a compaction makes another library."""
 
     id: Text
     kind: ArtifactKind
@@ -318,16 +319,16 @@ class ContextFolded(ConversationData, frozen=True):
     up_to: Annotated[MessageId, Redact.ID] | None = None
     """The last message of the turns that prompts omit from now on; None: no further turn."""
     left_out: tuple[LeftOut, ...] = ()
-    """Parts of turns that stay; they add to those of earlier folds."""
+    """Parts of turns that stay; they add to those of earlier compactions."""
     results_up_to: Annotated[MessageId, Redact.ID] | None = None
     """Results of tools up to this message are replaced by a note of their size; None: no further ones."""
     saved: Number = 0
-    """Tokens that the fold took from the prompt, as estimated."""
+    """Tokens that the compaction took from the prompt, as estimated."""
 
 
 @entry("context_near_limit", Publisher.DAEMON, changes_state=False)
 class ContextNearLimit(ConversationData, frozen=True):
-    """A prompt has most of its limit, so a fold is near: the runtime may set a summary before.
+    """A prompt has most of its limit, so a compaction is near: the runtime may set a summary before.
 
     Told once, until `up_to` has left the prompt.
     """
@@ -337,7 +338,7 @@ class ContextNearLimit(ConversationData, frozen=True):
     estimate: Number
     limit: Number
     up_to: Annotated[MessageId, Redact.ID]
-    """The last message of the turns that the fold would leave out: a summary should go up to it."""
+    """The last message of the turns that the compaction would leave out: a summary should go up to it."""
 
 
 @entry("usage_reported", Publisher.DAEMON, changes_state=False)

@@ -81,7 +81,7 @@ def test_everything_of_the_turn_is_pushed_and_nothing_of_earlier_ones(
         assert states(made, message) == [("L4_STRIP", "dropped", "pipeline")]
     assert states(made, "b.md") == [("L2_PREVIOUS", "dropped", "pipeline")]
     assert states(made, "a.md") == [("L2_PREVIOUS", "dropped", "pipeline"), ("L3_TURN", "full", "attached")]
-    assert (made.folded, made.blocks) == (None, ())
+    assert (made.compacted, made.blocks) == (None, ())
     assert chat.now.library == library
     assert [hint.after for hint in made.envelope.cache_hints] == ["L1_SYSTEM", "last"]
 
@@ -387,7 +387,7 @@ def test_no_other_pipeline_rebases_the_library(chat: Any, pipeline: c.Pipeline) 
     chat.world.write("a.md", "another text")
     chat.say("Second.", "a.md")
     assert chat.acquired(pipeline=pipeline, rebase=True).rebase is False
-    assert chat.prompt(pipeline=pipeline, rebase=True).folded is None
+    assert chat.prompt(pipeline=pipeline, rebase=True).compacted is None
 
 
 @settings(max_examples=examples(30))

@@ -20,7 +20,7 @@ from support import past_world
 from support.profiles import examples
 
 from workspaced_events.ids import MessageId, NoteId
-from workspaced_events.projections.conversations import Conversation, folded, library_of, turn_of
+from workspaced_events.projections.conversations import Conversation, compacted, library_of, turn_of
 from workspaced_events.schema import catalogue as c
 from workspaced_tools.errors import ArgumentInvalid, BudgetExceeded
 from workspaced_tools.prompts.assembly.assemble import assemble
@@ -308,7 +308,7 @@ class Talk:
         is_valid_for_providers(made)
         tells_everything(before, turn, made)
         numbers_its_sources(before, turn, made, self.chat.texts)
-        assert (made.blocks, made.folded) == ((), None)
+        assert (made.blocks, made.compacted) == ((), None)
         assert made.envelope.manifest.warnings == () and w.layer_text(made, "L2_PREVIOUS") == ""
         after = self.chat.now
         assert (after.library, after.elided_until, after.last_prompt()) == (
@@ -367,7 +367,7 @@ def fits(before: Conversation, turn: Turn, made: Assembled) -> None:
     first = ids.index(turn_of(before, turn.message))
     rounds = [at for at in range(first) if begins(before, ids[at])]
     if turn.policy.pipeline == "chat":
-        omitted = before.elided_until is not None or before.summary is not None or made.folded is not None
+        omitted = before.elided_until is not None or before.summary is not None or made.compacted is not None
         stays = ids[rounds[-1] : first] if rounds and not omitted else []
         for name in stays:
             assert any(entry.state != "dropped" or entry.why == "filtered" for entry in w.entries(made, name))
@@ -485,7 +485,7 @@ def blocks_sent(made: Assembled) -> list[tuple[str, Any]]:
 
 def grows_from(last: Assembled, made: Assembled) -> None:
     """The prefix property: a prompt begins with the blocks of the one before, unless the log tells why not."""
-    if made.folded is None:
+    if made.compacted is None:
         before, now = blocks_sent(last), blocks_sent(made)
         at = next(
             (at for at, pair in enumerate(zip(before, now, strict=False)) if pair[0] != pair[1]), len(before)
@@ -508,8 +508,8 @@ def has_what_is_attached(turn: Turn, made: Assembled, texts: Any) -> None:
 
 
 def has_what_was_sent(before: Conversation, made: Assembled, chat: Any) -> None:
-    """After a fold as before: what turns that stay point to, or change, stands above it."""
-    after = before if made.folded is None else folded(before, made.folded)
+    """After a compaction as before: what turns that stay point to, or change, stands above it."""
+    after = before if made.compacted is None else compacted(before, made.compacted)
     above = {entry.revision for entry in after.library}
     assert made.sent is not None
     start = turn_of(before, MessageId(made.envelope.message_id))
@@ -527,25 +527,25 @@ def has_what_was_sent(before: Conversation, made: Assembled, chat: Any) -> None:
 
 def folds_whole_turns_and_far_enough(before: Conversation, turn: Turn, made: Assembled) -> None:
     """A fold never cuts a turn; one over budget makes room for turns to come, however long the chat is."""
-    if made.folded is None:
+    if made.compacted is None:
         return
     ids = list(before.messages)
-    up_to = made.folded.up_to
+    up_to = made.compacted.up_to
     assert up_to is None or begins(before, ids[ids.index(up_to) + 1])
-    if made.folded.reason != "budget":
+    if made.compacted.reason != "budget":
         return
-    left = folded(before, made.folded).elided_until
+    left = compacted(before, made.compacted).elided_until
     stays = ids[ids.index(left) + 1 if left is not None else 0 : ids.index(turn_of(before, turn.message))]
     tokens = {layer.id: layer.tokens for layer in made.envelope.manifest.layers}
     standing = made.envelope.estimate - tokens["L3_TURN"] - tokens["L5_USER"]
-    room_is_made = standing <= turn.policy.fold_below * made.envelope.manifest.limit
+    room_is_made = standing <= turn.policy.compact_below * made.envelope.manifest.limit
     assert room_is_made or sum(begins(before, name) for name in stays) <= turn.policy.keep_turns
 
 
 def records_all_once(before: Conversation, turn: Turn, made: Assembled) -> None:
     """One record for each message, section, pin, library entry, attachment, and thing that a turn shows."""
     entries = made.envelope.manifest.entries
-    after = before if made.folded is None else folded(before, made.folded)
+    after = before if made.compacted is None else compacted(before, made.compacted)
     start = turn_of(before, turn.message)
     ids = list(before.messages)
     until = before.elided_until
@@ -630,7 +630,7 @@ def led(steps_taken: list[Step], window: int, promotion: c.Promotion = "at_fold"
 def test_any_transcript_only_grows_until_a_fold(taken: list[Step], window: int, promotion: c.Promotion) -> None:
     talk = led(taken, window, promotion)
     event(f"refused: {bool(talk.refused)}")
-    for reason in {made.folded.reason for _, made in talk.prompts if made.folded is not None}:
+    for reason in {made.compacted.reason for _, made in talk.prompts if made.compacted is not None}:
         event(f"folded: {reason}")
 
 
@@ -641,7 +641,7 @@ def test_two_hundred_turns_keep_every_rule(window: int) -> None:
     taken = [(dice.randrange(100), dice.randrange(10_000), dice.randrange(10_000)) for _ in range(300)]
     talk = led(taken, window)
     assert len(talk.prompts) + talk.refused >= 200
-    reasons = Counter(made.folded.reason for _, made in talk.prompts if made.folded is not None)
+    reasons = Counter(made.compacted.reason for _, made in talk.prompts if made.compacted is not None)
     assert reasons.total() - reasons["budget"] <= len(talk.prompts) / 4
     if window <= 12_000:
         assert any(made.elided for _, made in talk.prompts)

@@ -105,7 +105,7 @@ def test_whatever_was_said_the_history_begins_behind_a_fold_or_a_summary_and_all
     assert sorted(there + gone, key=ids.index) == ids[:end] and len(set(there + gone)) == end
     if there and (start := ids.index(there[0])) > 0:
         if pipeline == "chat":
-            assert ids[start - 1] == said.now.elided_until, "only a fold leaves messages out"
+            assert ids[start - 1] == said.now.elided_until, "only a compaction leaves messages out"
         else:
             spoken = [each for each in window.messages if each.role != "system"]
             assert not spoken or begins(spoken[0]) or turn_of(said.now, there[0]) == ids[0], "a turn is never cut"

@@ -1,4 +1,4 @@
-"""Transcripts without a vault: what a turn says of what stands above, and what a fold leaves."""
+"""Transcripts without a vault: what a turn says of what stands above, and what a compaction leaves."""
 
 import json
 from typing import Any
@@ -65,8 +65,8 @@ BETWEEN: dict[str, tuple[c.Data | None, dict[str, Any]]] = {
     "a note was changed": (None, {"present": (Present(Artifact("note", "a.md", "A", "0" * 64), "a.md"),)}),
     "a turn was lost": (None, {"lost": ("first",)}),
     "a note was withheld": (folded("withheld", left_out=(LEFT,)), {}),
-    "a fold took results": (folded("asked", results_up_to=MessageId("m6")), {}),
-    "a fold took a turn": (folded("asked", up_to=MessageId("m2")), {}),
+    "a compaction took results": (folded("asked", results_up_to=MessageId("m6")), {}),
+    "a compaction took a turn": (folded("asked", up_to=MessageId("m2")), {}),
     "a message was removed": (c.MessageRemoved(conversation=w.ID, message=MessageId("m2")), {}),
 }
 
@@ -261,29 +261,29 @@ def test_a_line_whose_text_went_with_its_message_says_nothing(talk: Talk) -> Non
     assert "(above)" not in whole(later) and whole(later).count("Line 7 of") == 1
 
 
-# -- folds --
+# -- compactions --
 
 
 def folded_talk() -> tuple[Talk, Envelope]:
-    """A conversation of turns with a note each, until one has a fold."""
+    """A conversation of turns with a note each, until one is compacted."""
     talk = Talk(window=6_000)
     for number in range(40):
         envelope = talk.ask(f"Question {number}?", talk.read(f"n{number}.md", f"Note {number}. {LONG}"))
-        if talk.last.folded is not None:
+        if talk.last.compacted is not None:
             return talk, envelope
     raise AssertionError("no fold in 40 turns")
 
 
 def test_a_fold_keeps_the_notes_of_the_last_turns_in_their_newest_version() -> None:
     talk, envelope = folded_talk()
-    fold, sent = talk.last.folded, whole(envelope)
+    fold, sent = talk.last.compacted, whole(envelope)
     assert fold is not None and fold.reason == "budget" and fold.up_to is not None
     turns = [each for each in talk.now.messages.values() if each.role == "user"]
     numbers = range(max(0, len(turns) - 3), len(turns))
     assert all(f"Note {number}. Line 0" in sent for number in numbers)
     assert library_ids(talk) and envelope.estimate <= 6_000 * 0.6
     after = talk.ask("And then?")
-    assert sent_again(envelope, after) and talk.last.folded is None
+    assert sent_again(envelope, after) and talk.last.compacted is None
 
 
 def library_ids(talk: Talk) -> list[str]:
@@ -296,7 +296,7 @@ def test_what_a_fold_left_out_comes_whole_when_it_is_attached_again() -> None:
     talk.ask("One?", talk.read("a.md", LONG), talk.read("b.md", f"Beta. {LONG}"))
     talk.ask("Two?", talk.read("b.md", f"Beta. {LONG}"))
     talk.ask("Three?", talk.read("b.md", f"Beta. {LONG}"), rebase=True)
-    assert talk.last.folded is not None and "[Left out: a.md]" in whole(talk.last.envelope)
+    assert talk.last.compacted is not None and "[Left out: a.md]" in whole(talk.last.envelope)
     again = talk.ask("Four?", talk.read("a.md", LONG))
     assert "Line 7 of" in w.user_text(again) and "Attached: a.md" not in w.user_text(again)
 
@@ -331,7 +331,7 @@ def test_a_summary_makes_the_turns_leave_that_it_stands_for() -> None:
         talk.ask(f"Question {number}?", talk.read("a.md", LONG))
     talk.summarise("They spoke of the note.", list(talk.now.messages)[3])
     sent = whole(talk.ask("And?"))
-    assert talk.last.folded is not None and talk.last.folded.reason == "summary"
+    assert talk.last.compacted is not None and talk.last.compacted.reason == "summary"
     assert "Question 1?" not in sent and "Question 2?" in sent and "They spoke of the note." in sent
     assert sent.count("Line 7 of") == 1
 
@@ -372,7 +372,7 @@ def test_a_prompt_near_its_limit_says_what_the_next_fold_takes() -> None:
     for number in range(12):
         envelope = talk.ask(f"Question {number}?", talk.read(f"n{number}.md", f"Note {number}. {LONG}"))
         warned.append((envelope.estimate / 6_000 >= 0.8, bool(envelope.manifest.warnings)))
-        if talk.last.folded is not None:
+        if talk.last.compacted is not None:
             break
     assert all(near == told for near, told in warned) and (True, True) in warned
 
@@ -422,6 +422,6 @@ def test_a_prompt_asked_for_twice_is_folded_once() -> None:
     talk.ask("One?", talk.read("a.md", LONG))
     asked = talk.say("Two?")
     first = talk.prompt(asked, talk.read("a.md", LONG))
-    assert talk.last.folded is not None and talk.last.folded.reason == "each_turn"
+    assert talk.last.compacted is not None and talk.last.compacted.reason == "each_turn"
     again = talk.prompt(asked, talk.read("a.md", LONG))
-    assert talk.last.folded is None and again.hashes == first.hashes and again.messages == first.messages
+    assert talk.last.compacted is None and again.hashes == first.hashes and again.messages == first.messages

@@ -109,7 +109,7 @@ def test_a_prompt_without_the_note_that_a_fold_left_out_and_the_user_asks_about_
     assert running.stop() == 0
     found = inspect(running.data).get("/api/findings")["findings"]
     assert [(each["kind"], each["sentence"]) for each in found] == [
-        ("folded", "The user asked about Long plan.md, which a fold had left out of the prompt")
+        ("folded", "The user asked about Long plan.md, which a compaction had left out of the prompt")
     ]
     assert [each["link"][0] for each in found[0]["evidence"]] == ["prompt", "prompt", "note"]
 

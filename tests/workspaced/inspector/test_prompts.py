@@ -23,7 +23,7 @@ MORNING = ROOT / "workspaced" / "workspaced" / "demo" / "morning.wsb"
 """The demo's morning: two conversations, one of which was folded and the other given another system prompt."""
 LETTER, KITCHEN = "letter-to-imke", "kitchen-questions"
 FOLDED = 110
-"""The first prompt after the fold."""
+"""The first prompt after the compaction."""
 OWN_PRICES = """
 dated = "2031-05-06"
 currency = "EUR"

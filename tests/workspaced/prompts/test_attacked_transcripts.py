@@ -51,7 +51,7 @@ class Talk:
         self.client = self.running.connect("runtime")
 
     def folds(self) -> int:
-        """The number of folds in the log."""
+        """The number of compactions in the log."""
         wanted = {"from": 1, "limit": 1_000, "types": ["context_folded"]}
         return len(self.client.call("workspaced/log", wanted)["events"])
 

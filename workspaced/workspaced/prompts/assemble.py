@@ -2,7 +2,7 @@
 
 The writer checks at the moment of appending that the conversation has not changed since it was read; if it has,
 the prompt is assembled again. A prompt names no note that was known to be withheld when it was assembled. Notes
-that are withheld at present also leave the context library, which is recorded as a fold.
+that are withheld at present also leave the context library, which is recorded as a compaction.
 
 If nothing has changed since the last prompt, the answer is that prompt, and nothing is recorded.
 """
@@ -90,7 +90,7 @@ class _Attempt(NamedTuple):
     """To be recorded."""
     envelope: Envelope | None = None
     shaped: _Shaped | None = None
-    only_folded: bool = False
+    only_compacted: bool = False
     """True if the attempt only removed withheld notes from the library, so that another one must follow."""
 
     @property
@@ -143,7 +143,7 @@ async def assemble(service: Service, params: p.Assemble, caller: str) -> Prompte
 
 
 async def rebase(service: Service, params: p.Named, caller: str) -> int:
-    """Folds: notes are in the prompt once, in their present versions. Returns the number of changed things.
+    """Compacts: notes are in the prompt once, in their present versions. Returns the number of changed things.
 
     Raises:
         WorkspacedError: as `assemble`.
@@ -176,7 +176,7 @@ async def _recorded(service: Service, name: str, make: "_Make", caller: str) -> 
         except ConversationChanged as error:
             changed = error
             continue
-        if not made.only_folded:
+        if not made.only_compacted:
             return made, receipts[-1].seq
     raise changed or policy_kept_changing()
 
@@ -189,8 +189,8 @@ def _attempt(service: Service, name: str, make: "_Make", view: View, withheld_no
     conversation = known(view.state, name)
     turns = _turns_of(conversation, service)
     withheld_notes.refresh(conversation.library, turns.values())
-    if (fold := _without_withheld(conversation, turns, withheld_notes)) is not None:
-        return _Attempt(conversation, [action(fold, conversation)], only_folded=True)
+    if (compaction := _without_withheld(conversation, turns, withheld_notes)) is not None:
+        return _Attempt(conversation, [action(compaction, conversation)], only_compacted=True)
     return make(conversation, view, withheld_notes)
 
 
@@ -247,8 +247,8 @@ def _prompt(
         _check_size(_answer(envelope, shaped, params, 0, ""))
     last = conversation.last_prompt(params.pipeline)
     inputs = staging.keep(msgspec.json.encode(turn))
-    has_fold = made.folded is not None
-    if last is not None and not has_fold and _is_repeated(last, envelope, inputs, recorded):
+    has_compaction = made.compacted is not None
+    if last is not None and not has_compaction and _is_repeated(last, envelope, inputs, recorded):
         return _Attempt(conversation, [], envelope, shaped)
     durable = _durable(service, last, conversation)
     actions = _sources(conversation, turn, made, staging, durable)
@@ -298,19 +298,19 @@ def _shaped(
 def _refreshed(
     service: Service, conversation: Conversation, view: View, withheld_notes: WithheldNotes
 ) -> _Attempt:
-    """Folds as a next message would that asks for it."""
+    """Compacts as a next message would that asks for it."""
     asking = Message(MessageId(""), "user", conversation.seq, "")
     asked = replace(conversation, messages={**conversation.messages, asking.id: asking})
     staging = BlobStaging(service.texts)
     turn, made = assembled(asked, asking.id, view, withheld_notes, staging, rebase=True)
-    if made.folded is None:
+    if made.compacted is None:
         return _Attempt(conversation, [])
     durable = _durable(service, conversation.last_prompt(), conversation)
     return _Attempt(conversation, _sources(conversation, turn, made, staging, durable))
 
 
 async def take_over(service: Service, name: ConversationId, caller: str) -> int:
-    """Folds an imported conversation: its library takes over what its messages attach, read anew.
+    """Compacts an imported conversation: its library takes over what its messages attach, read anew.
 
     Returns the number of entries.
 
@@ -325,7 +325,7 @@ async def take_over(service: Service, name: ConversationId, caller: str) -> int:
 def _taken_over(
     service: Service, conversation: Conversation, view: View, withheld_notes: WithheldNotes
 ) -> _Attempt:
-    """The fold, as if a next message attached again what all messages attach; none if there is nothing."""
+    """The compaction, as if a next message attached again what all messages attach; none if there is nothing."""
     given = {
         (each.kind, each.id): each for message in conversation.messages.values() for each in message.attachments
     }
@@ -339,7 +339,7 @@ def _taken_over(
     if withheld_notes.includes_any(_attached_in(turn), pinned_in(turn)):
         raise WithheldDuringRead
     settings, index = conversation.settings, LibraryIndex(staging, turn.fence)
-    room = turn.policy.fold_to * (settings.context_window - settings.output_reserve) / turn.factor
+    room = turn.policy.compact_to * (settings.context_window - settings.output_reserve) / turn.factor
     library = imported(turn.artifacts, conversation, index, room)
     if not library:
         return _Attempt(conversation, [])
@@ -352,8 +352,8 @@ def _taken_over(
         for entry in library
         if entry.revision in staging.blobs
     ]
-    fold = c.ContextFolded(conversation=conversation.id, reason="imported", library=library)
-    actions.append(action(fold, conversation, _staged(staging, map(staging.text, index.blocks.values()))))
+    compaction = c.ContextFolded(conversation=conversation.id, reason="imported", library=library)
+    actions.append(action(compaction, conversation, _staged(staging, map(staging.text, index.blocks.values()))))
     return _Attempt(conversation, actions)
 
 
@@ -460,9 +460,9 @@ def assembled(
 def _sources(
     conversation: Conversation, turn: Turn, made: Assembled, staging: BlobStaging, durable: _Durable
 ) -> list[Action]:
-    """The actions that record the versions read for the prompt, and the fold if there was one."""
+    """The actions that record the versions read for the prompt, and the compaction if there was one."""
     actions, known_revisions = [], set(durable.revisions)
-    if made.folded is None:  # a fold's library may hold what this turn read
+    if made.compacted is None:  # a compaction's library may hold what this turn read
         above = (entry for entry in made.envelope.manifest.entries if entry.state == "reference")
         known_revisions |= {(entry.id, entry.revision or "") for entry in above}
     for artifact in turn.artifacts:
@@ -471,13 +471,13 @@ def _sources(
             known_revisions.add(version)
             read = c.ArtifactRecorded(artifact.id, artifact.kind, artifact.revision, artifact.bytes)
             actions.append(action(read, conversation, _staged(staging, [artifact.revision])))
-    if (fold := made.folded) is not None:
-        for present in turn.present:  # what the fold was planned with, the library's new texts among them
+    if (compaction := made.compacted) is not None:
+        for present in turn.present:  # what the compaction was planned with, the library's new texts among them
             now = present.artifact
             if present.is_kept and now.revision and (now.id, now.revision) not in known_revisions:
                 read = c.ArtifactRecorded(now.id, now.kind, now.revision, now.bytes)
                 actions.append(action(read, conversation, _staged(staging, [now.revision])))
-        actions.append(action(fold, conversation, _staged(staging, map(staging.text, made.blocks))))
+        actions.append(action(compaction, conversation, _staged(staging, map(staging.text, made.blocks))))
     return actions
 
 

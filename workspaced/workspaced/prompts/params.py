@@ -75,8 +75,8 @@ class Start(Params, frozen=True):
     history_turns: Annotated[int, Meta(ge=1, le=MESSAGES_PER_CONVERSATION_MAX)] | None = None
     """At least so many of the latest turns stay verbatim; None: as many as fit."""
     promotion: Promotion | None = None
-    """When the context library takes over what turns brought; None: at a fold, or each turn if what the provider
-    keeps of prompts was named in one."""
+    """When the context library takes over what turns brought; None: at a compaction, or each turn if what the
+    provider keeps of prompts was named in one."""
 
 
 class Document(Params, frozen=True):

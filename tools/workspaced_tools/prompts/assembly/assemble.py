@@ -7,9 +7,10 @@ here reads a file, a clock, a locale or the order of a set, so log and blobs suf
 byte.
 
 A chat's prompt is a transcript that only grows: each turn is repeated as it was sent, with its context, so that a
-prompt begins with the bytes of the prompt before it. Only a fold shortens it (fold.py): over budget, when asked,
-when a summary or `history_turns` says so, or when it pays. A prompt that needs a fold is assembled as if the fold
-were recorded, and the fold is recorded with it. The other pipelines have no library, and a history of words alone.
+prompt begins with the bytes of the prompt before it. Only a compaction shortens it (compaction.py): over budget,
+when asked, when a summary or `history_turns` says so, or when it pays. A prompt that needs one is assembled as if
+it were recorded, and it is recorded with the prompt. The other pipelines have no library, and a history of words
+alone.
 
 Two instructions follow the words of each turn, each after a blank line: the composer's (how to write answers) and
 the adapter's (what this model needs). An instruction is left out if the words already end with it because the
@@ -26,7 +27,7 @@ from workspaced_events.projections.conversations import (
     Conversation,
     Message,
     Settings,
-    folded,
+    compacted,
     library_of,
     turn_of,
 )
@@ -61,7 +62,7 @@ from ..model.types import (
 from ..sources.inline_content import named
 from ..sources.search_block import numbered
 from .budget import Parts, exceeded, fit
-from .folding import Folding, NearLimit, Rendered
+from .compacting import Compacting, NearLimit, Rendered
 from .history import Past, PastTurn, continuation_of, history_of, own_message, short_up_to, shortenings
 from .layers import (
     LayerBuilder,
@@ -113,7 +114,7 @@ class _Prompt:
     """Assembles one prompt.
 
     Attributes:
-        before: the conversation before any fold.
+        before: the conversation before any compaction.
         grows: whether the prompt is a transcript.
     """
 
@@ -134,12 +135,12 @@ class _Prompt:
         self.tool_seed = estimate_definitions_tokens(texts(tools)) if tools is not None else 0
         self.tool_tokens = self.estimator.calibrated(self.tool_seed)
         self.limit = settings.context_window - settings.output_reserve
-        self.folding = Folding(conversation, turn, self.artifacts, self.tool_seed, self.index, texts)
+        self.compacting = Compacting(conversation, turn, self.artifacts, self.tool_seed, self.index, texts)
 
     def assembled(self) -> Assembled:
-        made, fold = self._rendered(self.before), None
-        for fold in self.folding.folds(made) if self.grows else ():
-            made = self._rendered(folded(self.before, fold))
+        made, compaction = self._rendered(self.before), None
+        for compaction in self.compacting.compactions(made) if self.grows else ():
+            made = self._rendered(compacted(self.before, compaction))
             if made.estimate <= self.limit:
                 break
         if made.estimate > self.limit:
@@ -148,15 +149,15 @@ class _Prompt:
             entry.block_sha256 for entry in made.conversation.library if entry.block_sha256 in self.index.blocks
         )
         builders = made.builders
-        near_limit = self.folding.near_limit(made) if self.grows else None
+        near_limit = self.compacting.near_limit(made) if self.grows else None
         return Assembled(
-            envelope=self._envelope(made, fold, near_limit),
+            envelope=self._envelope(made, compaction, near_limit),
             blocks=tuple(self.index.blocks[sha256] for sha256 in blocks),
             seed_estimate=sum(builder.seed for builder in builders.values()) + self.tool_seed,
             prefix_tokens=builders["L1_SYSTEM"].tokens + builders["L2_PREVIOUS"].tokens,
             pipeline=self.pipeline,
-            elided=len(fold.left_out) if fold is not None else made.shortened,
-            folded=fold,
+            elided=len(compaction.left_out) if compaction is not None else made.shortened,
+            compacted=compaction,
             near_limit=near_limit.event if near_limit is not None else None,
             sent=SentTurn(SENT_VERSION, made.parts) if self.grows else None,
         )
@@ -246,7 +247,7 @@ class _Prompt:
                 builder.record(LayerEntry(attachment.id, attachment.kind, "carrier", "dropped"))
 
     def _fitted(self, past: Past, system: LayerBuilder, context: LayerBuilder, query: LayerBuilder) -> Past:
-        """What of the history fits; a transcript folds instead."""
+        """What of the history fits; a transcript is compacted instead."""
         summary = b.summary_block(past.summary, fence=self.turn.fence)
         parts = Parts(
             fixed=system.tokens + context.tokens + query.tokens + self.tool_tokens,
@@ -365,7 +366,7 @@ class _Prompt:
 
     # -- the answer --
 
-    def _envelope(self, made: Rendered, fold: ContextFolded | None, near_limit: NearLimit | None) -> Envelope:
+    def _envelope(self, made: Rendered, event: ContextFolded | None, near_limit: NearLimit | None) -> Envelope:
         builders, turn = made.builders, self.turn
         texts = {name: joined(builders[name].segments) for name in LAYERS}
         digests = digests_of(texts)
@@ -375,7 +376,7 @@ class _Prompt:
         reuse = reuse_of(
             self.before, turn.message, builders, hashes, blocks, self.pipeline, repeats_turns=self.grows
         )
-        warnings = warnings_of(self.before, turn.message, reuse, self.pipeline, folded=fold is not None)
+        warnings = warnings_of(self.before, turn.message, reuse, self.pipeline, compacted=event is not None)
         summary = self.estimator.tokens(made.past.summary or "")
         manifest = manifest_of(
             turn,

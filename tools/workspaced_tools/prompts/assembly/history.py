@@ -152,13 +152,13 @@ def own_message(
 
 
 def short_up_to(conversation: Conversation, messages: tuple[ChatMessage, ...]) -> tuple[ChatMessage, ...]:
-    """The messages with notes instead of the results of tools that a fold left out."""
+    """The messages with notes instead of the results of tools that a compaction left out."""
     short = _short_in(conversation, messages)
     return (*map(short_results, messages[:short]), *messages[short:])
 
 
 def _short_in(conversation: Conversation, messages: Sequence[Message | ChatMessage]) -> int:
-    """How many of these messages, in the conversation's order, a fold left without results of tools."""
+    """How many of these messages, in the conversation's order, a compaction left without results of tools."""
     until = conversation.results_up_to
     if until is None or until not in conversation.messages:
         return 0

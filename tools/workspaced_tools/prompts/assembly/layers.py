@@ -275,11 +275,12 @@ def manifest_of(
 
 
 def warnings_of(
-    conversation: Conversation, message: MessageId, reuse: Reuse, pipeline: Pipeline = "chat", *, folded: bool
+    conversation: Conversation, message: MessageId, reuse: Reuse, pipeline: Pipeline = "chat", *, compacted: bool
 ) -> tuple[str, ...]:
     """Warns if one of the first two layers changed since the pipeline's last prompt without a cause in the log.
 
-    Causes are: new settings, a fold, a removed turn, and a prompt for an earlier message than the last prompt's.
+    Causes are: new settings, a compaction, a removed turn, and a prompt for an earlier message than that of the
+    last prompt.
     """
     last = conversation.last_prompt(pipeline)
     if last is None:
@@ -290,8 +291,8 @@ def warnings_of(
     ids = list(conversation.messages)
     prompts = (prompt for prompt in conversation.prompts if prompt.pipeline == pipeline)
     removed = any(prompt.message not in conversation.messages for prompt in prompts)
-    folded = folded or any(fold.seq > last.seq for fold in conversation.folds)
-    if not (reuse.stable["L2_PREVIOUS"] or folded or removed) and ids.index(message) >= ids.index(last.message):
+    compacted = compacted or any(compaction.seq > last.seq for compaction in conversation.folds)
+    if not (reuse.stable["L2_PREVIOUS"] or compacted or removed) and ids.index(message) >= ids.index(last.message):
         found.append(L2_CHANGED)
     return tuple(found)
 

@@ -315,7 +315,7 @@ class TurnContext:
         self._add(part, LayerEntry(CHANGES, CHANGES, "changed"), segment="reference")
 
     def _is_old(self, present: Present) -> bool:
-        """Whether the note still stands in another version, after a fold too, and no turn said so."""
+        """Whether the note still stands in another version, after a compaction too, and no turn said so."""
         shown = self._sent_so_far.revision(("note", present.id))
         is_present = (shown, present.id) == (present.artifact.revision, present.artifact.id)
         return not (shown is None or is_present or self._sent_so_far.reported.get(present.id) == present.state)

@@ -1,7 +1,7 @@
 """Accounts for the provider's cache: how much of each prompt it could serve, how much it did, and why not all.
 
-Everything is read from the log. A prompt loses its prefix only for a cause in the log: new settings, a fold or a
-fold, a removed message. Without such a cause, the provider evicted the prefix.
+Everything is read from the log. A prompt loses its prefix only for a cause in the log: new settings, a compaction,
+a removed message. Without such a cause, the provider evicted the prefix.
 
 Token counts of prompts are estimates (token_estimate.py); cached tokens are the provider's own count.
 """
@@ -32,7 +32,7 @@ OTHER_PIPELINE: Final = "another pipeline"
 SETTINGS: Final = "L1 changed: settings"
 UNEXPLAINED: Final = "L1 changed: no cause in the log"
 MODEL_OR_TOOLS: Final = "settings changed"
-FOLDED: Final = "folded: "
+COMPACTED: Final = "folded: "
 REMOVED: Final = "library lost a removed message's notes"
 GREW: Final = "library grew"
 ELIDED: Final = "history elided: budget"
@@ -137,8 +137,8 @@ def cause_of(conversation: Conversation, before: Prompt | None, prompt: Prompt) 
         return SETTINGS if conversation.settings.seq > before.seq else UNEXPLAINED
     if before.seq < conversation.settings.seq < prompt.seq:
         return MODEL_OR_TOOLS
-    if (fold := _fold(conversation, before, prompt)) is not None:
-        return f"{FOLDED}{fold}"
+    if (compaction := _compaction(conversation, before, prompt)) is not None:
+        return f"{COMPACTED}{compaction}"
     if prompt.blocks_kept < before.blocks:
         return REMOVED
     if prompt.blocks > before.blocks:
@@ -148,10 +148,10 @@ def cause_of(conversation: Conversation, before: Prompt | None, prompt: Prompt) 
     return _message_cause(conversation, before, prompt)
 
 
-def _fold(conversation: Conversation, before: Prompt, prompt: Prompt) -> str | None:
-    """The reason of the last fold between the two prompts."""
-    folds = [each.reason for each in conversation.folds if before.seq < each.seq < prompt.seq]
-    return folds[-1] if folds else None
+def _compaction(conversation: Conversation, before: Prompt, prompt: Prompt) -> str | None:
+    """The reason of the last compaction between the two prompts."""
+    compactions = [each.reason for each in conversation.folds if before.seq < each.seq < prompt.seq]
+    return compactions[-1] if compactions else None
 
 
 def _message_cause(conversation: Conversation, before: Prompt, prompt: Prompt) -> str | None:
@@ -171,7 +171,7 @@ def kept_tokens(
     """A lower bound, by the log, for the tokens at the beginning of `prompt` that `before` has too."""
     if prompt.hashes.L1_SYSTEM != before.hashes.L1_SYSTEM:
         return 0
-    if prompt.blocks_kept < before.blocks or _fold(conversation, before, prompt) is not None:
+    if prompt.blocks_kept < before.blocks or _compaction(conversation, before, prompt) is not None:
         factor = prompt.estimate / prompt.seed_estimate if prompt.seed_estimate else 1.0
         return max(0, prompt.prefix_tokens - round(factor * prompt.tokens_not_kept))
     if prompt.blocks > before.blocks or prompt.elided > before.elided:
@@ -255,7 +255,7 @@ def _layers_of(cause: str) -> tuple[LayerId, ...]:
     """The layers that may be the first one that the cause changes."""
     if cause in (SETTINGS, UNEXPLAINED):
         return ("L1_SYSTEM",)
-    if cause.startswith(FOLDED):
+    if cause.startswith(COMPACTED):
         return "L2_PREVIOUS", "L4_STRIP"
     if cause in (REMOVED, GREW):
         return ("L2_PREVIOUS",)

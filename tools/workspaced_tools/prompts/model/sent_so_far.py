@@ -1,7 +1,7 @@
 """What stands in the prompt before a turn: the library, and the turns before it as they were sent.
 
-A fold leaves parts out of turns that stay; a removed message takes its parts along. So a later part may point to
-something that no longer stands above it. One line stands for each part left out, and for each such part.
+A compaction leaves parts out of turns that stay; a removed message takes its parts along. So a later part may
+point to something that no longer stands above it. One line stands for each part left out, and for each such part.
 """
 
 from collections.abc import Collection, Iterable, Mapping
@@ -91,7 +91,7 @@ class SentSoFar:
         return found[1]
 
     def take(self, turn: MessageId, parts: tuple[SentPart, ...], left_out: Mapping[tuple[str, str], bool]) -> None:
-        """Adds the next turn. `left_out`: by kind and id, the parts that a fold left out; True: as withheld."""
+        """Adds the next turn. `left_out`: by kind and id, what compactions left out; True: as withheld."""
         self.sent[turn] = parts
         self.turns[turn] = tuple(self._taken(turn, part, left_out) for part in parts)
 
@@ -114,7 +114,7 @@ class SentSoFar:
         if part.base and not self._has_base(part):
             return stand_in(part, in_library=part.key in self._library)
         if part.alias and self.revision(key_of(part.kind, part.alias, part.base)) != part.base:
-            line = above_line(part.id, active=part.kind == "active_note")  # a fold has the text under its own id
+            line = above_line(part.id, active=part.kind == "active_note")  # compacted: under its own id
             part = replace(part, text=line, tokens=estimate_tokens(line), alias="")
         if part.form not in _SHOWN_ONCE:
             self._show(part.key, Shown(part.revision, turn if part.is_whole else self._shown_turn(part, turn)))
@@ -164,7 +164,7 @@ def stand_in(part: SentPart, *, withheld: bool = False, in_library: bool = False
 
 @lru_cache(maxsize=1_024)
 def _left_out_line(name: str, in_library: bool) -> str:
-    """Planning a fold asks for those of all parts, several times."""
+    """Planning a compaction asks for those of all parts, several times."""
     what = "Find it in the context library above" if in_library else "Left out"
     return f"[{what}: {escape_field(name)}]"
 

@@ -1,7 +1,8 @@
 """The window of earlier messages that a prompt carries, in whole turns.
 
-Of a chat only folds leave messages out. A compression carries every message that its summary will cover, except
-those that the last summary covers. It also carries messages that folds left out: no summary covers them yet.
+Of a chat only compactions leave messages out. A compression carries every message that its summary will cover,
+except those that the last summary covers. It also carries messages that compactions left out: no
+summary covers them yet.
 """
 
 from collections.abc import Iterable, Sequence

@@ -106,7 +106,8 @@ class Present(Wire, frozen=True):
     """Lines added since the version shown; `removed` likewise."""
     removed: int = 0
     is_kept: bool = True
-    """Whether a fold may take the text: not if it was read for an earlier prompt of the turn and not recorded."""
+    """Whether a compaction may take the text: not if it was read for an earlier prompt of the turn and not
+    recorded."""
 
     @property
     def state(self) -> str:
@@ -127,15 +128,15 @@ class Policy(Wire, frozen=True):
     summary_tokens_max: int | None = None
     """The manifest warns of a longer summary. None: no warning."""
     each_turn: bool = False
-    """Whether the library takes over at each turn, not only at a fold that has another reason."""
-    fold_to: float = 0.4
-    """A fold over budget leaves out the oldest turns, down to this share of the limit."""
-    fold_below: float = 0.5
+    """Whether the library takes over at each turn, not only at a compaction that has another reason."""
+    compact_to: float = 0.4
+    """A compaction over budget leaves out the oldest turns, down to this share of the limit."""
+    compact_below: float = 0.5
     """After it, the library loses what it must for the prompt to have at most this share."""
     keep_turns: int = 2
-    """A fold keeps at least so many of the last turns."""
+    """A compaction keeps at least so many of the last turns."""
     used_within_turns: int = 10
-    """A fold keeps the notes that the last so many turns used."""
+    """A compaction keeps the notes that the last so many turns used."""
 
 
 class Turn(Wire, frozen=True):
@@ -157,7 +158,7 @@ class Turn(Wire, frozen=True):
     present: tuple[Present, ...] = ()
     """Notes that stand in the prompt in an older version, and that this turn does not attach."""
     rebase: bool = False
-    """Whether to fold now (workspaced/context/rebase)."""
+    """Whether to compact now (workspaced/context/rebase)."""
     lost: tuple[str, ...] = ()
     """The sha256 of inline texts of earlier messages that are no longer kept: shown as unavailable."""
 
@@ -253,8 +254,8 @@ class Assembled(msgspec.Struct, frozen=True):
     prefix_tokens: int
     pipeline: Pipeline = "chat"
     elided: int = 0
-    folded: ContextFolded | None = None
-    """The fold that this prompt made necessary, and that it already shows."""
+    compacted: ContextFolded | None = None
+    """The compaction that this prompt made necessary, and that it already shows."""
     near_limit: ContextNearLimit | None = None
     """Asks for a summary; None: there is room, or it was asked for."""
     sent: SentTurn | None = None

@@ -22,7 +22,7 @@ export function FindingsView({ parts: [before] }) {
     <h2 id="findings-title">Findings</h2>
     <p class="quiet">
       <${Term} of="prompt">Prompts</${Term}> that held a note in an older version than it had by then, or did without a note that a${" "}
-      <${Term} of="fold" /> had left out and the user asked about; <${Term} of="call">calls</${Term}> that failed; notes that were${" "}
+      <${Term} of="compaction" /> had left out and the user asked about; <${Term} of="call">calls</${Term}> that failed; notes that were${" "}
       <${Term} of="withheld" /> while the user looked at them. The newest stand first.
     </p>
     <${Loaded} of=${found}>${(/** @type {Shown} */ shown) => html`<${List} shown=${shown} />`}</${Loaded}>

@@ -30,7 +30,7 @@ const ABOVE_THE_LIST = "(max-width: 999px)";
 /** Why a block is in a prompt: the manifest's word, in a sentence. */
 const REASONS = /** @type {Record<string, string>} */ ({
   section: "part of the system prompt",
-  library: "the library took it over at a fold",
+  library: "the library took it over at a compaction",
   sent: "stays in the history as it was sent",
   history: "the conversation so far",
   attached: "attached to the message",
@@ -41,7 +41,7 @@ const REASONS = /** @type {Record<string, string>} */ ({
   query: "what the user said",
   tool: "results of tools in this turn",
   budget: "the prompt would have been too long",
-  fold: "a fold left it out",
+  fold: "a compaction left it out",
   summary: "stands for earlier messages",
 });
 const BADGES = /** @type {const} */ ({

@@ -1,8 +1,8 @@
 """What is worth looking at in a log, newest first: each one sentence with its evidence.
 
 Found are prompts that held a note in an older version than it had by then, prompts that did without a note that a
-fold had left out and the user asked about, calls that failed, and notes that were withheld while the user looked
-at them.
+compaction had left out and the user asked about, calls that failed, and notes that were withheld while the user
+looked at them.
 """
 
 from collections.abc import Iterator
@@ -17,8 +17,8 @@ from workspaced_tools.recording.recorded_calls import listed
 
 from .... import replay
 from ...inspected import Inspected
+from .compactions import compacted
 from .finding import Evidence, Finding
-from .folds import folded
 from .older_notes import older
 from .withheld_notes import withheld
 
@@ -55,7 +55,7 @@ def findings(inspected: Inspected, parameters: FindingsParameters) -> Findings:
         if len(stretch) == _SEARCHED_EVENTS:
             searched_from = event.seq
             break
-    every = (*older(log, stretch), *folded(log, stretch), *_failed(log, stretch), *withheld(log, stretch))
+    every = (*older(log, stretch), *compacted(log, stretch), *_failed(log, stretch), *withheld(log, stretch))
     found = sorted(every, key=lambda each: -each.seq)
     return Findings(found[:_FINDINGS_MAX], max(0, len(found) - _FINDINGS_MAX), searched_from)
 

@@ -1,4 +1,4 @@
-"""Folds that left out what was asked about later: the prompt for the question did without the note."""
+"""Compactions that left out what was asked about later: the prompt for the question did without the note."""
 
 import re
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ _LeftOut = dict[str, Event]
 """Notes that stand in no prompt any more, each with the prompt before which it was left out."""
 
 
-def folded(log: replay.Log, stretch: list[Event]) -> Iterator[Finding]:
+def compacted(log: replay.Log, stretch: list[Event]) -> Iterator[Finding]:
     """The findings, one for each prompt and note that the user's words name."""
     left_out: dict[str, _LeftOut] = {}
     for event in reversed(stretch):
@@ -28,19 +28,19 @@ def folded(log: replay.Log, stretch: list[Event]) -> Iterator[Finding]:
         gone = left_out.setdefault(event.data.conversation, {})
         _take(log, event, event.data, gone)
         words = _asked(log, event.seq, event.data) if gone else ""
-        for note, fold in gone.items():
+        for note, compaction in gone.items():
             if _names(words, note):
-                sentence = f"The user asked about {note}, which a fold had left out of the prompt"
+                sentence = f"The user asked about {note}, which a compaction had left out of the prompt"
                 evidence = [prompt_at(event.seq)]
-                if fold is not event:
-                    evidence.append(prompt_at(fold.seq))
-                    evidence[-1].title = f"the fold, before prompt {fold.seq}"
+                if compaction is not event:
+                    evidence.append(prompt_at(compaction.seq))
+                    evidence[-1].title = f"the compaction, before prompt {compaction.seq}"
                 evidence.append(life_of(note))
                 yield Finding(event.seq, event.time, "folded", sentence, evidence, note=note)
 
 
 def _take(log: replay.Log, event: Event, prompt: c.PromptAssembled, gone: _LeftOut) -> None:
-    """Adds what a fold left out of this prompt, and takes out what stands in it again."""
+    """Adds what a compaction left out of this prompt, and takes out what stands in it again."""
     manifest, _not_kept = kept_manifest(log, prompt.manifest_sha256)
     if manifest is None:
         return

@@ -1,10 +1,10 @@
-"""Decides whether a prompt of a transcript needs a fold, and makes the event of its plan (fold.py)."""
+"""Decides whether a prompt of a transcript needs a compaction, and makes the event of its plan (compaction.py)."""
 
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
 from workspaced_events.ids import MessageId
-from workspaced_events.projections.conversations import Conversation, folded, library_of, turn_of
+from workspaced_events.projections.conversations import Conversation, compacted, library_of, turn_of
 from workspaced_events.schema.catalogue import ContextFolded, ContextNearLimit, LibraryEntry
 
 from ...ports.manifest import LayerId
@@ -14,16 +14,16 @@ from ..model.sent_turn import SentPart, key_of
 from ..model.token_estimate import estimate_tokens, message_seed
 from ..model.turn_window import begins, summed_up, turns_in, window_of
 from ..model.types import Artifact, Texts, Turn
-from .fold import Before, FoldReason, Kept, Plan, Planner, pays
+from .compaction import Before, CompactionReason, Kept, Plan, Planner, pays
 from .history import Past, short_results
 from .layers import LayerBuilder
 from .library import LibraryIndex
 from .mentions import mentioned
 
 NEAR_LIMIT: Final = 0.8
-"""From this share of the limit on, a prompt warns of the next fold."""
+"""From this share of the limit on, a prompt warns of the next compaction."""
 PAYS_EVERY: Final = 4
-"""Turns between two looks whether a fold pays: planning one takes as long as assembling a prompt."""
+"""Turns between two looks whether a compaction pays: planning one takes as long as assembling a prompt."""
 
 
 class Rendered(NamedTuple):
@@ -38,7 +38,7 @@ class Rendered(NamedTuple):
     builders: dict[LayerId, LayerBuilder]
     estimate: int
     shortened: int
-    """The parts of the history that were shortened or left out to fit; a transcript folds instead."""
+    """The parts of the history that were shortened or left out to fit; a transcript is compacted instead."""
 
 
 class NearLimit(NamedTuple):
@@ -48,8 +48,8 @@ class NearLimit(NamedTuple):
     """None: no summary helps, or one was asked for and the turns that it is of are still there."""
 
 
-class Folding:
-    """The folds of one prompt."""
+class Compacting:
+    """The compactions of one prompt."""
 
     def __init__(
         self,
@@ -62,7 +62,7 @@ class Folding:
     ) -> None:
         """
         Args:
-            conversation: before any fold.
+            conversation: before any compaction.
             tool_seed: tokens of the tools' definitions, before calibration.
         """
         self.before, self.turn, self.index, self.texts = conversation, turn, index, texts
@@ -73,13 +73,13 @@ class Folding:
         settings = conversation.settings
         self.limit = settings.context_window - settings.output_reserve
 
-    def folds(self, made: Rendered) -> Iterator[ContextFolded]:
-        """The folds to try one after the other, until the prompt fits; none if nothing has to change."""
+    def compactions(self, made: Rendered) -> Iterator[ContextFolded]:
+        """The compactions to try one after the other, until the prompt fits; none if nothing has to change."""
         policy, limit = self.turn.policy, round(self.limit / self.turn.factor)
-        if not self._may_fold(made):
+        if not self._may_compact(made):
             yield from self._without_replaced()
             return
-        before = self._before_fold(made)
+        before = self._before_compaction(made)
         planner = Planner(before, policy, self.index)
         reason, at_least = self._must_leave(before)
         plan: Plan | None = None
@@ -98,14 +98,14 @@ class Folding:
         if plan is None:
             yield from self._without_replaced()
             return
-        first = list(self._fold(plan, reason, planner))
+        first = list(self._compaction(plan, reason, planner))
         yield from first
         if not first and made.estimate <= self.limit:
             return
-        yield from self._fold(planner.over_budget(limit, at_least), "budget", planner)
+        yield from self._compaction(planner.over_budget(limit, at_least), "budget", planner)
         tightest = planner.tightest()
         tightest = tightest._replace(results_up_to=self._old_rounds(made) or tightest.results_up_to)
-        yield from self._fold(tightest, "budget", planner)
+        yield from self._compaction(tightest, "budget", planner)
 
     def _without_replaced(self) -> Iterator[ContextFolded]:
         """Records that the library lost what its first message brought, where that was replaced and is the last.
@@ -127,15 +127,15 @@ class Folding:
         old = carriers[: -self.turn.policy.keep_rounds]
         return old[-1] if old else None
 
-    def _may_fold(self, made: Rendered) -> bool:
-        """Whether a fold has to be planned at all; whether one pays is looked at every PAYS_EVERY turns."""
+    def _may_compact(self, made: Rendered) -> bool:
+        """Whether a compaction has to be planned at all; whether one pays is looked at every PAYS_EVERY turns."""
         policy = self.turn.policy
         must = self.turn.rebase or (policy.each_turn and self.is_first) or made.estimate > self.limit
         may_leave = made.past.summary is not None or policy.history_turns is not None
         at_times = self.is_first and len(made.sent_so_far.turns) % PAYS_EVERY == 0
         return must or may_leave or at_times
 
-    def _must_leave(self, before: Before) -> tuple[FoldReason, int]:
+    def _must_leave(self, before: Before) -> tuple[CompactionReason, int]:
         """How many turns leave because a summary stands for them or `history_turns` are enough, and why."""
         names = list(self.before.messages)
         covered = summed_up(self.before, self.turn.message)
@@ -144,9 +144,9 @@ class Folding:
         by_count = len(before.turns) - kept if kept is not None and len(before.turns) >= 2 * kept else 0
         return ("summary", by_summary) if by_summary >= by_count else ("turns", by_count)
 
-    def _fold(self, plan: Plan, reason: FoldReason, planner: Planner) -> Iterator[ContextFolded]:
+    def _compaction(self, plan: Plan, reason: CompactionReason, planner: Planner) -> Iterator[ContextFolded]:
         """The event of a plan; none if it changes nothing. What later turns brought into the library stays."""
-        fold = ContextFolded(
+        compaction = ContextFolded(
             conversation=self.before.id,
             reason=reason,
             library=(*planner.entries(plan), *self._of_later_turns()),
@@ -155,8 +155,8 @@ class Folding:
             results_up_to=plan.results_up_to,
             saved=max(0, planner.size() - plan.size),
         )
-        if folded(self.before, fold) != self.before:
-            yield fold
+        if compacted(self.before, compaction) != self.before:
+            yield compaction
 
     def _of_later_turns(self) -> Iterator[LibraryEntry]:
         """The library's entries that this prompt has not got, but prompts of later turns have."""
@@ -165,7 +165,7 @@ class Folding:
         earlier = library_of(self.before, self.start)
         yield from (entry for entry in self.before.library if entry not in earlier)
 
-    def _before_fold(self, made: Rendered) -> Before:
+    def _before_compaction(self, made: Rendered) -> Before:
         used = [key_of(each.kind, each.id, each.revision) for each in self.artifacts if each.failed is None]
         used += [("note", pin.path) for pin in self.before.pins.values() if pin.path is not None]
         newest = {key_of(each.kind, each.id, each.revision): each for each in self.artifacts if not each.failed}
@@ -206,10 +206,10 @@ class Folding:
             yield Kept(names[0], names[-1], parts, sum(map(message_seed, rest)), short, used)
 
     def near_limit(self, made: Rendered) -> NearLimit | None:
-        """What the next fold would take, where the prompt has most of its limit."""
+        """What the next compaction would take, where the prompt has most of its limit."""
         if made.estimate < NEAR_LIMIT * self.limit:
             return None
-        before = self._before_fold(made)
+        before = self._before_compaction(made)
         planner = Planner(before, self.turn.policy, self.index)
         plan = planner.over_budget(round(self.limit / self.turn.factor))
         leaving = f"{plan.dropped} turns up to {plan.up_to!r}" if plan.dropped else "no turn"

@@ -1,4 +1,4 @@
-"""Plans a fold: what leaves a transcript, and what the library takes over.
+"""Plans a compaction: what leaves a transcript, and what the library takes over.
 
 Whole turns leave, oldest first. Of the turns that stay, the parts that the library takes over leave, and older
 versions, and notes that the last turns did not use. So a note in use is in the prompt once, in its newest version:
@@ -19,14 +19,14 @@ from ..model.token_estimate import estimate_tokens_of_chars
 from ..model.types import Artifact, Policy
 from .library import LIBRARY_KINDS, LibraryIndex
 
-FoldReason = Literal["budget", "asked", "pays", "summary", "turns", "each_turn"]
+CompactionReason = Literal["budget", "asked", "pays", "summary", "turns", "each_turn"]
 HORIZON_TURNS: Final = 20
 """A conversation is not expected to go on for longer."""
 READ_PRICE: Final = 0.1
 """Of a cached token, in prices of one that is not cached; WRITE_PRICE: of one that the cache takes in."""
 WRITE_PRICE: Final = 1.25
 REWRITTEN: Final = 1.5 * 1.15
-"""What rewriting a prefix costs, with the margin by which a fold must pay."""
+"""What rewriting a prefix costs, with the margin by which a compaction must pay."""
 
 
 class Kept(NamedTuple):
@@ -44,7 +44,7 @@ class Kept(NamedTuple):
 
 
 class Before(NamedTuple):
-    """What a fold is planned for."""
+    """What a compaction is planned for."""
 
     turns: Sequence[Kept]
     """Oldest first."""
@@ -62,7 +62,7 @@ class Before(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """What a fold would do."""
+    """What a compaction would do."""
 
     dropped: int
     """The number of turns that leave."""
@@ -90,7 +90,7 @@ class _Version(NamedTuple):
 
 
 class Planner:
-    """Plans folds of one transcript."""
+    """Plans compactions of one transcript."""
 
     def __init__(self, before: Before, policy: Policy, index: LibraryIndex) -> None:
         self._before = before
@@ -122,12 +122,12 @@ class Planner:
         low, high = at_least, most
         while low < high:
             middle = (low + high) // 2
-            if self.plan(middle).size > policy.fold_to * limit:
+            if self.plan(middle).size > policy.compact_to * limit:
                 low = middle + 1
             else:
                 high = middle
         plan = self.plan(low)
-        return self._smaller(plan, round(policy.fold_below * limit))
+        return self._smaller(plan, round(policy.compact_below * limit))
 
     def tightest(self) -> Plan:
         """All turns but the last leave, with the library and everything that was attached."""
@@ -165,7 +165,7 @@ class Planner:
         return self._last_use.get(_key(entry), -1)
 
     def plan(self, dropped: int, *, all_notes: bool = False) -> Plan:
-        """The fold by which so many turns leave.
+        """The compaction by which so many turns leave.
 
         Args:
             all_notes: the library takes over every note, whether the turns show its newest version or not; results
@@ -315,9 +315,9 @@ def _tokens(parts: Iterable[SentPart]) -> int:
 
 
 def pays(planner: Planner, plan: Plan, before: Before, limit: int) -> bool:
-    """Whether the tokens that a fold saves in the turns to come are worth more than rewriting what follows.
+    """Whether the tokens that a compaction saves in the turns to come are worth more than rewriting what follows.
 
-    `limit`: the tokens that a prompt may have; a fold over budget would save the rest.
+    `limit`: the tokens that a prompt may have; a compaction over budget would save the rest.
     """
     turns, size = len(before.turns), planner.size()
     saved = size - plan.size
