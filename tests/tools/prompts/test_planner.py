@@ -15,21 +15,21 @@ from support.growth import costs_less_than, grows_linearly, thread_seconds
 from support.profiles import examples
 
 from workspaced_tools.errors import ArgumentInvalid
-from workspaced_tools.prompts.planning.planner import (
-    ANSWER_CHARS_MAX,
-    CALLS_MAX,
+from workspaced_tools.prompts.planning.asking import (
     HELD_CHARS_MAX,
-    PROBLEMS_PER_CALL_MAX,
     QUERY_CHARS_MAX,
     SNIPPET_CHARS_MAX,
-    WHY_CHARS_MAX,
-    Call,
     Held,
-    Planned,
     plan_prompt,
-    plan_schema,
+)
+from workspaced_tools.prompts.planning.checking import (
+    ANSWER_CHARS_MAX,
+    PROBLEMS_PER_CALL_MAX,
+    Call,
+    Planned,
     planned,
 )
+from workspaced_tools.prompts.planning.plan_schema import CALLS_MAX, WHY_CHARS_MAX, plan_schema
 from workspaced_tools.prompts.providers.tool_definitions import Definition
 from workspaced_tools.tools.registry import EVERY_TOOL
 

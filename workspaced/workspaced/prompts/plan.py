@@ -14,7 +14,9 @@ from workspaced_tools.prompts.assembly.layers import joined
 from workspaced_tools.prompts.model.note_names import NOTE_KINDS
 from workspaced_tools.prompts.model.stored_texts import BlobStaging
 from workspaced_tools.prompts.model.types import Artifact, Envelope, Texts, Turn
-from workspaced_tools.prompts.planning.planner import Call, Held, Problem, plan_prompt, plan_schema, planned
+from workspaced_tools.prompts.planning.asking import Held, plan_prompt
+from workspaced_tools.prompts.planning.checking import Call, Problem, planned
+from workspaced_tools.prompts.planning.plan_schema import plan_schema
 from workspaced_tools.prompts.providers.known import provider_named
 from workspaced_tools.prompts.providers.provider import OWN, Definition
 from workspaced_tools.prompts.providers.tool_definitions import definitions_of
