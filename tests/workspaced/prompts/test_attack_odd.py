@@ -189,7 +189,7 @@ def test_ids_are_uuids_whatever_the_clock_says(daemon: Any, tmp_path: Path) -> N
 
 
 # A note changed since it was shown is only named in a turn's first prompt, so its new text is not recorded. A
-# fold in a later prompt of the same turn records it all the same (`_sources` of prompts/assemble.py heeds no
+# fold in a later prompt of the same turn records it all the same (`source_actions` of prompts/assemble.py heeds no
 # `Present.is_kept`): `artifact_recorded` names a blob that was never written, and the whole log is LOG_DAMAGED
 # from then on: `replay --verify` stops with exit code 4.
 def test_a_fold_within_a_turn_names_no_text_that_was_never_stored(daemon: Any) -> None:

@@ -15,8 +15,7 @@ from ..ipc.jsonrpc import RequestId
 from ..limits import ATTACHMENTS_PER_MESSAGE_MAX, UNCHANGED_REASONS_MAX
 from ..overlay.overlays import Asked
 from ..overlay.request import Form
-from ..prompts import assemble as assembling
-from ..prompts import commands
+from ..prompts import commands, compacting
 from ..prompts import params as p
 from ..prompts import start as starting
 from ..service.service import Service
@@ -85,7 +84,7 @@ async def message(session: Session, _id: RequestId | None, params: p.Messages) -
 
 async def rebase(session: Session, _id: RequestId | None, params: p.Named) -> Any:
     service = session.service
-    refreshed = await assembling.rebase(service, params, session.client)
+    refreshed = await compacting.rebase(service, params, session.client)
     return {"refreshed": refreshed, "clock": service.tail.clock()}
 
 

@@ -1,13 +1,10 @@
 """Prompts of conversations: reads their inputs, assembles them, and records them.
 
-The writer checks at the moment of appending that the conversation has not changed since it was read; if it has,
-the prompt is assembled again. A prompt names no note that was known to be withheld when it was assembled. Notes
-that are withheld at present also leave the context library, which is recorded as a compaction.
-
-If nothing has changed since the last prompt, the answer is that prompt, and nothing is recorded.
+A prompt names no note that was known to be withheld when it was assembled. If nothing has changed
+since the last prompt, the answer is that prompt, and nothing is recorded.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from functools import partial
 from hashlib import sha256
@@ -16,34 +13,30 @@ from typing import Annotated, Final, NamedTuple
 import msgspec
 from msgspec.structs import asdict, replace
 
-from workspaced_events.errors import Conflict, InvalidArgument
-from workspaced_events.ids import ConversationId, MessageId, NoteId, VaultId
-from workspaced_events.journal.actions import Action, Planned
-from workspaced_events.limits import ACTION_BYTES
-from workspaced_events.projections.conversations import Conversation, Message, Prompt, Settings
+from workspaced_events.errors import InvalidArgument
+from workspaced_events.ids import MessageId, NoteId, VaultId
+from workspaced_events.journal.actions import Action
+from workspaced_events.projections.conversations import Conversation, Prompt, Settings
 from workspaced_events.schema import catalogue as c
 from workspaced_tools.errors import NotRecorded
 from workspaced_tools.ports.view import View
 from workspaced_tools.prompts.assembly.assemble import assemble as assemble_prompt
-from workspaced_tools.prompts.assembly.library import LibraryIndex, imported
 from workspaced_tools.prompts.audit.rebuild import prompt_event
 from workspaced_tools.prompts.model.kept_turns import KeptTurns
-from workspaced_tools.prompts.model.sent_so_far import kept_turn
-from workspaced_tools.prompts.model.sent_turn import SentTurn
 from workspaced_tools.prompts.model.stored_texts import BlobStaging, inputs_of
 from workspaced_tools.prompts.model.types import PARTS, Assembled, Envelope, Turn
-from workspaced_tools.prompts.providers.bodies import RENDERER, CacheOffer, RenderedBody, cursor_of, shape
+from workspaced_tools.prompts.providers.bodies import RENDERER, CacheOffer, cursor_of, shape
 from workspaced_tools.prompts.providers.templates import Template, template_named
 from workspaced_tools.prompts.sources.gather import gather, pinned_in
-from workspaced_tools.sharing.gate import policy_kept_changing
 
 from ..errors import UnknownMessage
-from ..limits import ANSWER_BYTES_MAX, ASSEMBLE_ATTEMPTS_MAX
+from ..limits import ANSWER_BYTES_MAX
 from ..service.service import Service
 from ..vaults.served_vault import WithheldDuringRead
 from . import params as p
-from .commands import action, checked_message, known
-from .visibility import WithheldNotes, with_conversation_view
+from .attempts import Attempt, Shaped, record_attempt
+from .commands import action, checked_message
+from .visibility import WithheldNotes
 
 _SURELY_SENT_CHARS: Final = ANSWER_BYTES_MAX // 32
 """A shorter prompt text always fits into an answer, which holds it at most three times, each character as at most
@@ -68,55 +61,6 @@ class Prompted(Envelope, frozen=True, kw_only=True, omit_defaults=True):
     """Where the provider may keep the first two layers."""
 
 
-class ConversationChanged(Conflict):
-    """The conversation changed after it was read for the prompt."""
-
-
-class _Shaped(NamedTuple):
-    """The body of a provider's request."""
-
-    made: RenderedBody
-    encoded: msgspec.Raw
-    """Its JSON: what is hashed is what is measured and sent."""
-    recorded: c.Shape
-
-
-class _Attempt(NamedTuple):
-    """The result of one attempt: what to record and what to answer."""
-
-    conversation: Conversation
-    """The conversation as the attempt read it."""
-    actions: list[Action]
-    """To be recorded."""
-    envelope: Envelope | None = None
-    shaped: _Shaped | None = None
-    only_compacted: bool = False
-    """True if the attempt only removed withheld notes from the library, so that another one must follow."""
-
-    @property
-    def texts(self) -> list[bytes]:
-        """The texts that the actions name."""
-        return [text for action in self.actions for text in action.blobs]
-
-    @property
-    def size_bytes(self) -> int:
-        """Memory that the actions occupy until they are written."""
-        return ACTION_BYTES * len(self.actions) + sum(map(len, self.texts))
-
-    def plan(self, now: Planned) -> list[Action]:
-        """The actions, if the conversation has not changed (a `Plan` of the log's writer).
-
-        Raises:
-            ConversationChanged: it has.
-        """
-        if now.state.conversations.by_id.get(self.conversation.id) is not self.conversation:
-            raise ConversationChanged(
-                f"The conversation {self.conversation.id!r} kept moving while its prompt was made.",
-                hint="Ask again once its messages are there.",
-            )
-        return self.actions
-
-
 async def assemble(service: Service, params: p.Assemble, caller: str) -> Prompted:
     """The prompt up to a message, recorded.
 
@@ -133,7 +77,7 @@ async def assemble(service: Service, params: p.Assemble, caller: str) -> Prompte
     if params.shape is not None:
         template = await service.threads.run(template_named, params.shape, service.templates)
     make = partial(_prompt, service, params, template)
-    made, seq = await _recorded(service, params.conversation, make, caller)
+    made, seq = await record_attempt(service, params.conversation, make, caller)
     assert made.envelope is not None
     if seq is None:
         last = made.conversation.last_prompt(params.pipeline)
@@ -142,77 +86,7 @@ async def assemble(service: Service, params: p.Assemble, caller: str) -> Prompte
     return _answer(made.envelope, made.shaped, params, seq, service.tail.clock())
 
 
-async def rebase(service: Service, params: p.Named, caller: str) -> int:
-    """Compacts: notes are in the prompt once, in their present versions. Returns the number of changed things.
-
-    Raises:
-        WorkspacedError: as `assemble`.
-    """
-    made, _seq = await _recorded(service, params.conversation, partial(_refreshed, service), caller)
-    data = made.actions[-1].data if made.actions else None
-    if not isinstance(data, c.ContextFolded):
-        return 0
-    return len(set(made.conversation.library) - set(data.library)) + len(data.left_out)
-
-
-async def _recorded(service: Service, name: str, make: "_Make", caller: str) -> tuple[_Attempt, int | None]:
-    """The result of `make` and the sequence of its last event; None if there was nothing to record.
-
-    Raises:
-        ConversationChanged: the conversation changed at each of ASSEMBLE_ATTEMPTS_MAX attempts.
-        ReadFailed: each attempt found more withheld notes in the library.
-    """
-    changed: ConversationChanged | None = None
-    for _ in range(ASSEMBLE_ATTEMPTS_MAX):
-        made = await with_conversation_view(
-            service, known(service.tail.state, name), partial(_attempt, service, name, make), caller
-        )
-        if not made.actions:
-            return made, None
-        try:
-            receipts = await service.publishing.record(
-                made.plan, caller, size_bytes=made.size_bytes, texts=made.texts
-            )
-        except ConversationChanged as error:
-            changed = error
-            continue
-        if not made.only_compacted:
-            return made, receipts[-1].seq
-    raise changed or policy_kept_changing()
-
-
 # -- on a worker thread --
-
-
-def _attempt(service: Service, name: str, make: "_Make", view: View, withheld_notes: WithheldNotes) -> _Attempt:
-    """Removes withheld notes from library and turns if they show any, else calls `make`."""
-    conversation = known(view.state, name)
-    turns = _turns_of(conversation, service)
-    withheld_notes.refresh(conversation.library, turns.values())
-    if (compaction := _without_withheld(conversation, turns, withheld_notes)) is not None:
-        return _Attempt(conversation, [action(compaction, conversation)], only_compacted=True)
-    return make(conversation, view, withheld_notes)
-
-
-def _turns_of(conversation: Conversation, service: Service) -> dict[MessageId, SentTurn]:
-    """The turns that prompts repeat; one that is no longer kept is repeated by nobody."""
-    found, kept = {}, service.kept_turns.of(conversation.id)
-    for name, sent in conversation.turns.items():
-        with suppress(NotRecorded):
-            found[name] = kept_turn(name, sent.turn_sha256, service.texts, kept)
-    return found
-
-
-def _without_withheld(
-    conversation: Conversation, turns: Mapping[MessageId, SentTurn], withheld_notes: WithheldNotes
-) -> c.ContextFolded | None:
-    """The event that takes withheld notes out of library and turns; None if they show none."""
-    library = withheld_notes.without_withheld(conversation.library)
-    known_to_be = set(conversation.left_out)
-    left_out = tuple(each for each in withheld_notes.parts_withheld(turns) if each not in known_to_be)
-    if left_out or library != conversation.library:
-        return c.ContextFolded(conversation=conversation.id, reason="withheld", library=library, left_out=left_out)
-    return None
 
 
 def _prompt(
@@ -222,7 +96,7 @@ def _prompt(
     conversation: Conversation,
     view: View,
     withheld_notes: WithheldNotes,
-) -> _Attempt:
+) -> Attempt:
     repeats_turns = params.pipeline == "chat"
     message = last_message(
         conversation, params.message, of_any_role=repeats_turns or not PARTS[params.pipeline].turn
@@ -249,9 +123,9 @@ def _prompt(
     inputs = staging.keep(msgspec.json.encode(turn))
     has_compaction = made.compacted is not None
     if last is not None and not has_compaction and _is_repeated(last, envelope, inputs, recorded):
-        return _Attempt(conversation, [], envelope, shaped)
-    durable = _durable(service, last, conversation)
-    actions = _sources(conversation, turn, made, staging, durable)
+        return Attempt(conversation, [], envelope, shaped)
+    durable = durable_texts(service, last, conversation)
+    actions = source_actions(conversation, turn, made, staging, durable)
     manifest = staging.keep(msgspec.json.encode(envelope.manifest))
     sent = staging.keep(msgspec.json.encode(made.sent)) if made.sent is not None else None
     prompt = prompt_event(
@@ -266,8 +140,8 @@ def _prompt(
         actions.append(action(made.near_limit, conversation))
     read = [name for name in _read_for(turn, recorded) if name not in durable.texts]
     blocks = map(staging.text, made.blocks)
-    actions.append(action(prompt, conversation, _staged(staging, [*read, *blocks, inputs, manifest, sent])))
-    return _Attempt(conversation, actions, envelope, shaped)
+    actions.append(action(prompt, conversation, staged_texts(staging, [*read, *blocks, inputs, manifest, sent])))
+    return Attempt(conversation, actions, envelope, shaped)
 
 
 def _shaped(
@@ -278,7 +152,7 @@ def _shaped(
     envelope: Envelope,
     cached_content: str | None,
     staging: BlobStaging,
-) -> _Shaped:
+) -> Shaped:
     def blob(name: str) -> bytes | None:
         return staging.blobs[name] if name in staging.blobs else service.blobs.get(name)
 
@@ -292,72 +166,10 @@ def _shaped(
         renderer=RENDERER if own is None else None,
         cached_content=cached_content,
     )
-    return _Shaped(made, msgspec.Raw(body), recorded)
+    return Shaped(made, msgspec.Raw(body), recorded)
 
 
-def _refreshed(
-    service: Service, conversation: Conversation, view: View, withheld_notes: WithheldNotes
-) -> _Attempt:
-    """Compacts as a next message would that asks for it."""
-    asking = Message(MessageId(""), "user", conversation.seq, "")
-    asked = replace(conversation, messages={**conversation.messages, asking.id: asking})
-    staging = BlobStaging(service.texts)
-    turn, made = assembled(asked, asking.id, view, withheld_notes, staging, rebase=True)
-    if made.compacted is None:
-        return _Attempt(conversation, [])
-    durable = _durable(service, conversation.last_prompt(), conversation)
-    return _Attempt(conversation, _sources(conversation, turn, made, staging, durable))
-
-
-async def take_over(service: Service, name: ConversationId, caller: str) -> int:
-    """Compacts an imported conversation: its library takes over what its messages attach, read anew.
-
-    Returns the number of entries.
-
-    Raises:
-        WorkspacedError: as `assemble`.
-    """
-    made, _seq = await _recorded(service, name, partial(_taken_over, service), caller)
-    data = made.actions[-1].data if made.actions else None
-    return len(data.library) if isinstance(data, c.ContextFolded) else 0
-
-
-def _taken_over(
-    service: Service, conversation: Conversation, view: View, withheld_notes: WithheldNotes
-) -> _Attempt:
-    """The compaction, as if a next message attached again what all messages attach; none if there is nothing."""
-    given = {
-        (each.kind, each.id): each for message in conversation.messages.values() for each in message.attachments
-    }
-    if not given or conversation.library or conversation.prompts:
-        return _Attempt(conversation, [])
-    asking = Message(MessageId(""), "user", conversation.seq, "", attachments=tuple(given.values()))
-    asked = replace(conversation, messages={**conversation.messages, asking.id: asking})
-    staging = BlobStaging(service.texts)
-    calibration = view.state.conversations.calibration(conversation.settings)
-    turn = gather(asked, asking.id, view, staging, staging.keep, calibration, requested=withheld_notes.requested)
-    if withheld_notes.includes_any(_attached_in(turn), pinned_in(turn)):
-        raise WithheldDuringRead
-    settings, index = conversation.settings, LibraryIndex(staging, turn.fence)
-    room = turn.policy.compact_to * (settings.context_window - settings.output_reserve) / turn.factor
-    library = imported(turn.artifacts, conversation, index, room)
-    if not library:
-        return _Attempt(conversation, [])
-    actions = [
-        action(
-            c.ArtifactRecorded(entry.id, entry.kind, entry.revision, len(staging.blobs[entry.revision])),
-            conversation,
-            _staged(staging, [entry.revision]),
-        )
-        for entry in library
-        if entry.revision in staging.blobs
-    ]
-    compaction = c.ContextFolded(conversation=conversation.id, reason="imported", library=library)
-    actions.append(action(compaction, conversation, _staged(staging, map(staging.text, index.blocks.values()))))
-    return _Attempt(conversation, actions)
-
-
-def _durable(service: Service, last: Prompt | None, conversation: Conversation) -> "_Durable":
+def durable_texts(service: Service, last: Prompt | None, conversation: Conversation) -> "_Durable":
     """The durable texts of the library and of the last prompt's inputs, which need not be written again."""
     revisions = {(entry.id, entry.revision) for entry in conversation.library}
     texts: set[str] = set()
@@ -369,7 +181,7 @@ def _durable(service: Service, last: Prompt | None, conversation: Conversation) 
     return _Durable(revisions, texts)
 
 
-def _answer(envelope: Envelope, shaped: _Shaped | None, params: p.Assemble, seq: int, clock: str) -> Prompted:
+def _answer(envelope: Envelope, shaped: Shaped | None, params: p.Assemble, seq: int, clock: str) -> Prompted:
     if not params.layers:
         bare = tuple(replace(layer, text="", segments=()) for layer in envelope.layers)
         envelope = replace(envelope, layers=bare)
@@ -414,9 +226,6 @@ def _read_for(turn: Turn, shape: c.Shape | None) -> Iterator[str]:
         yield shape.template_sha256 or ""
 
 
-_Make = Callable[[Conversation, View, WithheldNotes], _Attempt]
-
-
 def assembled(
     conversation: Conversation,
     message: MessageId,
@@ -452,12 +261,12 @@ def assembled(
         kept=kept,
     )
     made = assemble_prompt(conversation, turn, staging, kept)
-    if withheld_notes.includes_any(_attached_in(turn), pinned_in(turn)):
+    if withheld_notes.includes_any(attached_in(turn), pinned_in(turn)):
         raise WithheldDuringRead
     return turn, made
 
 
-def _sources(
+def source_actions(
     conversation: Conversation, turn: Turn, made: Assembled, staging: BlobStaging, durable: _Durable
 ) -> list[Action]:
     """The actions that record the versions read for the prompt, and the compaction if there was one."""
@@ -470,14 +279,14 @@ def _sources(
         if artifact.revision and not artifact.is_embedded and version not in known_revisions:
             known_revisions.add(version)
             read = c.ArtifactRecorded(artifact.id, artifact.kind, artifact.revision, artifact.bytes)
-            actions.append(action(read, conversation, _staged(staging, [artifact.revision])))
+            actions.append(action(read, conversation, staged_texts(staging, [artifact.revision])))
     if (compaction := made.compacted) is not None:
         for present in turn.present:  # what the compaction was planned with, the library's new texts among them
             now = present.artifact
             if present.is_kept and now.revision and (now.id, now.revision) not in known_revisions:
                 read = c.ArtifactRecorded(now.id, now.kind, now.revision, now.bytes)
-                actions.append(action(read, conversation, _staged(staging, [now.revision])))
-        actions.append(action(compaction, conversation, _staged(staging, map(staging.text, made.blocks))))
+                actions.append(action(read, conversation, staged_texts(staging, [now.revision])))
+        actions.append(action(compaction, conversation, staged_texts(staging, map(staging.text, made.blocks))))
     return actions
 
 
@@ -503,7 +312,7 @@ def last_message(conversation: Conversation, wanted: str | None, *, of_any_role:
     return name
 
 
-def _attached_in(turn: Turn) -> Iterator[NoteId]:
+def attached_in(turn: Turn) -> Iterator[NoteId]:
     """The notes whose names or texts the turn holds because they were attached."""
     for artifact in turn.artifacts:
         if artifact.failed is None:
@@ -523,6 +332,6 @@ def _is_repeated(last: Prompt, envelope: Envelope, inputs: str, shape: c.Shape |
     )
 
 
-def _staged(staging: BlobStaging, names: Iterable[str | None]) -> list[bytes]:
+def staged_texts(staging: BlobStaging, names: Iterable[str | None]) -> list[bytes]:
     """The staged texts with these hashes, each once."""
     return [staging.blobs[name] for name in dict.fromkeys(names) if name is not None and name in staging.blobs]

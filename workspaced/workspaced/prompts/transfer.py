@@ -46,8 +46,8 @@ from workspaced_tools.prompts.providers.request import Blob
 from workspaced_tools.prompts.sources.search_block import Search
 
 from . import params as p
-from .assemble import take_over
 from .commands import known
+from .compacting import take_over
 from .import_plan import imported, too_large
 from .visibility import WithheldNotes, with_conversation_view
 
