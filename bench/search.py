@@ -14,7 +14,7 @@ from pathlib import Path
 from random import Random
 from typing import Final
 
-from workspaced_tools.notes.search_text import folded
+from workspaced_tools.notes.search_text import search_form
 from workspaced_tools.ports.vault import SearchQuery
 from workspaced_tools.vault.vault import Vault
 
@@ -132,10 +132,10 @@ def _size(vault: Vault, words: _WordIndex, notes: int, size: int) -> Figure:
 def _recall(vault: Vault, words: _WordIndex, folder: Path, texts: dict[str, str]) -> Figure:
     """The share of the notes that hold a word, read one after the other, that are found; over all words."""
     sample = list(texts)[-1_000:]
-    read = {path: folded(texts[path]) for path in sample}
+    read = {path: search_form(texts[path]) for path in sample}
     wanted = found = by_words = by_grep = false = 0
     for word in SCRIPTS:
-        holding = {path for path in sample if folded(word) in read[path]}
+        holding = {path for path in sample if search_form(word) in read[path]}
         ours = {hit.note.id for hit in _all(vault, word, sample)}
         wanted += len(holding)
         found += len(holding & ours)

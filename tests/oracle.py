@@ -24,7 +24,7 @@ from support.oracle_reading import Heading, Link, Reading, anchors, read
 
 from workspaced_events.ids import NoteId
 from workspaced_tools.notes.note import Note, StatKey
-from workspaced_tools.notes.search_text import folded
+from workspaced_tools.notes.search_text import search_form
 from workspaced_tools.notes.sections import heading_section
 
 STEM = "The file's name"
@@ -171,7 +171,7 @@ def ours(text: str) -> Reading:
         list(found.tags),
         None if note.title == STEM else note.title,
         [(anchor, section.start_line if section is not None else 0) for anchor, section in led],
-        folded(text),
+        search_form(text),
     )
 
 

@@ -84,7 +84,7 @@ PARTIAL_COMPARED_MAX: Final = 100
 PARTIAL_CHARS_COMPARED_MAX: Final = 4_194_304
 HITS_COMPARED_MAX: Final = 200
 """Of the hits of a search this many are compared with the disk, also beyond the limit of the query."""
-SNIPPETS_CHARS_FOLDED_MAX: Final = 2_097_152
+SNIPPETS_CHARS_NORMALISED_MAX: Final = 2_097_152
 """The snippets of an answer are looked for in so many characters, best hit first; lines of ASCII do not count."""
 COMPLETIONS_COMPARED_MAX: Final = 200
 """Of the workspace's notes, of those whose name begins like what the user has written, and of those whose names

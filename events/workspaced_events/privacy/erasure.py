@@ -292,16 +292,16 @@ def _pattern(note: NoteId, trail: Trail) -> re.Pattern[str]:
     If no event names the note, only the exact path matches, so that a mistyped path does not match half the log.
     """
     if not trail.mentioned:
-        return re.compile(rf"\A{re.escape(_folded(note))}\Z")
+        return re.compile(rf"\A{re.escape(_without_case(note))}\Z")
     paths = trail.paths()
     stems = {
         path.rpartition("/")[2].removesuffix(".md") for path in paths
     }  # A file of the memory may end otherwise.
-    words = sorted({_folded(each.strip()) for each in {*paths, *stems, *trail.titles()} if each.strip()})
+    words = sorted({_without_case(each.strip()) for each in {*paths, *stems, *trail.titles()} if each.strip()})
     return re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, words))})(?!\w)")
 
 
-def _folded(text: str) -> str:
+def _without_case(text: str) -> str:
     return unicodedata.normalize("NFC", unicodedata.normalize("NFC", text).casefold())
 
 
@@ -442,4 +442,4 @@ class _Recordings:
         return self._value_mentions(value)
 
     def _value_mentions(self, value: Any) -> bool:
-        return any(self._pattern.search(_folded(text)) for text in _strings(value))
+        return any(self._pattern.search(_without_case(text)) for text in _strings(value))

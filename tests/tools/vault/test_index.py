@@ -19,10 +19,10 @@ from support.profiles import examples
 from workspaced_events.ids import NoteId
 from workspaced_tools.notes.frontmatter import split_front_matter
 from workspaced_tools.notes.images.names import name_hash
-from workspaced_tools.notes.name_keys import fold, key
+from workspaced_tools.notes.name_keys import key, without_case
 from workspaced_tools.notes.note import Note, StatKey
 from workspaced_tools.notes.properties import aliases_of, tags_of
-from workspaced_tools.notes.search_text import FIELD_END, folded
+from workspaced_tools.notes.search_text import FIELD_END, search_form
 from workspaced_tools.ports.vault import SearchQuery
 from workspaced_tools.vault.files.ignore_rules import Policy
 from workspaced_tools.vault.files.safe_open import VaultRoot
@@ -106,7 +106,7 @@ def note(
 
 
 def text_of(title: str, body: str) -> str:
-    return FIELD_END.join((folded(title), "", "", "", folded(body), "", ""))
+    return FIELD_END.join((search_form(title), "", "", "", search_form(body), "", ""))
 
 
 def withheld(path: str, why: Withheld = Withheld.PRIVATE) -> IndexedNote:
@@ -369,13 +369,15 @@ class Model:
         ]
 
     def near(self, name: str) -> list[str]:
-        scored = [(fuzz.ratio(fold(name), fold(each.entry.title)), each.entry.id) for each in self.shared]
+        scored = [
+            (fuzz.ratio(without_case(name), without_case(each.entry.title)), each.entry.id) for each in self.shared
+        ]
         return [
             path for score, path in sorted(scored, key=lambda hit: (-hit[0], hit[1])) if score >= NEAR_SCORE_MIN
         ]
 
     def tags(self) -> dict[str, int]:
-        return Counter(tag for each in self.shared for tag in {fold(tag) for tag in each.tags})
+        return Counter(tag for each in self.shared for tag in {without_case(tag) for tag in each.tags})
 
     def with_word(self, word: str) -> list[str]:
         return [each.entry.id for each in self.shared if each.text is not None and word in each.text]
@@ -435,7 +437,7 @@ def assert_equal(index: Index, model: Model) -> None:
     assert rows(index, keys) == model.linking(keys)
     for name in ("a", "A b", "a-b", "zzz"):
         assert [each.id for each in index.near(name, 10)] == model.near(name)
-    assert {fold(tag): count for tag, count in top_tags(index, 10)} == model.tags()
+    assert {without_case(tag): count for tag, count in top_tags(index, 10)} == model.tags()
     for word in ("alpha", "beta", "gamma"):
         assert with_word(index, word) == model.with_word(word)
     assert index.any_below("x/") == any(path.startswith("x/") for path in model.notes)

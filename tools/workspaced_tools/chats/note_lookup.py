@@ -14,7 +14,7 @@ from workspaced_events.errors import WorkspacedError
 from workspaced_events.ids import NoteId
 
 from ..errors import NoActiveVault
-from ..notes.name_keys import fold, stem
+from ..notes.name_keys import stem, without_case
 from ..ports.questions import Members, Names, Resolve, Search
 from ..ports.vault import NoteRef, SearchQuery
 from ..ports.view import View
@@ -131,16 +131,16 @@ class _Finder:
         self._searches += 1
         alike = self._searched(name) if self._searches <= _ONE_BY_ONE_MAX else None
         if alike is None:
-            alike = self._listed().get(fold(name), [])
+            alike = self._listed().get(without_case(name), [])
         return [ref for ref in alike if stem(ref.id) == name] or alike
 
     def _searched(self, name: str) -> list[NoteRef] | None:
         """The notes of that file name by search; None if search may have missed some.
 
-        Search folds case and accents of words by its own rules, which equal ours only for ASCII.
+        Search leaves out case and accents by its own rules, which equal ours only for ASCII.
         """
         found = self._vault.ask(Search(SearchQuery(name, _SEARCHED_MAX, names_only=True)))
-        alike = [hit.note for hit in found.hits if fold(stem(hit.note.id)) == fold(name)]
+        alike = [hit.note for hit in found.hits if without_case(stem(hit.note.id)) == without_case(name)]
         sure = any(stem(ref.id) == name for ref in alike) or (name.isascii() and any(map(str.isalnum, name)))
         return alike if sure and found.complete and found.total <= _SEARCHED_MAX else None
 
@@ -149,7 +149,7 @@ class _Finder:
         if self._named is None:
             self._named = {}
             for ref in self._vault.ask(Members(None, None, _NOTES_MAX)).notes:
-                self._named.setdefault(fold(stem(ref.id)), []).append(ref)
+                self._named.setdefault(without_case(stem(ref.id)), []).append(ref)
         return self._named
 
     def _near(self, name: str) -> tuple[str, ...]:

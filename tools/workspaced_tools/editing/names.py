@@ -9,7 +9,7 @@ from workspaced_events.ids import NoteId
 
 from ..notes.name_keys import stem, without_ending
 from ..notes.note import Note
-from ..notes.search_text import folded
+from ..notes.search_text import search_form
 from ..notes.sections import block_ids
 from ..ports.questions import LinkTargets, NamesLike, Read, Resolve, ResolveFrom
 from ..ports.vault import LinkName, NoteRef
@@ -70,10 +70,10 @@ def part_completions(note: Note, written: str, limit: int) -> Completions:
     rest = written.strip()[len(name) :]
     ref = NoteRef(note.id, note.title, note.id)
     is_block = rest.lstrip().lstrip("#").startswith("^")
-    wanted = folded(rest.strip().lstrip("#^"))
+    wanted = search_form(rest.strip().lstrip("#^"))
     parts = _blocks(note, ref, name) if is_block else _headings(note, ref, name)
-    fitting = [each for each in parts if wanted in folded(each.name)]
-    fitting.sort(key=lambda each: not folded(each.name).startswith(wanted))
+    fitting = [each for each in parts if wanted in search_form(each.name)]
+    fitting.sort(key=lambda each: not search_form(each.name).startswith(wanted))
     return Completions(fitting[:limit], len(fitting) <= limit)
 
 
@@ -89,7 +89,11 @@ def _names(view: View, written: str, source: NoteId | None, limit: int) -> Compl
     for hit, target in zip(hits, targets, strict=True):
         is_meant = target.note is not None and target.note.id == hit.note.id
         link = stem(hit.note.id) if is_meant else without_ending(hit.note.id)
-        if hit.kind != "file" and not _NOT_IN_LINKS & set(hit.name) and folded(hit.name) != folded(stem(link)):
+        if (
+            hit.kind != "file"
+            and not _NOT_IN_LINKS & set(hit.name)
+            and search_form(hit.name) != search_form(stem(link))
+        ):
             link = f"{link}|{hit.name}"
         names.append(Completion(hit.kind, hit.name, link, hit.note))
     return Completions(names, found.complete and len(found.names) < limit)

@@ -408,7 +408,7 @@ class _Opened(msgspec.Struct):
 
 
 class _Reader:
-    """Folds the parser's events. One instance reads one text."""
+    """Takes the parser's events. One instance reads one text."""
 
     def __init__(self, source: bytes, more: Sequence[Link] = ()) -> None:
         self.source = source

@@ -18,8 +18,8 @@ _ACCENTS = re.compile(r"[\u0300-\u036f]+")
 _NOT_IN_ANCHORS = regex.compile(r"[^\p{L}\p{M}\p{N}\p{Pc} -]+")
 
 
-def fold(name: str) -> str:
-    """`name` for comparison without case: case-folded, NFC."""
+def without_case(name: str) -> str:
+    """`name` for comparison without case, in NFC."""
     if name.isascii():
         return name.lower()
     return normalized("NFC", normalized("NFC", name).casefold())
@@ -28,7 +28,7 @@ def fold(name: str) -> str:
 @lru_cache(maxsize=16_384)
 def key(name: str) -> str:
     """The index key of a title, alias, id, file stem or link target. Without NUL, at which SQLite's JSON ends."""
-    return fold(name).replace("\0", "")
+    return without_case(name).replace("\0", "")
 
 
 @lru_cache(maxsize=8_192)
@@ -36,7 +36,7 @@ def slug(name: str) -> str:
     """Words in lower case without accents, joined by hyphens; empty when `name` holds no letter or digit."""
     if name.isascii():
         return "-".join(_ASCII_WORDS.findall(name.lower()))
-    plain = normalized("NFKD", fold(name))
+    plain = normalized("NFKD", without_case(name))
     return "-".join(_WORDS.findall(_ACCENTS.sub("", plain).casefold()))
 
 

@@ -80,11 +80,11 @@ def not_understood(head: bytes) -> str | None:
     text = _decoded(head[:HEAD_BYTES]).lstrip("\ufeff")
     front = split_front_matter(text)
     for name, value in front.fields.items():
-        if _folded(name).strip() == _KEY and not _is_understood(value):
+        if _plain(name).strip() == _KEY and not _is_understood(value):
             return f"{name}: {msgspec.json.encode(value).decode()}"[:ECHO_CHARS_MAX]
     if front.is_open or not _begins_with_key(front.unread):
         return None
-    line = next(each for each in front.unread.splitlines() if _KEY in _folded(each))
+    line = next(each for each in front.unread.splitlines() if _KEY in _plain(each))
     return line.strip()[:ECHO_CHARS_MAX]
 
 
@@ -98,7 +98,7 @@ def _is_understood(value: Any) -> bool:
 
 
 def _is_understood_entry(name: str, value: Any) -> bool:
-    key = _folded(name).strip()
+    key = _plain(name).strip()
     if key in ("share", "level", _MERGE):
         return _is_understood(value)
     return key in _FLAGS or _ON_REQUEST.fullmatch(key) is not None
@@ -107,7 +107,7 @@ def _is_understood_entry(name: str, value: Any) -> bool:
 def flag_line(head: bytes) -> int | None:
     """The 1-based line of a file that begins with `head` in which its front matter first names the flag's key."""
     lines = _decoded(head[:HEAD_BYTES]).splitlines()
-    return next((number for number, line in enumerate(lines, start=1) if _KEY in _folded(line)), None)
+    return next((number for number, line in enumerate(lines, start=1) if _KEY in _plain(line)), None)
 
 
 def _level(head: bytes, *, whole: bool) -> Level | None:
@@ -138,7 +138,7 @@ def _plain_dashes(text: str) -> str:
     return text if text.isascii() else text.replace("\uff0d", "-").replace("\ufe63", "-")
 
 
-def _folded(text: str) -> str:
+def _plain(text: str) -> str:
     """The text without differences of case and compatibility forms, and without invisible characters."""
     if text.isascii():
         return text.casefold()
@@ -146,14 +146,14 @@ def _folded(text: str) -> str:
 
 
 def _mentions(text: str) -> bool:
-    folded = _folded(text)
-    has_flag = "private" in folded or (_KEY in folded and "never" in folded)  # a word of many texts
-    return has_flag or _ON_REQUEST.search(folded) is not None
+    plain = _plain(text)
+    has_flag = "private" in plain or (_KEY in plain and "never" in plain)  # a word of many texts
+    return has_flag or _ON_REQUEST.search(plain) is not None
 
 
 def _begins_with_key(text: str) -> bool:
     """Whether a line begins with the property's name."""
-    return any(line.lstrip(" \t\"'?-").startswith(_KEY) for line in _folded(text).splitlines())
+    return any(line.lstrip(" \t\"'?-").startswith(_KEY) for line in _plain(text).splitlines())
 
 
 def _of_fields(fields: Mapping[str, Any]) -> Level:
@@ -161,7 +161,7 @@ def _of_fields(fields: Mapping[str, Any]) -> Level:
 
 
 def _of_field(name: str, value: Any) -> Level:
-    key = _folded(name).strip()
+    key = _plain(name).strip()
     if key == _KEY:
         return _of_value(value)
     if key == _MERGE:
@@ -178,25 +178,25 @@ def _of_value(value: Any) -> Level:
         return _least(map(_of_value, value))
     if isinstance(value, dict):
         return _least(_of_entry(*each) for each in value.items())
-    folded = _folded(scalar_text(value) or "").strip()
-    if folded in _SHOWN:
+    plain = _plain(scalar_text(value) or "").strip()
+    if plain in _SHOWN:
         return Level.VOLUNTEER
-    has_flag = not _words(folded).isdisjoint(_FLAGS)
-    return Level.ON_REQUEST if not has_flag and _ON_REQUEST.search(folded) is not None else Level.NEVER
+    has_flag = not _words(plain).isdisjoint(_FLAGS)
+    return Level.ON_REQUEST if not has_flag and _ON_REQUEST.search(plain) is not None else Level.NEVER
 
 
 def _words(text: str) -> set[str]:
-    return set(re.findall(r"\w+", _folded(text)))
+    return set(re.findall(r"\w+", _plain(text)))
 
 
 def _of_entry(name: str, value: Any) -> Level:
-    key = _folded(name).strip()
+    key = _plain(name).strip()
     if key in ("share", "level"):
         return _of_value(value)
     if key == _MERGE:
         return _least(map(_of_value, listed(value)))
     on_request = _ON_REQUEST.fullmatch(key) is not None
-    if (on_request or key in _FLAGS) and _folded(scalar_text(value) or "").strip() in frozenset(
+    if (on_request or key in _FLAGS) and _plain(scalar_text(value) or "").strip() in frozenset(
         {"false", "no", "off", "0"}
     ):
         return Level.VOLUNTEER

@@ -68,7 +68,7 @@ def read_properties(text: str) -> Properties | None:
 
 
 class _Reader:
-    """Folds the parser's events. One instance reads one text."""
+    """Takes the parser's events. One instance reads one text."""
 
     def __init__(self, text: str) -> None:
         self._text = text

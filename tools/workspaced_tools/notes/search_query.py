@@ -24,8 +24,8 @@ import msgspec
 import regex
 
 from ..limits import QUERY_WORDS_MAX, QUESTION_WORDS
-from .name_keys import fold
-from .search_text import folded
+from .name_keys import without_case
+from .search_text import search_form
 
 _PART: Final = regex.compile(
     r'(?P<minus>(?:-(?!-))?)(?P<operator>(?:tag:|path:)?)(?:"(?P<phrase>[^"]*)"(?=\s|$)|(?P<word>\S+))',
@@ -37,7 +37,7 @@ _BEHIND: Final = ")]}>'\"*,;:?!.”’»」』）】》，。、；：？！…"
 
 
 class Term(msgspec.Struct, frozen=True, gc=False):
-    """One word or phrase, folded."""
+    """One word or phrase, normalised."""
 
     text: str
     whole: bool = False
@@ -54,10 +54,10 @@ class TextQuery(msgspec.Struct, frozen=True, gc=False):
     """`terms` as OR divides them; empty: there is no OR."""
     without: tuple[Term, ...] = ()
     tags: tuple[str, ...] = ()
-    """Folded as the index's tags are."""
+    """Normalised as the index's tags are."""
     without_tags: tuple[str, ...] = ()
     paths: tuple[str, ...] = ()
-    """Folded."""
+    """Normalised."""
     without_paths: tuple[str, ...] = ()
     left_out: int = 0
     """How many parts there were beyond QUERY_WORDS_MAX."""
@@ -129,9 +129,9 @@ def _meant(minus: str, operator: str, value: str, *, is_phrase: bool) -> tuple[s
     """The field of `TextQuery` that a part belongs to, and its value there; None: it says nothing."""
     prefix = "without_" if minus else ""
     if operator == "tag:":
-        return f"{prefix}tags", fold(value.removeprefix("#").strip("/"))
+        return f"{prefix}tags", without_case(value.removeprefix("#").strip("/"))
     if operator == "path:":
-        path = folded(value).removesuffix(".md").strip("/").removeprefix("./")
+        path = search_form(value).removesuffix(".md").strip("/").removeprefix("./")
         return f"{prefix}paths", "" if path == "." else path  # the root: every note
     return "without" if minus else "terms", _term(value, is_phrase=is_phrase)
 
@@ -139,7 +139,7 @@ def _meant(minus: str, operator: str, value: str, *, is_phrase: bool) -> tuple[s
 def _term(value: str, *, is_phrase: bool) -> Term | None:
     if not is_phrase and _ALPHANUMERIC.search(value):
         value = value.lstrip(_BEFORE).rstrip(_BEHIND)
-    text = folded(value)
+    text = search_form(value)
     if len(text) == 1 and text.isascii():
         return Term(text, whole=True, quoted=is_phrase) if text.isalnum() else None
     return Term(text, quoted=is_phrase) if text else None
@@ -185,9 +185,9 @@ def words_of(terms: Iterable[Term]) -> list[Word]:
 
 
 def as_asked(query: str, words: Iterable[str]) -> list[str]:
-    """Words and phrases of `query`, given folded, as it writes them."""
+    """Words and phrases of `query`, given normalised, as it writes them."""
     parts = (*_QUOTED.findall(query), *query.split(), *(part[0] for part in _STRETCH.finditer(query)))
-    written = {folded(part): part for part in parts}
+    written = {search_form(part): part for part in parts}
     return [written.get(word, word) for word in words]
 
 
@@ -203,7 +203,7 @@ def _cut(text: str, kind: str | None) -> Word:
 
 
 def words_in(text: str) -> Iterator[str]:
-    """The words of folded text one after the other, and the pairs or triples of scripts without blanks."""
+    """The words of normalised text one after the other, and the pairs or triples of scripts without blanks."""
     for word in spaced(text).split():
         if word.isascii():
             yield word
@@ -233,8 +233,8 @@ _BESIDE: Final = re.compile(f"(?<=[{_WITHOUT_BLANKS}])(?=[a-z0-9])|(?<=[a-z0-9])
 
 
 def spaced(text: str) -> str:
-    """Folded text with blanks for all that stands in no word, at both ends, and where ASCII stands amid a script
-    that has none."""
+    """Normalised text with blanks for all that stands in no word, at both ends, and where ASCII stands amid a
+    script that has none."""
     # In parts, since `translate` takes ten times as long where one character is not ASCII.
     parts = (text[at : at + _STRIDE_CHARS].translate(_BLANKS) for at in range(0, len(text), _STRIDE_CHARS))
     flat = f" {''.join(parts)} "
@@ -275,7 +275,7 @@ class Ranking(msgspec.Struct, frozen=True, gc=False):
         return score
 
     def within(self, text: str) -> "Ranking":
-        """The same for parts of a folded text: with the pieces that it holds."""
+        """The same for parts of a normalised text: with the pieces that it holds."""
         held = counted(self.weights, spaced(text))
         return Ranking(self.words, {piece: self.weights[piece] for piece in held}, self.usual_chars)
 

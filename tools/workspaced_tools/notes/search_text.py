@@ -1,6 +1,6 @@
-"""Text for search: folds it, and tells how a word occurs in it.
+"""Text for search: normalises it, and tells how a word occurs in it.
 
-Search compares folded text by code points. The fold is NFKC with case folded and with the signs of keyboards;
+Search compares normalised text by code points. That is NFKC without case and with the signs of keyboards;
 without the accents of Latin, Greek and Cyrillic, the points of Hebrew, the harakat and the tatweel of Arabic, and
 characters that show nothing; each run of white space is one blank. Letters such as `ł` and `æ` are what people
 type for them. Other marks, such as the vowel signs of Indic scripts, are letters of their words.
@@ -29,11 +29,11 @@ _LETTERS: Final = {
     "œ": "oe",
     "þ": "th",
 }
-"""Letters that have no decomposition; `ß` folds to `ss` with its case."""
+"""Letters that have no decomposition; `ß` becomes `ss` with its case."""
 _LETTER: Final = re.compile(f"[{''.join(_LETTERS)}]")
 FIELD_END: Final = "\ufdd0"
 NAME_END: Final = "\ufdd1"
-"""Characters that no folded text has; Unicode reserves them for such use."""
+"""Characters that no normalised text has; Unicode reserves them for such use."""
 
 _NO_BLANKS: Final = regex.compile(
     r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}\p{Tibetan}]"
@@ -53,7 +53,7 @@ class Kind(IntEnum):
     INSIDE = 2
 
 
-def folded(text: str) -> str:
+def search_form(text: str) -> str:
     """`text` for comparison in search; see the module's docstring."""
     if not text.isascii():
         # Twice: `″` is two signs in NFKC, and a superscript minus is one of them only there.
@@ -68,7 +68,7 @@ def folded(text: str) -> str:
 
 
 def kind_of(word: str, text: str, *, whole: bool = False) -> Kind | None:
-    """The best way in which `word` occurs in `text`, both folded; None: not at all, or not as a `whole` word."""
+    """The best way in which a word occurs in a text, both normalised; None: not at all, or not as a whole one."""
     if f" {word} " in text:  # as most words stand; looking at each place takes far longer
         return Kind.WHOLE
     best: Kind | None = None

@@ -19,7 +19,7 @@ import msgspec
 
 from ..limits import BLOCK_IDS_MAX
 from .markdown import LINE_END, Block, Heading, parse_blocks
-from .name_keys import anchors, fold, slug
+from .name_keys import anchors, slug, without_case
 from .normal_form import with_ascii_signs
 from .note import Note
 
@@ -139,7 +139,7 @@ def _find(headings: Sequence[Heading], wanted: str, lines: "_Lines") -> int | No
 def _at_anchor(headings: Sequence[str], wanted: str) -> int | None:
     """The heading that GitHub's anchor names, else the first with the same words."""
     given = anchors(headings)
-    if (anchor := fold(wanted)) in given:
+    if (anchor := without_case(wanted)) in given:
         return given.index(anchor)
     words = slug(wanted)
     return next((at for at, each in enumerate(headings) if words and slug(each) == words), None)
@@ -176,7 +176,7 @@ def _forms(heading: Heading, lines: "_Lines") -> set[str]:
 def _plain(text: str) -> str:
     """`text` for comparison; only of a text of nothing but marks the marks count."""
     text = with_ascii_signs(_SELECTORS.sub("", text))
-    return fold(_MARKS.sub(" ", text).strip() or "".join(text.split()))
+    return without_case(_MARKS.sub(" ", text).strip() or "".join(text.split()))
 
 
 def _is_nested(lines: "_Lines", heading: Heading) -> bool:

@@ -4,11 +4,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Final, NamedTuple
 
-from ..limits import LINK_CONTEXT_CHARS_MAX, SNIPPETS_CHARS_FOLDED_MAX
+from ..limits import LINK_CONTEXT_CHARS_MAX, SNIPPETS_CHARS_NORMALISED_MAX
 from .markdown import LINE_END, Heading
 from .note import Note
 from .search_query import Ranking, Term
-from .search_text import Kind, folded, kind_of
+from .search_text import Kind, kind_of, search_form
 from .sections import name_of
 
 SNIPPET_CHARS_MAX: Final = LINK_CONTEXT_CHARS_MAX
@@ -33,8 +33,8 @@ class Snippets:
         """`ranking`: by which notes were found that hold some of the terms."""
         self._terms = terms
         self._ranking = ranking
-        self._left = SNIPPETS_CHARS_FOLDED_MAX
-        self._chars_left = SNIPPETS_CHARS_FOLDED_MAX
+        self._left = SNIPPETS_CHARS_NORMALISED_MAX
+        self._chars_left = SNIPPETS_CHARS_NORMALISED_MAX
 
     def of(self, note: Note) -> Snippet:
         """The snippet for a note that holds all the terms, with the heading above it."""
@@ -52,15 +52,15 @@ class Snippets:
             return Snippet(1, "")
         lines, first = LINE_END.split(note.body), note.front_matter.body_line
         headings = {each.line: each for each in note.markdown.headings}
-        ranking = self._ranking.within(folded(note.body))
+        ranking = self._ranking.within(search_form(note.body))
         best, best_score = None, 0.0
         for start, end, heading in _parts(lines, first, headings):
-            score = ranking.score_of(folded("\n".join((heading.text if heading else "", *lines[start:end]))))
+            score = ranking.score_of(search_form("\n".join((heading.text if heading else "", *lines[start:end]))))
             if score > best_score:
                 best_score, bounds, best = score, (start, end), heading
         if not best_score:
             return Snippet(*self._line(note))
-        scores = {at: ranking.score_of(folded(lines[at])) for at in range(*bounds)}
+        scores = {at: ranking.score_of(search_form(lines[at])) for at in range(*bounds)}
         at = max(scores, key=lambda each: (scores[each], -each))
         name = name_of(note, best) if best is not None and best.text else None
         return Snippet(first + at, _around(lines[at], self._terms), name)
@@ -73,8 +73,8 @@ class Snippets:
     def _line(self, note: Note) -> tuple[int, str]:
         """(raw line, text) of the first line that holds most of the terms, as whole words where it can; one of the
         front matter only if no other holds any; (1, "") if none does. The text is trimmed, and of a long line
-        SNIPPET_CHARS_MAX characters around the first term. Of lines that are not ASCII, SNIPPETS_CHARS_FOLDED_MAX
-        characters of all notes are compared."""
+        SNIPPET_CHARS_MAX characters around the first term. Of lines that are not ASCII,
+        SNIPPETS_CHARS_NORMALISED_MAX characters of all notes are compared."""
         body = note.front_matter.body_offset
         for text, first in ((note.body, note.front_matter.body_line), (note.text[:body], 1)):
             if not self._terms or not text:
@@ -123,7 +123,7 @@ def _best_line(lines: Sequence[str], terms: Sequence[Term], first: int) -> tuple
         if not _hold_any(several, terms):
             continue
         for number, line in enumerate(several, start=first + start):
-            worth = _worth(folded(line), terms)
+            worth = _worth(search_form(line), terms)
             if worth > best_worth:
                 best, best_worth, best_at = line, worth, number
         if best_worth == len(terms) * _worth_of(Kind.WHOLE):
@@ -137,7 +137,7 @@ def _hold_any(lines: Sequence[str], terms: Sequence[Term]) -> bool:
     """Whether some of the lines may hold a term; false only if none does."""
     if len(lines) == 1:
         return True
-    text = folded("\n".join(lines))
+    text = search_form("\n".join(lines))
     return any(term.text in text for term in terms)
 
 
@@ -155,7 +155,7 @@ def _over_two_lines(lines: Sequence[str], terms: Sequence[Term], first: int) -> 
     """The first line in which a phrase begins that goes on in the next line."""
     phrases = [term.text for term in terms if " " in term.text]
     for number, (line, following) in enumerate(pairwise(lines) if phrases else (), start=first):
-        both = folded(f"{line} {following}")
+        both = search_form(f"{line} {following}")
         if any(phrase in both for phrase in phrases):
             return number, line.strip()[-SNIPPET_CHARS_MAX:].strip()
     return 1, ""
@@ -165,19 +165,19 @@ def _around(line: str, terms: Sequence[Term]) -> str:
     line = line.strip()
     if len(line) <= SNIPPET_CHARS_MAX:
         return line
-    text = folded(line)
+    text = search_form(line)
     places = [place for term in terms if (place := text.find(term.text)) >= 0]
-    start = max(0, _unfolded(line, min(places, default=0)) - SNIPPET_CHARS_MAX // 3)
+    start = max(0, _place_in_line(line, min(places, default=0)) - SNIPPET_CHARS_MAX // 3)
     return line[start : start + SNIPPET_CHARS_MAX].strip()
 
 
-def _unfolded(line: str, place: int) -> int:
-    """The place in `line` for a place in `folded(line)`, which may be shorter or longer; a few characters off
+def _place_in_line(line: str, place: int) -> int:
+    """The place in `line` for a place in `search_form(line)`, which may be shorter or longer; a few characters off
     where a stretch grows or shrinks."""
     passed = 0
     for start in range(0, len(line), _STRIDE_CHARS):
         part = line[start : start + _STRIDE_CHARS]
-        size = len(folded(f"x{part}x")) - 2  # with the blanks at its ends
+        size = len(search_form(f"x{part}x")) - 2  # with the blanks at its ends
         if passed + size > place:
             return start + (place - passed) * len(part) // size
         passed += size

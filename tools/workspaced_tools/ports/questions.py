@@ -17,7 +17,7 @@ from workspaced_events.ids import NoteId
 from workspaced_events.projections.visits import Visit
 
 from ..code.outline import CodeOutline
-from ..notes.name_keys import fold, stem, without_ending
+from ..notes.name_keys import stem, without_case, without_ending
 from ..notes.name_only import name_known, name_only
 from ..notes.note import Note, NoteFailure
 from .history import ChangedLines, VersionAt
@@ -378,14 +378,14 @@ def _named_like(note: NoteRef, reference: str) -> bool:
     """Whether the note's path or title alone matches the reference."""
     text = reference.strip().removeprefix("!").removeprefix("[[").removesuffix("]]")
     cuts = [text, *(text[:at] for at, sign in enumerate(text) if sign in "#|^")]
-    names = {fold(each) for each in (note.title, stem(note.id), without_ending(note.id))}
+    names = {without_case(each) for each in (note.title, stem(note.id), without_ending(note.id))}
     for cut in cuts:
         name = cut.strip()
         if not name:
             continue
-        path = f"/{fold(without_ending(name))}"
-        if f"/{fold(without_ending(note.id))}".endswith(path):
+        path = f"/{without_case(without_ending(name))}"
+        if f"/{without_case(without_ending(note.id))}".endswith(path):
             return True
-        if fold(name) in names:
+        if without_case(name) in names:
             return True
     return False

@@ -116,7 +116,7 @@ class SearchHit(msgspec.Struct, frozen=True, rename="camel"):
     heading: str | None = None
     """The heading of the section with the line."""
     missing: tuple[str, ...] | None = None
-    """The words of the query that the note holds in no form, folded; None: it holds all as they are written."""
+    """Words of the query that the note holds in no form, normalised; None: it holds all as they are written."""
 
 
 class Found(msgspec.Struct, frozen=True, rename="camel"):

@@ -21,7 +21,7 @@ from ..answers import (
     WorkspaceCounts,
     WorkspaceSummary,
 )
-from ..notes.name_keys import fold
+from ..notes.name_keys import without_case
 from ..notes.note import Note
 from ..ports.asking import VaultPort
 from ..ports.questions import IndexState, LinkTargets, Overview, Read, Visits
@@ -205,7 +205,9 @@ def _open_links(
             warnings.append(
                 f"{note.id}: the first {_SUMMARY_LINKS_PER_NOTE_MAX} of {len(links)} links were looked at."
             )
-        first = {(link.wiki, fold(link.target)): link for link in reversed(links[:_SUMMARY_LINKS_PER_NOTE_MAX])}
+        first = {
+            (link.wiki, without_case(link.target)): link for link in reversed(links[:_SUMMARY_LINKS_PER_NOTE_MAX])
+        }
         distinct = sorted(first.values(), key=lambda link: link.start)
         targets = vault.ask(LinkTargets(note.id, [LinkName(link.target, link.wiki) for link in distinct]))
         for link, target in zip(distinct, targets, strict=True):

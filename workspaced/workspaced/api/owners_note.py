@@ -8,7 +8,7 @@ from typing import Final
 
 from workspaced_events.ids import NoteId, note_id
 from workspaced_tools.errors import AmbiguousReference, NoteNotFound, SharingOff, ToolError
-from workspaced_tools.notes.name_keys import fold, stem, without_ending
+from workspaced_tools.notes.name_keys import stem, without_case, without_ending
 from workspaced_tools.ports.view import View
 from workspaced_tools.tools.read_note import only_note
 from workspaced_tools.tools.references import resolved
@@ -31,9 +31,9 @@ async def owners_note(calls: Calls, served: ServedVault, named: str, caller: str
     """
     known = sorted(served.vault.known_to_owner())
     link = _LINK.fullmatch(named)
-    name = fold(link[1].strip() if link else named)
-    same = [path for path in known if name in (fold(path), fold(without_ending(path)))]
-    same = same or [path for path in known if fold(stem(path)) == stem(name)]
+    name = without_case(link[1].strip() if link else named)
+    same = [path for path in known if name in (without_case(path), without_case(without_ending(path)))]
+    same = same or [path for path in known if without_case(stem(path)) == stem(name)]
     if len(same) > 1:
         raise AmbiguousReference(f"{named!r} names {len(same)} notes.", hint=f"Give one: {_listed(same)}.")
     if same:
@@ -61,7 +61,7 @@ def _as_agents_name_it(view: View, named: str) -> NoteId | None:
 def _near(name: str, known: list[str]) -> list[str]:
     from rapidfuzz import fuzz, process  # it takes its time, and is seldom needed
 
-    names = {path: fold(stem(path)) for path in known}
+    names = {path: without_case(stem(path)) for path in known}
     found = process.extract(stem(name), names, scorer=fuzz.ratio, limit=_NEAR_MAX, score_cutoff=_NEAR_SCORE_MIN)
     return [path for _name, _score, path in found]
 

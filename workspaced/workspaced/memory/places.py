@@ -44,7 +44,7 @@ def checked_place(setting: Path, vaults: list[Path], own: list[Path], roles: str
         )
     for vault, other in product(vaults, vaults):
         memory = vault / setting
-        if roles is not None and _overlap(_folded(memory), _folded(other / roles)):
+        if roles is not None and _overlap(_without_case(memory), _without_case(other / roles)):
             raise SettingsInvalid(
                 f"Settings 'memory' and 'agents_folder': {memory} and {other / roles} overlap.",
                 hint="Give two folders, none in the other: agents could write roles.",
@@ -75,7 +75,7 @@ def _overlap(one: Path, other: Path) -> bool:
     return one.is_relative_to(other) or other.is_relative_to(one)
 
 
-def _folded(path: Path) -> Path:
+def _without_case(path: Path) -> Path:
     """The path as a file system sees it that takes no account of case."""
     return Path(unicodedata.normalize("NFC", str(path)).casefold())
 

@@ -14,7 +14,7 @@ from urllib.parse import unquote
 
 from ..formats.kinds import ATTACHED, is_image_name
 from ..markdown import embedded_images
-from ..name_keys import fold
+from ..name_keys import without_case
 
 HASH_BYTES: Final = 8
 _ELSEWHERE: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:|//")
@@ -45,7 +45,7 @@ def readings(address: str) -> tuple[str, ...]:
 
 def name_hash(path: str) -> bytes:
     """A short hash of the file name at the end of `path`, in which case and normalisation do not count."""
-    return hashlib.sha256(fold(path.rpartition("/")[2]).encode(errors="replace")).digest()[:HASH_BYTES]
+    return hashlib.sha256(without_case(path.rpartition("/")[2]).encode(errors="replace")).digest()[:HASH_BYTES]
 
 
 def name_hashes(text: str, body: str) -> tuple[bytes, ...]:

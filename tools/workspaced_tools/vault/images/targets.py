@@ -18,7 +18,7 @@ from workspaced_events.ids import NoteId
 
 from ...notes.formats.kinds import is_image_name
 from ...notes.images.names import readings
-from ...notes.name_keys import fold
+from ...notes.name_keys import without_case
 
 _EXACT_ONLY: Final = ("./", "../", "/")
 
@@ -41,10 +41,12 @@ def _target(folder: str, target: str, named: Named) -> str | None:
         target = target.lstrip("/") if target[0] == "/" else posixpath.normpath(posixpath.join(folder, target))
     if not target or "\0" in target or ".." in target.split("/"):
         return None
-    wanted = fold(target)
-    ending = [path for path in named(target) if f"/{fold(path)}".endswith(f"/{wanted}")]
-    exact = [path for path in ending if fold(path) == wanted]
+    wanted = without_case(target)
+    ending = [path for path in named(target) if f"/{without_case(path)}".endswith(f"/{wanted}")]
+    exact = [path for path in ending if without_case(path) == wanted]
     if exact or exact_only:
         return min(exact, key=lambda path: (path != target, path), default=None)
     below = f"{folder}/" if folder else ""
-    return min(ending, key=lambda path: (not path.startswith(below), len(path), fold(path), path), default=None)
+    return min(
+        ending, key=lambda path: (not path.startswith(below), len(path), without_case(path), path), default=None
+    )

@@ -23,7 +23,7 @@ from ..files.content_cache import ContentCache
 from ..files.ignore_rules import Policy
 from ..files.safe_open import VaultRoot
 from ..files.walk import ScannedFile, ScannedNote, ScanReport, scan
-from .entries import IndexedNote, TextFields, folded_fields, indexed, text_fields
+from .entries import IndexedNote, TextFields, fields_for_search, indexed, text_fields
 from .index import Known
 
 _log = logging.getLogger(__name__)
@@ -50,7 +50,7 @@ class TextOf(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
 
 class _Spooled(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """A text that is not folded yet, of one version of a note."""
+    """A text that is not normalised yet, of one version of a note."""
 
     note: NoteId
     stat: StatKey
@@ -149,8 +149,8 @@ class Crawl:
     def batches(self, spool: IO[bytes] | None = None) -> Iterator[Batch]:
         """The differences, batch by batch.
 
-        With a `spool`, which stores them meanwhile, texts are folded and come after all names and links; else with
-        their notes.
+        With a `spool`, which stores them meanwhile, texts are normalised and come after all names and links; else
+        with their notes.
 
         Raises:
             ReadFailed: the folder is absent or cannot be opened.
@@ -288,4 +288,4 @@ def _spool(note: Note, made: IndexedNote, spool: IO[bytes]) -> None:
 def _unspooled(spool: IO[bytes]) -> Iterator[TextOf]:
     while size := spool.read(4):
         found = _SPOOLED.decode(spool.read(int.from_bytes(size)))
-        yield TextOf(found.note, found.stat, folded_fields(found.fields))
+        yield TextOf(found.note, found.stat, fields_for_search(found.fields))

@@ -21,7 +21,7 @@ from ...notes.name_keys import key, stem, without_ending
 from ...notes.note import Level, Note, StatKey
 from ...notes.privacy_flag import level_of
 from ...notes.properties import aliases_of, named, scalar_text, tags_of
-from ...notes.search_text import FIELD_END, NAME_END, folded
+from ...notes.search_text import FIELD_END, NAME_END, search_form
 from ...ports.vault import NoteRef
 from ..files.ignore_rules import Policy
 
@@ -141,7 +141,7 @@ class Field(IntEnum):
 
 
 TextFields = tuple[tuple[str, ...], ...]
-"""The names in each `Field` of a note, not folded."""
+"""The names in each `Field` of a note, not normalised."""
 
 
 class IndexedNote(msgspec.Struct, frozen=True, gc=False, array_like=True):
@@ -154,8 +154,8 @@ class IndexedNote(msgspec.Struct, frozen=True, gc=False, array_like=True):
     """In the order of the text, without links within the note itself."""
     tags: tuple[str, ...] = ()
     text: str | None = None
-    """For search, folded (notes/search_text.py): the fields in the order of `Field`, a FIELD_END behind each and
-    one more at the end; NAME_END between the names of one field."""
+    """For search, normalised (notes/search_text.py): the fields in the order of `Field`, a FIELD_END behind each
+    and one more at the end; NAME_END between the names of one field."""
     images: tuple[bytes, ...] | None = None
     """The `name_hashes` of the images that the note embeds, also of a withheld note; None: as before, because the
     text was not read."""
@@ -204,7 +204,7 @@ def indexed(note: Note, policy: Policy, *, certain: bool, with_text: bool = True
         if link.target
     )
     tags = tags_of(note.fields, found.tags)
-    text = folded_fields(text_fields(note, entry, tags)) if with_text else None
+    text = fields_for_search(text_fields(note, entry, tags)) if with_text else None
     return IndexedNote(entry, tuple(entry.name_keys()), links, tags, text, images, found.complete)
 
 
@@ -217,9 +217,9 @@ def text_fields(note: Note, names: NamedNote, tags: Sequence[str]) -> TextFields
     return title, (without_ending(names.id),), names.aliases, headings, properties, text
 
 
-def folded_fields(fields: TextFields) -> str:
+def fields_for_search(fields: TextFields) -> str:
     """The text for search; see `IndexedNote.text`."""
-    texts = (NAME_END.join(map(folded, each)) for each in fields)
+    texts = (NAME_END.join(map(search_form, each)) for each in fields)
     return "".join(f"{text}{FIELD_END}" for text in texts) + FIELD_END
 
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from workspaced_events.ids import NoteId
 
-from ...notes.name_keys import fold
+from ...notes.name_keys import without_case
 from .database import IndexFile
 from .entries import Withheld
 
@@ -25,7 +25,7 @@ class Embedder(NamedTuple):
 
 def file_name(path: str) -> str:
     """The name under which `files_named` finds the file at `path`; the `key` of a link's target that means it."""
-    return fold(path.rpartition("/")[2])
+    return without_case(path.rpartition("/")[2])
 
 
 def files_named(file: IndexFile, name: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""The full-text part of the index: stores the folded text of notes, and finds the notes that may hold words.
+"""The full-text part of the index: stores the normalised text of notes, and finds the notes that may hold words.
 
 `grams` has the trigrams of each text without positions, so it gives candidates, which the caller verifies on the
 text itself. Words of two characters are looked up as the trigrams that begin with them: behind each field stand

@@ -18,9 +18,9 @@ import msgspec
 
 from workspaced_events.ids import NoteId
 
-from ...notes.name_keys import fold, slug
+from ...notes.name_keys import slug, without_case
 from ...notes.note import StatKey
-from ...notes.search_text import folded
+from ...notes.search_text import search_form
 from .database import IndexFile, read_in
 from .entries import IndexedNote, IndexEntry, NamedNote, Withheld, bare, target_keys
 from .files import drop_embedded, keep_embedded, put_embedded
@@ -213,8 +213,8 @@ class Index:
 
         In a large vault only titles that share one of the name's rarest trigrams are compared.
         """
-        wanted = fold(name[:NEAR_NAME_CHARS_MAX])
-        titles = {row[0]: fold(row[1]) for row in self._comparable(folded(wanted))}
+        wanted = without_case(name[:NEAR_NAME_CHARS_MAX])
+        titles = {row[0]: without_case(row[1]) for row in self._comparable(search_form(wanted))}
         # Only names that nothing has are compared so. Its 4 MB would be in every process that can replay a call.
         from rapidfuzz import fuzz, process
 
@@ -334,7 +334,7 @@ class _Rows:
                 (number, place, link.target, link.wiki, link.heading, link.embed, link.line, link.context)
             )
             self.link_keys.extend((each, number, place) for each in link.keys)
-        self.tags.extend({fold(tag): (fold(tag), number, tag) for tag in note.tags}.values())
+        self.tags.extend({without_case(tag): (without_case(tag), number, tag) for tag in note.tags}.values())
         if note.text is not None:
             self.texts.append((number, note.text))
 

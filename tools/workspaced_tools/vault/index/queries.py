@@ -14,7 +14,7 @@ import msgspec
 from workspaced_events.ids import NoteId
 
 from ...limits import TAGGED_NOTES_MAX
-from ...notes.name_keys import fold, key
+from ...notes.name_keys import key, without_case
 from ...notes.search_query import literal
 from ...ports.vault import SearchQuery
 from . import full_text
@@ -42,7 +42,7 @@ def restriction(query: SearchQuery) -> tuple[str, list[Any]]:
     if query.among is not None:
         where += " AND n.path IN (SELECT value FROM json_each(?))"
         arguments.append(json.dumps(query.among))
-    for tag in map(fold, query.tags):
+    for tag in map(without_case, query.tags):
         where += f" AND n.note IN ({TAGGED})"
         arguments += tagged(tag)
     if query.folder:
@@ -52,7 +52,7 @@ def restriction(query: SearchQuery) -> tuple[str, list[Any]]:
 
 
 def tagged(tag: str) -> tuple[str, str, str]:
-    """The arguments of TAGGED for a folded tag."""
+    """The arguments of TAGGED for a normalised tag."""
     # The tags below `design/` are between `design/` and `design0`, since `0` follows the slash.
     return tag, f"{tag}/", f"{tag}0"
 

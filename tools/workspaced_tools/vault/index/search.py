@@ -28,7 +28,7 @@ from ...limits import (
 )
 from ...notes.name_keys import stem, without_ending
 from ...notes.search_query import Ranking, Term, TextQuery, literal, parse
-from ...notes.search_text import NAME_END, Kind, folded, kind_of
+from ...notes.search_text import NAME_END, Kind, kind_of, search_form
 from ...ports.vault import SearchQuery
 from . import full_text
 from .entries import Field
@@ -330,7 +330,7 @@ def _best_names(index: Index, query: SearchQuery, meant: TextQuery) -> list[tupl
     levels = []
     for number, path in candidates:
         if (entry := entries.get(path)) is not None:
-            names = [folded(name) for name in (entry.title, stem(path), without_ending(path), *entry.aliases)]
+            names = [search_form(name) for name in (entry.title, stem(path), without_ending(path), *entry.aliases)]
             levels.append((sum(_name_place(term, names) for term in meant.terms), -number, path))
     return [(-number, path) for _, number, path in sorted(levels)[:NAMES_VERIFIED_MAX]]
 

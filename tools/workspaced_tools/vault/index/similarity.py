@@ -25,7 +25,7 @@ from ...limits import (
 )
 from ...notes.normal_form import normalized
 from ...notes.search_query import words_in
-from ...notes.search_text import folded
+from ...notes.search_text import search_form
 from . import full_text
 from .entries import Field
 from .index import Index
@@ -58,7 +58,9 @@ def similar(index: Index, note: NoteId, text: str, limit: int) -> Similar:
 
 
 def _similar(index: Index, note: NoteId, text: str, limit: int) -> Similar:
-    written = {folded(word): (word, count) for word, count in reversed(frequent_words(text, WORDS_WEIGHED_MAX))}
+    written = {
+        search_form(word): (word, count) for word, count in reversed(frequent_words(text, WORDS_WEIGHED_MAX))
+    }
     notes = max(index.count(), 2)
     most = min(max(notes // _COMMON, 2), TELLING_NOTES_MAX)
     having: dict[str, float] = dict(full_text.note_counts(index.file.read, list(written)))

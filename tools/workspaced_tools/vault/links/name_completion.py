@@ -15,7 +15,7 @@ from workspaced_events.projections.workspace_state import VaultState
 
 from ...limits import COMPLETIONS_COMPARED_MAX
 from ...notes.name_keys import stem, without_ending
-from ...notes.search_text import Kind, folded, kind_of
+from ...notes.search_text import Kind, kind_of, search_form
 from ...ports.vault import NameHit
 from ..index import queries
 from ..index.entries import NamedNote
@@ -42,7 +42,7 @@ def names_like(
     written: str, limit: int, state: VaultState, index: Index, is_withheld: Callable[[NoteId], bool]
 ) -> list[NameHit]:
     """The best `limit` notes, each by its best name."""
-    wanted = folded(written)
+    wanted = search_form(written)
     if not wanted:
         return _of_workspace(limit, state, index, is_withheld)
     ranking = _Ranking(wanted, members(state))
@@ -62,7 +62,7 @@ class _Ranking:
     """Notes that were found, by how well their names fit."""
 
     def __init__(self, wanted: str, workspace: Iterable[NoteId]) -> None:
-        """`wanted` is folded."""
+        """`wanted` is normalised."""
         self.order = {note: at for at, note in enumerate(workspace)}
         self.notes: dict[NoteId, NamedNote] = {}
         self._wanted = wanted
@@ -99,18 +99,18 @@ def _of_workspace(
 def _best_name(note: NamedNote, wanted: str, words: Sequence[str]) -> tuple[int, int, str] | None:
     """Rank, kind and text of the name that fits best; None: none fits. Runs for hundreds of notes a keystroke."""
     file = without_ending(note.id) if "/" in wanted else stem(note.id)
-    rank = _rank(_folded(file), wanted, words)
+    rank = _rank(_search_form(file), wanted, words)
     best = None if rank is None else (rank, 0, file)
     for kind, name in ((1, note.title), *((2, alias) for alias in note.aliases)):
         if name == file:
             continue
-        rank = _rank(_folded(name), wanted, words)
+        rank = _rank(_search_form(name), wanted, words)
         if rank is not None and (best is None or (rank, kind, name) < best):
             best = rank, kind, name
     return best
 
 
-_folded = lru_cache(maxsize=16_384)(folded)
+_search_form = lru_cache(maxsize=16_384)(search_form)
 
 
 def _rank(name: str, wanted: str, words: Sequence[str]) -> int | None:

@@ -22,7 +22,7 @@ from workspaced_events.projections.workspace_state import VaultState
 
 from ...errors import ArgumentInvalid, ReferenceOutsideVault
 from ...limits import CANDIDATES_MAX, ECHO_CHARS_MAX, NEAR_TITLES_MAX, SEPARATORS_MAX
-from ...notes.name_keys import fold, key, stem, without_ending
+from ...notes.name_keys import key, stem, without_case, without_ending
 from ...ports.vault import NoteRef, Resolution
 from ..index.entries import NamedNote, target_keys
 from ..index.index import Index
@@ -116,15 +116,15 @@ class Wanted(NamedTuple):
     """A name in the forms that the stages compare."""
 
     name: str
-    folded: str
+    without_case: str
     path: str
     """The name without `.md`, with a leading slash; a matching path ends with it."""
-    folded_path: str
+    path_without_case: str
 
     @classmethod
     def of(cls, name: str) -> "Wanted":
         path = f"/{without_ending(name)}"
-        return cls(name, fold(name), path, fold(path))
+        return cls(name, without_case(name), path, without_case(path))
 
 
 _Matches = Callable[[NamedNote, Wanted], bool]
@@ -135,9 +135,9 @@ def ends_with(entry: NamedNote, wanted: Wanted) -> bool:
     return path.endswith(wanted.path) or path == wanted.path[1:]
 
 
-def ends_with_folded(entry: NamedNote, wanted: Wanted) -> bool:
-    path = fold(without_ending(entry.id))
-    return path.endswith(wanted.folded_path) or path == wanted.folded_path[1:]
+def ends_with_path(entry: NamedNote, wanted: Wanted) -> bool:
+    path = without_case(without_ending(entry.id))
+    return path.endswith(wanted.path_without_case) or path == wanted.path_without_case[1:]
 
 
 # The stages that use the index, after the exact path and before former paths. The exact case wins.
@@ -146,12 +146,12 @@ _STAGES: Final[tuple[tuple[str, _Matches], ...]] = (
     ("id", lambda entry, wanted: entry.front_matter_id == wanted.name),
     ("filename", lambda entry, wanted: "/" not in wanted.name and ends_with(entry, wanted)),
     ("title", lambda entry, wanted: entry.title == wanted.name),
-    ("filename", lambda entry, wanted: "/" not in wanted.name and ends_with_folded(entry, wanted)),
+    ("filename", lambda entry, wanted: "/" not in wanted.name and ends_with_path(entry, wanted)),
     ("pathSuffix", ends_with),
-    ("pathSuffix", ends_with_folded),
+    ("pathSuffix", ends_with_path),
     ("alias", lambda entry, wanted: wanted.name in entry.aliases),
-    ("foldedTitle", lambda entry, wanted: fold(entry.title) == wanted.folded),
-    ("foldedAlias", lambda entry, wanted: wanted.folded in map(fold, entry.aliases)),
+    ("foldedTitle", lambda entry, wanted: without_case(entry.title) == wanted.without_case),
+    ("foldedAlias", lambda entry, wanted: wanted.without_case in map(without_case, entry.aliases)),
 )
 STAGES: Final = ("path", *dict.fromkeys(stage for stage, _ in _STAGES), "formerPath")
 
