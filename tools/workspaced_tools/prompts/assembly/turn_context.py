@@ -237,7 +237,7 @@ class TurnContext:
             self._add(_part(item, whole), replace(item.entry(), why="changed"))
 
     def _changes(self, known: str, text: str, whole: str, block: Callable[..., str], item: str = "") -> str:
-        """The block of the changes; empty if the whole text should be sent instead. `item`: as of `unified_diff`."""
+        """The block of the changes; empty if the whole text should be sent. `item`: as of `unified_diff`."""
         try:
             diff = unified_diff(self._texts(known), text, item=item)
         except NotRecorded:
