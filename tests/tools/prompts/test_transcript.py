@@ -220,15 +220,23 @@ def test_a_change_in_a_pinned_note_says_where(talk: Talk) -> None:
     assert ask(100, 999, "home/plan.md") == "?"
 
 
-def test_a_workspace_that_changed_is_told_whole(talk: Talk) -> None:
-    def ask(active: str, *pins: str) -> str:
-        lines = ["Active note:", f"- {active}", "Pinned notes:", *(f"- {each}" for each in pins)]
+def test_a_change_of_a_workspace_says_in_which_list(talk: Talk) -> None:
+    def ask(active: str, pins: list[str], tabs: list[str]) -> str:
+        lists = {"Active note:": [active], "Pinned notes:": pins, "Open tabs:": tabs}
+        lines = [
+            line for head, notes in lists.items() if notes for line in (head, *(f"- {note}" for note in notes))
+        ]
         return w.user_text(talk.ask("?", provided=(talk.provided("here", "\n".join(lines), "workspace"),)))
 
-    many = [f"work/{number}.md" for number in range(40)]
-    ask("a.md", *many)
-    said = ask("a.md", *many, "b.md")
-    assert "<replaces_earlier>" in said and "\nActive note:\n- a.md\nPinned notes:\n- work/0.md\n" in said
+    pins, tabs = [f"work/{number}.md" for number in range(20)], [f"home/{number}.md" for number in range(20)]
+    ask("a.md", pins, tabs)
+    said = ask("a.md", [*pins, tabs[19]], tabs[:19])
+    assert "\n@@ -23,0 +24,1 @@ Pinned notes:\n+- home/19.md\n" in said
+    assert "\n@@ -44,1 +44,0 @@ Open tabs:\n-- home/19.md\n</" in said
+    assert "replaces_earlier" not in said and "work/" not in said
+    assert "\n@@ -2,1 +2,1 @@ Active note:\n-- a.md\n+- b.md\n</" in ask("b.md", [*pins, tabs[19]], tabs[:19])
+    few = ask("b.md", [], ["c.md"])
+    assert "<replaces_earlier>" in few and "\nActive note:\n- b.md\nOpen tabs:\n- c.md\n" in few
 
 
 def test_an_image_that_stands_above_is_a_line(talk: Talk) -> None:

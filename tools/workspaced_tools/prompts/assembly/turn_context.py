@@ -148,11 +148,9 @@ class TurnContext:
             )
         elif known is not None:
             whole = b.newer_provider_block(provided, text, fence=self._fence)
-            changes = ""
-            # A line that goes from one list of a workspace to another is clear only with all its short lists.
-            if provided.kind != "workspace":
-                changes = self._changes(known, text, whole, partial(b.provider_changes, provided))
-            if changes:
+            # A line that goes from one list of a workspace to another is clear only with the name of its list.
+            item = "- " if provided.kind == "workspace" else ""
+            if changes := self._changes(known, text, whole, partial(b.provider_changes, provided), item):
                 part, entry = (
                     replace(part, text=changes, revision=revision, base=known),
                     replace(entry, state="changes"),
@@ -238,13 +236,13 @@ class TurnContext:
         else:
             self._add(_part(item, whole), replace(item.entry(), why="changed"))
 
-    def _changes(self, known: str, text: str, whole: str, block: Callable[..., str]) -> str:
-        """The block of the changes; empty if the whole text should be sent instead."""
+    def _changes(self, known: str, text: str, whole: str, block: Callable[..., str], item: str = "") -> str:
+        """The block of the changes; empty if the whole text should be sent. `item`: as of `unified_diff`."""
         try:
-            diff = unified_diff(self._texts(known), text)
+            diff = unified_diff(self._texts(known), text, item=item)
         except NotRecorded:
             return ""
-        if not diff or len(diff) >= DIFF_SHARE_MAX * len(text):
+        if not diff or (not item and len(diff) >= DIFF_SHARE_MAX * len(text)):
             return ""
         changes = block(diff, fence=self._fence)
         return changes if len(changes) < len(whole) else ""
