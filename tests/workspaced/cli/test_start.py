@@ -3,12 +3,16 @@
 import json
 import os
 import signal
+import subprocess
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from support import process
 from support.home import Home
+from support.patience import PATIENCE_S
 
 
 @pytest.fixture
@@ -85,6 +89,21 @@ def test_a_person_sees_what_would_be_written_and_decides(home: Home, answer: str
     assert (home.path / ".claude.json").exists() == written
     assert code == (130 if answer == "\x04" else 0)
     assert len(home.daemons()) == 1
+
+
+def test_an_interrupt_ends_the_daemon_that_was_starting_and_says_so(home: Home) -> None:
+    home.has("claude")
+    streams = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    started = process.spawn("start", home.notes, "--yes", env=home.env, real=True, cwd=home.root, **streams)
+    children = Path(f"/proc/{started.pid}/task/{started.pid}/children")
+    deadline = time.monotonic() + PATIENCE_S
+    while not (daemon := children.read_text().strip()):
+        assert time.monotonic() < deadline
+    os.kill(started.pid, signal.SIGINT)
+    out, err = started.communicate(timeout=30)
+    assert started.returncode == 130 and out == b""
+    assert err.strip() == b"Interrupted: the daemon that was started has ended, and nothing was connected."
+    assert not Path(f"/proc/{daemon}").exists() and home.daemons() == home.files() == []
 
 
 def test_a_program_whose_settings_cannot_be_changed_is_said_and_the_others_are_connected(home: Home) -> None:

@@ -20,7 +20,7 @@ from ...connecting.runtimes import RUNTIMES
 from ...connecting.settings_files import Change
 from ...connecting.writing import write
 from ...daemon.settings import load_settings
-from ...discovery.autostart import own_workspace, reach_or_start
+from ...discovery.autostart import end_started, own_workspace, reach_or_start
 from ...discovery.records import Record, find
 from ...errors import SettingsInvalid
 from ...vaults.registration import usable_folder
@@ -127,11 +127,17 @@ def _serve(folder: Path) -> dict[str, Any]:
 
     Raises:
         NoDaemon: none could be started.
+        KeyboardInterrupt: the user does not want it; then a daemon that was started for it has ended.
     """
     record = find(folder)
     workspace = record.workspace if record is not None else own_workspace(str(folder)) or "default"
-    with _reached(folder, record, workspace) as client:
-        vault = _indexed(client, folder)
+    try:
+        with _reached(folder, record, workspace) as client:
+            vault = _indexed(client, folder)
+    except KeyboardInterrupt:
+        if end_started():
+            say("Interrupted: the daemon that was started has ended, and nothing was connected.", err=True)
+        raise
     notes, is_above = vault["index"]["notesFound"], vault["path"] != str(folder)
     if not given("json"):
         how = "already served" if record is not None else "served in the background"
