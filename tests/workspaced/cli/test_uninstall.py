@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import socket
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -127,6 +128,26 @@ def test_a_copy_of_the_sample_with_notes_of_somebody_goes_by_a_word_of_its_own(
     code, shown = home.answered(f"y\n{answer}", "uninstall")
     assert code == 0 and f"Remove {demo}, where somebody has written? [y/N]" in shown
     assert (demo / "notes/Mine.md").exists() == stays == demo.exists() and home.daemons() == []
+
+
+def test_what_a_demo_itself_wrote_is_no_writing_of_somebody(home: Home) -> None:
+    assert home.run("demo", "--keep").returncode == 0
+    [demo] = (home.root / "tmp").glob("workspaced-demo-*")
+    done = home.run("uninstall", "--yes")
+    assert f"demo      {demo} (" in done.stdout and "somebody" not in done.stdout and not demo.exists()
+
+
+def test_a_demo_of_another_home_or_that_runs_is_left_alone(home: Home) -> None:
+    assert home.run("demo", "--keep").returncode == 0
+    [demo] = (home.root / "tmp").glob("workspaced-demo-*")
+    with socket.socket(socket.AF_UNIX) as running:
+        running.bind(str(demo / "demo.sock"))
+        running.listen()
+        done = home.run("uninstall", "--yes")
+    assert f"stays     {demo}: a demo that runs now\n" in done.stdout and demo.exists()
+    home.env["HOME"] = str(home.root / "other")
+    assert home.run("uninstall", "--yes").stdout == "Nothing of workspaced is on this machine but the package.\n"
+    assert demo.exists()
 
 
 def test_a_link_is_not_followed(home: Home) -> None:

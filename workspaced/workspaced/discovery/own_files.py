@@ -18,7 +18,7 @@ from typing import Final, Literal, NamedTuple
 import platformdirs
 
 from .own_directories import DATA_NAMES, INDEX_NAME
-from .records import state_directory
+from .records import is_listening, state_directory
 
 Kind = Literal["data", "settings", "cache", "state", "demo"]
 
@@ -35,6 +35,10 @@ _OWN_FOLDER: Final = re.compile(rf"{_OWN}(-\d+)?")
 """The names of our folders among those of other programs, the one of sockets in a temporary directory included."""
 DEMO: Final = "workspaced-demo-"
 """How the names of the demo's folders begin, in the temporary directory."""
+DEMO_HOME: Final = ".home-of-demo"
+"""The file in such a folder that says in which home the demo ran."""
+DEMO_SOCKET: Final = "demo.sock"
+"""Where a demo that runs listens, in its folder."""
 
 
 class Place(NamedTuple):
@@ -46,7 +50,7 @@ class Place(NamedTuple):
     holds: str
     """What they are, for people."""
     is_ours: bool = True
-    """Whether they may go; no: they are links, or another user's."""
+    """Whether they may go; no: they are links, another user's, or in use."""
 
     @property
     def paths(self) -> list[Path]:
@@ -85,10 +89,7 @@ def places(data: Iterable[Path], cache: Iterable[Path], sockets: Path) -> Iterat
         logs = Path.home() / "Library" / "Logs"
         said = [name for name in _names(logs) if name.startswith("workspaced.") and name.endswith(".log")]
         yield from _place("state", logs, said, "what services said")
-    temporary = Path(tempfile.gettempdir())
-    for name in _names(temporary):
-        if name.startswith(DEMO) and (temporary / name).is_dir():
-            yield from _place("demo", temporary, [name], "a copy of the sample vault, and what was recorded of it")
+    yield from _demos(Path(tempfile.gettempdir()))
 
 
 def remove(place: Place) -> None:
@@ -117,6 +118,25 @@ def _data(folder: Path) -> Iterator[Place]:
     yield from _place("data", folder, names, "the log, and what agents were shown")
 
 
+def _demos(temporary: Path) -> Iterator[Place]:
+    """The demo's folders of this home: other homes may share the temporary directory."""
+    for name in _names(temporary):
+        folder = temporary / name
+        if name.startswith(DEMO) and _is_ours(folder) and _demo_home(folder) == str(Path.home()):
+            if is_listening(str(folder / DEMO_SOCKET)):
+                yield Place("demo", temporary, (name,), "a demo that runs now", is_ours=False)
+            else:
+                holds = "a copy of the sample vault, and what was recorded of it"
+                yield Place("demo", temporary, (name,), holds)
+
+
+def _demo_home(folder: Path) -> str | None:
+    try:
+        return (folder / DEMO_HOME).read_text()
+    except (OSError, UnicodeDecodeError):
+        return None
+
+
 def _folders(root: Path, more: Iterable[Path]) -> Iterator[Path]:
     """The folders of workspaces below a root of ours, and those elsewhere that hold a log or an index."""
     own = [root / name for name in _names(root) if not name.startswith(".") and (root / name).is_dir()]
@@ -129,7 +149,7 @@ def _folders(root: Path, more: Iterable[Path]) -> Iterator[Path]:
 
 
 def _place(kind: Kind, folder: Path, names: Iterable[str], holds: str) -> Iterator[Place]:
-    is_reached = kind == "demo" or _is_ours(folder)
+    is_reached = _is_ours(folder)
     found = [name for name in names if os.path.lexists(folder / name)]
     ours = tuple(name for name in found if is_reached and _is_ours(folder / name))
     if ours:

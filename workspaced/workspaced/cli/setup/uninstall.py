@@ -2,7 +2,6 @@
 
 import sys
 from collections.abc import Iterator, Sequence
-from importlib import resources
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -17,6 +16,7 @@ from ...connecting.runtimes import RUNTIMES
 from ...connecting.settings_files import Change, backups
 from ...connecting.writing import write
 from ...daemon.settings import Settings, load_settings
+from ...demo.sample import is_changed
 from ...discovery.own_files import Place, places, remove
 from ...discovery.records import Record, recorded, running
 from ...errors import SettingsInvalid
@@ -68,7 +68,7 @@ def uninstall_command(keep_data: bool, yes: bool, dry_run: bool) -> int:
     """
     plan = _plan(keep_data=keep_data)
     if not given("json"):
-        _show(plan)
+        _show(plan, asks=not yes)
     wanted = not plan.is_empty and not dry_run and (yes or _agreed())
     problems = list(_carry_out(plan, ask=not yes)) if wanted else []
     answer = {**_json(plan), "removed": wanted, "problems": problems}
@@ -153,14 +153,7 @@ def _backups(runtime: str, changed: dict[Path, Path | None]) -> Iterator[tuple[P
 
 def _is_edited(demo: Path) -> bool:
     """Whether somebody has written in the demo's copy of the sample vault."""
-    with resources.as_file(resources.files("workspaced.demo")) as package:
-        sample = _texts(package / "vault")
-    return any(_texts(demo / name) not in ({}, sample) for name in ("notes", "vault"))
-
-
-def _texts(folder: Path) -> dict[str, bytes]:
-    files = (each for each in folder.rglob("*") if each.is_file() and "__pycache__" not in each.parts)
-    return {each.relative_to(folder).as_posix(): each.read_bytes() for each in files}
+    return any(is_changed(demo / name) for name in ("notes", "vault"))
 
 
 # -- removing it --
@@ -200,7 +193,7 @@ def _carry_out(plan: _Plan, *, ask: bool) -> Iterator[str]:
 # -- saying it --
 
 
-def _show(plan: _Plan) -> None:
+def _show(plan: _Plan, *, asks: bool) -> None:
     if plan.is_empty:
         say("Nothing of workspaced is on this machine but the package.")
     for unit in plan.services:
@@ -215,7 +208,8 @@ def _show(plan: _Plan) -> None:
     for place in plan.places:
         say(f"{place.kind:<9} {_named(place)} ({_size(place.size_bytes())}): {place.holds}")
     for place in plan.edited:
-        say(f"{place.kind:<9} {_named(place)}: somebody has written there; you are asked")
+        what = "you are asked" if asks else "it stays, as --yes asks nothing"
+        say(f"{place.kind:<9} {_named(place)}: somebody has written there; {what}")
     for line in plan.kept:
         say_text(f"stays     {line}")
 
