@@ -27,7 +27,7 @@ def test_a_folder_is_served_and_the_programs_that_are_there_are_connected(home: 
     home.has("claude", "nvim")
     done = home.run("start", home.notes, "--yes")
     assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith("1 notes served in the background, workspace default.\n")
+    assert done.stdout.startswith("1 note served in the background, workspace default.\n")
     assert "Agents found: Claude Code.\n" in done.stdout
     assert "Neovim: put this into init.lua:\n" in done.stdout and "Helix" not in done.stdout
     (entry,) = home.servers().values()
@@ -35,7 +35,7 @@ def test_a_folder_is_served_and_the_programs_that_are_there_are_connected(home: 
     told = home.run("call", "get_workspace_context")
     assert json.loads(told.stdout)["success"]
     again = home.run("start", home.notes, "--yes")
-    assert again.stdout.startswith("1 notes already served, workspace default.\nConnected already: Claude Code.\n")
+    assert again.stdout.startswith("1 note already served, workspace default.\nConnected already: Claude Code.\n")
     (running,) = home.daemons()
     assert b"--idle-exit-minutes" not in Path(f"/proc/{running['pid']}/cmdline").read_bytes()
 
@@ -45,7 +45,7 @@ def test_without_a_folder_the_one_is_meant_that_the_user_is_in(home: Home) -> No
     answer = json.loads(done.stdout)
     assert (answer["folder"], answer["vault"], answer["started"]) == (str(home.notes), str(home.notes), True)
     inside = home.run("start", cwd=home.notes / "below")
-    assert inside.stdout.startswith(f"1 notes already served as a part of {home.notes}, workspace default.\n")
+    assert inside.stdout.startswith(f"1 note already served as a part of {home.notes}, workspace default.\n")
     assert len(home.daemons()) == 1
 
 
@@ -65,6 +65,14 @@ def test_what_is_no_folder_of_notes_is_named(home: Home, where: str) -> None:
     error = json.loads(done.stdout)["error"]
     assert done.returncode == 2 and error["code"] == "INVALID_ARGUMENT" and where in error["message"]
     assert home.daemons() == []
+
+
+def test_a_folder_without_notes_is_served_and_said_to_hold_none(home: Home) -> None:
+    (home.root / "empty").mkdir()
+    done = home.run("start", home.root / "empty")
+    first, meaning, *_ = done.stdout.splitlines()
+    assert first == "0 notes served in the background, workspace default."
+    assert meaning == "It holds no note yet: agents find nothing until a Markdown file (*.md) is in it."
 
 
 def test_a_dry_run_starts_nothing_and_writes_nothing(home: Home) -> None:
@@ -113,6 +121,15 @@ def test_a_program_whose_settings_cannot_be_changed_is_said_and_the_others_are_c
     done = home.run("start", home.notes, "--yes")
     assert done.returncode == 0 and "Gemini CLI is not connected: " in done.stderr
     assert len(home.servers()) == 1
+
+
+def test_the_only_program_that_cannot_be_connected_was_found_nevertheless(home: Home) -> None:
+    home.has("claude")
+    (home.path / ".claude.json").write_text("{")
+    done = home.run("start", home.notes, "--yes")
+    assert "Claude Code is not connected: " in done.stderr and "No agent's program" not in done.stdout
+    (home.bin / "claude").unlink()
+    assert "No agent's program was found" in home.run("start", home.notes, "--yes").stdout
 
 
 @pytest.mark.parametrize(

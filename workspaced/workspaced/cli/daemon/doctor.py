@@ -31,7 +31,7 @@ from ...errors import NoDaemon
 from ..shared.daemon import choose, daemon, record_of
 from ..shared.options import daemon_options, given
 from ..shared.output import output
-from ..shared.printing import say
+from ..shared.printing import counted, say
 from ..shared.state_text import idle_rule_text, pause_text, unchanged_text
 from ..shared.terminal import print_labelled
 
@@ -174,7 +174,7 @@ def _log(directory: Path) -> Iterator[Finding]:
     if scan.damage is not None:
         yield problem("log", scan.damage.message, scan.damage.hint)
     else:
-        yield ok("log", f"{count} events in {scan.segments} segments verify")
+        yield ok("log", f"{counted(count, 'event')} in {counted(scan.segments, 'segment')}: verified")
     for each in scan.warnings:
         yield warning("log", each, "Nothing needs to be done; the segments are the truth.")
     examined = named.examine(RealDisk(directory))
@@ -183,7 +183,7 @@ def _log(directory: Path) -> Iterator[Finding]:
     for blob in examined.served_damaged:
         yield warning("blobs", str(blob), "Remove it; the log does without what agents were shown.")
     if not examined.damaged:
-        yield ok("blobs", f"{examined.whole} texts of the log are whole")
+        yield ok("blobs", f"whole texts of the log: {examined.whole}")
     yield from map(ask_to_forget, asked.found())
 
 
@@ -281,7 +281,10 @@ def _daemon(client: SyncClient) -> Iterator[Finding]:
         yield warning("pause", f"the workspace is {pause_text(paused)}", "workspaced resume")
     if (link := status.get("link")) is not None and link["problem"] is None:
         behind = sum(each["behind"] for each in link["members"])
-        yield ok("link", f"{link['state']}, {len(link['members'])} machines, {behind} messages behind")
+        yield ok(
+            "link",
+            f"{link['state']}, {counted(len(link['members']), 'machine')}, {counted(behind, 'message')} behind",
+        )
         for each in link["members"]:
             if each["aheadMs"] > AHEAD_MS_MAX:
                 about = f"the clock of {each['machine']} is {each['aheadMs'] // 60_000} minutes ahead"
@@ -299,7 +302,8 @@ def _daemon(client: SyncClient) -> Iterator[Finding]:
 
 def _vault(client: SyncClient, vault: dict[str, Any]) -> Iterator[Finding]:
     about = f"vault {vault['id']}"
-    says = f"{vault['index']['notesFound']} notes, index {vault['index']['state']}, watcher {vault['watcher']}"
+    notes = counted(vault["index"]["notesFound"], "note")
+    says = f"{notes}, index {vault['index']['state']}, watcher {vault['watcher']}"
     if vault["watcher"] == "reconciling only":
         yield warning(about, says, "Changes are seen at the next reconcile; check the watch limit.")
     else:

@@ -26,7 +26,7 @@ from ...errors import SettingsInvalid
 from ...vaults.registration import usable_folder
 from ..shared.options import given, json_option
 from ..shared.output import output
-from ..shared.printing import agreed, asked, say, say_text, styled, warn
+from ..shared.printing import agreed, asked, counted, say, say_text, styled, warn
 from .connect import apply, remarks_on, start_anew
 
 _FOLDERS_LOOKED_INTO_MAX: Final = 1_000
@@ -85,6 +85,8 @@ def start_command(folder: str | None, yes: bool, dry_run: bool) -> None:
     path = usable_folder(Path(folder)) if folder is not None else _here()
     plans, problems = _plans(path)
     served = {"folder": str(path)} if dry_run else _serve(path)
+    if not plans and not problems:
+        _tell("No agent's program was found; `workspaced connect` lists those that can be connected.")
     files = _connect(plans, yes=yes, dry_run=dry_run)
     for problem in problems:
         sentence, _, by_hand = problem.partition("\n")
@@ -142,7 +144,9 @@ def _serve(folder: Path) -> dict[str, Any]:
     if not given("json"):
         how = "already served" if record is not None else "served in the background"
         part = f" as a part of {vault['path']}" if is_above else ""
-        say(styled(f"{notes} notes", bold=True), f" {how}{part}, workspace {workspace}.")
+        say(styled(counted(notes, "note"), bold=True), f" {how}{part}, workspace {workspace}.")
+        if not notes and vault["index"]["state"] == "ready":
+            say("It holds no note yet: agents find nothing until a Markdown file (*.md) is in it.")
         if record is None:
             say("They are until `workspaced stop`; `workspaced service install` makes it permanent.")
     return {
@@ -205,8 +209,6 @@ def _connect(plans: Sequence[_Plan], *, yes: bool, dry_run: bool) -> dict[str, l
     needed = [each for each in plans if each.is_needed]
     if done := ", ".join(each.title for each in plans if not each.is_needed):
         _tell(f"Connected already: {done}.")
-    if not plans:
-        _tell("No agent's program was found; `workspaced connect` lists those that can be connected.")
     if not needed:
         return {}
     _tell(f"Agents found: {', '.join(each.title for each in needed)}.")

@@ -42,7 +42,7 @@ from ..shared.options import (
     workspace_option,
 )
 from ..shared.output import output, print_warnings, segment_progress, write_lines
-from ..shared.printing import print_json, say, warn
+from ..shared.printing import counted, print_json, say, styled, warn
 from .find_and_shrink import find_command, shrink_command
 
 if TYPE_CHECKING:
@@ -51,7 +51,6 @@ from typing import TYPE_CHECKING, Final
 
 from ...inspector.lanes import LANES
 from ..shared.options import utc_option
-from ..shared.printing import styled
 from ..shared.terminal import local_time
 
 if TYPE_CHECKING:
@@ -342,7 +341,8 @@ def verify_command(data_dir: Path | None) -> int:
     complain_of_blobs(blobs.damaged)
     if torn:
         say("The last line was never completed, so never acknowledged; the next start puts it aside.")
-    say(f"{count} events in {scan.segments} segments verify, up to sequence {scan.tail.seq}.")
+    events = f"{counted(count, 'event')} in {counted(scan.segments, 'segment')}"
+    say(f"{events}, up to sequence {scan.tail.seq}: verified.")
     left = f" {blobs.not_exported} are not here: the log was made of an export." if blobs.not_exported else ""
     say(f"{blobs.whole} texts that it names are whole.{left}")
     if blobs.served or blobs.swept:

@@ -24,7 +24,7 @@ from ...errors import SettingsInvalid
 from ..shared.log import open_log
 from ..shared.options import complain_of_blobs, given, json_option, utc_option
 from ..shared.output import output, print_warnings, segment_progress
-from ..shared.printing import print_json, say, say_difference, say_text
+from ..shared.printing import counted, print_json, say, say_difference, say_text
 from ..shared.state_text import print_state
 from ..shared.step_text import step_block
 from .forked import Forked, fork_options
@@ -93,7 +93,7 @@ def _print_end(source: Source, until: Position | None, vault: VaultId | None) ->
     print_warnings(replayed.warnings)
 
     def tell(state_json: StateJson) -> None:
-        say(f"{replayed.events} events folded")
+        say(counted(replayed.events, "event") + " folded")
         print_state(msgspec.to_builtins(state_json))
 
     output(_state_json(replayed.state, vault), tell)
