@@ -75,6 +75,25 @@ def test_a_folder_without_notes_is_served_and_said_to_hold_none(home: Home) -> N
     assert meaning == "It holds no note yet: agents find nothing until a Markdown file (*.md) is in it."
 
 
+@pytest.mark.parametrize(
+    ("arguments", "step"),
+    [
+        (("start", "notes"), "Set HOME to a folder that you may write to"),
+        (("serve", "--vault", "notes"), "--data-dir DIR, or WORKSPACED_DATA_DIR"),
+        (("doctor",), "Set HOME, WORKSPACED_DATA_DIR or --data-dir"),
+    ],
+)
+def test_a_home_that_cannot_be_written_to_is_named_with_what_to_set(
+    home: Home, arguments: tuple[str, ...], step: str
+) -> None:
+    (home.root / "file").write_text("")
+    home.env["HOME"] = str(home.root / "file/home")
+    done = home.run(*arguments)
+    said = done.stdout + done.stderr
+    assert done.returncode != 0 and step in said and f"{home.root}/file" in said
+    assert home.daemons() == []
+
+
 def test_a_dry_run_starts_nothing_and_writes_nothing(home: Home) -> None:
     home.has("claude", "codex")
     done = home.run("start", home.notes, "--dry-run")

@@ -16,7 +16,7 @@ from workspaced_events.interpreter import own_module
 
 from ..errors import NoDaemon, TimedOut
 from ..limits import ON_DEMAND_IDLE_MINUTES, START_S
-from .records import make_state_directory, running
+from .records import make_state_directory, running, state_directory
 
 if TYPE_CHECKING:
     import subprocess
@@ -175,8 +175,10 @@ def _open_files() -> tuple[int, int]:
         log = os.open(_log_path(), flags | os.O_APPEND, 0o600)
     except OSError as error:
         raise NoDaemon(
-            f"A daemon cannot be started on demand: {error.strerror or error}: {error.filename}.",
-            hint="Start one with `workspaced serve --vault DIR`.",
+            f"A daemon cannot be started on demand, because its records belong in {state_directory()}: "
+            f"{error.filename}: {error.strerror or error}.",
+            hint="Set HOME to a folder that you may write to, or run it without records: "
+            "`workspaced serve --vault DIR --data-dir DIR`.",
         ) from None
     if os.fstat(log).st_size > _START_LOG_BYTES_MAX:
         os.ftruncate(log, 0)

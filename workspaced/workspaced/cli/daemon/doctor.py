@@ -132,7 +132,12 @@ def _links() -> Iterator[Finding]:
 
 def _data(directory: Path) -> Iterator[Finding]:
     if not directory.exists():
-        yield ok("data", f"{directory} does not exist yet; the first start makes it")
+        above = next(each for each in directory.parents if each.exists())
+        if os.access(above, os.W_OK | os.X_OK):
+            yield ok("data", f"{directory} does not exist yet; the first start makes it")
+        else:
+            fix = "Set HOME, WORKSPACED_DATA_DIR or --data-dir to a folder that you may write to."
+            yield problem("data", f"{directory} cannot be made: you may not write to {above}", fix)
         return
     status = directory.stat()
     if status.st_uid != os.getuid():
