@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from support.home import Home
+from support.inspector import Inspector
 
 SETTINGS = {
     ".claude.json": '{"projects": {}}\n',
@@ -186,6 +187,20 @@ def test_a_service_is_stopped_and_goes(home: Home) -> None:
     done = home.run("uninstall", "--yes")
     assert done.returncode == 0 and not unit.exists() and foreign.exists()
     assert "--user disable --now workspaced-work.service" in said.read_text()
+
+
+def test_an_inspector_that_runs_is_ended(home: Home) -> None:
+    home.run("start", home.notes)
+    log = home.path / ".local/share/workspaced/default"
+    killed = Inspector(log, env=home.env)
+    killed.process.kill()
+    killed.wait()
+    with Inspector(log, env=home.env) as inspector:
+        done = home.run("uninstall", "--yes")
+        assert done.returncode == 0 and inspector.wait() == 0
+    listed = [line for line in done.stdout.splitlines() if line.startswith("inspector")]
+    assert listed == [f"inspector pid {inspector.process.pid}, shows {log}"]
+    assert not (home.path / ".local/state/workspaced").exists()
 
 
 def test_broken_settings_are_said_and_the_rest_goes(home: Home) -> None:

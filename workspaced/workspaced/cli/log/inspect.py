@@ -12,6 +12,7 @@ from workspaced_events.replay.open import open_source
 from workspaced_events.replay.source import DirectorySource
 
 from ...daemon.freed_memory import give_back_freed_memory
+from ...discovery.inspectors import noted_inspector
 from ...discovery.records import running
 from ...inspector.server import Options, run_inspector
 from ...inspector.subject import Subject
@@ -56,7 +57,8 @@ def inspect_command(
             say("ended: nobody looked for 10 minutes", err=True)
 
     give_back_freed_memory()
-    return run_inspector(Options(subject, port, at, allow_changes), ready, forgotten)
+    with noted_inspector(subject.path):
+        return run_inspector(Options(subject, port, at, allow_changes), ready, forgotten)
 
 
 def _subject(log: str | None) -> Subject:

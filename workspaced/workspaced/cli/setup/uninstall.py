@@ -17,9 +17,10 @@ from ...connecting.settings_files import Change, backups
 from ...connecting.writing import write
 from ...daemon.settings import Settings, load_settings
 from ...demo.sample import is_changed
+from ...discovery.inspectors import Inspector, end_inspector, inspectors
 from ...discovery.own_files import Place, places, remove
 from ...discovery.records import Record, recorded, running
-from ...errors import SettingsInvalid
+from ...errors import SettingsInvalid, TimedOut
 from ...ipc.socket_path import default_socket
 from ..shared.daemon import end
 from ..shared.options import given, json_option
@@ -35,6 +36,7 @@ class _Plan(NamedTuple):
     """What is to go, in this order, and what stays."""
 
     services: list[Unit]
+    inspectors: list[Inspector]
     daemons: list[Record]
     connections: dict[str, list[Change]]
     """By program: the changes of its settings."""
@@ -42,11 +44,11 @@ class _Plan(NamedTuple):
     edited: list[Place]
     """Folders of the demo in which somebody has written: they go if the user says so of each."""
     kept: list[str]
-    """What is ours or was, and stays: sentences."""
+    """What is ours or was, and stays: sentences. The last field."""
 
     @property
     def is_empty(self) -> bool:
-        return not any((self.services, self.daemons, self.connections, self.places, self.edited))
+        return not any(self[:-1])
 
 
 @click.command()
@@ -57,10 +59,10 @@ class _Plan(NamedTuple):
 def uninstall_command(keep_data: bool, yes: bool, dry_run: bool) -> int:
     """Remove what workspaced has left on this machine: list it, then remove it once you agree.
 
-    That is what `connect` and `start` wrote into settings of other programs, services, running daemons, the logs
-    with what agents were shown, indexes, sockets, and what the demo left. Never removed are your notes, with the
-    memory folder, chats and `.workspacedignore` in them; bundles and backups that you made; and the package, which
-    goes as it came.
+    That is what `connect` and `start` wrote into settings of other programs, services, running daemons and
+    inspectors, the logs with what agents were shown, indexes, sockets, and what the demo left. Never removed are
+    your notes, with the memory folder, chats and `.workspacedignore` in them; bundles and backups that you made;
+    and the package, which goes as it came.
 
     \b
     workspaced uninstall --dry-run
@@ -121,7 +123,7 @@ def _plan(*, keep_data: bool) -> _Plan:
     for path in written:
         if path not in changed | unread and Path(path).exists():
             kept.append(f"{path} was connected when the environment named it; set that again to have it changed")
-    return _Plan(list(definitions(Path.home())), running(), connections, going, edited, kept)
+    return _Plan(list(definitions(Path.home())), inspectors(), running(), connections, going, edited, kept)
 
 
 def _parts_by_file(runtime: str) -> dict[Path, list[Part]]:
@@ -164,6 +166,11 @@ def _carry_out(plan: _Plan, *, ask: bool) -> Iterator[str]:
     for unit in plan.services:
         if failed := removed(unit, start=True):
             yield failed
+    for inspector in plan.inspectors:
+        try:
+            end_inspector(inspector)
+        except TimedOut as error:
+            yield f"{error.message} {error.hint}"
     for record in plan.daemons:
         try:
             with connect(record.socket, name="workspaced-cli", timeout_s=10.0) as client:
@@ -198,6 +205,8 @@ def _show(plan: _Plan, *, asks: bool) -> None:
         say("Nothing of workspaced is on this machine but the package.")
     for unit in plan.services:
         say(f"service   {unit.path!s}")
+    for inspector in plan.inspectors:
+        say(f"inspector pid {inspector.pid}, shows {inspector.log}")
     for record in plan.daemons:
         say(f"daemon    {record.workspace}, pid {record.pid}, serves {', '.join(record.vaults) or 'no vault'}")
     for runtime, changes in plan.connections.items():
@@ -234,6 +243,7 @@ def _size(count: int) -> str:
 def _json(plan: _Plan) -> dict[str, Any]:
     return {
         "services": [str(each.path) for each in plan.services],
+        "inspectors": [{"pid": each.pid, "log": each.log} for each in plan.inspectors],
         "daemons": [{"workspace": each.workspace, "pid": each.pid} for each in plan.daemons],
         "settings": [
             {"runtime": runtime, "path": str(each.path), "difference": each.difference()}
