@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 from support.home import Home
-from support.inspector import Inspector
+from support.inspector import RECORDED, Inspector
+from support.program import Program
 
 SETTINGS = {
     ".claude.json": '{"projects": {}}\n',
@@ -201,6 +202,17 @@ def test_an_inspector_that_runs_is_ended(home: Home) -> None:
     listed = [line for line in done.stdout.splitlines() if line.startswith("inspector")]
     assert listed == [f"inspector pid {inspector.process.pid}, shows {log}"]
     assert not (home.path / ".local/state/workspaced").exists()
+
+
+def test_runs_in_the_past_go(home: Home) -> None:
+    before = everything(home)
+    with Program("serve", "--replay", RECORDED, "--json", env=home.env) as past:
+        run = Path(past.started["run"])
+        assert past.started["run"].startswith(str(home.path))
+    assert run.exists()
+    done = home.run("uninstall", "--yes")
+    assert f"state     {home.path}/.local/state/workspaced/past (" in done.stdout
+    assert done.returncode == 0 and everything(home) == before
 
 
 def test_broken_settings_are_said_and_the_rest_goes(home: Home) -> None:

@@ -5,7 +5,6 @@ belongs to another user, and what a link leads to, is never looked into and neve
 """
 
 import os
-import re
 import shutil
 import stat
 import sys
@@ -32,8 +31,6 @@ _SETTINGS: Final = {
 }
 _STATE: Final = ("start.lock", "started.log")
 _OWN: Final = "workspaced"
-_OWN_FOLDER: Final = re.compile(rf"{_OWN}(-\d+)?")
-"""The names of our folders among those of other programs, the one of sockets in a temporary directory included."""
 DEMO: Final = "workspaced-demo-"
 """How the names of the demo's folders begin, in the temporary directory."""
 DEMO_HOME: Final = ".home-of-demo"
@@ -94,7 +91,7 @@ def places(data: Iterable[Path], cache: Iterable[Path], sockets: Path) -> Iterat
 
 
 def remove(place: Place) -> None:
-    """Removes the files, and the folders of ours that are empty then. What is gone already is no error.
+    """Removes the files. What is gone already is no error.
 
     Raises:
         OSError: something cannot be removed; the rest of it may be gone.
@@ -104,9 +101,20 @@ def remove(place: Place) -> None:
             shutil.rmtree(path)
         else:
             path.unlink(missing_ok=True)
-    for folder in (place.folder, place.folder.parent):
-        if _OWN_FOLDER.fullmatch(folder.name) or folder.parent.name == _OWN:
-            with suppress(OSError):  # it holds something else
+
+
+def remove_empty_folders(sockets: Path) -> None:
+    """Removes the folders of ours that hold nothing.
+
+    Args:
+        sockets: the folder of the default sockets.
+    """
+    roots = [platformdirs.user_data_path(_OWN), platformdirs.user_cache_path(_OWN)]
+    inner = [root / name for root in roots for name in _names(root)]
+    state = Path(state_directory())
+    for folder in (*inner, *roots, platformdirs.user_config_path(_OWN), state, state.parent, sockets):
+        if _is_ours(folder):
+            with suppress(OSError):  # it holds something, or is no folder
                 folder.rmdir()
 
 

@@ -18,7 +18,7 @@ from ...connecting.writing import write
 from ...daemon.settings import Settings, load_settings
 from ...demo.sample import is_changed
 from ...discovery.inspectors import Inspector, end_inspector, inspectors
-from ...discovery.own_files import Place, places, remove
+from ...discovery.own_files import Place, places, remove, remove_empty_folders
 from ...discovery.records import Record, recorded, running
 from ...errors import SettingsInvalid, TimedOut
 from ...ipc.socket_path import default_socket
@@ -195,6 +195,7 @@ def _carry_out(plan: _Plan, *, ask: bool) -> Iterator[str]:
             remove(place)
         except OSError as error:
             yield f"Cannot remove {error.filename}: {error.strerror}."
+    remove_empty_folders(default_socket("default").parent)
 
 
 # -- saying it --
