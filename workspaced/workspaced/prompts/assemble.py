@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import partial
 from hashlib import sha256
-from typing import Annotated, Final, NamedTuple
+from typing import Annotated, Final, Literal, NamedTuple
 
 import msgspec
 from msgspec.structs import asdict, replace
@@ -206,12 +206,15 @@ def _turns_of(conversation: Conversation, service: Service) -> dict[MessageId, S
 def _without_withheld(
     conversation: Conversation, turns: Mapping[MessageId, SentTurn], withheld_notes: WithheldNotes
 ) -> c.ContextFolded | None:
-    """The event that takes withheld notes out of library and turns; None if they show none."""
+    """The event that takes withheld notes, and files that are gone, out of library and turns; None if they show
+    none."""
     library = withheld_notes.without_withheld(conversation.library)
     known_to_be = set(conversation.left_out)
     left_out = tuple(each for each in withheld_notes.parts_withheld(turns) if each not in known_to_be)
     if left_out or library != conversation.library:
-        return c.ContextFolded(conversation=conversation.id, reason="withheld", library=library, left_out=left_out)
+        is_gone = library == conversation.library and all(each.why == "gone" for each in left_out)
+        reason: Literal["gone", "withheld"] = "gone" if is_gone else "withheld"
+        return c.ContextFolded(conversation=conversation.id, reason=reason, library=library, left_out=left_out)
     return None
 
 
