@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import signal
 import subprocess
 import time
@@ -50,10 +51,18 @@ def test_without_a_folder_the_one_is_meant_that_the_user_is_in(home: Home) -> No
 
 
 def test_a_second_folder_gets_a_workspace_of_its_own(home: Home) -> None:
-    other = home.root / "other"
+    other = home.root / "other notes"
     other.mkdir()
-    names = {json.loads(home.run("start", each, "--json").stdout)["workspace"] for each in (home.notes, other)}
-    assert "default" in names and len(names) == 2
+    assert home.run("start", home.notes).stdout.endswith("Look: workspaced inspect\n")
+    said = home.run("start", other).stdout
+    [name] = {each["workspace"] for each in home.daemons()} - {"default"}
+    assert f"They are until `workspaced stop --workspace {name}`." in said
+    assert said.endswith(f"Look: workspaced inspect --workspace {name}\n")
+    [line] = [each.strip() for each in said.splitlines() if "&&" in each]
+    stop, install = (shlex.split(each)[1:] for each in line.split(" && "))
+    assert home.run(*stop).returncode == 0 and len(home.daemons()) == 1
+    done = home.run(*install, "--dry-run", "--manager", "systemd")
+    assert done.returncode == 0 and str(other) in done.stdout
 
 
 @pytest.mark.parametrize("where", ["empty", "missing", "file"])

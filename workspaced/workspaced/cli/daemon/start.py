@@ -1,6 +1,7 @@
 """`workspaced start`: serves a folder in the background, and connects the agents' programs that are installed."""
 
 import os
+import shlex
 import shutil
 import sys
 import textwrap
@@ -77,7 +78,7 @@ def start_command(folder: str | None, yes: bool, dry_run: bool) -> None:
     """Serve a folder of notes in the background, and connect the agents that are installed.
 
     Without FOLDER: the current one, if it holds notes. Run again it says what is so already. The daemon runs until
-    `workspaced stop`; `workspaced service install` has it start with your session.
+    `workspaced stop`; `workspaced service install --vault FOLDER` has it start with your session.
 
     \b
     workspaced start ~/notes
@@ -95,7 +96,10 @@ def start_command(folder: str | None, yes: bool, dry_run: bool) -> None:
             say_text(by_hand, err=True)
     editors = [command for command in _EDITORS if shutil.which(command)]
     agents = [{"runtime": each.runtime, "files": files.get(each.runtime, [])} for each in plans]
-    output({**served, "agents": agents, "problems": problems, "editors": editors}, lambda _: _next(editors))
+    output(
+        {**served, "agents": agents, "problems": problems, "editors": editors},
+        lambda _: _next(editors, served.get("workspace", "default")),
+    )
 
 
 def _here() -> Path:
@@ -148,7 +152,9 @@ def _serve(folder: Path) -> dict[str, Any]:
         if not notes and vault["index"]["state"] == "ready":
             say("It holds no note yet: agents find nothing until a Markdown file (*.md) is in it.")
         if record is None:
-            say("They are until `workspaced stop`; `workspaced service install` makes it permanent.")
+            stop, install = f"workspaced stop{_named(workspace)}", f"workspaced service install{_named(workspace)}"
+            say(f"They are until `{stop}`. To serve them in every session of yours:")
+            say(f"    {stop} && {install} --vault {shlex.quote(str(folder))}")
     return {
         "folder": str(folder),
         "workspace": workspace,
@@ -236,7 +242,12 @@ def _can_ask() -> bool:
     return sys.stdin.isatty() and sys.stderr.isatty() and not given("json")
 
 
-def _next(editors: Sequence[str]) -> None:
+def _named(workspace: str) -> str:
+    """The option by which a command acts on the workspace."""
+    return "" if workspace == "default" else f" --workspace {workspace}"
+
+
+def _next(editors: Sequence[str], workspace: str) -> None:
     """Says how the editors that are installed begin to publish, and what to try."""
     for command in editors:
         name, how = _EDITORS[command]
@@ -245,7 +256,7 @@ def _next(editors: Sequence[str]) -> None:
             say_text(textwrap.indent(_NEOVIM, "    "))
     if not editors:
         say("No editor was found that we know; `workspaced publish active_note_set note=NOTE` plays one.")
-    say('Try: ask your agent "what am I looking at?"    Look: workspaced inspect')
+    say(f'Try: ask your agent "what am I looking at?"    Look: workspaced inspect{_named(workspace)}')
 
 
 def _tell(text: str) -> None:
