@@ -65,6 +65,25 @@ def test_a_second_folder_gets_a_workspace_of_its_own(home: Home) -> None:
     assert done.returncode == 0 and str(other) in done.stdout
 
 
+@pytest.mark.parametrize("how", ["environment", "settings"])
+def test_the_workspace_that_the_user_has_named_is_meant(home: Home, how: str) -> None:
+    if how == "environment":
+        home.env["WORKSPACED_WORKSPACE"] = "work"
+    else:
+        (home.path / ".config/workspaced").mkdir(parents=True)
+        (home.path / ".config/workspaced/config.toml").write_text('workspace = "work"\n')
+    assert json.loads(home.run("start", home.notes, "--json").stdout)["workspace"] == "work"
+    assert [each["workspace"] for each in home.daemons()] == ["work"]
+
+
+def test_a_folder_that_would_hold_our_own_files_is_refused_with_what_to_do(home: Home) -> None:
+    (home.path / "Mine.md").write_text("")
+    done = home.run("start", home.path)
+    assert done.returncode == 2 and f"lies in the vault {home.path}" in done.stderr
+    assert "Serve a folder below it, or give another place by --data-dir or WORKSPACED_DATA_DIR." in done.stderr
+    assert home.daemons() == []
+
+
 @pytest.mark.parametrize("where", ["empty", "missing", "file"])
 def test_what_is_no_folder_of_notes_is_named(home: Home, where: str) -> None:
     (home.root / "empty").mkdir()

@@ -24,7 +24,7 @@ from ...daemon.settings import load_settings
 from ...discovery.autostart import end_started, own_workspace, reach_or_start
 from ...discovery.records import Record, find
 from ...errors import SettingsInvalid
-from ...vaults.registration import usable_folder
+from ...vaults.registration import check_apart, usable_folder
 from ..shared.options import given, json_option
 from ..shared.output import output
 from ..shared.printing import agreed, asked, counted, say, say_text, styled, warn
@@ -133,10 +133,14 @@ def _serve(folder: Path) -> dict[str, Any]:
 
     Raises:
         NoDaemon: none could be started.
+        SettingsInvalid: the daemon's own files would lie in the folder.
         KeyboardInterrupt: the user does not want it; then a daemon that was started for it has ended.
     """
     record = find(folder)
-    workspace = record.workspace if record is not None else own_workspace(str(folder)) or "default"
+    if record is None:
+        settings = load_settings(workspace=own_workspace(str(folder)))
+        check_apart([folder], settings.data_path, settings.socket_path, settings.cache_path)
+    workspace = record.workspace if record is not None else settings.workspace
     try:
         with _reached(folder, record, workspace) as client:
             vault = _indexed(client, folder)
