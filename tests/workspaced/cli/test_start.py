@@ -125,7 +125,7 @@ def test_a_home_that_cannot_be_written_to_is_named_with_what_to_set(
 def test_a_dry_run_starts_nothing_and_writes_nothing(home: Home) -> None:
     home.has("claude", "codex")
     done = home.run("start", home.notes, "--dry-run")
-    assert "+" in done.stdout and str(home.notes) in done.stdout
+    assert "+" in done.stdout and f"{home.notes} would be served" in done.stdout
     assert home.daemons() == [] and home.files() == []
 
 

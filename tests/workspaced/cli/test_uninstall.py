@@ -62,9 +62,11 @@ def test_afterwards_a_home_is_as_it_was(home: Home) -> None:
     assert "/secret/**" in (home.path / ".claude/settings.json").read_text()
     listed = home.run("uninstall", "--dry-run", "--json")
     assert everything(home).keys() > before.keys() and json.loads(listed.stdout)["removed"] is False
-    done = home.run("uninstall", "--yes")
+    done = home.run("uninstall", "--yes", "--json")
     assert done.returncode == 0, done.stderr
     assert home.daemons() == [] and everything(home) == before
+    [data] = [each for each in json.loads(done.stdout)["places"] if each["kind"] == "data"]
+    assert data["bytes"] > 0
     assert home.run("uninstall", "--yes").stdout == "Nothing of workspaced is on this machine but the package.\n"
 
 

@@ -86,6 +86,8 @@ def start_command(folder: str | None, yes: bool, dry_run: bool) -> None:
     path = usable_folder(Path(folder)) if folder is not None else _here()
     plans, problems = _plans(path)
     served = {"folder": str(path)} if dry_run else _serve(path)
+    if dry_run:
+        _tell(f"{path!s} would be served; nothing is started or written.")
     if not plans and not problems:
         _tell("No agent's program was found; `workspaced connect` lists those that can be connected.")
     files = _connect(plans, yes=yes, dry_run=dry_run)

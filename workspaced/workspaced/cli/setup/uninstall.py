@@ -71,9 +71,10 @@ def uninstall_command(keep_data: bool, yes: bool, dry_run: bool) -> int:
     plan = _plan(keep_data=keep_data)
     if not given("json"):
         _show(plan, asks=not yes)
+    listed = _json(plan)  # with the sizes of what is there now
     wanted = not plan.is_empty and not dry_run and (yes or _agreed())
     problems = list(_carry_out(plan, ask=not yes)) if wanted else []
-    answer = {**_json(plan), "removed": wanted, "problems": problems}
+    answer = {**listed, "removed": wanted, "problems": problems}
     output(answer, lambda _: _say_end(plan, problems) if wanted else None)
     return 1 if problems else 0
 
