@@ -2,7 +2,7 @@
 
     python release/files.py dist
 
-- `server.json`: the entry of the MCP registry. Format: schema of 2025-12-11.
+- `server.json`: the entry of the MCP registry. Format: of 2025-12-11, as far as `registry_schema.json` has it.
 - `workspaced-VERSION.mcpb`: a bundle for Claude Desktop. Format: manifest 0.4, whose type `uv` has the program
   install the dependencies for its own system; bundled ones would be for ours.
 - `workspaced-claude-VERSION.zip`: the plugin for Claude Code.
@@ -21,10 +21,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
+from jsonschema import Draft202012Validator
+
 from workspaced_tools.tools.registry import TOOLS
 
 ROOT: Final = Path(__file__).resolve().parents[1]
 PLUGIN: Final = ROOT / "clients" / "claude"
+REGISTRY: Final = ROOT / "release" / "registry_schema.json"
 NOWHERE: Final = {"RELEASE_URL": "https://example.invalid/workspaced", "MCP_NAMESPACE": "invalid.example"}
 DESCRIPTION: Final = "Tells agents what the user of an editor looks at, and finds and reads their Markdown notes."
 FOLDER: Final = "The folder of your notes."
@@ -37,7 +40,8 @@ def main(folder: Path, environment: Mapping[str, str]) -> None:
     """Writes the files into the folder.
 
     Raises:
-        SystemExit: the folder holds no wheel and source distribution, or versions differ.
+        SystemExit: the folder holds no wheel and source distribution, or versions differ, or the registry would
+            refuse the entry.
     """
     wheel, source = _only(folder, "*.whl"), _only(folder, "*.tar.gz")
     version = wheel.name.split("-")[1]
@@ -50,6 +54,8 @@ def main(folder: Path, environment: Mapping[str, str]) -> None:
     _write_zip(bundle, bundle_files(version, wheel))
     _write_zip(folder / f"workspaced-claude-{version}.zip", plugin_files())
     entry = registry_entry(version, places["MCP_NAMESPACE"], f"{url}/{bundle.name}", _sha256(bundle))
+    for error in Draft202012Validator(json.loads(REGISTRY.read_text())).iter_errors(entry):
+        raise SystemExit(f"The MCP registry would refuse server.json, at {error.json_path}: {error.message}")
     (folder / "server.json").write_text(_json(entry))
     (folder / "workspaced.rb").write_text(formula(f"{url}/{source.name}", _sha256(source)))
     for name in (each for each, place in places.items() if place == NOWHERE[each]):

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from jsonschema import Draft202012Validator
 from support.runtimes.programs import INSTALLED
 
 from workspaced.connecting import hooks
@@ -105,23 +106,83 @@ def test_every_package_has_a_target_of_make_dist() -> None:
 # -- what a release needs beside the packages --
 
 
-@pytest.mark.thorough
-def test_the_registrys_entry_keeps_the_rules_of_its_schema(built: Path) -> None:
-    entry = json.loads((built / "server.json").read_text())
-    assert re.fullmatch(r"[a-zA-Z0-9.-]+/[a-zA-Z0-9._-]+", entry["name"]) and entry["name"].startswith(NAMESPACE)
-    assert 1 <= len(entry["description"]) <= 100 and 1 <= len(entry["title"]) <= 100
-    assert entry["$schema"].endswith("/2025-12-11/server.schema.json")
-    known = {"registryType", "identifier", "version", "runtimeHint", "transport", "packageArguments", "fileSha256"}
+def released(folder: Path, **environment: str) -> "subprocess.CompletedProcess[str]":
+    """Makes the files beside a wheel and a source distribution that are empty, of the plugin's version."""
+    named = json.loads((PLUGIN / ".claude-plugin/plugin.json").read_text())["version"]
+    for name in (f"workspaced-{named}-py3-none-any.whl", f"workspaced-{named}.tar.gz"):
+        (folder / name).touch()
+    env = {**os.environ, "RELEASE_URL": BASE, "MCP_NAMESPACE": NAMESPACE, **environment}
+    return run(sys.executable, str(ROOT / "release" / "files.py"), str(folder), env=env)
+
+
+def test_the_registrys_entry_names_what_was_made(tmp_path: Path) -> None:
+    done = released(tmp_path)
+    assert done.returncode == 0, done.stderr
+    entry = json.loads((tmp_path / "server.json").read_text())
     package, bundle = entry["packages"]
-    assert not (package.keys() | bundle.keys()) - known
-    assert package["version"] == entry["version"] == version(built) and package["identifier"] == "workspaced"
+    assert entry["name"] == f"{NAMESPACE}/workspaced" and package["version"] == entry["version"]
     positional, named = package["packageArguments"]
-    assert positional == {"type": "positional", "value": "mcp"}
-    assert named["name"] == "--vault" and named["format"] == "filepath" and "value" not in named
-    [made] = built.glob("*.mcpb")
+    assert positional == {"type": "positional", "value": "mcp"} and "value" not in named
+    [made] = tmp_path.glob("*.mcpb")
     assert bundle["identifier"] == f"{BASE}/{made.name}"
     assert bundle["fileSha256"] == hashlib.sha256(made.read_bytes()).hexdigest()
-    assert {each["transport"]["type"] for each in (package, bundle)} == {"stdio"}
+
+
+@pytest.mark.parametrize(
+    ("environment", "where"),
+    [
+        ({"MCP_NAMESPACE": "io.github/somebody"}, "$.name"),
+        ({"MCP_NAMESPACE": "some body"}, "$.name"),
+        ({"MCP_NAMESPACE": "n" * 200}, "$.name"),
+        ({"RELEASE_URL": "http://example.org"}, "$.packages[1].identifier"),
+        ({"RELEASE_URL": "https://example.org/a b"}, "$.packages[1].identifier"),
+    ],
+)
+def test_an_entry_that_the_registry_would_refuse_is_not_made(
+    tmp_path: Path, environment: dict[str, str], where: str
+) -> None:
+    done = released(tmp_path, **environment)
+    assert done.returncode == 1 and f"would refuse server.json, at {where}:" in done.stderr
+    assert not (tmp_path / "server.json").exists()
+
+
+def spoil(entry: Any, field: str, value: Any) -> None:
+    """Sets a field, named by its way through the entry; None takes it away."""
+    *way, last = (int(each) if each.isdecimal() else each for each in field.split("."))
+    for each in way:
+        entry = entry[each]
+    entry.pop(last) if value is None else entry.__setitem__(last, value)
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("name", None),
+        ("description", "d" * 101),
+        ("title", ""),
+        ("version", "latest"),
+        ("version", "^1.0.0"),
+        ("licence", "MIT"),
+        ("packages.0.version", "1.x"),
+        ("packages.0.transport", None),
+        ("packages.0.transport.type", "pipe"),
+        ("packages.0.packageArguments.0.value", None),
+        ("packages.0.packageArguments.1.name", None),
+        ("packages.0.packageArguments.1.format", "folder"),
+        ("packages.1.fileSha256", None),
+        ("packages.1.fileSha256", "F" * 64),
+        ("packages.1.registryType", "zip"),
+    ],
+)
+def test_the_schema_of_the_registrys_entry_refuses_what_the_registry_does(
+    tmp_path: Path, field: str, value: str | None
+) -> None:
+    assert released(tmp_path).returncode == 0
+    entry = json.loads((tmp_path / "server.json").read_text())
+    schema = Draft202012Validator(json.loads((ROOT / "release/registry_schema.json").read_text()))
+    assert schema.is_valid(entry)
+    spoil(entry, field, value)
+    assert not schema.is_valid(entry)
 
 
 @pytest.mark.thorough

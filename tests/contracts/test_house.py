@@ -14,7 +14,16 @@ import workspaced_tools
 
 FLOORS = (workspaced_events, workspaced_tools, workspaced)
 LOOSE = {
-    "workspaced_events": {"clock", "errors", "escaping", "ids", "interpreter", "limits", "private_files"},
+    "workspaced_events": {
+        "clock",
+        "errors",
+        "escaping",
+        "ids",
+        "interpreter",
+        "interrupts",
+        "limits",
+        "private_files",
+    },
     "workspaced_tools": {"answers", "errors", "limits"},
     "workspaced": {"__about__", "__main__", "errors", "limits", "replay"},
 }

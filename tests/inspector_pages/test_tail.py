@@ -70,6 +70,19 @@ def test_a_filter_leaves_one_editor_s_events_and_gives_the_command_line(
     assert opened.accessibility_violations() == []
 
 
+def test_a_narrow_page_shows_a_long_sentence_whole(live: Inspector, open_page: OpenPage, client: Any) -> None:
+    note = "projects/ferrybook/meetings/2026-04-09 Kitchen and electrician, with the second offer.md"
+    look_at(client, note)
+    opened = open_page(live.url, NARROW)
+    opened.page.keyboard.press("t")
+    cell = opened.page.get_by_role("cell", name=f"editor opened {note}").first
+    cell.wait_for()
+    assert cell.evaluate("of => of.scrollWidth <= of.clientWidth && of.scrollHeight <= of.clientHeight")
+    row = cell.evaluate("of => of.parentElement.getBoundingClientRect().bottom")
+    assert cell.evaluate("of => of.getBoundingClientRect().bottom") <= row
+    opened.picture("tail-long")
+
+
 @pytest.mark.parametrize("size", [WIDE, NARROW], ids=["wide", "narrow"])
 def test_a_long_list_draws_only_the_rows_in_sight_and_keeps_those_that_are_read(
     live: Inspector, open_page: OpenPage, client: Any, size: tuple[int, int]

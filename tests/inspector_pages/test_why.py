@@ -1,5 +1,8 @@
 """Why, as somebody looks a note up and reads who was shown it."""
 
+import re
+from typing import Any
+
 import pytest
 from support.inspector import Inspector
 from support.inspector_page import NARROW, WIDE, OpenPage
@@ -48,6 +51,18 @@ def test_what_is_not_asked_for_is_hidden_until_it_is(open_page: OpenPage, record
     page.get_by_role("link", name=path, exact=True).click()
     page.get_by_role("button", name="Tabs, pins, selections").click()
     page.get_by_role("cell", name=pinned["sentence"]).first.wait_for()
+
+
+def test_a_call_that_asked_for_it_in_vain_is_said(open_page: OpenPage, daemon: Any) -> None:
+    running = daemon(notes={"hr/Salary.md": "# Salary\n", ".workspacedignore": "hr/\n"})
+    running.connect("agent").tool("get_note_by_reference", {"reference": "Salary"})
+    with Inspector("--socket", running.socket, env=running.env) as inspector:
+        page = open_page(inspector.url).page
+        page.evaluate("location.hash = '#/note/hr%2FSalary.md'")
+        page.get_by_text("No agent was shown it, as far as recordings tell. Last asked in vain:").wait_for()
+        page.get_by_text("agent asks get_note_by_reference for Salary and gets NOTE_NOT_FOUND").first.wait_for()
+        page.get_by_role("link", name=re.compile("^call ")).click()
+        page.wait_for_url("**/#/call/*")
 
 
 def test_a_note_that_the_log_does_not_know_says_so(open_page: OpenPage, recorded: Inspector) -> None:

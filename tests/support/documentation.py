@@ -97,7 +97,8 @@ def run_readme(installed: Path, root: Path) -> Path:
     text = (ROOT / "README.md").read_text()
     home = root / "home"
     (home / "notes").mkdir(parents=True)
-    (home / "notes" / "Mine.md").write_text("# Mine\n")
+    for name in ("Mine", "Other"):
+        (home / "notes" / f"{name}.md").write_text(f"# {name}\n")
     environment = {
         **clean_environment(root),
         "XDG_RUNTIME_DIR": str(root),

@@ -295,7 +295,7 @@ export interface ContextFoldedEvent {
   readonly source: string;
   readonly vault: string | null;
   readonly data: {
-    readonly reason: "asked" | "budget" | "each_turn" | "edited" | "imported" | "pays" | "summary" | "turns" | "withheld";
+    readonly reason: "asked" | "budget" | "each_turn" | "edited" | "gone" | "imported" | "pays" | "summary" | "turns" | "withheld";
     readonly library: ReadonlyArray<{
       readonly id: string;
       readonly kind: "active_note" | "dataview" | "file" | "image" | "note" | "pdf" | "selected_text" | "skill" | "tool_result" | "url";
@@ -311,8 +311,7 @@ export interface ContextFoldedEvent {
       readonly message: string;
       readonly kind: "active_note" | "changes" | "dataview" | "file" | "image" | "note" | "pdf" | "pin" | "selected_text" | "skill" | "tool_result" | "url";
       readonly id: string;
-      /** (default false) */
-      readonly withheld?: boolean;
+      readonly why?: "gone" | "withheld" | null;
     }>;
     readonly resultsUpTo?: string | null;
     /** (default 0) */

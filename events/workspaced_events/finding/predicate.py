@@ -7,9 +7,7 @@ import os
 import signal
 import subprocess
 import tempfile
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from typing import Any, Final, Protocol
 
 import jmespath
@@ -21,6 +19,7 @@ from jmespath.visitor import TreeInterpreter
 
 from ..errors import InvalidArgument, PredicateFailed
 from ..ids import VaultId
+from ..interrupts import interrupts_held_back
 from ..projections.workspace_state import StateJson, VaultState, WorkspaceState, to_json
 
 EXPRESSION_CHARS_MAX: Final = 10_000
@@ -245,7 +244,7 @@ class Command:
     def _exit_code(self, given: int, errors: int) -> int:
         process: subprocess.Popen[bytes] | None = None
         try:
-            with _interrupts_held_back():  # until we know which process to kill
+            with interrupts_held_back():  # until we know which process to kill
                 process = subprocess.Popen(  # noqa: S603 (the user's own command)
                     ["/bin/sh", "-c", self._command],
                     stdin=given,
@@ -266,20 +265,3 @@ class Command:
                 f"The command took longer than {self._timeout_s:g} s.", hint="Give it more with --timeout."
             ) from None
         return process.returncode
-
-
-@contextmanager
-def _interrupts_held_back() -> Iterator[None]:
-    """Ctrl-C has its effect at the end of the block instead of in it. Only the main thread is ever interrupted."""
-    before = signal.getsignal(signal.SIGINT)
-    if before is None or threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    held_back: list[int] = []
-    signal.signal(signal.SIGINT, lambda number, _frame: held_back.append(number))
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
-    if held_back:
-        signal.raise_signal(signal.SIGINT)

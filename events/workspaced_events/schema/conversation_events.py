@@ -305,15 +305,18 @@ class LeftOut(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
     """The turn's first message."""
     kind: PartKind
     id: Text
-    withheld: bool = False
-    """True: nothing stands for it, because a line would name what the client may not see."""
+    why: Literal["withheld", "gone"] | None = None
+    """Why nothing stands for it: a line would name what the client may not see; or its file is not there, so that
+    nobody knows whether the client may see it. None: a line stands for it."""
 
 
 @entry("context_folded", Publisher.DAEMON, changes_state=False)
 class ContextFolded(ConversationData, frozen=True):
     """The only event that shortens what earlier turns sent. The library holds what is still in use."""
 
-    reason: Literal["budget", "asked", "pays", "summary", "turns", "each_turn", "imported", "withheld", "edited"]
+    reason: Literal[
+        "budget", "asked", "pays", "summary", "turns", "each_turn", "imported", "withheld", "gone", "edited"
+    ]
     library: tuple[LibraryEntry, ...]
     """The library from now on."""
     up_to: Annotated[MessageId, Redact.ID] | None = None

@@ -52,7 +52,7 @@ def sent_again(before: Envelope, after: Envelope) -> bool:
 
 # -- what is kept from the prompt before --
 
-LEFT = c.LeftOut(MessageId("m1"), "note", "a.md", withheld=True)
+LEFT = c.LeftOut(MessageId("m1"), "note", "a.md", "withheld")
 
 
 def folded(reason: Any, **what: Any) -> c.ContextFolded:

@@ -289,7 +289,7 @@ def test_statistics_say_what_was_served_and_what_was_too_much(daemon: Any) -> No
             client.tool("get_note_by_reference", {"reference": "beta"})
     copy = str(repeated.running.data)
     done = repeated.cli("stats")
-    assert "7 calls in 1 sessions" in done.stdout and "3 of 7 calls repeated" in done.stdout
+    assert "7 calls in 1 session," in done.stdout and "3 of 7 calls repeated" in done.stdout
     assert "estimate" in done.stdout and "get_workspace_context before held this very text" in done.stdout
     assert done.stdout == repeated.cli("stats", copy).stdout
     (usage,) = repeated.lines("stats")

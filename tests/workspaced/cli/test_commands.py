@@ -380,7 +380,7 @@ def test_verify_and_show(told: Any) -> None:
     done = told.cli("log", "verify", "--data-dir", str(told.data), "--json")
     said = json.loads(done.stdout)
     assert done.returncode == 0 and said["ok"] is True and said["damage"] is None
-    assert "verify" in told.cli("log", "verify", "--data-dir", str(told.data)).stdout
+    assert ": verified." in told.cli("log", "verify", "--data-dir", str(told.data)).stdout
     shown = told.cli("log", "show", "1")
     assert json.loads(shown.stdout)["seq"] == 1
     assert told.cli("log", "show", "1", "--data-dir", str(told.data)).stdout == shown.stdout

@@ -174,7 +174,7 @@ def test_the_cache_is_accounted_for_prompt_by_prompt(session: Session) -> None:
     ]
     assert told["prompts"][2]["expected"] == told["prompts"][1]["estimate"]
     text = session.context("show", "talk-1", "--cache")
-    assert "4 prompts: 1 hits, 2 misses, 1 not reported; 1,650 of 6,000 tokens came from the cache" in text
+    assert "4 prompts: 1 hit, 2 misses, 1 not reported; 1,650 of 6,000 tokens came from the cache" in text
 
 
 @pytest.mark.parametrize(
@@ -294,7 +294,7 @@ def test_status_counts_hits_and_misses_with_their_causes(session: Session) -> No
     [told] = json.loads(session.cli("status", "--json").stdout)["conversations"]["latest"]
     assert (told["id"], told["cache"]["hits"], told["cache"]["misses"]) == ("talk-1", 1, 2)
     assert told["cache"]["causes"] == {cache_accounting.FIRST: 1, cache_accounting.EVICTED: 1}
-    assert "context    talk-1: 4 prompts, 1 cache hits, 2 misses" in session.cli("status").stdout
+    assert "context    talk-1: 4 prompts, 1 cache hit, 2 misses" in session.cli("status").stdout
 
 
 def test_an_agent_is_told_what_the_last_prompt_held(session: Session) -> None:

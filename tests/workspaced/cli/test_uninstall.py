@@ -3,12 +3,15 @@
 import json
 import os
 import signal
+import socket
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from support.home import Home
+from support.inspector import RECORDED, Inspector
+from support.program import Program
 
 SETTINGS = {
     ".claude.json": '{"projects": {}}\n',
@@ -59,9 +62,11 @@ def test_afterwards_a_home_is_as_it_was(home: Home) -> None:
     assert "/secret/**" in (home.path / ".claude/settings.json").read_text()
     listed = home.run("uninstall", "--dry-run", "--json")
     assert everything(home).keys() > before.keys() and json.loads(listed.stdout)["removed"] is False
-    done = home.run("uninstall", "--yes")
+    done = home.run("uninstall", "--yes", "--json")
     assert done.returncode == 0, done.stderr
     assert home.daemons() == [] and everything(home) == before
+    [data] = [each for each in json.loads(done.stdout)["places"] if each["kind"] == "data"]
+    assert data["bytes"] > 0
     assert home.run("uninstall", "--yes").stdout == "Nothing of workspaced is on this machine but the package.\n"
 
 
@@ -129,6 +134,26 @@ def test_a_copy_of_the_sample_with_notes_of_somebody_goes_by_a_word_of_its_own(
     assert (demo / "notes/Mine.md").exists() == stays == demo.exists() and home.daemons() == []
 
 
+def test_what_a_demo_itself_wrote_is_no_writing_of_somebody(home: Home) -> None:
+    assert home.run("demo", "--keep").returncode == 0
+    [demo] = (home.root / "tmp").glob("workspaced-demo-*")
+    done = home.run("uninstall", "--yes")
+    assert f"demo      {demo} (" in done.stdout and "somebody" not in done.stdout and not demo.exists()
+
+
+def test_a_demo_of_another_home_or_that_runs_is_left_alone(home: Home) -> None:
+    assert home.run("demo", "--keep").returncode == 0
+    [demo] = (home.root / "tmp").glob("workspaced-demo-*")
+    with socket.socket(socket.AF_UNIX) as running:
+        running.bind(str(demo / "demo.sock"))
+        running.listen()
+        done = home.run("uninstall", "--yes")
+    assert f"stays     {demo}: a demo that runs now\n" in done.stdout and demo.exists()
+    home.env["HOME"] = str(home.root / "other")
+    assert home.run("uninstall", "--yes").stdout == "Nothing of workspaced is on this machine but the package.\n"
+    assert demo.exists()
+
+
 def test_a_link_is_not_followed(home: Home) -> None:
     elsewhere = home.root / "elsewhere"
     (elsewhere / "default" / "log").mkdir(parents=True)
@@ -165,6 +190,31 @@ def test_a_service_is_stopped_and_goes(home: Home) -> None:
     done = home.run("uninstall", "--yes")
     assert done.returncode == 0 and not unit.exists() and foreign.exists()
     assert "--user disable --now workspaced-work.service" in said.read_text()
+
+
+def test_an_inspector_that_runs_is_ended(home: Home) -> None:
+    home.run("start", home.notes)
+    log = home.path / ".local/share/workspaced/default"
+    killed = Inspector(log, env=home.env)
+    killed.process.kill()
+    killed.wait()
+    with Inspector(log, env=home.env) as inspector:
+        done = home.run("uninstall", "--yes")
+        assert done.returncode == 0 and inspector.wait() == 0
+    listed = [line for line in done.stdout.splitlines() if line.startswith("inspector")]
+    assert listed == [f"inspector pid {inspector.process.pid}, shows {log}"]
+    assert not (home.path / ".local/state/workspaced").exists()
+
+
+def test_runs_in_the_past_go(home: Home) -> None:
+    before = everything(home)
+    with Program("serve", "--replay", RECORDED, "--json", env=home.env) as past:
+        run = Path(past.started["run"])
+        assert past.started["run"].startswith(str(home.path))
+    assert run.exists()
+    done = home.run("uninstall", "--yes")
+    assert f"state     {home.path}/.local/state/workspaced/past (" in done.stdout
+    assert done.returncode == 0 and everything(home) == before
 
 
 def test_broken_settings_are_said_and_the_rest_goes(home: Home) -> None:

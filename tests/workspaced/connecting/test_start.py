@@ -2,13 +2,18 @@
 
 import json
 import os
+import shlex
 import signal
+import subprocess
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from support import process
 from support.home import Home
+from support.patience import PATIENCE_S
 
 
 @pytest.fixture
@@ -23,7 +28,7 @@ def test_a_folder_is_served_and_the_programs_that_are_there_are_connected(home: 
     home.has("claude", "nvim")
     done = home.run("start", home.notes, "--yes")
     assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith("1 notes served in the background, workspace default.\n")
+    assert done.stdout.startswith("1 note served in the background, workspace default.\n")
     assert "Agents found: Claude Code.\n" in done.stdout
     assert "Neovim: put this into init.lua:\n" in done.stdout and "Helix" not in done.stdout
     (entry,) = home.servers().values()
@@ -31,7 +36,7 @@ def test_a_folder_is_served_and_the_programs_that_are_there_are_connected(home: 
     told = home.run("call", "get_workspace_context")
     assert json.loads(told.stdout)["success"]
     again = home.run("start", home.notes, "--yes")
-    assert again.stdout.startswith("1 notes already served, workspace default.\nConnected already: Claude Code.\n")
+    assert again.stdout.startswith("1 note already served, workspace default.\nConnected already: Claude Code.\n")
     (running,) = home.daemons()
     assert b"--idle-exit-minutes" not in Path(f"/proc/{running['pid']}/cmdline").read_bytes()
 
@@ -41,15 +46,42 @@ def test_without_a_folder_the_one_is_meant_that_the_user_is_in(home: Home) -> No
     answer = json.loads(done.stdout)
     assert (answer["folder"], answer["vault"], answer["started"]) == (str(home.notes), str(home.notes), True)
     inside = home.run("start", cwd=home.notes / "below")
-    assert inside.stdout.startswith(f"1 notes already served as a part of {home.notes}, workspace default.\n")
+    assert inside.stdout.startswith(f"1 note already served as a part of {home.notes}, workspace default.\n")
     assert len(home.daemons()) == 1
 
 
 def test_a_second_folder_gets_a_workspace_of_its_own(home: Home) -> None:
-    other = home.root / "other"
+    other = home.root / "other notes"
     other.mkdir()
-    names = {json.loads(home.run("start", each, "--json").stdout)["workspace"] for each in (home.notes, other)}
-    assert "default" in names and len(names) == 2
+    assert home.run("start", home.notes).stdout.endswith("Look: workspaced inspect\n")
+    said = home.run("start", other).stdout
+    [name] = {each["workspace"] for each in home.daemons()} - {"default"}
+    assert f"They are until `workspaced stop --workspace {name}`." in said
+    assert said.endswith(f"Look: workspaced inspect --workspace {name}\n")
+    [line] = [each.strip() for each in said.splitlines() if "&&" in each]
+    stop, install = (shlex.split(each)[1:] for each in line.split(" && "))
+    assert home.run(*stop).returncode == 0 and len(home.daemons()) == 1
+    done = home.run(*install, "--dry-run", "--manager", "systemd")
+    assert done.returncode == 0 and str(other) in done.stdout
+
+
+@pytest.mark.parametrize("how", ["environment", "settings"])
+def test_the_workspace_that_the_user_has_named_is_meant(home: Home, how: str) -> None:
+    if how == "environment":
+        home.env["WORKSPACED_WORKSPACE"] = "work"
+    else:
+        (home.path / ".config/workspaced").mkdir(parents=True)
+        (home.path / ".config/workspaced/config.toml").write_text('workspace = "work"\n')
+    assert json.loads(home.run("start", home.notes, "--json").stdout)["workspace"] == "work"
+    assert [each["workspace"] for each in home.daemons()] == ["work"]
+
+
+def test_a_folder_that_would_hold_our_own_files_is_refused_with_what_to_do(home: Home) -> None:
+    (home.path / "Mine.md").write_text("")
+    done = home.run("start", home.path)
+    assert done.returncode == 2 and f"lies in the vault {home.path}" in done.stderr
+    assert "Serve a folder below it, or give another place by --data-dir or WORKSPACED_DATA_DIR." in done.stderr
+    assert home.daemons() == []
 
 
 @pytest.mark.parametrize("where", ["empty", "missing", "file"])
@@ -63,10 +95,37 @@ def test_what_is_no_folder_of_notes_is_named(home: Home, where: str) -> None:
     assert home.daemons() == []
 
 
+def test_a_folder_without_notes_is_served_and_said_to_hold_none(home: Home) -> None:
+    (home.root / "empty").mkdir()
+    done = home.run("start", home.root / "empty")
+    first, meaning, *_ = done.stdout.splitlines()
+    assert first == "0 notes served in the background, workspace default."
+    assert meaning == "It holds no note yet: agents find nothing until a Markdown file (*.md) is in it."
+
+
+@pytest.mark.parametrize(
+    ("arguments", "step"),
+    [
+        (("start", "notes"), "Set HOME to a folder that you may write to"),
+        (("serve", "--vault", "notes"), "--data-dir DIR, or WORKSPACED_DATA_DIR"),
+        (("doctor",), "Set HOME, WORKSPACED_DATA_DIR or --data-dir"),
+    ],
+)
+def test_a_home_that_cannot_be_written_to_is_named_with_what_to_set(
+    home: Home, arguments: tuple[str, ...], step: str
+) -> None:
+    (home.root / "file").write_text("")
+    home.env["HOME"] = str(home.root / "file/home")
+    done = home.run(*arguments)
+    said = done.stdout + done.stderr
+    assert done.returncode != 0 and step in said and f"{home.root}/file" in said
+    assert home.daemons() == []
+
+
 def test_a_dry_run_starts_nothing_and_writes_nothing(home: Home) -> None:
     home.has("claude", "codex")
     done = home.run("start", home.notes, "--dry-run")
-    assert "+" in done.stdout and str(home.notes) in done.stdout
+    assert "+" in done.stdout and f"{home.notes} would be served" in done.stdout
     assert home.daemons() == [] and home.files() == []
 
 
@@ -87,6 +146,21 @@ def test_a_person_sees_what_would_be_written_and_decides(home: Home, answer: str
     assert len(home.daemons()) == 1
 
 
+def test_an_interrupt_ends_the_daemon_that_was_starting_and_says_so(home: Home) -> None:
+    home.has("claude")
+    streams = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    started = process.spawn("start", home.notes, "--yes", env=home.env, real=True, cwd=home.root, **streams)
+    children = Path(f"/proc/{started.pid}/task/{started.pid}/children")
+    deadline = time.monotonic() + PATIENCE_S
+    while not (daemon := children.read_text().strip()):
+        assert time.monotonic() < deadline
+    os.kill(started.pid, signal.SIGINT)
+    out, err = started.communicate(timeout=30)
+    assert started.returncode == 130 and out == b""
+    assert err.strip() == b"Interrupted: the daemon that was started has ended, and nothing was connected."
+    assert not Path(f"/proc/{daemon}").exists() and home.daemons() == home.files() == []
+
+
 def test_a_program_whose_settings_cannot_be_changed_is_said_and_the_others_are_connected(home: Home) -> None:
     home.has("claude", "gemini")
     (home.path / ".gemini").mkdir()
@@ -94,6 +168,15 @@ def test_a_program_whose_settings_cannot_be_changed_is_said_and_the_others_are_c
     done = home.run("start", home.notes, "--yes")
     assert done.returncode == 0 and "Gemini CLI is not connected: " in done.stderr
     assert len(home.servers()) == 1
+
+
+def test_the_only_program_that_cannot_be_connected_was_found_nevertheless(home: Home) -> None:
+    home.has("claude")
+    (home.path / ".claude.json").write_text("{")
+    done = home.run("start", home.notes, "--yes")
+    assert "Claude Code is not connected: " in done.stderr and "No agent's program" not in done.stdout
+    (home.bin / "claude").unlink()
+    assert "No agent's program was found" in home.run("start", home.notes, "--yes").stdout
 
 
 @pytest.mark.parametrize(

@@ -7,9 +7,17 @@ from typing import Any
 import pytest
 from support import process
 
-pytestmark = pytest.mark.thorough
+
+def test_one_that_cannot_be_served_leaves_nothing(daemon: Any) -> None:
+    here = daemon(start=False)
+    (here.root / "tmp").mkdir()
+    env = {**here.env, "TMPDIR": str(here.root / "tmp"), "WORKSPACED_LOG_LEVEL": "loud"}
+    done = process.run("demo", "--serve", env=env, cwd=here.root)
+    assert done.returncode == 3 and b"'log_level'" in done.stderr
+    assert list((here.root / "tmp").iterdir()) == []
 
 
+@pytest.mark.thorough
 def test_it_serves_a_copy_until_it_is_stopped(daemon: Any) -> None:
     here = daemon(start=False)
     env = {**here.env, "XDG_RUNTIME_DIR": str(here.root)}

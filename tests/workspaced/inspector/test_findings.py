@@ -166,10 +166,15 @@ def test_a_note_that_a_rule_withholds_is_found_by_the_calls_that_were_not_told_o
     running = daemon(notes={"hr/Salary.md": "# Salary\n", ".workspacedignore": "hr/\n"})
     running.connect("editor").publish([{"type": "active_note_set", "data": {"note": "hr/Salary.md"}}])
     agent = running.connect("agent")
-    for _ in range(2):
-        agent.tool("get_workspace_context", {})
+    agent.tool("get_workspace_context", {})
+    agent.tool("get_current_note", {})
+    agent.tool("search_workspace", {"query": "pay"})
+    agent.tool("get_current_note", {"maxContentLength": -1})
     assert running.stop() == 0
-    [found] = inspect(running.data).get("/api/findings")["findings"]
+    every = inspect(running.data).get("/api/findings")["findings"]
+    wrong, none_active = [each for each in every if each["kind"] == "failedCall"]
+    [found] = [each for each in every if each["kind"] == "withheldNote"]
+    assert wrong["sentence"].endswith("INVALID_ARGUMENT") and none_active["seq"] == found["seq"]
     assert found["sentence"] == "agent was not told that the user looked at hr/Salary.md: a rule withholds it"
     assert found["times"] == 2
     assert [each["link"] for each in found["evidence"]] == [["call", str(found["seq"])], ["note", "hr/Salary.md"]]

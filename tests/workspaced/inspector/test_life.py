@@ -87,6 +87,14 @@ def test_without_an_argument_it_opens_the_running_daemon_s_log(
     assert found["state"]["activeNote"]["id"] == "a.md"
 
 
+def test_a_folder_that_is_served_stands_for_its_daemon_s_log(
+    daemon: Callable[..., Any], inspect: Callable[..., Inspector]
+) -> None:
+    running = daemon(notes={"log/a.md": "# A\n"})
+    about = inspect(running.vault / "log", env=running.env).get("/api/about")
+    assert (about["kind"], about["name"]) == ("daemon", str(running.data))
+
+
 # -- bad requests --
 
 

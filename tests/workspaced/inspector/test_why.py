@@ -1,6 +1,6 @@
 """Why: a note's line of life, from a life that a daemon recorded."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -77,6 +77,20 @@ def test_it_is_withheld_since_an_event_and_the_daemon_says_why(life: Any) -> Non
     sharing = [each["sentence"] for each in life["traces"] if each["kind"] == "sharing"]
     assert sharing[0] == "workspaced found that agents may not see work/new.md"
     assert life["present"]["withheld"] and life["present"]["reasons"]
+
+
+@pytest.mark.parametrize("reference", ["hr/Salary.md", "salary", "[[Salary#June]]"])
+def test_a_call_that_asked_for_it_in_vain_is_in_it(
+    inspect: Callable[..., Inspector], daemon: Any, reference: str
+) -> None:
+    running = daemon(notes={"hr/Salary.md": "# Salary\n", "b.md": "", ".workspacedignore": "hr/\n"})
+    agent = running.connect("agent")
+    for asked in (reference, "b.md", "none.md"):
+        agent.tool("get_note_by_reference", {"reference": asked})
+    assert running.stop() == 0
+    [refused] = inspect(running.data).get("/api/notes/hr/Salary.md")["traces"]
+    assert (refused["kind"], refused["agent"], refused["revision"]) == ("refused", "agent", None)
+    assert refused["sentence"] == f"agent asks get_note_by_reference for {reference} and gets NOTE_NOT_FOUND"
 
 
 def test_another_note_has_another_life(live: Inspector) -> None:

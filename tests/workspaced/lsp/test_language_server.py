@@ -233,6 +233,15 @@ class TestRenamesOfSeveralNotesAtOnce:
             "sub/d.md": ["[c](sub/one.md)"],
         }
 
+    def test_need_no_note_that_is_open(self, daemon: Factory) -> None:
+        running = daemon(notes=self.NOTES)
+        files = [{"oldUri": uri_of(running.vault / "b.md"), "newUri": uri_of(running.vault / "one.md")}]
+        with LanguageClient(running.env, running.vault) as editor:
+            edit = editor.ask("workspace/willRenameFiles", {"files": files})
+        assert [each["newText"] for each in edit["changes"][uri_of(running.vault / "sub/c.md")]] == [
+            "[b](../one.md)"
+        ]
+
 
 def test_a_rename_of_a_note_that_is_withheld_says_that_its_links_are_left(daemon: Factory) -> None:
     running = daemon(notes={"a.md": "[[secret]]\n", "secret.md": "---\nworkspaced: private\n---\n[[a]]\n"})

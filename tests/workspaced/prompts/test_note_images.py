@@ -103,6 +103,23 @@ def test_a_withheld_image_is_as_one_that_does_not_exist_and_leaves_later_prompts
     assert "[Image unavailable: room.png]" in words(messages[-1])
 
 
+@pytest.mark.parametrize(("withheld", "why"), [(False, "gone"), (True, "withheld")])
+def test_a_deleted_image_leaves_later_prompts_as_gone_and_not_as_withheld(
+    talk: Talk, withheld: bool, why: str
+) -> None:
+    talk.ask()
+    (talk.running.vault / "pics/room.png").unlink()
+    talk.put({".workspacedignore": b"pics/\n"} if withheld else {})
+    for _ in range(2):
+        prompt = talk.ask({"kind": "note", "id": "other.md"})
+        assert shown(prompt["messages"][1]) == digests(PLAN)
+        [left] = [each for each in prompt["manifest"]["entries"] if each["state"] == "elided"]
+        assert (left["kind"], left["id"], left["why"]) == ("image", "", why)
+    exported = talk.running.cli("log", "export", "--data-dir", str(talk.running.data)).stdout
+    folds = [line for line in exported.splitlines() if '"context_folded"' in line]
+    assert len(folds) == 1 and f'"reason":"{why}"' in folds[0]
+
+
 def test_while_tools_run_an_image_stays_as_it_was_read_unless_it_is_withheld(talk: Talk) -> None:
     def goes_on(call: str) -> list[str]:
         talk.client.context.message(

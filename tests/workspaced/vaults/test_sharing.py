@@ -60,7 +60,7 @@ def test_a_private_note_is_counted_and_nothing_else(daemon: Any) -> None:
         assert client.tool("get_note_by_reference", {"reference": "diary.md"})["code"] == "NOTE_NOT_FOUND"
         (vault,) = client.call("workspaced/reconcile")["vaults"]
     assert vault["withheld"] == 1
-    assert "1 notes withheld from agents" in running.cli("status").stdout
+    assert "1 note withheld from agents" in running.cli("status").stdout
 
 
 def test_a_note_is_withheld_from_the_next_call_on(daemon: Any) -> None:

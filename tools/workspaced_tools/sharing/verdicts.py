@@ -71,12 +71,15 @@ class Verdicts(Audience):
         self._unasked = unasked
         if isinstance(withheld, WithheldNames):
             super().__init__(withheld.least)
-            self._deciding: tuple[IsWithheld, ...] = (withheld, withheld.withdrew, withheld.uncounted)
+            self._deciding: tuple[IsWithheld, ...] = (
+                *(withheld, withheld.withdrew, withheld.uncounted),
+                withheld.is_gone,
+            )
             self._shown: Mapping[NoteId, object] = withheld.shown
         else:
             super().__init__()
-            self._deciding, self._shown = (withheld, withdrew or withheld, lambda _note: False), {}
-        self._given: tuple[dict[NoteId, bool], ...] = ({}, {}, {})
+            self._deciding, self._shown = (withheld, withdrew or withheld, *[lambda _note: False] * 2), {}
+        self._given: tuple[dict[NoteId, bool], ...] = ({}, {}, {}, {})
         self._lists = lists or KnownLists()
         self._listed: tuple[VaultState, object] | None = None
 
@@ -99,6 +102,10 @@ class Verdicts(Audience):
     def uncounted(self, name: NoteId, /) -> bool:
         """Whether the note is for explicit requests only, so that to others not even a count may tell of it."""
         return self._verdict(2, name)
+
+    def is_gone(self, name: NoteId, /) -> bool:
+        """Whether all that withholds it is that its file is not there."""
+        return self._verdict(3, name)
 
     def in_lists(self, state: VaultState) -> tuple[frozenset[NoteId], frozenset[NoteId]]:
         """As `KnownLists.withheld_in`."""
@@ -167,6 +174,10 @@ class WithheldNames:
     def uncounted(self, name: NoteId) -> bool:
         """Whether the note is for explicit requests only, so that to others not even a count may tell of it."""
         return any(map(self._vault.is_on_request, (name, self._former.get(name, name))))
+
+    def is_gone(self, name: NoteId) -> bool:
+        """Whether all that withholds a file which is no note is that it is not there."""
+        return self._vault.is_gone(self._former.get(name, name), self.least)
 
     def withdrew(self, name: NoteId) -> bool:
         """Whether the note is withheld and saying so does not reveal that the note exists.

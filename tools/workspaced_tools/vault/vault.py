@@ -296,6 +296,14 @@ class Vault:
             return None if finding is None else finding is not Visibility.SHOWN
         return False if finding is Visibility.SHOWN and not self.levels.is_withheld(note) else None
 
+    def is_gone(self, note: NoteId, least: Level = Level.VOLUNTEER) -> bool:
+        """Whether a file that is no note is not there, and nothing that is known withholds it besides."""
+        return (
+            self.root.selected.is_attachment(note)
+            and not self.files.withholds(note, least)
+            and not self.root.has_other(note)
+        )
+
     def renamed(self, old: NoteId, new: NoteId) -> None:
         """Handles a rename that the log records: what was found about the old path holds for the new one."""
         if (

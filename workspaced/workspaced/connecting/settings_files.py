@@ -128,7 +128,10 @@ def write(changes: Sequence[Change]) -> list[Path | None]:
         if isinstance(error, SettingsInvalid):
             raise
         where = error.filename or changes[len(done)].path
-        raise SettingsInvalid(f"Cannot write {where}: {error.strerror or error}.") from None
+        raise SettingsInvalid(
+            f"Cannot write {where}: {error.strerror or error}; nothing was changed.",
+            hint="Let yourself write there, or set HOME to the folder with the program's settings.",
+        ) from None
     for change in changes:
         if change.old_backup is not None:
             change.old_backup.unlink(missing_ok=True)

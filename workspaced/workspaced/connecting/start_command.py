@@ -1,6 +1,7 @@
 """`workspaced start`: serves a folder in the background, and connects the agents' programs that are installed."""
 
 import os
+import shlex
 import shutil
 import sys
 import textwrap
@@ -14,14 +15,14 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 from ..client.sync_client import SyncClient, connect
-from ..discovery.autostart import own_workspace, reach_or_start
+from ..discovery.autostart import end_started, own_workspace, reach_or_start
 from ..discovery.records import Record, find
 from ..errors import SettingsInvalid
 from ..settings.settings import load_settings
 from ..terminal.options import given, json_option
 from ..terminal.output import output
-from ..terminal.printing import agreed, asked, say, say_text, styled, warn
-from ..vaults.registration import usable_folder
+from ..terminal.printing import agreed, asked, counted, say, say_text, styled, warn
+from ..vaults.registration import check_apart, usable_folder
 from .connect_command import apply, remarks_on, start_anew
 from .listing import connected
 from .plans import plan_connection
@@ -77,7 +78,7 @@ def start_command(folder: str | None, yes: bool, dry_run: bool) -> None:
     """Serve a folder of notes in the background, and connect the agents that are installed.
 
     Without FOLDER: the current one, if it holds notes. Run again it says what is so already. The daemon runs until
-    `workspaced stop`; `workspaced service install` has it start with your session.
+    `workspaced stop`; `workspaced service install --vault FOLDER` has it start with your session.
 
     \b
     workspaced start ~/notes
@@ -85,6 +86,10 @@ def start_command(folder: str | None, yes: bool, dry_run: bool) -> None:
     path = usable_folder(Path(folder)) if folder is not None else _here()
     plans, problems = _plans(path)
     served = {"folder": str(path)} if dry_run else _serve(path)
+    if dry_run:
+        _tell(f"{path!s} would be served; nothing is started or written.")
+    if not plans and not problems:
+        _tell("No agent's program was found; `workspaced connect` lists those that can be connected.")
     files = _connect(plans, yes=yes, dry_run=dry_run)
     for problem in problems:
         sentence, _, by_hand = problem.partition("\n")
@@ -93,7 +98,10 @@ def start_command(folder: str | None, yes: bool, dry_run: bool) -> None:
             say_text(by_hand, err=True)
     editors = [command for command in _EDITORS if shutil.which(command)]
     agents = [{"runtime": each.runtime, "files": files.get(each.runtime, [])} for each in plans]
-    output({**served, "agents": agents, "problems": problems, "editors": editors}, lambda _: _next(editors))
+    output(
+        {**served, "agents": agents, "problems": problems, "editors": editors},
+        lambda _: _next(editors, served.get("workspace", "default")),
+    )
 
 
 def _here() -> Path:
@@ -127,18 +135,32 @@ def _serve(folder: Path) -> dict[str, Any]:
 
     Raises:
         NoDaemon: none could be started.
+        SettingsInvalid: the daemon's own files would lie in the folder.
+        KeyboardInterrupt: the user does not want it; then a daemon that was started for it has ended.
     """
     record = find(folder)
-    workspace = record.workspace if record is not None else own_workspace(str(folder)) or "default"
-    with _reached(folder, record, workspace) as client:
-        vault = _indexed(client, folder)
+    if record is None:
+        settings = load_settings(workspace=own_workspace(str(folder)))
+        check_apart([folder], settings.data_path, settings.socket_path, settings.cache_path)
+    workspace = record.workspace if record is not None else settings.workspace
+    try:
+        with _reached(folder, record, workspace) as client:
+            vault = _indexed(client, folder)
+    except KeyboardInterrupt:
+        if end_started():
+            say("Interrupted: the daemon that was started has ended, and nothing was connected.", err=True)
+        raise
     notes, is_above = vault["index"]["notesFound"], vault["path"] != str(folder)
     if not given("json"):
         how = "already served" if record is not None else "served in the background"
         part = f" as a part of {vault['path']}" if is_above else ""
-        say(styled(f"{notes} notes", bold=True), f" {how}{part}, workspace {workspace}.")
+        say(styled(counted(notes, "note"), bold=True), f" {how}{part}, workspace {workspace}.")
+        if not notes and vault["index"]["state"] == "ready":
+            say("It holds no note yet: agents find nothing until a Markdown file (*.md) is in it.")
         if record is None:
-            say("They are until `workspaced stop`; `workspaced service install` makes it permanent.")
+            stop, install = f"workspaced stop{_named(workspace)}", f"workspaced service install{_named(workspace)}"
+            say(f"They are until `{stop}`. To serve them in every session of yours:")
+            say(f"    {stop} && {install} --vault {shlex.quote(str(folder))}")
     return {
         "folder": str(folder),
         "workspace": workspace,
@@ -199,8 +221,6 @@ def _connect(plans: Sequence[_Plan], *, yes: bool, dry_run: bool) -> dict[str, l
     needed = [each for each in plans if each.is_needed]
     if done := ", ".join(each.title for each in plans if not each.is_needed):
         _tell(f"Connected already: {done}.")
-    if not plans:
-        _tell("No agent's program was found; `workspaced connect` lists those that can be connected.")
     if not needed:
         return {}
     _tell(f"Agents found: {', '.join(each.title for each in needed)}.")
@@ -228,7 +248,12 @@ def _can_ask() -> bool:
     return sys.stdin.isatty() and sys.stderr.isatty() and not given("json")
 
 
-def _next(editors: Sequence[str]) -> None:
+def _named(workspace: str) -> str:
+    """The option by which a command acts on the workspace."""
+    return "" if workspace == "default" else f" --workspace {workspace}"
+
+
+def _next(editors: Sequence[str], workspace: str) -> None:
     """Says how the editors that are installed begin to publish, and what to try."""
     for command in editors:
         name, how = _EDITORS[command]
@@ -237,7 +262,7 @@ def _next(editors: Sequence[str]) -> None:
             say_text(textwrap.indent(_NEOVIM, "    "))
     if not editors:
         say("No editor was found that we know; `workspaced publish active_note_set note=NOTE` plays one.")
-    say('Try: ask your agent "what am I looking at?"    Look: workspaced inspect')
+    say(f'Try: ask your agent "what am I looking at?"    Look: workspaced inspect{_named(workspace)}')
 
 
 def _tell(text: str) -> None:

@@ -5,6 +5,8 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
+from workspaced_events.interrupts import interrupts_held_back
+
 from . import deny_rules, settings_files
 from .json_text import Unmergeable
 from .ledger import Ledger, ledger_path, parsed, text_of
@@ -34,7 +36,8 @@ def write(runtime: str, changes: Sequence[Change]) -> list[Path | None]:
     held = [each for each in folders if any(Path(file).is_relative_to(each) for file in files)]
     noted = Change(ledger_path(), before, text_of(Ledger(files, held)))
     own = [noted] if noted.is_needed else []
-    backups = settings_files.write([*own, *changes])[len(own) :]
+    with interrupts_held_back():  # Ctrl-C would leave some of them written
+        backups = settings_files.write([*own, *changes])[len(own) :]
     for folder in reversed(folders):
         if folder not in held:
             with suppress(OSError):  # somebody else has put something into it, and so it is theirs

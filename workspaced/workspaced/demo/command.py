@@ -6,8 +6,8 @@ import shlex
 import shutil
 import signal
 import subprocess
-import tempfile
 import time
+from contextlib import suppress
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -24,18 +24,18 @@ from workspaced_events.projections.workspace_state import to_json
 from workspaced_events.replay.replay import replay
 
 from ..client.sync_client import SyncClient, connect
-from ..discovery.autostart import reach_or_start
+from ..discovery.autostart import end_started, reach_or_start
 from ..discovery.bytecode import keep_bytecode
-from ..discovery.own_files import DEMO
-from ..errors import NoDaemon
+from ..discovery.own_files import DEMO_SOCKET
+from ..errors import NoDaemon, TimedOut
 from ..ipc.socket_path import default_socket
 from ..limits import ON_DEMAND_IDLE_MINUTES
 from ..terminal.options import given, json_option
 from ..terminal.output import output
 from ..terminal.printing import print_json, say
 from .morning import INSTALLED, QUESTION, leave_log
+from .sample import EDITED, LINE, copied, edit
 
-EDITED = "move/Kitchen budget.md"
 WORKSPACE = "demo"
 
 
@@ -45,7 +45,7 @@ class Story:
     def __init__(self, root: Path, console: Console) -> None:
         self.vault = root / "vault"
         self.data = root / "data"
-        self.socket = root / "demo.sock"
+        self.socket = root / DEMO_SOCKET
         self.console = console
         self._process: subprocess.Popen[bytes] | None = None
 
@@ -107,11 +107,10 @@ def demo_command(keep: bool, serve: bool) -> None:
     if serve:
         serve_demo()
         return
-    root = Path(tempfile.mkdtemp(prefix=DEMO))
+    root = copied("vault")
     story = Story(root, Console(highlight=False, soft_wrap=True, quiet=bool(given("json"))))
     try:
         with resources.as_file(resources.files("workspaced.demo")) as package:
-            shutil.copytree(package / "vault", story.vault)
             actions = [json.loads(line) for line in (package / "session.jsonl").read_text().splitlines()]
             moments = json.loads((package / "session_moments.json").read_text())
         report = {**play(story, actions, moments), **show_morning(story)}
@@ -129,17 +128,21 @@ def serve_demo() -> None:
     """Serves a fresh copy of the sample vault as the workspace `demo`, unless that is already running.
 
     Raises:
-        NoDaemon: the daemon did not start.
+        NoDaemon: the daemon did not start; nothing is left of it.
     """
     if (client := _served()) is None:
-        root = Path(tempfile.mkdtemp(prefix=DEMO))
-        with resources.as_file(resources.files("workspaced.demo")) as package:
-            shutil.copytree(package / "vault", root / "notes")
+        root = copied("notes")
         data = root / "data"
         own = {"WORKSPACE": WORKSPACE, "DATA_DIR": str(data), "CACHE_DIR": str(data / "cache")}
         os.environ.update({f"WORKSPACED_{name}": value for name, value in own.items()})  # the daemon inherits them
         socket = str(default_socket(WORKSPACE))
-        client = reach_or_start(_served, vaults=[str(root / "notes")], socket_path=socket)
+        try:
+            client = reach_or_start(_served, vaults=[str(root / "notes")], socket_path=socket)
+        except BaseException:
+            with suppress(TimedOut):
+                end_started()
+            shutil.rmtree(root, ignore_errors=True)
+            raise
     with client:
         vault = client.server["vaults"][0]["path"]
     output({"workspace": WORKSPACE, "vault": vault, "socket": str(client.path)}, _print_served)
@@ -177,7 +180,7 @@ def play(story: Story, actions: list[dict[str, Any]], moments: list[dict[str, An
         client.publish(actions[published:], source="demo-editor")
 
     story.heading("2  A note is edited; the next answer is new")
-    edit(story, client)
+    show_edit(story, client)
 
     story.heading("3  The daemon is killed with SIGKILL and started again")
     before = client.state()
@@ -219,16 +222,14 @@ def show_moment(story: Story, client: SyncClient, published: int, moment: dict[s
     story.say(f"  ask your agent: {moment['question']}", "italic")
 
 
-def edit(story: Story, client: SyncClient) -> None:
-    """Appends a line to a note on disk, as any editor would, and asks again."""
+def show_edit(story: Story, client: SyncClient) -> None:
+    """Edits a note on disk, and asks again."""
     first = client.tool("get_note_by_reference", {"reference": EDITED})
-    line = "Edited a moment ago: the tiles arrive on Friday."
-    with (story.vault / EDITED).open("a") as note:
-        note.write(f"\n{line}\n")
-    story.say(f"  {EDITED} gets one more line: “{line}”")
+    edit(story.vault)
+    story.say(f"  {EDITED} gets one more line: “{LINE}”")
     second = client.tool("get_note_by_reference", {"reference": EDITED, "maxContentLength": 10000})
-    story.check("the old answer did not have it", line not in first["data"]["content"])
-    story.check("the next answer has it", line in second["data"]["content"])
+    story.check("the old answer did not have it", LINE not in first["data"]["content"])
+    story.check("the next answer has it", LINE in second["data"]["content"])
 
 
 def show_morning(story: Story) -> dict[str, Any]:

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 from workspaced_events.interpreter import own_module
 
-from ..errors import NoDaemon
+from ..errors import NoDaemon, TimedOut
 from ..limits import ON_DEMAND_IDLE_MINUTES, START_S
-from .records import make_state_directory, running
+from .records import make_state_directory, running, state_directory
 
 if TYPE_CHECKING:
     import subprocess
@@ -25,6 +25,8 @@ _START_LOG_BYTES_MAX: Final = 1024 * 1024
 """The log file of daemons started on demand is emptied above this size."""
 _OTHER_S: Final = 3.0
 """How long to wait for a daemon that holds the log but does not listen: it is starting or ending."""
+GONE_S: Final = 15.0
+"""How long to wait for a daemon that was asked to end."""
 T = TypeVar("T")
 
 _PAUSE_S: Final = 0.02
@@ -91,6 +93,30 @@ def reach_or_start(
         os.close(log)
 
 
+def end_started() -> bool:
+    """Ends the daemons that this process started, and waits until they are gone; returns whether there were any.
+
+    Raises:
+        TimedOut: one lives on.
+    """
+    import subprocess
+
+    living = [child for child in _started if child.poll() is None]
+    for child in living:
+        child.terminate()
+    for child in living:
+        try:
+            child.wait(GONE_S)
+        except subprocess.TimeoutExpired:
+            raise lives_on(child.pid) from None
+    return bool(living)
+
+
+def lives_on(pid: int) -> TimedOut:
+    """The error that a daemon was asked to end and has not."""
+    return TimedOut(f"The daemon (pid {pid}) has not ended after {GONE_S:g} s.", hint=f"kill {pid}")
+
+
 def own_workspace(vault: str) -> str | None:
     """The workspace of a folder's own, if it had one before, or needs one because the default one serves others.
 
@@ -126,10 +152,18 @@ def _spawn(arguments: list[str], log: int) -> "subprocess.Popen[bytes]":
     """Starts the daemon detached: in its own session, outside of any folder that may be unmounted."""
     import subprocess
 
-    child = subprocess.Popen(  # noqa: S603
-        arguments, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=log, start_new_session=True, cwd="/"
-    )
-    _started.append(child)
+    from workspaced_events.interrupts import interrupts_held_back
+
+    with interrupts_held_back():  # else it may run, and `_started` not know of it
+        child = subprocess.Popen(  # noqa: S603
+            arguments,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=log,
+            start_new_session=True,
+            cwd="/",
+        )
+        _started.append(child)
     return child
 
 
@@ -141,8 +175,10 @@ def _open_files() -> tuple[int, int]:
         log = os.open(_log_path(), flags | os.O_APPEND, 0o600)
     except OSError as error:
         raise NoDaemon(
-            f"A daemon cannot be started on demand: {error.strerror or error}: {error.filename}.",
-            hint="Start one with `workspaced serve --vault DIR`.",
+            f"A daemon cannot be started on demand, because its records belong in {state_directory()}: "
+            f"{error.filename}: {error.strerror or error}.",
+            hint="Set HOME to a folder that you may write to, or run it without records: "
+            "`workspaced serve --vault DIR --data-dir DIR`.",
         ) from None
     if os.fstat(log).st_size > _START_LOG_BYTES_MAX:
         os.ftruncate(log, 0)

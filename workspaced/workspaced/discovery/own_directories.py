@@ -51,7 +51,9 @@ def own_folder(directory: Path, what: str) -> None:
             _close(directory)
     except OSError as error:
         raise SettingsInvalid(
-            f"Cannot use the {what} directory {directory}: {error.strerror}.", hint=f"Give another --{what}-dir."
+            f"Cannot use the {what} directory {directory}: {error.filename or directory}: {error.strerror}.",
+            hint=f"Give a folder that you may write to: --{what}-dir DIR, or WORKSPACED_{what.upper()}_DIR.",
+            path=str(directory),
         ) from error
 
 

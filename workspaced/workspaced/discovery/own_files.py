@@ -5,7 +5,6 @@ belongs to another user, and what a link leads to, is never looked into and neve
 """
 
 import os
-import re
 import shutil
 import stat
 import sys
@@ -17,8 +16,9 @@ from typing import Final, Literal, NamedTuple
 
 import platformdirs
 
+from .inspectors import SUFFIX
 from .own_directories import DATA_NAMES, INDEX_NAME
-from .records import state_directory
+from .records import is_listening, state_directory
 
 Kind = Literal["data", "settings", "cache", "state", "demo"]
 
@@ -31,10 +31,12 @@ _SETTINGS: Final = {
 }
 _STATE: Final = ("start.lock", "started.log")
 _OWN: Final = "workspaced"
-_OWN_FOLDER: Final = re.compile(rf"{_OWN}(-\d+)?")
-"""The names of our folders among those of other programs, the one of sockets in a temporary directory included."""
 DEMO: Final = "workspaced-demo-"
 """How the names of the demo's folders begin, in the temporary directory."""
+DEMO_HOME: Final = ".home-of-demo"
+"""The file in such a folder that says in which home the demo ran."""
+DEMO_SOCKET: Final = "demo.sock"
+"""Where a demo that runs listens, in its folder."""
 
 
 class Place(NamedTuple):
@@ -46,7 +48,7 @@ class Place(NamedTuple):
     holds: str
     """What they are, for people."""
     is_ours: bool = True
-    """Whether they may go; no: they are links, or another user's."""
+    """Whether they may go; no: they are links, another user's, or in use."""
 
     @property
     def paths(self) -> list[Path]:
@@ -77,22 +79,19 @@ def places(data: Iterable[Path], cache: Iterable[Path], sockets: Path) -> Iterat
             "cache", folder, filter(INDEX_NAME.fullmatch, _names(folder)), "an index, made anew if needed"
         )
     state = Path(state_directory())
-    left = [each for each in _names(state) if each in _STATE or each.endswith((".stopped", ".json"))]
-    yield from _place("state", state, left, "records of daemons")
+    left = [each for each in _names(state) if each in _STATE or each.endswith((".stopped", ".json", SUFFIX))]
+    yield from _place("state", state, left, "records of daemons and inspectors")
     yield from _place("state", state.parent, ["past"], "runs in the past, with texts of notes")
     yield from _place("state", sockets, [each for each in _names(sockets) if each.endswith(".sock")], "sockets")
     if sys.platform == "darwin":
         logs = Path.home() / "Library" / "Logs"
         said = [name for name in _names(logs) if name.startswith("workspaced.") and name.endswith(".log")]
         yield from _place("state", logs, said, "what services said")
-    temporary = Path(tempfile.gettempdir())
-    for name in _names(temporary):
-        if name.startswith(DEMO) and (temporary / name).is_dir():
-            yield from _place("demo", temporary, [name], "a copy of the sample vault, and what was recorded of it")
+    yield from _demos(Path(tempfile.gettempdir()))
 
 
 def remove(place: Place) -> None:
-    """Removes the files, and the folders of ours that are empty then. What is gone already is no error.
+    """Removes the files. What is gone already is no error.
 
     Raises:
         OSError: something cannot be removed; the rest of it may be gone.
@@ -102,9 +101,20 @@ def remove(place: Place) -> None:
             shutil.rmtree(path)
         else:
             path.unlink(missing_ok=True)
-    for folder in (place.folder, place.folder.parent):
-        if _OWN_FOLDER.fullmatch(folder.name) or folder.parent.name == _OWN:
-            with suppress(OSError):  # it holds something else
+
+
+def remove_empty_folders(sockets: Path) -> None:
+    """Removes the folders of ours that hold nothing.
+
+    Args:
+        sockets: the folder of the default sockets.
+    """
+    roots = [platformdirs.user_data_path(_OWN), platformdirs.user_cache_path(_OWN)]
+    inner = [root / name for root in roots for name in _names(root)]
+    state = Path(state_directory())
+    for folder in (*inner, *roots, platformdirs.user_config_path(_OWN), state, state.parent, sockets):
+        if _is_ours(folder):
+            with suppress(OSError):  # it holds something, or is no folder
                 folder.rmdir()
 
 
@@ -115,6 +125,25 @@ def _data(folder: Path) -> Iterator[Place]:
         "data", folder, [_LINK], "the keys of the link: without them this machine is out of it for good"
     )
     yield from _place("data", folder, names, "the log, and what agents were shown")
+
+
+def _demos(temporary: Path) -> Iterator[Place]:
+    """The demo's folders of this home: other homes may share the temporary directory."""
+    for name in _names(temporary):
+        folder = temporary / name
+        if name.startswith(DEMO) and _is_ours(folder) and _demo_home(folder) == str(Path.home()):
+            if is_listening(str(folder / DEMO_SOCKET)):
+                yield Place("demo", temporary, (name,), "a demo that runs now", is_ours=False)
+            else:
+                holds = "a copy of the sample vault, and what was recorded of it"
+                yield Place("demo", temporary, (name,), holds)
+
+
+def _demo_home(folder: Path) -> str | None:
+    try:
+        return (folder / DEMO_HOME).read_text()
+    except (OSError, UnicodeDecodeError):
+        return None
 
 
 def _folders(root: Path, more: Iterable[Path]) -> Iterator[Path]:
@@ -129,7 +158,7 @@ def _folders(root: Path, more: Iterable[Path]) -> Iterator[Path]:
 
 
 def _place(kind: Kind, folder: Path, names: Iterable[str], holds: str) -> Iterator[Place]:
-    is_reached = kind == "demo" or _is_ours(folder)
+    is_reached = _is_ours(folder)
     found = [name for name in names if os.path.lexists(folder / name)]
     ours = tuple(name for name in found if is_reached and _is_ours(folder / name))
     if ours:

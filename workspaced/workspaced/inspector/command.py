@@ -12,7 +12,8 @@ from workspaced_events.replay.open import open_source
 from workspaced_events.replay.source import DirectorySource
 
 from ..daemon.freed_memory import give_back_freed_memory
-from ..discovery.records import running
+from ..discovery.inspectors import noted_inspector
+from ..discovery.records import find, running
 from ..terminal.log import log_directory
 from ..terminal.options import at_option, daemon_options, given
 from ..terminal.output import output
@@ -35,9 +36,9 @@ def inspect_command(
 ) -> int:
     """Open a page that shows what agents were shown, why, and what it cost, until Ctrl-C.
 
-    LOG is a data directory, or the file of a bundle or an export; without it, the running daemon's log, else the
-    workspace's. The log of a running daemon grows on the page too. The page shows all that the log holds, with
-    what is withheld from agents. Ends 10 minutes after the last page.
+    LOG is a data directory, the file of a bundle or an export, or a folder that a daemon serves; without it, the
+    running daemon's log, else the workspace's. The log of a running daemon grows on the page too. The page shows
+    all that the log holds, with what is withheld from agents. Ends 10 minutes after the last page.
 
     \b
     workspaced inspect
@@ -56,7 +57,8 @@ def inspect_command(
             say("ended: nobody looked for 10 minutes", err=True)
 
     give_back_freed_memory()
-    return run_inspector(Options(subject, port, at, allow_changes), ready, forgotten)
+    with noted_inspector(subject.path):
+        return run_inspector(Options(subject, port, at, allow_changes), ready, forgotten)
 
 
 def _subject(log: str | None) -> Subject:
@@ -64,6 +66,8 @@ def _subject(log: str | None) -> Subject:
     if not path.exists():
         # Views read a log again and again, so standard input is none here.
         raise InvalidArgument(f"There is no {log}.", hint="Give a data directory, an export or a bundle.")
+    if path.is_dir() and not (path / "log" / "HEAD").is_file() and (serving := find(path)) is not None:
+        path, name = Path(serving.data_dir), serving.data_dir  # it is the folder of notes
     with open_source(path) as source:
         if not isinstance(source, DirectorySource):
             return Subject(path, name, "bundle" if isinstance(source, BundleSource) else "export")

@@ -96,7 +96,9 @@ def _ensure_private_directory(directory: Path) -> None:
         status = os.lstat(directory)
     except OSError as error:
         raise SocketUnusable(
-            f"Cannot make the socket's directory {directory}: {error.strerror}.", hint="Give another --socket."
+            f"Cannot make the socket's directory {directory}: {error.filename or directory}: {error.strerror}.",
+            hint="Name one in a folder that you may write to: --socket PATH, or WORKSPACED_SOCKET. The default "
+            "one is below XDG_RUNTIME_DIR, else TMPDIR.",
         ) from error
     if not stat.S_ISDIR(status.st_mode):
         raise SocketUnusable(f"{directory} is no directory.", hint="Remove it, or give another --socket.")

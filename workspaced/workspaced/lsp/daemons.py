@@ -60,6 +60,8 @@ class Daemons:
         self._sought = asyncio.Event()
         self._moved = asyncio.Condition()
         self._is_looking = False
+        self._asked: list[str] = []
+        """Real paths of files that are looked for once, open or not."""
         self._searcher: asyncio.Task[None] | None = None
 
     def __iter__(self) -> Iterator[Daemon]:
@@ -89,6 +91,17 @@ class Daemons:
                 await self._moved.wait_for(lambda: self.place(real) is not None or not self.is_busy)
         return self.place(real)
 
+    async def sought(self, real: str, timeout_s: float) -> Place | None:
+        """As `placed`; looks for a daemon of this file, which need not be open."""
+        if self.place(real) is None:
+            self._asked.append(real)
+            self.seek()
+        try:
+            return await self.placed(real, timeout_s)
+        finally:
+            if real in self._asked:
+                self._asked.remove(real)
+
     @property
     def is_busy(self) -> bool:
         """Whether a daemon may come in a moment."""
@@ -109,7 +122,7 @@ class Daemons:
         while True:
             self._sought.clear()
             await self._look()
-            self._is_looking = False
+            self._is_looking = self._sought.is_set()  # for what was not there when this look began
             await self._tell_moved()
             is_done = all(self.place(path) is not None for path in self._wanted()) and not self._owing()
             rest_s = math.inf if is_done else pause_s
@@ -121,7 +134,7 @@ class Daemons:
     async def _look(self) -> None:
         for socket in self._owing():
             self._connect(socket)
-        unserved = [path for path in self._wanted() if self.place(path) is None]
+        unserved = [path for path in (*self._wanted(), *self._asked) if self.place(path) is None]
         if not unserved:
             return
         if self.socket is not None:

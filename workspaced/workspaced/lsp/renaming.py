@@ -89,6 +89,7 @@ async def rename(
 async def will_rename(session: Session, files: Sequence[types.FileRename]) -> Renaming | None:
     """The edit of links for files and folders that the editor is about to rename, all at once."""
     moved: dict[tuple[Daemon, str], tuple[Place, dict[str, str]]] = {}
+    await session.locate()
     for file in files[:LSP_WAITING_MAX]:
         old, new = path_of(file.old_uri), path_of(file.new_uri)
         if old is None or new is None:
@@ -96,7 +97,7 @@ async def will_rename(session: Session, files: Sequence[types.FileRename]) -> Re
         real, real_new, below = await asyncio.to_thread(_located, old, new)
         if real is None or not below:
             continue
-        place = await session.daemons.placed(f"{real}{below[0]}", LSP_EDIT_S)
+        place = await session.daemons.sought(f"{real}{below[0]}", LSP_EDIT_S)
         if place is None:
             continue
         names = moved.setdefault((place.daemon, place.vault), (place, {}))[1]

@@ -284,6 +284,11 @@ class Session:
     def _real_paths(self) -> list[str]:
         return [each.real for each in self.documents if each.real is not None]
 
+    async def locate(self) -> None:
+        """Knows then of every open document where its file lies, so that its text counts."""
+        for document in [each for each in self.documents if each.real is None]:
+            await self._locate(document)
+
     async def _locate(self, document: Document) -> None:
         """Finds where a document's file really lies; a disk that hangs makes nothing else wait."""
         if document.path is not None:

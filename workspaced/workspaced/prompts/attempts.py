@@ -8,7 +8,7 @@ recorded as a compaction.
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import partial
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import msgspec
 
@@ -136,10 +136,12 @@ def _turns_of(conversation: Conversation, service: Service) -> dict[MessageId, S
 def _without_withheld(
     conversation: Conversation, turns: Mapping[MessageId, SentTurn], withheld_notes: WithheldNotes
 ) -> c.ContextFolded | None:
-    """The event that takes withheld notes out of library and turns; None if they show none."""
+    """The event that takes out of library and turns what is withheld or gone; None: they show none of it."""
     library = withheld_notes.without_withheld(conversation.library)
     known_to_be = set(conversation.left_out)
     left_out = tuple(each for each in withheld_notes.parts_withheld(turns) if each not in known_to_be)
     if left_out or library != conversation.library:
-        return c.ContextFolded(conversation=conversation.id, reason="withheld", library=library, left_out=left_out)
+        is_gone = library == conversation.library and all(each.why == "gone" for each in left_out)
+        reason: Literal["gone", "withheld"] = "gone" if is_gone else "withheld"
+        return c.ContextFolded(conversation=conversation.id, reason=reason, library=library, left_out=left_out)
     return None

@@ -72,9 +72,9 @@ class WithheldNotes:
         attached = {note for _name, part in parts if part.kind != PIN for note in part.notes}
         pinned, attached = set(filter(self._pushed, pinned)), set(filter(self._withheld, attached))
         return tuple(
-            part.left_out_of(name, withheld=True)
+            part.left_out_of(name, "gone" if hidden and all(map(self._pushed.is_gone, hidden)) else "withheld")
             for name, part in parts
-            if every or not (pinned if part.kind == PIN else attached).isdisjoint(part.notes)
+            if (hidden := (pinned if part.kind == PIN else attached).intersection(part.notes)) or every
         )
 
     def without_withheld(self, library: tuple[LibraryEntry, ...]) -> tuple[LibraryEntry, ...]:

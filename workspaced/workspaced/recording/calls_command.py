@@ -35,7 +35,7 @@ from .. import replay
 from ..terminal.log import open_log, read_log
 from ..terminal.options import daemon_options, given, utc_option
 from ..terminal.output import output, output_rows, print_table, print_warnings, segment_progress
-from ..terminal.printing import print_bytes, print_json, say, say_difference, say_text, styled
+from ..terminal.printing import counted, print_bytes, print_json, say, say_difference, say_text, styled
 from ..terminal.screen import local_time, print_labelled
 
 LIMIT = 20
@@ -289,7 +289,10 @@ def _print_usage(usage: Usage) -> None:
         say("no calls", err=True)
         return
     tokens = sum(each.tokens for each in usage.used)
-    print_labelled("", f"{usage.calls} calls in {usage.sessions} sessions, about {tokens:,} tokens served")
+    print_labelled(
+        "",
+        f"{counted(usage.calls, 'call')} in {counted(usage.sessions, 'session')}, about {tokens:,} tokens served",
+    )
     print_labelled(
         "", f"{ESTIMATE} A session is one client's calls, at most {SESSION_PAUSE_MINUTES} minutes apart."
     )
@@ -320,7 +323,9 @@ def _print_usage(usage: Usage) -> None:
         )
     for each in usage.advised:
         who = f"{each.caller}, {each.tool}"
-        print_labelled("", f"{who}: {each.calls} calls, about {each.tokens:,} tokens, such as call {each.example}")
+        print_labelled(
+            "", f"{who}: {counted(each.calls, 'call')}, about {each.tokens:,} tokens, such as call {each.example}"
+        )
         print_labelled(" ", each.advice)
 
 

@@ -10,17 +10,16 @@ import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 from ..client.sync_client import SyncClient, connect, socket_from_environment
-from ..discovery.autostart import reach_or_start
+from ..discovery.autostart import GONE_S, lives_on, reach_or_start
 from ..discovery.records import Record, running, serving
-from ..errors import NoDaemon, TimedOut, WorkspaceNotNamed
+from ..errors import NoDaemon, WorkspaceNotNamed
 from .options import given
 from .printing import confirm, say
 
 _NAME = "workspaced-cli"
-GONE_S: Final = 15.0
 
 
 def ask(
@@ -139,7 +138,7 @@ def end(client: SyncClient) -> dict[str, Any]:
     deadline = time.monotonic() + GONE_S
     while _lives(pid):
         if time.monotonic() > deadline:
-            raise TimedOut(f"The daemon (pid {pid}) has not ended after {GONE_S:g} s.", hint=f"kill {pid}")
+            raise lives_on(pid)
         time.sleep(0.02)
     return {"workspace": status["workspace"], "pid": pid}
 

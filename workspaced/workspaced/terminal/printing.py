@@ -57,6 +57,12 @@ def say_difference(lines: Iterable[str]) -> None:
         say_text(line, fg={"+": "green", "-": "red", "@": "cyan"}.get(line[:1]))
 
 
+def counted(count: int, noun: str) -> str:
+    """`1 note`, `2 notes`, `0 batches`."""
+    ending = "" if count == 1 else "es" if noun.endswith(("ch", "s")) else "s"
+    return f"{count} {noun}{ending}"
+
+
 def confirm(question: str) -> None:
     """Asks on stderr.
 

@@ -45,16 +45,16 @@ def check_apart(folders: Iterable[Path], data: Path, socket: Path, cache: Path) 
         SettingsInvalid: the data directory, the socket or the cache directory would lie in a vault.
     """
     places = (
-        ("data directory", data, "--data-dir"),
-        ("socket", socket, "--socket"),
-        ("cache directory", cache, "--cache-dir"),
+        ("data directory", data, "--data-dir", "WORKSPACED_DATA_DIR"),
+        ("socket", socket, "--socket", "WORKSPACED_SOCKET"),
+        ("cache directory", cache, "--cache-dir", "WORKSPACED_CACHE_DIR"),
     )
     for folder in folders:
-        for what, path, flag in places:
+        for what, path, flag, variable in places:
             if path.expanduser().resolve().is_relative_to(folder):
                 raise SettingsInvalid(
                     f"The {what} {path} lies in the vault {folder}; nothing is ever written into a vault.",
-                    hint=f"Give another {flag}.",
+                    hint=f"Serve a folder below it, or give another place by {flag} or {variable}.",
                 )
 
 

@@ -348,8 +348,7 @@ class _Prompt:
         name, tokens, rest = message.id or "", 0, 0
         for part in parts:
             if part.form == LEFT_OUT:
-                why = "fold" if part.id else "withheld"
-                entry = LayerEntry(part.id, part.kind, why, "elided", notes=part.notes)
+                entry = LayerEntry(part.id, part.kind, part.failed or "fold", "elided", notes=part.notes)
                 tokens += builder.record(entry, part.tokens, len(part.text.encode()))
             elif part.revision and part.base != part.revision:
                 is_stale = self._is_stale(part.key[0], part.id, part.revision)

@@ -26,6 +26,8 @@ from .token_estimate import estimate_tokens
 from .types import Block, Texts
 from .untrusted_text import escape_field
 
+_Gone = Mapping[tuple[str, str], str | None]
+"""By kind and id the parts that a fold left out of a turn, and why nothing stands for them; None: a line does."""
 _SENT_SO_FAR: Final = "sent so far"
 _TURN_CHARS_KEPT: Final = 16 * 1024
 """A longer turn is decoded each time that it is needed."""
@@ -90,12 +92,12 @@ class SentSoFar:
             return None
         return found[1]
 
-    def take(self, turn: MessageId, parts: tuple[SentPart, ...], left_out: Mapping[tuple[str, str], bool]) -> None:
-        """Adds the next turn. `left_out`: by kind and id, what compactions left out; True: as withheld."""
+    def take(self, turn: MessageId, parts: tuple[SentPart, ...], left_out: _Gone) -> None:
+        """Adds the next turn."""
         self.sent[turn] = parts
         self.turns[turn] = tuple(self._taken(turn, part, left_out) for part in parts)
 
-    def _taken(self, turn: MessageId, part: SentPart, left_out: Mapping[tuple[str, str], bool]) -> SentPart:
+    def _taken(self, turn: MessageId, part: SentPart, left_out: _Gone) -> SentPart:
         if part.form == LEFT_OUT or part.kind in _NEVER_LEFT_OUT:
             return part
         if part.kind == CHANGES:
@@ -105,12 +107,12 @@ class SentSoFar:
             return part
         if part.kind == PIN:
             self.failed_pins.pop(part.id, None)
-        if left_out.get((part.kind, part.id)):
-            return stand_in(part, withheld=True)
+        if why := left_out.get((part.kind, part.id)):
+            return SentPart(part.kind, "", "", failed=why, form=LEFT_OUT)
         if not part.revision:
             return self._failed(part)
-        if (withheld := left_out.get((part.kind, part.id))) is not None:
-            return stand_in(part, withheld=withheld, in_library=part.key in self._library)
+        if (part.kind, part.id) in left_out:
+            return stand_in(part, in_library=part.key in self._library)
         if part.base and not self._has_base(part):
             return stand_in(part, in_library=part.key in self._library)
         if part.alias and self.revision(key_of(part.kind, part.alias, part.base)) != part.base:
@@ -154,10 +156,8 @@ _SHOWN_ONCE: Final = frozenset({"search", "cursor"})
 _NEVER_LEFT_OUT: Final = frozenset({FRAME, "query", "instruction"})
 
 
-def stand_in(part: SentPart, *, withheld: bool = False, in_library: bool = False) -> SentPart:
-    """The line that stands for a part; a reference, a pin and what is withheld leave nothing."""
-    if withheld:
-        return SentPart(part.kind, "", "", form=LEFT_OUT)
+def stand_in(part: SentPart, *, in_library: bool = False) -> SentPart:
+    """The line that stands for a part; a reference and a pin leave nothing."""
     text = "" if part.kind == PIN or part.base == part.revision else _left_out_line(part.id, in_library)
     return SentPart(part.kind, part.id, text, estimate_tokens(text), form=LEFT_OUT, notes=part.notes)
 
@@ -192,10 +192,10 @@ def _taken(
     former = kept.taken(_SENT_SO_FAR, turns[-1][0]) if turns else None
     if former is not None and former[0] == (library, left_out, turns[:-1]):
         known, sent_so_far = len(turns) - 1, former[1].copy()
-    gone: dict[MessageId, dict[tuple[str, str], bool]] = {}
+    gone: dict[MessageId, dict[tuple[str, str], str | None]] = {}
     for each in left_out:
         of_turn = gone.setdefault(each.message, {})
-        of_turn[each.kind, each.id] = each.withheld or of_turn.get((each.kind, each.id), False)
+        of_turn[each.kind, each.id] = each.why or of_turn.get((each.kind, each.id))
     for name, parts in turns[known:]:
         sent_so_far.take(name, parts, gone.get(name, {}))
     return sent_so_far

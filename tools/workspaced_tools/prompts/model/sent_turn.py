@@ -54,7 +54,7 @@ class SentPart(Wire, frozen=True):
     """An artifact's; `mtime` likewise."""
     mtime: str | None = None
     failed: str | None = None
-    """Why a pin or an attachment could not be read."""
+    """Why a pin or an attachment could not be read, or why nothing stands for a part that is left out."""
     form: str = ""
     """`search` for the result of a search, which numbers the turn's sources; `cursor` for a cursor in its text;
     `left_out` for a line that stands for a part."""
@@ -70,9 +70,9 @@ class SentPart(Wire, frozen=True):
     def key(self) -> Key:
         return key_of(self.kind, self.id, self.revision)
 
-    def left_out_of(self, turn: MessageId, *, withheld: bool = False) -> LeftOut:
+    def left_out_of(self, turn: MessageId, why: Literal["withheld", "gone"] | None = None) -> LeftOut:
         """The record that the part, which no frame and no words are, has left its turn."""
-        return LeftOut(turn, cast(PartKind, self.kind), self.id, withheld)
+        return LeftOut(turn, cast(PartKind, self.kind), self.id, why)
 
     @property
     def is_whole(self) -> bool:

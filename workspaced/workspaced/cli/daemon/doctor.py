@@ -31,7 +31,7 @@ from ...settings.settings import config_file, load_settings
 from ...terminal.daemon import choose, daemon, record_of
 from ...terminal.options import daemon_options, given
 from ...terminal.output import output
-from ...terminal.printing import say
+from ...terminal.printing import counted, say
 from ...terminal.screen import print_labelled
 from ...terminal.state_text import idle_rule_text, pause_text, unchanged_text
 
@@ -132,7 +132,12 @@ def _links() -> Iterator[Finding]:
 
 def _data(directory: Path) -> Iterator[Finding]:
     if not directory.exists():
-        yield ok("data", f"{directory} does not exist yet; the first start makes it")
+        above = next(each for each in directory.parents if each.exists())
+        if os.access(above, os.W_OK | os.X_OK):
+            yield ok("data", f"{directory} does not exist yet; the first start makes it")
+        else:
+            fix = "Set HOME, WORKSPACED_DATA_DIR or --data-dir to a folder that you may write to."
+            yield problem("data", f"{directory} cannot be made: you may not write to {above}", fix)
         return
     status = directory.stat()
     if status.st_uid != os.getuid():
@@ -174,7 +179,7 @@ def _log(directory: Path) -> Iterator[Finding]:
     if scan.damage is not None:
         yield problem("log", scan.damage.message, scan.damage.hint)
     else:
-        yield ok("log", f"{count} events in {scan.segments} segments verify")
+        yield ok("log", f"{counted(count, 'event')} in {counted(scan.segments, 'segment')}: verified")
     for each in scan.warnings:
         yield warning("log", each, "Nothing needs to be done; the segments are the truth.")
     examined = named.examine(RealDisk(directory))
@@ -183,7 +188,7 @@ def _log(directory: Path) -> Iterator[Finding]:
     for blob in examined.served_damaged:
         yield warning("blobs", str(blob), "Remove it; the log does without what agents were shown.")
     if not examined.damaged:
-        yield ok("blobs", f"{examined.whole} texts of the log are whole")
+        yield ok("blobs", f"whole texts of the log: {examined.whole}")
     yield from map(ask_to_forget, asked.found())
 
 
@@ -281,7 +286,10 @@ def _daemon(client: SyncClient) -> Iterator[Finding]:
         yield warning("pause", f"the workspace is {pause_text(paused)}", "workspaced resume")
     if (link := status.get("link")) is not None and link["problem"] is None:
         behind = sum(each["behind"] for each in link["members"])
-        yield ok("link", f"{link['state']}, {len(link['members'])} machines, {behind} messages behind")
+        yield ok(
+            "link",
+            f"{link['state']}, {counted(len(link['members']), 'machine')}, {counted(behind, 'message')} behind",
+        )
         for each in link["members"]:
             if each["aheadMs"] > AHEAD_MS_MAX:
                 about = f"the clock of {each['machine']} is {each['aheadMs'] // 60_000} minutes ahead"
@@ -299,7 +307,8 @@ def _daemon(client: SyncClient) -> Iterator[Finding]:
 
 def _vault(client: SyncClient, vault: dict[str, Any]) -> Iterator[Finding]:
     about = f"vault {vault['id']}"
-    says = f"{vault['index']['notesFound']} notes, index {vault['index']['state']}, watcher {vault['watcher']}"
+    notes = counted(vault["index"]["notesFound"], "note")
+    says = f"{notes}, index {vault['index']['state']}, watcher {vault['watcher']}"
     if vault["watcher"] == "reconciling only":
         yield warning(about, says, "Changes are seen at the next reconcile; check the watch limit.")
     else:

@@ -10,7 +10,7 @@ from ...errors import NoDaemon
 from ...terminal.daemon import daemon, end
 from ...terminal.options import daemon_options, given
 from ...terminal.output import output
-from ...terminal.printing import say
+from ...terminal.printing import counted, say
 from ...terminal.screen import print_labelled
 from ...terminal.state_text import pause_text, unchanged_text
 
@@ -40,14 +40,15 @@ def _print_status(status: dict[str, Any]) -> None:
     log = status["log"]
     print_labelled("log       ", f"{log['id']} at event {status['seq']}, {log['durability']}")
     print_labelled(
-        "clients   ", f"{status['queues']['connections']}, {status['queues']['publish']} batches waiting"
+        "clients   ", f"{status['queues']['connections']}, {counted(status['queues']['publish'], 'batch')} waiting"
     )
     for vault in status["vaults"]:
         _print_vault(vault)
     for name, tool in status["tools"].items():
         if tool["calls"]:
             print_labelled(
-                "tool      ", f"{name}: {tool['calls']} calls, p50 {tool['p50Us']} us, p99 {tool['p99Us']} us"
+                "tool      ",
+                f"{name}: {counted(tool['calls'], 'call')}, p50 {tool['p50Us']} us, p99 {tool['p99Us']} us",
             )
     if (paused := status.get("paused")) is not None:
         print_labelled("paused    ", pause_text(paused).removeprefix("paused "), colour="yellow")
@@ -58,8 +59,8 @@ def _print_status(status: dict[str, Any]) -> None:
     if status["sharing"]["default"] != "all":
         print_labelled("shared    ", f"any other client: {status['sharing']['default']}")
     if (link := status.get("link")) is not None:
-        machines = len(link["members"])
-        print_labelled("link      ", f"{link['state']}, {machines} machines; see `workspaced link status`")
+        machines = counted(len(link["members"]), "machine")
+        print_labelled("link      ", f"{link['state']}, {machines}; see `workspaced link status`")
     _print_traces(status["traces"])
     for problem in status["degraded"]:
         print_labelled("degraded  ", problem, colour="yellow")
@@ -71,15 +72,20 @@ def _print_vault(vault: dict[str, Any]) -> None:
     marker = " (current)" if vault["current"] else ""
     index, cache = vault["index"], vault["cache"]
     print_labelled("vault     ", f"{vault['id']}{marker}: {vault['path']}")
-    print_labelled(" " * 10, f"{index['notesFound']} notes, index {index['state']}, watcher {vault['watcher']}")
+    print_labelled(
+        " " * 10, f"{counted(index['notesFound'], 'note')}, index {index['state']}, watcher {vault['watcher']}"
+    )
     if vault["withheld"]:
-        print_labelled(" " * 10, f"{vault['withheld']} notes withheld from agents")
-    print_labelled(" " * 10, f"cache {cache['hits']} hits, {cache['misses']} misses, {cache['bytes']} bytes")
+        print_labelled(" " * 10, f"{counted(vault['withheld'], 'note')} withheld from agents")
+    print_labelled(
+        " " * 10,
+        f"cache {counted(cache['hits'], 'hit')}, {counted(cache['misses'], 'miss')}, {cache['bytes']} bytes",
+    )
 
 
 def _print_recording(recording: dict[str, Any]) -> None:
-    kept = f"{recording['kept']} blobs, {recording['keptBytes']} bytes kept"
-    skipped = f", {recording['skipped']} calls without what they read" if recording["skipped"] else ""
+    kept = f"{counted(recording['kept'], 'blob')}, {recording['keptBytes']} bytes kept"
+    skipped = f", {counted(recording['skipped'], 'call')} without what they read" if recording["skipped"] else ""
     print_labelled("recording ", f"{recording['record']}: {kept}{skipped}")
 
 
@@ -87,7 +93,8 @@ def _print_prompts(conversations: dict[str, Any], unchanged: dict[str, int]) -> 
     for each in conversations["latest"]:
         cache = each["cache"]
         if cache["prompts"]:
-            counts = f"{cache['prompts']} prompts, {cache['hits']} cache hits, {cache['misses']} misses"
+            asked = f"{counted(cache['prompts'], 'prompt')}, {counted(cache['hits'], 'cache hit')}"
+            counts = f"{asked}, {counted(cache['misses'], 'miss')}"
             causes = ", ".join(f"{count} {cause}" for cause, count in cache["causes"].items())
             print_labelled("context   ", f"{each['id']}: {counts}{f' ({causes})' if causes else ''}")
     if unchanged:
@@ -97,10 +104,13 @@ def _print_prompts(conversations: dict[str, Any], unchanged: dict[str, int]) -> 
 def _print_traces(traces: dict[str, Any]) -> None:
     if traces["otlp"] is not None:
         print_labelled(
-            "traces    ", f"{traces['sent']} spans sent, {traces['dropped']} dropped, to {traces['otlp']}"
+            "traces    ",
+            f"{counted(traces['sent'], 'span')} sent, {traces['dropped']} dropped, to {traces['otlp']}",
         )
     if traces["ignoredParents"]:
-        print_labelled("traces    ", f"{traces['ignoredParents']} times a client's traceparent was nonsense")
+        print_labelled(
+            "traces    ", f"{counted(traces['ignoredParents'], 'time')} a client's traceparent was nonsense"
+        )
 
 
 def _duration(seconds: float) -> str:

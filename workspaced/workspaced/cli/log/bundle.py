@@ -23,7 +23,7 @@ from ...settings.settings import Settings, load_settings
 from ...terminal.log import open_log
 from ...terminal.options import check_visibility, daemon_options, given, visibility_option
 from ...terminal.output import output, print_warnings, segment_progress, write_lines
-from ...terminal.printing import say
+from ...terminal.printing import counted, say
 
 _CHUNK_BYTES: Final = 1024 * 1024
 _SPOOLED_BYTES_MAX: Final = 16 * 1024 * 1024
@@ -132,7 +132,7 @@ def _settings() -> dict[str, Any]:
 def _report(facts: dict[str, Any]) -> None:
     events = f"events {facts['first']} to {facts['last']}"
     size = max(1, facts["bytes"] // 1024)
-    say(f"{facts['output']}: {events}, {facts['calls']} calls of tools, {size} KiB", err=True)
+    say(f"{facts['output']}: {events}, {counted(facts['calls'], 'call')} of tools, {size} KiB", err=True)
     if facts["callsLost"]:
         say(
             f"{facts['callsLost']} calls cannot be made again under pseudonyms; what they read was left out.",

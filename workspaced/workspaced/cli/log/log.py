@@ -43,7 +43,7 @@ from ...terminal.options import (
     workspace_option,
 )
 from ...terminal.output import output, print_warnings, segment_progress, write_lines
-from ...terminal.printing import print_json, say, warn
+from ...terminal.printing import counted, print_json, say, styled, warn
 
 if TYPE_CHECKING:
     from ...inspector.views.what_if import WhatIf
@@ -51,7 +51,6 @@ from typing import TYPE_CHECKING, Final
 
 from ...inspector.lanes import LANES
 from ...terminal.options import utc_option
-from ...terminal.printing import styled
 from ...terminal.screen import local_time
 
 if TYPE_CHECKING:
@@ -345,7 +344,8 @@ def verify_command(data_dir: Path | None) -> int:
     complain_of_blobs(blobs.damaged)
     if torn:
         say("The last line was never completed, so never acknowledged; the next start puts it aside.")
-    say(f"{count} events in {scan.segments} segments verify, up to sequence {scan.tail.seq}.")
+    events = f"{counted(count, 'event')} in {counted(scan.segments, 'segment')}"
+    say(f"{events}, up to sequence {scan.tail.seq}: verified.")
     left = f" {blobs.not_exported} are not here: the log was made of an export." if blobs.not_exported else ""
     say(f"{blobs.whole} texts that it names are whole.{left}")
     if blobs.served or blobs.swept:

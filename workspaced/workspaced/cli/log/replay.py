@@ -25,7 +25,7 @@ from ...evals.fork_command import Forked, fork_options
 from ...terminal.log import open_log
 from ...terminal.options import complain_of_blobs, given, json_option, utc_option
 from ...terminal.output import output, print_warnings, segment_progress
-from ...terminal.printing import print_json, say, say_difference, say_text
+from ...terminal.printing import counted, print_json, say, say_difference, say_text
 from ...terminal.state_text import print_state
 from ...terminal.step_text import step_block
 
@@ -93,7 +93,7 @@ def _print_end(source: Source, until: Position | None, vault: VaultId | None) ->
     print_warnings(replayed.warnings)
 
     def tell(state_json: StateJson) -> None:
-        say(f"{replayed.events} events folded")
+        say(counted(replayed.events, "event") + " folded")
         print_state(msgspec.to_builtins(state_json))
 
     output(_state_json(replayed.state, vault), tell)

@@ -31,7 +31,7 @@ from workspaced_tools.prompts.model.types import Block, Envelope, Layer
 from ...terminal.log import open_log
 from ...terminal.options import daemon_options, given, utc_option
 from ...terminal.output import output, print_table, print_warnings, segment_progress
-from ...terminal.printing import print_json, say, say_difference, say_text, styled
+from ...terminal.printing import counted, print_json, say, say_difference, say_text, styled
 from ...terminal.screen import local_time
 from .chats import export_command, import_command
 from .coverage import coverage_command
@@ -245,9 +245,9 @@ def _print_chat(chat: OverlaidChat) -> None:
             say("The text is not kept." if each.text is None else "No text: nothing was new to the turn before.")
     rows = [("REQUEST", "TIME", "INSERTIONS", "READ", "CACHED", "OUTPUT")]
     for sent in chat.requests:
-        counted = _count(sent.input_tokens), _count(sent.cached_tokens), _count(sent.output_tokens)
+        tokens = _count(sent.input_tokens), _count(sent.cached_tokens), _count(sent.output_tokens)
         stood = " ".join(map(str, sent.insertions)) or "not recorded"
-        rows.append((str(sent.seq), local_time(sent.time), stood, *counted))
+        rows.append((str(sent.seq), local_time(sent.time), stood, *tokens))
     print_table(rows, right={0, 3, 4, 5}, drop=(1, 5), wrap=2)
 
 
@@ -345,15 +345,16 @@ def _print_cache(prompts: tuple[Accounted, ...]) -> None:
     for number, each in enumerate(prompts, start=1):
         if each.outcome in _OUTCOME_COLOURS:
             colours[number] = _OUTCOME_COLOURS[each.outcome]
-        counted = (_count(each.input_tokens), _count(each.cached_tokens))
+        tokens = (_count(each.input_tokens), _count(each.cached_tokens))
         size = f"{each.estimate:,}", f"{each.expected:,}"
         message = each.message if each.pipeline == "chat" else f"{each.message} ({each.pipeline})"
-        rows.append((str(each.seq), message, *size, *counted, each.outcome, each.cause or ""))
+        rows.append((str(each.seq), message, *size, *tokens, each.outcome, each.cause or ""))
     print_table(rows, right={0, 2, 3, 4, 5}, colours=colours, drop=(3, 4, 5, 2), wrap=7)
     summary = summed(prompts)
+    hits = f"{counted(summary.hits, 'hit')}, {counted(summary.misses, 'miss')}"
     say(
-        f"{summary.prompts} prompts: {summary.hits} hits, {summary.misses} misses, {summary.not_reported} not "
-        f"reported; {summary.cached_tokens:,} of {summary.input_tokens:,} tokens came from the cache"
+        f"{counted(summary.prompts, 'prompt')}: {hits}, {summary.not_reported} not reported; "
+        f"{summary.cached_tokens:,} of {summary.input_tokens:,} tokens came from the cache"
     )
     for cause, count in sorted(summary.causes.items(), key=lambda pair: -pair[1]):
         say(f"  missed ({count}): {cause}")

@@ -2,7 +2,6 @@
 
 import sys
 from collections.abc import Iterator, Sequence
-from importlib import resources
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -16,9 +15,11 @@ from ...connecting.plans import Part, plan_removal
 from ...connecting.runtimes import RUNTIMES
 from ...connecting.settings_files import Change, backups
 from ...connecting.writing import write
-from ...discovery.own_files import Place, places, remove
+from ...demo.sample import is_changed
+from ...discovery.inspectors import Inspector, end_inspector, inspectors
+from ...discovery.own_files import Place, places, remove, remove_empty_folders
 from ...discovery.records import Record, recorded, running
-from ...errors import SettingsInvalid
+from ...errors import SettingsInvalid, TimedOut
 from ...ipc.socket_path import default_socket
 from ...service_units.units import Unit, definitions, removed
 from ...settings.settings import Settings, load_settings
@@ -35,6 +36,7 @@ class _Plan(NamedTuple):
     """What is to go, in this order, and what stays."""
 
     services: list[Unit]
+    inspectors: list[Inspector]
     daemons: list[Record]
     connections: dict[str, list[Change]]
     """By program: the changes of its settings."""
@@ -42,11 +44,11 @@ class _Plan(NamedTuple):
     edited: list[Place]
     """Folders of the demo in which somebody has written: they go if the user says so of each."""
     kept: list[str]
-    """What is ours or was, and stays: sentences."""
+    """What is ours or was, and stays: sentences. The last field."""
 
     @property
     def is_empty(self) -> bool:
-        return not any((self.services, self.daemons, self.connections, self.places, self.edited))
+        return not any(self[:-1])
 
 
 @click.command()
@@ -57,10 +59,10 @@ class _Plan(NamedTuple):
 def uninstall_command(keep_data: bool, yes: bool, dry_run: bool) -> int:
     """Remove what workspaced has left on this machine: list it, then remove it once you agree.
 
-    That is what `connect` and `start` wrote into settings of other programs, services, running daemons, the logs
-    with what agents were shown, indexes, sockets, and what the demo left. Never removed are your notes, with the
-    memory folder, chats and `.workspacedignore` in them; bundles and backups that you made; and the package, which
-    goes as it came.
+    That is what `connect` and `start` wrote into settings of other programs, services, running daemons and
+    inspectors, the logs with what agents were shown, indexes, sockets, and what the demo left. Never removed are
+    your notes, with the memory folder, chats and `.workspacedignore` in them; bundles and backups that you made;
+    and the package, which goes as it came.
 
     \b
     workspaced uninstall --dry-run
@@ -68,10 +70,11 @@ def uninstall_command(keep_data: bool, yes: bool, dry_run: bool) -> int:
     """
     plan = _plan(keep_data=keep_data)
     if not given("json"):
-        _show(plan)
+        _show(plan, asks=not yes)
+    listed = _json(plan)  # with the sizes of what is there now
     wanted = not plan.is_empty and not dry_run and (yes or _agreed())
     problems = list(_carry_out(plan, ask=not yes)) if wanted else []
-    answer = {**_json(plan), "removed": wanted, "problems": problems}
+    answer = {**listed, "removed": wanted, "problems": problems}
     output(answer, lambda _: _say_end(plan, problems) if wanted else None)
     return 1 if problems else 0
 
@@ -121,7 +124,7 @@ def _plan(*, keep_data: bool) -> _Plan:
     for path in written:
         if path not in changed | unread and Path(path).exists():
             kept.append(f"{path} was connected when the environment named it; set that again to have it changed")
-    return _Plan(list(definitions(Path.home())), running(), connections, going, edited, kept)
+    return _Plan(list(definitions(Path.home())), inspectors(), running(), connections, going, edited, kept)
 
 
 def _parts_by_file(runtime: str) -> dict[Path, list[Part]]:
@@ -153,14 +156,7 @@ def _backups(runtime: str, changed: dict[Path, Path | None]) -> Iterator[tuple[P
 
 def _is_edited(demo: Path) -> bool:
     """Whether somebody has written in the demo's copy of the sample vault."""
-    with resources.as_file(resources.files("workspaced.demo")) as package:
-        sample = _texts(package / "vault")
-    return any(_texts(demo / name) not in ({}, sample) for name in ("notes", "vault"))
-
-
-def _texts(folder: Path) -> dict[str, bytes]:
-    files = (each for each in folder.rglob("*") if each.is_file() and "__pycache__" not in each.parts)
-    return {each.relative_to(folder).as_posix(): each.read_bytes() for each in files}
+    return any(is_changed(demo / name) for name in ("notes", "vault"))
 
 
 # -- removing it --
@@ -171,6 +167,11 @@ def _carry_out(plan: _Plan, *, ask: bool) -> Iterator[str]:
     for unit in plan.services:
         if failed := removed(unit, start=True):
             yield failed
+    for inspector in plan.inspectors:
+        try:
+            end_inspector(inspector)
+        except TimedOut as error:
+            yield f"{error.message} {error.hint}"
     for record in plan.daemons:
         try:
             with connect(record.socket, name="workspaced-cli", timeout_s=10.0) as client:
@@ -195,16 +196,19 @@ def _carry_out(plan: _Plan, *, ask: bool) -> Iterator[str]:
             remove(place)
         except OSError as error:
             yield f"Cannot remove {error.filename}: {error.strerror}."
+    remove_empty_folders(default_socket("default").parent)
 
 
 # -- saying it --
 
 
-def _show(plan: _Plan) -> None:
+def _show(plan: _Plan, *, asks: bool) -> None:
     if plan.is_empty:
         say("Nothing of workspaced is on this machine but the package.")
     for unit in plan.services:
         say(f"service   {unit.path!s}")
+    for inspector in plan.inspectors:
+        say(f"inspector pid {inspector.pid}, shows {inspector.log}")
     for record in plan.daemons:
         say(f"daemon    {record.workspace}, pid {record.pid}, serves {', '.join(record.vaults) or 'no vault'}")
     for runtime, changes in plan.connections.items():
@@ -215,7 +219,8 @@ def _show(plan: _Plan) -> None:
     for place in plan.places:
         say(f"{place.kind:<9} {_named(place)} ({_size(place.size_bytes())}): {place.holds}")
     for place in plan.edited:
-        say(f"{place.kind:<9} {_named(place)}: somebody has written there; you are asked")
+        what = "you are asked" if asks else "it stays, as --yes asks nothing"
+        say(f"{place.kind:<9} {_named(place)}: somebody has written there; {what}")
     for line in plan.kept:
         say_text(f"stays     {line}")
 
@@ -240,6 +245,7 @@ def _size(count: int) -> str:
 def _json(plan: _Plan) -> dict[str, Any]:
     return {
         "services": [str(each.path) for each in plan.services],
+        "inspectors": [{"pid": each.pid, "log": each.log} for each in plan.inspectors],
         "daemons": [{"workspace": each.workspace, "pid": each.pid} for each in plan.daemons],
         "settings": [
             {"runtime": runtime, "path": str(each.path), "difference": each.difference()}

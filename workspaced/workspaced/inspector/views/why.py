@@ -17,6 +17,7 @@ from workspaced_events.schema import catalogue as c
 from workspaced_events.schema.catalogue import Event
 from workspaced_events.schema.decoding import converted
 from workspaced_events.schema.sentences import notes_named
+from workspaced_tools.notes.name_keys import key, stem, without_ending
 from workspaced_tools.ports.manifest import ManifestEntry
 from workspaced_tools.prompts.citations.renumber import cited, sources_of
 from workspaced_tools.prompts.model.note_names import names_of
@@ -24,6 +25,7 @@ from workspaced_tools.prompts.model.stored_texts import inputs_of, manifest_of_p
 from workspaced_tools.prompts.model.types import PARTS
 from workspaced_tools.recording.format import RecordedNote, read_recording
 from workspaced_tools.recording.last_shown import NOT_IN_PROMPT, mentions
+from workspaced_tools.recording.recorded_calls import listed
 from workspaced_tools.vault.withholding_reasons import Reason
 
 from ... import replay
@@ -38,7 +40,18 @@ _RECORDINGS_READ: Final = 1_000
 _VISITS: Final = Bounds(visits=_SEARCHED_EVENTS)
 
 Kind = Literal[
-    "looked", "navigation", "file", "asked", "told", "prompt", "leftOut", "cited", "attached", "sharing", "memory"
+    "looked",
+    "navigation",
+    "file",
+    "asked",
+    "told",
+    "refused",
+    "prompt",
+    "leftOut",
+    "cited",
+    "attached",
+    "sharing",
+    "memory",
 ]
 Names = Collection[str]
 """The paths that a note has or had."""
@@ -191,12 +204,18 @@ class _Search:
             yield trace
 
     def _of_call(self, event: Event, called: c.ToolCalled) -> Iterator[Trace]:
+        refused = _asked_for(called, self._names) if not called.ok else None
         try:
             shown = shown_in_call(self._log, called, self._names)
         except CallNotKept:
-            self.not_kept += 1
-            return
+            shown = []
+            self.not_kept += refused is None
         if not shown:
+            if refused is not None:
+                trace = self._trace(event, "refused")
+                code = listed(event, self._log.blob).code or "an error"
+                trace.sentence = f"{called.caller} asks {called.tool} for {refused} and gets {code}"
+                yield trace
             return
         version = next((each for each in reversed(shown) if each is not None), None)
         kind: Kind = "told" if isinstance(called, c.ContextVolunteered) else "asked"
@@ -254,6 +273,15 @@ def _kind(data: c.Data) -> Kind:
 def _present(inspected: Inspected, vault: VaultId, path: str) -> Present | None:
     answer = daemon_says(inspected, "workspaced/share/why", {"path": path, "vault": vault})
     return converted(answer, Present) if answer is not None else None
+
+
+def _asked_for(called: c.ToolCalled, names: Names) -> str | None:
+    """The argument by which a call means the note: its path, or its name."""
+    meant = {key(way) for name in names for way in (name, without_ending(name), stem(name), stem(name) + ".md")}
+    for given in called.arguments.values():
+        if isinstance(given, str) and key(given.strip("[]").partition("#")[0].lstrip("/")) in meant:
+            return given
+    return None
 
 
 class CallNotKept(Exception):

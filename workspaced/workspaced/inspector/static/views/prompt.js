@@ -42,6 +42,8 @@ const REASONS = /** @type {Record<string, string>} */ ({
   tool: "results of tools in this turn",
   budget: "the prompt would have been too long",
   fold: "a compaction left it out",
+  withheld: "withheld from this client by now",
+  gone: "its file is not there any more",
   summary: "stands for earlier messages",
 });
 const BADGES = /** @type {const} */ ({

@@ -18,7 +18,7 @@ const GROUPS = {
   looked: { title: "Looked at", kinds: ["looked"] },
   shown: { title: "Shown to agents", kinds: ["asked", "told", "prompt", "leftOut", "cited", "attached"] },
   changed: { title: "Changed", kinds: ["file", "memory"] },
-  sharing: { title: "Withheld or not", kinds: ["sharing"] },
+  sharing: { title: "Withheld or not", kinds: ["sharing", "refused"] },
   other: { title: "Tabs, pins, selections", kinds: ["navigation"] },
 };
 /** @type {Record<string, string>} */
@@ -183,6 +183,7 @@ const LANES = {
   memory: "files",
   asked: "calls",
   told: "volunteered",
+  refused: "calls",
   prompt: "prompts",
   leftOut: "prompts",
   cited: "prompts",
@@ -220,7 +221,13 @@ function LastShown({ traces, current }) {
   const shown = traces.filter(({ kind, agent }) => agent !== null && (kind === "asked" || kind === "told"));
   const last = shown.filter(({ agent }, at) => shown.findIndex((each) => each.agent === agent) === at);
   const prompt = traces.find(({ kind, revision }) => kind === "prompt" && revision !== null);
-  if (last.length === 0 && prompt === undefined) return html`<p>No agent asked for it or was told of it, as far as recordings tell.</p>`;
+  const refused = traces.find(({ kind }) => kind === "refused");
+  const nobody = refused === undefined ? "No agent asked for it or was told of it" : "No agent was shown it";
+  if (last.length === 0 && prompt === undefined)
+    return html`<p>
+      ${nobody}, as far as recordings tell.
+      ${refused && html` Last asked in vain: <bdi>${refused.sentence}</bdi> (<a href=${placeOf(refused)}>call ${refused.seq}</a>).`}
+    </p>`;
   return html`<dl class="facts">
     ${last.map(
       (trace) =>
@@ -244,7 +251,7 @@ const untilWords = ({ until }) => (until === null ? "and stays" : `until ${clock
 
 /** @param {Trace} trace */
 function placeOf({ kind, seq, layer }) {
-  if (kind === "asked" || kind === "told") return link("call", seq);
+  if (kind === "asked" || kind === "told" || kind === "refused") return link("call", seq);
   if (layer !== null) return link("prompt", seq, "layer", layer);
   return link("at", seq);
 }

@@ -13,13 +13,19 @@ from workspaced_events.errors import InvalidArgument, WorkspacedError
 from workspaced_events.ids import NoteId, VaultId
 from workspaced_events.schema import catalogue as c
 from workspaced_events.schema.catalogue import Event
+from workspaced_tools.errors import NoActiveNote
 from workspaced_tools.recording.format import read_recording
+from workspaced_tools.recording.recorded_calls import listed
 
 from .... import replay
 from .finding import Evidence, Finding, life_of
 
 _RECORDINGS_READ: Final = 1_000
 """Recordings of calls that one answer reads."""
+_TELL: Final = frozenset(
+    {"get_current_note", "get_workspace_context", "get_workspace_summary", "volunteer_context"}
+)
+"""The tools that tell unasked which note is active."""
 
 
 def withheld(log: replay.Log, stretch: list[Event]) -> Iterator[Finding]:
@@ -45,11 +51,11 @@ def _by_front_matter(log: replay.Log, stretch: list[Event]) -> Iterator[Finding]
 
 
 def _from_calls(log: replay.Log, stretch: list[Event], known: set[str | None]) -> Iterator[Finding]:
-    """Of each note the newest call that was not told of it, with how many were not."""
+    """Of each note the newest call that would have been told of it, with how many were not."""
     calls: dict[NoteId, list[Event]] = {}
     recorded = (event for event in stretch if isinstance(event.data, c.ToolCalled) and event.data.inputs_sha256)
     for _, event in zip(range(_RECORDINGS_READ), recorded, strict=False):
-        note = _withheld_from(log, event.data)
+        note = _withheld_from(log, event)
         if note is not None and note not in known:
             calls.setdefault(note, []).append(event)
     for note, events in calls.items():
@@ -60,9 +66,12 @@ def _from_calls(log: replay.Log, stretch: list[Event], known: set[str | None]) -
         yield Finding(newest.seq, newest.time, "withheldNote", sentence, evidence, note=note, times=len(events))
 
 
-def _withheld_from(log: replay.Log, call: c.ToolCalled) -> NoteId | None:
-    """The note that the user looked at, if the call was not shown that he did."""
+def _withheld_from(log: replay.Log, event: Event) -> NoteId | None:
+    """The note that the user looked at, if the call asked for that and was not shown it."""
+    call: c.ToolCalled = event.data
     name = call.inputs_sha256
+    if call.tool not in _TELL if call.ok else listed(event, log.blob).code != NoActiveNote.code:
+        return None
     try:
         content = log.blob(name) if name is not None else None
         recording = read_recording(content, name or "") if content is not None else None
