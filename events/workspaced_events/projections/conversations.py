@@ -506,8 +506,8 @@ def _ended(before: Conversation, _event: Event, _data: c.ConversationEnded) -> C
     return replace(before, ended=True)
 
 
-_NAME_BLOBS: Final = frozenset({"revision", "before", "after"})
-"""Fields of an artifact with a blob's name, or nothing."""
+_NAME_BLOBS: Final = frozenset({"revision", "before", "after", "sha256"})
+"""Fields of an artifact or an image with a blob's name, or nothing."""
 
 
 def blobs_named(value: Any) -> Iterator[str]:
