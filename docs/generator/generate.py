@@ -5,8 +5,9 @@ and the glossary's sentences for the inspector's page.
     python docs/generator/generate.py --check   exits with 1 where a page differs, and names it
 
 What a schema cannot say (the result of a method, the rules of a tool, the meaning of a code) stands in
-remarks.toml. Each entry there belongs to something that exists, and each method, event, tool, setting and code has
-the entry that its page needs: `Remarks` refuses a missing entry and one that is left over.
+remarks.toml. Each entry there belongs to something that exists, and each method, tool, setting and code has the
+entry that its page needs: `Remarks` refuses a missing entry and one that is left over. Its schema describes an
+event, or an entry that says more.
 """
 
 import argparse
@@ -164,7 +165,8 @@ def _events(remarks: Remarks) -> Iterator[str]:
     for heading, names in parts.items():
         yield from ("", heading)
         for name in names:
-            yield from ("", f"### `{name}`", "", remarks.of("events", name), "")
+            own = "" if name in remarks.names("events") else data[name]["description"]
+            yield from ("", f"### `{name}`", "", own or remarks.of("events", name), "")
             yield from _table(("field", "type", "meaning"), fields[name], common)
 
 
@@ -173,7 +175,7 @@ def _data_of(schema: Schema) -> Schema:
     data: Schema = schema["properties"]["data"]
     if "$ref" in data:
         data = schema["$defs"][data["$ref"].rpartition("/")[2]]
-    return {**data, "$defs": schema.get("$defs", {})}
+    return {"description": schema.get("description"), **data, "$defs": schema.get("$defs", {})}
 
 
 def _answer_data(schema: Schema) -> Schema:

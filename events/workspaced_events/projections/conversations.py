@@ -538,7 +538,5 @@ _FOLDS: Final[dict[type, Callable[[Conversation, Event, Any], Conversation]]] = 
     c.ConversationEnded: _ended,
 }
 CONVERSATION_TYPES: Final = frozenset({c.ConversationStarted, c.ConversationBranched, *_FOLDS})
-CONVERSATION_EVENT_TYPES: Final = CONVERSATION_TYPES | {c.ArtifactRecorded}
-"""The event types that name texts of conversations."""
 FORGOTTEN: Final = "0" * 64
 """Replaces the name of an erased blob in an event; names no blob."""

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import closing
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import click
 import msgspec
@@ -24,7 +24,7 @@ from workspaced_events.replay.blob_check import Examined, NamedBlobs, put_import
 from workspaced_events.replay.indexed_events import IndexedEvents
 from workspaced_events.replay.json_lines import export_lines, import_events, read_export
 from workspaced_events.replay.source import DirectorySource
-from workspaced_events.schema.catalogue import Event
+from workspaced_events.schema.catalogue import Event, Lane
 from workspaced_events.schema.decoding import decoded
 
 from ...__about__ import __version__
@@ -49,7 +49,6 @@ if TYPE_CHECKING:
     from ...inspector.views.what_if import WhatIf
 from typing import TYPE_CHECKING, Final
 
-from ...inspector.lanes import LANES
 from ..shared.options import utc_option
 from ..shared.printing import styled
 from ..shared.terminal import local_time
@@ -66,7 +65,9 @@ _WORDS: Final = {"messages": "messages sent", "told": "told without asking"}
 @click.command("search")
 @click.argument("text")
 @click.argument("log", required=False, metavar="[LOG]")
-@click.option("--in", "lanes", multiple=True, type=click.Choice(LANES), help="Only there; may be repeated.")
+@click.option(
+    "--in", "lanes", multiple=True, type=click.Choice(get_args(Lane)), help="Only there; may be repeated."
+)
 @click.option("--from", "since", type=click.IntRange(min=1), metavar="SEQ", help="Only from this event on.")
 @click.option(
     "--limit",
