@@ -57,6 +57,10 @@ def test_a_call_is_its_clients_and_its_long_arguments_are_cut() -> None:
     assert len(sentence(event)) < 200
 
 
+def test_a_write_is_its_clients() -> None:
+    assert who(EVERY["memory_written"]) == "agent" != EVERY["memory_written"].source
+
+
 def test_an_event_that_only_a_newer_version_knows_is_told_by_its_type() -> None:
     line = b'{"seq":1,"id":"i","time":"t","source":"s","vault":null,"type":"moon_risen","data":{}}'
     event = decode_event(line)
