@@ -24,7 +24,7 @@ from ..ipc.jsonrpc import RequestId
 from ..ipc.params import Params
 from ..journal.publishing import Published
 from ..service.service import Service
-from ..service.session import DEFERRED, Session
+from ..service.session import DEFERRED, Method, Session
 from ..vaults.served_vault import ServedVault
 
 _TOO_LONG: Final = (
@@ -184,3 +184,9 @@ def _near(view: View, note: NoteId) -> list[NoteRef]:
         return []
     found = [resolution.note] if resolution.note is not None else []
     return [*found, *resolution.candidates, *resolution.near]
+
+
+METHODS: Final = {
+    "workspaced/publish": Method(Publish, publish, works_paused=True, writes=True),
+    "workspaced/snapshot": Method(Snapshot, snapshot, works_paused=True, writes=True),
+}
