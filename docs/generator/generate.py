@@ -5,9 +5,9 @@ and the glossary's sentences for the inspector's page.
     python docs/generator/generate.py --check   exits with 1 where a page differs, and names it
 
 What a schema cannot say (the result of a method, the rules of a tool, the meaning of a code) stands in
-remarks.toml. Each entry there belongs to something that exists, and each method, tool, setting and code has the
-entry that its page needs: `Remarks` refuses a missing entry and one that is left over. Its schema describes an
-event, or an entry that says more.
+remarks.toml. Each entry there belongs to something that exists, and each method, setting and code has the entry
+that its page needs: `Remarks` refuses a missing entry and one that is left over. Events and tools describe
+themselves; one has an entry if the page says more.
 """
 
 import argparse
@@ -80,13 +80,15 @@ class Remarks:
         self._tables: dict[str, dict[str, Any]] = tomllib.loads(path.read_text())
         self._left = {(table, name) for table, entries in self._tables.items() for name in entries}
 
-    def of(self, table: str, name: str) -> Any:
-        """The remark on `name`.
+    def of(self, table: str, name: str, plain: Any = None) -> Any:
+        """The remark on `name`, or what stands for one that says no more than `plain`.
 
         Raises:
-            SystemExit: there is none.
+            SystemExit: there is neither.
         """
         if name not in self._tables[table]:
+            if plain is not None:
+                return plain
             sys.exit(f"docs/generator/remarks.toml: [{table}] has no entry for {name}. Describe it there.")
         self._left.discard((table, name))
         return self._tables[table][name]
@@ -179,8 +181,7 @@ def _events(remarks: Remarks) -> Iterator[str]:
     for heading, names in parts.items():
         yield from ("", heading)
         for name in names:
-            own = "" if name in remarks.names("events") else data[name]["description"]
-            yield from ("", f"### `{name}`", "", own or remarks.of("events", name), "")
+            yield from ("", f"### `{name}`", "", remarks.of("events", name, data[name]["description"]), "")
             yield from _table(("field", "type", "meaning"), fields[name], common)
 
 
@@ -204,10 +205,11 @@ def _tools(remarks: Remarks) -> Iterator[str]:
     yield "# Tools"
     yield from ("", remarks.of("pages", "tools").strip(), "")
     yield from ("| tool | what it answers |", "|---|---|")
-    for name in EVERY_TOOL:
-        yield f"| [`{name}`](#{name}) | {remarks.of('tools', name)['answers']} |"
+    told = {name: remarks.of("tools", name, {"answers": each.description}) for name, each in EVERY_TOOL.items()}
+    for name, remark in told.items():
+        yield f"| [`{name}`](#{name}) | {_cell(remark['answers'])} |"
     for name, tool in EVERY_TOOL.items():
-        remark = remarks.of("tools", name)
+        remark = told[name]
         yield from ("", f"## `{name}`", "", " ".join(tool.description.split()), "")
         if "rules" in remark:
             yield from (remark["rules"], "")
