@@ -11,6 +11,7 @@ needs a function that makes the present form of a former event while the log is 
 as `UnknownEvent`.
 """
 
+from functools import partial
 from itertools import islice
 from typing import Annotated, Any, Final, Literal
 
@@ -268,13 +269,7 @@ class NoteCreated(NoteFile, frozen=True, gc=False):
     """The file of a note of the workspace appeared."""
 
 
-@Entry(
-    "note_changed",
-    says="found other text in {0.note}",
-    lane="files",
-    changes_state=False,
-    latest_per="note",
-)
+@Entry("note_changed", says="found other text in {0.note}", lane="files", changes_state=False, latest_per="note")
 class NoteChanged(NoteFile, frozen=True, gc=False):
     """The file of a note of the workspace has other bytes."""
 
@@ -387,10 +382,7 @@ class PauseEnded(Data, frozen=True, gc=False):
 # -- views of publishers --
 
 
-@Entry(
-    "view_opened",
-    says=lambda data: "began to show its view" + (", by inference" if data.confidence else ""),
-)
+@Entry("view_opened", says=lambda data: "began to show its view" + (", by inference" if data.confidence else ""))
 class ViewOpened(Data, frozen=True, gc=False):
     """The event's source shows its whole view of the vault by snapshots from now on."""
 
@@ -427,6 +419,9 @@ class RecordForgotten(Data, frozen=True, gc=False):
 
 # -- records of the daemon --
 
+_record: Final = partial(Entry, changes_state=False, in_pause=True)
+_call: Final = partial(_record, by="caller", erased="whole")
+
 
 def _called(data: "ToolCalled") -> str:
     given = [f"{name}={_short(value)}" for name, value in islice(data.arguments.items(), _ARGUMENTS_SHOWN)]
@@ -443,15 +438,7 @@ def _what(data: "ContextVolunteered") -> str:
     return "everything" if data.from_seq is None else f"what differs from event {data.from_seq}"
 
 
-@Entry(
-    "tool_called",
-    says=_called,
-    lane="calls",
-    changes_state=False,
-    in_pause=True,
-    by="caller",
-    erased="whole",
-)
+@_call("tool_called", says=_called, lane="calls")
 class ToolCalled(Data, frozen=True):
     """What an agent asked and was shown. The hashes name blobs where recording is on."""
 
@@ -488,16 +475,12 @@ class ToolCalled(Data, frozen=True):
         return self.as_of_seq if self.tail_seq is None else max(self.tail_seq, self.as_of_seq)
 
 
-@Entry(
+@_call(
     "context_volunteered",
     says=lambda data: (
         f"was told {_what(data)} without asking, at {data.event}{'' if data.ok else ', which failed'}"
     ),
     lane="volunteered",
-    changes_state=False,
-    in_pause=True,
-    by="caller",
-    erased="whole",
 )
 class ContextVolunteered(ToolCalled, frozen=True, kw_only=True):
     """What an agent was told without asking.
@@ -520,15 +503,7 @@ Insertion = Annotated[str, Redact.PUBLIC]
 """`KEY-NUMBER`: the key of its turn, a keyed hash of the chat so far which confirms no guess; and a number."""
 
 
-@Entry(
-    "context_inserted",
-    says=lambda data: f"put {_what(data)} into a request",
-    lane="volunteered",
-    changes_state=False,
-    in_pause=True,
-    by="caller",
-    erased="whole",
-)
+@_call("context_inserted", says=lambda data: f"put {_what(data)} into a request", lane="volunteered")
 class ContextInserted(ContextVolunteered, frozen=True, kw_only=True):
     """What was put into an agent's request to a provider, once the request had left.
 
@@ -543,12 +518,10 @@ class ContextInserted(ContextVolunteered, frozen=True, kw_only=True):
     """The one before it in its chat."""
 
 
-@Entry(
+@_record(
     "context_withdrawn",
     says=lambda data: f"takes {len(data.insertions)} texts out of later requests: their notes are withheld",
     lane="prompts",
-    changes_state=False,
-    in_pause=True,
 )
 class ContextWithdrawn(Data, frozen=True, gc=False):
     """Insertions that name notes which are withheld by now: no later request has them."""
@@ -556,13 +529,7 @@ class ContextWithdrawn(Data, frozen=True, gc=False):
     insertions: tuple[Insertion, ...]
 
 
-@Entry(
-    "prompt_overlaid",
-    says="sent a request with what was put into it up to {0.insertion}",
-    lane="prompts",
-    changes_state=False,
-    in_pause=True,
-)
+@_record("prompt_overlaid", says="sent a request with what was put into it up to {0.insertion}", lane="prompts")
 class PromptOverlaid(Data, frozen=True, gc=False):
     """A request left with insertions: the last one, and those before it in its chat."""
 
@@ -576,7 +543,7 @@ class PromptOverlaid(Data, frozen=True, gc=False):
     """As in `tool_called`."""
 
 
-@Entry(
+@_record(
     "prompt_answered",
     says=lambda data: (
         "was answered"
@@ -584,8 +551,6 @@ class PromptOverlaid(Data, frozen=True, gc=False):
         else f"cost {data.input_tokens} tokens in, {data.cached_tokens} of them cached, {data.output_tokens} out"
     ),
     lane="prompts",
-    changes_state=False,
-    in_pause=True,
 )
 class PromptAnswered(Data, frozen=True, gc=False):
     """A provider answered a request with insertions."""
@@ -644,13 +609,7 @@ class ClockStepped(Data, frozen=True, gc=False):
     after: Annotated[str, Redact.PUBLIC]
 
 
-@Entry(
-    "log_recovered",
-    says="repaired the log after an unclean stop: {0.bytes} bytes quarantined",
-    lane="log",
-    changes_state=False,
-    in_pause=True,
-)
+@_record("log_recovered", says="repaired the log after an unclean stop: {0.bytes} bytes quarantined", lane="log")
 class LogRecovered(Data, frozen=True, gc=False):
     """Opening the log after an unclean stop found a torn tail and quarantined it."""
 
@@ -661,13 +620,7 @@ class LogRecovered(Data, frozen=True, gc=False):
     quarantined: Annotated[str, Redact.PUBLIC]
 
 
-@Entry(
-    "daemon_started",
-    says="started, version {0.version}",
-    lane="log",
-    changes_state=False,
-    in_pause=True,
-)
+@_record("daemon_started", says="started, version {0.version}", lane="log")
 class DaemonStarted(Data, frozen=True, gc=False):
     """A daemon opened the log."""
 
@@ -676,7 +629,7 @@ class DaemonStarted(Data, frozen=True, gc=False):
     vaults: tuple[VaultId, ...]
 
 
-@Entry("daemon_stopped", says="stopped ({0.reason})", lane="log", changes_state=False, in_pause=True)
+@_record("daemon_stopped", says="stopped ({0.reason})", lane="log")
 class DaemonStopped(Data, frozen=True, gc=False):
     """A daemon closed the log in good order."""
 

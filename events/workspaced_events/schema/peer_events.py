@@ -175,9 +175,7 @@ class LinkChanged(Data, frozen=True, gc=False):
 
 
 @Entry(
-    "remote_events_applied",
-    says="heard message {0.position.n} of the machine {0.origin:.8}",
-    changes_state=False,
+    "remote_events_applied", says="heard message {0.position.n} of the machine {0.origin:.8}", changes_state=False
 )
 class RemoteEventsApplied(Data, frozen=True, gc=False):
     """A peer's message: changes what is known of the peer's shared view, and nothing else."""

@@ -21,18 +21,11 @@ from . import (
     volunteering,
 )
 
+_MODULES: Final = (
+    *(daemon, publish, state_and_log, editing, calls, judging, sharing, volunteering, memory, conversations, link),
+)
 METHODS: Final[dict[str, Method]] = {
-    **daemon.METHODS,
-    **publish.METHODS,
-    **state_and_log.METHODS,
-    **editing.METHODS,
-    **calls.METHODS,
-    **judging.METHODS,
-    **sharing.METHODS,
-    **volunteering.METHODS,
-    **memory.METHODS,
-    **conversations.METHODS,
-    **link.METHODS,
+    **{name: method for module in _MODULES for name, method in module.METHODS.items()},
     "tools/list": Method(Page, list_tools, works_paused=True),
     "tools/call": Method(CallTool, call_tool, works_paused=True),
 }

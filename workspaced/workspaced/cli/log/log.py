@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import closing
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any, Final, get_args
 
 import click
 import msgspec
@@ -38,24 +38,19 @@ from ..shared.options import (
     daemon_options,
     given,
     json_option,
+    utc_option,
     visibility_option,
     workspace_option,
 )
 from ..shared.output import output, print_warnings, segment_progress, write_lines
-from ..shared.printing import print_json, say, warn
-from .find_and_shrink import find_command, shrink_command
-
-if TYPE_CHECKING:
-    from ...inspector.views.what_if import WhatIf
-from typing import TYPE_CHECKING, Final
-
-from ..shared.options import utc_option
-from ..shared.printing import styled
+from ..shared.printing import print_json, say, styled, warn
 from ..shared.terminal import local_time
+from .find_and_shrink import find_command, shrink_command
 
 if TYPE_CHECKING:
     from ...inspector.inspected import Inspected
     from ...inspector.views.texts import TextHit, Texts
+    from ...inspector.views.what_if import WhatIf
 
 _LIMIT: Final = 50
 _WORDS: Final = {"messages": "messages sent", "told": "told without asking"}
