@@ -1,9 +1,9 @@
 """The catalogue: every type of action and event, one data struct each.
 
 An action is `{"type", "data", "id"?, "vault"?}`. Once appended it is an event, which adds `seq`, `time` and
-`source` and always has `id` and `vault`. Both share the data structs below, registered under their wire name
-with who may publish them. The event structs are tagged unions made from the registry, so that one decoder reads
-a line of the log at once.
+`source` and always has `id` and `vault`. Both share the data structs below, each under its row (`Entry`), which
+says all other facts about the type. The event structs are tagged unions made from the registry, so that one
+decoder reads a line of the log at once.
 
 Evolution, from the first release on: every addition raises CATALOGUE_VERSION, which starts a new segment, and gets
 a golden log of its own (tests/data/logs). A new type or a new optional field needs nothing more; any other change

@@ -1,4 +1,4 @@
-"""The registry of event types (entered by catalogue.py and conversation_events.py)."""
+"""The registry of event types, entered by catalogue.py and by the files of their subjects beside it."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
