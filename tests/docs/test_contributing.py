@@ -38,18 +38,16 @@ def test_the_first_change_works_as_it_is_written(tmp_path: Path) -> None:
         return "" if done.returncode == 0 else done.stdout + done.stderr
 
     method, row, remark, test = BLOCKS
-    api = tmp_path / "workspaced" / "workspaced" / "api"
-    (api / "state_and_log.py").write_text(f"{(api / 'state_and_log.py').read_text()}\n\n{method}")
-    put(api / "routes.py", "from .state_and_log import ", "Pins, pins, ")
-    put(api / "routes.py", "METHODS: Final[dict[str, Method]] = {\n", row)
+    module = tmp_path / "workspaced" / "workspaced" / "api" / "state_and_log.py"
+    put(module, "METHODS: Final = {\n", row)
+    put(module, "    found.close()\n    return {}\n", f"\n\n{method}")
     generator = tmp_path / "docs" / "generator"
     (generator / "remarks.toml").write_text(f"{(generator / 'remarks.toml').read_text()}\n{remark}")
-    put(generator / "generate.py", '"snapshot", "state",', ' "pins",')
     assert run("-m", "workspaced", "schema", "--write", "schemas") == ""
     assert run("docs/generator/generate.py") == ""
     tests = tmp_path / "tests" / "workspaced" / "api"
     (tests / "test_pins.py").write_text(test)
-    assert "workspaced/pins" in run("-m", "pytest", "-q", "-n", "0", f"{PAUSES}::test_is_classified")
+    assert "workspaced/pins" in run("-m", "pytest", "-q", "-n", "0", f"{PAUSES}::test_is_listed_if_it_works")
     put(tests / "test_pause.py", "ADMINISTRATIVE: dict[str, dict[str, Any]] = {\n", '    "workspaced/pins": {},\n')
     assert run("-m", "pytest", "-q", "-n", "0", "tests/workspaced/api/test_pins.py", PAUSES) == ""
     assert "### `workspaced/pins`" in (tmp_path / "docs" / "reference" / "methods.md").read_text()

@@ -22,8 +22,6 @@ from ..schema import catalogue as c
 from ..schema.catalogue import ENTRY_OF, Data, Event, UnknownEvent
 
 _TAB: Final = "tab-"
-OF_NO_VAULT: Final = (c.SharingSet, c.VolunteeringSet, c.ClockStepped, c.PauseStarted, c.PauseEnded)
-"""Types that belong to no vault, so that none needs to be open."""
 
 
 class ReducedLog:
@@ -94,7 +92,7 @@ def _published(state: WorkspaceState, count: int, events: Sequence[Event]) -> tu
         data = _refitted(event, state, lambda seq: seq if seq <= count else numbers.get(seq))
         if data is None:
             continue
-        vault = None if type(data) in OF_NO_VAULT else event.vault
+        vault = event.vault if ENTRY_OF[type(data)].of_vault else None
         try:
             vault = admit(state, Action(data, event.id, vault))
         except ActionError:

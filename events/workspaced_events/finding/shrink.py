@@ -17,7 +17,6 @@ import msgspec
 
 from ..errors import InvalidArgument, WorkspacedError
 from ..ids import EventId, NoteId, VaultId
-from ..journal.actions import NOTE_FIELDS
 from ..projections.workspace_fold import fold_all
 from ..projections.workspace_state import EMPTY, VaultState, WorkspaceState
 from ..replay.json_lines import export_lines, read_export
@@ -25,6 +24,7 @@ from ..replay.position import Position, feed_until
 from ..replay.source import Progress, Source
 from ..schema import catalogue as c
 from ..schema.catalogue import ENTRY_OF, STATE_TYPES, Data, Event
+from ..schema.registry import notes_in
 from .bisect import already_true, follow, never_true
 from .predicate import Expression, Predicate
 from .reduced_log import ReducedLog
@@ -219,10 +219,7 @@ def _notes(events: list[Event]) -> dict[NoteId, None]:
     """The notes that the events name, in order of first mention."""
     notes: dict[NoteId, None] = {}
     for event in events:
-        for field in NOTE_FIELDS[type(event.data)]:
-            value = getattr(event.data, field)
-            notes.update(dict.fromkeys(value if isinstance(value, tuple) else (value,)))
-    notes.pop(None, None)  # type: ignore[call-overload]
+        notes.update(dict.fromkeys(notes_in(event.data)))
     return notes
 
 
@@ -231,7 +228,7 @@ def _calling(note: NoteId, name: NoteId) -> Callable[[Data], Data]:
 
     def renamed(data: Data) -> Data:
         changed: dict[str, NoteId | tuple[NoteId, ...]] = {}
-        for field in NOTE_FIELDS[type(data)]:
+        for field in ENTRY_OF[type(data)].notes:
             value = getattr(data, field)
             if value == note:
                 changed[field] = name

@@ -5,18 +5,17 @@ from typing import Any, Final
 
 from msgspec import inspect
 
-from ..schema.catalogue import CATALOGUE, DAEMON_TYPES, Entry
+from ..schema.catalogue import CATALOGUE, Entry
 
 ENVELOPE_HINT: Final = (
     'An action is {"type": "note_pinned", "data": {"note": "work/plan.md"}}, with "id" and "vault" where needed.'
 )
 _NEAR_MAX: Final = 3
-_NOTE_FIELDS: Final = ("note", "notes", "from", "to")
 
 
 def actions_hint(wanted: str = "") -> str:
     """The actions that a client may publish; first those of a name near to `wanted`."""
-    names = sorted(name for name, entry in CATALOGUE.items() if entry.data not in DAEMON_TYPES)
+    names = sorted(name for name, entry in CATALOGUE.items() if entry.by_ui)
     near = get_close_matches(wanted, names, _NEAR_MAX)
     meant = f"Did you mean {' or '.join(near)}? " if near else ""
     return f"{meant}Actions: {', '.join(names)}."
@@ -25,14 +24,14 @@ def actions_hint(wanted: str = "") -> str:
 def data_hint(entry: Entry) -> str:
     """The fields of an action's data, each with what it may hold."""
     fields = inspect.type_info(entry.data).fields  # type: ignore[attr-defined]  # data are structs
-    words = [_field(each) for each in fields]
+    words = [_field(each, each.name in entry.notes) for each in fields]
     return f"{entry.name} takes {'; '.join(words) or 'no fields'}."
 
 
-def _field(field: inspect.Field) -> str:
+def _field(field: inspect.Field, is_note: bool) -> str:
     optional = "" if field.required else " (optional)"
     type_ = _type(field.type)
-    if field.encode_name in _NOTE_FIELDS:
+    if is_note:
         type_ = type_.replace("text", "a note's path")
     return f"{field.encode_name}: {type_}{optional}"
 

@@ -6,7 +6,7 @@ actions of a plan are appended.
 """
 
 from collections.abc import Callable, Sequence
-from typing import Annotated, Any, Final
+from typing import Annotated, Any
 
 import msgspec
 from msgspec import Meta
@@ -17,7 +17,7 @@ from ..limits import BATCH_ACTIONS_MAX, ID_CHARS_MAX, SELECTION_INLINE_CHARS_MAX
 from ..projections.workspace_fold import apply, is_permutation
 from ..projections.workspace_state import WorkspaceState
 from ..schema import catalogue as c
-from ..schema.catalogue import CATALOGUE, DAEMON_TYPES, Data
+from ..schema.catalogue import CATALOGUE, ENTRY_OF, Data
 from ..schema.decoding import converted
 from .action_hints import ENVELOPE_HINT, actions_hint, data_hint
 
@@ -79,7 +79,7 @@ def _parse(raw: Any, keep_text: Callable[[bytes], str]) -> Action:
             hint=actions_hint(envelope.type),
             code="UNKNOWN_ACTION",
         )
-    if entry.data in DAEMON_TYPES:
+    if not entry.by_ui:
         raise ActionError(f"Only the daemon may publish {entry.name}.", hint=actions_hint(), code="NOT_ALLOWED")
     if not entry.fields.issuperset(envelope.data):
         unknown = min(envelope.data.keys() - entry.fields)
@@ -106,15 +106,9 @@ def _convert(raw: Any, type_: Any, what: str, hint: Callable[[], str]) -> Any:
         raise InvalidArgument(f"Cannot take {what}: {error}.", hint=hint()) from None
 
 
-NOTE_FIELDS: Final = {
-    data: tuple(name for name in ("note", "notes", "from_", "to") if name in data.__struct_fields__)
-    for data in c.ENTRY_OF
-}
-
-
 def _with_checked_paths(data: Data) -> Data:
     changed = {}
-    for name in NOTE_FIELDS[type(data)]:
+    for name in ENTRY_OF[type(data)].notes:
         value = getattr(data, name)
         if isinstance(value, str):
             checked: Any = note_id(value)
@@ -143,29 +137,6 @@ def text_as_blob(
     return msgspec.structs.replace(data, text=None, text_sha256=keep_text(blob)), (blob,)
 
 
-_RECORDED_IN_PAUSE: Final = frozenset(
-    (
-        # the daemon's life and its log
-        *(c.DaemonStarted, c.DaemonStopped, c.LogRecovered, c.ClockStepped, c.VaultOpened, c.VaultClosed),
-        # what the user sets
-        *(c.PauseStarted, c.PauseEnded, c.SharingSet, c.VolunteeringSet, c.LinkChanged),
-        # what withholds notes
-        *(c.NoteWithheld, c.EventForgotten, c.RecordForgotten),
-        # the ends of what began before the pause, and undoing it
-        *(c.ToolCalled, c.ContextVolunteered, c.ContextInserted, c.ContextWithdrawn),
-        *(c.PromptOverlaid, c.PromptAnswered),
-        *(c.ConversationEnded, c.UsageReported),
-        *(c.MemoryWritten, c.MemoryWriteEnded),
-    )
-)
-"""A type that is not listed here is not recorded in a pause."""
-
-
-def is_recorded_in_pause(data: Data) -> bool:
-    """Whether an event with this data may stand between `pause_started` and `pause_ended`."""
-    return type(data) in _RECORDED_IN_PAUSE
-
-
 def check_not_paused(state: WorkspaceState) -> None:
     """Raises Paused: the user has paused the workspace."""
     if state.paused is None:
@@ -190,12 +161,13 @@ def admit(state: WorkspaceState, action: Action, *, during_pause: bool = False) 
         ActionError: the vault is unknown or closed, or the order is no permutation of the present items.
     """
     data = action.data
+    entry = ENTRY_OF[type(data)]
     # A starting daemon itself switches to a vault that it serves.
-    if not (during_pause or is_recorded_in_pause(data) or type(data) is c.VaultSwitched):
+    if not (during_pause or entry.in_pause or type(data) is c.VaultSwitched):
         check_not_paused(state)
     if isinstance(data, c.VaultOpened | c.VaultClosed | c.VaultSwitched):
         return data.vault_id if isinstance(data, c.VaultOpened) else _open_vault(state, data.vault_id)
-    if type(data) in DAEMON_TYPES and action.vault is None:
+    if not entry.by_ui and action.vault is None:
         return state.current
     vault = _open_vault(state, action.vault if action.vault is not None else state.current)
     if isinstance(data, c.PinnedNotesReordered):

@@ -15,7 +15,7 @@ import msgspec
 from ..errors import Conflict
 from ..ids import EventId, VaultId
 from ..limits import ID_WINDOW_EVENTS
-from ..schema.catalogue import DAEMON_TYPES, ENTRY_OF, Data, Event, UnknownEvent
+from ..schema.catalogue import ENTRY_OF, Data, Event, UnknownEvent
 
 _DAEMONS_OWN: Final = 0
 _GENERATIONS: Final = 4
@@ -26,7 +26,7 @@ _ENCODER: Final = msgspec.json.Encoder()
 
 def fingerprint(data: Data) -> int:
     """Distinguishes actions with the same id. A daemon's type gets _DAEMONS_OWN, which matches nothing."""
-    if type(data) in DAEMON_TYPES:
+    if not ENTRY_OF[type(data)].by_ui:
         return _DAEMONS_OWN
     return crc32(_ENCODER.encode(data), _SEEDS[type(data)]) or 1
 

@@ -22,7 +22,7 @@ from ..ids import EventId, VaultId
 from ..limits import HELD_BYTES_MAX
 from ..projections.workspace_state import EMPTY, VaultState, WorkspaceState
 from ..schema import catalogue as c
-from .actions import Action, Planned, admit, is_recorded_in_pause
+from .actions import Action, Planned, admit
 from .idempotency import Seen, fingerprint, first_seq
 
 _HELD_IDS_MAX: Final = 1_000
@@ -66,7 +66,7 @@ class PauseBuffer:
         shown, held, ids = self.shown(now), list[Action](), dict(self._ids_of(state))
         for index, action in enumerate(actions):
             try:
-                if is_recorded_in_pause(action.data) or self._is_retry(action, ids):
+                if c.ENTRY_OF[type(action.data)].in_pause or self._is_retry(action, ids):
                     continue
                 vault = admit(shown.state, action, during_pause=True)
                 if action.id is not None:
@@ -78,7 +78,7 @@ class PauseBuffer:
             held.append(action)
         self._keep(state.paused.since, shown.state, held)
         self._ids = dict(list(ids.items())[-_HELD_IDS_MAX:])
-        return [action for action in actions if is_recorded_in_pause(action.data)]
+        return [action for action in actions if c.ENTRY_OF[type(action.data)].in_pause]
 
     def _ids_of(self, state: WorkspaceState) -> dict[EventId, _Named]:
         """The ids of the present pause."""

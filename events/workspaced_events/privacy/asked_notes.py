@@ -8,6 +8,7 @@ from ..peers.without_notes import Asks, asks_of, name_hash, names_in
 from ..projections.peers import LINK_TYPES, NO_PEERS, Peers, apply_link
 from ..schema import catalogue as c
 from ..schema.catalogue import Event, UnknownEvent
+from ..schema.registry import notes_in
 
 
 class AskedNote(NamedTuple):
@@ -41,8 +42,7 @@ class AskedNotes:
                         self._of_peers.setdefault(linked, set()).add(note)
                     self._find(before, data)
             elif event.vault is not None:
-                names = (getattr(data, field, None) for field in ("note", "from_", "to"))
-                self._own.setdefault(event.vault, set()).update(filter(None, names))
+                self._own.setdefault(event.vault, set()).update(notes_in(data))
 
     def found(self) -> list[AskedNote]:
         """What was found so far."""

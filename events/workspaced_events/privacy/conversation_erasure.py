@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from ..ids import ConversationId
 from ..projections.conversations import FORGOTTEN
 from ..schema import catalogue as c
-from ..schema.catalogue import Data
+from ..schema.catalogue import ENTRY_OF, Data
 
 _IN_A_NOTE: Final = ("selected_text", "dataview")
 """Kinds whose ids are a note's path, `#` and a part of the note."""
@@ -61,24 +61,16 @@ class ConversationEraser:
 
     def _without_parts(self, data: Any) -> Any:
         changed: dict[str, Any] = {}
-        optional = _MAY_BE_NONE.get(type(data), ())
+        may_lack = ENTRY_OF[type(data)].may_lack
         for name in data.__struct_fields__:
             value = getattr(data, name)
             if isinstance(value, tuple):
                 staying = tuple(each for each in value if not self._mentions_note(each))
                 if len(staying) < len(value):
                     changed[name] = staying
-            elif name in optional and value is not None and self._mentions_note(value):
+            elif name in may_lack and value is not None and self._mentions_note(value):
                 changed[name] = None
         return replace(data, **changed) if changed else data
-
-
-_MAY_BE_NONE: Final[dict[type[Data], tuple[str, ...]]] = {
-    c.ConversationStarted: ("tools_sha256", "composer_sha256", "adapter_sha256"),
-    c.MessageAdded: ("text_sha256",),
-    c.MessageReplaced: ("text_sha256",),
-}
-"""Texts that an event of the type may lack."""
 
 
 def notes_named(data: Any) -> Iterator[tuple[str, str | None]]:

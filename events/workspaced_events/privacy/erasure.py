@@ -40,14 +40,15 @@ from ..log.recovery import QUARANTINE
 from ..log.salvage import AFTER_DAMAGE
 from ..log.scan import scan_log
 from ..log.segments import SegmentLog
-from ..projections.conversations import CONVERSATION_EVENT_TYPES
 from ..projections.workspace_fold import fold_all
 from ..projections.workspace_state import EMPTY, WorkspaceState
+from ..replay.blob_check import texts_named
 from ..replay.json_lines import import_events
 from ..schema import catalogue as c
-from ..schema.catalogue import Event, UnknownEvent
+from ..schema.catalogue import Event, Redact, UnknownEvent
 from ..schema.decoding import decoded
 from .conversation_erasure import ConversationEraser
+from .event_redaction import TAGS
 from .tombstones import NoteEraser, Trail
 
 _HASH: Final = re.compile(rb"(?<![0-9a-f])[0-9a-f]{64}(?![0-9a-f])")
@@ -348,17 +349,17 @@ class _Recordings:
         self.calls = 0
 
     def mentions_note(self, event: Event) -> bool:
-        """Whether a tool call, a judgement or an event of an unknown type mentions the note."""
-        if type(event) is UnknownEvent:
-            return self._json_mentions(bytes(event.data))
+        """Whether an event that is erased whole, or of an unknown type, mentions the note."""
         data = event.data
-        if type(data) is c.AnswerJudged:
-            return self._value_mentions([data.wanted, data.why])
-        blobs = (data.result_sha256, data.inputs_sha256)
-        if self._value_mentions(data.arguments) or any(map(self._blob_mentions, filter(None, blobs))):
-            self.calls += 1
-            return True
-        return False
+        if type(event) is UnknownEvent:
+            return self._json_mentions(bytes(data))
+        written = [getattr(data, name) for name, tag in TAGS[type(data)].items() if tag is Redact.CONTENT]
+        if not isinstance(data, c.ToolCalled):
+            return self._value_mentions(written)
+        blobs = filter(None, (data.result_sha256, data.inputs_sha256))
+        found = self._value_mentions(written) or any(map(self._blob_mentions, blobs))
+        self.calls += found
+        return found
 
     def part_mentions_note(self, part: Any) -> bool:
         """Whether a part of a conversation mentions the note, itself or through blobs up to two levels deep."""
@@ -373,14 +374,12 @@ class _Recordings:
             has_changed = has_changed or remaining is not event
             if type(remaining) is UnknownEvent:
                 self._keep_named_in(bytes(remaining.data))
-            elif type(remaining.data) is c.SelectionChanged and remaining.data.text_sha256 is not None:
-                self.kept.add(remaining.data.text_sha256)
-            elif type(remaining.data) is c.MemoryWritten:
-                self.kept.update(filter(None, (remaining.data.former_sha256, remaining.data.text_sha256)))
             elif isinstance(remaining.data, c.ToolCalled):
                 remaining = self._call(remaining, has_changed)
-            elif type(remaining.data) in CONVERSATION_EVENT_TYPES:
-                self._keep_of_conversation(remaining.data)
+            self.kept.update(texts_named(remaining))
+            if type(remaining.data) is c.PromptAssembled:
+                for name in filter(None, (remaining.data.inputs_sha256, remaining.data.turn_sha256)):
+                    self._keep_named_in(self._blob(name) or b"")
             yield remaining
 
     def after_damage_mentions_note(self) -> bool:
@@ -407,12 +406,6 @@ class _Recordings:
         self.kept.add(data.inputs_sha256)
         self._keep_named_in(recording)
         return event
-
-    def _keep_of_conversation(self, data: Any) -> None:
-        self._keep_named_in(msgspec.json.encode(data))
-        if type(data) is c.PromptAssembled:
-            for name in filter(None, (data.inputs_sha256, data.turn_sha256)):
-                self._keep_named_in(self._blob(name) or b"")
 
     def _keep_named_in(self, content: bytes) -> None:
         self.kept.update(_names_in(content))

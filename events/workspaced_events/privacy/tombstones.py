@@ -20,7 +20,6 @@ from msgspec.structs import replace
 
 from ..ids import EventId, LinkedVaultId, NoteId, VaultId, uuid7
 from ..peers.without_notes import names_in, without_notes
-from ..projections.conversations import CONVERSATION_EVENT_TYPES
 from ..projections.workspace_fold import apply
 from ..projections.workspace_state import EMPTY, VaultState, WorkspaceState
 from ..schema import catalogue as c
@@ -73,7 +72,7 @@ class Trail:
                 if data.note == self._asked:
                     self.note = self._asked
                 self._named(event.seq, data.note, getattr(data, "title", None))
-            elif type(data) in CONVERSATION_EVENT_TYPES:
+            elif ENTRY_OF[type(data)].erased == "parts":
                 for path, title in notes_named(data):
                     self._named(event.seq, NoteId(path), title)
 
@@ -139,7 +138,7 @@ class NoteEraser:
         mentions_note: Callable[[Event], bool],
         conversation_eraser: ConversationEraser,
     ) -> None:
-        """`mentions_note`: whether a tool call, a judgement or an event of an unknown type mentions the note."""
+        """`mentions_note`: whether an event that is erased whole, or of an unknown type, mentions the note."""
         self._vault = vault
         self._trail = trail
         self._mentions_note = mentions_note
@@ -164,12 +163,11 @@ class NoteEraser:
 
     def _without_note(self, event: Event, before: VaultState, did_change: bool) -> Event:
         data = event.data
-        if type(event) is UnknownEvent or isinstance(data, c.ToolCalled):
-            return _tombstone(event, c.RecordForgotten()) if self._mentions_note(event) else event
-        if type(data) is c.AnswerJudged:  # what a right answer says may stand in the note
-            is_of_note = data.of in self._touched or self._mentions_note(event)
+        if type(event) is UnknownEvent or ENTRY_OF[type(data)].erased == "whole":
+            # What a right answer says may stand in the note.
+            is_of_note = getattr(data, "of", None) in self._touched or self._mentions_note(event)
             return _tombstone(event, c.RecordForgotten()) if is_of_note else event
-        if type(data) in CONVERSATION_EVENT_TYPES:
+        if ENTRY_OF[type(data)].erased == "parts":
             rest = self._conversation_eraser(data)
             return _tombstone(event, rest) if rest is not data else event
         if type(data) is c.RemoteEventsApplied:

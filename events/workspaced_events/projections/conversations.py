@@ -507,8 +507,8 @@ def _ended(before: Conversation, _event: Event, _data: c.ConversationEnded) -> C
     return replace(before, ended=True)
 
 
-_NAME_BLOBS: Final = frozenset({"revision", "before", "after"})
-"""Fields of an artifact with a blob's name, or nothing."""
+_NAME_BLOBS: Final = frozenset({"revision", "before", "after", "sha256"})
+"""Fields of an artifact or an image with a blob's name, or nothing."""
 
 
 def blobs_named(value: Any) -> Iterator[str]:
@@ -539,7 +539,5 @@ _FOLDS: Final[dict[type, Callable[[Conversation, Event, Any], Conversation]]] = 
     c.ConversationEnded: _ended,
 }
 CONVERSATION_TYPES: Final = frozenset({c.ConversationStarted, c.ConversationBranched, *_FOLDS})
-CONVERSATION_EVENT_TYPES: Final = CONVERSATION_TYPES | {c.ArtifactRecorded}
-"""The event types that name texts of conversations."""
 FORGOTTEN: Final = "0" * 64
 """Replaces the name of an erased blob in an event; names no blob."""

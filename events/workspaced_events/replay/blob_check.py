@@ -16,9 +16,9 @@ from ..limits import READ_EVENTS_MAX
 from ..log.data_directory import IMPORTED, SERVED
 from ..log.disk import Disk, write_whole
 from ..log.segments import SegmentLog
-from ..projections.conversations import CONVERSATION_EVENT_TYPES, FORGOTTEN, blobs_named
+from ..projections.conversations import FORGOTTEN, blobs_named
 from ..schema import catalogue as c
-from ..schema.catalogue import Event
+from ..schema.catalogue import ENTRY_OF, Event
 
 _BLOB_CHECK_EVENTS: Final = 1_000
 """Opening checks the blobs that this many latest events name; `log verify` checks all."""
@@ -77,14 +77,9 @@ class NamedBlobs:
 
 def texts_named(event: Event) -> Iterator[str]:
     """The log's texts that an event names."""
-    data = event.data
-    if type(data) is c.SelectionChanged:
-        if data.text_sha256 is not None:
-            yield data.text_sha256
-    elif type(data) is c.MemoryWritten:
-        yield from filter(None, (data.former_sha256, data.text_sha256))
-    elif type(data) in CONVERSATION_EVENT_TYPES:
-        yield from (name for name in blobs_named(data) if name != FORGOTTEN)
+    entry = ENTRY_OF.get(type(event.data))
+    if entry is not None and entry.names_texts:
+        yield from (name for name in blobs_named(event.data) if name != FORGOTTEN)
 
 
 def _served_named(event: Event) -> Iterator[str]:

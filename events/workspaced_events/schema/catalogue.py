@@ -1,9 +1,9 @@
 """The catalogue: every type of action and event, one data struct each.
 
 An action is `{"type", "data", "id"?, "vault"?}`. Once appended it is an event, which adds `seq`, `time` and
-`source` and always has `id` and `vault`. Both share the data structs below, registered under their wire name
-with who may publish them. The event structs are tagged unions made from the registry, so that one decoder reads
-a line of the log at once.
+`source` and always has `id` and `vault`. Both share the data structs below, each under its row (`Entry`), which
+says all other facts about the type. The event structs are tagged unions made from the registry, so that one
+decoder reads a line of the log at once.
 
 Evolution, from the first release on: every addition raises CATALOGUE_VERSION, which starts a new segment, and gets
 a golden log of its own (tests/data/logs). A new type or a new optional field needs nothing more; any other change
@@ -11,6 +11,8 @@ needs a function that makes the present form of a former event while the log is 
 as `UnknownEvent`.
 """
 
+from functools import partial
+from itertools import islice
 from typing import Annotated, Any, Final, Literal
 
 import msgspec
@@ -68,36 +70,16 @@ from .memory_events import MemoryWriteEnded as MemoryWriteEnded
 from .memory_events import MemoryWritten as MemoryWritten
 from .peer_events import LinkChanged as LinkChanged
 from .peer_events import RemoteEventsApplied as RemoteEventsApplied
-from .registry import (
-    CATALOGUE as CATALOGUE,
-)
-from .registry import (
-    Data as Data,
-)
-from .registry import (
-    Entry as Entry,
-)
-from .registry import (
-    Event as Event,
-)
-from .registry import (
-    Number as Number,
-)
-from .registry import (
-    Publisher as Publisher,
-)
-from .registry import (
-    Redact as Redact,
-)
-from .registry import (
-    Sha256 as Sha256,
-)
-from .registry import (
-    UnknownEvent as UnknownEvent,
-)
-from .registry import (
-    entry as entry,
-)
+from .registry import CATALOGUE as CATALOGUE
+from .registry import ENTRY_OF as ENTRY_OF
+from .registry import Data as Data
+from .registry import Entry as Entry
+from .registry import Event as Event
+from .registry import Lane as Lane
+from .registry import Number as Number
+from .registry import Redact as Redact
+from .registry import Sha256 as Sha256
+from .registry import UnknownEvent as UnknownEvent
 
 CATALOGUE_VERSION: Final = 1
 
@@ -110,6 +92,9 @@ Volunteering = Literal["on", "selection-off", "off"]
 """Whether a client is told of the workspace without asking; `selection-off`: of all but what is selected."""
 Line = Annotated[Number, Meta(ge=1, description="1-based line of the raw file")]
 Notes = Annotated[tuple[NoteId, ...], Meta(max_length=NOTES_PER_ACTION_MAX)]
+_ARGUMENTS_SHOWN: Final = 3
+_ARGUMENT_CHARS_MAX: Final = 60
+_NAMES_SHOWN: Final = 3
 
 
 class NoteData(Data, frozen=True, gc=False, kw_only=True):
@@ -122,7 +107,7 @@ class NoteData(Data, frozen=True, gc=False, kw_only=True):
 # -- vaults --
 
 
-@entry("vault_opened", Publisher.DAEMON)
+@Entry("vault_opened", says="opened the vault {0.name}", lane="log", in_pause=True)
 class VaultOpened(Data, frozen=True, gc=False):
     """Registers the vault; it becomes current when none is."""
 
@@ -133,14 +118,14 @@ class VaultOpened(Data, frozen=True, gc=False):
     """Globs of the files that are notes beside Markdown."""
 
 
-@entry("vault_closed", Publisher.DAEMON)
+@Entry("vault_closed", says="closed the vault {0.vault_id}", lane="log", in_pause=True)
 class VaultClosed(Data, frozen=True, gc=False):
     """Hides the vault; its state stays for a later reopening."""
 
     vault_id: VaultId
 
 
-@entry("vault_switched", Publisher.UI)
+@Entry("vault_switched", by_ui=True, says="switched to the vault {0.vault_id}")
 class VaultSwitched(Data, frozen=True, gc=False):
     """Makes another open vault the current one; its active note is null until the next set."""
 
@@ -150,19 +135,27 @@ class VaultSwitched(Data, frozen=True, gc=False):
 # -- the active note --
 
 
-@entry("active_note_set", Publisher.UI)
+@Entry("active_note_set", by_ui=True, says="opened {0.note}", latest_per="vault", brings="note")
 class ActiveNoteSet(NoteData, frozen=True, gc=False):
     """The user looks at this note. With null it becomes `active_note_cleared` before it is appended."""
 
     note: NoteId | None
 
 
-@entry("active_note_cleared", Publisher.UI)
+@Entry("active_note_cleared", by_ui=True, says="left the active note", latest_per="vault")
 class ActiveNoteCleared(Data, frozen=True, gc=False):
     """The user looks at no note."""
 
 
-@entry("selection_changed", Publisher.UI)
+def _selected(data: "SelectionChanged") -> str:
+    if data.text == "":
+        return f"put the cursor in line {data.start_line} of {data.note}"
+    if data.start_line == data.end_line:
+        return f"selected line {data.start_line} of {data.note}"
+    return f"selected lines {data.start_line} to {data.end_line} of {data.note}"
+
+
+@Entry("selection_changed", by_ui=True, says=_selected, latest_per="note", brings="note", names_texts=True)
 class SelectionChanged(NoteData, frozen=True, gc=False):
     """What is selected in the active note; of another note it changes nothing."""
 
@@ -181,7 +174,7 @@ class SelectionChanged(NoteData, frozen=True, gc=False):
 # -- pins --
 
 
-@entry("note_pinned", Publisher.UI)
+@Entry("note_pinned", by_ui=True, says="pinned {0.note}", brings="note")
 class NotePinned(NoteData, frozen=True, gc=False):
     """Appended to the pins, or inserted at `index`; a temporary tab of that note goes."""
 
@@ -189,14 +182,14 @@ class NotePinned(NoteData, frozen=True, gc=False):
     index: Annotated[Number, Meta(ge=0)] | None = None
 
 
-@entry("note_unpinned", Publisher.UI)
+@Entry("note_unpinned", by_ui=True, says="unpinned {0.note}")
 class NoteUnpinned(NoteData, frozen=True, gc=False):
     """Removed from the pins, and becomes the last temporary tab."""
 
     note: NoteId
 
 
-@entry("pinned_notes_reordered", Publisher.UI)
+@Entry("pinned_notes_reordered", by_ui=True, says="put the pins into another order")
 class PinnedNotesReordered(Data, frozen=True, gc=False):
     """The new order of the pins: a permutation of them."""
 
@@ -206,7 +199,7 @@ class PinnedNotesReordered(Data, frozen=True, gc=False):
 # -- temporary tabs --
 
 
-@entry("temporary_tab_opened", Publisher.UI)
+@Entry("temporary_tab_opened", by_ui=True, says="opened a tab of {0.note} (by {0.source})", brings="note")
 class TemporaryTabOpened(NoteData, frozen=True, gc=False):
     """A preview of a note. An existing tab is only touched; a pinned note gets none."""
 
@@ -214,7 +207,11 @@ class TemporaryTabOpened(NoteData, frozen=True, gc=False):
     source: TabSource
 
 
-@entry("temporary_tab_closed", Publisher.UI)
+@Entry(
+    "temporary_tab_closed",
+    by_ui=True,
+    says=lambda data: f"closed the tab {data.note if data.note is not None else data.tab_id}",
+)
 class TemporaryTabClosed(Data, frozen=True, gc=False):
     """Closes one tab, named by its id or by its note."""
 
@@ -226,19 +223,27 @@ class TemporaryTabClosed(Data, frozen=True, gc=False):
             raise ValueError("Expected exactly one of `tabId` and `note`")
 
 
-@entry("temporary_tabs_reordered", Publisher.UI)
+@Entry("temporary_tabs_reordered", by_ui=True, says="put the tabs into another order")
 class TemporaryTabsReordered(Data, frozen=True, gc=False):
     """The new order of the tabs: a permutation of their ids."""
 
     tab_ids: Annotated[tuple[TabId, ...], Meta(max_length=NOTES_PER_ACTION_MAX)]
 
 
-@entry("temporary_tabs_cleared", Publisher.UI)
+@Entry("temporary_tabs_cleared", by_ui=True, says="closed all tabs")
 class TemporaryTabsCleared(Data, frozen=True, gc=False):
     """All temporary tabs go; pins stay."""
 
 
-@entry("temporary_tabs_expired", Publisher.DAEMON)
+def _some(names: tuple[str, ...]) -> str:
+    more = len(names) - _NAMES_SHOWN
+    return ", ".join(names[:_NAMES_SHOWN]) + (f" and {more} more" if more > 0 else "")
+
+
+@Entry(
+    "temporary_tabs_expired",
+    says=lambda data: f"let tabs go that were not used for 24 hours: {_some(data.tab_ids)}",
+)
 class TemporaryTabsExpired(Data, frozen=True, gc=False):
     """Tabs not accessed for 24 h go."""
 
@@ -259,31 +264,37 @@ class NoteFile(NoteData, frozen=True, gc=False):
     sha256: Sha256 | None = None
 
 
-@entry("note_created", Publisher.DAEMON, changes_state=False)
+@Entry("note_created", says="found the new file {0.note}", lane="files", changes_state=False)
 class NoteCreated(NoteFile, frozen=True, gc=False):
     """The file of a note of the workspace appeared."""
 
 
-@entry("note_changed", Publisher.DAEMON, changes_state=False)
+@Entry("note_changed", says="found other text in {0.note}", lane="files", changes_state=False, latest_per="note")
 class NoteChanged(NoteFile, frozen=True, gc=False):
     """The file of a note of the workspace has other bytes."""
 
 
-@entry("note_shown", Publisher.DAEMON, changes_state=False)
+@Entry("note_shown", says="found that agents may see {0.note}", lane="sharing", changes_state=False)
 class NoteShown(Data, frozen=True, gc=False):
     """The front matter of a note that the log names does not withhold it; see visibility.py."""
 
     note: NoteId
 
 
-@entry("note_withheld", Publisher.DAEMON, changes_state=False)
+@Entry(
+    "note_withheld",
+    says="found that agents may not see {0.note}",
+    lane="sharing",
+    changes_state=False,
+    in_pause=True,
+)
 class NoteWithheld(Data, frozen=True, gc=False):
     """The front matter of a note that the log names withholds it from every agent."""
 
     note: NoteId
 
 
-@entry("note_renamed", Publisher.BOTH)
+@Entry("note_renamed", by_ui=True, says="renamed {0.from_} to {0.to}", lane="files", brings="to")
 class NoteRenamed(Data, frozen=True, gc=False):
     """The note moved; every mention follows, and the old path still resolves."""
 
@@ -291,21 +302,21 @@ class NoteRenamed(Data, frozen=True, gc=False):
     to: NoteId
 
 
-@entry("note_deleted", Publisher.UI)
+@Entry("note_deleted", by_ui=True, says="deleted {0.note}", lane="files")
 class NoteDeleted(NoteData, frozen=True, gc=False):
     """The user deleted the note: it leaves active, pins and tabs."""
 
     note: NoteId
 
 
-@entry("note_archived", Publisher.UI)
+@Entry("note_archived", by_ui=True, says="archived {0.note}", lane="files", brings="note")
 class NoteArchived(NoteData, frozen=True, gc=False):
     """Flags the note; its entries stay."""
 
     note: NoteId
 
 
-@entry("note_unarchived", Publisher.UI)
+@Entry("note_unarchived", by_ui=True, says="took out of the archive {0.note}", lane="files")
 class NoteUnarchived(NoteData, frozen=True, gc=False):
     """Takes the flag away."""
 
@@ -315,7 +326,13 @@ class NoteUnarchived(NoteData, frozen=True, gc=False):
 # -- the share policy --
 
 
-@entry("sharing_set", Publisher.DAEMON)
+@Entry(
+    "sharing_set",
+    says="set what {0.client} is shown to “{0.level}”",
+    lane="sharing",
+    of_vault=False,
+    in_pause=True,
+)
 class SharingSet(Data, frozen=True, gc=False):
     """How much a client of the tools is shown from now on. Belongs to the workspace, to no vault."""
 
@@ -324,7 +341,13 @@ class SharingSet(Data, frozen=True, gc=False):
     level: Sharing
 
 
-@entry("volunteering_set", Publisher.DAEMON)
+@Entry(
+    "volunteering_set",
+    says="set what {0.client} is told without asking to “{0.volunteering}”",
+    lane="sharing",
+    of_vault=False,
+    in_pause=True,
+)
 class VolunteeringSet(Data, frozen=True, gc=False):
     """Whether a client is told of the workspace without asking, from now on. Belongs to no vault."""
 
@@ -336,7 +359,13 @@ class VolunteeringSet(Data, frozen=True, gc=False):
 # -- the pause --
 
 
-@entry("pause_started", Publisher.DAEMON)
+@Entry(
+    "pause_started",
+    says=lambda data: f"paused the workspace until {data.until or 'somebody resumes it'}",
+    lane="sharing",
+    of_vault=False,
+    in_pause=True,
+)
 class PauseStarted(Data, frozen=True, gc=False):
     """Up to `pause_ended` nothing of what the user does is recorded, and agents are answered nothing. During a
     pause it sets another end. Belongs to the workspace, to no vault."""
@@ -345,7 +374,7 @@ class PauseStarted(Data, frozen=True, gc=False):
     """When the daemon ends the pause, in an event's form; null: the user does."""
 
 
-@entry("pause_ended", Publisher.DAEMON)
+@Entry("pause_ended", says="ended the pause", lane="sharing", of_vault=False, in_pause=True)
 class PauseEnded(Data, frozen=True, gc=False):
     """Recording and answering go on; what changed on balance during the pause follows."""
 
@@ -353,7 +382,7 @@ class PauseEnded(Data, frozen=True, gc=False):
 # -- views of publishers --
 
 
-@entry("view_opened", Publisher.DAEMON)
+@Entry("view_opened", says=lambda data: "began to show its view" + (", by inference" if data.confidence else ""))
 class ViewOpened(Data, frozen=True, gc=False):
     """The event's source shows its whole view of the vault by snapshots from now on."""
 
@@ -361,7 +390,7 @@ class ViewOpened(Data, frozen=True, gc=False):
     """Absent: the source knows what the user looks at. It wins over sources that infer it."""
 
 
-@entry("view_closed", Publisher.DAEMON)
+@Entry("view_closed", says="stopped showing its view")
 class ViewClosed(Data, frozen=True, gc=False):
     """The event's source is gone. The events before it close its tabs, and clear the note that it showed."""
 
@@ -369,7 +398,7 @@ class ViewClosed(Data, frozen=True, gc=False):
 # -- erasure (privacy/erasure.py) --
 
 
-@entry("event_forgotten", Publisher.DAEMON)
+@Entry("event_forgotten", says="had an event here that was forgotten", lane="log", in_pause=True)
 class EventForgotten(Data, frozen=True, gc=False):
     """Stands where an event could change the state and told of a note that was forgotten."""
 
@@ -377,15 +406,39 @@ class EventForgotten(Data, frozen=True, gc=False):
     """The erased event's remaining effect: `updated` moves `lastUpdated`; `left` also clears the active note."""
 
 
-@entry("record_forgotten", Publisher.DAEMON, changes_state=False)
+@Entry(
+    "record_forgotten",
+    says="had a record here that was forgotten or left out",
+    lane="log",
+    changes_state=False,
+    in_pause=True,
+)
 class RecordForgotten(Data, frozen=True, gc=False):
     """Stands where a change of a file, or the call of a tool, told of a note that was forgotten."""
 
 
 # -- records of the daemon --
 
+_record: Final = partial(Entry, changes_state=False, in_pause=True)
+_call: Final = partial(_record, by="caller", erased="whole")
 
-@entry("tool_called", Publisher.DAEMON, changes_state=False)
+
+def _called(data: "ToolCalled") -> str:
+    given = [f"{name}={_short(value)}" for name, value in islice(data.arguments.items(), _ARGUMENTS_SHOWN)]
+    more = ["…"] if len(data.arguments) > _ARGUMENTS_SHOWN or data.arguments_sha256 is not None else []
+    return f"called {data.tool}({', '.join(given + more)}){'' if data.ok else ', which failed'}"
+
+
+def _short(value: Any) -> str:
+    text = f"“{value}”" if isinstance(value, str) else msgspec.json.encode(value).decode()
+    return text if len(text) <= _ARGUMENT_CHARS_MAX else text[:_ARGUMENT_CHARS_MAX] + "…"
+
+
+def _what(data: "ContextVolunteered") -> str:
+    return "everything" if data.from_seq is None else f"what differs from event {data.from_seq}"
+
+
+@_call("tool_called", says=_called, lane="calls")
 class ToolCalled(Data, frozen=True):
     """What an agent asked and was shown. The hashes name blobs where recording is on."""
 
@@ -422,7 +475,13 @@ class ToolCalled(Data, frozen=True):
         return self.as_of_seq if self.tail_seq is None else max(self.tail_seq, self.as_of_seq)
 
 
-@entry("context_volunteered", Publisher.DAEMON, changes_state=False)
+@_call(
+    "context_volunteered",
+    says=lambda data: (
+        f"was told {_what(data)} without asking, at {data.event}{'' if data.ok else ', which failed'}"
+    ),
+    lane="volunteered",
+)
 class ContextVolunteered(ToolCalled, frozen=True, kw_only=True):
     """What an agent was told without asking.
 
@@ -444,7 +503,7 @@ Insertion = Annotated[str, Redact.PUBLIC]
 """`KEY-NUMBER`: the key of its turn, a keyed hash of the chat so far which confirms no guess; and a number."""
 
 
-@entry("context_inserted", Publisher.DAEMON, changes_state=False)
+@_call("context_inserted", says=lambda data: f"put {_what(data)} into a request", lane="volunteered")
 class ContextInserted(ContextVolunteered, frozen=True, kw_only=True):
     """What was put into an agent's request to a provider, once the request had left.
 
@@ -459,14 +518,18 @@ class ContextInserted(ContextVolunteered, frozen=True, kw_only=True):
     """The one before it in its chat."""
 
 
-@entry("context_withdrawn", Publisher.DAEMON, changes_state=False)
+@_record(
+    "context_withdrawn",
+    says=lambda data: f"takes {len(data.insertions)} texts out of later requests: their notes are withheld",
+    lane="prompts",
+)
 class ContextWithdrawn(Data, frozen=True, gc=False):
     """Insertions that name notes which are withheld by now: no later request has them."""
 
     insertions: tuple[Insertion, ...]
 
 
-@entry("prompt_overlaid", Publisher.DAEMON, changes_state=False)
+@_record("prompt_overlaid", says="sent a request with what was put into it up to {0.insertion}", lane="prompts")
 class PromptOverlaid(Data, frozen=True, gc=False):
     """A request left with insertions: the last one, and those before it in its chat."""
 
@@ -480,7 +543,15 @@ class PromptOverlaid(Data, frozen=True, gc=False):
     """As in `tool_called`."""
 
 
-@entry("prompt_answered", Publisher.DAEMON, changes_state=False)
+@_record(
+    "prompt_answered",
+    says=lambda data: (
+        "was answered"
+        if data.input_tokens is None
+        else f"cost {data.input_tokens} tokens in, {data.cached_tokens} of them cached, {data.output_tokens} out"
+    ),
+    lane="prompts",
+)
 class PromptAnswered(Data, frozen=True, gc=False):
     """A provider answered a request with insertions."""
 
@@ -498,7 +569,16 @@ class PromptAnswered(Data, frozen=True, gc=False):
     """As in its `prompt_overlaid`."""
 
 
-@entry("answer_judged", Publisher.DAEMON, changes_state=False)
+@Entry(
+    "answer_judged",
+    says=lambda data: (
+        f"judged the answer of event {data.of} {data.verdict}"
+        + (f", wanted “{data.wanted}”" if data.wanted else "")
+    ),
+    lane="prompts",
+    changes_state=False,
+    erased="whole",
+)
 class AnswerJudged(Data, frozen=True, gc=False):
     """What the user says of the answer to a prompt, or of what a call was answered."""
 
@@ -514,7 +594,13 @@ class AnswerJudged(Data, frozen=True, gc=False):
             raise ValueError("Expected `wanted`, what a right answer says, with the verdict `wrong`")
 
 
-@entry("clock_stepped", Publisher.DAEMON)
+@Entry(
+    "clock_stepped",
+    says="noticed that the clock was set from {0.before} to {0.after}",
+    lane="log",
+    of_vault=False,
+    in_pause=True,
+)
 class ClockStepped(Data, frozen=True, gc=False):
     """The wall clock was set: times go on from `after`, which may be earlier than those before. So far the log had
     come by then: `before`. Nothing lasted from the one to the other."""
@@ -523,7 +609,7 @@ class ClockStepped(Data, frozen=True, gc=False):
     after: Annotated[str, Redact.PUBLIC]
 
 
-@entry("log_recovered", Publisher.DAEMON, changes_state=False)
+@_record("log_recovered", says="repaired the log after an unclean stop: {0.bytes} bytes quarantined", lane="log")
 class LogRecovered(Data, frozen=True, gc=False):
     """Opening the log after an unclean stop found a torn tail and quarantined it."""
 
@@ -534,7 +620,7 @@ class LogRecovered(Data, frozen=True, gc=False):
     quarantined: Annotated[str, Redact.PUBLIC]
 
 
-@entry("daemon_started", Publisher.DAEMON, changes_state=False)
+@_record("daemon_started", says="started, version {0.version}", lane="log")
 class DaemonStarted(Data, frozen=True, gc=False):
     """A daemon opened the log."""
 
@@ -543,7 +629,7 @@ class DaemonStarted(Data, frozen=True, gc=False):
     vaults: tuple[VaultId, ...]
 
 
-@entry("daemon_stopped", Publisher.DAEMON, changes_state=False)
+@_record("daemon_stopped", says="stopped ({0.reason})", lane="log")
 class DaemonStopped(Data, frozen=True, gc=False):
     """A daemon closed the log in good order."""
 
@@ -551,5 +637,3 @@ class DaemonStopped(Data, frozen=True, gc=False):
 
 
 STATE_TYPES: Final = frozenset(entry.data for entry in CATALOGUE.values() if entry.changes_state)
-DAEMON_TYPES: Final = frozenset(entry.data for entry in CATALOGUE.values() if not entry.by_ui)
-ENTRY_OF: Final[dict[type[Data], Entry]] = {entry.data: entry for entry in CATALOGUE.values()}

@@ -1,12 +1,14 @@
 """The event types of conversations and their prompts (projections/conversations.py)."""
 
-from typing import Annotated, Literal
+from functools import partial
+from typing import Annotated, Final, Literal
 
 import msgspec
 
 from ..ids import ConversationId, MessageId, NoteId
-from .registry import Data, Number, Publisher, Redact, Sha256, entry
+from .registry import Data, Entry, Number, Redact, Sha256
 
+_entry: Final = partial(Entry, lane="prompts", changes_state=False, names_texts=True, erased="parts")
 Text = Annotated[str, Redact.CONTENT]
 Role = Literal["user", "assistant", "system"]
 ArtifactKind = Literal[
@@ -117,7 +119,11 @@ class ConversationData(Data, frozen=True, kw_only=True):
     conversation: Annotated[ConversationId, Redact.ID]
 
 
-@entry("conversation_started", Publisher.DAEMON, changes_state=False)
+@_entry(
+    "conversation_started",
+    says="started {0.conversation} with {0.model}",
+    may_lack=("tools_sha256", "composer_sha256", "adapter_sha256"),
+)
 class ConversationStarted(ConversationData, frozen=True):
     """A runtime begins a conversation; started again, its settings are these from now on."""
 
@@ -143,7 +149,7 @@ class ConversationStarted(ConversationData, frozen=True):
     turn."""
 
 
-@entry("conversation_branched", Publisher.DAEMON, changes_state=False)
+@_entry("conversation_branched", says="branched {0.conversation} off {0.origin}")
 class ConversationBranched(ConversationData, frozen=True):
     """A conversation begins as a copy of another one up to a message: with its turns as they were sent."""
 
@@ -152,7 +158,7 @@ class ConversationBranched(ConversationData, frozen=True):
     """The last message that is copied."""
 
 
-@entry("conversation_ended", Publisher.DAEMON, changes_state=False)
+@_entry("conversation_ended", says="ended {0.conversation}", in_pause=True)
 class ConversationEnded(ConversationData, frozen=True):
     """Nothing more will be asked about it."""
 
@@ -160,17 +166,26 @@ class ConversationEnded(ConversationData, frozen=True):
     """Whether nothing of it is remembered from now on."""
 
 
-@entry("message_added", Publisher.DAEMON, changes_state=False)
+@_entry(
+    "message_added", says="added a message of the role {0.role} in {0.conversation}", may_lack=("text_sha256",)
+)
 class MessageAdded(MessageData, frozen=True):
     """The next message."""
 
 
-@entry("message_replaced", Publisher.DAEMON, changes_state=False)
+@_entry(
+    "message_replaced",
+    says="replaced a message of the role {0.role} in {0.conversation}",
+    may_lack=("text_sha256",),
+)
 class MessageReplaced(MessageData, frozen=True):
     """The message of that id is this one now (it was edited, or generated again)."""
 
 
-@entry("message_removed", Publisher.DAEMON, changes_state=False)
+@_entry(
+    "message_removed",
+    says=lambda data: f"removed {'messages' if data.following else 'a message'} of {data.conversation}",
+)
 class MessageRemoved(ConversationData, frozen=True):
     """The message goes, and with `following` all after it. A summary up to it stands for those before it."""
 
@@ -178,7 +193,7 @@ class MessageRemoved(ConversationData, frozen=True):
     following: bool = False
 
 
-@entry("summary_set", Publisher.DAEMON, changes_state=False)
+@_entry("summary_set", says="summed up what was said")
 class SummarySet(ConversationData, frozen=True):
     """What the messages up to `up_to`, that one included, come to: it stands for them from now on."""
 
@@ -186,7 +201,10 @@ class SummarySet(ConversationData, frozen=True):
     up_to: Annotated[MessageId, Redact.ID]
 
 
-@entry("context_pinned", Publisher.DAEMON, changes_state=False)
+@_entry(
+    "context_pinned",
+    says=lambda data: f"pinned {data.kind} {data.path or data.folder or data.id} in {data.conversation}",
+)
 class ContextPinned(ConversationData, frozen=True):
     """A provider gives a text to every prompt; the same id again replaces it in its place."""
 
@@ -199,12 +217,12 @@ class ContextPinned(ConversationData, frozen=True):
     """`text`: names the text."""
 
 
-@entry("context_unpinned", Publisher.DAEMON, changes_state=False)
+@_entry("context_unpinned", says="unpinned {0.id} in {0.conversation}")
 class ContextUnpinned(ConversationData, frozen=True):
     id: Text
 
 
-@entry("artifact_recorded", Publisher.DAEMON, changes_state=False)
+@_entry("artifact_recorded", says="kept the text of {0.kind} {0.id}: {0.bytes} bytes")
 class ArtifactRecorded(Data, frozen=True):
     """A version of something was read for a prompt; its text is a blob."""
 
@@ -267,7 +285,7 @@ class PromptTotals(msgspec.Struct, frozen=True, omit_defaults=True):
     failed: Number = 0
 
 
-@entry("prompt_assembled", Publisher.DAEMON, changes_state=False)
+@_entry("prompt_assembled", says="assembled a prompt of {0.conversation}: about {0.estimate} tokens")
 class PromptAssembled(ConversationData, frozen=True):
     """A prompt was made: what it was made from, and what it came to."""
 
@@ -310,7 +328,7 @@ class LeftOut(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
     nobody knows whether the client may see it. None: a line stands for it."""
 
 
-@entry("context_folded", Publisher.DAEMON, changes_state=False)
+@_entry("context_folded", says="shortened {0.conversation}: {0.reason}")
 class ContextFolded(ConversationData, frozen=True):
     """The only event that shortens what earlier turns sent. The library holds what is still in use."""
 
@@ -329,7 +347,7 @@ class ContextFolded(ConversationData, frozen=True):
     """Tokens that the compaction took from the prompt, as estimated."""
 
 
-@entry("context_near_limit", Publisher.DAEMON, changes_state=False)
+@_entry("context_near_limit", says="found {0.conversation} near its limit: about {0.estimate} of {0.limit} tokens")
 class ContextNearLimit(ConversationData, frozen=True):
     """A prompt has most of its limit, so a compaction is near: the runtime may set a summary before.
 
@@ -344,7 +362,11 @@ class ContextNearLimit(ConversationData, frozen=True):
     """The last message of the turns that the compaction would leave out: a summary should go up to it."""
 
 
-@entry("usage_reported", Publisher.DAEMON, changes_state=False)
+@_entry(
+    "usage_reported",
+    says="reported {0.input_tokens} tokens in, {0.cached_tokens} of them cached, {0.output_tokens} out",
+    in_pause=True,
+)
 class UsageReported(ConversationData, frozen=True):
     """What a provider counted of the prompt for `message`."""
 

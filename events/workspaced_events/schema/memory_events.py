@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 import msgspec
 
 from ..ids import NoteId
-from .registry import Data, Number, Publisher, Redact, Sha256, entry
+from .registry import Data, Entry, Number, Redact, Sha256
 
 MemoryCommand = Literal["create", "str_replace", "insert", "delete", "rename", "undo"]
 MemoryOutcome = Literal["done", "failed", "unknown"]
@@ -18,7 +18,21 @@ BESIDE_VAULTS = "/"
 """Begins the `note` of a file in a memory folder beside the vaults. No note's path in a vault begins with it."""
 
 
-@entry("memory_written", Publisher.DAEMON, changes_state=False)
+def _written(data: "MemoryWritten") -> str:
+    moved = f" from {data.from_}" if data.from_ is not None else ""
+    undone = f", undoing event {data.undoes}" if data.undoes is not None else ""
+    return f"wrote the memory file {data.note}{moved} ({data.command}{undone})"
+
+
+@Entry(
+    "memory_written",
+    says=_written,
+    lane="files",
+    changes_state=False,
+    in_pause=True,
+    by="client",
+    names_texts=True,
+)
 class MemoryWritten(Data, frozen=True, gc=False):
     """A write to one file of the memory folder; appended before the file changes."""
 
@@ -37,7 +51,13 @@ class MemoryWritten(Data, frozen=True, gc=False):
     """The sequence of the write that this one undoes."""
 
 
-@entry("memory_write_ended", Publisher.DAEMON, changes_state=False)
+@Entry(
+    "memory_write_ended",
+    says="ended the write of event {0.write}: {0.outcome}",
+    lane="files",
+    changes_state=False,
+    in_pause=True,
+)
 class MemoryWriteEnded(Data, frozen=True, gc=False):
     """What became of a write."""
 

@@ -11,7 +11,7 @@ import msgspec
 from msgspec import Meta
 
 from ..ids import LinkedVaultId, NoteId, OriginId, VaultId
-from .registry import Data, Publisher, Redact, Sha256, entry
+from .registry import Data, Entry, Redact, Sha256
 
 Count = Annotated[int, Meta(ge=0, le=2**53), Redact.PUBLIC]
 Time = Count
@@ -156,7 +156,14 @@ class VaultMapping(Part, frozen=True, gc=False):
     replicate: Replicate = "all"
 
 
-@entry("link_changed", Publisher.DAEMON, changes_state=False)
+@Entry(
+    "link_changed",
+    says=lambda data: (
+        "left the link" if data.origin is None else f"is linked with {len(data.members) - 1} other machines"
+    ),
+    changes_state=False,
+    in_pause=True,
+)
 class LinkChanged(Data, frozen=True, gc=False):
     """The whole of the daemon's link from now on; without an origin there is none, and what peers shared goes."""
 
@@ -167,7 +174,9 @@ class LinkChanged(Data, frozen=True, gc=False):
     vaults: tuple[VaultMapping, ...] = ()
 
 
-@entry("remote_events_applied", Publisher.DAEMON, changes_state=False)
+@Entry(
+    "remote_events_applied", says="heard message {0.position.n} of the machine {0.origin:.8}", changes_state=False
+)
 class RemoteEventsApplied(Data, frozen=True, gc=False):
     """A peer's message: changes what is known of the peer's shared view, and nothing else."""
 

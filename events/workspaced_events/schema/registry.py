@@ -1,13 +1,14 @@
-"""The registry of event types (entered by catalogue.py and conversation_events.py)."""
+"""The registry of event types, entered by catalogue.py and by the files of their subjects beside it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeVar, get_args
 
 import msgspec
 from msgspec import Meta
 
-from ..ids import EventId, VaultId
+from ..ids import EventId, NoteId, VaultId
 
 
 class Redact(StrEnum):
@@ -38,35 +39,8 @@ Number = Annotated[int, Redact.PUBLIC]
 Sha256 = Annotated[str, Meta(pattern="^[0-9a-f]{64}$"), Redact.HASH]
 
 
-class Publisher(StrEnum):
-    """Who may publish a type. The daemon may append UI types too; a UI may not publish daemon types."""
-
-    UI = "U"
-    DAEMON = "D"
-    BOTH = "UD"
-
-
 class Data(msgspec.Struct, frozen=True, gc=False, rename="camel", omit_defaults=True):
     """The `data` of an action or event."""
-
-
-class Entry(msgspec.Struct, frozen=True):
-    """One row of the catalogue."""
-
-    name: str
-    data: type[Data]
-    publisher: Publisher
-    changes_state: bool
-    """True if this type can change the state, and so moves `asOfSeq`."""
-    event: Callable[..., Any]
-    """Makes the `Event` from (seq, id, time, source, vault, data)."""
-    fields: frozenset[str]
-    """The wire names of the data's fields."""
-
-    @property
-    def by_ui(self) -> bool:
-        """Whether a UI may publish this type."""
-        return self.publisher is not Publisher.DAEMON
 
 
 class Event(msgspec.Struct, frozen=True, tag_field="type", rename="camel"):
@@ -102,25 +76,84 @@ class UnknownEvent(Event, frozen=True, tag=False, tag_field=None, rename={"kind"
         return self.kind
 
 
-CATALOGUE: dict[str, Entry] = {}
+Lane = Literal["navigation", "files", "calls", "prompts", "volunteered", "sharing", "log"]
+"""What kind of thing an event tells of."""
 _D = TypeVar("_D", bound=type[Data])
 
 
-def entry(name: str, publisher: Publisher, *, changes_state: bool = True) -> Callable[[_D], _D]:
-    """Registers a data struct under its wire name and makes its event struct."""
+@dataclass(eq=False, kw_only=True)
+class Entry:
+    """One row of the catalogue: every fact about a type of event. Decorates the type's data struct."""
 
-    def register(data: _D) -> _D:
-        event = msgspec.defstruct(
+    name: str = field(kw_only=False)
+    """The type's name on the wire."""
+    by_ui: bool = False
+    """Whether a UI may publish this type; the daemon may append every type."""
+    says: str | Callable[[Any], str]
+    """What happened, for people, without who and when: a format of the data (`{0}`), or a function of it."""
+    lane: Lane = "navigation"
+    changes_state: bool = True
+    """True if this type can change the state, and so moves `asOfSeq`."""
+    of_vault: bool = True
+    """False: it belongs to the workspace, to no vault, so that none needs to be open."""
+    in_pause: bool = False
+    """Whether it may stand between `pause_started` and `pause_ended`."""
+    latest_per: Literal["", "vault", "note"] = ""
+    """Not empty: a coalescing subscriber gets only the last one of each vault, or of each note, in a notification.
+    Types with the same first word count as one."""
+    by: str = ""
+    """The field with the client that caused it; empty: the event's source did."""
+    brings: str = ""
+    """The field with a note that it brings into the state; the other notes that it names go."""
+    names_texts: bool = False
+    """Whether its hashes are names of the log's texts (projections/conversations.py, `blobs_named`)."""
+    erased: Literal["notes", "whole", "parts"] = "notes"
+    """How a forgotten note leaves it. `notes`: the fields with notes decide. `whole`: it goes if what people wrote
+    in it, or a recording that it names, mentions the note. `parts`: those parts go that mention it
+    (privacy/conversation_erasure.py)."""
+    may_lack: tuple[str, ...] = ()
+    """Of an event erased in parts: the fields with texts that may go alone."""
+
+    data: type[Data] = field(init=False)
+    event: Callable[..., Any] = field(init=False)
+    """Makes the `Event` from (seq, id, time, source, vault, data)."""
+    fields: frozenset[str] = field(init=False)
+    """The wire names of the data's fields."""
+    notes: tuple[str, ...] = field(init=False)
+    """The fields that hold notes."""
+
+    def __call__(self, data: _D) -> _D:
+        self.data = data
+        self.event = msgspec.defstruct(
             f"{data.__name__}Event",
             [("data", data)],
             bases=(Event,),
             module=__name__,
-            tag=name,
+            tag=self.name,
             frozen=True,
             rename="camel",
         )
-        fields = frozenset(field.encode_name for field in msgspec.structs.fields(data))
-        CATALOGUE[name] = Entry(name, data, publisher, changes_state, event, fields)
+        fields = msgspec.structs.fields(data)
+        self.fields = frozenset(each.encode_name for each in fields)
+        self.notes = tuple(each.name for each in fields if _holds_notes(each.type))
+        CATALOGUE[self.name] = ENTRY_OF[data] = self
         return data
 
-    return register
+
+def _holds_notes(hint: Any) -> bool:
+    return hint is NoteId or any(map(_holds_notes, get_args(hint)))
+
+
+CATALOGUE: Final[dict[str, Entry]] = {}
+ENTRY_OF: Final[dict[type[Data], Entry]] = {}
+
+
+def notes_in(data: Any) -> Iterator[NoteId]:
+    """The notes that the fields of an event's data hold; none of data that only a newer version knows."""
+    entry = ENTRY_OF.get(type(data))
+    for name in entry.notes if entry is not None else ():
+        value = getattr(data, name)
+        if isinstance(value, tuple):
+            yield from value
+        elif value is not None:
+            yield value

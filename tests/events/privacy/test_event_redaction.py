@@ -464,7 +464,11 @@ def a_value(hint: Any, field: str) -> st.SearchStrategy[Any]:
     if origin is Literal:
         return st.sampled_from(parts)
     if origin is Annotated:
-        return st.just(SHA256) if Redact.HASH in hint.__metadata__ else a_value(parts[0], field)
+        if Redact.HASH in hint.__metadata__:
+            return st.just(SHA256)
+        most = min((each.le for each in hint.__metadata__ if getattr(each, "le", None)), default=None)
+        value = a_value(parts[0], field)
+        return value if most is None else value.filter(lambda number: number <= most)
     if type(None) in parts:
         return st.none() | a_value(parts[0], field)
     if origin is tuple:

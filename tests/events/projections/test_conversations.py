@@ -464,6 +464,9 @@ def test_the_blobs_that_a_struct_names_are_found_at_any_depth() -> None:
         *((c.ToolCall("1", "get", SHA[3]),), (c.ToolResult("1", "get", SHA[4]),), (c.Thinking(SHA[5]),)),
     )
     assert list(blobs_named(message)) == SHA[1:6]
+    assert list(blobs_named(c.ToolResult("1", "look", SHA[1], images=(c.ResultImage(SHA[2], "image/png"),)))) == [
+        *(SHA[1], SHA[2])
+    ]
     selection = c.Attachment("selected_text", "a#L1-L1", None, None, "text", SHA[2], SHA[3])
     assert list(blobs_named(selection)) == [SHA[2], SHA[3]]
     instructions = started(composer_sha256=SHA[2], adapter_sha256=SHA[3])

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 from support import DATA
+from support.golden_log import EVENTS, EXPORT
 from support.simulated_disk import SimDisk
 
 from workspaced_events.ids import NoteId
@@ -18,14 +19,13 @@ from workspaced_events.log.line_format import PREFIX_BYTES, parse_header
 from workspaced_events.log.salvage import AFTER_DAMAGE, salvage
 from workspaced_events.projections.workspace_fold import fold_all
 from workspaced_events.projections.workspace_state import EMPTY, WorkspaceState, to_json
-from workspaced_events.replay.json_lines import export_lines, import_events, read_export
+from workspaced_events.replay.json_lines import export_lines, import_events
 from workspaced_events.replay.replay import replay
 from workspaced_events.schema import catalogue as c
 from workspaced_events.schema.catalogue import CATALOGUE, CATALOGUE_VERSION, Event, UnknownEvent
 from workspaced_events.schema.codec import decode_event
 
 GOLDEN = DATA / "logs"
-EXPORT = GOLDEN / f"v{CATALOGUE_VERSION}.jsonl"
 STATE: dict[str, Any] = json.loads((GOLDEN / f"v{CATALOGUE_VERSION}.state.json").read_text())
 NOW = "2026-06-01T00:00:00.000000Z"
 
@@ -34,11 +34,6 @@ NOW = "2026-06-01T00:00:00.000000Z"
 def directory(tmp_path: Path) -> Path:
     """A copy of the data directory."""
     return Path(shutil.copytree(GOLDEN / f"v{CATALOGUE_VERSION}", tmp_path / "data"))
-
-
-def exported() -> list[Event]:
-    with EXPORT.open("rb") as lines:
-        return list(read_export(lines, "golden"))
 
 
 def kept_in(directory: Path) -> list[Event]:
@@ -84,7 +79,7 @@ def test_it_holds_every_type_and_nothing_unknown(directory: Path) -> None:
     events = kept_in(directory)
     assert not [event for event in events if type(event) is UnknownEvent]
     assert {event.type for event in events} == {*CATALOGUE}
-    assert exported() == events
+    assert events == EVENTS
 
 
 def test_it_is_opened_and_continued(directory: Path) -> None:
@@ -107,7 +102,7 @@ def test_its_export_is_the_one_that_was_kept_with_it_and_is_imported(directory: 
     lines = list(export_lines("log", events, visibility=True))
     assert lines[1:] == EXPORT.read_bytes().splitlines(keepends=True)[1:]
     disk = SimDisk()
-    import_events(disk, exported(), version="t", now=NOW)
+    import_events(disk, EVENTS, version="t", now=NOW)
     assert open_journal(disk, version="t", clock=lambda: NOW).log.read(1, 1_000) == events
 
 

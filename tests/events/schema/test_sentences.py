@@ -2,11 +2,12 @@
 
 import pytest
 from support import random_log
+from support.golden_log import EVERY
 
 from workspaced_events.schema import catalogue as c
 from workspaced_events.schema.catalogue import CATALOGUE, Event
 from workspaced_events.schema.codec import decode_event
-from workspaced_events.schema.sentences import _SAID, _TOLD, notes_named, sentence, who
+from workspaced_events.schema.sentences import notes_named, sentence, who
 
 NOTE = random_log.NOTES[5]
 
@@ -16,10 +17,11 @@ def called(**arguments: object) -> Event:
     return CATALOGUE["tool_called"].event(1, "id", "2026-01-01T00:00:00.000000Z", "workspaced", None, data)
 
 
-def test_every_type_of_the_catalogue_has_a_sentence_of_its_own() -> None:
-    assert [
-        entry.name for entry in CATALOGUE.values() if entry.data not in _TOLD and entry.name not in _SAID
-    ] == []
+@pytest.mark.parametrize("name", CATALOGUE)
+def test_every_type_of_the_catalogue_has_a_sentence_of_its_own(name: str) -> None:
+    told = sentence(EVERY[name])
+    assert told and "\n" not in told and "None" not in told and "{" not in told
+    assert [each for each in EVERY if sentence(EVERY[each]) == told] == [name]
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -53,6 +55,10 @@ def test_a_call_is_its_clients_and_its_long_arguments_are_cut() -> None:
     assert sentence(event).startswith("called read(reference=“a.md”, query=“xxx")
     assert sentence(event).endswith("…, at=3, …), which failed")
     assert len(sentence(event)) < 200
+
+
+def test_a_write_is_its_clients() -> None:
+    assert who(EVERY["memory_written"]) == "agent" != EVERY["memory_written"].source
 
 
 def test_an_event_that_only_a_newer_version_knows_is_told_by_its_type() -> None:

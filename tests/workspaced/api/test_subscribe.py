@@ -8,9 +8,12 @@ from typing import Any, NoReturn
 import msgspec
 import pytest
 from support import session_machine
+from support.random_log import V, opened, recorded
 
 from workspaced.limits import GAP_EVENTS, RECENT_EVENTS, SUBSCRIPTIONS_PER_CONNECTION_MAX, UNREAD_S
-from workspaced.service.subscriptions import Subscription
+from workspaced.service.subscriptions import Subscription, coalesced
+from workspaced_events.ids import NoteId
+from workspaced_events.schema import catalogue as c
 
 ACTIVE = "active_note_set"
 
@@ -123,6 +126,12 @@ def test_a_coalescing_subscriber_gets_the_last_of_what_overtakes_itself(shared: 
     events = events_until(wire, receipts[-1]["seq"])
     shown = [(event["type"], event["data"]["note"]) for event in events if event["type"] != "note_shown"]
     assert shown == [("note_pinned", "coalesced.md"), (ACTIVE, "n19.md")]
+
+
+def test_of_changes_of_files_the_last_of_each_note_stays() -> None:
+    changes = [c.NoteChanged(note=NoteId(note), size=size, mtime_ns="1") for size, note in enumerate("abab")]
+    events = coalesced(recorded(*opened(V), *changes))
+    assert [event.data for event in events[1:]] == changes[2:]
 
 
 def test_after_unsubscribe_nothing_comes(shared: Any, client: Any) -> None:

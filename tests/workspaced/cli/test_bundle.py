@@ -70,6 +70,18 @@ def test_a_bundle_of_a_running_daemon_holds_the_calls_it_answered_just_now(daemo
     assert running.cli("log", "find", "bug.wsb", "--when", "pinnedNotes").returncode == 0
 
 
+def test_it_holds_the_images_that_a_runtimes_tools_gave(daemon: Any) -> None:
+    running = daemon()
+    image = {"text": "data:image/png;base64,iVBORw0KGgo="}
+    with running.connect("runtime") as client:
+        settings = {"provider": "anthropic", "model": "m", "context_window": 9_000, "output_reserve": 0}
+        talk = client.context.start(conversation="talk", **settings)["conversation"]
+        result = {"id": "1", "name": "look", "text": "Seen.", "images": [image]}
+        client.context.message(talk, {"role": "user", "toolResults": [result]})
+    assert running.cli("bundle", "-o", "bug.wsb").returncode == 0
+    assert b"\x89PNG\r\n\x1a\n" in contents(running.root / "bug.wsb").values()
+
+
 def test_a_bundle_of_a_directory_needs_no_daemon_and_says_what_it_holds(daemon: Any) -> None:
     running = daemon(notes=NOTES)
     use(running)

@@ -29,6 +29,7 @@ PUBLISHED: dict[str, tuple[list[str], list[str], list[str]]] = {
     ),
     "what exists": (["active_note_set", "note=work/Kitchen plan.md"], [], ["warning"]),
     "what goes may be gone": (["note_deleted", "note=Kitchen gone.md"], [], ["warning"]),
+    "the new name of a note": (["note_renamed", "from=a.md", "to=gone.md"], [MISSING + "'gone.md'"], ["'a.md'"]),
     "a private note": (["active_note_set", "note=diary/Secret kitchen.md"], [], ["warning"]),
     "a ruled note": (["active_note_set", "note=hidden/Kitchen hidden.md"], [], ["warning"]),
     "a missing one that the rule would withhold": (["active_note_set", "note=hidden/none.md"], [], ["warning"]),

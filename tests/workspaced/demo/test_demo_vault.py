@@ -16,7 +16,7 @@ from workspaced_events.ids import EventId, VaultId, note_id
 from workspaced_events.limits import TEMPORARY_TABS_MAX
 from workspaced_events.projections.workspace_fold import apply, is_permutation
 from workspaced_events.projections.workspace_state import EMPTY, WorkspaceState
-from workspaced_events.schema.catalogue import CATALOGUE, NoteUnpinned, Publisher, TemporaryTabClosed
+from workspaced_events.schema.catalogue import CATALOGUE, NoteUnpinned, TemporaryTabClosed
 
 DEMO = Path(str(files("workspaced"))) / "demo"
 VAULT = DEMO / "vault"
@@ -68,7 +68,7 @@ def test_the_session_is_what_a_ui_may_publish(session):
     for action in session:
         entry = CATALOGUE[action["type"]]
         assert set(action) == {"type", "data"}
-        assert Publisher.UI.value in entry.publisher.value
+        assert entry.by_ui
         assert set(action["data"]) <= entry.fields
 
 

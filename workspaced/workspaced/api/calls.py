@@ -17,7 +17,7 @@ from ..ipc.jsonrpc import RequestId
 from ..ipc.params import Params
 from ..limits import CLIENTS_LISTED_MAX, LAST_SEEN_EVENTS_MAX
 from ..service.service import Service
-from ..service.session import Session
+from ..service.session import Method, Session
 
 CALLS_MAX: Final = 1_000
 _PAGE_EVENTS: Final = 1_000
@@ -122,3 +122,10 @@ def last_seen(events: PastEvents) -> tuple[list[LastSeen], Seen | None]:
             client.last_call = client.last_call or seen
     is_whole = oldest is None or oldest.seq == 1
     return list(clients.values()), None if is_whole or oldest is None else Seen(oldest.seq, oldest.time)
+
+
+METHODS: Final = {
+    "workspaced/calls": Method(Calls, calls, works_paused=True),
+    "workspaced/call": Method(Call, call, works_paused=True),
+    "workspaced/clients": Method(Clients, clients, works_paused=True),
+}

@@ -15,11 +15,14 @@ from ..ipc.jsonrpc import RequestId
 from ..limits import ATTACHMENTS_PER_MESSAGE_MAX, UNCHANGED_REASONS_MAX
 from ..overlay.overlays import Asked
 from ..overlay.request import Form
-from ..prompts import commands, compacting
+from ..prompts import commands, compacting, transfer
 from ..prompts import params as p
 from ..prompts import start as starting
+from ..prompts.assemble import assemble
+from ..prompts.cite import cite
+from ..prompts.plan import plan
 from ..service.service import Service
-from ..service.session import Session
+from ..service.session import Method, Session
 
 _TURNS_PER_REQUEST_MAX: Final = 7_000
 """Of a chat; as many as a line of the socket holds."""
@@ -174,3 +177,26 @@ async def overlay_finished(session: Session, _id: RequestId | None, params: Over
 def overlay_unchanged(session: Session, _id: RequestId | None, params: OverlayUnchanged) -> Any:
     session.service.overlays.count_unchanged((each.code, each.count) for each in params.reasons)
     return {}
+
+
+METHODS: Final = {
+    "workspaced/blob/put": Method(PutBlob, put_blob),
+    "workspaced/context/start": Method(p.Start, start),
+    "workspaced/context/agents": Method(p.Agents, agents),
+    "workspaced/context/message": Method(p.Messages, message),
+    "workspaced/context/pin": Method(p.Pin, recording(commands.pin)),
+    "workspaced/context/unpin": Method(p.Unpin, recording(commands.unpin)),
+    "workspaced/context/assemble": Method(p.Assemble, answering(assemble)),
+    "workspaced/context/overlay": Method(Overlay, overlay),
+    "workspaced/context/overlay/confirm": Method(OverlayConfirm, overlay_confirm, works_paused=True),
+    "workspaced/context/overlay/finished": Method(OverlayFinished, overlay_finished, works_paused=True),
+    "workspaced/context/overlay/unchanged": Method(OverlayUnchanged, overlay_unchanged, works_paused=True),
+    "workspaced/context/cite": Method(p.Cite, answering(cite)),
+    "workspaced/context/plan": Method(p.Plan, answering(plan)),
+    "workspaced/context/usage": Method(p.Usage, recording(commands.report_usage), works_paused=True),
+    "workspaced/context/rebase": Method(p.Named, rebase),
+    "workspaced/context/summary": Method(p.Summarise, recording(commands.set_summary)),
+    "workspaced/context/end": Method(p.Named, recording(commands.end), works_paused=True),
+    "workspaced/context/export": Method(p.Named, answering(transfer.export), works_paused=True),
+    "workspaced/context/import": Method(p.Import, answering(transfer.import_)),
+}

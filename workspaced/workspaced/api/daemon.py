@@ -1,6 +1,6 @@
 """Methods about the daemon itself: greeting, status, reconciling, pausing, shutting down."""
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 import msgspec
 from msgspec import Meta
@@ -24,7 +24,7 @@ from ..limits import (
 )
 from ..service import upkeep
 from ..service.service import Service
-from ..service.session import DEFERRED, Session
+from ..service.session import DEFERRED, Method, Session
 from ..service.status import status as daemon_status
 
 ClientName = Annotated[str, Meta(min_length=1, max_length=CLIENT_NAME_CHARS_MAX)]
@@ -124,3 +124,13 @@ def _answer_to(session: Session, request_id: RequestId | None) -> Done:
             session.answer(request_id, {"paused": service.pausing.paused, "clock": service.tail.clock()})
 
     return done
+
+
+METHODS: Final = {
+    "workspaced/hello": Method(Hello, hello, works_paused=True),
+    "workspaced/status": Method(Nothing, status, works_paused=True),
+    "workspaced/reconcile": Method(Nothing, reconcile, works_paused=True),
+    "workspaced/pause": Method(Pause, pause, works_paused=True, writes=True),
+    "workspaced/resume": Method(Resume, resume, works_paused=True, writes=True),
+    "workspaced/shutdown": Method(Nothing, shutdown, works_paused=True),
+}

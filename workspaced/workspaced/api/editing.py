@@ -22,7 +22,7 @@ from workspaced_tools.editing.positions import Encoding
 from ..calls.answers import Seen
 from ..ipc.jsonrpc import RequestId
 from ..ipc.params import Params
-from ..service.session import Session
+from ..service.session import Method, Session
 
 _EXCERPT_CHARS_MAX: Final = 2_000
 """Of a link's target, in an answer to an editor."""
@@ -93,3 +93,9 @@ async def links(session: Session, _id: RequestId | None, params: Links) -> Any:
     found = await service.calls.with_views(look, session.client, served.id, works_paused=True)
     answer = {"links": found} if isinstance(found, list) else {"links": found.links, "total": found.total}
     return {"vault": served.id, "note": note, **answer, "clock": service.tail.clock()}
+
+
+METHODS: Final = {
+    "workspaced/names": Method(Names, names, works_paused=True),
+    "workspaced/links": Method(Links, links, works_paused=True),
+}

@@ -1,6 +1,6 @@
 """`workspaced/judge`: what the user says of an answer."""
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 from msgspec import Meta
 
@@ -10,7 +10,7 @@ from workspaced_tools.recording.judgements import judgement_of
 
 from ..ipc.jsonrpc import RequestId
 from ..ipc.params import Params
-from ..service.session import Session
+from ..service.session import Method, Session
 
 
 class Judge(Params, frozen=True):
@@ -31,3 +31,8 @@ async def judge(session: Session, _id: RequestId | None, params: Judge) -> Any:
     vault = event.vault if event is not None else None
     (receipt,) = await service.publishing.record([Action(judged, vault=vault)], session.client)
     return {"seq": receipt.seq, "clock": service.tail.clock()}
+
+
+METHODS: Final = {
+    "workspaced/judge": Method(Judge, judge, writes=True),
+}

@@ -11,7 +11,7 @@ from workspaced_events.schema.catalogue import Event
 
 from ..ipc.jsonrpc import RequestId
 from ..ipc.params import Params
-from ..service.session import Session
+from ..service.session import Method, Session
 
 WRITES_MAX: Final = 1_000
 
@@ -98,3 +98,9 @@ def _write(event: Event, outcome: str | None) -> Write:
         undoes=data.undoes,
         outcome=outcome,
     )
+
+
+METHODS: Final = {
+    "workspaced/memory/list": Method(Writes, writes, works_paused=True),
+    "workspaced/memory/undo": Method(Undo, undo, works_paused=True, writes=True),
+}

@@ -12,6 +12,7 @@ from workspaced_events.ids import COMPONENT_BYTES_MAX, NoteId, VaultId, note_id
 from workspaced_events.journal.submissions import Outcome, Receipt
 from workspaced_events.journal.view_diff import Snapshot, without_long_paths
 from workspaced_events.limits import NOTE_ID_CHARS_MAX, SOURCE_CHARS_MAX
+from workspaced_events.schema.catalogue import CATALOGUE
 from workspaced_tools.errors import SharingOff, ToolError
 from workspaced_tools.notes.note import NoteFailure
 from workspaced_tools.ports.questions import Read, Resolve
@@ -23,22 +24,13 @@ from ..ipc.jsonrpc import RequestId
 from ..ipc.params import Params
 from ..journal.publishing import Published
 from ..service.service import Service
-from ..service.session import DEFERRED, Session
+from ..service.session import DEFERRED, Method, Session
 from ..vaults.served_vault import ServedVault
 
 _TOO_LONG: Final = (
     f"Its path is too long in NFC: at most {NOTE_ID_CHARS_MAX} characters, {COMPONENT_BYTES_MAX} bytes for "
     "one name. Rename the file; until then it is not recorded."
 )
-_FIELD_OF: Final = {
-    "active_note_set": "note",
-    "note_pinned": "note",
-    "temporary_tab_opened": "note",
-    "selection_changed": "note",
-    "note_archived": "note",
-    "note_renamed": "to",
-}
-"""For each action that brings a note into the state, its field with the note. Other actions name notes that go."""
 _NOTES_MAX: Final = 20
 """So many notes of one batch are looked at."""
 
@@ -154,7 +146,7 @@ def _named(
     named: dict[VaultId, dict[NoteId, int]] = {}
     for action, receipt in zip(actions, receipts, strict=True):
         vault = action.get("vault") or service.tail.state.current
-        note = (action.get("data") or {}).get(_FIELD_OF.get(action["type"], ""))
+        note = (action.get("data") or {}).get(CATALOGUE[action["type"]].brings)
         notes = named.setdefault(VaultId(vault), {}) if vault is not None else {}
         if note is not None and len(notes) < _NOTES_MAX:
             notes.setdefault(note_id(note), receipt.seq)
@@ -192,3 +184,9 @@ def _near(view: View, note: NoteId) -> list[NoteRef]:
         return []
     found = [resolution.note] if resolution.note is not None else []
     return [*found, *resolution.candidates, *resolution.near]
+
+
+METHODS: Final = {
+    "workspaced/publish": Method(Publish, publish, works_paused=True, writes=True),
+    "workspaced/snapshot": Method(Snapshot, snapshot, works_paused=True, writes=True),
+}

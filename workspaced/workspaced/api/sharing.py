@@ -3,7 +3,7 @@ they should, and accepting a vault's rules."""
 
 from collections.abc import Sequence
 from pathlib import PurePath
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Final, Literal
 
 import msgspec
 from msgspec import Meta
@@ -21,7 +21,7 @@ from workspaced_tools.vault.withholding_reasons import Reason, rule_reasons
 from ..ipc.jsonrpc import RequestId
 from ..ipc.params import Params
 from ..service.service import Service
-from ..service.session import Session
+from ..service.session import Method, Session
 from ..service.upkeep import reconcile
 from ..vaults.served_vault import ServedVault
 from .owners_note import owners_note
@@ -178,3 +178,11 @@ def _reasons(served: ServedVault, path: NoteId, now: NoteId | None) -> list[Reas
         found += rule_reasons(served.vault.levels, path)
         path = now
     return found + served.vault.why(path)
+
+
+METHODS: Final = {
+    "workspaced/share": Method(Share, share, works_paused=True, writes=True),
+    "workspaced/share/why": Method(Why, why, works_paused=True),
+    "workspaced/share/rules": Method(IdleRules, rules, works_paused=True),
+    "workspaced/share/accept": Method(Accept, accept, works_paused=True, writes=True),
+}

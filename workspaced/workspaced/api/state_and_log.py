@@ -1,6 +1,6 @@
 """The state at a moment, pages of the log, and subscriptions to what is added to it."""
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 import msgspec
 from msgspec import Meta
@@ -12,7 +12,7 @@ from workspaced_events.replay.position import sequence
 from ..ipc.jsonrpc import RequestId
 from ..ipc.params import Params
 from ..limits import LINK_NAME_CHARS_MAX, SUBSCRIPTIONS_PER_CONNECTION_MAX
-from ..service.session import Session
+from ..service.session import Method, Session
 from ..service.subscriptions import Subscription
 
 Seq = Annotated[int, Meta(ge=0)]
@@ -112,3 +112,11 @@ def unsubscribe(session: Session, _id: RequestId | None, params: Unsubscribe) ->
         )
     found.close()
     return {}
+
+
+METHODS: Final = {
+    "workspaced/state": Method(State, state, works_paused=True),
+    "workspaced/subscribe": Method(Subscribe, subscribe, works_paused=True),
+    "workspaced/unsubscribe": Method(Unsubscribe, unsubscribe, works_paused=True),
+    "workspaced/log": Method(Log, log, works_paused=True),
+}

@@ -1,6 +1,6 @@
 """`workspaced/volunteer*`: what an agent is told without asking, for hooks of runtimes and links to an editor."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Final, Literal
 
 import msgspec
 from msgspec import Meta
@@ -12,7 +12,7 @@ from ..ipc.jsonrpc import RequestId
 from ..ipc.params import Params
 from ..limits import CLIENT_NAME_CHARS_MAX
 from ..service.service import Service
-from ..service.session import Session
+from ..service.session import Method, Session
 from ..volunteering.volunteering import Offered, OfferedEditor, SessionKey
 
 ClientName = Annotated[str, Meta(min_length=1, max_length=CLIENT_NAME_CHARS_MAX)]
@@ -103,3 +103,11 @@ def _answer(service: Service, offered: Offered) -> dict[str, Any]:
         "reason": offered.reason,
         "clock": service.tail.clock(),
     }
+
+
+METHODS: Final = {
+    "workspaced/volunteer": Method(Volunteer, volunteer),
+    "workspaced/volunteer/confirm": Method(Confirm, confirm, works_paused=True),
+    "workspaced/volunteer/preview": Method(Preview, preview),
+    "workspaced/volunteer/editor": Method(VolunteerEditor, editor),
+}

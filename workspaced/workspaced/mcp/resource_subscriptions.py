@@ -13,6 +13,7 @@ from typing import Any, Final
 import msgspec
 
 from workspaced_events.errors import InvalidArgument, Paused
+from workspaced_events.schema.catalogue import CATALOGUE
 
 from ..errors import RequestError
 from ..ipc.jsonrpc import NO_ANSWER, RequestId, notification, response
@@ -28,7 +29,11 @@ from .tools import moment
 logger = logging.getLogger(__name__)
 
 SUBSCRIPTION: Final = "io.modelcontextprotocol/subscriptionId"
-_CHANGE_NOTHING: Final = frozenset({"tool_called", "daemon_started", "daemon_stopped", "log_recovered"})
+_CHANGE_NOTHING: Final = frozenset(
+    each.name
+    for each in CATALOGUE.values()
+    if each.lane in ("calls", "volunteered", "log") and not each.changes_state
+)
 """Events that change no resource. Reading a resource appends one, which must not wake the reader."""
 
 _UNKNOWN: Final = b""

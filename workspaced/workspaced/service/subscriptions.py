@@ -10,7 +10,7 @@ import logging
 from typing import Any
 
 from workspaced_events.errors import LogError
-from workspaced_events.schema.catalogue import Event
+from workspaced_events.schema.catalogue import CATALOGUE, Event
 
 from ..ipc.jsonrpc import notification
 from ..limits import COALESCE_S, GAP_EVENTS, NOTIFICATION_EVENTS_MAX
@@ -20,9 +20,6 @@ from .session import Session
 logger = logging.getLogger(__name__)
 
 _numbers = itertools.count(1)
-
-LATEST_WINS = frozenset({"active_note_set", "active_note_cleared", "selection_changed", "note_changed"})
-"""Event types of which a coalescing subscriber gets only the last one of each vault in a notification."""
 
 
 class Subscription:
@@ -130,10 +127,8 @@ def coalesced(events: list[Event]) -> list[Event]:
     seen: set[tuple[Any, ...]] = set()
     for event in reversed(events):
         kind = event.type
-        if kind in LATEST_WINS:
-            key: tuple[Any, ...] = (event.vault, kind.partition("_")[0], getattr(event.data, "note", None))
-            if kind.startswith("active"):
-                key = key[:2]
+        if kind in CATALOGUE and (per := CATALOGUE[kind].latest_per):
+            key = (event.vault, kind.partition("_")[0], event.data.note if per == "note" else None)
             if key in seen:
                 continue
             seen.add(key)

@@ -11,7 +11,7 @@ import msgspec
 from workspaced_events.journal.actions import ActionJson
 from workspaced_events.projections.workspace_state import StateJson
 from workspaced_events.replay.json_lines import ExportHeader
-from workspaced_events.schema.catalogue import CATALOGUE, Publisher
+from workspaced_events.schema.catalogue import CATALOGUE
 from workspaced_tools.tools.linked_tools import LINKED
 from workspaced_tools.tools.registry import EVERY_TOOL
 
@@ -113,7 +113,7 @@ def all_schemas() -> dict[str, Schema]:
     }
     for entry in CATALOGUE.values():
         made[f"events/{entry.name}"] = _of(entry.event)
-        if Publisher.UI.value in entry.publisher.value:
+        if entry.by_ui:
             made[f"actions/{entry.name}"] = _action(entry.name, entry.data)
     for tool in EVERY_TOOL.values():
         made[f"tools/{tool.name}.input"] = {"$schema": DIALECT, **tool.input_schema}

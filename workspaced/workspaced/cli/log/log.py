@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import closing
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final, get_args
 
 import click
 import msgspec
@@ -24,7 +24,7 @@ from workspaced_events.replay.blob_check import Examined, NamedBlobs, put_import
 from workspaced_events.replay.indexed_events import IndexedEvents
 from workspaced_events.replay.json_lines import export_lines, import_events, read_export
 from workspaced_events.replay.source import DirectorySource
-from workspaced_events.schema.catalogue import Event
+from workspaced_events.schema.catalogue import Event, Lane
 from workspaced_events.schema.decoding import decoded
 
 from ...__about__ import __version__
@@ -39,23 +39,18 @@ from ...terminal.options import (
     daemon_options,
     given,
     json_option,
+    utc_option,
     visibility_option,
     workspace_option,
 )
 from ...terminal.output import output, print_warnings, segment_progress, write_lines
 from ...terminal.printing import counted, print_json, say, styled, warn
-
-if TYPE_CHECKING:
-    from ...inspector.views.what_if import WhatIf
-from typing import TYPE_CHECKING, Final
-
-from ...inspector.lanes import LANES
-from ...terminal.options import utc_option
 from ...terminal.screen import local_time
 
 if TYPE_CHECKING:
     from ...inspector.inspected import Inspected
     from ...inspector.views.texts import TextHit, Texts
+    from ...inspector.views.what_if import WhatIf
 
 _LIMIT: Final = 50
 _WORDS: Final = {"messages": "messages sent", "told": "told without asking"}
@@ -65,7 +60,9 @@ _WORDS: Final = {"messages": "messages sent", "told": "told without asking"}
 @click.command("search")
 @click.argument("text")
 @click.argument("log", required=False, metavar="[LOG]")
-@click.option("--in", "lanes", multiple=True, type=click.Choice(LANES), help="Only there; may be repeated.")
+@click.option(
+    "--in", "lanes", multiple=True, type=click.Choice(get_args(Lane)), help="Only there; may be repeated."
+)
 @click.option("--from", "since", type=click.IntRange(min=1), metavar="SEQ", help="Only from this event on.")
 @click.option(
     "--limit",

@@ -8,11 +8,10 @@ import msgspec
 
 from workspaced_events.clock import microseconds
 from workspaced_events.errors import InvalidArgument
-from workspaced_events.schema.catalogue import Event, ToolCalled
+from workspaced_events.schema.catalogue import CATALOGUE, Event, Lane, ToolCalled
 from workspaced_events.schema.sentences import notes_named, sentence, who
 
 from ..inspected import Inspected
-from ..lanes import LANE_OF, Lane
 
 ROWS_MAX: Final = 500
 SCANNED_MAX: Final = 10_000
@@ -115,7 +114,7 @@ def row_of(event: Event) -> EventRow:
 
 def lane_of(name: str) -> Lane:
     """The lane of a type of event; types that only a newer version knows belong to the log's own lane."""
-    return LANE_OF.get(name, "log")
+    return CATALOGUE[name].lane if name in CATALOGUE else "log"
 
 
 def types_of(lanes: str) -> set[str] | None:
@@ -129,7 +128,7 @@ def types_of(lanes: str) -> set[str] | None:
         raise InvalidArgument(
             f"There is no lane {min(unknown)[:100]!r}.", hint=f"Lanes: {', '.join(get_args(Lane))}."
         )
-    return {name for name, lane in LANE_OF.items() if lane in names} if names else None
+    return {entry.name for entry in CATALOGUE.values() if entry.lane in names} if names else None
 
 
 class _Filter:

@@ -8,12 +8,12 @@ from msgspec import Meta
 from workspaced_events.errors import InvalidArgument
 from workspaced_events.escaping import escape_control
 from workspaced_events.projections.workspace_state import client_key
-from workspaced_events.schema.catalogue import CATALOGUE, Event
+from workspaced_events.schema.catalogue import CATALOGUE, Event, Lane
 from workspaced_events.schema.codec import encode_event
 from workspaced_events.schema.sentences import notes_named, sentence, who
 
 from ..inspected import Inspected
-from ..lanes import LANE_OF, Lane
+from .events import lane_of
 
 _TAIL_EVENTS_MAX: Final = 50
 """Events that one message shows; the page asks for the others."""
@@ -113,7 +113,7 @@ def told(event: Event) -> EventTold:
         seq=event.seq,
         time=event.time,
         type=event.type,
-        lane=LANE_OF.get(event.type, "log"),
+        lane=lane_of(event.type),
         source=event.source,
         agent=client_of(event),
         notes=notes_named(event),

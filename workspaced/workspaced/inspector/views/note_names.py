@@ -19,7 +19,7 @@ _READ_EVENTS: Final = 20_000
 _NAMING: Final = (
     "message_added",
     "message_replaced",
-    *(name for name, each in CATALOGUE.items() if not each.fields.isdisjoint(("note", "notes", "to", "path"))),
+    *(name for name, each in CATALOGUE.items() if each.notes),
 )
 """Types that may name notes."""
 

@@ -3,18 +3,17 @@
 from array import array
 from bisect import bisect_left, insort
 from itertools import islice, pairwise
-from typing import Final
+from typing import Final, get_args
 from weakref import WeakKeyDictionary
 
 import msgspec
 
 from workspaced_events.clock import microseconds
 from workspaced_events.errors import InvalidArgument
-from workspaced_events.schema.catalogue import ToolCalled
+from workspaced_events.schema.catalogue import Lane, ToolCalled
 
 from ... import replay
 from ..inspected import Inspected
-from ..lanes import LANES, Lane
 from .events import lane_of
 
 BINS_MAX: Final = 2_000
@@ -79,7 +78,8 @@ def timeline(inspected: Inspected, parameters: TimelineParameters) -> Timeline:
     # The edges that `bins` counts by: bin `at` begins at the first microsecond that belongs to it.
     edges = [begin - (-(end + 1 - begin) * at // count) for at in range(count + 1)]
     lanes = [
-        LaneCounts(lane, sum(found := counts.get(lane, [])), found, failures.binned(lane, edges)) for lane in LANES
+        LaneCounts(lane, sum(found := counts.get(lane, [])), found, failures.binned(lane, edges))
+        for lane in get_args(Lane)
     ]
     return Timeline(begin, end, first, last, lanes, failures.unread(log))
 

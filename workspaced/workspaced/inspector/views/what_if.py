@@ -11,7 +11,6 @@ import msgspec
 from msgspec import Meta
 
 from workspaced_events.errors import ActionError, InvalidArgument
-from workspaced_events.finding.reduced_log import OF_NO_VAULT
 from workspaced_events.ids import EventId
 from workspaced_events.journal.actions import Action, admit, parse_actions
 from workspaced_events.limits import HISTORY_EVENTS_MAX
@@ -207,9 +206,8 @@ class _World:
         if isinstance(event, UnknownEvent) or not ENTRY_OF[type(event.data)].by_ui:
             self._apply(event)
             return
-        vault = event.vault if type(event.data) not in OF_NO_VAULT else None
         try:
-            admit(self.state, Action(event.data, event.id, vault))
+            admit(self.state, Action(event.data, event.id, event.vault))
         except ActionError as error:
             self.not_applied.append((event, error.message))
             return

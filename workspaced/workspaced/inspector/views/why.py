@@ -262,12 +262,10 @@ class _Search:
 
 
 def _kind(data: c.Data) -> Kind:
-    if isinstance(data, c.NoteShown | c.NoteWithheld):
-        return "sharing"
     if isinstance(data, c.MemoryWritten):
         return "memory"
-    file = c.NoteFile | c.NoteRenamed | c.NoteDeleted | c.NoteArchived | c.NoteUnarchived
-    return "file" if isinstance(data, file) else "navigation"
+    kinds: dict[c.Lane, Kind] = {"files": "file", "sharing": "sharing"}
+    return kinds.get(c.ENTRY_OF[type(data)].lane, "navigation")
 
 
 def _present(inspected: Inspected, vault: VaultId, path: str) -> Present | None:
