@@ -17,7 +17,7 @@ from workspaced_events.ids import NoteId, VaultId
 from workspaced_events.projections.note_visibility import Visibility, VisibilityFold
 from workspaced_events.projections.workspace_state import VaultState
 from workspaced_events.replay.backward_scan import LATE_EVENTS_MAX
-from workspaced_events.schema.catalogue import Event, ToolCalled
+from workspaced_events.schema.catalogue import Event, NoteRenamed, NoteShown, NoteWithheld, ToolCalled
 from workspaced_events.schema.decoding import decoded
 from workspaced_tools.errors import NotRecorded
 from workspaced_tools.recording.format import VAULT_LISTS, VAULT_SINGLES, read_recording
@@ -29,7 +29,6 @@ from .recorded_log import RecordedLog
 
 _ANSWERS_MAX: Final = 200
 """The latest answers that are searched for names; of all others the recordings are, which take longer."""
-_FINDINGS: Final = ("note_shown", "note_withheld", "note_renamed")
 
 
 class RecordedPolicy:
@@ -37,7 +36,7 @@ class RecordedPolicy:
 
     def __init__(self, log: RecordedLog, vault: VaultId) -> None:
         findings = VisibilityFold()
-        findings.feed(log.events_of(_FINDINGS, until=log.here.seq))
+        findings.feed(log.events_of(NoteShown, NoteWithheld, NoteRenamed, until=log.here.seq))
         found = {note for note, finding in findings.of(vault).items() if finding is not Visibility.SHOWN}
         self.withheld_notes: frozenset[str] = frozenset(found).union(_left_out(log, vault))
         """The notes that are known to be withheld."""
