@@ -22,7 +22,7 @@ from ..schema import catalogue as c
 from ..schema.catalogue import ENTRY_OF, Data, Event, UnknownEvent
 
 _TAB: Final = "tab-"
-OF_NO_VAULT: Final = (c.SharingSet, c.VolunteeringSet, c.ClockStepped, c.PauseStarted, c.PauseEnded)
+_OF_NO_VAULT: Final = (c.SharingSet, c.VolunteeringSet, c.ClockStepped, c.PauseStarted, c.PauseEnded)
 """Types that belong to no vault, so that none needs to be open."""
 
 
@@ -94,7 +94,7 @@ def _published(state: WorkspaceState, count: int, events: Sequence[Event]) -> tu
         data = _refitted(event, state, lambda seq: seq if seq <= count else numbers.get(seq))
         if data is None:
             continue
-        vault = None if type(data) in OF_NO_VAULT else event.vault
+        vault = None if type(data) in _OF_NO_VAULT else event.vault
         try:
             vault = admit(state, Action(data, event.id, vault))
         except ActionError:

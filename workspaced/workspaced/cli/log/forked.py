@@ -84,7 +84,11 @@ _OPTIONS: Final = (
         "--base-url", metavar="URL", help="Their server, as SDKs take it: chat completions lie below it."
     ),
     click.option(
-        "--with", "with_", multiple=True, metavar="NOTE=FILE", help="As if NOTE had had the text of FILE."
+        "--with",
+        "with_",
+        multiple=True,
+        metavar="NOTE=FILE",
+        help="As if NOTE had had the text of FILE; if the prompt did not show it, as if it had been attached.",
     ),
     click.option("--without", multiple=True, metavar="NOTE", help="As if NOTE had not been there."),
     click.option("--check", metavar="CMD", help="Gets an answer; exit code 0: right, 1: wrong, 125: cannot tell."),
