@@ -17,7 +17,7 @@ Json = dict[str, Any]
 State = Literal[
     "answered", "cut_off", "no_answer", "silent", "rate_limited", "refused", "unreachable", "unreadable"
 ]
-"""`cut_off`: at the limit of tokens. `no_answer`: it went on calling tools. `silent`: it took too long."""
+"""`cut_off`: at the limit of tokens, or the connection ended within it. `no_answer`: it went on calling tools. `silent`: it took too long."""
 KEY: Final = "OPENAI_API_KEY"
 """The variable of the environment that holds the key; it is in no file and no answer."""
 ROUNDS_MAX: Final = 8
@@ -143,15 +143,19 @@ class Models:
         return answer
 
     def _completion(self, client: httpx2.Client, body: Json, answer: Answer) -> _Choice:
+        response: httpx2.Response | None = None
         try:
-            response = client.post(self._url, content=msgspec.json.encode(body), headers=_JSON)
+            with client.stream("POST", self._url, content=msgspec.json.encode(body), headers=_JSON) as response:
+                response.read()
         except httpx2.TimeoutException:
             raise _Failed(
                 "silent", f"It gave no answer within {self._timeout_s:g} s; give it more with --timeout."
             ) from None
         except (httpx2.HTTPError, httpx2.InvalidURL) as error:
-            why = f"{self._url} cannot be reached: {error or type(error).__name__}. Is --base-url right?"
-            raise _Failed("unreachable", why) from None
+            said = str(error) or type(error).__name__
+            if response is not None:
+                raise _Failed("cut_off", f"The connection ended within the answer: {said}.") from None
+            raise _Failed("unreachable", f"{self._url} cannot be reached: {said}. Is --base-url right?") from None
         if response.status_code == httpx2.codes.TOO_MANY_REQUESTS:
             after = response.headers.get("retry-after", "")
             raise _Failed("rate_limited", f"The provider asks to wait{f' {after[:20]} s' if after else ''} (429).")
