@@ -17,8 +17,8 @@ Json = dict[str, Any]
 State = Literal[
     "answered", "cut_off", "no_answer", "silent", "rate_limited", "refused", "unreachable", "unreadable"
 ]
-"""`cut_off`: at the limit of tokens, or the connection ended. `no_answer`: it went on calling tools. `silent`: it took
-too long."""
+"""`cut_off`: at the limit of tokens, or by the connection. `no_answer`: it went on calling tools. `silent`: it
+took too long."""
 KEY: Final = "OPENAI_API_KEY"
 """The variable of the environment that holds the key; it is in no file and no answer."""
 ROUNDS_MAX: Final = 8
