@@ -159,6 +159,14 @@ def test_what_cannot_be_exported_says_what_to_do(
     assert not Path("tests").exists()
 
 
+def test_words_that_are_no_regular_expression_are_no_test_by_one(morning: Path, cli: Cli) -> None:
+    assert cli("judge", PROMPT, "wrong", morning, "--wanted", "29 June (").code == 0
+    export = ("eval", "export", morning, "--to", "pytest", "-o", "tests")
+    done = cli(*export, "--scorer", "regex")
+    assert done.code == 1 and "[NO_REGEX]" in done.err and "unterminated subpattern" in done.err
+    assert cli(*export).code == 0
+
+
 def test_a_folder_with_notes_that_may_have_been_changed_stays_as_it_is(judged: Path, cli: Cli) -> None:
     export = ("eval", "export", judged, "--to", "pytest", "-o", "tests")
     assert cli(*export).code == 0
