@@ -74,6 +74,13 @@ FAILING: list[tuple[str, tuple[int, Any], str]] = [
     ("unreadable", (200, b"<html>"), "no chat completion"),
     ("unreadable", (200, {"choices": []}), "no chat completion"),
     ("unreadable", calls("search_workspace", "query=1"), "no arguments in JSON"),
+    (
+        "unreadable",
+        calls("search_workspace", '{"query":' + "[" * 9_999 + "]" * 9_999 + "}"),
+        "no arguments in JSON",
+    ),
+    ("unreadable", (200, b" " * (32 * 1024 * 1024 + 1)), "more than 33,554,432 bytes"),
+    ("cut_off", says("Release 1 comes", "content_filter"), "filter ended the answer"),
 ]
 
 
