@@ -56,6 +56,8 @@ class RecordedLog:
         """At some distance, each with how many events it is the fold of."""
         self._unfolded: list[Event] = []
         """The events after the newest of `_states`, while the log is read."""
+        self._fold_until = at if isinstance(at, int) else None
+        """States after this sequence are hardly asked for."""
         self._kept: list[Event] = []
         """All events of the types _KEPT, in order."""
         index = source.index(sink=self._take)
@@ -78,7 +80,8 @@ class RecordedLog:
 
     def _take(self, events: list[Event]) -> None:
         """Folds the log while it is verified: whoever started the daemon waits for it."""
-        self._unfolded += events
+        if self._fold_until is None or events[0].seq <= self._fold_until:
+            self._unfolded += events
         if len(self._unfolded) >= _STRIDE_EVENTS:
             folded, state = self._states[-1]
             self._states.append((folded + len(self._unfolded), fold_all(self._unfolded, state)))
