@@ -14,7 +14,10 @@ from support.past import past
 
 from workspaced import replay
 from workspaced.demo.morning import INSTALLED
+from workspaced.past import recorded_log
+from workspaced.past.recorded_log import RecordedLog
 from workspaced_events.log.lock import LogLock
+from workspaced_events.replay.open import open_source
 
 NOTES = {"a.md": "# Alpha\n\nThe first.\n", "b.md": "# Beta\n\nThe second.\n", "secret.md": "# Falke\n\nHidden.\n"}
 PRIVATE = "---\nworkspaced: private\n---\n"
@@ -236,6 +239,16 @@ def test_two_runs_are_compared(lived: dict[str, Any]) -> None:
         assert same.returncode == 0, same.stdout
         other = then.cli("calls", "diff", str(seq), str(second), str(then.log), "--of", str(then.run))
         assert other.returncode == 1 and "maxContentLength" in other.stdout
+
+
+@pytest.mark.parametrize("at", [None, 120])
+def test_any_state_up_to_the_moment_is_that_of_the_log(monkeypatch: pytest.MonkeyPatch, at: int | None) -> None:
+    monkeypatch.setattr(recorded_log, "_STRIDE_EVENTS", 7)
+    with open_source(INSTALLED) as source, replay.open(INSTALLED) as log:
+        stands = RecordedLog(source, at)
+        assert stands.start.state == log.state_at(stands.here.seq)
+        for seq in range(stands.here.seq + 1):
+            assert stands.state_at(seq) == log.state_at(seq), seq
 
 
 def test_a_run_goes_if_nothing_was_asked_in_it_or_long_ago(lived: dict[str, Any]) -> None:
