@@ -128,7 +128,7 @@ def _memory(log: Path, events: int, at: Place) -> Iterator[Figure]:
         opened_mb = inspector.resident_mb()
         _until_folded(inspector)
         folded_mb = inspector.resident_mb()
-        _ask_all_views(inspector, last)
+        _ask_all_views(inspector)
         asked_mb = inspector.resident_mb()
         fields = {"events": events, "opened": opened_mb, "folded": folded_mb}
         yield Figure("inspector.resident.views", asked_mb, "MB", at.sizes.whole(at_most(80)), fields=fields)
@@ -144,7 +144,7 @@ def _until_folded(inspector: _Inspector) -> None:
         time.sleep(0.1)
 
 
-def _ask_all_views(inspector: _Inspector, last: int) -> None:
+def _ask_all_views(inspector: _Inspector) -> None:
     for path in ("about", "timeline", "events", "state", "agents", "newest", "conversations", "coverage"):
         inspector.get(f"/api/{path}")
     for note in inspector.get("/api/notes")["notes"][:20]:
@@ -153,7 +153,6 @@ def _ask_all_views(inspector: _Inspector, last: int) -> None:
         inspector.get(f"/api/calls/{call['seq']}")
         inspector.get(f"/api/calls/{call['seq']}/badge")
     inspector.get("/api/search/words")
-    inspector.post("/api/what-if", at=str(last))
 
 
 # -- while it folds --

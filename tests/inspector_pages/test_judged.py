@@ -38,7 +38,7 @@ def test_an_answer_is_judged_where_a_daemon_takes_it(open_page: OpenPage, daemon
 
 
 @pytest.mark.parametrize("size", [WIDE, NARROW], ids=["wide", "narrow"])
-def test_a_prompt_with_another_text_of_a_note(
+def test_a_prompt_with_another_text_of_a_note_without_it_and_with_one_more(
     inspect: Callable[[Path], Inspector], open_page: OpenPage, size: tuple[int, int]
 ) -> None:
     opened = open_page(inspect(INSTALLED).url, size)
@@ -52,6 +52,12 @@ def test_a_prompt_with_another_text_of_a_note(
     assert f"--with {KICKOFF}=Kickoff.md" in page.locator(".command code").last.inner_text()
     page.get_by_role("button", name="was not there").click()
     page.get_by_text(f"--without {KICKOFF}").wait_for()
+    page.get_by_label("Another note").fill("work/more.md")
+    page.get_by_role("button", name="Attach").click()
+    page.get_by_label("The note's text").fill("Release 1 comes on 29 June.")
+    page.get_by_label("The note's text").blur()
+    page.get_by_text("Release 1 comes on 29 June.").first.wait_for()
+    page.get_by_text("--with work/more.md=more.md").wait_for()
     assert opened.accessibility_violations() == []
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     page.get_by_text("Was the answer right?").click()

@@ -39,7 +39,7 @@ def shown(opened: InspectorPage, view: str) -> InspectorPage:
     opened.page.get_by_role("region", name="Timeline").wait_for()
     opened.page.evaluate("(view) => { location.hash = `#/${view}`; }", view)
     opened.page.locator("main#view h2").wait_for()
-    opened.page.locator("main#view .command").first.wait_for()
+    opened.page.locator("main#view .command:visible").first.wait_for()
     opened.page.locator("main#view:not(:has([aria-busy=true], .stale))").wait_for()
     return opened
 

@@ -4,6 +4,7 @@ The bridge and the hooks start before the command line is imported: an agent wai
 A daemon decides where its compiled modules lie before it imports them.
 """
 
+import gc
 import sys
 
 
@@ -29,6 +30,7 @@ def main() -> None:
         from .discovery.bytecode import keep_bytecode
 
         keep_bytecode()
+        gc.disable()  # imports make no garbage; the command collects again once all is imported
     from .cli import main as command_line
 
     command_line()

@@ -35,7 +35,6 @@ from workspaced_events.replay.open import open_source
 from workspaced_events.replay.source import Progress, StoredSource
 from workspaced_events.schema.catalogue import CATALOGUE, Event, PromptAssembled, Shape, ToolCalled
 from workspaced_tools.errors import NotRecorded
-from workspaced_tools.ports.history import HistoryPort
 from workspaced_tools.ports.view import View
 from workspaced_tools.prompts.audit.manifests import ManifestStore
 from workspaced_tools.prompts.audit.rebuild import checked
@@ -391,17 +390,6 @@ class Moment:
         answered: Json = run(TOOLS[tool], self._view(), arguments)
         return answered
 
-    def supposing(self, state: WorkspaceState, visits: Sequence[Visit]) -> "Moment":
-        """This moment as it would be with another state: notes have the same texts. Nothing of it is recorded.
-
-        Args:
-            visits: those of the state's current vault, oldest first.
-        """
-        return _SupposedMoment(self, state, visits)
-
-    def _history(self, vault: VaultId) -> HistoryPort:
-        return _History(self._past, vault, self.seq)
-
     def _view(self) -> View:
         vault = self.state.current
         prompts = partial(ManifestStore, self.state.conversations, vault, self._texts)
@@ -414,35 +402,13 @@ class Moment:
             self.state,
             self.time,
             PastVault(past, _nothing, withheld_image=_nothing),
-            self._history(vault),
+            _History(self._past, vault, self.seq),
             PastVersions(self._past, self._recordings, vault, self._place, _nothing),
             prompts,
             level="all",
             withheld=_nothing,
         )
         return replace(view, also_at=also)
-
-
-class _SupposedMoment(Moment):
-    """A moment that never was."""
-
-    def __init__(self, real: Moment, state: WorkspaceState, visits: Sequence[Visit]) -> None:
-        super().__init__(real._place, real._past, real._recordings, real._texts)
-        self.state = state
-        self._visits = visits
-
-    def _history(self, _vault: VaultId) -> HistoryPort:
-        return _SupposedHistory(self._visits)
-
-
-class _SupposedHistory:
-    """Implements `HistoryPort` for a moment that never was."""
-
-    def __init__(self, visits: Sequence[Visit]) -> None:
-        self._visits = visits
-
-    def visits(self) -> Sequence[Visit]:
-        return self._visits
 
 
 def _nothing(_name: str) -> bool:
@@ -554,13 +520,13 @@ class Prompt:
 
         Args:
             notes: by the path that a note had then the text that it should have had; None: it should not have been
-                there. A note must stand in the prompt whole.
+                there. What the prompt does not show whole stands in it as if attached, but cannot be taken out.
             shape: the form of another provider, such as `openai`; default: the recorded one, or `openai` where the
                 runtime was given messages.
 
         Raises:
             NotRecorded, LogDamaged: what it was made from is not kept, or damaged.
-            InvalidArgument: the prompt does not show a note whole.
+            InvalidArgument: the prompt does not show a note whole that should not be there.
             TemplateFailed, BodyInvalid: this version cannot render the recorded template.
         """
         data: PromptAssembled = self.event.data

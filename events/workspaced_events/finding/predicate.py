@@ -207,6 +207,12 @@ class Command:
     """
 
     def __init__(self, command: str, vault: VaultId | None = None, *, timeout_s: float = TIMEOUT_S) -> None:
+        """
+        Raises:
+            InvalidArgument: the command is empty, so the shell would say that all is as it should be.
+        """
+        if not command.strip():
+            raise InvalidArgument("The command is empty.", hint="Give one whose exit code tells, see --help.")
         self.vault = vault
         self._command = command
         self._timeout_s = timeout_s

@@ -24,6 +24,7 @@ from .insertions import INSERTION_TYPES, apply_insertion
 from .peers import LINK_TYPES, NO_PEERS, apply_link, apply_own
 from .workspace_state import (
     ANY_CLIENT,
+    EMPTY_VAULT,
     ActiveNote,
     Pause,
     Pin,
@@ -89,9 +90,32 @@ def apply(state: WorkspaceState, event: Event) -> WorkspaceState:
 
 def fold_all(events: Iterable[Event], state: WorkspaceState) -> WorkspaceState:
     """The state after all `events`, in their order."""
+    # As `apply` on each. Most events are of the same vault as the one before, so the workspace's state, of which
+    # they change only that vault's, is made once for all of them.
+    vault, of_vault, seq = None, EMPTY_VAULT, 0
     for event in events:
-        state = apply(state, event)
-    return state
+        fold = _VAULT_FOLDS.get(type(event.data))
+        if vault is not None and (fold is None or event.vault != vault):
+            state = _with_vault(state, vault, of_vault, seq)
+            vault = None
+        if fold is None or event.vault is None or state.peers is not NO_PEERS:
+            state = apply(state, event)
+            continue
+        if vault is None:
+            vault, of_vault = event.vault, state.of(event.vault)
+        after = fold(of_vault, event, event.data)
+        if after is not of_vault:
+            assert event.time, "an event without a time"
+            force_setattr(after, "last_updated", event.time)
+            of_vault = after
+        seq = event.seq
+    return state if vault is None else _with_vault(state, vault, of_vault, seq)
+
+
+def _with_vault(state: WorkspaceState, vault: VaultId, of_vault: VaultState, seq: int) -> WorkspaceState:
+    if of_vault is state.of(vault):
+        return replace(state, seq=seq)
+    return replace(state, seq=seq, by_vault={**state.by_vault, vault: of_vault})
 
 
 def expired_tabs(state: VaultState, now: str, steps: Sequence[ClockStep] = ()) -> list[Tab]:

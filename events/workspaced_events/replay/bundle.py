@@ -217,7 +217,7 @@ class BundleSource:
         feed_in_chunks(self._promised(read_export(self._lines(), f"{self._name}, {LOG}")), report)
         return self._warnings()
 
-    def index(self, progress: Progress | None = None) -> Index:
+    def index(self, progress: Progress | None = None, sink: Sink | None = None) -> Index:
         if self._unpacked is not None:
             self._unpacked.close()
         unpacked: IO[bytes] = tempfile.SpooledTemporaryFile(_UNPACKED_BYTES_MAX)  # noqa: SIM115 (closed with it)
@@ -231,7 +231,7 @@ class BundleSource:
         name = f"{self._name}, {LOG}"
         pages = LinePages(unpacked, name)
         events = self._promised(read_export(pages.passed(copied()), name))
-        return index_lines(events, pages, self._warnings(), self._entries[LOG].file_size, progress)
+        return index_lines(events, pages, self._warnings(), self._entries[LOG].file_size, progress, sink)
 
     def _promised(self, events: Iterator[Event]) -> Iterator[Event]:
         """Checks that the events are those of the manifest.

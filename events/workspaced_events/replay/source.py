@@ -82,10 +82,10 @@ class Source(Protocol):
 class StoredSource(Source, Protocol):
     """A log whose events can be read again, page by page. `open_source` gives one."""
 
-    def index(self, progress: Progress | None = None) -> Index:
+    def index(self, progress: Progress | None = None, sink: Sink | None = None) -> Index:
         """Verifies all as `feed` does, and keeps nothing of the events but their types, times and pages.
 
-        The pages can be read as long as the source is open.
+        The pages can be read as long as the source is open. `sink` gets the events, too, up to the damage.
 
         Raises:
             InvalidArgument: the source is no log, or one of a newer version.
@@ -130,9 +130,15 @@ class DirectorySource:
             raise scan.damage
         return scan.warnings
 
-    def index(self, progress: Progress | None = None) -> Index:
+    def index(self, progress: Progress | None = None, sink: Sink | None = None) -> Index:
         columns = EventColumns()
-        scan = self._scan(columns.take, progress)
+
+        def take(events: list[Event]) -> None:
+            columns.take(events)
+            if sink is not None:
+                sink(events)
+
+        scan = self._scan(take, progress)
         return Index(columns, SegmentPages(RealDisk(self.root), scan), scan.warnings, scan.damage)
 
     def _scan(self, sink: Sink, progress: Progress | None) -> Scan:
@@ -188,11 +194,12 @@ class ExportSource:
         feed_in_chunks(read_export(self._file, self._name), sink_and_report)
         return []
 
-    def index(self, progress: Progress | None = None) -> Index:
+    def index(self, progress: Progress | None = None, sink: Sink | None = None) -> Index:
         size = self._file.seek(0, os.SEEK_END)
         self._file.seek(0)
         pages = LinePages(self._file, self._name)
-        return index_lines(read_export(pages.passed(self._file), self._name), pages, [], size, progress)
+        events = read_export(pages.passed(self._file), self._name)
+        return index_lines(events, pages, [], size, progress, sink)
 
     def blob(self, name: str) -> bytes | None:  # noqa: ARG002
         return None
@@ -211,7 +218,12 @@ def feed_in_chunks(events: Iterable[Event], sink: Sink) -> None:
 
 
 def index_lines(
-    events: Iterator[Event], pages: LinePages, warnings: list[str], size: int, progress: Progress | None
+    events: Iterator[Event],
+    pages: LinePages,
+    warnings: list[str],
+    size: int,
+    progress: Progress | None,
+    sink: Sink | None,
 ) -> Index:
     """Adds the lines of an export to `pages`, up to the damage if there is one.
 
@@ -224,6 +236,8 @@ def index_lines(
         for event in events:
             pages.add(event.seq)
             columns.take((event,))
+            if sink is not None:
+                sink([event])
             if progress is not None and len(columns) % _CHUNK_EVENTS == 0:
                 progress(pages.begin, size)
     except LogDamaged as found:

@@ -15,8 +15,9 @@ import msgspec
 from hypothesis import example, given, note, settings
 from hypothesis import strategies as st
 from support.profiles import examples
+from support.random_log import V, W, random_log
 
-from workspaced_events.ids import EventId, NoteId, TabId, VaultId
+from workspaced_events.ids import EventId, LinkedVaultId, NoteId, OriginId, TabId, VaultId
 from workspaced_events.projections.workspace_fold import apply, expired_tabs, fold_all, visible_tabs
 from workspaced_events.projections.workspace_state import EMPTY, StateJson, WorkspaceState, to_json
 from workspaced_events.schema.catalogue import (
@@ -26,6 +27,7 @@ from workspaced_events.schema.catalogue import (
     DaemonStopped,
     Data,
     Event,
+    LinkChanged,
     NoteArchived,
     NoteChanged,
     NoteDeleted,
@@ -45,6 +47,7 @@ from workspaced_events.schema.catalogue import (
     VaultOpened,
     VaultSwitched,
 )
+from workspaced_events.schema.peer_events import VaultMapping
 
 VAULTS = (VaultId("v1"), VaultId("v2"))
 NOTES = tuple(NoteId(f"{name}.md") for name in ("a", "b", "work/c", "d", "日記"))
@@ -600,3 +603,17 @@ def test_a_chain_to_fresh_paths_resolves_from_all_of_them(path: list[NoteId], le
         data = NoteRenamed(from_=path[seq], to=path[seq + 1])
         state = apply(state, event_of(seq + 1, data, vault=VAULTS[0], time=time_at(seq)))
     assert {state.of(VAULTS[0]).current_path(former) for former in path[:length]} == {path[length]}
+
+
+@settings(max_examples=examples(60))
+@given(st.integers(0, 2**32 - 1), st.integers(1, 50), st.booleans())
+def test_events_that_are_folded_together_give_what_they_give_one_by_one(
+    seed: int, length: int, linked: bool
+) -> None:
+    events = random_log(seed, 200, (V, W))
+    link = LinkChanged(OriginId("desk"), vaults=(VaultMapping(V, LinkedVaultId("work")),))
+    state = apply(EMPTY, event_of(0, link, vault=V, time=time_at(0))) if linked else EMPTY
+    for begin in range(0, len(events), length):
+        together = fold_all(events[begin : begin + length], state)
+        state = functools.reduce(apply, events[begin : begin + length], state)
+        assert msgspec.json.encode(together) == msgspec.json.encode(state)

@@ -116,7 +116,6 @@ def commands(running: Any) -> list[list[str]]:
         ["log", "search", "words"],
         ["log", "find", data, "--when", "activeNote"],
         ["log", "shrink", data, "--when", "activeNote", "-o", shrunk],
-        ["log", "what-if", "--without", "3"],
         ["log", "verify", "--data-dir", data],
         ["replay", data],
         ["replay", data, "--watch"],

@@ -64,6 +64,8 @@ class Scripted:
     def __init__(self) -> None:
         self.answers: list[tuple[int, Any]] = []
         """Status, and the body, or None for silence; the last one is repeated."""
+        self.kept_back = 0
+        """So many of the last bytes that were promised are not sent."""
         self.bodies: list[Any] = []
         self.headers: list[Any] = []
         self.over = threading.Event()
@@ -82,7 +84,7 @@ class Scripted:
                 self.send_header("retry-after", "7")
                 self.send_header("content-length", str(len(content)))
                 self.end_headers()
-                self.wfile.write(content)
+                self.wfile.write(content[: len(content) - outer.kept_back])
 
             def log_message(self, *_arguments: object) -> None:
                 pass

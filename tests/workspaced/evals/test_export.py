@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.daemon import clean_environment
+from support.daemon import Factory, clean_environment
 
 from workspaced import replay
 from workspaced_events.ids import EventId, NoteId
@@ -81,8 +81,7 @@ def test_mcp(mcp_at):
 def test_prompt(prompt_at):
     assert prompt_at(LOG, {PROMPT}).body()["model"] == "claude-sonnet-4-5"
     assert "1 May" in prompt_at(LOG, {PROMPT}, {{{KICKOFF!r}: "On 1 May."}}).text()
-    with pytest.raises(Exception, match="does not show"):
-        prompt_at(LOG, {PROMPT}, {{"nothing.md": ""}}).text()
+    assert "29 June" in prompt_at(LOG, {PROMPT}, {{"work/more.md": "29 June"}}).text()
 """)
     done = pytest_in(tmp_path, tmp_path)
     assert done.returncode == 0, done.stdout
@@ -160,6 +159,14 @@ def test_what_cannot_be_exported_says_what_to_do(
     assert not Path("tests").exists()
 
 
+def test_words_that_are_no_regular_expression_are_no_test_by_one(morning: Path, cli: Cli) -> None:
+    assert cli("judge", PROMPT, "wrong", morning, "--wanted", "29 June (").code == 0
+    export = ("eval", "export", morning, "--to", "pytest", "-o", "tests")
+    done = cli(*export, "--scorer", "regex")
+    assert done.code == 1 and "[NO_REGEX]" in done.err and "unterminated subpattern" in done.err
+    assert cli(*export).code == 0
+
+
 def test_a_folder_with_notes_that_may_have_been_changed_stays_as_it_is(judged: Path, cli: Cli) -> None:
     export = ("eval", "export", judged, "--to", "pytest", "-o", "tests")
     assert cli(*export).code == 0
@@ -171,3 +178,35 @@ def test_words_of_a_judgement_that_name_a_withheld_note_stay(morning: Path, cli:
     assert cli("judge", PROMPT, "wrong", morning, "--wanted", WANTED, "--why", "[[2026-04-17]] says so").code == 0
     done = cli("eval", "export", morning, "--to", "pytest", "-o", "tests")
     assert done.code == 1 and "[WITHHELD]" in done.err and "2026-04-17" not in done.err
+
+
+@pytest.mark.parametrize("target", ["pytest", "inspect", "promptfoo"])
+def test_of_a_note_that_was_forgotten_nothing_is_exported(
+    daemon: Factory, tmp_path: Path, cli: Cli, target: str
+) -> None:
+    running = daemon(notes={"secret.md": "# Kestrel\n\nThe kestrel flies at dawn.\n", "plan.md": "# Plan\n"})
+    with running.connect("agent") as client:
+        context = client.context
+        for talk in ("secret", "plan"):
+            context.start(
+                conversation=talk, provider="openai", model="some", context_window=9_000, output_reserve=900
+            )
+            attached = [{"kind": "note", "id": f"{talk}.md"}]
+            context.message(talk, {"id": f"m-{talk}", "role": "user", "text": "And?", "attachments": attached})
+            context.assemble(talk)
+        client.tool("get_note_by_reference", {"reference": "secret.md"})
+        client.tool("get_note_by_reference", {"reference": "plan.md"})
+    assert running.stop() == 0
+    with replay.open(running.data) as log:
+        answered = [*log.prompts(), *log.calls()]
+    running.start()
+    with running.connect("agent") as client:
+        for each in answered:
+            client.call("workspaced/judge", {"of": each.seq, "verdict": "wrong", "wanted": "Plan"})
+    assert running.stop() == 0
+    assert cli("forget", "secret.md", "--data-dir", running.data, "--yes").code == 0
+    done = cli("eval", "export", running.data, "--to", target, "-o", "tests")
+    assert done.code == 0, done.err
+    files = [path for path in (tmp_path / "tests").rglob("*") if path.is_file()]
+    written = "".join(f"{path}\n{path.read_text()}" for path in files) + done.out + done.err
+    assert "plan.md" in written and "secret" not in written and "kestrel" not in written.casefold()

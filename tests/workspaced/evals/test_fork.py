@@ -74,6 +74,13 @@ FAILING: list[tuple[str, tuple[int, Any], str]] = [
     ("unreadable", (200, b"<html>"), "no chat completion"),
     ("unreadable", (200, {"choices": []}), "no chat completion"),
     ("unreadable", calls("search_workspace", "query=1"), "no arguments in JSON"),
+    (
+        "unreadable",
+        calls("search_workspace", '{"query":' + "[" * 9_999 + "]" * 9_999 + "}"),
+        "no arguments in JSON",
+    ),
+    ("unreadable", (200, b" " * (32 * 1024 * 1024 + 1)), "more than 33,554,432 bytes"),
+    ("cut_off", says("Release 1 comes", "content_filter"), "filter ended the answer"),
 ]
 
 
@@ -99,6 +106,12 @@ def test_a_server_that_is_not_there_is_a_state(morning: Path, cli: Cli, scripted
     scripted.close()
     done = cli("replay", morning, "--prompt", PROMPT, "--model", "a", "--base-url", scripted.url)
     assert done.code == 1 and "--- a: unreachable" in done.out and "Is --base-url right?" in done.out
+
+
+def test_an_answer_whose_connection_ends_within_it_is_cut_off(morning: Path, cli: Cli, scripted: Scripted) -> None:
+    scripted.answers, scripted.kept_back = [says("Release 1 comes on")], 20
+    done = cli("replay", morning, "--prompt", PROMPT, "--model", "a", "--base-url", scripted.url)
+    assert done.code == 1 and "--- a: cut off; The connection ended within the answer" in done.out
 
 
 CHECKS = [
@@ -128,6 +141,9 @@ def test_a_check_gives_the_verdict_and_one_that_crashes_gives_none(
 REFUSED: list[tuple[tuple[Any, ...], str]] = [
     (("--prompt", PROMPT, "--model", "a"), "--model and --base-url belong together"),
     (("--prompt", PROMPT, "--model", "a", "--base-url", "ftp://x"), "is no URL of HTTP"),
+    (("--prompt", PROMPT, "--model", "a", "--base-url", "http://x", "--check", " "), "The command is empty"),
+    (("--prompt", PROMPT, "--check", "true"), "--check is about the answers of models"),
+    (("--check", ""), "belong to --prompt"),
     (("--model", "a"), "belong to --prompt"),
     (("--prompt", PROMPT, "--verify"), "--prompt is about one prompt"),
     (("--prompt", PROMPT, "--with", f"{KICKOFF}=nowhere.md"), "Cannot read nowhere.md"),

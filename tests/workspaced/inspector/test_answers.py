@@ -44,7 +44,3 @@ def test_names_on_the_wire_are_in_camel_case(answer: type) -> None:
 )
 def test_a_number_that_none_is_is_the_askers_fault(recorded: Inspector, path: str) -> None:
     assert recorded.error(path) == (400, "INVALID_ARGUMENT")
-
-
-def test_a_hypothetical_moment_that_none_is_is_the_askers_fault(recorded: Inspector) -> None:
-    assert recorded.error("/api/what-if", "POST", json={"at": HUGE}) == (400, "INVALID_ARGUMENT")

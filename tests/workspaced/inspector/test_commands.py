@@ -19,7 +19,6 @@ from workspaced_events.schema import catalogue as c
 
 MORNING = Path(morning.__file__).with_name("morning.wsb")
 WRONG = "release 1 comes on 22 june"
-PIN = {"type": "note_pinned", "data": {"note": "never/pinned.md"}}
 
 Run = Callable[..., Any]
 
@@ -75,18 +74,3 @@ def test_coverage_is_that_of_the_page(recorded: Inspector, run: Run) -> None:
     assert json.loads(done.stdout) == page and page["notes"]
     rows = run("context", "coverage", RECORDED, "--from", 5, "--status", "unknown").stdout.decode().splitlines()
     assert [row.split("  ")[0] for row in rows[1:]] == [each["note"] for each in page["notes"]]
-
-
-class TestWhatIf:
-    def test_is_that_of_the_page(self, recorded: Inspector, run: Run) -> None:
-        world = {"at": "60", "without": [40], "actions": [PIN], "tool": "get_workspace_context"}
-        page = recorded.post("/api/what-if", **world)
-        options = ("--at", 60, "--without", 40, "--action", json.dumps(PIN), "--tool", world["tool"])
-        assert json.loads(run("log", "what-if", RECORDED, *options, "--json").stdout) == page
-        text = run("log", "what-if", RECORDED, *options).stdout.decode()
-        assert (
-            "  pinned + never/pinned.md" in text and "get_workspace_context would answer something else:" in text
-        )
-
-    def test_of_an_action_that_is_no_json_says_so(self, run: Run) -> None:
-        assert b"JSON object after --action" in run("log", "what-if", RECORDED, "--action", "[1]", code=2).stderr

@@ -1,7 +1,9 @@
 """A daemon that stands at a moment: what it takes, what it keeps from agents, and what it never does."""
 
 import json
+import os
 import shutil
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,10 @@ from support.past import past
 
 from workspaced import replay
 from workspaced.demo.morning import INSTALLED
+from workspaced.past import recorded_log
+from workspaced.past.recorded_log import RecordedLog
+from workspaced_events.log.lock import LogLock
+from workspaced_events.replay.open import open_source
 
 NOTES = {"a.md": "# Alpha\n\nThe first.\n", "b.md": "# Beta\n\nThe second.\n", "secret.md": "# Falke\n\nHidden.\n"}
 PRIVATE = "---\nworkspaced: private\n---\n"
@@ -233,6 +239,37 @@ def test_two_runs_are_compared(lived: dict[str, Any]) -> None:
         assert same.returncode == 0, same.stdout
         other = then.cli("calls", "diff", str(seq), str(second), str(then.log), "--of", str(then.run))
         assert other.returncode == 1 and "maxContentLength" in other.stdout
+
+
+@pytest.mark.parametrize("at", [None, 120])
+def test_any_state_up_to_the_moment_is_that_of_the_log(monkeypatch: pytest.MonkeyPatch, at: int | None) -> None:
+    monkeypatch.setattr(recorded_log, "_STRIDE_EVENTS", 7)
+    with open_source(INSTALLED) as source, replay.open(INSTALLED) as log:
+        stands = RecordedLog(source, at)
+        assert stands.start.state == log.state_at(stands.here.seq)
+        for seq in range(stands.here.seq + 1):
+            assert stands.state_at(seq) == log.state_at(seq), seq
+
+
+def test_a_run_goes_if_nothing_was_asked_in_it_or_long_ago(lived: dict[str, Any]) -> None:
+    with past(lived["log"], lived["secret read"]) as then:
+        empty = then.run
+        assert empty.is_dir() and then.stop() == 0 and not empty.exists()
+        asked: list[Path] = []
+        for _ in range(2):
+            then.stderr.clear()
+            then.start()
+            then.ask("agent", "get_current_note")
+            asked.append(then.run)
+            assert then.stop() == 0
+        young, old = asked
+        for path in (old / "log", *(old / "log").iterdir()):
+            os.utime(path, (0, 0))
+        with closing(LogLock(old)):  # as a daemon that serves it
+            then.start()
+            assert old.exists() and then.stop() == 0
+        then.start()
+        assert young.exists() and not old.exists()
 
 
 def test_a_run_is_no_log_to_forget_in_and_is_shared_without_words(lived: dict[str, Any]) -> None:

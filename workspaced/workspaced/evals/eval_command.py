@@ -1,6 +1,7 @@
 """`workspaced eval`: tests from judged answers."""
 
 import os
+import re
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -70,6 +71,13 @@ def export_command(log: str | None, target: str, folder: Path, scorer: str) -> N
     if target != "pytest":
         left_out += [_no_prompt(each) for each in found if each.tool]
         found = [each for each in found if not each.tool]
+    if scorer == "regex":
+        broken = {each.seq: error for each in found if (error := _trouble_of(each.wanted)) is not None}
+        left_out += [
+            LeftOut(seq, "NO_REGEX", f"What was wanted is no regular expression: {why}.")
+            for seq, why in broken.items()
+        ]
+        found = [each for each in found if each.seq not in broken]
     for each in left_out:
         warn(f"event {each.seq} is left out: {each.why} [{each.code}]")
     if not found:
@@ -108,6 +116,14 @@ def _no_prompt(sample: Sample) -> LeftOut:
     return LeftOut(
         sample.seq, "NO_PROMPT", f"It is a call of {sample.tool}, which no model answers; --to pytest takes it."
     )
+
+
+def _trouble_of(expression: str) -> str | None:
+    try:
+        re.compile(expression)
+    except (re.error, RecursionError, OverflowError) as error:
+        return str(error)
+    return None
 
 
 def _nothing(left_out: list[LeftOut]) -> Exception:

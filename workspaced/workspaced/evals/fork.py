@@ -48,7 +48,8 @@ def fork(
         check: says whether an answer is right; None: it cannot tell.
 
     Raises:
-        InvalidArgument: there is no such prompt, it does not show a note whole, or it shows one that is withheld.
+        InvalidArgument: there is no such prompt, it does not show a note whole that it should be without, or it
+            shows one that is withheld.
         NotRecorded, LogDamaged: what it was made from is not kept, or damaged.
     """
     prompt = log.prompt(seq)

@@ -42,11 +42,15 @@ class Forked(msgspec.Struct, frozen=True):
         from .models import Models
 
         assert self.prompt is not None
-        if bool(self.models) != bool(self.base_url):
+        if bool(self.models) != (self.base_url is not None):
             raise SettingsInvalid(
                 "--model and --base-url belong together.", hint="Without both no model is asked."
             )
-        models = Models(self.base_url, timeout_s=self.timeout_s) if self.base_url else None
+        if self.check is not None and not self.models:
+            raise SettingsInvalid(
+                "--check is about the answers of models.", hint="Name them with --model and --base-url."
+            )
+        models = Models(self.base_url, timeout_s=self.timeout_s) if self.base_url is not None else None
         check = command_check(self.check, self.timeout_s) if self.check is not None else None
         prices, _ = current_prices()
         with read_log(log) as opened:
@@ -64,8 +68,8 @@ def fork_options(function: F) -> F:
     @wraps(function)
     def command(*given: Any, **options: Any) -> Any:
         prompt, models, base_url, texts, without, check, timeout_s = (options.pop(name) for name in _NAMES)
-        others = [name for name in (models, base_url, texts, without, check) if name]
-        if prompt is None and others:
+        others = (models, base_url, texts or None, without or None, check)
+        if prompt is None and any(each is not None for each in others):
             raise click.UsageError("--model, --base-url, --with, --without and --check belong to --prompt.")
         notes = {**{note: _text(file) for note, file in pairs(texts).items()}, **dict.fromkeys(without)}
         names = tuple(name for name in (models or "").split(",") if name)
@@ -84,7 +88,11 @@ _OPTIONS: Final = (
         "--base-url", metavar="URL", help="Their server, as SDKs take it: chat completions lie below it."
     ),
     click.option(
-        "--with", "with_", multiple=True, metavar="NOTE=FILE", help="As if NOTE had had the text of FILE."
+        "--with",
+        "with_",
+        multiple=True,
+        metavar="NOTE=FILE",
+        help="As if NOTE had had the text of FILE; if the prompt did not show it, as if it had been attached.",
     ),
     click.option("--without", multiple=True, metavar="NOTE", help="As if NOTE had not been there."),
     click.option("--check", metavar="CMD", help="Gets an answer; exit code 0: right, 1: wrong, 125: cannot tell."),

@@ -4,6 +4,7 @@ Whatever goes wrong with one model is a state of its answer: the others are aske
 """
 
 import os
+import time
 from collections.abc import Callable
 from typing import Any, Final, Literal
 
@@ -17,12 +18,14 @@ Json = dict[str, Any]
 State = Literal[
     "answered", "cut_off", "no_answer", "silent", "rate_limited", "refused", "unreachable", "unreadable"
 ]
-"""`cut_off`: at the limit of tokens. `no_answer`: it went on calling tools. `silent`: it took too long."""
+"""`cut_off`: by the limit of tokens, a filter or the connection. `no_answer`: it went on calling tools. `silent`:
+it took too long."""
 KEY: Final = "OPENAI_API_KEY"
 """The variable of the environment that holds the key; it is in no file and no answer."""
 ROUNDS_MAX: Final = 8
 """So often a model may call tools before it answers."""
 _ERROR_CHARS: Final = 300
+_ANSWER_BYTES_MAX: Final = 32 * 1024 * 1024
 
 
 class Called(msgspec.Struct, frozen=True):
@@ -54,7 +57,7 @@ class Answer(msgspec.Struct, rename="camel"):
 
 class _Function(msgspec.Struct):
     name: str
-    arguments: str = "{}"
+    arguments: str | None = None
 
 
 class _Call(msgspec.Struct):
@@ -77,8 +80,8 @@ class _Details(msgspec.Struct):
 
 
 class _Usage(msgspec.Struct):
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
     prompt_tokens_details: _Details | None = None
 
 
@@ -130,8 +133,8 @@ class Models:
                     made = self._completion(client, {**body, "model": model, "messages": messages}, answer)
                     if not (calls := made.message.tool_calls or []):
                         answer.text = made.message.content or ""
-                        if made.finish_reason == "length":
-                            raise _Failed("cut_off", "The answer ends at the limit of its tokens.")
+                        if made.finish_reason in _CUT_OFF:
+                            raise _Failed("cut_off", _CUT_OFF[made.finish_reason])
                         return answer
                     messages += [
                         _said(made.message, calls),
@@ -143,48 +146,71 @@ class Models:
         return answer
 
     def _completion(self, client: httpx2.Client, body: Json, answer: Answer) -> _Choice:
-        try:
-            response = client.post(self._url, content=msgspec.json.encode(body), headers=_JSON)
-        except httpx2.TimeoutException:
-            raise _Failed(
-                "silent", f"It gave no answer within {self._timeout_s:g} s; give it more with --timeout."
-            ) from None
-        except (httpx2.HTTPError, httpx2.InvalidURL) as error:
-            why = f"{self._url} cannot be reached: {error or type(error).__name__}. Is --base-url right?"
-            raise _Failed("unreachable", why) from None
+        response, content = self._posted(client, body)
         if response.status_code == httpx2.codes.TOO_MANY_REQUESTS:
             after = response.headers.get("retry-after", "")
             raise _Failed("rate_limited", f"The provider asks to wait{f' {after[:20]} s' if after else ''} (429).")
         if response.status_code != httpx2.codes.OK:
             hint = f" Is {KEY} set?" if response.status_code == httpx2.codes.UNAUTHORIZED else ""
-            said = response.text[:_ERROR_CHARS].strip()
+            said = content.decode(errors="replace")[:_ERROR_CHARS].strip()
             raise _Failed("refused", f"The provider answers {response.status_code}: {said}.{hint}")
         try:
-            made = decoded(response.content, _Completion)
-        except msgspec.MsgspecError as error:
+            made = decoded(content, _Completion)
+        except (msgspec.MsgspecError, RecursionError) as error:
             raise _Failed("unreadable", f"The answer is no chat completion: {error}.") from None
         if not made.choices:
             raise _Failed("unreadable", "The answer is no chat completion: it has no choices.")
         if (usage := made.usage) is not None:
-            answer.input_tokens += usage.prompt_tokens
-            answer.output_tokens += usage.completion_tokens
+            answer.input_tokens += usage.prompt_tokens or 0
+            answer.output_tokens += usage.completion_tokens or 0
             details = usage.prompt_tokens_details
             answer.cached_tokens += (details.cached_tokens or 0) if details is not None else 0
         return made.choices[0]
 
+    def _posted(self, client: httpx2.Client, body: Json) -> tuple[httpx2.Response, bytes]:
+        response, content, until = None, bytearray(), time.monotonic() + self._timeout_s
+        try:
+            with client.stream("POST", self._url, content=msgspec.json.encode(body), headers=_JSON) as response:
+                for part in response.iter_bytes():
+                    content += part
+                    if len(content) > _ANSWER_BYTES_MAX:
+                        raise _Failed("unreadable", f"The answer has more than {_ANSWER_BYTES_MAX:,} bytes.")
+                    if time.monotonic() > until:
+                        raise httpx2.ReadTimeout("some of it came")
+        except httpx2.TimeoutException:
+            raise _Failed(
+                "silent", f"It gave no whole answer within {self._timeout_s:g} s; give it more with --timeout."
+            ) from None
+        except httpx2.DecodingError as error:
+            raise _Failed("unreadable", f"The answer cannot be unpacked: {error}.") from None
+        except (httpx2.HTTPError, httpx2.InvalidURL) as error:
+            said = str(error) or type(error).__name__
+            if response is not None:
+                raise _Failed("cut_off", f"The connection ended within the answer: {said}.") from None
+            raise _Failed("unreachable", f"{self._url} cannot be reached: {said}. Is --base-url right?") from None
+        return response, bytes(content)
 
+
+_CUT_OFF: Final = {
+    "length": "The answer ends at the limit of its tokens.",
+    "content_filter": "The provider's filter ended the answer.",
+}
 _JSON: Final = {"content-type": "application/json"}
 
 
 def _said(message: _Message, calls: list[_Call]) -> Json:
-    made = [{"id": each.id, "type": "function", "function": msgspec.to_builtins(each.function)} for each in calls]
+    made = [
+        {"id": each.id, "type": "function", "function": {"name": of.name, "arguments": of.arguments or "{}"}}
+        for each in calls
+        for of in (each.function,)
+    ]
     return {"role": "assistant", **({"content": message.content} if message.content else {}), "tool_calls": made}
 
 
 def _answered(call: _Call, recorded: Callable[[str, Json], str | None], answer: Answer) -> Json:
     try:
-        arguments = decoded(call.function.arguments.encode() or b"{}", dict[str, Any])
-    except msgspec.MsgspecError as error:
+        arguments = decoded((call.function.arguments or "{}").encode(), dict[str, Any])
+    except (msgspec.MsgspecError, RecursionError) as error:
         raise _Failed(
             "unreadable", f"Its call of {call.function.name} has no arguments in JSON: {error}."
         ) from None

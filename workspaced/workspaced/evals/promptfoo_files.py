@@ -8,10 +8,12 @@ from typing import Final
 
 import msgspec
 
+from .models import ROUNDS_MAX
 from .samples import Json, Sample
 
 _ASSERTIONS: Final = {"includes": "icontains", "exact": "equals", "regex": "regex", "model-graded": "llm-rubric"}
-_ROUNDS_MAX: Final = 8
+# The rounds of `models.Models.ask` once more, for Node: a provider in Python would need workspaced in whichever
+# interpreter promptfoo finds, and whoever is given these tests may have none.
 _PROVIDER: Final = """\
 // Sends a judged prompt to a model with chat completions below OPENAI_BASE_URL; tools answer what was recorded.
 // Made by `workspaced eval export`.
@@ -87,7 +89,7 @@ def promptfoo_files(samples: Sequence[Sample], scorer: str) -> dict[str, str]:
     return {
         "promptfooconfig.json": _json(config),
         "samples.json": _json(bodies),
-        "provider.mjs": _PROVIDER.replace("ROUNDS", str(_ROUNDS_MAX)),
+        "provider.mjs": _PROVIDER.replace("ROUNDS", str(ROUNDS_MAX)),
     }
 
 

@@ -83,7 +83,6 @@ from .views.prompts.prompt_diff import DiffParameters, PromptDiff, diff
 from .views.prompts.supposed import Supposed, SupposedParameters, supposed
 from .views.texts import Texts, TextsParameters, texts
 from .views.timeline import Timeline, TimelineParameters, timeline
-from .views.what_if import WhatIf, WhatIfParameters, what_if
 from .views.why import Life, WhyParameters, why
 
 
@@ -113,7 +112,6 @@ ROUTES: Final = (
     Route("/api/newest", newest, NewestParameters, Newest),
     Route("/api/notes", notes, NotesParameters, Notes),
     Route("/api/notes/{path:path}", why, WhyParameters, Life),
-    Route("/api/what-if", what_if, WhatIfParameters, WhatIf, "POST"),
     Route("/api/conversations", conversations, NoParameters, Conversations),
     Route("/api/conversations/{conversation:path}", column, ColumnParameters, PromptColumn),
     Route("/api/overlaid/{chat}", overlaid, OverlaidParameters, OverlaidChat),

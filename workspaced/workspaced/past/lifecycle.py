@@ -5,9 +5,12 @@ No record of it is published, so only who knows its socket or its name finds it.
 
 import asyncio
 import gc
+import shutil
 import signal
 import tempfile
+import time
 from collections.abc import AsyncIterator, Callable
+from contextlib import closing, suppress
 from functools import partial
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -16,9 +19,12 @@ import anyio
 import platformdirs
 from anyio import to_thread
 
+from workspaced_events.errors import LogLocked
 from workspaced_events.journal.opening import open_journal
 from workspaced_events.journal.writer import Committed
+from workspaced_events.log.data_directory import LOG
 from workspaced_events.log.disk import RealDisk
+from workspaced_events.log.lock import LogLock
 from workspaced_events.private_files import make_folder
 from workspaced_events.replay.open import open_source
 
@@ -33,6 +39,8 @@ from .service import PastService
 
 FOLDER: Final = "past"
 """Beside the records of daemons, where nobody looks for any: a folder for each run."""
+_RUN_DAYS: Final = 30.0
+"""So long after its last call a run is kept."""
 
 
 class PastSettings(NamedTuple):
@@ -86,6 +94,7 @@ async def _serve(
     bound = settings.socket_path.lstat()
     try:
         data = _run_folder(settings)
+        lock = LogLock(data)
         service = _open(settings, past, data)
         try:
             async with anyio.create_task_group() as tasks:
@@ -107,6 +116,9 @@ async def _serve(
             service.call_recorder.close()
             service.writer.close()
             service.levels.close()
+            if service.log.tail.seq == past.here.seq:
+                shutil.rmtree(data, ignore_errors=True)  # nothing was asked
+            lock.close()
     finally:
         remove_socket(settings.socket_path, bound)
     return 0
@@ -138,9 +150,19 @@ def _run_folder(settings: PastSettings) -> Path:
     try:
         runs = Path(make_state_directory()).parent / FOLDER
         make_folder(runs)
+        _remove_old(runs)
         return Path(tempfile.mkdtemp(prefix=f"{settings.workspace}-", dir=runs))
     except OSError as error:
         raise SettingsInvalid(
             f"The folder for the log of this run cannot be made: {error.strerror or error}: {error.filename}.",
             hint="Check the state directory's permissions and its disk.",
         ) from error
+
+
+def _remove_old(runs: Path) -> None:
+    """Removes the runs that no daemon serves and whose log was last written long ago."""
+    before = time.time() - _RUN_DAYS * 86_400
+    for run in runs.iterdir():
+        with suppress(OSError, LogLocked), closing(LogLock(run)):
+            if max(each.stat().st_mtime for each in (run / LOG, *(run / LOG).iterdir())) < before:
+                shutil.rmtree(run)

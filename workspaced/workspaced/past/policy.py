@@ -17,7 +17,7 @@ from workspaced_events.ids import NoteId, VaultId
 from workspaced_events.projections.note_visibility import Visibility, VisibilityFold
 from workspaced_events.projections.workspace_state import VaultState
 from workspaced_events.replay.backward_scan import LATE_EVENTS_MAX
-from workspaced_events.schema.catalogue import Event, ToolCalled
+from workspaced_events.schema.catalogue import Event, NoteRenamed, NoteShown, NoteWithheld, ToolCalled
 from workspaced_events.schema.decoding import decoded
 from workspaced_tools.errors import NotRecorded
 from workspaced_tools.recording.format import VAULT_LISTS, VAULT_SINGLES, read_recording
@@ -29,7 +29,6 @@ from .recorded_log import RecordedLog
 
 _ANSWERS_MAX: Final = 200
 """The latest answers that are searched for names; of all others the recordings are, which take longer."""
-_FINDINGS: Final = ("note_shown", "note_withheld", "note_renamed")
 
 
 class RecordedPolicy:
@@ -37,7 +36,7 @@ class RecordedPolicy:
 
     def __init__(self, log: RecordedLog, vault: VaultId) -> None:
         findings = VisibilityFold()
-        findings.feed(log.events_of(_FINDINGS, until=log.here.seq))
+        findings.feed(log.events_of(NoteShown, NoteWithheld, NoteRenamed, until=log.here.seq))
         found = {note for note, finding in findings.of(vault).items() if finding is not Visibility.SHOWN}
         self.withheld_notes: frozenset[str] = frozenset(found).union(_left_out(log, vault))
         """The notes that are known to be withheld."""
@@ -76,9 +75,9 @@ class RecordedPolicy:
 def _calls(log: RecordedLog, vault: VaultId) -> Iterator[Event]:
     """The calls that were made up to the moment, the latest first. Their records may come later."""
     here = log.here
-    for event in log.before(min(here.seq + LATE_EVENTS_MAX, log.tail)):
-        called = event.data
-        if not isinstance(called, ToolCalled) or event.vault != vault or called.tail > here.seq:
+    for event in reversed(log.events_of(ToolCalled, until=here.seq + LATE_EVENTS_MAX)):
+        called: ToolCalled = event.data
+        if event.vault != vault or called.tail > here.seq:
             continue
         if called.tail < here.seq or here.lasts or called.now <= here.time:
             yield event
@@ -94,9 +93,8 @@ def _told(log: RecordedLog, vault: VaultId) -> set[str]:
     """All texts of the latest answers up to the moment, the names of notes among them."""
     texts: set[str] = set()
     # Also of the calls after the moment that saw its state: they were told what was open then.
-    latest = log.before(min(log.here.seq + LATE_EVENTS_MAX, log.tail))
-    calls = (event for event in latest if isinstance(event.data, ToolCalled) and event.vault == vault)
-    seen = (event for event in calls if event.data.as_of_seq <= log.start.state.seq)
+    latest = reversed(log.events_of(ToolCalled, until=log.here.seq + LATE_EVENTS_MAX))
+    seen = (each for each in latest if each.vault == vault and each.data.as_of_seq <= log.start.state.seq)
     for event in islice(seen, _ANSWERS_MAX):
         with suppress(LogDamaged, msgspec.MsgspecError):
             texts.update(texts_of(decoded(log.blob(event.data.result_sha256) or b"null", Any)))

@@ -41,7 +41,7 @@ class RecordedCalls:
         self._log = log
         self._of: dict[_Key, list[Event]] = {}
         """In the order of the log."""
-        for event in log.events_of(("tool_called",)):
+        for event in log.events_of(ToolCalled):
             called: ToolCalled = event.data
             try:
                 arguments = arguments_of(called, log.blob)

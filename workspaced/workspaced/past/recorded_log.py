@@ -1,7 +1,9 @@
 """`RecordedLog`: an open log, and the moment of it at which a daemon stands."""
 
+from bisect import bisect_right
 from collections.abc import Collection, Iterator
 from itertools import islice
+from operator import itemgetter
 from threading import RLock
 from typing import Final
 
@@ -10,8 +12,8 @@ import msgspec
 from workspaced_events.errors import InvalidArgument
 from workspaced_events.ids import VaultId
 from workspaced_events.journal.start import Start
-from workspaced_events.limits import HISTORY_EVENTS_MAX
-from workspaced_events.projections.visits import Visit, visits_from
+from workspaced_events.limits import HISTORY_EVENTS_MAX, VISITS_MAX
+from workspaced_events.projections.visits import Bounds, Visit, VisitFold, visits_from
 from workspaced_events.projections.workspace_fold import fold_all
 from workspaced_events.projections.workspace_state import WorkspaceState
 from workspaced_events.replay.backward_scan import SCANNED
@@ -19,11 +21,15 @@ from workspaced_events.replay.indexed_events import IndexedEvents
 from workspaced_events.replay.kept_folds import KeptFolds
 from workspaced_events.replay.log_cursor import Moment
 from workspaced_events.replay.source import StoredSource
-from workspaced_events.schema.catalogue import CATALOGUE, Event
+from workspaced_events.schema import catalogue as c
+from workspaced_events.schema.catalogue import CATALOGUE, Data, Event
 from workspaced_tools.replay.indexed_log import IndexedPast
 from workspaced_tools.replay.recorded_reads import Recordings
+from workspaced_tools.replay.verify import StateNotRetained
 
 _PAGE_EVENTS: Final = 1_000
+_STRIDE_EVENTS: Final = 1_000
+_KEPT: Final = frozenset((c.ToolCalled, c.ContextVolunteered, c.NoteShown, c.NoteWithheld, c.NoteRenamed))
 _SCANNED: Final = tuple(name for name, entry in CATALOGUE.items() if issubclass(entry.data, SCANNED))
 
 
@@ -46,7 +52,16 @@ class RecordedLog:
             LogDamaged: it does not verify.
             OSError: it cannot be read.
         """
-        index = source.index()
+        self._states = [(0, source.start)]
+        """At some distance, each with how many events it is the fold of."""
+        self._unfolded: list[Event] = []
+        """The events after the newest of `_states`, while the log is read."""
+        self._fold_until = at if isinstance(at, int) else None
+        """States after this sequence are hardly asked for."""
+        self._kept: list[Event] = []
+        """All events of the types _KEPT, in order."""
+        index = source.index(sink=self._take)
+        self._unfolded = []
         if index.damage is not None:
             raise index.damage
         self.warnings = index.warnings
@@ -59,24 +74,29 @@ class RecordedLog:
         self._past = IndexedPast(self._events, self._folds)
         self.recordings = Recordings(self.blob)
         self.here: Moment = self._past.moment(at) if at is not None else self._past.end
-        self.start: Start = self._fold()
+        state = self.state_at(self.here.seq)
+        self.start = Start(seq=self.here.seq, time=self.here.time, state=state, visits=self._visits())
         """What a log begins with that goes on from the moment."""
 
-    def _fold(self) -> Start:
-        """Folds all up to the moment, in one pass: whoever started the daemon waits for it."""
-        seq = self.here.seq
-        state, visits = self._source.start, self._source.start_visits()
-        looked_at = max(self._events.before, seq - HISTORY_EVENTS_MAX)
-        if looked_at > self._events.before:  # they are a function of the latest events alone
-            visits = visits_from(looked_at)
-        count = self._events.count_up_to(seq)
-        for begin in range(0, count, _PAGE_EVENTS):
-            page = self._events[begin : min(begin + _PAGE_EVENTS, count)]
-            state = fold_all(page, state)
-            if page[-1].seq > looked_at:
-                visits.feed(page[max(0, looked_at - page[0].seq + 1) :])
-        visits.apply_renames()
-        return Start(seq=seq, time=self.here.time, state=state, visits=visits)
+    def _take(self, events: list[Event]) -> None:
+        """Folds the log while it is verified: whoever started the daemon waits for it."""
+        if self._fold_until is None or events[0].seq <= self._fold_until:
+            self._unfolded += events
+        if len(self._unfolded) >= _STRIDE_EVENTS:
+            folded, state = self._states[-1]
+            self._states.append((folded + len(self._unfolded), fold_all(self._unfolded, state)))
+            self._unfolded = []
+        self._kept += [event for event in events if type(event.data) in _KEPT]
+
+    def _visits(self) -> VisitFold:
+        """As many visits up to the moment as are ever shown: a function of the latest events alone."""
+        looked_at = self.here.seq - HISTORY_EVENTS_MAX
+        fold = visits_from(looked_at) if looked_at > self._events.before else self._source.start_visits()
+        begin, end = self._events.count_up_to(looked_at), self._events.count_up_to(self.here.seq)
+        fold.feed(self._events[begin:end])
+        fold.forget(Bounds(slack=1))  # the run's log begins with them, and is read at once
+        fold.apply_renames()
+        return fold
 
     def blob(self, sha256: str) -> bytes | None:
         """The content with that hash; None: the log does not hold it.
@@ -126,10 +146,10 @@ class RecordedLog:
 
     def state_at(self, seq: int) -> WorkspaceState:
         """The fold up to `seq`."""
-        if seq == self.here.seq:
-            return self.start.state
         with self.lock:
-            return self._folds.state_at(seq)
+            count = self._events.count_up_to(seq)
+            folded, state = self._states[bisect_right(self._states, count, key=itemgetter(0)) - 1]
+            return fold_all(self._events[folded:count], state)
 
     def visits_at(self, seq: int, vault: VaultId) -> list[Visit]:
         """The visits of a vault up to `seq`.
@@ -138,19 +158,25 @@ class RecordedLog:
             StateNotRetained: the log does not hold events early enough.
         """
         with self.lock:
+            if seq == self.here.seq:  # they are folded already
+                found = self.start.visits.visits(vault, max(0, seq - HISTORY_EVENTS_MAX), seq, VISITS_MAX)
+                if found is None:
+                    raise StateNotRetained
+                return found
             return list(self._past.visits_at(seq, vault))
 
-    def events_of(self, types: tuple[str, ...], *, until: int | None = None) -> list[Event]:
-        """All events of some types, in order; `until`: up to that sequence."""
-        with self.lock:
-            return list(self._events.of_types(types, after=self._events.before, before=_behind(until)))
+    def events_of(self, *types: type[Data], until: int | None = None) -> list[Event]:
+        """All events of some types, in order; `until`: up to that sequence.
+
+        Args:
+            types: some of _KEPT.
+        """
+        assert _KEPT.issuperset(types)
+        found = [event for event in self._kept if type(event.data) in types]
+        return found if until is None else found[: bisect_right(found, until, key=lambda event: event.seq)]
 
     def read(self, first: int, limit: int) -> list[Event]:
         """Up to `limit` events from `first` on."""
         with self.lock:
             begin = self._events.count_up_to(first - 1)
             return self._events[begin : begin + limit]
-
-
-def _behind(seq: int | None) -> int | None:
-    return None if seq is None else seq + 1

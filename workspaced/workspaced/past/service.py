@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 _RECORD_BYTES: Final = 1024 * 1024 * 1024
 _RECORD_DAYS: Final = 36_500.0
-"""Nothing of a run is swept: whoever wants it no more removes its folder."""
+"""Nothing of a run is swept: it goes as a whole."""
 
 
 class PastService(Service):

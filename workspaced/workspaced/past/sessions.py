@@ -54,7 +54,7 @@ class RecordedSessions(Sessions):
     def _before(self) -> dict[SessionKey, Event]:
         if self._recorded is None:
             self._recorded = {}
-            for event in self._log.events_of(("context_volunteered",), until=self._log.here.seq):
+            for event in self._log.events_of(ContextVolunteered, until=self._log.here.seq):
                 data: ContextVolunteered = event.data
                 if data.tool == VOLUNTEER.name and event.vault is not None:
                     key = SessionKey.of(data.caller, data.session, event.vault)

@@ -1,23 +1,26 @@
-"""A recorded prompt as it would have been with other texts of notes, or without notes.
+"""A recorded prompt as it would have been with other texts of notes, with notes more, or without notes.
 
-The recorded inputs are kept, but for what they hold of these notes; then the assembler makes the prompt of them.
+The recorded inputs are kept, but for what they hold of these notes; then the assembler makes the prompt of them. A
+note that the prompt did not show stands in it as if the user had attached it.
 What agents and people said afterwards, results of tools, and lines that say that a note has changed stay as they
 were.
 """
 
 import re
 from collections.abc import Iterator, Mapping
+from pathlib import PurePosixPath
 from typing import Final
 
 import msgspec
 from msgspec.structs import replace
 
 from workspaced_events.errors import InvalidArgument
-from workspaced_events.ids import NoteId
+from workspaced_events.ids import NoteId, note_id
 from workspaced_events.projections.conversations import Conversation
 from workspaced_events.schema.catalogue import PromptAssembled
 
 from ..assembly.assemble import assemble
+from ..assembly.layers import sha256_hex
 from ..model.note_names import NOTE_KINDS
 from ..model.sent_so_far import read_turn
 from ..model.sent_turn import SentPart, SentTurn
@@ -65,17 +68,23 @@ def rebuild_supposing(data: PromptAssembled, conversation: Conversation, texts: 
         conversation: the state at `data.as_of_seq`.
 
     Raises:
-        InvalidArgument: a note is not shown whole in the prompt.
+        InvalidArgument: a note that should not be there is not shown whole in the prompt, or one that should be
+            there has no path of a note.
         NotRecorded, LogDamaged: an input is not kept, or damaged.
     """
     turn = inputs_of(data.inputs_sha256, texts)
     shown = dict.fromkeys(note for note, _revision in _shown(turn, conversation, texts))
-    if unknown := [note for note in notes if note not in shown]:
+    if unknown := [note for note, text in notes.items() if note not in shown and text is None]:
         raise InvalidArgument(
             f"The prompt does not show {unknown[0]!r} whole.", hint=f"It shows: {', '.join(shown) or 'no note'}."
         )
     world = _World(texts, notes)
-    return assemble(world.conversation(conversation), world.turn(turn), world)
+    supposed = world.turn(turn)
+    more = tuple(
+        world.attached(note, text) for note, text in notes.items() if note not in shown and text is not None
+    )
+    supposed = replace(supposed, artifacts=supposed.artifacts + more)
+    return assemble(world.conversation(conversation), supposed, world)
 
 
 class _World:
@@ -117,6 +126,13 @@ class _World:
                 self._changed[revision] = text
         present = tuple(each for each in real.present if each.id not in self._notes)
         return replace(real, artifacts=artifacts, provided=provided, present=present)
+
+    def attached(self, note: str, text: str) -> Artifact:
+        """A note that the user attaches."""
+        path = note_id(note)
+        revision = sha256_hex(text)
+        self._changed[revision] = text
+        return Artifact("note", path, PurePosixPath(path).stem, revision, bytes=len(text.encode()), note=path)
 
     def _part(self, part: SentPart) -> Iterator[SentPart]:
         if part.kind not in NOTE_KINDS or part.id not in self._notes:

@@ -1,5 +1,6 @@
 """`workspaced serve`."""
 
+import gc
 import os
 import signal
 from contextlib import suppress
@@ -82,6 +83,7 @@ def serve_command(
     from ...settings.settings import load_settings
     from .index_progress import IndexingBars
 
+    _collect_again()
     as_json = given("json")
     settings = load_settings(
         vaults=vaults or None,
@@ -121,6 +123,12 @@ def serve_command(
             each.close()
 
 
+def _collect_again() -> None:
+    """Lets Python collect garbage as usual, without looking at all that was imported."""
+    gc.freeze()
+    gc.enable()
+
+
 def _serve_past(
     log: str,
     at: int | str | None,
@@ -132,6 +140,7 @@ def _serve_past(
 ) -> int:
     from ...past.lifecycle import PastSettings, past_socket, run_past
 
+    _collect_again()
     log_to_stderr((log_level or "warning").upper())
     name = workspace or f"past-{os.getpid()}"
     path = socket_path or past_socket(name)

@@ -1,4 +1,4 @@
-"""`workspaced log`: backup, export, import, verify, what-if, search, show."""
+"""`workspaced log`: backup, export, import, verify, search, show."""
 
 import secrets
 import sys
@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, get_args
 
 import click
-import msgspec
 
 from workspaced_events.clock import system_clock
 from workspaced_events.errors import InvalidArgument, LogDamaged, LogLocked
@@ -25,7 +24,6 @@ from workspaced_events.replay.indexed_events import IndexedEvents
 from workspaced_events.replay.json_lines import export_lines, import_events, read_export
 from workspaced_events.replay.source import DirectorySource
 from workspaced_events.schema.catalogue import Event, Lane
-from workspaced_events.schema.decoding import decoded
 
 from ...__about__ import __version__
 from ...discovery.own_directories import own_folder
@@ -33,7 +31,6 @@ from ...finding.command import find_command, shrink_command
 from ...settings.settings import load_settings
 from ...terminal.log import checked_log, log_directory
 from ...terminal.options import (
-    at_option,
     check_visibility,
     complain_of_blobs,
     daemon_options,
@@ -50,7 +47,6 @@ from ...terminal.screen import local_time
 if TYPE_CHECKING:
     from ...inspector.inspected import Inspected
     from ...inspector.views.texts import TextHit, Texts
-    from ...inspector.views.what_if import WhatIf
 
 _LIMIT: Final = 50
 _WORDS: Final = {"messages": "messages sent", "told": "told without asking"}
@@ -123,79 +119,12 @@ def _print_found(hit: "TextHit") -> None:
     say(f"    {hit.before}", styled(hit.found, fg="yellow", bold=True), hit.after)
 
 
-@click.command("what-if")
-@click.argument("log", required=False, metavar="[LOG]")
-@at_option
-@click.option("--without", type=int, multiple=True, metavar="SEQ", help="Without this event; may be repeated.")
-@click.option(
-    "--action", "actions", multiple=True, metavar="JSON", help="With this action more; may be repeated, in order."
-)
-@click.option("--tool", default="", metavar="NAME", help="And then an agent calls this tool.")
-@click.option("--arguments", default="{}", metavar="JSON", help="The tool's arguments.")
-@daemon_options
-def what_if_command(
-    log: str | None,
-    at: int | str | None,
-    without: tuple[int, ...],
-    actions: tuple[str, ...],
-    tool: str,
-    arguments: str,
-) -> None:
-    """Fold LOG without some events, or with actions more, and say what would differ. Nothing of it is recorded.
-
-    Later events that make no sense then are left out too. A tool answers from recordings. LOG is a data directory,
-    an export, a bundle, or - for standard input; default: as of `log search`. What a prompt would have been with
-    another text of a note: `workspaced replay LOG --prompt SEQ --with NOTE=FILE`.
-
-    \b
-    workspaced log what-if bug.wsb --at 150 --without 143
-    workspaced log what-if --action '{"type": "note_pinned", "data": {"note": "a.md"}}'
-    """
-    from ...inspector.viewed_log import viewed_log
-    from ...inspector.views.what_if import WhatIfParameters, what_if
-
-    wanted = WhatIfParameters(
-        at="" if at is None else str(at),
-        without=list(without),
-        actions=[_object(each, "--action") for each in actions],
-        tool=tool,
-        arguments=_object(arguments, "--arguments"),
-    )
-    with viewed_log(log) as inspected:
-        found = what_if(inspected, wanted)
-    output(found, _print)
-
-
-def _object(text: str, option: str) -> dict[str, Any]:
-    try:
-        return decoded(text.encode(), dict[str, Any])
-    except (msgspec.MsgspecError, RecursionError) as error:
-        raise InvalidArgument(f"Expected a JSON object after {option}: {error}.") from None
-
-
-def _print(found: "WhatIf") -> None:
-    say(f"hypothetical, after event {found.seq}:")
-    for line in found.lines or ["nothing would differ"]:
-        say(f"  {line}")
-    for each in found.not_applied:
-        event = each.event
-        say(f"left out too: {event.seq} {event.sentence}: {each.why}")
-    if (more := found.not_applied_count - len(found.not_applied)) > 0:
-        say(f"and {more} more")
-    if found.answers is not None:
-        same = "the same" if found.answers.are_same else "something else"
-        say(f"{found.answers.tool} would answer {same}:")
-        say(bytes(found.answers.hypothetical).decode())
-    for limit in found.limits:
-        say(limit, err=True)
-
-
 @click.group(name="log")
 def log_command() -> None:
     """The event log: the only truth, as JSON Lines."""
 
 
-for _command in (find_command, shrink_command, search_command, what_if_command):
+for _command in (find_command, shrink_command, search_command):
     log_command.add_command(_command)
 
 

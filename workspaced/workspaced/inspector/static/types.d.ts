@@ -50,14 +50,6 @@ export interface Agents {
   readonly settings: readonly EventTold[];
 }
 
-/** What a tool answers in both worlds, from recordings. */
-export interface Answers {
-  readonly tool: string;
-  readonly real: unknown;
-  readonly hypothetical: unknown;
-  readonly areSame: boolean;
-}
-
 /** One question of a call, without its answer. */
 export interface Asked {
   readonly index: number;
@@ -468,12 +460,6 @@ export interface Newest {
   readonly events: readonly EventTold[];
   readonly last: number;
   readonly searchedFrom: number | null;
-}
-
-/** An event that makes no sense in that world. */
-export interface NotApplied {
-  readonly event: EventTold;
-  readonly why: string;
 }
 
 /** One note. */
@@ -926,23 +912,6 @@ export interface ViewPublisher {
 export interface Vocabulary {
   readonly seq: number;
   readonly words: readonly Word[];
-}
-
-/** A world that never was, beside the real one. */
-export interface WhatIf {
-  readonly seq: number;
-  readonly time: string;
-  readonly real: StateJson;
-  readonly hypothetical: StateJson;
-  readonly changes: readonly Change[];
-  readonly lines: readonly string[];
-  readonly leftOut: readonly EventTold[];
-  readonly added: readonly EventTold[];
-  readonly notApplied: readonly NotApplied[];
-  readonly notAppliedCount: number;
-  readonly answers: Answers | null;
-  readonly tools: readonly string[];
-  readonly limits: readonly string[];
 }
 
 /** Something that can be put into an expression. */

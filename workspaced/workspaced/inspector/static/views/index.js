@@ -9,7 +9,6 @@ import { Moment } from "./moment.js";
 import { Prompts } from "./prompts.js";
 import { LiveTail } from "./tail.js";
 import { Texts } from "./texts.js";
-import { WhatIfView } from "./what_if.js";
 import { Why } from "./why.js";
 
 /**
@@ -30,7 +29,6 @@ export const VIEWS = [
   { name: "coverage", title: "Coverage", key: "o", component: Coverage },
   { name: "agents", title: "Agents", key: "a", component: AgentsView },
   { name: "note", title: "Why", key: "w", component: Why },
-  { name: "what-if", title: "What if", key: "i", component: WhatIfView },
   { name: "find", title: "Find and shrink", key: "f", component: Find },
   { name: "tail", title: "Tail", key: "t", component: LiveTail },
 ];

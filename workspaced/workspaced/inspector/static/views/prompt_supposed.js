@@ -31,12 +31,19 @@ export function SupposedOf({ seq }) {
   }, [seq, asked]);
   if (error) return html`<${Failure} error=${error} />`;
   if (found === null) return html`<${Waiting} />`;
-  const names = Object.keys(found.notes);
-  const note = chosen || names[0];
-  if (note === undefined) return html`<p class="notice">The prompt shows no note whole, so none can be another one.</p>`;
+  const names = [...new Set([...Object.keys(found.notes), ...Object.keys(notes)])];
+  const note = chosen || names[0] || "";
   const set = (/** @type {string | null | undefined} */ text) => {
     const { [note]: _former, ...others } = notes;
     setNotes(text === undefined || text === found.notes[note] ? others : { ...others, [note]: text });
+  };
+  const attach = (/** @type {Event} */ event) => {
+    event.preventDefault();
+    const form = /** @type {HTMLFormElement} */ (event.target);
+    const path = String(new FormData(form).get("path")).trim();
+    if (!names.includes(path)) setNotes({ ...notes, [path]: "" });
+    setChosen(path);
+    form.reset();
   };
   return html`<section aria-labelledby="supposed-title">
     <h3 id="supposed-title">What if a note had been another one <span class="badge warn">hypothetical</span></h3>
@@ -49,17 +56,20 @@ export function SupposedOf({ seq }) {
       <button type="button" onClick=${() => set(null)}>was not there</button>
       <button type="button" onClick=${() => set(undefined)}>was as it was</button>
     </form>
+    <form class="more" onSubmit=${attach}>
+      <label>Another note, as if attached <input name="path" required placeholder="work/plan.md" /></label> <button>Attach</button>
+    </form>
     <textarea
       class="supposed"
       rows="12"
       aria-label="The note's text"
-      disabled=${notes[note] === null}
-      value=${notes[note] === undefined ? found.notes[note] : notes[note] ?? ""}
+      disabled=${notes[note] === null || note === ""}
+      value=${(notes[note] === undefined ? found.notes[note] : notes[note]) ?? ""}
       onChange=${(/** @type {Event} */ { target }) => set(/** @type {HTMLTextAreaElement} */ (target).value)}
     ></textarea>
     ${found.changes.length > 0
       ? html`<${Differences} lines=${found.changes} left="the prompt" right="as it would be" />`
-      : html`<p class="quiet">The prompt is as it was. Write into the note what it should have said.</p>`}
+      : html`<p class="quiet">The prompt is as it was. Write into a note what it should have said.</p>`}
     <p class="quiet">What models would answer; write what you changed into a file first:</p>
     <${Command} line=${commandOf(seq, notes)} />
   </section>`;

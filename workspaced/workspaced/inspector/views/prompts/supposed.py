@@ -27,7 +27,7 @@ def supposed(inspected: Inspected, parameters: SupposedParameters) -> Supposed:
     """A prompt with other notes, as `workspaced replay --prompt` gives it.
 
     Raises:
-        InvalidArgument: there is no such prompt, or it does not show a note whole.
+        InvalidArgument: there is no such prompt, or it does not show whole what it should be without.
         NotRecorded, LogDamaged: what it was made from is not kept, or damaged.
     """
     made = fork(inspected.log, parameters.seq, parameters.notes, None, ())
