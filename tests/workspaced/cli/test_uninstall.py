@@ -211,6 +211,7 @@ def test_runs_in_the_past_go(home: Home) -> None:
     with Program("serve", "--replay", RECORDED, "--json", env=home.env) as past:
         run = Path(past.started["run"])
         assert past.started["run"].startswith(str(home.path))
+        home.run("call", "get_current_note", "--socket", past.started["socket"])
     assert run.exists()
     done = home.run("uninstall", "--yes")
     assert f"state     {home.path}/.local/state/workspaced/past (" in done.stdout
