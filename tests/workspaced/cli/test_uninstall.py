@@ -206,6 +206,34 @@ def test_an_inspector_that_runs_is_ended(home: Home) -> None:
     assert not (home.path / ".local/state/workspaced").exists()
 
 
+def test_a_proxy_and_a_link_of_claude_code_that_run_are_ended(home: Home) -> None:
+    before = everything(home)
+    home.run("start", home.notes)
+    upstream = "http://127.0.0.1:9/v1"
+    with (
+        Program("proxy", "--upstream", upstream, "--port", "0", "--json", env=home.env) as proxy,
+        Program("ide", "--json", env=home.env) as link,
+    ):
+        done = home.run("uninstall", "--yes")
+        assert done.returncode == 0, done.stderr
+        assert (proxy.wait(), link.wait()) == (0, 0)
+    assert f"ide       pid {link.process.pid}, tells Claude Code of {home.notes}\n" in done.stdout
+    assert f"proxy     pid {proxy.process.pid}, passes requests on to {upstream}\n" in done.stdout
+    assert everything(home) == before
+
+
+def test_the_lock_file_of_a_link_that_was_killed_goes(home: Home) -> None:
+    home.run("start", home.notes)
+    (home.path / ".claude/ide").mkdir()
+    link = Program("ide", "--json", env=home.env)
+    lock = Path(link.started["lock"])
+    link.process.kill()
+    link.wait()
+    done = home.run("uninstall", "--yes")
+    assert done.returncode == 0 and not lock.exists()
+    assert f"state     {lock} (" in done.stdout and "ide       pid" not in done.stdout
+
+
 def test_runs_in_the_past_go(home: Home) -> None:
     before = everything(home)
     with Program("serve", "--replay", RECORDED, "--json", env=home.env) as past:

@@ -16,7 +16,7 @@ from typing import Final, Literal, NamedTuple
 
 import platformdirs
 
-from .inspectors import SUFFIX
+from .beside import SUFFIXES
 from .own_directories import DATA_NAMES, INDEX_NAME
 from .records import is_listening, state_directory
 
@@ -79,8 +79,8 @@ def places(data: Iterable[Path], cache: Iterable[Path], sockets: Path) -> Iterat
             "cache", folder, filter(INDEX_NAME.fullmatch, _names(folder)), "an index, made anew if needed"
         )
     state = Path(state_directory())
-    left = [each for each in _names(state) if each in _STATE or each.endswith((".stopped", ".json", SUFFIX))]
-    yield from _place("state", state, left, "records of daemons and inspectors")
+    left = [each for each in _names(state) if each in _STATE or each.endswith((".stopped", ".json", *SUFFIXES))]
+    yield from _place("state", state, left, "records of what ran")
     yield from _place("state", state.parent, ["past"], "runs in the past, with texts of notes")
     yield from _place("state", sockets, [each for each in _names(sockets) if each.endswith(".sock")], "sockets")
     if sys.platform == "darwin":
