@@ -14,6 +14,8 @@ import click
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
+from workspaced_events.interrupts import interrupts_held_back
+
 from ..client.sync_client import SyncClient, connect
 from ..discovery.autostart import end_started, own_workspace, reach_or_start
 from ..discovery.records import Record, find
@@ -147,8 +149,9 @@ def _serve(folder: Path) -> dict[str, Any]:
         with _reached(folder, record, workspace) as client:
             vault = _indexed(client, folder)
     except KeyboardInterrupt:
-        if end_started():
-            say("Interrupted: the daemon that was started has ended, and nothing was connected.", err=True)
+        with interrupts_held_back():  # a second Ctrl-C would end this without a word
+            if end_started():
+                say("Interrupted: the daemon that was started has ended, and nothing was connected.", err=True)
         raise
     notes, is_above = vault["index"]["notesFound"], vault["path"] != str(folder)
     if not given("json"):
