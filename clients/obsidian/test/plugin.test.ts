@@ -269,7 +269,7 @@ test("a daemon is started where the user allowed it, by the program they named",
   const person = await opens(folder);
   person.plugin.onUserEnable();
   await until(() => dialogues.length > 0);
-  assert.ok(dialogues[0]?.contentEl.text.includes(`workspaced start ${folder}`));
+  assert.ok(dialogues[0]?.contentEl.text.includes(`workspaced serve --vault ${folder}`));
   await setting("Path of the program").texts[0]?.change(program);
   await button("Start when needed");
   await until(() => ran(record).length > 0);

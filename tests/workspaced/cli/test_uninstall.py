@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import socket
 from collections.abc import Iterator
@@ -9,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support import process
 from support.home import Home
 from support.inspector import RECORDED, Inspector
 from support.program import Program
@@ -154,6 +156,26 @@ def test_a_demo_of_another_home_or_that_runs_is_left_alone(home: Home) -> None:
     assert demo.exists()
 
 
+def test_a_daemon_of_another_home_keeps_its_socket(home: Home) -> None:
+    home.run("start", home.notes)
+    [running] = home.daemons()
+    other = {**home.env, "HOME": str(home.root / "other")}
+    done = process.run("uninstall", "--yes", env=other, cwd=home.root)
+    assert f"stays     {running['socket']}: a daemon that this home has no record of".encode() in done.stdout
+    assert home.run("status").returncode == done.returncode == 0
+
+
+def test_a_log_that_a_daemon_without_a_record_writes_stays(home: Home) -> None:
+    home.run("start", home.notes)
+    [running] = home.daemons()
+    shutil.rmtree(home.path / ".local/state")
+    data = Path(running["dataDir"])
+    done = home.run("uninstall", "--yes")
+    assert f"stays     {data}: the workspaced with pid {running['pid']} writes there; " in done.stdout
+    assert (data / "log/HEAD").exists() and home.run("stop").returncode == 0
+    assert home.run("uninstall", "--yes").returncode == 0 and not data.exists()
+
+
 def test_a_link_is_not_followed(home: Home) -> None:
     elsewhere = home.root / "elsewhere"
     (elsewhere / "default" / "log").mkdir(parents=True)
@@ -236,10 +258,11 @@ def test_the_lock_file_of_a_link_that_was_killed_goes(home: Home) -> None:
 
 def test_runs_in_the_past_go(home: Home) -> None:
     before = everything(home)
-    with Program("serve", "--replay", RECORDED, "--json", env=home.env) as past:
-        run = Path(past.started["run"])
-        assert past.started["run"].startswith(str(home.path))
-    assert run.exists()
+    past = Program("serve", "--replay", RECORDED, "--json", env=home.env)
+    past.process.kill()  # in good order it takes a run in which nothing was asked with it
+    past.wait()
+    run = Path(past.started["run"])
+    assert run.exists() and run.is_relative_to(home.path)
     done = home.run("uninstall", "--yes")
     assert f"state     {home.path}/.local/state/workspaced/past (" in done.stdout
     assert done.returncode == 0 and everything(home) == before

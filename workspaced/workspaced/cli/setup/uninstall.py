@@ -7,7 +7,8 @@ from typing import Any, Final, NamedTuple
 
 import click
 
-from workspaced_events.errors import WorkspacedError
+from workspaced_events.errors import LogLocked, WorkspacedError
+from workspaced_events.log.lock import LogLock
 
 from ...client.sync_client import connect
 from ...connecting.ledger import read_ledger
@@ -101,7 +102,9 @@ def _plan(*, keep_data: bool) -> _Plan:
     found = list(places(data, cache, default_socket("default").parent))
     if killed := tuple(path.name for path, lock in own_locks() if is_gone(lock)):
         found.append(Place("state", lock_folder(), killed, "of links of Claude Code that were killed"))
-    kept += [f"{path}: {each.holds}" for each in found if not each.is_ours for path in each.paths]
+    pids = {each.pid for each in running()}
+    found = [_unless_in_use(each, pids) for each in found]
+    kept += dict.fromkeys(f"{path}: {each.holds}" for each in found if not each.is_ours for path in each.paths)
     found = [each for each in found if each.is_ours]
     demos = [each.paths[0] for each in found if each.kind == "demo"]
     found = [each for each in found if not any(each.folder.is_relative_to(demo) for demo in demos)]
@@ -129,6 +132,21 @@ def _plan(*, keep_data: bool) -> _Plan:
         if path not in changed | unread and Path(path).exists():
             kept.append(f"{path} was connected when the environment named it; set that again to have it changed")
     return _Plan(list(definitions(Path.home())), running_beside(), running(), connections, going, edited, kept)
+
+
+def _unless_in_use(place: Place, pids: set[int]) -> Place:
+    """The place, which is not to go if it is a log that another process writes than these daemons."""
+    if place.kind != "data" or not (place.folder / "lock").exists():
+        return place
+    try:
+        LogLock(place.folder).close()
+    except LogLocked as error:
+        if (pid := error.details["pid"]) not in pids:
+            holds = f"the workspaced with pid {pid or 'unknown'} writes there; end it, and run this again"
+            return Place("data", place.folder.parent, (place.folder.name,), holds, is_ours=False)
+    except OSError:
+        pass  # removing it says what is wrong
+    return place
 
 
 def _parts_by_file(runtime: str) -> dict[Path, list[Part]]:
