@@ -180,6 +180,20 @@ def test_an_interrupt_ends_the_daemon_that_was_starting_and_says_so(home: Home, 
     assert not Path(f"/proc/{daemon}").exists() and home.daemons() == home.files() == []
 
 
+@pytest.mark.thorough
+def test_a_daemon_that_cannot_write_its_record_is_ended(home: Home) -> None:
+    """As on a full disk. `start` waits for it as long as for any."""
+    home.run("start", home.notes)
+    [running] = home.daemons()
+    [record] = (home.path / ".local/state/workspaced/daemons").glob("*.json")
+    home.run("stop")
+    (record / "in the way").mkdir(parents=True)
+    done = home.run("start", home.notes)
+    assert done.returncode == 3 and "does not listen after" in done.stderr
+    assert not Path(running["socket"]).exists() and home.run("status").returncode == 3
+    assert list(record.parent.glob(f"{record.name}.*")) == []
+
+
 def test_a_program_whose_settings_cannot_be_changed_is_said_and_the_others_are_connected(home: Home) -> None:
     home.has("claude", "gemini")
     (home.path / ".gemini").mkdir()

@@ -19,7 +19,7 @@ from workspaced_events.interrupts import interrupts_held_back
 from ..client.sync_client import SyncClient, connect
 from ..discovery.autostart import end_started, own_workspace, reach_or_start
 from ..discovery.records import Record, find
-from ..errors import SettingsInvalid
+from ..errors import NoDaemon, SettingsInvalid
 from ..settings.settings import load_settings
 from ..terminal.options import given, json_option
 from ..terminal.output import output
@@ -152,6 +152,9 @@ def _serve(folder: Path) -> dict[str, Any]:
         with interrupts_held_back():  # a second Ctrl-C would end this without a word
             if end_started():
                 say("Interrupted: the daemon that was started has ended, and nothing was connected.", err=True)
+        raise
+    except NoDaemon:
+        end_started()  # it runs, but nobody finds it: its record could not be written
         raise
     notes, is_above = vault["index"]["notesFound"], vault["path"] != str(folder)
     if not given("json"):

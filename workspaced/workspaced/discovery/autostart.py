@@ -85,7 +85,7 @@ def reach_or_start(
             if time.monotonic() > deadline:
                 raise NoDaemon(
                     f"The daemon that was started does not listen after {START_S:g} s.",
-                    hint=f"Its log is {_log_path()}.",
+                    hint=f"Its log is {_log_path()}; is there room on that disk?",
                 )
             pause(_PAUSE_S)
     finally:
