@@ -48,7 +48,7 @@ def test_a_picture_shows_a_view_of_the_demo_and_is_small(
     page = open_page(demo.url, (1280, height)).page
     page.get_by_role("region", name="Timeline").wait_for()
     page.evaluate("link => { location.hash = link }", f"#/{link}")
-    page.locator("main#view .command").first.wait_for()
+    page.locator("main#view .command:visible").first.wait_for()
     page.locator("main#view:not(:has([aria-busy=true], .stale))").wait_for()
     page.locator(begins).evaluate("begins => { begins.scrollIntoView(); document.activeElement.blur() }")
     FOLDER.mkdir(parents=True, exist_ok=True)

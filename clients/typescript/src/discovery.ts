@@ -67,7 +67,7 @@ export async function locate(target: Target): Promise<string> {
     const record = serving(found, folder);
     if (record !== undefined) return record.socket;
     throw new NoDaemon(`No daemon serves ${folder}.`, {
-      hint: `Start one with \`workspaced serve --vault ${folder}\`.`,
+      hint: `Start one with \`workspaced start ${folder}\`.`,
     });
   }
   return anyOf(found);

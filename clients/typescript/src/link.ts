@@ -81,7 +81,7 @@ export class Link {
       if (error instanceof NoDaemon) throw error;
       const reason = error instanceof Error ? error.message : String(error);
       throw new NoDaemon(`No daemon listens on ${path}: ${reason}.`, {
-        hint: "Start one with `workspaced serve --vault DIR`, or name its socket.",
+        hint: "Start one with `workspaced start DIR`, or name its socket.",
       });
     }
   }

@@ -73,7 +73,7 @@ function absence({ daemons, unserved }: PublisherStatus): string {
   const [note] = unserved;
   return note === undefined
     ? "no note is open."
-    : `no daemon serves ${code(note)}. Start one: ${code("workspaced serve FOLDER")}`;
+    : `no daemon serves ${code(note)}. Start one: ${code("workspaced start FOLDER")}`;
 }
 
 function pauseOf({ paused }: DaemonStatus): string | undefined {

@@ -54,7 +54,7 @@ test("the hover says a pause and its end", () => {
 
 test("without a daemon the hover says the next step", () => {
   const hover = hoverOf(status({ daemons: [], unserved: ["/home/ada/notes/a.md"] }), nobody);
-  assert.ok(hover.includes("/home/ada/notes/a.md") && hover.includes("workspaced serve"));
+  assert.ok(hover.includes("/home/ada/notes/a.md") && hover.includes("workspaced start"));
   const refused = daemon({ state: "lost", problem: "The socket belongs to another user." });
   assert.match(hoverOf(status({ daemons: [refused] }), nobody), /another user/);
 });

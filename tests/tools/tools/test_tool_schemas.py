@@ -313,7 +313,7 @@ def test_without_a_vault_every_tool_that_needs_one_says_so(
     if name == "get_context_manifest":
         assert result["code"] == "NOT_RECORDED"
         return
-    assert result["code"] == "NO_ACTIVE_VAULT" and "workspaced serve --vault DIR" in result["message"]
+    assert result["code"] == "NO_ACTIVE_VAULT" and "workspaced start DIR" in result["message"]
 
 
 class Nothing(Part):

@@ -341,7 +341,7 @@ def test_with_nothing_to_reach_it_says_what_to_do(daemon: Any, agent: Any) -> No
     running = daemon(start=False)
     for arguments in ([], ["--workspace", "none"], ["--socket", str(running.root / "none")]):
         code, out, said = agent(running, *arguments).end()
-        assert (code, out) == (3, b"") and "workspaced serve --vault DIR" in said
+        assert (code, out) == (3, b"") and "workspaced start DIR" in said
         assert said.count("[NO_DAEMON]") == 1
     assert not running.data.exists()
 

@@ -100,7 +100,7 @@ def test_before_the_first_start_the_step_is_to_start_the_daemon(daemon: Any, com
     done = never.cli(*command, env={"WORKSPACED_SOCKET": "", "XDG_RUNTIME_DIR": str(never.root)})
     assert done.returncode == 3 and "[NO_DAEMON]" in done.stderr
     assert "Workspace default has no log yet" in done.stderr
-    assert "`workspaced serve --vault DIR`" in done.stderr
+    assert "`workspaced start DIR`" in done.stderr
 
 
 @pytest.mark.parametrize(

@@ -60,6 +60,19 @@ def test_a_command_acts_on_the_default_daemon_in_silence_and_a_write_names_it(da
         assert client.state()["activeNote"] is None
 
 
+def test_a_name_that_no_daemon_has_is_answered_with_those_that_run(only: Any) -> None:
+    done = run(only, "state", "--workspace", "onyl")
+    assert done.returncode == 3 and "`workspaced start DIR`" in done.stderr
+    assert f"Or add one of: --workspace only (serves {only.vault.resolve()})." in done.stderr
+
+
+def test_where_no_daemon_runs_this_is_said(daemon: Any) -> None:
+    none = daemon(start=False)
+    listed, stopped = run(none, "status", "--all"), run(none, "stop")
+    assert (listed.returncode, listed.stdout) == (0, "") and "no daemon runs: " in listed.stderr
+    assert stopped.returncode == 3 and "there is nothing to stop." in stopped.stderr
+
+
 @pytest.mark.parametrize(
     "write",
     [ACTION, ("share", "agent", "none"), ("stop",), ("context", "import", "-")],

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import socket
 from collections.abc import Iterator
@@ -9,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support import process
 from support.home import Home
 from support.inspector import RECORDED, Inspector
 from support.program import Program
@@ -154,6 +156,26 @@ def test_a_demo_of_another_home_or_that_runs_is_left_alone(home: Home) -> None:
     assert demo.exists()
 
 
+def test_a_daemon_of_another_home_keeps_its_socket(home: Home) -> None:
+    home.run("start", home.notes)
+    [running] = home.daemons()
+    other = {**home.env, "HOME": str(home.root / "other")}
+    done = process.run("uninstall", "--yes", env=other, cwd=home.root)
+    assert f"stays     {running['socket']}: a daemon that this home has no record of".encode() in done.stdout
+    assert home.run("status").returncode == done.returncode == 0
+
+
+def test_a_log_that_a_daemon_without_a_record_writes_stays(home: Home) -> None:
+    home.run("start", home.notes)
+    [running] = home.daemons()
+    shutil.rmtree(home.path / ".local/state")
+    data = Path(running["dataDir"])
+    done = home.run("uninstall", "--yes")
+    assert f"stays     {data}: the workspaced with pid {running['pid']} writes there; " in done.stdout
+    assert (data / "log/HEAD").exists() and home.run("stop").returncode == 0
+    assert home.run("uninstall", "--yes").returncode == 0 and not data.exists()
+
+
 def test_a_link_is_not_followed(home: Home) -> None:
     elsewhere = home.root / "elsewhere"
     (elsewhere / "default" / "log").mkdir(parents=True)
@@ -204,6 +226,34 @@ def test_an_inspector_that_runs_is_ended(home: Home) -> None:
     listed = [line for line in done.stdout.splitlines() if line.startswith("inspector")]
     assert listed == [f"inspector pid {inspector.process.pid}, shows {log}"]
     assert not (home.path / ".local/state/workspaced").exists()
+
+
+def test_a_proxy_and_a_link_of_claude_code_that_run_are_ended(home: Home) -> None:
+    before = everything(home)
+    home.run("start", home.notes)
+    upstream = "http://127.0.0.1:9/v1"
+    with (
+        Program("proxy", "--upstream", upstream, "--port", "0", "--json", env=home.env) as proxy,
+        Program("ide", "--json", env=home.env) as link,
+    ):
+        done = home.run("uninstall", "--yes")
+        assert done.returncode == 0, done.stderr
+        assert (proxy.wait(), link.wait()) == (0, 0)
+    assert f"ide       pid {link.process.pid}, tells Claude Code of {home.notes}\n" in done.stdout
+    assert f"proxy     pid {proxy.process.pid}, passes requests on to {upstream}\n" in done.stdout
+    assert everything(home) == before
+
+
+def test_the_lock_file_of_a_link_that_was_killed_goes(home: Home) -> None:
+    home.run("start", home.notes)
+    (home.path / ".claude/ide").mkdir()
+    link = Program("ide", "--json", env=home.env)
+    lock = Path(link.started["lock"])
+    link.process.kill()
+    link.wait()
+    done = home.run("uninstall", "--yes")
+    assert done.returncode == 0 and not lock.exists()
+    assert f"state     {lock} (" in done.stdout and "ide       pid" not in done.stdout
 
 
 def test_runs_in_the_past_go(home: Home) -> None:

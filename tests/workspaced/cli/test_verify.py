@@ -89,7 +89,7 @@ def test_row_59_where_nothing_was_kept_nothing_was_verified_and_the_exit_code_is
     shutil.rmtree(data / "served")
     code, said, lines = kept.verify(data)
     assert (code, {line["outcome"] for line in lines}) == (3, {"notRecorded"})
-    assert "None of the 4 calls could be compared" in said
+    assert "No call could be compared" in said
 
 
 @pytest.mark.fault(row=59)
@@ -172,7 +172,7 @@ def test_row_59_one_call_that_cannot_be_compared_among_others_is_3(kept: Kept, d
     name = f"forged-{next(iter(data))}-{next(iter(data.values()))!s:.5}"
     code, said, lines = kept.verify(kept.retold(name, forged(**data)))
     assert (code, sorted(line["outcome"] for line in lines)) == (3, ["notRecorded", "same", "same", "same"])
-    assert "1 of the 4 calls could not be compared, and no sweep explains it" in said
+    assert "1 of 4 calls could not be compared, and no sweep explains it" in said
 
 
 @pytest.mark.fault(row=59)
@@ -210,7 +210,7 @@ def test_row_59_what_a_sweep_removed_is_counted_and_what_nobody_removed_is_3(kep
 def test_row_59_calls_of_another_version_of_the_answers_are_counted_and_not_compared(kept: Kept) -> None:
     code, said, lines = kept.verify(kept.retold("newer", lambda line: line["data"].update(answerVersion=99)))
     assert (code, {line["outcome"] for line in lines}) == (3, {"otherVersion"})
-    assert "4 of another version" in said and "None of the 4 calls could be compared" in said
+    assert "4 of another version" in said and "No call could be compared" in said
 
     code, said, lines = kept.verify(kept.retold("mixed", forged(answerVersion=99)))
     assert (code, sorted(line["outcome"] for line in lines)) == (0, ["otherVersion", "same", "same", "same"])

@@ -146,19 +146,52 @@ def test_a_person_sees_what_would_be_written_and_decides(home: Home, answer: str
     assert len(home.daemons()) == 1
 
 
-def test_an_interrupt_ends_the_daemon_that_was_starting_and_says_so(home: Home) -> None:
+def is_pending(number: signal.Signals, pid: str) -> bool:
+    """Whether the process has been sent the signal and has not taken it."""
+    status = dict(line.split(":\t", 1) for line in Path(f"/proc/{pid}/status").read_text().splitlines())
+    return bool(int(status["ShdPnd"], 16) >> (number - 1) & 1)
+
+
+@pytest.mark.parametrize("times", [1, 2])
+def test_an_interrupt_ends_the_daemon_that_was_starting_and_says_so(home: Home, times: int) -> None:
+    """Another one, while the daemon ends, changes nothing."""
     home.has("claude")
     streams = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     started = process.spawn("start", home.notes, "--yes", env=home.env, real=True, cwd=home.root, **streams)
     children = Path(f"/proc/{started.pid}/task/{started.pid}/children")
     deadline = time.monotonic() + PATIENCE_S
-    while not (daemon := children.read_text().strip()):
+    while (
+        not (daemon := children.read_text().strip())
+        or b"serve" not in Path(f"/proc/{daemon}/cmdline").read_bytes()
+    ):
         assert time.monotonic() < deadline
+    os.kill(int(daemon), signal.SIGSTOP)
     os.kill(started.pid, signal.SIGINT)
+    while not is_pending(signal.SIGTERM, daemon):
+        assert time.monotonic() < deadline
+    for _ in range(times - 1):
+        os.kill(started.pid, signal.SIGINT)
+        while is_pending(signal.SIGINT, str(started.pid)):
+            assert time.monotonic() < deadline
+    os.kill(int(daemon), signal.SIGCONT)
     out, err = started.communicate(timeout=30)
     assert started.returncode == 130 and out == b""
     assert err.strip() == b"Interrupted: the daemon that was started has ended, and nothing was connected."
     assert not Path(f"/proc/{daemon}").exists() and home.daemons() == home.files() == []
+
+
+@pytest.mark.thorough
+def test_a_daemon_that_cannot_write_its_record_is_ended(home: Home) -> None:
+    """As on a full disk. `start` waits for it as long as for any."""
+    home.run("start", home.notes)
+    [running] = home.daemons()
+    [record] = (home.path / ".local/state/workspaced/daemons").glob("*.json")
+    home.run("stop")
+    (record / "in the way").mkdir(parents=True)
+    done = home.run("start", home.notes)
+    assert done.returncode == 3 and "does not listen after" in done.stderr
+    assert not Path(running["socket"]).exists() and home.run("status").returncode == 3
+    assert list(record.parent.glob(f"{record.name}.*")) == []
 
 
 def test_a_program_whose_settings_cannot_be_changed_is_said_and_the_others_are_connected(home: Home) -> None:

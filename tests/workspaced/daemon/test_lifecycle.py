@@ -411,7 +411,7 @@ def test_without_a_vault_the_hint_names_commands_that_help(daemon: Callable[...,
         with connect(made.socket, name="agent") as client:
             answer = client.tool("get_current_note")
         assert (answer["code"], answer["error"]) == ("NO_ACTIVE_VAULT", "No vault is open")
-        assert "`workspaced stop`, then `workspaced serve --vault DIR`" in answer["message"]
+        assert "`workspaced stop`, then `workspaced start DIR`" in answer["message"]
         assert made.cli("stop").returncode == 0
         assert empty.wait(60) == 0
     made.start()

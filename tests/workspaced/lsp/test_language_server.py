@@ -152,7 +152,7 @@ class TestRename:
         assert "See [[Our plan]], [[Our plan#Steps|steps]]" in texts[uri_of(running.vault / "Home.md")]
         deep = texts[uri_of(running.vault / "work/Deep note.md")]
         assert "Up to [[Our plan]], [up](../Our%20plan.md#steps) and [ref][r]" in deep
-        assert "1 links" in editor.hear("window/showMessage")["message"]
+        assert "1 link to Plan.md by hand" in editor.hear("window/showMessage")["message"]
 
     def test_into_another_folder_mends_the_notes_own_links(self, editor: LanguageClient, running: Daemon) -> None:
         deep = editor.open(running.vault / "work/Deep note.md", "[up](../Plan.md) [[Plan]] text\n")

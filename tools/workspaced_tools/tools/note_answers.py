@@ -70,12 +70,12 @@ def served_vault(view: View) -> tuple[VaultPort, VaultState]:
     if view.current is None:
         raise NoActiveVault(
             "No vault is open",
-            hint="Ask the user for `workspaced stop`, then `workspaced serve --vault DIR` with the notes' folder.",
+            hint="Ask the user for `workspaced stop`, then `workspaced start DIR` with the notes' folder.",
         )
     if not view.served:
         raise NoActiveVault(
             f"The vault '{view.current.id}' is not served",
-            hint="Ask the user for `workspaced stop`, then `workspaced serve --vault DIR` with that folder.",
+            hint="Ask the user for `workspaced stop`, then `workspaced start DIR` with that folder.",
         )
     return view.vault, view.vault_state
 

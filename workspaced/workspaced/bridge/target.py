@@ -62,7 +62,7 @@ def connect(target: Target) -> tuple[socket.socket, str]:
         where = f" on {path}" if path else f" for the workspace {workspace!r}" if workspace else ""
         raise NoDaemon(
             f"No daemon runs{where}, and no folder is named for which one could be started.",
-            hint="Give `--vault DIR`, or start one with `workspaced serve --vault DIR`.",
+            hint="Give `--vault DIR`, or start one with `workspaced start DIR`.",
         )
     from ..discovery.autostart import reach_or_start
 

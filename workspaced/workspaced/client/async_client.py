@@ -246,7 +246,7 @@ class Client(AsyncToolMethods):
         except OSError as error:
             raise NoDaemon(
                 f"No daemon listens on {self.path}: {error.strerror or error}.",
-                hint="Start one with `workspaced serve --vault DIR`, or name its socket.",
+                hint="Start one with `workspaced start DIR`, or name its socket.",
             ) from None
         try:
             check_daemon(stream.extra(SocketAttribute.raw_socket), self.path)  # noqa: S610 (this is no Django)

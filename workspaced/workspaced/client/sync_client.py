@@ -183,7 +183,7 @@ class SyncClient(ToolMethods):
             connection.close()
             raise NoDaemon(
                 f"No daemon listens on {self.path}: {error.strerror or error}.",
-                hint="Start one with `workspaced serve --vault DIR`, or name its socket with --socket.",
+                hint="Start one with `workspaced start DIR`, or name its socket with --socket.",
             ) from None
         try:
             check_daemon(connection, self.path)

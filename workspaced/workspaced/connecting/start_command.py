@@ -14,10 +14,12 @@ import click
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
+from workspaced_events.interrupts import interrupts_held_back
+
 from ..client.sync_client import SyncClient, connect
 from ..discovery.autostart import end_started, own_workspace, reach_or_start
 from ..discovery.records import Record, find
-from ..errors import SettingsInvalid
+from ..errors import NoDaemon, SettingsInvalid
 from ..settings.settings import load_settings
 from ..terminal.options import given, json_option
 from ..terminal.output import output
@@ -147,8 +149,12 @@ def _serve(folder: Path) -> dict[str, Any]:
         with _reached(folder, record, workspace) as client:
             vault = _indexed(client, folder)
     except KeyboardInterrupt:
-        if end_started():
-            say("Interrupted: the daemon that was started has ended, and nothing was connected.", err=True)
+        with interrupts_held_back():  # a second Ctrl-C would end this without a word
+            if end_started():
+                say("Interrupted: the daemon that was started has ended, and nothing was connected.", err=True)
+        raise
+    except NoDaemon:
+        end_started()  # it runs, but nobody finds it: its record could not be written
         raise
     notes, is_above = vault["index"]["notesFound"], vault["path"] != str(folder)
     if not given("json"):

@@ -85,7 +85,7 @@ def reach_or_start(
             if time.monotonic() > deadline:
                 raise NoDaemon(
                     f"The daemon that was started does not listen after {START_S:g} s.",
-                    hint=f"Its log is {_log_path()}.",
+                    hint=f"Its log is {_log_path()}; is there room on that disk?",
                 )
             pause(_PAUSE_S)
     finally:
@@ -203,13 +203,13 @@ def _is_passing(output: str) -> bool:
 
 
 def _what_runs() -> str:
-    """A list of the running daemons, for an error message."""
+    """The running daemons, as the hint of an error that says what to do."""
     serving = [f"{each.workspace!r} serves {', '.join(each.vaults) or 'nothing'}" for each in running()]
-    return f"Running now: {'; '.join(serving) or 'none'}. Try `workspaced serve` with the same --vault to see why."
+    return f"Running now: {'; '.join(serving) or 'none that this home has a record of'}."
 
 
 def _output(log: int, begin: int) -> str:
     """The last output in the log since `begin`, on one line."""
     end = os.lseek(log, 0, os.SEEK_END)
     text = os.pread(log, _OUTPUT_BYTES_MAX, max(begin, end - _OUTPUT_BYTES_MAX)).decode(errors="replace")
-    return " ".join(text.split()) or "it said nothing."
+    return " ".join(text.split()).removeprefix("workspaced: ") or "it said nothing."

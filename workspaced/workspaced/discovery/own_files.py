@@ -16,9 +16,9 @@ from typing import Final, Literal, NamedTuple
 
 import platformdirs
 
-from .inspectors import SUFFIX
+from .beside import SUFFIXES
 from .own_directories import DATA_NAMES, INDEX_NAME
-from .records import is_listening, state_directory
+from .records import is_listening, running, state_directory
 
 Kind = Literal["data", "settings", "cache", "state", "demo"]
 
@@ -79,10 +79,10 @@ def places(data: Iterable[Path], cache: Iterable[Path], sockets: Path) -> Iterat
             "cache", folder, filter(INDEX_NAME.fullmatch, _names(folder)), "an index, made anew if needed"
         )
     state = Path(state_directory())
-    left = [each for each in _names(state) if each in _STATE or each.endswith((".stopped", ".json", SUFFIX))]
-    yield from _place("state", state, left, "records of daemons and inspectors")
+    left = [each for each in _names(state) if each in _STATE or each.endswith((".stopped", ".json", *SUFFIXES))]
+    yield from _place("state", state, left, "records of what ran")
     yield from _place("state", state.parent, ["past"], "runs in the past, with texts of notes")
-    yield from _place("state", sockets, [each for each in _names(sockets) if each.endswith(".sock")], "sockets")
+    yield from _sockets(sockets)
     if sys.platform == "darwin":
         logs = Path.home() / "Library" / "Logs"
         said = [name for name in _names(logs) if name.startswith("workspaced.") and name.endswith(".log")]
@@ -125,6 +125,18 @@ def _data(folder: Path) -> Iterator[Place]:
         "data", folder, [_LINK], "the keys of the link: without them this machine is out of it for good"
     )
     yield from _place("data", folder, names, "the log, and what agents were shown")
+
+
+def _sockets(folder: Path) -> Iterator[Place]:
+    """Homes may share the folder: where a daemon of another one listens is not ours."""
+    own = {each.socket for each in running()}
+    names = [each for each in _names(folder) if each.endswith(".sock")]
+    others = tuple(each for each in names if (path := str(folder / each)) not in own and is_listening(path))
+    yield from _place("state", folder, [each for each in names if each not in others], "sockets")
+    if others:
+        yield Place(
+            "state", folder, others, "a daemon that this home has no record of listens there", is_ours=False
+        )
 
 
 def _demos(temporary: Path) -> Iterator[Place]:

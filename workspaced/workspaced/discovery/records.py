@@ -194,9 +194,12 @@ def _write(path: str, content: bytes) -> None:
     descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     try:
         os.write(descriptor, content)
+        os.rename(draft, path)
+    except OSError:  # such as a full disk
+        os.unlink(draft)
+        raise
     finally:
         os.close(descriptor)
-    os.rename(draft, path)
 
 
 # -- reading untrusted files --

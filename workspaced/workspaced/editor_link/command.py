@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from ..discovery.beside import noted
 from ..errors import SettingsInvalid
 from ..limits import ON_DEMAND_IDLE_MINUTES
 from ..terminal.daemon import daemon
@@ -66,7 +67,8 @@ def ide_command(vault: str | None, folders: tuple[str, ...], client: str) -> int
         output({"port": started.port, "lock": lock, "folders": every, "pid": os.getpid()}, tell)
 
     log_to_stderr()
-    return run_link(Options(socket, client, every), ready)
+    with noted("ide", f"tells Claude Code of {notes}"):
+        return run_link(Options(socket, client, every), ready)
 
 
 def _folder(given: str) -> str:

@@ -46,7 +46,7 @@ def lock_folder() -> Path:
 
 @contextmanager
 def announced(port: int, folders: Sequence[str], token: str) -> Iterator[Path]:
-    """Keeps the lock file of `port`, which this process listens on.
+    """Keeps the lock file of `port`, which this process listens on; folders that were made for it go with it.
 
     Raises:
         FileExistsError: another editor has a lock file of this port, so the link needs another port.
@@ -55,6 +55,7 @@ def announced(port: int, folders: Sequence[str], token: str) -> Iterator[Path]:
     """
     folder = lock_folder()
     path = folder / f"{port}{_SUFFIX}"
+    missing = [each for each in (folder, folder.parent) if not each.exists()]
     try:
         _make_private(folder)
         _remove_stale()
@@ -71,6 +72,9 @@ def announced(port: int, folders: Sequence[str], token: str) -> Iterator[Path]:
         yield path
     finally:
         _remove(path, lock)
+        for made in missing:
+            with suppress(OSError):  # it holds something
+                made.rmdir()
 
 
 def _make_private(folder: Path) -> None:

@@ -12,7 +12,7 @@ from workspaced_events.replay.open import open_source
 from workspaced_events.replay.source import DirectorySource
 
 from ..daemon.freed_memory import give_back_freed_memory
-from ..discovery.inspectors import noted_inspector
+from ..discovery.beside import noted
 from ..discovery.records import find, running
 from ..terminal.log import log_directory
 from ..terminal.options import at_option, daemon_options, given
@@ -57,7 +57,7 @@ def inspect_command(
             say("ended: nobody looked for 10 minutes", err=True)
 
     give_back_freed_memory()
-    with noted_inspector(subject.path):
+    with noted("inspector", f"shows {subject.path.absolute()}"):
         return run_inspector(Options(subject, port, at, allow_changes), ready, forgotten)
 
 

@@ -163,7 +163,8 @@ def _left(count: int, moved: Sequence[str], hidden: Sequence[str]) -> str:
     said = []
     if count:
         what = moved[0] if len(moved) == 1 else f"{len(moved)} notes"
-        said.append(f"{count} links to {what} are left as they are; look for them in the text.")
+        links = "1 link" if count == 1 else f"{count} links"
+        said.append(f"You must change {links} to {what} by hand: look in the text.")
     if hidden:
         names = ", ".join(hidden[:_NAMED_MAX]) + (" and others" if len(hidden) > _NAMED_MAX else "")
         said.append(f"{names}: withheld from agents, or not saved. Look after the links to and in it yourself.")

@@ -7,6 +7,7 @@ from typing import Final
 import click
 import platformdirs
 
+from ..discovery.beside import noted
 from ..terminal.daemon import choose
 from ..terminal.logs import log_to_stderr
 from ..terminal.options import check_client, daemon_options
@@ -67,4 +68,5 @@ def proxy_command(upstream: str, port: int, client: str, token_file: Path | None
     log_to_stderr()
     token = token_from(token_file or platformdirs.user_config_path("workspaced") / "proxy-token")
     socket = choose().socket
-    return run_proxy(Options(upstream, port, token, socket, client, timeout_s), ready)
+    with noted("proxy", f"passes requests on to {upstream}"):
+        return run_proxy(Options(upstream, port, token, socket, client, timeout_s), ready)

@@ -6,6 +6,7 @@ neither named nor is the default one.
 """
 
 import os
+import shlex
 import sys
 import time
 from collections.abc import Sequence
@@ -58,10 +59,12 @@ def _connected(path: Path, vaults: Sequence[str], timeout_s: float) -> SyncClien
     def reach() -> SyncClient | None:
         try:
             return connect(path, name=_NAME, timeout_s=timeout_s)
-        except NoDaemon:
-            if not vaults:
+        except NoDaemon as error:
+            if vaults:
+                return None
+            if not (others := choices(running())):
                 raise
-            return None
+            raise NoDaemon(error.message, hint=f"{error.hint} Or add one of: {others}.") from None
 
     if (client := reach()) is None:
         return reach_or_start(reach, vaults=vaults, socket_path=str(path), workspace=given("workspace"))
@@ -70,7 +73,7 @@ def _connected(path: Path, vaults: Sequence[str], timeout_s: float) -> SyncClien
         if str(Path(vault).expanduser().resolve()) not in served:
             say(
                 f"the daemon that runs does not serve {vault}; it answers for its own vaults. To serve it: "
-                f"workspaced serve --workspace NAME --vault {vault}",
+                f"workspaced start {shlex.quote(vault)}",
                 err=True,
             )
     return client

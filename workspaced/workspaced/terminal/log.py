@@ -72,11 +72,11 @@ def checked_log(settings: Settings, data: Path | None = None, *, why: str = "") 
     if not (data / "log").is_dir():
         if settings.data_dir is not None:
             raise InvalidArgument(f"{data!s} holds no log.", hint="Give the daemon's data directory.")
-        others = choices(running())
+        others, name = choices(running()), settings.workspace
+        start = f"serve --workspace {name} --vault DIR" if name != "default" else "start DIR"
         raise NoDaemon(
             f"Workspace {settings.workspace} has no log yet: its daemon never ran here.",
-            hint="Start it with `workspaced serve --vault DIR`"
-            + (f"; or add one of: {others}." if others else "."),
+            hint=f"Start it with `workspaced {start}`" + (f"; or add one of: {others}." if others else "."),
         )
     of = f"workspace {settings.workspace}: " if settings.data_dir is None else ""
     say(f"{why}{of}log in {data!s}", err=True)

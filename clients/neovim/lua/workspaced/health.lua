@@ -10,7 +10,7 @@ local warn = health.warn or health.report_warn
 local fail = health.error or health.report_error
 local info = health.info or health.report_info
 
-local SERVE = { "Start one with `workspaced serve --vault DIR`.", "`workspaced status --all` lists those that run." }
+local SERVE = { "Start one with `workspaced start DIR`.", "`workspaced status --all` lists those that run." }
 
 local function check_daemons(status)
   for _, each in ipairs(status.daemons) do

@@ -110,7 +110,7 @@ function M.print_status()
     end
   end
   for _, path in ipairs(status.unserved) do
-    table.insert(lines, ("No daemon serves %s; start one with `workspaced serve --vault DIR`."):format(path))
+    table.insert(lines, ("No daemon serves %s; start one with `workspaced start DIR`."):format(path))
   end
   if status.problem then
     table.insert(lines, status.problem)

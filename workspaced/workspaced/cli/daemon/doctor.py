@@ -111,7 +111,7 @@ def _examine() -> Iterator[Finding]:
     try:
         client = connect(target, name="doctor", timeout_s=5.0)
     except NoDaemon:
-        yield warning("daemon", f"none listens on {target}", "workspaced serve --vault DIR")
+        yield warning("daemon", f"none listens on {target}", "workspaced start DIR")
         return
     except WorkspacedError as error:
         yield problem("daemon", error.message, error.hint or "workspaced stop; workspaced serve")

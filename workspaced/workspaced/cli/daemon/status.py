@@ -21,8 +21,11 @@ from ...terminal.state_text import pause_text, unchanged_text
 def status_command(every: bool) -> None:
     """What the daemon is doing, and what is degraded."""
     if every:
-        for each in running():
+        found = running()
+        for each in found:
             output(to_wire(each), _print_daemon)
+        if not found and not given("json"):
+            say("no daemon runs: `workspaced start DIR` starts one", err=True)
         return
     with daemon() as client:
         status = {"socket": str(client.path.absolute()), **client.call("workspaced/status")}
@@ -126,8 +129,10 @@ def stop_command() -> None:
     try:
         with daemon(write=True) as client:
             stopped = {**end(client), "stopped": True}
-    except NoDaemon:  # one that crashed may be about to be started again for an agent
+    except NoDaemon as error:  # one that crashed may be about to be started again for an agent
         if not given("socket"):
             remember_stop(given("workspace") or os.environ.get("WORKSPACED_WORKSPACE") or "default")
-        raise
+        if running():
+            raise
+        raise NoDaemon(error.message, hint="No other runs either, so there is nothing to stop.") from None
     output(stopped, lambda _: say("stopped", err=True))

@@ -158,7 +158,7 @@ def verify_log(source: Source, until: Position | None) -> int:
     """
     from workspaced_tools.replay.verify import Rebuilt, Verified, verify
 
-    calls, prompts, unknown = _Tally("calls"), _Tally("prompts"), Counter[str]()
+    calls, prompts, unknown = _Tally("call"), _Tally("prompt"), Counter[str]()
     is_export, as_json = isinstance(source, ExportSource), given("json")
 
     def each(call: Verified) -> None:
@@ -207,7 +207,7 @@ def verify_log(source: Source, until: Position | None) -> int:
 def _print_outcomes(calls: "_Tally", prompts: "_Tally", source: Source) -> None:
     calls.print("answer the same")
     if source.redacted and prompts.counts:
-        say(f"{prompts.counts.total()} prompts: redaction removed what they were made from.")
+        say(f"{counted(prompts.counts.total(), 'prompt')}: redaction removed what they were made from.")
     elif prompts.counts:
         prompts.print("are the same")
     if calls.differing is not None:
@@ -254,7 +254,7 @@ class _Tally:
         of = self.counts
         rest = [(of["damaged"], "damaged"), (of["otherVersion"], "of another version")]
         say(
-            f"{of.total()} {self._what}: {of['same']} {same}, {of['different']} differ, "
+            f"{counted(of.total(), self._what)}: {of['same']} {same}, {of['different']} differ, "
             f"{of['notRecorded']} are not recorded{''.join(f', {count} {how}' for count, how in rest if count)}."
         )
         for (outcome, why), count in self._reasons.most_common():
@@ -266,15 +266,15 @@ class _Tally:
         messages = []
         if damaged:
             messages.append(
-                f"What was kept of {damaged} of the {total} {what} is damaged; the files are named above."
+                f"What was kept of {damaged} of {counted(total, what)} is damaged; the files are named above."
             )
         if self._unexplained:
             messages.append(
-                f"{self._unexplained} of the {total} {what} could not be compared, and no sweep explains it; "
+                f"{self._unexplained} of {counted(total, what)} could not be compared, and no sweep explains it; "
                 "the reasons are named above."
             )
         if total and not self.counts["same"] and not self.counts["different"]:
-            messages.append(f"None of the {total} {what} could be compared: nothing was verified.")
+            messages.append(f"No {what} could be compared: nothing was verified.")
         return messages
 
 

@@ -7,7 +7,8 @@ from typing import Any, Final, NamedTuple
 
 import click
 
-from workspaced_events.errors import WorkspacedError
+from workspaced_events.errors import LogLocked, WorkspacedError
+from workspaced_events.log.lock import LogLock
 
 from ...client.sync_client import connect
 from ...connecting.ledger import read_ledger
@@ -16,9 +17,10 @@ from ...connecting.runtimes import RUNTIMES
 from ...connecting.settings_files import Change, backups
 from ...connecting.writing import write
 from ...demo.sample import is_changed
-from ...discovery.inspectors import Inspector, end_inspector, inspectors
+from ...discovery.beside import Beside, end_beside, running_beside
 from ...discovery.own_files import Place, places, remove, remove_empty_folders
 from ...discovery.records import Record, recorded, running
+from ...editor_link.lock_files import is_gone, lock_folder, own_locks
 from ...errors import SettingsInvalid, TimedOut
 from ...ipc.socket_path import default_socket
 from ...service_units.units import Unit, definitions, removed
@@ -36,7 +38,8 @@ class _Plan(NamedTuple):
     """What is to go, in this order, and what stays."""
 
     services: list[Unit]
-    inspectors: list[Inspector]
+    beside: list[Beside]
+    """Inspectors, proxies and links of Claude Code that run."""
     daemons: list[Record]
     connections: dict[str, list[Change]]
     """By program: the changes of its settings."""
@@ -59,10 +62,10 @@ class _Plan(NamedTuple):
 def uninstall_command(keep_data: bool, yes: bool, dry_run: bool) -> int:
     """Remove what workspaced has left on this machine: list it, then remove it once you agree.
 
-    That is what `connect` and `start` wrote into settings of other programs, services, running daemons and
-    inspectors, the logs with what agents were shown, indexes, sockets, and what the demo left. Never removed are
-    your notes, with the memory folder, chats and `.workspacedignore` in them; bundles and backups that you made;
-    and the package, which goes as it came.
+    That is what `connect` and `start` wrote into settings of other programs, services, running daemons,
+    inspectors, proxies and links of Claude Code, the logs with what agents were shown, indexes, sockets, and what
+    the demo left. Never removed are your notes, with the memory folder, chats and `.workspacedignore` in them;
+    bundles and backups that you made; and the package, which goes as it came.
 
     \b
     workspaced uninstall --dry-run
@@ -97,7 +100,11 @@ def _plan(*, keep_data: bool) -> _Plan:
     data = [Path(each.data_dir) for each in records] + [settings.data_path.expanduser().absolute()]
     cache = [settings.cache_dir.expanduser().absolute()] if settings.cache_dir is not None else []
     found = list(places(data, cache, default_socket("default").parent))
-    kept += [f"{path}: {each.holds}" for each in found if not each.is_ours for path in each.paths]
+    if killed := tuple(path.name for path, lock in own_locks() if is_gone(lock)):
+        found.append(Place("state", lock_folder(), killed, "of links of Claude Code that were killed"))
+    pids = {each.pid for each in running()}
+    found = [_unless_in_use(each, pids) for each in found]
+    kept += dict.fromkeys(f"{path}: {each.holds}" for each in found if not each.is_ours for path in each.paths)
     found = [each for each in found if each.is_ours]
     demos = [each.paths[0] for each in found if each.kind == "demo"]
     found = [each for each in found if not any(each.folder.is_relative_to(demo) for demo in demos)]
@@ -124,7 +131,22 @@ def _plan(*, keep_data: bool) -> _Plan:
     for path in written:
         if path not in changed | unread and Path(path).exists():
             kept.append(f"{path} was connected when the environment named it; set that again to have it changed")
-    return _Plan(list(definitions(Path.home())), inspectors(), running(), connections, going, edited, kept)
+    return _Plan(list(definitions(Path.home())), running_beside(), running(), connections, going, edited, kept)
+
+
+def _unless_in_use(place: Place, pids: set[int]) -> Place:
+    """The place, which is not to go if it is a log that another process writes than these daemons."""
+    if place.kind != "data" or not (place.folder / "lock").exists():
+        return place
+    try:
+        LogLock(place.folder).close()
+    except LogLocked as error:
+        if (pid := error.details["pid"]) not in pids:
+            holds = f"the workspaced with pid {pid or 'unknown'} writes there; end it, and run this again"
+            return Place("data", place.folder.parent, (place.folder.name,), holds, is_ours=False)
+    except OSError:
+        pass  # removing it says what is wrong
+    return place
 
 
 def _parts_by_file(runtime: str) -> dict[Path, list[Part]]:
@@ -167,9 +189,9 @@ def _carry_out(plan: _Plan, *, ask: bool) -> Iterator[str]:
     for unit in plan.services:
         if failed := removed(unit, start=True):
             yield failed
-    for inspector in plan.inspectors:
+    for program in plan.beside:
         try:
-            end_inspector(inspector)
+            end_beside(program)
         except TimedOut as error:
             yield f"{error.message} {error.hint}"
     for record in plan.daemons:
@@ -207,8 +229,8 @@ def _show(plan: _Plan, *, asks: bool) -> None:
         say("Nothing of workspaced is on this machine but the package.")
     for unit in plan.services:
         say(f"service   {unit.path!s}")
-    for inspector in plan.inspectors:
-        say(f"inspector pid {inspector.pid}, shows {inspector.log}")
+    for program in plan.beside:
+        say(f"{program.kind:<9} pid {program.pid}, {program.about}")
     for record in plan.daemons:
         say(f"daemon    {record.workspace}, pid {record.pid}, serves {', '.join(record.vaults) or 'no vault'}")
     for runtime, changes in plan.connections.items():
@@ -245,7 +267,7 @@ def _size(count: int) -> str:
 def _json(plan: _Plan) -> dict[str, Any]:
     return {
         "services": [str(each.path) for each in plan.services],
-        "inspectors": [{"pid": each.pid, "log": each.log} for each in plan.inspectors],
+        "beside": [{"kind": each.kind, "pid": each.pid, "about": each.about} for each in plan.beside],
         "daemons": [{"workspace": each.workspace, "pid": each.pid} for each in plan.daemons],
         "settings": [
             {"runtime": runtime, "path": str(each.path), "difference": each.difference()}

@@ -1,5 +1,5 @@
-"""Inspectors that run on this machine, for `workspaced uninstall` to end: one file each, locked while its process
-lives."""
+"""Our programs that run in a terminal beside a daemon, for `workspaced uninstall` to end: one file each, locked
+while its process lives."""
 
 import fcntl
 import os
@@ -8,68 +8,71 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final, Literal, NamedTuple, get_args
 
 from ..errors import TimedOut
 from ..limits import HTTP_DRAIN_S
 from .records import make_state_directory, state_directory
 
-SUFFIX: Final = ".inspector"
+Kind = Literal["inspector", "proxy", "ide"]
+SUFFIXES: Final = tuple(f".{kind}" for kind in get_args(Kind))
 _END_S: Final = HTTP_DRAIN_S + 10.0
 _LOOKED_S: Final = 0.02
 
 
-class Inspector(NamedTuple):
+class Beside(NamedTuple):
     """One that runs."""
 
+    kind: str
     pid: int
-    log: str
-    """What it shows."""
+    about: str
+    """What it does: `shows LOG`."""
     file: Path
 
 
 @contextmanager
-def noted_inspector(log: Path) -> Iterator[None]:
-    """Notes this process as an inspector of the log; where no file can be written, nobody finds it."""
+def noted(kind: Kind, about: str) -> Iterator[None]:
+    """Notes this process as one of a kind that does `about`; where no file can be written, nobody finds it."""
     try:
-        path = Path(make_state_directory()) / f"{os.uname().nodename}-{os.getpid()}{SUFFIX}"
+        path = Path(make_state_directory()) / f"{os.uname().nodename}-{os.getpid()}.{kind}"
         file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     except OSError:
         yield
         return
     try:
         fcntl.flock(file, fcntl.LOCK_EX)
-        os.write(file, os.fsencode(log.absolute()))
+        os.write(file, os.fsencode(about))
         yield
     finally:
         path.unlink(missing_ok=True)
         os.close(file)
 
 
-def inspectors() -> list[Inspector]:
+def running_beside() -> list[Beside]:
     """Those of this user on this machine."""
-    found = list[Inspector]()
-    for file in sorted(Path(state_directory()).glob(f"{os.uname().nodename}-*{SUFFIX}")):
-        pid = file.name.removesuffix(SUFFIX).rpartition("-")[2]
-        if pid.isdecimal() and _lives(file):
+    found = list[Beside]()
+    for file in sorted(Path(state_directory()).glob(f"{os.uname().nodename}-*")):
+        pid = file.stem.rpartition("-")[2]
+        if file.suffix in SUFFIXES and pid.isdecimal() and _lives(file):
             with suppress(OSError):  # it has just ended
-                found.append(Inspector(int(pid), file.read_text(errors="replace"), file))
+                about = file.read_text(errors="replace")
+                found.append(Beside(file.suffix.removeprefix("."), int(pid), about, file))
     return found
 
 
-def end_inspector(inspector: Inspector) -> None:
+def end_beside(program: Beside) -> None:
     """Ends one in good order, and waits until it has.
 
     Raises:
         TimedOut: it goes on.
     """
     with suppress(ProcessLookupError):
-        os.kill(inspector.pid, signal.SIGTERM)
+        os.kill(program.pid, signal.SIGTERM)
     deadline = time.monotonic() + _END_S
-    while _lives(inspector.file):
+    while _lives(program.file):
         if time.monotonic() > deadline:
-            about = f"The inspector (pid {inspector.pid}) has not ended after {_END_S:g} s."
-            raise TimedOut(about, hint=f"kill {inspector.pid}")
+            about = f"The {program.kind} (pid {program.pid}) has not ended after {_END_S:g} s."
+            raise TimedOut(about, hint=f"kill {program.pid}")
         time.sleep(_LOOKED_S)
 
 
