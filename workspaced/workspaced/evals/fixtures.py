@@ -112,10 +112,14 @@ def prompt_at(_workspaced_logs: Any) -> Callable[..., PromptAt]:
 
 
 def _supposed(shown: Mapping[str, str], notes: Notes | None) -> Mapping[str, str]:
-    """The notes that should have been other ones: of a folder those whose text is another one than was shown."""
+    """The notes that should have been other ones: of a folder those whose text is another one than was shown.
+
+    What editors and systems leave beside notes is no note.
+    """
     if notes is None or isinstance(notes, Mapping):
         return notes or {}
     folder = Path(notes)
     found = {path.relative_to(folder).as_posix(): path for path in sorted(folder.rglob("*")) if path.is_file()}
-    texts = {name: path.read_bytes().decode() for name, path in found.items()}
+    are_notes = {name for name in found if name.lower().endswith(".md") and "/." not in f"/{name}"}
+    texts = {name: found[name].read_bytes().decode() for name in found if name in shown or name in are_notes}
     return {name: text for name, text in texts.items() if shown.get(name) != text}
