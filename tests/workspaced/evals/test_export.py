@@ -79,8 +79,10 @@ def test_mcp(mcp_at):
     asked = mcp_at(LOG, {CALL}).call("get_note_by_reference", reference={KICKOFF!r})
     assert asked["data"]["id"] == {KICKOFF!r}
     assert mcp_at(LOG, {CALL}).call("get_note_by_reference", reference="never asked")["code"] == "NOT_RECORDED"
-    with pytest.raises(Exception, match="not this call"):
+    with pytest.raises(Exception, match="a call of get_note_by_reference, did not ask get_current_note this"):
         mcp_at(LOG, {CALL}, {{}}).call("get_current_note")
+    with pytest.raises(Exception, match="no call of a tool: its type is prompt_assembled"):
+        mcp_at(LOG, {PROMPT}, {{}}).call("get_current_note")
 
 def test_prompt(prompt_at):
     assert prompt_at(LOG, {PROMPT}).body()["model"] == "claude-sonnet-4-5"

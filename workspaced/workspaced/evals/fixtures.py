@@ -52,7 +52,7 @@ class McpAt:
         Notes can be as they should have been only for the recorded call.
 
         Raises:
-            InvalidArgument: there are such notes, and it is not the recorded call.
+            InvalidArgument: there are such notes, and it is not the recorded call, or there is none.
         """
         event = self._log.event(self._seq)
         asked = getattr(event.data, "tool", None), getattr(event.data, "arguments", None)
@@ -62,8 +62,10 @@ class McpAt:
         if self._notes is not None:
             from workspaced_events.errors import InvalidArgument
 
+            asked_then = self._log.call(self._seq).tool  # raises where it is no call, or one that was forgotten
             raise InvalidArgument(
-                f"Event {self._seq} is not this call of {tool}.", hint="Ask as it asked, or leave the notes out."
+                f"Event {self._seq}, a call of {asked_then}, did not ask {tool} this.",
+                hint="Ask as it asked, or leave the notes out.",
             )
         return self._log.at(self._seq).call(tool, **arguments)
 
