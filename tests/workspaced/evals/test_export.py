@@ -164,7 +164,7 @@ def test_a_judged_prompt_whose_texts_are_gone_is_not_recorded(judged: Path, tmp_
     with replay.open(judged) as log:
         (tmp_path / "export.jsonl").write_bytes(b"".join(export_lines(log.log_id, log.events())))
     done = cli("eval", "export", "export.jsonl", "--to", "pytest", "-o", "tests")
-    assert done.code == 1 and "[NOT_RECORDED]" in done.err and "not kept" in done.err
+    assert done.code == 1 and "[NOT_RECORDED]" in done.err and "not kept. It may have been forgotten" in done.err
 
 
 REFUSED = [

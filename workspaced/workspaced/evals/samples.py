@@ -82,7 +82,8 @@ def samples(log: replay.Log) -> tuple[list[Sample], list[LeftOut]]:
             else:
                 found.append(_sample(log, log.event(seq), judged, judged.wanted, withheld))
         except WorkspacedError as error:
-            left_out.append(LeftOut(seq, error.code, f"{error.message} {error.hint}".strip()))
+            why = f"{error.message.rstrip('.')}. {error.hint or ''}".strip()
+            left_out.append(LeftOut(seq, error.code, why))
     return found, left_out
 
 
