@@ -210,7 +210,10 @@ def test_a_conversation_goes_on_and_its_prompt_verifies_without_the_other_log() 
         assert then.stop() == 0
         with replay.open(then.run) as run:
             assert [each.outcome for each in run.verify()] == ["same"]
-            assert "**22 June**" in run.prompts()[0].text()
+            (prompt,) = run.prompts()
+            assert "**22 June**" in prompt.text()
+        # Though the whole text of a note that stood there is only in the other log.
+        assert then.cli("replay", str(then.run), "--prompt", str(prompt.seq)).returncode == 0
 
 
 def test_it_is_found_by_its_name_alone(lived: dict[str, Any]) -> None:

@@ -58,7 +58,7 @@ def fork(
     before = prompt.text().splitlines()
     after = prompt.text(notes).splitlines()
     changes = [*difflib.unified_diff(before, after, "the prompt", "as it would be", lineterm="")]
-    shown = prompt.notes()
+    shown = prompt.notes() if notes else {}  # their texts may not be kept, though the prompt is
     attached = [note for note, text in notes.items() if text is not None and note not in shown]
     made = Fork(seq, attached, changes, answer_of(log, prompt), [])
     if models is None:
