@@ -2,13 +2,16 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from support.inspector import Inspector
 from support.inspector_page import NARROW, WIDE, OpenPage
 
 from workspaced.demo.morning import INSTALLED
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Route
 
 pytestmark = pytest.mark.thorough
 PROMPT = 163
@@ -53,12 +56,28 @@ def test_a_prompt_with_another_text_of_a_note_without_it_and_with_one_more(
     page.get_by_role("button", name="was not there").click()
     page.get_by_text(f"--without {KICKOFF}").wait_for()
     page.get_by_label("Another note").fill("work/more.md")
-    page.get_by_role("button", name="Attach").click()
-    page.get_by_label("The note's text").fill("Release 1 comes on 29 June.")
-    page.get_by_label("The note's text").blur()
+    held: list[Route] = []
+    page.route("**/supposed", lambda route: held.append(route))
+    with page.expect_request("**/supposed"):
+        page.get_by_role("button", name="Attach").click()
+    text.fill("Release 1 comes on 29 June.")  # while the answer is on its way
+    with page.expect_response("**/supposed"):
+        held[0].continue_()
+    page.unroute("**/supposed")
+    page.get_by_text("<path>work/more.md</path>").first.wait_for()
+    text.blur()
     page.get_by_text("Release 1 comes on 29 June.").first.wait_for()
     page.get_by_text("--with work/more.md=more.md").wait_for()
     assert opened.accessibility_violations() == []
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    page.get_by_role("button", name="was not there").click()  # as it was, so it is a note of the list no more
+    page.get_by_text("--with work/more.md").wait_for(state="detached")
+    assert page.get_by_label("Which note").get_by_role("option", name="work/more.md").count() == 0
+    page.get_by_label("Another note").fill("../more.md")
+    page.get_by_role("button", name="Attach").click()
+    page.get_by_role("alert").get_by_text("leads out of the vault").wait_for()
+    assert ["400" in problem for problem in opened.problems()] == [True]  # the browser reports the refusal
+    page.get_by_role("button", name="was not there").click()
+    page.get_by_role("alert").wait_for(state="detached")
     page.get_by_text("Was the answer right?").click()
     assert page.get_by_role("button", name="It was wrong").count() == 0

@@ -44,6 +44,8 @@ _PARTS: Final = (MANIFEST, STATE, VISITS, LOG)
 _BLOB: Final = re.compile(r"blobs/([0-9a-f]{64})")
 _ZIP_TIME: Final = (1980, 1, 1, 0, 0, 0)
 """The earliest time a zip file can hold."""
+_UNREADABLE: Final = (zipfile.BadZipFile, zlib.error, struct.error, EOFError, RuntimeError, ValueError)
+"""What reading a damaged part of a zip file raises."""
 _UNPACKED_BYTES_MAX: Final = 8 * 1024 * 1024
 """Beyond it, the unpacked events of an indexed bundle lie in a temporary file."""
 
@@ -125,11 +127,16 @@ def append_to_bundle(bundle: IO[bytes], to: IO[bytes], event: Event) -> None:
 
     Raises:
         InvalidArgument: the events would be too many.
+        LogDamaged: a part that was not read yet cannot be read.
         OSError: the file cannot be written.
     """
     with zipfile.ZipFile(bundle) as old, zipfile.ZipFile(to, "w") as new:
         for each in old.infolist():
-            content = old.read(each)
+            try:
+                content = old.read(each)
+            except _UNREADABLE as error:
+                said = f"The bundle is cut off or damaged: {each.filename} cannot be read ({error})."
+                raise LogDamaged(said, hint="Ask for it again.") from None
             if each.filename == LOG:
                 content += encode_event(event) + b"\n"
                 _check_size(LOG, len(content), BUNDLE_LOG_BYTES_MAX)
@@ -332,7 +339,7 @@ class BundleSource:
         """
         try:
             yield
-        except (zipfile.BadZipFile, zlib.error, struct.error, EOFError, RuntimeError, ValueError) as error:
+        except _UNREADABLE as error:
             raise self._damaged(f"{part} cannot be read ({error})") from None
         except msgspec.MsgspecError as error:
             raise self._damaged(f"{part} is not what it should be ({error})") from None

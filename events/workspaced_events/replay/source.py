@@ -14,6 +14,7 @@ from ..blobs.evictable import EvictableBlobStore
 from ..errors import InvalidArgument, LogDamaged
 from ..journal.opening import read_journal
 from ..journal.start import Start
+from ..limits import LINE_BYTES_MAX
 from ..log.data_directory import LOG
 from ..log.disk import RealDisk
 from ..log.scan import Scan
@@ -168,7 +169,7 @@ class ExportSource:
         self._file = file
         self._name = name
         self.start = EMPTY
-        header = read_header(self._file.readline(), self._name)
+        header = read_header(self._file.readline(LINE_BYTES_MAX), self._name)
         self.log_id = header.log
         self.redacted = header.redacted is True
         self.swept_until = ""

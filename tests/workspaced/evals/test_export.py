@@ -15,7 +15,7 @@ from workspaced_events.replay.bundle import append_to_bundle
 from workspaced_events.replay.json_lines import export_lines
 from workspaced_events.schema.catalogue import ENTRY_OF, NoteWithheld, PromptOverlaid
 
-from .conftest import CALL, KICKOFF, PROMPT, WANTED, Cli
+from .conftest import CALL, KICKOFF, PROMPT, WANTED, Cli, Scripted, calls, says
 
 
 def pytest_in(folder: Path, tmp_path: Path) -> "subprocess.CompletedProcess[str]":
@@ -39,7 +39,11 @@ def test_the_test_fails_with_the_note_as_it_was_and_passes_with_it_as_it_should_
     assert done.code == 0, done.err
     failed = pytest_in(tmp_path / "tests", tmp_path)
     assert failed.returncode == 1 and f"it does not show what was wanted: {WANTED}" in failed.stdout
-    rewrite(tmp_path / "tests" / "notes" / f"prompt_{PROMPT}" / KICKOFF, "22 June", WANTED)
+    notes = tmp_path / "tests" / "notes" / f"prompt_{PROMPT}"
+    for left in ("Kickoff.md~", "Kickoff.md.bak", ".Kickoff.md"):  # by editors and systems: no notes
+        (notes / left).write_bytes(b"29 June \xff")
+    assert pytest_in(tmp_path / "tests", tmp_path).returncode == 1
+    rewrite(notes / KICKOFF, "22 June", WANTED)
     passed = pytest_in(tmp_path / "tests", tmp_path)
     assert passed.returncode == 0, passed.stdout
 
@@ -75,8 +79,10 @@ def test_mcp(mcp_at):
     asked = mcp_at(LOG, {CALL}).call("get_note_by_reference", reference={KICKOFF!r})
     assert asked["data"]["id"] == {KICKOFF!r}
     assert mcp_at(LOG, {CALL}).call("get_note_by_reference", reference="never asked")["code"] == "NOT_RECORDED"
-    with pytest.raises(Exception, match="not this call"):
+    with pytest.raises(Exception, match="a call of get_note_by_reference, did not ask get_current_note this"):
         mcp_at(LOG, {CALL}, {{}}).call("get_current_note")
+    with pytest.raises(Exception, match="no call of a tool: its type is prompt_assembled"):
+        mcp_at(LOG, {PROMPT}, {{}}).call("get_current_note")
 
 def test_prompt(prompt_at):
     assert prompt_at(LOG, {PROMPT}).body()["model"] == "claude-sonnet-4-5"
@@ -123,6 +129,25 @@ def test_what_shows_a_note_that_is_withheld_by_now_is_left_out(judged: Path, cli
     )
 
 
+def test_an_answer_of_a_tool_that_shows_a_withheld_note_goes_to_no_model(
+    judged: Path, cli: Cli, scripted: Scripted
+) -> None:
+    glaze = "projects/tsuchiya/Glaze names 釉薬.md"  # not in the prompt, but in what its agent asked afterwards
+    asked = ("replay", judged, "--prompt", PROMPT, "--model", "m", "--base-url", scripted.url)
+    scripted.answers = [calls("get_workspace_summary", "{}"), says("Done.")]
+    cli(*asked)
+    cli("eval", "export", judged, "--to", "promptfoo", "-o", "before")
+    append(judged, NoteWithheld(NoteId(glaze)))
+    scripted.answers += scripted.answers
+    cli(*asked)
+    cli("eval", "export", judged, "--to", "promptfoo", "-o", "after")
+    given = [json.dumps(body, ensure_ascii=False) for body in scripted.bodies]
+    assert [glaze in body for body in given] == [False, True, False, False]
+    assert "NOT_RECORDED" in given[-1]
+    assert glaze in Path("before/samples.json").read_text()
+    assert glaze not in Path("after/samples.json").read_text()
+
+
 def test_each_answer_that_is_no_test_is_named_with_why(judged: Path, cli: Cli) -> None:
     assert cli("judge", PROMPT + 4, "right", judged).code == 0
     assert cli("judge", CALL, "right", judged, "--wanted", "Kickoff").code == 0
@@ -139,7 +164,7 @@ def test_a_judged_prompt_whose_texts_are_gone_is_not_recorded(judged: Path, tmp_
     with replay.open(judged) as log:
         (tmp_path / "export.jsonl").write_bytes(b"".join(export_lines(log.log_id, log.events())))
     done = cli("eval", "export", "export.jsonl", "--to", "pytest", "-o", "tests")
-    assert done.code == 1 and "[NOT_RECORDED]" in done.err and "not kept" in done.err
+    assert done.code == 1 and "[NOT_RECORDED]" in done.err and "not kept. It may have been forgotten" in done.err
 
 
 REFUSED = [

@@ -39,6 +39,15 @@ def test_a_prompt_without_a_note_is_shown_without_any_model(morning: Path, cli: 
     assert not any(line.startswith("+") for line in made["changes"][2:])
 
 
+def test_a_note_that_the_prompt_did_not_show_is_named_as_attached(morning: Path, tmp_path: Path, cli: Cli) -> None:
+    (tmp_path / "Kickoff.md").write_text("Release 1 on 29 June")
+    mistyped = ("replay", morning, "--prompt", PROMPT, "--with", "Kickof.md=Kickoff.md")
+    assert cli(*mistyped).out.startswith("Kickof.md was not in the prompt; it is attached.\n")
+    assert json.loads(cli(*mistyped, "--json").out)["attached"] == ["Kickof.md"]
+    shown = cli("replay", morning, "--prompt", PROMPT, "--with", f"{KICKOFF}=Kickoff.md")
+    assert shown.code == 0 and "is attached" not in shown.out
+
+
 def test_the_request_is_the_recorded_one_and_tools_answer_what_was_recorded(
     morning: Path, cli: Cli, scripted: Scripted, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -68,11 +77,16 @@ FAILING: list[tuple[str, tuple[int, Any], str]] = [
     ("silent", (200, None), "give it more with --timeout"),
     ("rate_limited", (429, {"error": "slow down"}), "asks to wait 7 s"),
     ("refused", (401, {"error": "no key"}), "Is OPENAI_API_KEY set?"),
-    ("refused", (404, b"what?"), "answers 404: what?"),
+    ("refused", (404, b"what?"), "answers 404: what?. Are the model's name and --base-url right?"),
+    ("refused", (204, b""), "answers 204: nothing"),
     ("cut_off", says("Release 1 comes", "length"), "limit of its tokens"),
     ("no_answer", calls("search_workspace", "{}"), "8 rounds"),
+    ("no_answer", says(" "), "says nothing"),
+    ("no_answer", (200, {"choices": [{"message": {"refusal": "I must not."}}]}), "declines: I must not."),
     ("unreadable", (200, b"<html>"), "no chat completion"),
     ("unreadable", (200, {"choices": []}), "no chat completion"),
+    ("unreadable", (200, {**says("29 June")[1], "usage": {"prompt_tokens": -5}}), "`$.usage.prompt_tokens`"),
+    ("unreadable", (200, {**says("29 June")[1], "usage": {"prompt_tokens": 10**30}}), "`$.usage.prompt_tokens`"),
     ("unreadable", calls("search_workspace", "query=1"), "no arguments in JSON"),
     (
         "unreadable",
@@ -91,7 +105,8 @@ def test_what_goes_wrong_with_a_model_is_a_state_and_the_next_is_asked(
     scripted.answers = [answer]
     before = morning.read_bytes()
     ask = ("replay", morning, "--prompt", PROMPT, "--model", "a,b", "--base-url", scripted.url)
-    done = cli(*ask, "--timeout", "0.3", "--check", "false", "--json")
+    patience = ("--timeout", "0.3") if state == "silent" else ()
+    done = cli(*ask, *patience, "--check", "false", "--json")
     answers = json.loads(done.out)["answers"]
     assert done.code == 1
     assert [(each["model"], each["state"], each["verdict"]) for each in answers] == [
@@ -141,12 +156,19 @@ def test_a_check_gives_the_verdict_and_one_that_crashes_gives_none(
 REFUSED: list[tuple[tuple[Any, ...], str]] = [
     (("--prompt", PROMPT, "--model", "a"), "--model and --base-url belong together"),
     (("--prompt", PROMPT, "--model", "a", "--base-url", "ftp://x"), "is no URL of HTTP"),
+    (("--prompt", PROMPT, "--model", "a", "--base-url", "http://"), "'http://' is no URL of HTTP"),
+    (("--prompt", PROMPT, "--model", "a", "--base-url", "http://[::1"), "'http://[::1' is no URL of HTTP"),
     (("--prompt", PROMPT, "--model", "a", "--base-url", "http://x", "--check", " "), "The command is empty"),
     (("--prompt", PROMPT, "--check", "true"), "--check is about the answers of models"),
     (("--check", ""), "belong to --prompt"),
     (("--model", "a"), "belong to --prompt"),
     (("--prompt", PROMPT, "--verify"), "--prompt is about one prompt"),
     (("--prompt", PROMPT, "--with", f"{KICKOFF}=nowhere.md"), "Cannot read nowhere.md"),
+    (("--prompt", PROMPT, "--with", f"{KICKOFF}=."), "Cannot read .: Is a directory"),
+    (("--prompt", PROMPT, "--with", f"{KICKOFF}=/dev/zero"), "Cannot read /dev/zero: it has more than 16,777,216"),
+    (("--prompt", PROMPT, "--with", f"{KICKOFF}=demo.wsb"), "Cannot read demo.wsb: it is not UTF-8"),
+    (("--prompt", PROMPT, "--with", "../more.md=/dev/null"), "leads out of the vault"),
+    (("--prompt", PROMPT, "--with", f"{KICKOFF}=/dev/null", "--without", KICKOFF), "name a note once"),
     (("--prompt", PROMPT, "--without", "nothing.md"), f"It shows: {KICKOFF}"),
     (("--prompt", PROMPT + 1), "is no prompt"),
 ]

@@ -1,6 +1,7 @@
 """`workspaced judge`: what the user says of an answer is an event of the log, or of a bundle."""
 
 import json
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,18 @@ def test_a_bundle_gets_one_event_more_and_is_otherwise_the_same(morning: Path, c
             *(WANTED, "It moved."),
         )
         assert {each.outcome for each in log.verify()} == {"same"}
+
+
+def test_a_bundle_with_a_damaged_part_stays_as_it_was(morning: Path, cli: Cli) -> None:
+    with zipfile.ZipFile(morning) as bundle:
+        blob = next(each for each in bundle.infolist() if each.filename.startswith("blobs/"))
+    damaged = bytearray(morning.read_bytes())
+    begin = blob.header_offset + 30 + len(blob.filename)  # where its content lies
+    damaged[begin : begin + 4] = b"\xff" * 4
+    morning.write_bytes(damaged)
+    done = cli("judge", PROMPT, "wrong", morning, "--wanted", WANTED)
+    assert done.code == 4 and f"damaged: {blob.filename} cannot be read" in done.err
+    assert morning.read_bytes() == damaged
 
 
 REFUSED: list[tuple[tuple[Any, ...], str]] = [

@@ -77,6 +77,8 @@ GRADES = {"inspect": "It fits.\n\nGRADE: C", "promptfoo": '{"pass": true, "score
 SCORED = [
     ("includes", WANTED, "On 29 june {{ then }}."),
     ("exact", "29 June {{x}} {% y %}", "29 June {{x}} {% y %}"),
+    ("includes", "file://mine.js", "It says file://mine.js."),
+    ("exact", "package:mine", "package:mine"),
     ("regex", r"29\.? J\w{3}", "On 29 June."),
     ("model-graded", "It comes at the end of June.", "On 29 June."),
 ]

@@ -203,6 +203,19 @@ def test_a_prompt_is_assembled_from_the_moment(lived: dict[str, Any]) -> None:
             assert [each.outcome for each in run.verify()] == ["same"]
 
 
+def test_a_conversation_goes_on_and_its_prompt_verifies_without_the_other_log() -> None:
+    with past(INSTALLED, 162) as then, then.connect("writer") as client:
+        made = client.call("workspaced/context/assemble", {"conversation": "letter-to-imke"})
+        assert "when do we deliver release 1?" in json.dumps(made)
+        assert then.stop() == 0
+        with replay.open(then.run) as run:
+            assert [each.outcome for each in run.verify()] == ["same"]
+            (prompt,) = run.prompts()
+            assert "**22 June**" in prompt.text()
+        # Though the whole text of a note that stood there is only in the other log.
+        assert then.cli("replay", str(then.run), "--prompt", str(prompt.seq)).returncode == 0
+
+
 def test_it_is_found_by_its_name_alone(lived: dict[str, Any]) -> None:
     with past(lived["log"], lived["a open"]) as then:
         assert not list(then.root.rglob("daemons/*.json"))

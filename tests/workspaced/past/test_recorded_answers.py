@@ -1,6 +1,7 @@
 """What a log recorded is answered to the byte: at the socket, by MCP, and in the log of the run."""
 
 import json
+import signal
 from pathlib import Path
 
 import pytest
@@ -34,13 +35,14 @@ def test_every_recorded_call_is_answered_with_its_bytes(stored_logs: dict[str, P
         left = later
 
 
-def test_a_bridge_that_is_ended_ends_its_daemon(tmp_path: Path) -> None:
+@pytest.mark.parametrize("ends", [signal.SIGTERM, signal.SIGHUP])
+def test_a_bridge_that_is_ended_ends_its_daemon(tmp_path: Path, ends: signal.Signals) -> None:
     agent = Agent(["--replay", str(INSTALLED), "--at", "116"], clean_environment(tmp_path), tmp_path)
     try:
         agent.send(INITIALIZE)
         agent.hear()
         (folder,) = tmp_path.glob("workspaced-past-*")
-        agent.process.terminate()
+        agent.process.send_signal(ends)
         assert agent.process.wait(END_S) == 130 and not folder.exists()
     finally:
         agent.close()

@@ -14,7 +14,7 @@ from workspaced_tools.errors import NotRecorded
 from ..terminal.log import read_log
 from ..terminal.options import daemon_options
 from ..terminal.output import output, write_lines
-from ..terminal.printing import say, warn
+from ..terminal.printing import counted, say, warn
 from .inspect_files import inspect_files
 from .promptfoo_files import promptfoo_files
 from .pytest_files import pytest_files
@@ -89,7 +89,7 @@ def export_command(log: str | None, target: str, folder: Path, scorer: str) -> N
         write_lines(iter([text.encode()]), path)
     report = {"output": str(folder), "samples": [each.seq for each in found], "leftOut": left_out}
     run = _RUN[target].format(folder)
-    output(report, lambda _: say(f"{folder}: {len(found)} tests; run them with `{run}`", err=True))
+    output(report, lambda _: say(f"{folder}: {counted(len(found), 'test')}, for `{run}`", err=True))
 
 
 def _files(target: str, found: list[Sample], scorer: str, seen: Any) -> dict[str, str]:

@@ -52,7 +52,7 @@ class McpAt:
         Notes can be as they should have been only for the recorded call.
 
         Raises:
-            InvalidArgument: there are such notes, and it is not the recorded call.
+            InvalidArgument: there are such notes, and it is not the recorded call, or there is none.
         """
         event = self._log.event(self._seq)
         asked = getattr(event.data, "tool", None), getattr(event.data, "arguments", None)
@@ -62,8 +62,10 @@ class McpAt:
         if self._notes is not None:
             from workspaced_events.errors import InvalidArgument
 
+            asked_then = self._log.call(self._seq).tool  # raises where it is no call, or one that was forgotten
             raise InvalidArgument(
-                f"Event {self._seq} is not this call of {tool}.", hint="Ask as it asked, or leave the notes out."
+                f"Event {self._seq}, a call of {asked_then}, did not ask {tool} this.",
+                hint="Ask as it asked, or leave the notes out.",
             )
         return self._log.at(self._seq).call(tool, **arguments)
 
@@ -112,10 +114,14 @@ def prompt_at(_workspaced_logs: Any) -> Callable[..., PromptAt]:
 
 
 def _supposed(shown: Mapping[str, str], notes: Notes | None) -> Mapping[str, str]:
-    """The notes that should have been other ones: of a folder those whose text is another one than was shown."""
+    """The notes that should have been other ones: of a folder those whose text is another one than was shown.
+
+    What editors and systems leave beside notes is no note.
+    """
     if notes is None or isinstance(notes, Mapping):
         return notes or {}
     folder = Path(notes)
     found = {path.relative_to(folder).as_posix(): path for path in sorted(folder.rglob("*")) if path.is_file()}
-    texts = {name: path.read_bytes().decode() for name, path in found.items()}
+    are_notes = {name for name in found if name.lower().endswith(".md") and "/." not in f"/{name}"}
+    texts = {name: found[name].read_bytes().decode() for name in found if name in shown or name in are_notes}
     return {name: text for name, text in texts.items() if shown.get(name) != text}

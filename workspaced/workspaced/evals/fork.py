@@ -24,6 +24,8 @@ class Fork(msgspec.Struct, rename="camel"):
     """A recorded prompt, and what models answer to it."""
 
     prompt: int
+    attached: list[str]
+    """The notes that the prompt did not show, and would."""
     changes: list[str]
     """How the prompt differs from the recorded one, as lines of a unified diff."""
     recorded: str | None
@@ -56,16 +58,19 @@ def fork(
     before = prompt.text().splitlines()
     after = prompt.text(notes).splitlines()
     changes = [*difflib.unified_diff(before, after, "the prompt", "as it would be", lineterm="")]
-    made = Fork(seq, changes, answer_of(log, prompt), [])
+    shown = prompt.notes() if notes else {}  # their texts may not be kept, though the prompt is
+    attached = [note for note, text in notes.items() if text is not None and note not in shown]
+    made = Fork(seq, attached, changes, answer_of(log, prompt), [])
     if models is None:
         return made
-    if Withheld(log).is_shown_by(prompt.event):
+    withheld = Withheld(log)
+    if withheld.is_shown_by(prompt.event):
         raise InvalidArgument(
             f"Prompt {seq} shows a note that is withheld by now, so no model is given it.",
             hint="Without --model the prompt is only shown, here.",
         )
     body = prompt.body(notes, shape=SHAPE)
-    known = by_question(recorded_answers(log, prompt.event))
+    known = by_question(recorded_answers(log, prompt.event, withheld))
     for name in names:
         answer = models.ask(name, body, lambda tool, given: known.get((tool, _key(given))))
         answer.cost = _cost(answer, prices)

@@ -1,5 +1,6 @@
 """`workspaced replay LOG --prompt SEQ`: a recorded prompt with other notes, and what models answer to it."""
 
+from collections import Counter
 from collections.abc import Callable
 from functools import wraps
 from pathlib import Path
@@ -9,6 +10,8 @@ import click
 import msgspec
 
 from workspaced_events.errors import InvalidArgument
+from workspaced_events.ids import note_id
+from workspaced_tools.limits import NOTE_BYTES_MAX
 
 from ..errors import SettingsInvalid
 from ..terminal.log import read_log
@@ -71,7 +74,11 @@ def fork_options(function: F) -> F:
         others = (models, base_url, texts or None, without or None, check)
         if prompt is None and any(each is not None for each in others):
             raise click.UsageError("--model, --base-url, --with, --without and --check belong to --prompt.")
-        notes = {**{note: _text(file) for note, file in pairs(texts).items()}, **dict.fromkeys(without)}
+        named = [*(each.partition("=")[0] for each in texts), *without]
+        if twice := [note for note, times in Counter(named).items() if times > 1]:
+            raise click.UsageError(f"--with and --without name a note once, and {twice[0]} is named more often.")
+        notes: dict[str, str | None] = {note_id(note): _text(file) for note, file in pairs(texts).items()}
+        notes |= dict.fromkeys(map(note_id, without))
         names = tuple(name for name in (models or "").split(",") if name)
         return function(*given, forked=Forked(prompt, names, base_url, notes, check, timeout_s), **options)
 
@@ -110,20 +117,26 @@ _OPTIONS: Final = (
 
 def _text(file: str) -> str:
     try:
-        return Path(file).read_text(encoding="utf-8")
+        with Path(file).open("rb") as opened:
+            content = opened.read(NOTE_BYTES_MAX + 1)
+        if len(content) > NOTE_BYTES_MAX:
+            raise InvalidArgument(f"Cannot read {file}: it has more than {NOTE_BYTES_MAX:,} bytes.")
+        return content.decode()
     except (OSError, UnicodeDecodeError) as error:
         why = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
         raise InvalidArgument(f"Cannot read {file}: {why}.") from None
 
 
 def _print(made: "Fork", currency: str) -> None:
+    for note in made.attached:
+        say(f"{note} was not in the prompt; it is attached.")
     if made.changes:
         say_difference(made.changes)
     if made.recorded is not None:
         say(styled("--- answered then", bold=True))
         say_text(made.recorded)
     for answer in made.answers:
-        say(styled(f"--- {answer.model}", bold=True), f": {_facts(answer, currency)}")
+        say(styled(f"--- {answer.model}", bold=True), f": {_facts(answer, currency) or 'answered'}")
         for call in answer.calls:
             said = msgspec.json.encode(call.arguments).decode()
             say(f"called {call.tool}({said}){'' if call.recorded else ', which was not recorded'}")

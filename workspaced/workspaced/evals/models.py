@@ -6,7 +6,7 @@ Whatever goes wrong with one model is a state of its answer: the others are aske
 import os
 import time
 from collections.abc import Callable
-from typing import Any, Final, Literal
+from typing import Annotated, Any, Final, Literal
 
 import httpx2
 import msgspec
@@ -18,8 +18,8 @@ Json = dict[str, Any]
 State = Literal[
     "answered", "cut_off", "no_answer", "silent", "rate_limited", "refused", "unreachable", "unreadable"
 ]
-"""`cut_off`: by the limit of tokens, a filter or the connection. `no_answer`: it went on calling tools. `silent`:
-it took too long."""
+"""`cut_off`: by the limit of tokens, a filter or the connection. `no_answer`: it said nothing, or went on
+calling tools. `silent`: it took too long."""
 KEY: Final = "OPENAI_API_KEY"
 """The variable of the environment that holds the key; it is in no file and no answer."""
 ROUNDS_MAX: Final = 8
@@ -67,6 +67,7 @@ class _Call(msgspec.Struct):
 
 class _Message(msgspec.Struct):
     content: str | None = None
+    refusal: str | None = None
     tool_calls: list[_Call] | None = None
 
 
@@ -75,13 +76,16 @@ class _Choice(msgspec.Struct):
     finish_reason: str | None = None
 
 
+_Count = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
+
+
 class _Details(msgspec.Struct):
-    cached_tokens: int | None = None
+    cached_tokens: _Count | None = None
 
 
 class _Usage(msgspec.Struct):
-    prompt_tokens: int | None = None
-    completion_tokens: int | None = None
+    prompt_tokens: _Count | None = None
+    completion_tokens: _Count | None = None
     prompt_tokens_details: _Details | None = None
 
 
@@ -108,7 +112,12 @@ class Models:
         Raises:
             InvalidArgument: it is no URL of HTTP.
         """
-        if not base_url.startswith(("http://", "https://")):
+        try:
+            url = httpx2.URL(base_url)
+            is_http = url.scheme in {"http", "https"} and url.host != ""
+        except httpx2.InvalidURL:
+            is_http = False
+        if not is_http:
             raise InvalidArgument(
                 f"{base_url[:200]!r} is no URL of HTTP.",
                 hint="Give a base URL as SDKs take it, which ends in /v1.",
@@ -135,6 +144,11 @@ class Models:
                         answer.text = made.message.content or ""
                         if made.finish_reason in _CUT_OFF:
                             raise _Failed("cut_off", _CUT_OFF[made.finish_reason])
+                        if not answer.text.strip():
+                            declined = made.message.refusal
+                            raise _Failed(
+                                "no_answer", f"It declines: {declined}" if declined else "It says nothing."
+                            )
                         return answer
                     messages += [
                         _said(made.message, calls),
@@ -151,8 +165,8 @@ class Models:
             after = response.headers.get("retry-after", "")
             raise _Failed("rate_limited", f"The provider asks to wait{f' {after[:20]} s' if after else ''} (429).")
         if response.status_code != httpx2.codes.OK:
-            hint = f" Is {KEY} set?" if response.status_code == httpx2.codes.UNAUTHORIZED else ""
-            said = content.decode(errors="replace")[:_ERROR_CHARS].strip()
+            said = content.decode(errors="replace")[:_ERROR_CHARS].strip() or "nothing"
+            hint = _HINTS.get(response.status_code, "")
             raise _Failed("refused", f"The provider answers {response.status_code}: {said}.{hint}")
         try:
             made = decoded(content, _Completion)
@@ -194,6 +208,10 @@ class Models:
 _CUT_OFF: Final = {
     "length": "The answer ends at the limit of its tokens.",
     "content_filter": "The provider's filter ended the answer.",
+}
+_HINTS: Final[dict[int, str]] = {
+    httpx2.codes.UNAUTHORIZED: f" Is {KEY} set?",
+    httpx2.codes.NOT_FOUND: " Are the model's name and --base-url right? /chat/completions is added to it.",
 }
 _JSON: Final = {"content-type": "application/json"}
 

@@ -103,8 +103,12 @@ def _test(sample: Sample, scorer: str) -> Json:
 
 
 def _untemplated(text: str) -> str:
-    """The text as a template that gives it."""
-    return text.replace("{", "{{ '{' }}") if "{" in text else text
+    """The text as a template that gives it.
+
+    Of a text that names a file or a package promptfoo runs the code, and a judgement may be somebody else's words.
+    """
+    is_run = text.startswith(("file://", "package:"))
+    return ("{{ '' }}" if is_run else "") + text.replace("{", "{{ '{' }}")
 
 
 def _json(value: object) -> str:

@@ -77,12 +77,13 @@ def samples(log: replay.Log) -> tuple[list[Sample], list[LeftOut]]:
                 left_out.append(
                     LeftOut(seq, "NO_WANTED", "It was judged right, without words that a test could want.")
                 )
-            elif withheld.is_in(log.event(seq), judged):
+            elif withheld.is_in(log.event(seq), judged.wanted, judged.why):
                 left_out.append(LeftOut(seq, "WITHHELD", "It shows or names a note that is withheld by now."))
             else:
-                found.append(_sample(log, log.event(seq), judged, judged.wanted))
+                found.append(_sample(log, log.event(seq), judged, judged.wanted, withheld))
         except WorkspacedError as error:
-            left_out.append(LeftOut(seq, error.code, f"{error.message} {error.hint}".strip()))
+            why = f"{error.message.rstrip('.')}. {error.hint or ''}".strip()
+            left_out.append(LeftOut(seq, error.code, why))
     return found, left_out
 
 
@@ -98,15 +99,14 @@ class Withheld:
             for vault, found in fold.by_vault.items()
         }
 
-    def is_in(self, event: Event, judged: AnswerJudged) -> bool:
-        """Whether one is shown or named: by the prompt or call, or in the words of the judgement.
+    def is_in(self, event: Event, *words: str | None) -> bool:
+        """Whether one is shown or named: by the prompt or call, or in the words of its judgement.
 
         Raises:
             NotRecorded, LogDamaged: what says so is not kept, or damaged.
         """
-        said = [judged.wanted, judged.why, getattr(event.data, "arguments", None)]
-        words = msgspec.json.encode(said).decode()
-        return names_any(words, self._names.get(event.vault, ())) or self.is_shown_by(event)
+        said = msgspec.json.encode([*words, getattr(event.data, "arguments", None)]).decode()
+        return names_any(said, self._names.get(event.vault, ())) or self.is_shown_by(event)
 
     def is_shown_by(self, event: Event) -> bool:
         """Whether the prompt or call shows one of them.
@@ -125,7 +125,7 @@ def _with_former(log: replay.Log, vault: Any, notes: set[NoteId]) -> set[NoteId]
     return notes | {old for old, new in former.items() if new in notes}
 
 
-def _sample(log: replay.Log, event: Event, judged: AnswerJudged, wanted: str) -> Sample:
+def _sample(log: replay.Log, event: Event, judged: AnswerJudged, wanted: str, withheld: Withheld) -> Sample:
     """
     Raises:
         WorkspacedError: what it was made from is not kept.
@@ -148,7 +148,7 @@ def _sample(log: replay.Log, event: Event, judged: AnswerJudged, wanted: str) ->
         )
     prompt = log.prompt(event.seq)
     body = prompt.body(shape=SHAPE)
-    return Sample(**of, notes=_checked(prompt.notes()), body=body, answers=recorded_answers(log, event))
+    return Sample(**of, notes=_checked(prompt.notes()), body=body, answers=recorded_answers(log, event, withheld))
 
 
 def _checked(notes: dict[str, str]) -> dict[str, str]:
@@ -156,14 +156,19 @@ def _checked(notes: dict[str, str]) -> dict[str, str]:
     return {note_id(name): text for name, text in notes.items()}
 
 
-def recorded_answers(log: replay.Log, prompt: Event) -> list[RecordedAnswer]:
-    """What tools answered the prompt's agent after it: of each question the answer that came first."""
+def recorded_answers(log: replay.Log, prompt: Event, withheld: Withheld) -> list[RecordedAnswer]:
+    """What tools answered the prompt's agent after it: of each question the first answer that is kept, and neither
+    shows nor was asked by the name of a note that is withheld."""
     first: dict[tuple[str, bytes], RecordedAnswer] = {}
     for event in log.events_of(("tool_called",), after=prompt.seq):
         called: ToolCalled = event.data
         key = called.tool, msgspec.json.encode(called.arguments, order="deterministic")
         if called.caller != prompt.source or called.arguments_sha256 is not None or key in first:
             continue
-        if (answer := log.blob(called.result_sha256)) is not None:
+        try:
+            is_told = not withheld.is_in(event)
+        except NotRecorded:
+            continue  # nothing says what it showed
+        if is_told and (answer := log.blob(called.result_sha256)) is not None:
             first[key] = RecordedAnswer(called.tool, called.arguments, answer.decode())
     return list(first.values())

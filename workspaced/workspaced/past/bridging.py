@@ -20,7 +20,8 @@ def run_bridge(log: str, at: int | str | None, tools: str | None) -> int:
 
     The daemon says on standard error where it stands, or why it could not start; then the exit code is its own.
     """
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # as Ctrl-C, so that the daemon ends too
+    for ends in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(ends, signal.default_int_handler)  # as Ctrl-C, so that the daemon ends too
     with tempfile.TemporaryDirectory(prefix="workspaced-past-") as folder:
         socket = str(Path(folder) / "s")
         daemon = subprocess.Popen(_command(log, at, socket), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)  # noqa: S603

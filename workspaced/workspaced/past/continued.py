@@ -1,6 +1,7 @@
 """A log that goes on from another one, and its blobs: what it lacks is read there."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from workspaced_events.blobs.durable import DurableBlobStore
@@ -16,23 +17,34 @@ from .recorded_log import RecordedLog
 
 
 class ContinuedTexts(DurableBlobStore):
-    """The texts that events name."""
+    """The texts that events name.
 
-    def __init__(self, disk: Disk, before: RecordedLog) -> None:
+    What is read of the other log is kept, so that a prompt that continues one of its conversations verifies alone.
+    """
+
+    def __init__(self, disk: Disk, before: RecordedLog, keep: Callable[[bytes], object]) -> None:
         super().__init__(disk)
         self._before = before
+        self._keep = keep
 
     def get(self, name: str) -> bytes | None:
         content = super().get(name)
-        return content if content is not None else self._before.blob(name)
+        if content is None and (content := self._before.blob(name)) is not None:
+            with suppress(OSError):  # a full disk: the prompt is made all the same
+                self._keep(content)
+        return content
 
 
 class ContinuedRecordings(EvictableBlobStore):
-    """What agents were shown."""
+    """What agents were shown. Any thread calls `keep`."""
 
     def __init__(self, data: Path, before: RecordedLog) -> None:
         super().__init__(data)
         self._before = before
+
+    def keep(self, content: bytes, name: str | None = None) -> str:
+        with self._before.lock:
+            return super().keep(content, name)
 
     def get(self, name: str) -> bytes | None:
         content = super().get(name)

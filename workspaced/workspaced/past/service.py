@@ -58,7 +58,7 @@ class PastService(Service):
         self._recorded_calls = RecordedCalls(past)
         recordings = ContinuedRecordings(data, past)
         super().__init__(
-            replace(journal, blobs=ContinuedTexts(journal.blobs.disk, past)),
+            replace(journal, blobs=ContinuedTexts(journal.blobs.disk, past, recordings.keep)),
             workspace=workspace,
             loop=loop,
             sweeper=Sweeper(recordings, _RECORD_BYTES, _RECORD_DAYS),

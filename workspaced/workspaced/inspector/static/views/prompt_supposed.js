@@ -15,6 +15,7 @@ import { html, useEffect, useState } from "../vendor/index.js";
 export function SupposedOf({ seq }) {
   const [notes, setNotes] = useState(/** @type {Notes} */ ({}));
   const [chosen, setChosen] = useState("");
+  const [typed, setTyped] = useState(/** @type {string | null} */ (null)); // else an answer that comes meanwhile undoes it
   const [found, setFound] = useState(/** @type {Found | null} */ (null));
   const [error, setError] = useState(/** @type {Error | null} */ (null));
   const asked = JSON.stringify({ notes });
@@ -29,13 +30,13 @@ export function SupposedOf({ seq }) {
     );
     return () => aborting.abort();
   }, [seq, asked]);
-  if (error) return html`<${Failure} error=${error} />`;
-  if (found === null) return html`<${Waiting} />`;
+  if (found === null) return error ? html`<${Failure} error=${error} />` : html`<${Waiting} />`;
   const names = [...new Set([...Object.keys(found.notes), ...Object.keys(notes)])];
-  const note = chosen || names[0] || "";
+  const note = names.includes(chosen) ? chosen : names[0] || "";
   const set = (/** @type {string | null | undefined} */ text) => {
     const { [note]: _former, ...others } = notes;
-    setNotes(text === undefined || text === found.notes[note] ? others : { ...others, [note]: text });
+    // Of a note that the prompt did not show, `found` has no text: that it was not there is as it was.
+    setNotes(text === undefined || (text ?? undefined) === found.notes[note] ? others : { ...others, [note]: text });
   };
   const attach = (/** @type {Event} */ event) => {
     event.preventDefault();
@@ -64,10 +65,16 @@ export function SupposedOf({ seq }) {
       rows="12"
       aria-label="The note's text"
       disabled=${notes[note] === null || note === ""}
-      value=${(notes[note] === undefined ? found.notes[note] : notes[note]) ?? ""}
-      onChange=${(/** @type {Event} */ { target }) => set(/** @type {HTMLTextAreaElement} */ (target).value)}
+      value=${typed ?? (notes[note] === undefined ? found.notes[note] : notes[note]) ?? ""}
+      onInput=${(/** @type {Event} */ { target }) => setTyped(/** @type {HTMLTextAreaElement} */ (target).value)}
+      onChange=${(/** @type {Event} */ { target }) => {
+        set(/** @type {HTMLTextAreaElement} */ (target).value);
+        setTyped(null);
+      }}
     ></textarea>
-    ${found.changes.length > 0
+    ${error
+      ? html`<${Failure} error=${error} />`
+      : found.changes.length > 0
       ? html`<${Differences} lines=${found.changes} left="the prompt" right="as it would be" />`
       : html`<p class="quiet">The prompt is as it was. Write into a note what it should have said.</p>`}
     <p class="quiet">What models would answer; write what you changed into a file first:</p>
