@@ -1,6 +1,8 @@
 """`workspaced judge`: what the user says of an answer is an event of the log, or of a bundle."""
 
 import json
+import subprocess
+import sys
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -88,3 +90,12 @@ def test_a_daemon_records_it_beside_what_it_is_of(daemon: Any) -> None:
         with pytest.raises(Exception, match="no prompt and no call") as refused:
             user.call("workspaced/judge", {"of": judged["seq"], "verdict": "right"})
         assert refused.value.code == "INVALID_ARGUMENT"  # type: ignore[attr-defined]
+
+
+def test_judgements_of_one_bundle_at_once_are_all_kept(morning: Path) -> None:
+    command = [sys.executable, "-m", "workspaced", "judge", str(PROMPT), "wrong", "--json", "--wanted"]
+    judging = [subprocess.Popen([*command, each, morning], stdout=subprocess.PIPE) for each in ("29", "July", "x")]
+    said = [json.loads(each.communicate()[0])["seq"] for each in judging]
+    with replay.open(morning) as log:
+        judged = {event.seq: event.data.wanted for event in log.events() if event.type == "answer_judged"}
+    assert sorted(said) == sorted(judged) and sorted(judged.values()) == ["29", "July", "x"]
