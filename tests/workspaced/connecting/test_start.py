@@ -80,6 +80,7 @@ def test_a_folder_that_would_hold_our_own_files_is_refused_with_what_to_do(home:
     (home.path / "Mine.md").write_text("")
     done = home.run("start", home.path)
     assert done.returncode == 2 and f"lies in the vault {home.path}" in done.stderr
+    assert home.run("start", home.path, "--dry-run").stderr == done.stderr
     assert "Serve a folder below it, or give another place by --data-dir or WORKSPACED_DATA_DIR." in done.stderr
     assert home.daemons() == []
 

@@ -86,8 +86,10 @@ def start_command(folder: str | None, yes: bool, dry_run: bool) -> None:
     workspaced start ~/notes
     """
     path = usable_folder(Path(folder)) if folder is not None else _here()
+    record = find(path)
+    workspace = record.workspace if record is not None else _workspace_for(path)
     plans, problems = _plans(path)
-    served = {"folder": str(path)} if dry_run else _serve(path)
+    served = {"folder": str(path)} if dry_run else _serve(path, record, workspace)
     if dry_run:
         _tell(f"{path!s} would be served; nothing is started or written.")
     if not plans and not problems:
@@ -132,19 +134,24 @@ def _holds_notes(folder: Path) -> bool:
     return False
 
 
-def _serve(folder: Path) -> dict[str, Any]:
+def _workspace_for(folder: Path) -> str:
+    """The workspace that a daemon for the folder would have.
+
+    Raises:
+        SettingsInvalid: the daemon's own files would lie in the folder.
+    """
+    settings = load_settings(workspace=own_workspace(str(folder)))
+    check_apart([folder], settings.data_path, settings.socket_path, settings.cache_path)
+    return settings.workspace
+
+
+def _serve(folder: Path, record: Record | None, workspace: str) -> dict[str, Any]:
     """Has a daemon serve the folder, and waits until its names and links are known.
 
     Raises:
         NoDaemon: none could be started.
-        SettingsInvalid: the daemon's own files would lie in the folder.
         KeyboardInterrupt: the user does not want it; then a daemon that was started for it has ended.
     """
-    record = find(folder)
-    if record is None:
-        settings = load_settings(workspace=own_workspace(str(folder)))
-        check_apart([folder], settings.data_path, settings.socket_path, settings.cache_path)
-    workspace = record.workspace if record is not None else settings.workspace
     try:
         with _reached(folder, record, workspace) as client:
             vault = _indexed(client, folder)
