@@ -136,7 +136,7 @@ def test_without_a_daemon_the_code_is_three(
 ) -> None:
     monkeypatch.setenv("WORKSPACED_SOCKET", str(told.root / "none"))
     code, out, err = here(*arguments)
-    assert code == 3 and "[NO_DAEMON]" in err and "workspaced serve" in err
+    assert code == 3 and "[NO_DAEMON]" in err and "workspaced start DIR" in err
     assert out == "" or "--json" in arguments
 
 

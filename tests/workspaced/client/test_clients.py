@@ -24,7 +24,7 @@ def looked_at(note: str) -> dict[str, Any]:
 def test_without_a_daemon_connecting_says_so(daemon: Any) -> None:
     with pytest.raises(NoDaemon) as raised:
         connect(daemon.root() / "none")
-    assert raised.value.code == "NO_DAEMON" and "serve" in raised.value.hint
+    assert raised.value.code == "NO_DAEMON" and "workspaced start DIR" in raised.value.hint
 
 
 def test_every_error_is_one_of_ours_with_code_and_details(shared: Any) -> None:

@@ -122,7 +122,7 @@ def test_its_answers_come_from_the_note_and_its_second_turn_begins_with_the_firs
     assert all(each["data"]["inputTokens"] > 10 and each["data"]["outputTokens"] > 1 for each in reported)
     assert len({each["data"]["bodyHash"] for each in reported}) == 2
     done = world.daemon.cli("replay", "--verify", str(world.daemon.data))
-    assert done.returncode == 0 and "1 calls: 1 answer the same" in done.stdout + done.stderr
+    assert done.returncode == 0 and "1 call: 1 answer the same" in done.stdout + done.stderr
 
 
 def test_a_round_of_parallel_calls_goes_through(world: Any) -> None:
