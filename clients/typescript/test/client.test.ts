@@ -46,7 +46,7 @@ test("without a daemon connecting says so", async () => {
   const error = await failure(client({ socket: `${directory()}/none` }));
   assert.ok(error instanceof NoDaemon);
   assert.equal(error.code, "NO_DAEMON");
-  assert.match(error.hint, /serve/);
+  assert.match(error.hint, /workspaced start DIR/);
 });
 
 test("a name the daemon would refuse is refused at once", async () => {
