@@ -29,7 +29,7 @@ from workspaced_events.projections.visits import Visit
 from workspaced_events.projections.workspace_state import WorkspaceState, to_json
 from workspaced_events.replay import log_cursor
 from workspaced_events.replay.indexed_events import IndexedEvents
-from workspaced_events.replay.kept_folds import KeptFolds
+from workspaced_events.replay.kept_folds import KeptFolds, KeptStates
 from workspaced_events.replay.log_slice import Slice
 from workspaced_events.replay.open import open_source
 from workspaced_events.replay.source import Progress, StoredSource
@@ -126,7 +126,7 @@ class Log:
         self.redacted: bool = source.redacted
         visits = msgspec.json.encode(source.start_visits())
         self._events = IndexedEvents(index, source.start.seq)
-        self._folds = KeptFolds(self._events, source.start, visits)
+        self._folds = KeptFolds(self._events, KeptStates(source.start), visits)
         self._past = IndexedPast(self._events, self._folds)
         self._part = Slice(
             source.log_id,

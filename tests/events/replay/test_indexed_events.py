@@ -26,7 +26,7 @@ from workspaced_events.projections.workspace_fold import fold_all
 from workspaced_events.projections.workspace_state import EMPTY
 from workspaced_events.replay import event_pages, indexed_events, kept_folds
 from workspaced_events.replay.indexed_events import IndexedEvents
-from workspaced_events.replay.kept_folds import KeptFolds
+from workspaced_events.replay.kept_folds import KeptFolds, KeptStates
 from workspaced_events.replay.log_slice import Slice, cut
 from workspaced_events.replay.open import open_source
 from workspaced_events.replay.source import StoredSource
@@ -93,7 +93,7 @@ def indexed(source: StoredSource) -> tuple[IndexedEvents, KeptFolds]:
     index = source.index()
     assert index.damage is None
     events = IndexedEvents(index, source.start.seq)
-    return events, KeptFolds(events, source.start, msgspec.json.encode(source.start_visits()))
+    return events, KeptFolds(events, KeptStates(source.start), msgspec.json.encode(source.start_visits()))
 
 
 @pytest.mark.parametrize("form", FORMS)

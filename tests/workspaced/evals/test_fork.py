@@ -40,10 +40,11 @@ def test_a_prompt_without_a_note_is_shown_without_any_model(morning: Path, cli: 
 
 
 def test_a_note_that_the_prompt_did_not_show_is_named_as_attached(morning: Path, tmp_path: Path, cli: Cli) -> None:
-    (tmp_path / "Kickoff.md").write_text("Release 1 on 29 June")
+    (tmp_path / "Kickoff.md").write_text("# The kickoff\n\nRelease 1 on 29 June")
     mistyped = ("replay", morning, "--prompt", PROMPT, "--with", "Kickof.md=Kickoff.md")
     assert cli(*mistyped).out.startswith("Kickof.md was not in the prompt; it is attached.\n")
-    assert json.loads(cli(*mistyped, "--json").out)["attached"] == ["Kickof.md"]
+    made = json.loads(cli(*mistyped, "--json").out)
+    assert made["attached"] == ["Kickof.md"] and "+<title>The kickoff</title>" in made["changes"]
     shown = cli("replay", morning, "--prompt", PROMPT, "--with", f"{KICKOFF}=Kickoff.md")
     assert shown.code == 0 and "is attached" not in shown.out
 

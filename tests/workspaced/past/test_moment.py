@@ -14,9 +14,9 @@ from support.past import past
 
 from workspaced import replay
 from workspaced.demo.morning import INSTALLED
-from workspaced.past import recorded_log
 from workspaced.past.recorded_log import RecordedLog
 from workspaced_events.log.lock import LogLock
+from workspaced_events.replay import kept_folds
 from workspaced_events.replay.open import open_source
 
 NOTES = {"a.md": "# Alpha\n\nThe first.\n", "b.md": "# Beta\n\nThe second.\n", "secret.md": "# Falke\n\nHidden.\n"}
@@ -256,7 +256,7 @@ def test_two_runs_are_compared(lived: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("at", [None, 120])
 def test_any_state_up_to_the_moment_is_that_of_the_log(monkeypatch: pytest.MonkeyPatch, at: int | None) -> None:
-    monkeypatch.setattr(recorded_log, "_STRIDE_EVENTS", 7)
+    monkeypatch.setattr(kept_folds, "STATE_STRIDE_EVENTS", 7)
     with open_source(INSTALLED) as source, replay.open(INSTALLED) as log:
         stands = RecordedLog(source, at)
         assert stands.start.state == log.state_at(stands.here.seq)

@@ -68,6 +68,10 @@ class StatKey(msgspec.Struct, frozen=True, rename="camel"):
     ctime_ns: int
 
 
+NO_STAT: Final = StatKey(0, 0, 0, 0, 0)
+"""Of a text that lies in no file."""
+
+
 class Note(msgspec.Struct, frozen=True, dict=True):
     """One version of a note."""
 

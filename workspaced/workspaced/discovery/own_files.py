@@ -47,8 +47,8 @@ class Place(NamedTuple):
     names: tuple[str, ...]
     holds: str
     """What they are, for people."""
-    is_ours: bool = True
-    """Whether they may go; no: they are links, another user's, or in use."""
+    may_go: bool = True
+    """No: they are links, another user's, or in use."""
 
     @property
     def paths(self) -> list[Path]:
@@ -135,7 +135,7 @@ def _sockets(folder: Path) -> Iterator[Place]:
     yield from _place("state", folder, [each for each in names if each not in others], "sockets")
     if others:
         yield Place(
-            "state", folder, others, "a daemon that this home has no record of listens there", is_ours=False
+            "state", folder, others, "a daemon that this home has no record of listens there", may_go=False
         )
 
 
@@ -145,7 +145,7 @@ def _demos(temporary: Path) -> Iterator[Place]:
         folder = temporary / name
         if name.startswith(DEMO) and _is_ours(folder) and _demo_home(folder) == str(Path.home()):
             if is_listening(str(folder / DEMO_SOCKET)):
-                yield Place("demo", temporary, (name,), "a demo that runs now", is_ours=False)
+                yield Place("demo", temporary, (name,), "a demo that runs now", may_go=False)
             else:
                 holds = "a copy of the sample vault, and what was recorded of it"
                 yield Place("demo", temporary, (name,), holds)
@@ -176,7 +176,7 @@ def _place(kind: Kind, folder: Path, names: Iterable[str], holds: str) -> Iterat
     if ours:
         yield Place(kind, folder, ours, holds)
     if others := tuple(name for name in found if name not in ours):
-        yield Place(kind, folder, others, "a link, or of another user", is_ours=False)
+        yield Place(kind, folder, others, "a link, or of another user", may_go=False)
 
 
 def _is_ours(path: Path) -> bool:

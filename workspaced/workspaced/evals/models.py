@@ -182,6 +182,7 @@ class Models:
         return made.choices[0]
 
     def _posted(self, client: httpx2.Client, body: Json) -> tuple[httpx2.Response, bytes]:
+        """The response and its content. The time limit is of all of it: httpx's own is of each silence."""
         response, content, until = None, bytearray(), time.monotonic() + self._timeout_s
         try:
             with client.stream("POST", self._url, content=msgspec.json.encode(body), headers=_JSON) as response:

@@ -6,11 +6,10 @@ from typing import Final, NamedTuple
 from workspaced_events.ids import NoteId, is_markdown
 from workspaced_tools.editing.links import PlacedLink, placed_links
 from workspaced_tools.editing.positions import Encoding, Position, Positions
-from workspaced_tools.notes.note import Note, StatKey
+from workspaced_tools.notes.note import NO_STAT, Note
 
 _LSP_DOCUMENT_BYTES_MAX: Final = 16 * 1024 * 1024
 """A longer document is shown to the daemon, but nothing in it is read."""
-_NO_STAT = StatKey(0, 0, 0, 0, 0)
 
 
 class Change(NamedTuple):
@@ -67,7 +66,7 @@ class Document:
         """The text as the note `name`, parsed once for each version of the text."""
         if self._note is None or self._note.id != name:
             source = (self.text or "").encode(errors="replace")
-            self._note = Note(NoteId(name), _NO_STAT, None, "", source)
+            self._note = Note(NoteId(name), NO_STAT, None, "", source)
             self._links = None
         return self._note
 

@@ -3,7 +3,6 @@
 from bisect import bisect_right
 from collections.abc import Collection, Iterator
 from itertools import islice
-from operator import itemgetter
 from threading import RLock
 from typing import Final
 
@@ -14,11 +13,10 @@ from workspaced_events.ids import VaultId
 from workspaced_events.journal.start import Start
 from workspaced_events.limits import HISTORY_EVENTS_MAX, VISITS_MAX
 from workspaced_events.projections.visits import Bounds, Visit, VisitFold, visits_from
-from workspaced_events.projections.workspace_fold import fold_all
 from workspaced_events.projections.workspace_state import WorkspaceState
 from workspaced_events.replay.backward_scan import SCANNED
 from workspaced_events.replay.indexed_events import IndexedEvents
-from workspaced_events.replay.kept_folds import KeptFolds
+from workspaced_events.replay.kept_folds import KeptFolds, KeptStates
 from workspaced_events.replay.log_cursor import Moment
 from workspaced_events.replay.source import StoredSource
 from workspaced_events.schema import catalogue as c
@@ -28,7 +26,6 @@ from workspaced_tools.replay.recorded_reads import Recordings
 from workspaced_tools.replay.verify import StateNotRetained
 
 _PAGE_EVENTS: Final = 1_000
-_STRIDE_EVENTS: Final = 1_000
 _KEPT: Final = frozenset((c.ToolCalled, c.ContextVolunteered, c.NoteShown, c.NoteWithheld, c.NoteRenamed))
 _SCANNED: Final = tuple(name for name, entry in CATALOGUE.items() if issubclass(entry.data, SCANNED))
 
@@ -52,16 +49,12 @@ class RecordedLog:
             LogDamaged: it does not verify.
             OSError: it cannot be read.
         """
-        self._states = [(0, source.start)]
-        """At some distance, each with how many events it is the fold of."""
-        self._unfolded: list[Event] = []
-        """The events after the newest of `_states`, while the log is read."""
+        self._states = KeptStates(source.start)
         self._fold_until = at if isinstance(at, int) else None
         """States after this sequence are hardly asked for."""
         self._kept: list[Event] = []
         """All events of the types _KEPT, in order."""
         index = source.index(sink=self._take)
-        self._unfolded = []
         if index.damage is not None:
             raise index.damage
         self.warnings = index.warnings
@@ -70,7 +63,7 @@ class RecordedLog:
         self._source = source
         self._events = IndexedEvents(index, source.start.seq)
         visits = msgspec.json.encode(source.start_visits())
-        self._folds = KeptFolds(self._events, source.start, visits)
+        self._folds = KeptFolds(self._events, self._states, visits)
         self._past = IndexedPast(self._events, self._folds)
         self.recordings = Recordings(self.blob)
         self.here: Moment = self._past.moment(at) if at is not None else self._past.end
@@ -81,11 +74,7 @@ class RecordedLog:
     def _take(self, events: list[Event]) -> None:
         """Folds the log while it is verified: whoever started the daemon waits for it."""
         if self._fold_until is None or events[0].seq <= self._fold_until:
-            self._unfolded += events
-        if len(self._unfolded) >= _STRIDE_EVENTS:
-            folded, state = self._states[-1]
-            self._states.append((folded + len(self._unfolded), fold_all(self._unfolded, state)))
-            self._unfolded = []
+            self._states.take(events)
         self._kept += [event for event in events if type(event.data) in _KEPT]
 
     def _visits(self) -> VisitFold:
@@ -147,9 +136,7 @@ class RecordedLog:
     def state_at(self, seq: int) -> WorkspaceState:
         """The fold up to `seq`."""
         with self.lock:
-            count = self._events.count_up_to(seq)
-            folded, state = self._states[bisect_right(self._states, count, key=itemgetter(0)) - 1]
-            return fold_all(self._events[folded:count], state)
+            return self._folds.state_at(seq)
 
     def visits_at(self, seq: int, vault: VaultId) -> list[Visit]:
         """The visits of a vault up to `seq`.

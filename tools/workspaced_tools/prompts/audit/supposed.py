@@ -8,7 +8,6 @@ were.
 
 import re
 from collections.abc import Iterator, Mapping
-from pathlib import PurePosixPath
 from typing import Final
 
 import msgspec
@@ -19,6 +18,7 @@ from workspaced_events.ids import NoteId, note_id
 from workspaced_events.projections.conversations import Conversation
 from workspaced_events.schema.catalogue import PromptAssembled
 
+from ...notes.note import NO_STAT, Note
 from ..assembly.assemble import assemble
 from ..assembly.layers import sha256_hex
 from ..model.note_names import NOTE_KINDS
@@ -129,10 +129,10 @@ class _World:
 
     def attached(self, note: str, text: str) -> Artifact:
         """A note that the user attaches."""
-        path = note_id(note)
-        revision = sha256_hex(text)
+        content, revision = text.encode(), sha256_hex(text)
+        read = Note(note_id(note), NO_STAT, None, revision, content)
         self._changed[revision] = text
-        return Artifact("note", path, PurePosixPath(path).stem, revision, bytes=len(text.encode()), note=path)
+        return Artifact("note", read.id, read.title, revision, bytes=len(content), note=read.id)
 
     def _part(self, part: SentPart) -> Iterator[SentPart]:
         if part.kind not in NOTE_KINDS or part.id not in self._notes:

@@ -27,7 +27,7 @@ from .types import Block, Texts
 from .untrusted_text import escape_field
 
 _Gone = Mapping[tuple[str, str], str | None]
-"""By kind and id the parts that a fold left out of a turn, and why nothing stands for them; None: a line does."""
+"""By kind and id what compactions left out of a turn, and why nothing stands for it; None: a line does."""
 _SENT_SO_FAR: Final = "sent so far"
 _TURN_CHARS_KEPT: Final = 16 * 1024
 """A longer turn is decoded each time that it is needed."""

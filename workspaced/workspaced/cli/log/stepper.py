@@ -15,7 +15,7 @@ from workspaced_events.projections.state_diff import Change, changes
 from workspaced_events.projections.workspace_fold import apply
 from workspaced_events.projections.workspace_state import StateJson, WorkspaceState, to_json
 from workspaced_events.replay.indexed_events import IndexedEvents
-from workspaced_events.replay.kept_folds import KeptFolds
+from workspaced_events.replay.kept_folds import KeptFolds, KeptStates
 from workspaced_events.replay.position import Position, not_held, parse_position
 from workspaced_events.replay.source import Progress, StoredSource
 from workspaced_events.schema.catalogue import Event
@@ -51,7 +51,7 @@ class Tape:
         self.vault = vault
         self.warnings = index.warnings
         self._events = IndexedEvents(index, source.start.seq)
-        self._folds = KeptFolds(self._events, source.start, msgspec.json.encode(source.start_visits()))
+        self._folds = KeptFolds(self._events, KeptStates(source.start), msgspec.json.encode(source.start_visits()))
         self._length = len(self._events)
         if index.damage is not None and (until is None or until > self._events.last):
             raise index.damage

@@ -104,8 +104,8 @@ def _plan(*, keep_data: bool) -> _Plan:
         found.append(Place("state", lock_folder(), killed, "of links of Claude Code that were killed"))
     pids = {each.pid for each in running()}
     found = [_unless_in_use(each, pids) for each in found]
-    kept += dict.fromkeys(f"{path}: {each.holds}" for each in found if not each.is_ours for path in each.paths)
-    found = [each for each in found if each.is_ours]
+    kept += dict.fromkeys(f"{path}: {each.holds}" for each in found if not each.may_go for path in each.paths)
+    found = [each for each in found if each.may_go]
     demos = [each.paths[0] for each in found if each.kind == "demo"]
     found = [each for each in found if not any(each.folder.is_relative_to(demo) for demo in demos)]
     edited = [each for each in found if each.kind == "demo" and _is_edited(each.paths[0])]
@@ -143,7 +143,7 @@ def _unless_in_use(place: Place, pids: set[int]) -> Place:
     except LogLocked as error:
         if (pid := error.details["pid"]) not in pids:
             holds = f"the workspaced with pid {pid or 'unknown'} writes there; end it, and run this again"
-            return Place("data", place.folder.parent, (place.folder.name,), holds, is_ours=False)
+            return Place("data", place.folder.parent, (place.folder.name,), holds, may_go=False)
     except OSError:
         pass  # removing it says what is wrong
     return place
