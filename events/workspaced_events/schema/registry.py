@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeVar, get_args
 
 import msgspec
@@ -138,6 +139,10 @@ class Entry:
         self.notes = tuple(each.name for each in fields if _holds_notes(each.type))
         CATALOGUE[self.name] = ENTRY_OF[data] = self
         return data
+
+
+record: Final = partial(Entry, changes_state=False, in_pause=True)
+"""A row of what the daemon records about itself, or of what began before a pause."""
 
 
 def _holds_notes(hint: Any) -> bool:
