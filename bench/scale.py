@@ -246,7 +246,8 @@ def _edits(vault: Path, wire: Wire, notes: int, shown: list[str]) -> Iterator[Fi
         word = f"quokka{number}"
         note.write_text(f"{note.read_text(encoding='utf-8')}\n{word}\n", encoding="utf-8")
         begun = time.monotonic()
-        _until(lambda word=word: structured(wire.ask(call_line("search_workspace", query=word)))["total"] == 1)
+        line = call_line("search_workspace", query=word, limit=1)  # words of former edits are near ones, and come after
+        _until(lambda line=line, note=note: _first(wire, line) == note.relative_to(vault).as_posix())
         taken.append(1_000 * (time.monotonic() - begun))
     yield Figure(
         f"scale.{notes}_notes.edit_to_found",
@@ -256,6 +257,11 @@ def _edits(vault: Path, wire: Wire, notes: int, shown: list[str]) -> Iterator[Fi
         None,
         {"worst_ms": max(taken), "edits": len(taken)},
     )
+
+
+def _first(wire: Wire, line: bytes) -> str | None:
+    results = structured(wire.ask(line))["results"]
+    return results[0]["path"] if results else None
 
 
 def _until(holds: Callable[[], bool]) -> None:

@@ -53,11 +53,11 @@ def shrink(at: Place) -> Iterator[Figure]:
     make_log(log, count, EVENTS_A_LINE)
     text = _order_of_last_pins(log)
     results: list[Shrinking] = []
-    [seconds] = interleaved(at.sizes.rounds, lambda: seconds(lambda: results.append(_shrunk(log, text))))
+    [took] = interleaved(at.sizes.rounds, lambda: seconds(lambda: results.append(_shrunk(log, text))))
     last = results[-1]
-    fields = {"events": last.given, "left": len(last.events), "asked": last.asked, "rounds": len(seconds)}
+    fields = {"events": last.given, "left": len(last.events), "asked": last.asked, "rounds": len(took)}
     assert len(last.events) < 10, fields
-    yield Figure("shrink.when", median(seconds), "s", at.sizes.whole(at_most(5)), at_most(1), fields)
+    yield Figure("shrink.when", median(took), "s", at.sizes.whole(at_most(5)), at_most(1), fields)
 
 
 def _order_of_last_pins(log: Path) -> str:
