@@ -261,7 +261,7 @@ def _edits(vault: Path, wire: Wire, notes: int, shown: list[str]) -> Iterator[Fi
 
 def _first(wire: Wire, line: bytes) -> str | None:
     results = structured(wire.ask(line))["results"]
-    return results[0]["path"] if results else None
+    return results[0]["id"] if results else None
 
 
 def _until(holds: Callable[[], bool]) -> None:
