@@ -11,20 +11,17 @@ from msgspec.structs import replace
 from support.attachments import blocks_in
 from support.profiles import examples
 
-from workspaced_events.ids import NoteId, VaultId
+from workspaced_events.ids import NoteId
 from workspaced_events.projections.conversations import Calibration, Provider
 from workspaced_events.projections.workspace_state import Selection
-from workspaced_events.schema.catalogue import Attachment, AttachmentKind, Pipeline
-from workspaced_tools.errors import ArgumentInvalid
+from workspaced_events.schema.catalogue import Attachment, AttachmentKind
 from workspaced_tools.limits import (
     ATTACHED_CHARS_MAX,
     ATTACHED_IMAGE_BYTES_MAX,
     IMAGES_LOOKED_AT_MAX,
     MEMBERS_ATTACHED_MAX,
-    SUMMARY_TOKENS_MAX,
 )
-from workspaced_tools.ports.vault import MemberNotes, NoteRef
-from workspaced_tools.prompts.model.types import TURN_VERSION, Artifact, Policy, Turn
+from workspaced_tools.prompts.model.types import TURN_VERSION, Artifact, Turn
 from workspaced_tools.prompts.sources.view_reader import utc_seconds
 
 MTIME = "2023-11-14T22:13:20Z"
@@ -98,21 +95,9 @@ def test_what_names_none_or_several_fails_with_its_code(world: Any, reference: s
     assert plan.failed is None
 
 
-def test_bytes_that_are_no_utf8_are_attached_as_they_were_mended(world: Any) -> None:
-    world.says(world.attachment("note", "raw.md"))
-    [found] = world.gather().artifacts
-    assert world.texts(found.revision) == "# Raw\r\n\ufffd\n"
-
-
 def test_a_time_that_no_calendar_has_is_none() -> None:
     assert utc_seconds(1_700_000_000_999_999_999) == MTIME
     assert utc_seconds(10**30) is None and utc_seconds(-(10**30)) is None
-
-
-def test_an_empty_note_is_an_empty_text(world: Any) -> None:
-    world.says(world.attachment("note", "one/Twin.md"))
-    [found] = world.gather().artifacts
-    assert (found.failed, found.bytes, world.texts(found.revision)) == (None, 0, "")
 
 
 def test_a_note_has_no_text_of_its_own(world: Any) -> None:
@@ -164,13 +149,6 @@ def test_a_note_that_went_since_it_was_indexed_is_no_member(world: Any) -> None:
     (world.vault.root.path / "work/a.md").unlink()
     world.says(world.attachment("folder", "work"))
     assert ids(world.gather()) == ["work/b.md", "work/deep/c.md"]
-
-
-def test_a_note_that_goes_while_it_is_read_is_no_member(world: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    both = MemberNotes(tuple(NoteRef(NoteId(each), each, each) for each in ("gone.md", "plan.md")), 2)
-    monkeypatch.setattr(world.vault.searches, "members", lambda *_: both)
-    world.says(world.attachment("folder", "work"))
-    assert ids(world.gather()) == ["plan.md"]
 
 
 SAMPLES = [
@@ -290,12 +268,6 @@ def test_a_selection_that_was_given_is_taken_as_it_is(world: Any) -> None:
     assert (found.id, found.note, world.texts(found.revision)) == ("plan.md#L1-L2", None, "given")
 
 
-def test_a_selection_in_a_note_that_is_gone_fails(world: Any) -> None:
-    (world.vault.root.path / "plan.md").unlink()
-    world.says(world.attachment("selected_text"))
-    assert codes(world.gather()) == ["NO_SELECTION"]
-
-
 # -- what the runtime gives --
 
 
@@ -369,36 +341,6 @@ def test_a_text_beyond_the_limit_fails_and_one_at_it_does_not(make_world: Any) -
     assert turn.artifacts[1].title == "over"
 
 
-def test_a_note_of_50_mb_is_not_kept(make_world: Any) -> None:
-    world = make_world({"a.md": ""})
-    with (world.vault.root.path / "huge.md").open("wb") as file:
-        file.truncate(50_000_000)
-    world.says(world.attachment("note", "huge.md"))
-    assert codes(world.gather()) == ["TOO_LARGE"]
-    assert world.blobs == {}
-
-
-# -- vaults --
-
-
-def test_paths_mean_nothing_in_another_vault(world: Any) -> None:
-    world.conversation = replace(world.conversation, vault=VaultId("other"))
-    world.pins(Provider("p", "workspace"), Provider("t", "text", text_sha256=world.keep(b"pinned")))
-    kinds: list[AttachmentKind] = ["note", "folder", "tag", "active_note"]
-    world.says(*(world.attachment(kind, "plan.md") for kind in kinds), world.attachment("url", "u", "page"))
-    turn = world.gather()
-    assert codes(turn) == [*["NO_ACTIVE_VAULT"] * len(kinds), None]
-    assert [each.failed for each in turn.provided] == ["NO_ACTIVE_VAULT", None]
-
-
-def test_without_a_vault_only_what_was_given_is_there(make_world: Any) -> None:
-    world = make_world(None)
-    world.current = None
-    world.conversation = replace(world.conversation, vault=None)
-    world.says(world.attachment("note", "plan.md"), world.attachment("file", "f", "text"))
-    assert codes(world.gather()) == ["NO_ACTIVE_VAULT", None]
-
-
 # -- the turn --
 
 
@@ -409,19 +351,6 @@ def test_the_turn_says_how_it_was_made(world: Any) -> None:
     plain = world.gather(calibration=Calibration(1.5, 2))
     assert (plain.factor, plain.estimator, plain.rebase, plain.artifacts) == (1.0, "seed", False, ())
     assert msgspec.json.decode(msgspec.json.encode(turn), type=Turn) == turn
-
-
-def test_an_unknown_message_is_refused(world: Any) -> None:
-    with pytest.raises(ArgumentInvalid):
-        world.gather("nobody")
-
-
-def test_what_no_answer_came_after_counts_too(world: Any) -> None:
-    world.says(world.attachment("note", "plan.md"))
-    world.sends(world.gather())
-    world.says(world.attachment("note", "work/a.md"), message="m3", seq=20)
-    assert ids(world.gather("m3")) == ["plan.md", "work/a.md"]
-    assert ids(world.gather(world.goes_on("m4"))) == ["plan.md", "work/a.md"]
 
 
 # -- going on with a turn --
@@ -460,50 +389,33 @@ def test_what_goes_on_gets_what_was_read_before(begun: Any) -> None:
     assert begun.gather(begun.goes_on("m5"), rebase=True) == replace(earlier(begun), message="m5", rebase=True)
 
 
-def test_the_turns_message_itself_is_always_read_anew(begun: Any) -> None:
-    rewrite(begun, "plan.md", "changed")
-    assert begun.texts(begun.gather("m1").artifacts[0].revision) == "changed"
-
-
-def test_after_the_message_was_edited_its_attachments_are_read_anew(begun: Any) -> None:
-    begun.says(begun.attachment("note", "work/b.md"), seq=15)
-    assert ids(begun.gather("m2")) == ["work/b.md"]
-
-
-def test_after_what_was_read_was_forgotten_it_is_read_anew(begun: Any) -> None:
-    del begun.blobs[begun.conversation.prompts[0].inputs_sha256]
-    rewrite(begun, "plan.md", "changed")
-    assert begun.texts(begun.gather("m2").artifacts[0].revision) == "changed"
-
-
-def test_what_an_older_version_read_is_read_anew(begun: Any) -> None:
+@pytest.mark.parametrize("why", ["its own message", "the message was edited", "forgotten", "of another version"])
+def test_what_is_not_the_same_turn_as_before_is_read_anew(begun: Any, why: str) -> None:
+    name = begun.conversation.prompts[0].inputs_sha256
     older = replace(earlier(begun), version=TURN_VERSION - 1)
-    begun.blobs[begun.conversation.prompts[0].inputs_sha256] = msgspec.json.encode(older)
+    if why == "the message was edited":
+        begun.says(begun.attachment("note", "plan.md"), seq=15)
+    elif why == "forgotten":
+        del begun.blobs[name]
+    elif why == "of another version":
+        begun.blobs[name] = msgspec.json.encode(older)
     rewrite(begun, "plan.md", "changed")
-    assert begun.texts(begun.gather("m2").artifacts[0].revision) == "changed"
+    turn = begun.gather("m1" if why == "its own message" else "m2")
+    assert begun.texts(turn.artifacts[0].revision) == "changed"
 
 
 @pytest.mark.parametrize("path", ["plan.md", "work/b.md", "work/a.md"])
-def test_a_note_that_turned_private_is_not_shown_again(begun: Any, path: str) -> None:
-    rewrite(begun, path, "---\nworkspaced: private\n---\ncanary")
+@pytest.mark.parametrize("is_renamed", [False, True])
+def test_a_note_that_turned_private_is_not_shown_again(begun: Any, path: str, is_renamed: bool) -> None:
+    now = "moved.md" if is_renamed else path
+    (begun.vault.root.path / path).rename(begun.vault.root.path / now)
+    begun.state = replace(begun.state, former={**begun.state.former, NoteId(path): NoteId(now)})
+    if is_renamed:
+        assert begun.gather("m2") == replace(earlier(begun), message="m2"), "a name is no reason"
+    rewrite(begun, now, "---\nworkspaced: private\n---\ncanary")
     turn = begun.gather("m2")
     assert not any(each.note == path and each.failed is None for each in turn.artifacts)
     assert all(path not in each.notes for each in turn.provided)
-
-
-def test_a_note_that_was_renamed_is_still_what_was_read(begun: Any) -> None:
-    root = begun.vault.root.path
-    (root / "plan.md").rename(root / "moved.md")
-    begun.state = replace(begun.state, former={NoteId("plan.md"): NoteId("moved.md")})
-    assert begun.gather("m2") == replace(earlier(begun), message="m2")
-
-
-def test_a_note_that_was_renamed_and_turned_private_is_not_shown_again(begun: Any) -> None:
-    root = begun.vault.root.path
-    (root / "plan.md").unlink()
-    rewrite(begun, "moved.md", "---\nworkspaced: private\n---\n")
-    begun.state = replace(begun.state, former={NoteId("plan.md"): NoteId("moved.md")})
-    assert begun.gather("m2").artifacts[0].failed == "NOTE_NOT_FOUND"
 
 
 def test_a_pin_is_not_shown_again_either(make_world: Any) -> None:
@@ -518,25 +430,10 @@ def test_a_pin_is_not_shown_again_either(make_world: Any) -> None:
     assert given.notes == ("work/a.md",)
 
 
-def test_a_later_turn_is_not_what_was_read_before(begun: Any) -> None:
-    begun.says(begun.attachment("note", "work/b.md"), message="m3", seq=20)
-    begun.sends(begun.gather("m3"), as_of_seq=21)
-    assert begun.gather("m2") == replace(earlier(begun), message="m2")
-
-
 def test_another_client_is_not_shown_what_was_read_for_the_first(begun: Any) -> None:
     begun.level = "names"
     turn = begun.gather("m2")
     assert codes(turn) == ["NAMES_ONLY", "NAMES_ONLY", "NOT_GIVEN"]
-
-
-def test_what_was_given_needs_no_vault_to_go_on(make_world: Any) -> None:
-    world = make_world(FILES)
-    world.says(world.attachment("url", "u", "page"))
-    world.sends(world.gather())
-    world.goes_on()
-    world.level = "names"
-    assert world.gather("m2") == replace(earlier(world), message="m2")
 
 
 # -- what is not shared --
@@ -655,41 +552,3 @@ def test_what_was_read_around_a_selection_is_read_anew_where_it_may_not_be_shown
     world.level = "names"
     [found] = world.gather("m2", pipeline="refactor").artifacts
     assert (found.before, found.after, found.note) == ("", "", None)
-
-
-def test_in_a_chat_no_note_is_read_for_what_stands_around(make_world: Any) -> None:
-    world = make_world(SELECTED)
-    world.says(world.attachment("selected_text", "a.md#L2-L2", "two"))
-    [found] = world.gather().artifacts
-    assert (found.before, found.after, found.note) == ("", "", None)
-
-
-def test_what_is_selected_in_the_workspace_now_has_its_surroundings_too(make_world: Any) -> None:
-    world = make_world(SELECTED, active="a.md")
-    world.state = replace(world.state, selection=Selection(NoteId("a.md"), 2, 2, MTIME, "two"))
-    world.says(world.attachment("selected_text"))
-    [found] = world.gather(pipeline="completion").artifacts
-    assert (found.id, world.texts(found.before)) == ("a.md#L2-L2", "one\n")
-
-
-def test_for_a_compression_nothing_is_read(make_world: Any) -> None:
-    world = make_world(SELECTED)
-    world.pins(Provider("p", "note", NoteId("a.md")))
-    world.says(world.attachment("note", "a.md"))
-    turn = world.gather(pipeline="compression")
-    assert (turn.artifacts, turn.provided, turn.policy.pipeline) == ((), (), "compression")
-
-
-@pytest.mark.parametrize("pipeline", ["chat", "completion", "refactor", "compression"])
-def test_what_holds_for_a_prompt_is_written_down_with_it(make_world: Any, pipeline: Pipeline) -> None:
-    world = make_world(SELECTED)
-    settings = replace(world.conversation.settings, history_turns=7)
-    world.conversation = replace(world.conversation, settings=settings)
-    world.says()
-    turn = world.gather(pipeline=pipeline)
-    expected = Policy(
-        pipeline=pipeline,
-        history_turns=7,
-        summary_tokens_max=SUMMARY_TOKENS_MAX,
-    )
-    assert turn.policy == expected

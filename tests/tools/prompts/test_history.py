@@ -7,13 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
+from support.growth import grows_linearly, thread_seconds
 from support.profiles import examples
-from support.random_conversations import ID, NamedTalk, talks
+from support.random_conversations import NamedTalk, talks
 
 from workspaced_events.ids import MessageId
 from workspaced_events.projections.conversations import turn_of
-from workspaced_events.schema import catalogue as c
-from workspaced_tools.errors import NotRecorded
 from workspaced_tools.ports.manifest import ManifestEntry
 from workspaced_tools.prompts.assembly.history import Past, continuation_of, history_of, last_rounds, paired
 from workspaced_tools.prompts.model.types import Block, ChatMessage, Policy
@@ -71,22 +70,6 @@ def talk() -> NamedTalk:
 
 
 # -- any conversation --
-
-
-@settings(max_examples=examples(200))
-@given(st.data())
-def test_any_conversation_makes_messages_that_providers_take(data: st.DataObject) -> None:
-    talk = data.draw(talks())
-    message = data.draw(st.sampled_from(list(talk.now.messages)))
-    policy = data.draw(policies)
-    before = history_of(talk.now, message, talk.texts, policy)
-    since = continuation_of(talk.now, message, talk.texts)
-    assert_valid(before.messages)
-    assert_valid(since.messages)
-    assert (before, since) == (
-        history_of(talk.now, message, talk.texts, policy),
-        continuation_of(talk.now, message, talk.texts),
-    )
 
 
 @settings(max_examples=examples(150))
@@ -178,23 +161,6 @@ def test_the_results_of_a_round_may_come_in_several_messages(talk: NamedTalk) ->
     assert_valid(past.messages)
 
 
-def test_results_after_words_are_no_part_of_the_round(talk: NamedTalk) -> None:
-    """Providers want all results before the words."""
-    talk.say("q", "user", "question")
-    talk.say("calls", "assistant", None, calls=(("x", "{}"), ("y", "{}")))
-    talk.say("found.x", "user", "and this", results=(("x", "found x"),))
-    talk.say("found.y", "user", results=(("y", "found y"),))
-    talk.say("end", "user", "go on")
-    past = history_of(talk.now, MessageId("end"), talk.texts)
-    results = [block.id for each in past.messages for block in each.content if block.type == "toolResult"]
-    assert results == ["x"]
-    assert [(entry.id, entry.why) for entry in past.dropped] == [
-        ("calls#1", "filtered"),
-        ("found.y#0", "filtered"),
-        ("found.y", "filtered"),
-    ]
-
-
 def test_several_calls_may_be_answered_in_part(talk: NamedTalk) -> None:
     talk.say("q", "user", "question")
     talk.say("call", "assistant", None, calls=(("x", "{}"), ("y", "{}"), ("x", "{}")))
@@ -226,15 +192,6 @@ def test_only_four_characters_are_space(talk: NamedTalk) -> None:
     assert past.messages[0].content[0].text == "\ufeff\u00a0\x1f question \x1c"
 
 
-def test_an_empty_result_is_a_result_and_its_bytes_are_its_own(talk: NamedTalk) -> None:
-    for name, found in (("one", ""), ("two", " spaced \n")):
-        talk.turn(name, "words", found)
-        talk.say("end", "user", "go on")
-        past = history_of(talk.now, MessageId("end"), talk.texts)
-        assert past.messages[-2].content[0].text == found
-        talk.remove("end")
-
-
 def test_a_continuation_is_what_follows_the_turns_question(talk: NamedTalk) -> None:
     talk.turn("one", "words", "found")
     talk.turn("two", "words", "found")
@@ -243,14 +200,6 @@ def test_a_continuation_is_what_follows_the_turns_question(talk: NamedTalk) -> N
     assert continuation_of(talk.now, MessageId("two"), talk.texts).messages == ()
     open_call = continuation_of(talk.now, MessageId("two.call"), talk.texts)
     assert (open_call.messages, [entry.id for entry in open_call.dropped]) == ((), ["two.call#0", "two.call"])
-
-
-def test_a_text_that_is_not_kept_is_said_so(talk: NamedTalk) -> None:
-    talk.turn("one", "words")
-    talk.say("end", "user", "go on")
-    talk.blobs.clear()
-    with pytest.raises(NotRecorded):
-        history_of(talk.now, MessageId("end"), talk.texts)
 
 
 # -- from where on --
@@ -278,22 +227,6 @@ def test_a_summary_of_what_comes_later_is_not_told(talk: NamedTalk) -> None:
     assert whys(past.dropped) == [("summary", "dropped", "filtered")]
 
 
-def test_what_was_left_out_once_stays_out(talk: NamedTalk) -> None:
-    for number in range(8):
-        talk.turn(f"t{number}", "words")
-    talk.tell(c.ContextFolded(conversation=ID, reason="turns", library=(), up_to=MessageId("t1.answer")))
-    past = history_of(talk.now, MessageId("t7"), talk.texts)
-    assert ids(past.messages)[0] == "t2"
-    assert whys(past.dropped)[0] == ("t0", "dropped", "fold")
-
-
-# -- shortened --
-
-
-def results(messages: Sequence[ChatMessage]) -> list[str | None]:
-    return [block.text for message in messages for block in message.content if block.type == "toolResult"]
-
-
 @pytest.mark.parametrize(("count", "start"), [(0, 8), (1, 5), (2, 2), (3, 1), (4, 0), (5, 0)])
 def test_rounds_are_counted_by_questions(talk: NamedTalk, count: int, start: int) -> None:
     talk.say("hello", "assistant", "Hello.")
@@ -306,3 +239,17 @@ def test_rounds_are_counted_by_questions(talk: NamedTalk, count: int, start: int
     end = talk.say("end", "user", "go on")
     messages = history_of(talk.now, end, talk.texts).messages
     assert last_rounds(messages, count) == start
+
+
+@pytest.mark.parametrize("policy", [Policy(), Policy(pipeline="compression")])
+def test_a_long_conversation_takes_linear_time(policy: Policy) -> None:
+    def seconds(turns: int) -> float:
+        talk = NamedTalk()
+        for number in range(turns):
+            talk.say(f"q{number}", "user", "question", skills=("a", "b"))
+            talk.say(f"c{number}", "assistant", None, calls=(("x", "{}"),))
+            talk.say(f"r{number}", "user", found=(("x", "source"),))
+        last = talk.say("last", "user", "and now")
+        return thread_seconds(lambda: history_of(talk.now, last, talk.texts, policy))
+
+    assert grows_linearly(seconds, 200, 800)

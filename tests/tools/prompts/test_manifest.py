@@ -60,16 +60,6 @@ def test_each_thing_is_in_one_record_that_says_what_became_of_it() -> None:
     assert max(Counter((each.layer, each.id, each.state) for each in envelope.manifest.entries).values()) == 1
 
 
-def test_what_a_turn_that_goes_on_drops_is_on_record_in_that_turns_layer() -> None:
-    chat = Talk()
-    asked = chat.say("1")
-    chat.prompt(asked)
-    chat.answer("Looking.", "one", "two")
-    turn = chat.go_on(chat.results("one"), asked)
-    [dropped] = [each for each in turn.manifest.entries if each.state == "dropped"]
-    assert (dropped.layer, dropped.kind, dropped.why) == ("L3_TURN", "tool_call", "filtered")
-
-
 def test_what_is_attached_to_a_tools_results_is_on_record_as_not_shown() -> None:
     chat = Talk()
     asked = chat.say("1")
@@ -125,13 +115,6 @@ def test_a_first_layer_that_changed_without_a_cause_in_the_log_is_warned_of() ->
     assert chat.ask("2").manifest.warnings == (L1_CHANGED,)
 
 
-def test_settings_that_were_changed_are_a_cause() -> None:
-    chat = Talk()
-    chat.ask("1")
-    chat.start(system="Other words.")
-    assert chat.ask("2").manifest.warnings == ()
-
-
 def test_a_library_that_does_not_begin_as_before_is_warned_of() -> None:
     chat = Talk()
     chat.policy = Policy(each_turn=True)
@@ -154,12 +137,3 @@ def test_a_turn_that_was_removed_is_a_cause(following: bool) -> None:
     chat.ask("3")
     chat.remove(first, following=following)
     assert chat.ask("4").manifest.warnings == ()
-
-
-def test_asking_for_an_earlier_message_is_a_cause() -> None:
-    chat = Talk()
-    first = chat.say("1")
-    chat.prompt(first, chat.read("a.md", "A."))
-    chat.answer()
-    chat.ask("2")
-    assert chat.prompt(first, chat.read("a.md", "A.")).manifest.warnings == ()
