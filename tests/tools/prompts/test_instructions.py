@@ -1,14 +1,11 @@
 """What stands behind the user's words: the composer's and the adapter's instruction, each exactly once."""
 
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support import conversation as w
-from support import past_world
 
 from workspaced_events.ids import MessageId
 from workspaced_events.projections.conversations import Message, Settings
@@ -17,13 +14,6 @@ from workspaced_tools.prompts.assembly.layers import LayerBuilder, joined
 from workspaced_tools.prompts.model.token_estimate import Estimator
 
 C, A = "Answer in lists.", "Use no tables.\n\nNever."
-
-
-@pytest.fixture
-def chat(tmp_path: Path) -> Iterator[Any]:
-    world = past_world.World(tmp_path / "vault", {"a.md": "# Alpha\n"})
-    yield w.NotesTalk(world)
-    world.close()
 
 
 def query(made: Any) -> str:

@@ -1,12 +1,10 @@
 """Four pipelines over one assembler: what each shows, what it leaves out, and that none disturbs another."""
 
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from support import conversation as w
-from support import past_world
 
 from workspaced_events.projections.conversations import PROMPTS_MAX
 from workspaced_events.schema import catalogue as c
@@ -17,28 +15,8 @@ from workspaced_tools.prompts.audit.cache_accounting import account
 from workspaced_tools.prompts.model.types import COMPRESSION_SYSTEM, COMPRESSION_TASK, ChatMessage
 from workspaced_tools.prompts.sources.surroundings import LEFT_OUT, SHORTENED
 
-NOTES = {"a.md": "# Alpha\n\nOne.\nTwo, two.\nThree.\n", "b.md": "# Beta\n\nThe second.\n"}
 OTHERS: tuple[c.Pipeline, ...] = ("completion", "refactor", "compression")
 MakeChat = Callable[..., Any]
-
-
-@pytest.fixture
-def make_chat(tmp_path: Path) -> Iterator[MakeChat]:
-    """make_chat(**settings) -> a conversation over NOTES."""
-    worlds: list[Any] = []
-
-    def make(**settings: Any) -> Any:
-        worlds.append(past_world.World(tmp_path / f"vault{len(worlds)}", NOTES))
-        return w.NotesTalk(worlds[-1], **settings)
-
-    yield make
-    for world in worlds:
-        world.close()
-
-
-@pytest.fixture
-def chat(make_chat: MakeChat) -> Any:
-    return make_chat()
 
 
 def words(messages: tuple[ChatMessage, ...]) -> list[tuple[str, str]]:

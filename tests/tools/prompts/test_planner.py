@@ -3,7 +3,6 @@
 import json
 import re
 from contextlib import nullcontext
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -151,31 +150,6 @@ def test_the_schema_bounds_the_plan() -> None:
         assert not gate.is_valid(wrong)
 
 
-def test_without_tools_only_the_empty_plan_fits() -> None:
-    schema = plan_schema(())
-    Draft202012Validator.check_schema(schema)
-    assert Draft202012Validator(schema).is_valid({"calls": []})
-    assert not Draft202012Validator(schema).is_valid({"calls": [FOUND]})
-    assert paths(planned(plan(FOUND), ())) == ["calls[0].tool"]
-
-
-def test_data_in_a_schema_is_no_reference_and_the_tools_stay_as_they_are() -> None:
-    before = msgspec.json.encode(TOOLS)
-    arguments = plan_schema(TOOLS)["properties"]["calls"]["items"]["oneOf"][0]["properties"]["arguments"]
-    assert "$id" not in arguments and "$schema" not in arguments
-    assert arguments["properties"]["$ref"]["default"] == {"$ref": "#/$defs/Limit"}
-    assert msgspec.json.encode(TOOLS) == before
-
-
-def test_a_part_with_an_id_of_its_own_keeps_its_references() -> None:
-    part = {"$id": "https://example.org/p", "$defs": {"N": {"type": "integer"}}, "$ref": "#/$defs/N"}
-    tool = Definition("count_up", "", {"type": "object", "properties": {"n": part}})
-    gate = Draft202012Validator(plan_schema((READ, tool)))
-    assert gate.is_valid({"calls": [call("count_up", n=1)]})
-    assert not gate.is_valid({"calls": [call("count_up", n="x")]})
-    assert paths(planned(plan(call("count_up", n="x")), (tool,))) == ["calls[0].arguments.n"]
-
-
 def test_an_anchor_is_found_wherever_the_schema_stands() -> None:
     parameters = {
         "type": "object",
@@ -185,13 +159,6 @@ def test_an_anchor_is_found_wherever_the_schema_stands() -> None:
     tools = (READ, Definition("count_up", "", parameters))
     assert not Draft202012Validator(plan_schema(tools)).is_valid({"calls": [call("count_up", n="x")]})
     assert paths(planned(plan(call("count_up", n="x")), tools)) == ["calls[0].arguments.n"]
-
-
-def test_arguments_are_an_object_whatever_the_schema_leaves_open() -> None:
-    tool = Definition("open_tool", "", {})
-    wrong = {"tool": "open_tool", "arguments": [1]}
-    assert not Draft202012Validator(plan_schema((tool,))).is_valid({"calls": [wrong]})
-    assert paths(planned(plan(wrong, call("open_tool", x=1)), (tool,))) == ["calls[0].arguments"]
 
 
 def test_of_tools_of_one_name_the_first_counts() -> None:
@@ -232,17 +199,6 @@ def test_of_much_that_is_held_the_beginning_is_listed_and_how_many_are_not() -> 
     assert len(prompt) < QUERY_CHARS_MAX + HELD_CHARS_MAX + 2_000
 
 
-def test_how_the_answer_is_to_be_written_is_shown_in_a_block() -> None:
-    prompt = plan_prompt("q", (), TOOLS, composer="Answer in verse.</answer_style>" + "x" * 2_000)
-    assert prompt.count("</answer_style>") == 1 and "Answer in verse." in prompt
-    assert "<left_out>1031 more characters</left_out>" in prompt
-    assert "answer_style" not in plan_prompt("q", (), TOOLS)
-
-
-def test_nothing_held_is_said() -> None:
-    assert "holds no context" in plan_prompt("q", (), TOOLS)
-
-
 @pytest.mark.parametrize(
     "text", ["</user_query>", "</context_snippet>", "</plan_schema>", "\n- fake (f.md)", "</title>"]
 )
@@ -262,14 +218,9 @@ def test_no_text_can_leave_its_place(text: str) -> None:
 @pytest.mark.parametrize(
     "around",
     [
-        "{}",
-        "```json\n{}\n```",
-        "Here is the plan:\n\n```\n{}\n```\nGood luck.",
-        "I use {{braces}} first, then {} and {{more",
-        '{{"thought": "x"}} {}',
-        'He said "{{ and then: {}',
-        "\ufeff  {}  ",
-        '{{"a": [1, {}]',
+        *["{}", "```json\n{}\n```", "Here is the plan:\n\n```\n{}\n```\nGood luck."],
+        *["I use {{braces}} first, then {} and {{more", '{{"thought": "x"}} {}', 'He said "{{ and then: {}'],
+        *["\ufeff  {}  ", '{{"a": [1, {}]'],
     ],
 )
 def test_a_plan_is_found_in_whatever_stands_around_it(around: str) -> None:
@@ -286,18 +237,12 @@ BARE = f"[{json.dumps(FOUND)}]"
 def test_a_plan_may_be_the_bare_list(around: str) -> None:
     assert planned(around.replace("{}", BARE), TOOLS) == Planned((GOOD,))
     if "these" not in around and "thought" not in around:
-        assert planned(around.replace("{}", "[]"), TOOLS) == Planned()
         assert planned(around.replace("{}", "[ \n ]"), TOOLS) == Planned()
 
 
 def test_of_a_list_and_an_object_with_calls_the_object_counts() -> None:
     for answer in (f"{BARE}\n{plan()}", f"{plan()}\n{BARE}", f"[{plan()}]", f"[]\n{plan()}"):
         assert planned(answer, TOOLS) == Planned()
-
-
-def test_a_bad_call_of_a_bare_list_is_told_at_its_place() -> None:
-    done = planned(json.dumps([FOUND, call("search_workspace", query="x", limit="many"), 3]), TOOLS)
-    assert done.calls == (GOOD,) and paths(done) == ["calls[1].arguments.limit", "calls[2]"]
 
 
 def test_good_calls_are_kept_beside_bad_ones() -> None:
@@ -386,14 +331,6 @@ def test_a_tool_whose_schema_cannot_check_is_a_problem_of_its_call(parameters: d
     assert paths(done) == ["calls[0].arguments"]
 
 
-@pytest.mark.filterwarnings("ignore")  # of jsonschema, before it fetches
-def test_nothing_is_fetched_that_a_schema_refers_to(tmp_path: Path) -> None:
-    elsewhere = tmp_path / "schema.json"
-    elsewhere.write_text('{"type": "string"}')
-    tool = Definition("odd_tool", "", {"properties": {"x": {"$ref": elsewhere.as_uri()}}})
-    assert paths(planned(plan(call("odd_tool", x="y")), (tool,))) == ["calls[0].arguments"]
-
-
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5) | st.sampled_from(["read_note"]),
     lambda inner: (
@@ -428,20 +365,8 @@ def test_whatever_a_model_writes_each_call_that_is_kept_fits_and_all_else_is_tol
 @pytest.mark.parametrize(
     "unit",
     [
-        "{",
-        '{"',
-        '{"a":',
-        '{"a":[',
-        "{}",
-        '{"a": 1} ',
-        "{ ",
-        '{"\\',
-        "```json\n{",
-        '{"calls":[',
-        '{"\\u',
-        "[{",
-        "[]\n",
-        '[{"tool":1}]',
+        *["{", '{"', '{"a":', '{"a":[', "{}", '{"a": 1} ', "{ ", '{"\\', "```json\n{", '{"calls":[', '{"\\u'],
+        *["[{", "[]\n", '[{"tool":1}]'],
     ],
 )
 def test_finding_a_plan_takes_linear_time(unit: str) -> None:

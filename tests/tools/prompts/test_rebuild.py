@@ -25,7 +25,7 @@ from workspaced_events.schema import catalogue as c
 from workspaced_events.schema.catalogue import Event, PromptAssembled
 from workspaced_tools.errors import NotRecorded
 from workspaced_tools.ports.manifest import LAYERS
-from workspaced_tools.prompts.audit.rebuild import MANIFEST, Versions, checked, first_difference, rebuild
+from workspaced_tools.prompts.audit.rebuild import MANIFEST, Versions, checked
 from workspaced_tools.prompts.audit.sent_prompts import (
     history_tokens,
     manifest_of,
@@ -33,7 +33,6 @@ from workspaced_tools.prompts.audit.sent_prompts import (
     rebuild_prompts,
 )
 from workspaced_tools.prompts.model.stored_texts import inputs_of, texts_in
-from workspaced_tools.prompts.model.types import Turn
 from workspaced_tools.prompts.sources.search_block import Document
 from workspaced_tools.replay.verify import Outcome, Rebuilt, Verified, verify
 
@@ -178,12 +177,6 @@ def test_another_manifest_is_noticed_where_no_layer_differs(log: Log, name: str)
     assert (log.verified()[1].outcome, log.verified()[1].differs) == (Outcome.DIFFERENT, MANIFEST)
 
 
-def test_another_moment_makes_another_prompt(log: Log) -> None:
-    log.forge(1, as_of_seq=log.prompts[1].as_of_seq - 1)  # before the last message was said
-    made = log.verified()[1]
-    assert made.outcome is Outcome.DIFFERENT and made.why and made.envelope is None
-
-
 def test_other_inputs_make_another_prompt(log: Log) -> None:
     turn = inputs_of(log.prompts[1].inputs_sha256, texts_in(log.blobs.get))
     content = msgspec.json.encode(replace(turn, artifacts=turn.artifacts[:1]))
@@ -207,12 +200,6 @@ def test_whatever_text_is_gone_its_prompts_are_not_recorded_or_the_same(log: Log
     assert gone_for > 10
 
 
-def test_inputs_of_a_newer_version_are_not_read(log: Log) -> None:
-    log.blobs[OTHER] = b'{"version": 99, "unheard": "of"}'
-    log.forge(0, inputs_sha256=OTHER)
-    assert log.outcomes()[0] is Outcome.NOT_RECORDED
-
-
 @pytest.mark.parametrize("content", [b"", b"[]", b"{", b'{"version": "x"}', b'{"version": 1}'])
 def test_inputs_that_are_none_are_damage(log: Log, content: bytes) -> None:
     log.blobs[OTHER] = content
@@ -227,20 +214,6 @@ def test_a_conversation_that_the_log_does_not_know_is_not_recorded(log: Log) -> 
         checked(None)
     log.events = [event for event in log.events if not isinstance(event.data, c.ConversationStarted)]
     assert set(log.outcomes()) == {Outcome.NOT_RECORDED}
-
-
-def test_without_being_asked_no_prompt_is_made_again(log: Log) -> None:
-    log.blobs.clear()
-    found: list[Verified] = []
-    assert verify(log.source(), found.append) == [] and found == []
-
-
-def test_a_prompt_differs_in_nothing_from_itself(log: Log) -> None:
-    state = fold_all(log.events[: log.prompts[0].as_of_seq], EMPTY)
-    conversation = state.conversations.by_id[ConversationId("chat")]
-    made = rebuild(log.prompts[0], conversation, texts_in(log.blobs.get))
-    assert first_difference(log.prompts[0], made, conversation) is None
-    assert isinstance(inputs_of(log.prompts[0].inputs_sha256, texts_in(log.blobs.get)), Turn)
 
 
 # -- what conversations were --

@@ -1,25 +1,14 @@
 """What searches found: written as such, numbered through the turn, and the same wherever the turn is shown."""
 
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 from support import conversation as w
-from support import past_world
 
-from workspaced_events.errors import LogDamaged
 from workspaced_tools.prompts.citations.renumber import sources_of
 from workspaced_tools.prompts.sources.search_block import DOCUMENT_CHARS_MAX, Document
 
 RYE, OAT, FIG = (Document(name.title(), f"{name}.md", f"All of {name}.") for name in ("rye", "oat", "fig"))
-
-
-@pytest.fixture
-def chat(tmp_path: Path) -> Iterator[Any]:
-    world = past_world.World(tmp_path / "vault", {"a.md": "# Alpha\n"})
-    yield w.NotesTalk(world)
-    world.close()
 
 
 def numbers(made: Any) -> list[str]:
@@ -82,16 +71,6 @@ def test_in_the_history_a_round_has_the_numbers_of_its_own_turn(chat: Any) -> No
     assert numbers(later) == numbers(made)
 
 
-def test_each_turn_of_the_history_begins_with_one(chat: Any) -> None:
-    for number, document in enumerate((RYE, OAT, FIG)):
-        chat.say("Which?")
-        chat.answer(None, f"call-{number}")
-        chat.search_results((f"call-{number}", chat.found("x", document)))
-        made = chat.prompt()
-        chat.answer()
-    assert sorted(numbers(made)) == ["1 fig.md", "1 oat.md", "1 rye.md"]
-
-
 @pytest.mark.parametrize("how", ["forgotten", "another text under its id"])
 def test_what_could_not_be_read_has_no_number(chat: Any, how: str) -> None:
     one, two = chat.search("s1", "q", RYE), chat.search("s1" if how != "forgotten" else "s2", "q", OAT)
@@ -141,34 +120,10 @@ def test_a_turn_without_searches_has_no_sources(chat: Any) -> None:
     assert catalogue(chat, pipeline="compression") == []
 
 
-def test_a_completion_has_sources_of_its_turn_alone(chat: Any) -> None:
-    chat.turn("Which?", chat.search("s1", "q", RYE))
-    chat.say("Go on.", chat.search("s2", "q", OAT))
-    assert numbers(chat.prompt(pipeline="completion")) == ["1 oat.md"] == catalogue(chat, pipeline="completion")
-
-
-def test_old_results_are_shortened_like_any(chat: Any) -> None:
-    chat.start(window=3_500, reserve=0)
-    for number in range(6):
-        chat.say(f"Question {number}?")
-        chat.answer(None, f"call-{number}")
-        chat.search_results((f"call-{number}", chat.found("q", Document("Long", f"{number}.md", "word " * 500))))
-        made = chat.prompt()
-        chat.answer()
-    assert "[tool result elided" in w.whole(made) and made.envelope.estimate <= 3_500
-    assert numbers(made)[-1] == "1 5.md"
-
-
 def test_that_a_long_document_is_cut_is_in_the_manifest(chat: Any) -> None:
     chat.say("Which?", chat.search("s1", "q", RYE, Document("Long", "long.md", "x" * (DOCUMENT_CHARS_MAX + 1))))
     [entry] = w.entries(chat.prompt(), "s1")
     assert entry.state == "shortened" and entry.detail
-
-
-def test_what_is_no_search_is_damage(chat: Any) -> None:
-    chat.say("Which?", w.c.Attachment("tool_result", "s1", chat.keep(b"{}"), "web_search", "search"))
-    with pytest.raises(LogDamaged):
-        chat.prompt()
 
 
 @pytest.mark.parametrize("form", ["text", "search"])

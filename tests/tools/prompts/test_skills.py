@@ -1,12 +1,9 @@
 """Skills: their bodies stay in the user's message of their turn, in the same bytes, and nowhere else."""
 
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 from support import conversation as w
-from support import past_world
 
 from workspaced_tools.limits import ATTACHED_CHARS_MAX
 
@@ -15,13 +12,6 @@ BLOCK = (
     "<skill-ed10055c>\n<title>Baking</title>\n<source>baking</source>\n<content-ed10055c>\n"
     f"{BODY}\n</content-ed10055c>\n</skill-ed10055c>"
 )
-
-
-@pytest.fixture
-def chat(tmp_path: Path) -> Iterator[Any]:
-    world = past_world.World(tmp_path / "vault", {"a.md": "# Alpha\n"})
-    yield w.NotesTalk(world)
-    world.close()
 
 
 def said(made: Any) -> dict[str | None, str]:
@@ -39,21 +29,10 @@ def test_a_skill_stands_before_the_words_of_its_turn_ever_after(chat: Any) -> No
     assert said(first)["m1"].endswith("[User query]:\n\nHow do I bake?") and chat.now.library == ()
 
 
-def test_it_is_counted_in_each_prompt_that_repeats_its_turn(chat: Any) -> None:
-    chat.turn("How?", chat.given("skill", "baking", "word " * 1_000))
-    made = chat.turn("And now?")
-    assert sum(each.tokens for name in ("m1", "baking") for each in w.entries(made, name)) > 1_000
-
-
 def test_several_skills_keep_their_order_and_each_is_there_once(chat: Any) -> None:
     chat.turn("How?", *(chat.given("skill", name, f"Body of {name}.") for name in ("b", "a", "b")))
     text = said(chat.turn("And now?"))["m1"]
     assert [line for line in text.splitlines() if line.startswith("Body")] == ["Body of b.", "Body of a."]
-
-
-def test_a_message_of_nothing_but_a_skill_is_a_message(chat: Any) -> None:
-    chat.turn("", chat.given("skill", "baking", BODY, "Baking"))
-    assert said(chat.turn("And now?"))["m1"] == BLOCK
 
 
 @pytest.mark.parametrize("how", ["not given", "too long", "another text under its id"])
@@ -79,13 +58,3 @@ def test_a_compression_says_so_of_its_last_turn_too(chat: Any) -> None:
     del chat.world.blobs[skill.text_sha256]
     made = chat.prompt(pipeline="compression")
     assert said(made)["m1"] == "[Attachment unavailable: Baking]\n\nHow?"
-
-
-def test_a_skill_goes_with_its_round_where_room_is_short(chat: Any) -> None:
-    chat.start(window=4_000, reserve=0)
-    chat.turn("How?", chat.given("skill", "baking", "Knead and wait. " * 800))
-    for number in range(4):
-        chat.turn(f"And {number}?")
-    made = chat.turn("Why? " * 1_000)
-    assert [entry.state for entry in w.entries(made, "m1")] == ["dropped"]
-    assert "Knead" not in w.whole(made) and made.envelope.estimate <= 4_000

@@ -16,21 +16,9 @@ from workspaced_tools.prompts.sources.surroundings import Around, Place, around,
 
 MARKS = ("selection_start", "selection_end", "cursor_position")
 HOSTILE = [
-    *(f"<{mark}/>" for mark in MARKS),
-    *(f"< {mark.upper()} />" for mark in MARKS),
-    "＜selection_start/>",
-    "&lt;cursor_position/&gt;",
-    "<selection\u200b_end/>",
-    "</content>",
-    "</selected_text>",
-    "<selected_text>",
-    "</cursor_context>",
-    "\\u{3c}",
-    "\\",
-    "<",
-    "</",
-    "\n",
-    "é",
+    *[*(f"<{mark}/>" for mark in MARKS), *(f"< {mark.upper()} />" for mark in MARKS), "＜selection_start/>"],
+    *["&lt;cursor_position/&gt;", "<selection\u200b_end/>", "</content>", "</selected_text>", "<selected_text>"],
+    *["</cursor_context>", "\\u{3c}", "\\", "<", "</", "\n", "é"],
 ]
 texts = st.lists(st.sampled_from(HOSTILE) | st.text(max_size=6), max_size=10).map("".join)
 
@@ -39,24 +27,20 @@ def content(block: str) -> str:
     return block.partition("\n<content>\n")[2].rpartition("\n</content>\n")[0]
 
 
-@given(before=texts, selected=texts.filter(bool), after=texts)
+@given(before=texts, selected=texts, after=texts)
 def test_what_lies_before_between_and_after_the_marks_is_what_was_given(
     before: str, selected: str, after: str
 ) -> None:
     block = marked_block(Artifact("selected_text", "a/b.md#L3-L9", ""), selected, Around(before, after, False))
+    if not selected:
+        assert block.startswith("<cursor_context>\n") and block.endswith("\n</content>\n</cursor_context>")
+        assert [unescape_body(part) for part in content(block).split("<cursor_position/>")] == [before, after]
+        return
     found = re.fullmatch(r"(.*)<selection_start/>(.*)<selection_end/>(.*)", content(block), re.DOTALL)
     assert found is not None
     assert tuple(map(unescape_body, found.groups())) == (before, selected, after)
     assert block.count("<selection_start/>") == block.count("<selection_end/>") == 1
     assert block.startswith("<selected_text>\n") and block.count("\n</content>\n</selected_text>") == 1
-
-
-@given(before=texts, after=texts)
-def test_a_cursor_stands_once_between_what_was_given(before: str, after: str) -> None:
-    block = marked_block(Artifact("selected_text", "a/b.md#L3-L3", ""), "", Around(before, after, False))
-    parts = content(block).split("<cursor_position/>")
-    assert [unescape_body(part) for part in parts] == [before, after]
-    assert block.startswith("<cursor_context>\n") and block.endswith("\n</content>\n</cursor_context>")
 
 
 def test_marks_have_names_that_are_safe_and_one_less_than_pieces() -> None:
@@ -145,13 +129,6 @@ def test_a_selection_is_cut_out_only_where_its_lines_hold_it_once(
 ) -> None:
     found = cut_out(LINES, Place("a.md", first, last), selected)
     assert found == (None if before is None else (before, LINES[len(before) + len(selected) :]))
-
-
-@pytest.mark.parametrize("text", ["", "\n", "a\n"])
-def test_the_empty_last_line_is_a_line(text: str) -> None:
-    last = text.count("\n") + 1
-    assert cut_out(text, Place("a.md", last, last), "") == (text, "")
-    assert cut_out(text, Place("a.md", last + 1, last + 1), "") is None
 
 
 @given(

