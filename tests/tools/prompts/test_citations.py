@@ -1,6 +1,7 @@
 """A model's answer with its citations in order: numbered as they come, one list of sources at the end."""
 
 import re
+from itertools import product
 from urllib.parse import unquote
 
 import pytest
@@ -189,14 +190,13 @@ PLACES = [
 ]
 
 
-@pytest.mark.parametrize("around", AROUND)
-def test_an_unknown_number_goes_with_all_that_held_only_it(around: str) -> None:
-    for mark in MARKS:
-        for place, shown in PLACES:
-            answer = place.format(around.replace("{}", mark))
-            if (place[:1] == ">" and not mark.startswith("[^")) or re.search(r"\[\[\d[^\[]*\]\]", answer):
-                continue  # A plain number may be the quoted note's own, or a wiki link.
-            assert (answer, body_of(answer)) == (answer, shown)
+@pytest.mark.parametrize("mark", MARKS)
+def test_an_unknown_number_goes_with_all_that_held_only_it(mark: str) -> None:
+    for around, (place, shown) in product(AROUND, PLACES):
+        answer = place.format(around.replace("{}", mark))
+        if (place[:1] == ">" and not mark.startswith("[^")) or re.search(r"\[\[\d[^\[]*\]\]", answer):
+            continue  # A plain number may be the quoted note's own, or a wiki link.
+        assert (answer, body_of(answer)) == (answer, shown)
 
 
 @pytest.mark.parametrize(

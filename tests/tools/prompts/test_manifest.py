@@ -4,7 +4,7 @@ from collections import Counter
 
 import pytest
 from msgspec.structs import replace
-from support.conversation import Talk, entry, layer
+from support.conversation import Talk, entry
 
 from workspaced_events.schema import catalogue as c
 from workspaced_tools.prompts.assembly.assemble import assemble
@@ -69,29 +69,6 @@ def test_what_is_attached_to_a_tools_results_is_on_record_as_not_shown() -> None
     carrier = chat.say("", tool_results=(result,), attachments=(c.Attachment("note", "a.md"),))
     turn = chat.go_on(carrier, asked)
     assert (entry(turn, "a.md").state, entry(turn, "a.md").why) == ("dropped", "carrier")
-
-
-def test_tokens_of_records_are_those_of_layers_and_these_with_the_tools_are_the_estimate() -> None:
-    chat = Talk(tools='[{"name": "look", "description": "Looks."}]')
-    chat.ask("1", chat.read("a.md", "Some text. " * 50), chat.read("b.md", "漢字" * 40))
-    chat.answer("", "call")
-    chat.results("call")
-    for factor in (1.0, 1.37):
-        envelope = chat.ask("2", chat.read("a.md", "Other. " * 50), chat.read("b.md", "漢字" * 40), factor=factor)
-        manifest = envelope.manifest
-        for each in manifest.layers:
-            assert each.tokens == sum(one.tokens for one in manifest.entries if one.layer == each.id)
-            assert each.bytes == len(layer(envelope, each.id).text.encode())
-            assert each.hash == layer(envelope, each.id).hash
-        assert manifest.tool_tokens > 0
-        assert (
-            manifest.estimate == envelope.estimate == sum(x.tokens for x in manifest.layers) + manifest.tool_tokens
-        )
-        assert chat.last.prefix_tokens == manifest.layers[0].tokens + manifest.layers[1].tokens
-        if factor == 1.0:
-            assert chat.last.seed_estimate == envelope.estimate
-        else:
-            assert abs(envelope.estimate - chat.last.seed_estimate * factor) < len(manifest.entries)
 
 
 def test_hints_say_where_what_stays_may_end_and_how_many_tokens_that_is() -> None:

@@ -163,12 +163,6 @@ def test_next_notes_never_name_a_withheld_note(make_world: Any) -> None:
     assert provide(NEXT_NOTES, hidden.reading()) == Provided("p", "next-notes")
 
 
-def test_an_empty_workspace_gives_nothing(make_world: Any) -> None:
-    world = make_world({})
-    for kind in ("workspace", "open-files", "linked-files", "recent-changes", "next-notes"):
-        assert provide(Provider("p", kind), world.reading()) == Provided("p", kind)
-
-
 def test_long_lists_end_with_how_many_more(make_world: Any) -> None:
     notes = [f"f/{at:03}.md" for at in range(PROVIDED_NOTES_MAX + 5)]
     files = {"all.md": "\n".join(f"[[{each}]]" for each in notes), **dict.fromkeys(notes, "")}
@@ -198,13 +192,6 @@ EVERY = [
         for kind in ("workspace", "linked-files", "open-files", "recent-changes", "next-notes")
     ),
 ]
-
-
-def test_time_that_passes_changes_nothing(world: Any) -> None:
-    before = [provide(pin, world.reading()) for pin in EVERY]
-    world.now = "2026-03-01T19:59:59.999999Z"
-    assert [provide(pin, world.reading()) for pin in EVERY] == before
-    assert not any("2026" in content.decode() for content in world.blobs.values())
 
 
 def test_what_was_looked_at_is_told(world: Any) -> None:

@@ -150,17 +150,6 @@ def test_the_schema_bounds_the_plan() -> None:
         assert not gate.is_valid(wrong)
 
 
-def test_an_anchor_is_found_wherever_the_schema_stands() -> None:
-    parameters = {
-        "type": "object",
-        "$defs": {"N": {"$anchor": "n", "type": "integer"}},
-        "properties": {"n": {"$ref": "#n"}},
-    }
-    tools = (READ, Definition("count_up", "", parameters))
-    assert not Draft202012Validator(plan_schema(tools)).is_valid({"calls": [call("count_up", n="x")]})
-    assert paths(planned(plan(call("count_up", n="x")), tools)) == ["calls[0].arguments.n"]
-
-
 def test_of_tools_of_one_name_the_first_counts() -> None:
     second = Definition("read_note", "", {"type": "object", "required": ["x"]})
     assert len(plan_schema((READ, second))["properties"]["calls"]["items"]["oneOf"]) == 1
@@ -268,17 +257,11 @@ def test_good_calls_are_kept_beside_bad_ones() -> None:
         "calls[7].tool",
     ]
     assert "search_workspace" in done.problems[1].message
-
-
-def test_calls_beyond_the_most_are_left_out_and_told() -> None:
-    done = planned(plan(*[FOUND] * (CALLS_MAX + 2)), TOOLS)
-    assert done.calls == (GOOD,) * CALLS_MAX
-    assert paths(done) == [f"calls[{CALLS_MAX}]"]
-
-
-def test_other_fields_are_told_and_the_calls_count() -> None:
-    done = planned(json.dumps({"thought": "hm", "calls": [FOUND]}), TOOLS)
-    assert done.calls == (GOOD,) and paths(done) == ["thought"]
+    assert planned(plan(*[FOUND] * (CALLS_MAX + 2)), TOOLS).calls == (GOOD,) * CALLS_MAX
+    with_more = planned(json.dumps({"thought": "hm", "calls": [FOUND] * (CALLS_MAX + 1)}), TOOLS)
+    assert paths(with_more) == ["thought", f"calls[{CALLS_MAX}]"]
+    many = planned(plan(call("search_workspace", query="x", filter={"any": [3] * 1_000})), TOOLS)
+    assert len(many.problems) == PROBLEMS_PER_CALL_MAX + 1 and many.problems[-1].path == "calls[0]"
 
 
 @pytest.mark.parametrize(
@@ -305,13 +288,6 @@ def test_other_fields_are_told_and_the_calls_count() -> None:
 def test_what_is_no_plan_is_one_problem(answer: str, path: str) -> None:
     done = planned(answer, TOOLS)
     assert done.calls == () and paths(done) == [path]
-
-
-def test_of_many_faults_of_one_call_a_few_are_told_and_that_there_are_more() -> None:
-    done = planned(plan(call("search_workspace", query="x", filter={"any": [3] * 1_000})), TOOLS)
-    assert len(done.problems) == PROBLEMS_PER_CALL_MAX + 1
-    assert done.problems[-1].path == "calls[0]"
-    assert max(len(each.message) for each in done.problems) < 300
 
 
 @pytest.mark.parametrize(
@@ -362,13 +338,7 @@ def test_whatever_a_model_writes_each_call_that_is_kept_fits_and_all_else_is_tol
     assert msgspec.json.decode(msgspec.json.encode(done), type=Planned) == done
 
 
-@pytest.mark.parametrize(
-    "unit",
-    [
-        *["{", '{"', '{"a":', '{"a":[', "{}", '{"a": 1} ', "{ ", '{"\\', "```json\n{", '{"calls":[', '{"\\u'],
-        *["[{", "[]\n", '[{"tool":1}]'],
-    ],
-)
+@pytest.mark.parametrize("unit", ['{"', '{"a":[', '{"a": 1} ', '{"\\u', "[{", '[{"tool":1}]'])
 def test_finding_a_plan_takes_linear_time(unit: str) -> None:
     def seconds(length: int) -> float:
         answer = unit * (length // len(unit))
@@ -406,10 +376,3 @@ def test_a_call_that_takes_too_long_to_check_is_a_problem_and_others_count(
     found = planned(answer, tools)
     assert [call.tool for call in found.calls] == ["easy"]
     assert found.problems and all(problem.path.startswith("calls[0]") for problem in found.problems)
-
-
-def test_near_names_are_looked_for_in_bounded_time() -> None:
-    tools = [Definition(f"search_the_notes_of_the_vault_{at:05}", "", {"type": "object"}) for at in range(8_000)]
-    answer = json.dumps({"calls": [{"tool": "search_the_notes_of_the_vault", "arguments": {}}] * 8})
-    assert len(planned(answer, tools).problems) == 8
-    assert costs_less_than(3, lambda: planned(answer, tools))

@@ -148,16 +148,6 @@ def test_what_the_log_does_not_hold_is_said_to_be_missing(log: Log) -> None:
         found.conversation("nothing")
 
 
-def test_the_beginning_of_several_ids_names_none(log: Log) -> None:
-    data = next(event for event in log.events if isinstance(event.data, c.ConversationStarted))
-    other = replace(data, seq=len(log.events) + 1, data=replace(data.data, conversation=ConversationId("chat-2")))
-    log.events.append(other)
-    found = read_prompt_history(log.source())
-    assert found.conversation("chat").id == "chat"  # it is one itself
-    with pytest.raises(InvalidArgument):
-        found.conversation("c")
-
-
 # -- not the same --
 
 

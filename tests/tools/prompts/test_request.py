@@ -106,7 +106,7 @@ NOTHING = "(The user said nothing.)"
             [],
         ),
         (["a Good morning!", "u Hello."], [[ASSISTANT_BEGINS], ["Good morning!"], ["Hello."]], [ASSISTANT_BEGINS]),
-        (["u Question.", "a \u3000\u00a0", "u Again."], [["Question.", "Again."]], ["m2"]),
+        (["u Question.", "a \u3000\u00a0", "u Again."], [["Question.", "Again."]], ["m2", "m2"]),
         (["u Go on.", "a Yes.", "u "], [["Go on."], ["Yes."], [NOTHING]], [NOTHING]),
         (["u Go on.", "a Yes.", "u  \n"], [["Go on."], ["Yes."], [NOTHING]], [NOTHING]),
         (["u "], [[NOTHING]], [NOTHING]),
@@ -245,6 +245,7 @@ def test_after_a_turn_with_many_rounds_the_history_before_it_is_still_read(round
     assert cached.read(cached.chat.prompt(cached.chat.say("And?"), provided=pinned))[0] > 0.9 * before
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("calls", [1, 30])
 def test_after_a_round_with_many_calls_what_the_turn_began_with_is_still_read(calls: int) -> None:
     cached = Cached()
@@ -296,48 +297,32 @@ def test_whatever_is_marked_stays_what_it_is_and_no_more_than_four_parts_are(
 
 
 @pytest.mark.parametrize(
-    ("family", "provider", "kept"),
+    ("family", "provider", "is_redacted", "kept"),
     [
-        ("anthropic", "anthropic", True),
-        ("gemini", "gemini", True),
-        (None, "openai", True),
-        (None, "anthropic", True),
-        ("openai", "openai", False),
-        ("openai", "anthropic", False),
-        ("anthropic", "gemini", False),
-        ("gemini", "anthropic", False),
+        *(("anthropic", "anthropic", is_redacted, True) for is_redacted in (False, True)),
+        *((None, "anthropic", is_redacted, True) for is_redacted in (False, True)),
+        *(("openai", "openai", is_redacted, False) for is_redacted in (False, True)),
+        ("gemini", "gemini", False, True),
+        ("gemini", "gemini", True, False),
+        (None, "openai", False, True),
+        ("openai", "anthropic", False, False),
+        ("anthropic", "gemini", False, False),
+        ("gemini", "anthropic", False, False),
     ],
 )
-def test_thinking_stays_for_the_provider_that_signed_it(family: str | None, provider: str, kept: bool) -> None:
-    chat = chat_with(provider)
-    chat.say("Why?")
-    chat.thinks("Because.", "So.")
-    request, changes = asked(chat, chat.prompt(chat.say("Ah.")), family)
-    assert [(part.text, part.signature) for part in parts(request, "thinking")] == (
-        [("Because.", write.SIGNED)] if kept else []
-    )
-    assert bool(changes) != kept
-
-
-@pytest.mark.parametrize(
-    ("family", "provider", "kept"),
-    [
-        ("anthropic", "anthropic", True),
-        (None, "anthropic", True),
-        ("gemini", "gemini", False),
-        ("openai", "openai", False),
-    ],
-)
-def test_redacted_thinking_goes_back_to_the_only_provider_that_redacts(
-    family: str | None, provider: str, kept: bool
+def test_thinking_goes_back_to_the_provider_that_signed_or_redacted_it(
+    family: str | None, provider: str, is_redacted: bool, kept: bool
 ) -> None:
     chat = chat_with(provider)
     chat.say("Why?")
-    chat.redacts("b3BhcXVl", "So.")
+    if is_redacted:
+        chat.redacts("b3BhcXVl", "So.")
+    else:
+        chat.thinks("Because.", "So.")
     request, changes = asked(chat, chat.prompt(chat.say("Ah.")), family)
+    expected = ("b3BhcXVl", None, True) if is_redacted else ("Because.", write.SIGNED, False)
     thinking = [(part.text, part.signature, part.redacted) for part in parts(request, "thinking")]
-    assert thinking == ([("b3BhcXVl", None, True)] if kept else [])
-    assert bool(changes) != kept
+    assert thinking == [expected] * kept and bool(changes) != kept
 
 
 @pytest.mark.parametrize(
@@ -367,16 +352,6 @@ def test_gemini_gets_the_signature_back_on_the_first_call_after_the_thinking() -
     thought, first, second = request.messages[1].content
     assert (thought.signature, first.signature, second.signature) == (None, write.SIGNED, None)
     assert thought.text == "Hm."
-
-
-def test_a_signature_without_a_thought_needs_no_part_of_its_own() -> None:
-    chat = chat_with("gemini")
-    question = chat.say("Look.")
-    chat.prompt(question)
-    chat.thinks("", "", ("1", "look", "{}"))
-    request, changes = asked(chat, chat.go_on(chat.results("1"), question), "gemini")
-    [call] = request.messages[1].content
-    assert call.signature == write.SIGNED and changes == ()
 
 
 def test_changes_name_the_first_few_messages_and_count_the_others() -> None:
@@ -628,14 +603,6 @@ def test_only_gemini_and_templates_of_one_s_own_use_a_cached_content() -> None:
         used = family in {"gemini", None}
         assert request.cached_content.resource == ("cachedContents/x" if used else None)
         assert bool(changes) != used
-
-
-def test_the_conversation_s_key_is_the_same_for_all_its_prompts() -> None:
-    chat = chat_with()
-    one, two = chat.ask("1", chat.read("a.md", "A")), chat.ask("2")
-    keys = {asked(chat, each)[0].conversation_key for each in (one, two)}
-    assert len(keys) == 1 and len(keys.pop()) == 64
-    assert asked(chat, replace(one, conversation_id="c" * 900))[0].conversation_key not in keys
 
 
 # -- time --

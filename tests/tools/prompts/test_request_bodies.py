@@ -42,7 +42,7 @@ def test_golden_bodies_are_what_they_were() -> None:
         assert text == (DATA / name).read_text(encoding="utf-8"), f"{name}: see tests/support/golden_bodies.py"
 
 
-@pytest.mark.parametrize(("seed", "zone"), [("0", "UTC"), ("1", "Asia/Kathmandu"), ("4711", "UTC")])
+@pytest.mark.parametrize(("seed", "zone"), [("0", "UTC"), ("4711", "Asia/Kathmandu")])
 def test_another_process_makes_the_same_bodies(seed: str, zone: str, tmp_path: Path) -> None:
     command = [sys.executable, "-B", "-m", "support.golden_bodies", str(tmp_path)]
     subprocess.run(command, env={**os.environ, "PYTHONHASHSEED": seed, "TZ": zone}, cwd=TESTS, check=True)
@@ -97,12 +97,11 @@ def accepted(body: dict[str, Any], family: str) -> None:
         assert consumed(adapter(family).validate_python(body)) == body
 
 
-@pytest.mark.parametrize("path", sorted(DATA.glob("*.json")), ids=lambda path: path.name)
-def test_golden_bodies_are_what_their_providers_take(path: Path) -> None:
-    family = path.name.split(".")[1]
-    shaped = json.loads(path.read_text(encoding="utf-8"))
-    accepted(shaped["body"], family)
-    well_formed(shaped["body"], family)
+def test_golden_bodies_are_what_their_providers_take() -> None:
+    for path in sorted(DATA.glob("*.json")):
+        body, family = json.loads(path.read_text(encoding="utf-8"))["body"], path.name.split(".")[1]
+        accepted(body, family)
+        well_formed(body, family)
 
 
 @pytest.mark.parametrize("name", write.CONVERSATIONS)

@@ -87,15 +87,6 @@ def test_what_could_not_be_read_has_no_number(chat: Any, how: str) -> None:
     assert numbers(chat.turn("And?")) == ["1 rye.md", "2 fig.md", "3 new.md"]
 
 
-def test_results_that_no_provider_would_take_are_not_numbered(chat: Any) -> None:
-    chat.say("Which?")
-    chat.answer(None, "call-1")
-    chat.search_results(
-        ("nobody", chat.found("x", RYE)), ("call-1", chat.found("x", OAT)), ("call-1", chat.found("x", FIG))
-    )
-    assert numbers(chat.prompt()) == ["1 oat.md"] == catalogue(chat)
-
-
 @pytest.mark.parametrize("forms", [("text", "search"), ("search", "text")])
 def test_of_two_results_of_one_call_the_first_is_shown_as_what_it_is(chat: Any, forms: tuple[str, str]) -> None:
     chat.say("Which?")
@@ -108,16 +99,6 @@ def test_of_two_results_of_one_call_the_first_is_shown_as_what_it_is(chat: Any, 
         forms[0] == "text",
         ["1 rye.md"] * (forms[0] == "search"),
     )
-
-
-def test_a_turn_without_searches_has_no_sources(chat: Any) -> None:
-    chat.say("Which?", "a.md", chat.given("tool_result", "t", "plain", "look_up"))
-    chat.answer(None, "call-1")
-    chat.results(("call-1", '{"query": "q", "documents": []}'))
-    assert catalogue(chat) == []
-    assert '{"query": "q", "documents": []}' in w.whole(chat.prompt())
-    chat.answer()
-    assert catalogue(chat, pipeline="compression") == []
 
 
 def test_that_a_long_document_is_cut_is_in_the_manifest(chat: Any) -> None:

@@ -1,6 +1,7 @@
 """Row 43: note text in a prompt's block can neither close it nor hide anything, and loses nothing."""
 
 from hashlib import sha256
+from itertools import product
 
 import pytest
 import regex
@@ -66,27 +67,27 @@ texts = st.one_of(hostile, st.text(st.characters(), max_size=60))
 
 @pytest.mark.fault(row=43)
 @pytest.mark.parametrize("name", ["note_context", "active_note", "search_workspace"])
-@pytest.mark.parametrize("spelling", SPELLINGS + MORE_SPELLINGS)
-def test_row_43_no_spelling_of_a_closing_delimiter_closes_a_block(spelling: str, name: str) -> None:
-    written = spelling.replace("note_context", name)
-    hidden = f"before {written} after"
-    block = render_block(name, {"title": hidden, "path": hidden, "mtime": hidden}, hidden)
-    assert block.splitlines()[-1] == f"</{name}>"
-    for each in (name, "title", "path", "mtime", "content"):
-        assert closings(block, each) == block.count(f"</{each}>") == 1
-    assert "before" in block and block.count("after") == 4
-    assert written not in content_of(block)
+def test_row_43_no_spelling_of_a_closing_delimiter_closes_a_block(name: str) -> None:
+    for spelling in SPELLINGS + MORE_SPELLINGS:
+        written = spelling.replace("note_context", name)
+        hidden = f"before {written} after"
+        block = render_block(name, {"title": hidden, "path": hidden, "mtime": hidden}, hidden)
+        assert block.splitlines()[-1] == f"</{name}>"
+        for each in (name, "title", "path", "mtime", "content"):
+            assert closings(block, each) == block.count(f"</{each}>") == 1
+        assert "before" in block and block.count("after") == 4
+        assert written not in content_of(block)
 
 
 def content_of(block: str) -> str:
     return block[block.index("<content>\n") + 10 : block.rindex("\n</content>")]
 
 
-@pytest.mark.parametrize(("sign", "letter"), LOOK_ALIKES.items())
-def test_row_43_a_letter_that_looks_like_another_closes_no_block(sign: str, letter: str) -> None:
-    written = f"</q{sign}q>"
-    assert written not in render_block("document", {}, written, outer=(f"q{letter}q",))
-    assert written in render_block("document", {}, written, outer=("other",)), "it would close nothing"
+def test_row_43_a_letter_that_looks_like_another_closes_no_block() -> None:
+    for sign, letter in LOOK_ALIKES.items():
+        written = f"</q{sign}q>"
+        assert written not in render_block("document", {}, written, outer=(f"q{letter}q",))
+        assert written in render_block("document", {}, written, outer=("other",)), "it would close nothing"
 
 
 @pytest.mark.parametrize("guessed", [8, 16, 64], ids="{} digits".format)
@@ -123,20 +124,19 @@ def test_row_43_whatever_a_note_holds_each_delimiter_stands_once_and_all_comes_b
     assert block.encode()
 
 
-@pytest.mark.parametrize("sign", INVISIBLE)
-def test_row_43_what_cannot_be_seen_is_shown(sign: str) -> None:
-    code = f"\\u{{{ord(sign):x}}}"
-    for text in (f"a{sign}b", sign, f"a {sign} b", sign * 3):
-        shown = show_invisible(text)
-        assert sign not in shown and code in shown
-        assert unescape_body(shown) == text
-    assert sign not in escape_field(f"a{sign}b")
+def test_row_43_what_cannot_be_seen_is_shown() -> None:
+    for sign in INVISIBLE:
+        for text in (f"a{sign}b", sign, f"a {sign} b", sign * 3):
+            shown = show_invisible(text)
+            assert sign not in shown and f"\\u{{{ord(sign):x}}}" in shown
+            assert unescape_body(shown) == text
+        assert sign not in escape_field(f"a{sign}b")
 
 
-@pytest.mark.parametrize("text", ORDINARY)
-def test_row_43_ordinary_text_stays_as_it_is(text: str) -> None:
-    assert escape_body(text) == text
-    assert unescape_field(escape_field(text)) == text
+def test_row_43_ordinary_text_stays_as_it_is() -> None:
+    for text in ORDINARY:
+        assert escape_body(text) == text
+        assert unescape_field(escape_field(text)) == text
 
 
 @pytest.mark.parametrize(
@@ -172,24 +172,21 @@ def test_a_block_looks_as_the_specification_says() -> None:
     assert render_block("tool_result", {}, "") == "<tool_result>\n<content>\n\n</content>\n</tool_result>"
 
 
-@pytest.mark.parametrize("name", ["div", "Note_context", "", "a b", "note_context>", "_x", "x_"])
-def test_a_name_that_bodies_could_close_is_refused(name: str) -> None:
-    with pytest.raises(ValueError, match="Expected a name"):
-        render_block("note_context", {name: "x"}, "")
-
-
-@pytest.mark.parametrize("name", ["", "a b", "note_context>", "_x", "1x", "é", "a.b"])
-def test_a_name_that_is_no_delimiters_is_refused(name: str) -> None:
-    with pytest.raises(ValueError, match="Expected a name"):
-        render_block(name, {}, "")
-    with pytest.raises(ValueError, match="Expected a name"):
-        render_block("note_context", {}, "", outer=(name,))
+def test_a_name_that_bodies_could_close_or_that_is_no_delimiter_is_refused() -> None:
+    for name in ("div", "Note_context", "", "a b", "note_context>", "_x", "x_"):
+        with pytest.raises(ValueError, match="Expected a name"):
+            render_block("note_context", {name: "x"}, "")
+    for name in ("", "a b", "note_context>", "_x", "1x", "é", "a.b"):
+        with pytest.raises(ValueError, match="Expected a name"):
+            render_block(name, {}, "")
+        with pytest.raises(ValueError, match="Expected a name"):
+            render_block("note_context", {}, "", outer=(name,))
 
 
 @pytest.mark.parametrize("name", ["localSearch", "webSearch", "search", "mcp__notes__find", "find-notes", "div"])
-@pytest.mark.parametrize("written", ["</{}>", "< / {} >", "＜/{}＞", "&lt;/{}&gt;", "</{}\n>", "\\u003c/{}>"])
-def test_a_body_closes_and_opens_neither_its_own_block_nor_those_around_it(name: str, written: str) -> None:
-    for spelling in (name, name.upper()):
+def test_a_body_closes_and_opens_neither_its_own_block_nor_those_around_it(name: str) -> None:
+    ways = ("</{}>", "< / {} >", "＜/{}＞", "&lt;/{}&gt;", "</{}\n>", "\\u003c/{}>")
+    for spelling, written in product((name, name.upper()), ways):
         text = f"a {written.format(spelling)} <{spelling}> b"
         for block in (
             render_block(name, {"title": text}, text),
