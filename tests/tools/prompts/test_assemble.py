@@ -2,14 +2,13 @@
 
 import pytest
 from msgspec.structs import replace
-from support.conversation import Talk, entry, layer, library_ids, user_text
+from support.conversation import Talk, user_text
 
 from workspaced_events.ids import ConversationId, MessageId
 from workspaced_events.schema import catalogue as c
 from workspaced_tools.errors import ArgumentInvalid, NotRecorded
-from workspaced_tools.prompts.assembly import layers
-from workspaced_tools.prompts.assembly.assemble import NO_TEXT, assemble
-from workspaced_tools.prompts.model.types import Artifact, Block, Policy, Provided
+from workspaced_tools.prompts.assembly.assemble import assemble
+from workspaced_tools.prompts.model.types import Artifact, Block, Provided
 
 # -- what the model is sent --
 
@@ -46,27 +45,6 @@ def test_all_kinds_of_a_turns_context_stand_in_one_order() -> None:
     assert text.text is not None and text.text.startswith(marks[0]) and text.text.endswith(marks[-1])
     places = [text.text.index(mark) for mark in marks]
     assert places == sorted(places)
-
-
-def test_bytes_that_are_no_image_are_called_unavailable() -> None:
-    chat = Talk()
-    turn = chat.ask("1", chat.read("x.pdf", "%PDF", kind="pdf", media_type="application/pdf"))
-    assert "[Attachment unavailable: x.pdf]" in user_text(turn)
-    assert entry(turn, "x.pdf").detail == NO_TEXT
-
-
-def test_what_goes_on_with_a_turn_only_appends() -> None:
-    chat = Talk()
-    chat.ask("1", chat.read("a.md", "A."))
-    asked = chat.say("2")
-    first = chat.prompt(asked, chat.read("a.md", "A2."), provided=(chat.provided("p", "Pinned."),))
-    chat.answer("Let me look.", "call")
-    second = chat.go_on(chat.results("call"), asked)
-    assert second.messages[: len(first.messages)] == first.messages
-    assert [each.role for each in second.messages[len(first.messages) :]] == ["assistant", "user"]
-    assert second.hashes.L1_SYSTEM == first.hashes.L1_SYSTEM
-    assert second.hashes.L2_PREVIOUS == first.hashes.L2_PREVIOUS
-    assert layer(second, "L3").text.startswith(layer(first, "L3").text)
 
 
 # -- where pins go --
@@ -115,23 +93,3 @@ def test_a_text_that_is_not_kept_is_not_made_up() -> None:
     message = chat.say("1")
     with pytest.raises(NotRecorded):
         assemble(chat.now, chat.turn(message, Artifact("note", "a.md", "A", "0" * 64)), chat.texts)
-
-
-# -- always the same --
-
-
-def test_a_library_of_a_thousand_artifacts_is_drawn_without_counting_their_tokens_again(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    chat = Talk(window=10_000_000)
-    chat.policy = Policy(each_turn=True)
-    notes = [chat.read(f"{at}.md", f"{at} " + "word " * 200) for at in range(1_000)]
-    chat.ask("1", *notes)
-    chat.ask("2")
-    turn = chat.turn(chat.say("3"), notes[0])
-    counted: list[int] = []
-    count = layers.estimate_tokens
-    monkeypatch.setattr(layers, "estimate_tokens", lambda text: counted.append(len(text)) or count(text))
-    made = assemble(chat.now, turn, chat.texts)
-    assert len(library_ids(made.envelope)) == 1_000
-    assert sum(counted) < 1_000

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.profiles import examples
 from support.random_conversations import NamedTalk, talks
@@ -88,17 +88,6 @@ def assert_recorded(before: Parts, fitted: Past) -> None:
     assert [each.id for each in fitted.dropped if each.kind == "message"] == ids(before.history[:gone])
     changed = [each.id for one, each in zip(before.history[gone:], fitted.messages, strict=True) if one != each]
     assert {each.id.split("/")[0] for each in fitted.dropped if each.state == "elided"} == set(changed)
-
-
-@settings(max_examples=examples(100))
-@given(talks(), st.integers(0, 1_500), st.integers(0, 1_500))
-def test_more_room_never_leaves_less_of_the_history(talk: NamedTalk, one: int, more: int) -> None:
-    past = history_of(talk.now, list(talk.now.messages)[-1], talk.texts).messages
-    try:
-        less = fit(parts(past), one, POLICY, PLAIN)
-    except BudgetExceeded:
-        assume(False)
-    assert len(fit(parts(past), one + more, POLICY, PLAIN).messages) >= len(less.messages)
 
 
 # -- in which order --

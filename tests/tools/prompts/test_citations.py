@@ -320,12 +320,6 @@ def test_an_answer_that_cites_nothing_gets_all_sources_without_numbers() -> None
     assert cited(done.text, CATALOGUE) == done
 
 
-@pytest.mark.parametrize("answer", ["Only [^9].", "Words.\n\n[^3]: Gamma, never mentioned"])
-def test_what_cites_nothing_of_the_catalogue_cites_nothing(answer: str) -> None:
-    done = cited(answer, CATALOGUE)
-    assert done.fallback and "Gamma, never" not in done.text and "[^" not in done.text
-
-
 @pytest.mark.parametrize(
     "section", ["## Sources\n\nSmith, 2001.\n", "**References**\n- [^3] Gamma\n", "#### Sources\n\n[^1]: x"]
 )
@@ -366,15 +360,6 @@ def test_a_link_shows_the_title_and_leads_to_the_source_whatever_they_hold(title
         close = next(i for i, token in enumerate(tokens) if token.type == "link_close")
         assert "".join(token.content for token in tokens[place:close]) == title.replace("\n", " ")
         assert cited(done.text, (Source(7, title, source),)) == done
-
-
-@pytest.mark.parametrize(
-    "url", ["https://example.org/a(b)?c=1&copy;=%20#d", "http://x/<y>", "obsidian://open?a=b c"]
-)
-def test_a_url_is_left_a_url(url: str) -> None:
-    done = cited("So [^1].", (Source(1, "t", url),))
-    (href,) = [str(token.attrs["href"]) for token in tokens_of(done.text) if token.type == "link_open"]
-    assert unquote(href) == unquote(url)
 
 
 # -- whatever a model writes --

@@ -129,13 +129,6 @@ def test_a_folder_or_tag_is_its_notes_sorted_by_path(
     assert {(each.kind, each.failed) for each in turn.artifacts} == {("note", None)}
 
 
-def test_a_folder_or_tag_without_notes_fails(world: Any) -> None:
-    world.says(
-        *(world.attachment(kind, name) for kind, name in (("folder", "wor"), ("tag", "y"), ("folder", "..")))
-    )
-    assert codes(world.gather()) == ["NOTE_NOT_FOUND"] * 3
-
-
 def test_of_a_large_folder_the_rest_is_one_failure_that_says_how_many(make_world: Any) -> None:
     world = make_world({f"f/{at:03}.md": f"text {at}" for at in range(MEMBERS_ATTACHED_MAX + 7)})
     world.says(world.attachment("folder", "f"))
@@ -143,12 +136,6 @@ def test_of_a_large_folder_the_rest_is_one_failure_that_says_how_many(make_world
     assert [each.id for each in notes] == [f"f/{at:03}.md" for at in range(MEMBERS_ATTACHED_MAX)]
     assert (rest.kind, rest.id, rest.failed) == ("note", "f/", "TOO_MANY")
     assert "7 more" in rest.title
-
-
-def test_a_note_that_went_since_it_was_indexed_is_no_member(world: Any) -> None:
-    (world.vault.root.path / "work/a.md").unlink()
-    world.says(world.attachment("folder", "work"))
-    assert ids(world.gather()) == ["work/b.md", "work/deep/c.md"]
 
 
 SAMPLES = [

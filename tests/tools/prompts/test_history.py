@@ -14,7 +14,7 @@ from support.random_conversations import NamedTalk, talks
 from workspaced_events.ids import MessageId
 from workspaced_events.projections.conversations import turn_of
 from workspaced_tools.ports.manifest import ManifestEntry
-from workspaced_tools.prompts.assembly.history import Past, continuation_of, history_of, last_rounds, paired
+from workspaced_tools.prompts.assembly.history import Past, continuation_of, history_of, paired
 from workspaced_tools.prompts.model.types import Block, ChatMessage, Policy
 
 
@@ -100,31 +100,7 @@ def test_what_was_filtered_once_passes_and_so_does_its_rest_after_a_cut(talk: Na
     assert_valid(paired(messages[:cut]).messages)
 
 
-@settings(max_examples=examples(100))
-@given(talks())
-def test_a_history_goes_on_as_it_began(talk: NamedTalk) -> None:
-    """While nothing is edited, summed up or out of room: what a prompt had, the next one begins with."""
-    again = NamedTalk()
-    again.ask("first", "words")
-    last: tuple[ChatMessage, ...] = ()
-    for message in talk.now.messages.values():
-        again.repeat(message, talk)
-        history = history_of(again.now, message.id, again.texts).messages
-        assert history[: len(last)] == last
-        last = history
-
-
 # -- filters --
-
-
-def test_a_call_and_its_result_are_kept_together(talk: NamedTalk) -> None:
-    talk.turn("one", "words", "found")
-    talk.say("two", "user", "more")
-    past = history_of(talk.now, MessageId("two"), talk.texts)
-    assert ids(past.messages) == ["one", "one.call", "one.found", "one.answer"]
-    assert past.messages[1].content == (Block("toolCall", '{"query": "x"}', "one-1", "search"),)
-    assert past.messages[2].content == (Block("toolResult", "found", "one-1", "search"),)
-    assert past.dropped == ()
 
 
 @pytest.mark.parametrize("order", ["no result", "no call", "result first", "a message between", "role reversed"])
@@ -205,19 +181,6 @@ def test_a_continuation_is_what_follows_the_turns_question(talk: NamedTalk) -> N
 # -- from where on --
 
 
-def test_a_summary_stands_for_whole_turns(talk: NamedTalk) -> None:
-    for name in ("one", "two", "three"):
-        talk.turn(name, "words", "found")
-    end = talk.say("end", "user", "go on")
-    talk.summarise("They spoke.", "two.answer")
-    policy = Policy(pipeline="compression")
-    past = history_of(talk.now, end, talk.texts, policy)
-    assert (ids(past.messages)[0], past.summary) == ("three", "They spoke.")
-    assert set(whys(past.dropped)) >= {("one", "dropped", "summary"), ("two.answer", "dropped", "summary")}
-    talk.summarise("They spoke.", "two.found")
-    assert ids(history_of(talk.now, end, talk.texts, policy).messages)[0] == "two"
-
-
 def test_a_summary_of_what_comes_later_is_not_told(talk: NamedTalk) -> None:
     for name in ("one", "two", "three"):
         talk.turn(name, "words")
@@ -225,20 +188,6 @@ def test_a_summary_of_what_comes_later_is_not_told(talk: NamedTalk) -> None:
     past = history_of(talk.now, MessageId("two"), talk.texts)
     assert (ids(past.messages), past.summary) == (["one", "one.answer"], None)
     assert whys(past.dropped) == [("summary", "dropped", "filtered")]
-
-
-@pytest.mark.parametrize(("count", "start"), [(0, 8), (1, 5), (2, 2), (3, 1), (4, 0), (5, 0)])
-def test_rounds_are_counted_by_questions(talk: NamedTalk, count: int, start: int) -> None:
-    talk.say("hello", "assistant", "Hello.")
-    talk.say("one", "user", "one")
-    talk.turn("two", "words")
-    talk.say("two.more", "assistant", "more")
-    talk.say("three", "user", "x")
-    talk.say("three.call", "assistant", None, calls=(("x", "{}"),))
-    talk.say("three.found", "user", "and", results=(("x", "found"),))
-    end = talk.say("end", "user", "go on")
-    messages = history_of(talk.now, end, talk.texts).messages
-    assert last_rounds(messages, count) == start
 
 
 @pytest.mark.parametrize("policy", [Policy(), Policy(pipeline="compression")])

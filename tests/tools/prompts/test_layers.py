@@ -3,7 +3,7 @@
 import hashlib
 
 import pytest
-from support.conversation import Talk, layer
+from support.conversation import Talk
 
 from workspaced_tools.ports.manifest import LAYERS
 from workspaced_tools.prompts.assembly.layers import message_text
@@ -26,13 +26,6 @@ def test_there_are_always_all_five() -> None:
     assert {each.hash for each in envelope.layers} == {hashlib.sha256(b"").hexdigest()}
     assert envelope.combined_hash == hashlib.sha256(b"").hexdigest()
     assert envelope.messages == () and envelope.cache_hints == ()
-
-
-def test_a_layers_text_is_its_trimmed_segments_that_hold_something_in_the_order_given() -> None:
-    chat = Talk(system=" \n You help.\t\r\n", memory=" \n", project="\ufeffProject ", skills="Skills")
-    first = layer(chat.ask("1"), "L1")
-    assert first.text == "You help.\n\n\ufeffProject\n\nSkills"
-    assert [each.id for each in first.segments] == ["system", "project", "skills"]
 
 
 def test_a_library_that_grows_is_stable_and_served_up_to_where_it_ended() -> None:

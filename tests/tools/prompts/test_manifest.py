@@ -2,7 +2,6 @@
 
 from collections import Counter
 
-import pytest
 from msgspec.structs import replace
 from support.conversation import Talk, entry
 
@@ -102,15 +101,3 @@ def test_a_library_that_does_not_begin_as_before_is_warned_of() -> None:
     lost = replace(chat.now, library=chat.now.library[1:])
     assert assemble(lost, turn, chat.texts).envelope.manifest.warnings == (L2_CHANGED,)
     assert assemble(chat.now, turn, chat.texts).envelope.manifest.warnings == ()
-
-
-@pytest.mark.parametrize("following", [False, True])
-def test_a_turn_that_was_removed_is_a_cause(following: bool) -> None:
-    chat = Talk()
-    first = chat.say("1")
-    chat.prompt(first, chat.read("a.md", "A."))
-    chat.answer()
-    chat.ask("2", chat.read("b.md", "B."))
-    chat.ask("3")
-    chat.remove(first, following=following)
-    assert chat.ask("4").manifest.warnings == ()

@@ -143,16 +143,6 @@ def test_next_notes_are_what_followed_the_active_note_three_times_in_one_line(wo
     assert given_by(NEXT_NOTES) is None
 
 
-def test_next_notes_are_the_likeliest_five_that_exist(make_world: Any) -> None:
-    world = make_world({f"{name}.md": "" for name in ("on", *"abcdef")}, active="on.md")
-    world.visits = visited(
-        *("on.md", "gone.md") * 9, *(f"{each}.md" for name in "fedcba" for each in ("on", name) * 4)
-    )
-    assert world.texts(provide(NEXT_NOTES, world.reading()).text_sha256) == (
-        "Usually opened next: a.md, b.md, c.md, d.md, e.md"
-    )
-
-
 def test_next_notes_never_name_a_withheld_note(make_world: Any) -> None:
     files = {"on.md": "", "open.md": "", "keep/secret.md": ""}
     world = make_world(files, deny=["keep/"], active="on.md")

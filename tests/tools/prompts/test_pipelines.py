@@ -9,11 +9,10 @@ from support import conversation as w
 from workspaced_events.projections.conversations import PROMPTS_MAX
 from workspaced_events.schema import catalogue as c
 from workspaced_tools.errors import ArgumentInvalid
-from workspaced_tools.limits import SURROUNDINGS_CHARS_MAX
 from workspaced_tools.prompts.assembly.assemble import assemble
 from workspaced_tools.prompts.audit.cache_accounting import account
 from workspaced_tools.prompts.model.types import COMPRESSION_SYSTEM, COMPRESSION_TASK, ChatMessage
-from workspaced_tools.prompts.sources.surroundings import LEFT_OUT, SHORTENED
+from workspaced_tools.prompts.sources.surroundings import LEFT_OUT
 
 OTHERS: tuple[c.Pipeline, ...] = ("completion", "refactor", "compression")
 MakeChat = Callable[..., Any]
@@ -83,19 +82,6 @@ def test_what_was_not_given_is_read_from_the_note_and_told_of_it(chat: Any) -> N
     assert "# Alpha\n\nOne.\n<selection_start/>Two, two.<selection_end/>\nThree.\n" in user
 
 
-@pytest.mark.parametrize(
-    ("name", "text"),
-    [("a.md#L4-L4", "two"), ("a.md#L4-L4", "gone"), ("a.md#L9-L9", "x"), ("no.md#L1-L1", "x"), ("a.md", "x")],
-)
-def test_where_the_note_does_not_hold_it_only_what_was_given_is_shown(chat: Any, name: str, text: str) -> None:
-    text = "o" if text == "two" else text  # there twice
-    chat.say("Do it.", chat.selection(name, text))
-    turn = chat.acquired(pipeline="refactor")
-    [artifact] = turn.artifacts
-    assert (artifact.before, artifact.after, artifact.note, artifact.failed) == ("", "", None, None)
-    assert f"<content>\n{text}\n</content>" in w.user(assemble(chat.now, turn, chat.texts))
-
-
 def test_a_chat_shows_the_selection_alone_and_a_cursor_as_one(chat: Any) -> None:
     chat.say("Why?", chat.selection("a.md#L3-L3", "One.", "b4", "aft"), chat.selection("b.md#L1-L1", "", "x", "y"))
     made = chat.prompt()
@@ -103,15 +89,6 @@ def test_a_chat_shows_the_selection_alone_and_a_cursor_as_one(chat: Any) -> None
     assert "x<cursor_position/>y" in w.user(made)
     assert [each.detail for each in w.entries(made, "a.md#L3-L3")] == [LEFT_OUT]
     assert [each.detail for each in w.entries(made, "b.md#L1-L1")] == [None]
-
-
-def test_long_surroundings_are_shortened_and_the_manifest_says_so(chat: Any) -> None:
-    most = SURROUNDINGS_CHARS_MAX
-    chat.say("Do it.", chat.selection("x.py#L3-L3", "One.", "-" + "x" * most, "y" * most))
-    made = chat.prompt(pipeline="refactor")
-    [entry] = w.entries(made, "x.py#L3-L3")
-    assert (entry.state, entry.detail) == ("shortened", SHORTENED)
-    assert f"\n{'x' * most}<selection_start/>" in w.user(made)
 
 
 # -- compression --

@@ -446,7 +446,7 @@ def has_what_is_attached(turn: Turn, made: Assembled, texts: Any) -> None:
             assert mark in whole, (artifact, mark)
         if artifact.kind == "selected_text" and mark:
             assert mark not in system
-    assert "<active_note>" not in system and "![[x.png]]" not in system
+    assert "<active_note>" not in system
     assert not {segment.kind for segment in made.envelope.layers[1].segments} & NEVER_KEPT
 
 

@@ -7,25 +7,20 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from msgspec.structs import replace
 from support import conversation as w
 from support import past_world
-from support.profiles import examples
 
 from workspaced_events.errors import InvalidArgument, LogDamaged
-from workspaced_events.ids import ConversationId, MessageId
-from workspaced_events.projections.conversations import NO_CONVERSATIONS
 from workspaced_events.projections.visits import visits_from
 from workspaced_events.projections.workspace_fold import fold_all
-from workspaced_events.projections.workspace_state import EMPTY, WorkspaceState
+from workspaced_events.projections.workspace_state import EMPTY
 from workspaced_events.replay.log_slice import Slice
 from workspaced_events.schema import catalogue as c
 from workspaced_events.schema.catalogue import Event, PromptAssembled
 from workspaced_tools.errors import NotRecorded
 from workspaced_tools.ports.manifest import LAYERS
-from workspaced_tools.prompts.audit.rebuild import MANIFEST, Versions, checked
+from workspaced_tools.prompts.audit.rebuild import MANIFEST, checked
 from workspaced_tools.prompts.audit.sent_prompts import (
     history_tokens,
     manifest_of,
@@ -204,30 +199,3 @@ def test_a_conversation_that_the_log_does_not_know_is_not_recorded(log: Log) -> 
         checked(None)
     log.events = [event for event in log.events if not isinstance(event.data, c.ConversationStarted)]
     assert set(log.outcomes()) == {Outcome.NOT_RECORDED}
-
-
-# -- what conversations were --
-
-
-@settings(max_examples=examples(50))
-@given(st.lists(st.tuples(st.sampled_from("abc"), st.integers(0, 3)), max_size=60))
-def test_a_conversation_is_known_as_it_was_a_moment_ago(said: list[tuple[str, int]]) -> None:
-    state: WorkspaceState = EMPTY
-    versions, states = Versions(NO_CONVERSATIONS), [EMPTY]
-    for seq, (name, what) in enumerate(said, start=1):
-        conversation = ConversationId(name)
-        data: c.Data
-        if what == 0:
-            data = c.ConversationStarted(
-                conversation=conversation, provider="p", model="m", context_window=10, output_reserve=1
-            )
-        else:
-            data = c.MessageAdded(conversation, MessageId(f"m{seq}"), "user")
-        event = c.ENTRY_OF[type(data)].event(seq, f"e{seq}", "2026", "test", None, data)  # type: ignore[arg-type]
-        state = fold_all([event], state)
-        states.append(state)
-        versions.take(state.conversations)
-        for as_of_seq in range(max(0, seq - 7), seq + 1):
-            for each in "abc":
-                then = states[as_of_seq].conversations.by_id.get(ConversationId(each))
-                assert versions.at(ConversationId(each), as_of_seq) == then

@@ -11,11 +11,10 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 from support import golden_bodies as write
 from support import model_server
-from support.conversation import ID, system_of
+from support.conversation import system_of
 from support.growth import grows_linearly, thread_seconds
 from support.profiles import examples
 
-from workspaced_events.schema import catalogue as c
 from workspaced_tools.prompts.model.types import Block, ChatMessage, Envelope
 from workspaced_tools.prompts.providers.cache_breakpoints import MARKS_MAX
 from workspaced_tools.prompts.providers.cache_breakpoints import marked as with_marks
@@ -160,27 +159,6 @@ def test_breakpoints_stand_behind_system_library_the_request_before_and_the_end(
     own, library, previous, last = marked(request)
     assert own == "You help." and "Text of A." in (library or "")
     assert (previous or "").endswith("1") and (last or "").endswith("2")
-
-
-def test_without_a_history_only_the_end_is_marked() -> None:
-    chat = chat_with(system="")
-    envelope = chat.prompt(chat.say("1"), chat.read("a.md", "A"))
-    request, _ = asked(chat, envelope)
-    [only] = marked(request)
-    assert (only or "").endswith("1")
-    assert [hint.after for hint in envelope.cache_hints] == ["last"]
-
-
-def test_a_summary_alone_comes_first() -> None:
-    chat = chat_with(system="")
-    early = chat.say("Long ago.")
-    chat.answer("Yes.")
-    chat.tell(c.SummarySet(conversation=ID, text_sha256=chat.keep("They spoke."), up_to=early))
-    chat.remove(early)
-    up_to = chat.answer("Done.", name="up to")
-    chat.tell(c.SummarySet(conversation=ID, text_sha256=chat.keep("They spoke."), up_to=up_to))
-    request, _ = asked(chat, chat.prompt(chat.say("Now.")))
-    assert "They spoke." in (texts(request)[0][0] or "") and marked(request) == ["Now."]
 
 
 def test_in_a_turn_that_goes_on_the_last_result_is_marked_and_where_the_request_before_ended() -> None:

@@ -104,26 +104,6 @@ def test_golden_bodies_are_what_their_providers_take() -> None:
         well_formed(body, family)
 
 
-@pytest.mark.parametrize("name", write.CONVERSATIONS)
-def test_what_creates_gemini_s_cache_is_what_the_body_then_leaves_out(name: str) -> None:
-    from google.genai import types as gemini
-
-    chat, envelope = write.CONVERSATIONS[name]("gemini")
-    whole = chat.shaped(envelope, "gemini")
-    rest = chat.shaped(envelope, "gemini", cached_content="cachedContents/abc")
-    offer = whole.cached_content
-    assert offer is not None and offer.create is not None and offer.ttl == "3600s"
-    create = dict(offer.create)
-    assert create.pop("model").startswith("models/") and create["displayName"] == offer.key
-    gemini.CreateCachedContentConfig.model_validate_json(json.dumps(create))
-    assert rest.body["cachedContent"] == "cachedContents/abc"
-    kept = {"systemInstruction", "tools"}
-    assert {key: whole.body[key] for key in kept} == {key: create[key] for key in kept}
-    left = {key: each for key, each in rest.body.items() if key != "cachedContent"}
-    assert left == {key: each for key, each in whole.body.items() if key not in kept}
-    accepted(rest.body, "gemini")
-
-
 # -- what holds of any body --
 
 

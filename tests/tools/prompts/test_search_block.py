@@ -58,16 +58,6 @@ def test_documents_of_one_source_share_its_number_and_its_first_title() -> None:
     assert numbers.sources == (Source(1, PLAN.title, PLAN.source), Source(2, SITE.title, SITE.source))
 
 
-def test_numbers_go_on_through_the_payloads_of_a_turn() -> None:
-    numbers = Numbers()
-    search_text(Search("q", (PLAN,)), numbers)
-    later = search_text(Search("q", (SITE,)), numbers)
-    assert "\n[2] Site" in later and "[1]" not in later
-    assert "[^2]" in later and "[^1]" not in later
-    both = search_text(Search("q", (SITE, PLAN)), numbers)
-    assert both.index("\n[2] Site") < both.index("\n[1] Plan")
-
-
 def test_a_search_that_found_nothing_says_so() -> None:
     numbers = Numbers()
     text = search_text(Search("lost\nkeys", ()), numbers)

@@ -6,7 +6,7 @@ import pytest
 from support import conversation as w
 
 from workspaced_tools.prompts.citations.renumber import sources_of
-from workspaced_tools.prompts.sources.search_block import DOCUMENT_CHARS_MAX, Document
+from workspaced_tools.prompts.sources.search_block import Document
 
 RYE, OAT, FIG = (Document(name.title(), f"{name}.md", f"All of {name}.") for name in ("rye", "oat", "fig"))
 
@@ -26,17 +26,6 @@ def numbers(made: Any) -> list[str]:
 def catalogue(chat: Any, **of: Any) -> list[str]:
     turn = chat.acquired(**of)
     return [f"{each.number} {each.source}" for each in sources_of(chat.now, turn, chat.texts)]
-
-
-def test_a_search_explains_itself_in_the_block_of_its_tool(chat: Any) -> None:
-    chat.say("Which flour?", chat.search("s1", "flour", RYE), chat.given("tool_result", "t", "plain", "look_up"))
-    made = chat.prompt()
-    user = w.user(made)
-    assert user.startswith("# Additional context:\n\n<web_search>\n") and "All of rye." in user
-    assert "[1] Rye (rye.md)" in user and "[^1]" in user and "plain" in user
-    [entry] = w.entries(made, "s1")
-    assert (entry.kind, entry.state, entry.layer) == ("tool_result", "full", "L3_TURN")
-    assert "rye" not in w.layer_text(chat.turn("And now?"), "L2_PREVIOUS")
 
 
 def test_numbers_run_through_the_turn_attachments_first_then_its_rounds(chat: Any) -> None:
@@ -99,12 +88,6 @@ def test_of_two_results_of_one_call_the_first_is_shown_as_what_it_is(chat: Any, 
         forms[0] == "text",
         ["1 rye.md"] * (forms[0] == "search"),
     )
-
-
-def test_that_a_long_document_is_cut_is_in_the_manifest(chat: Any) -> None:
-    chat.say("Which?", chat.search("s1", "q", RYE, Document("Long", "long.md", "x" * (DOCUMENT_CHARS_MAX + 1))))
-    [entry] = w.entries(chat.prompt(), "s1")
-    assert entry.state == "shortened" and entry.detail
 
 
 @pytest.mark.parametrize("form", ["text", "search"])

@@ -4,14 +4,13 @@ import re
 
 import pytest
 import regex
-from hypothesis import example, given
+from hypothesis import given
 from hypothesis import strategies as st
 from support.growth import grows_linearly, thread_seconds
 
 from workspaced_tools.limits import SURROUNDINGS_CHARS_MAX
 from workspaced_tools.prompts.model.types import Artifact
 from workspaced_tools.prompts.model.untrusted_text import render_marked, unescape_body
-from workspaced_tools.prompts.sources.environment import file_fields
 from workspaced_tools.prompts.sources.surroundings import Around, Place, around, cut_out, marked_block, place_of
 
 MARKS = ("selection_start", "selection_end", "cursor_position")
@@ -64,24 +63,6 @@ def test_the_file_is_told_by_title_path_language_and_lines() -> None:
 
 
 @pytest.mark.parametrize(
-    ("path", "language"),
-    [
-        ("a.MD", "Markdown"),
-        ("a.b/c.ts", "TypeScript"),
-        ("a.py/c", None),
-        ("py", None),
-        ("a.xyz", None),
-        ("", None),
-    ],
-)
-def test_a_language_is_told_by_the_suffix_alone(path: str, language: str | None) -> None:
-    expected = {"title": "T", "path": path}
-    if language is not None:
-        expected["file_language"] = language
-    assert file_fields(path, "T") == expected
-
-
-@pytest.mark.parametrize(
     ("name", "place"),
     [
         ("a.md#L1-L2", Place("a.md", 1, 2)),
@@ -129,22 +110,6 @@ def test_a_selection_is_cut_out_only_where_its_lines_hold_it_once(
 ) -> None:
     found = cut_out(LINES, Place("a.md", first, last), selected)
     assert found == (None if before is None else (before, LINES[len(before) + len(selected) :]))
-
-
-@given(
-    st.text(alphabet="ab\n", max_size=30),
-    st.integers(1, 6),
-    st.integers(0, 5),
-    st.text(alphabet="ab\n", max_size=4),
-)
-@example("aa", 1, 0, "a")
-def test_what_is_cut_out_is_put_together_again(text: str, first: int, more: int, selected: str) -> None:
-    found = cut_out(text, Place("a.md", first, first + more), selected)
-    if found is not None:
-        before, after = found
-        assert before + selected + after == text
-        assert before.count("\n") + 1 >= first
-        assert (before + selected).removesuffix("\n").count("\n") + 1 <= first + more or not selected
 
 
 # -- shortened --

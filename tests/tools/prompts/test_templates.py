@@ -211,14 +211,6 @@ def test_what_is_called_so_in_schemas_and_arguments_is_no_breakpoint(field: str)
     ).body
 
 
-def test_breakpoints_of_a_runtime_s_own_tools_are_counted() -> None:
-    tool = {"name": "look", "input_schema": {"type": "object"}, "cache_control": {"type": "ephemeral"}}
-    assert rendered(None, "anthropic", [tool]).body["tools"] == [tool]
-    with pytest.raises(BodyInvalid) as error:
-        rendered(None, "anthropic", [{**tool, "name": f"look {at}"} for at in range(5)])
-    assert error.value.hint
-
-
 # -- hashes, and when it is loaded --
 
 
@@ -249,7 +241,3 @@ def test_no_text_doubles_until_memory_ends() -> None:
 def test_nothing_is_written_that_would_be_another_text_elsewhere(written: str) -> None:
     assert "filter `json`" in failed('{"a": "{{ ' + written + ' }}"}').message
     assert "filter `json`" in failed('{"a": {{ (' + written + " | string) | json }}}").message
-
-
-def test_what_is_undefined_is_named_by_the_filter_json_too() -> None:
-    assert "mdl" in failed('{"a": {{ request.mdl | json }}}').message
