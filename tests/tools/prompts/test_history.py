@@ -6,7 +6,6 @@ from collections.abc import Sequence
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from msgspec.structs import replace
 from support.growth import grows_linearly, thread_seconds
 from support.profiles import examples
 from support.random_conversations import NamedTalk, talks
@@ -57,13 +56,6 @@ def whys(dropped: Sequence[ManifestEntry]) -> list[tuple[str, str, str]]:
     return [(entry.id, entry.state, entry.why) for entry in dropped]
 
 
-policies = st.builds(
-    Policy,
-    pipeline=st.sampled_from(["chat", "compression"]),
-    history_turns=st.none() | st.integers(1, 4),
-)
-
-
 @pytest.fixture
 def talk() -> NamedTalk:
     return NamedTalk()
@@ -81,7 +73,7 @@ def test_every_message_is_either_there_or_has_one_record(data: st.DataObject) ->
     turn = every.index(turn_of(talk.now, message))
     first = talk.now.messages[every[turn]]
     begin = turn + (first.role == "user" and not first.is_carrier)
-    before = history_of(talk.now, message, talk.texts, replace(data.draw(policies), pipeline="chat"))
+    before = history_of(talk.now, message, talk.texts)
     since = continuation_of(talk.now, message, talk.texts)
     for past, expected in ((before, every[:turn]), (since, every[begin : every.index(message) + 1])):
         records = [entry.id for entry in past.dropped]

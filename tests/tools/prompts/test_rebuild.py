@@ -111,16 +111,6 @@ def test_every_prompt_is_what_was_sent_though_the_vault_is_gone(log: Log) -> Non
         assert each.envelope is not None and each.envelope.combined_hash == each.prompt.combined_hash
 
 
-def test_a_part_of_a_log_that_begins_amid_a_conversation_holds_its_prompts(log: Log) -> None:
-    for start in range(0, len(log.events), 3):
-        found = log.verified(start)
-        outcomes = [each.outcome for each in found]
-        if start and isinstance(log.events[start - 1].data, c.ContextFolded):
-            assert outcomes.pop(0) is Outcome.NOT_RECORDED  # what was folded for it is before the part
-        assert set(outcomes) <= {Outcome.SAME}
-        assert [each.prompt for each in found] == log.prompts[len(log.prompts) - len(found) :]
-
-
 def test_one_prompt_is_made_again_by_its_message(log: Log) -> None:
     source = log.source()
     found = read_prompt_history(source)

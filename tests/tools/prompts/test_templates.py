@@ -158,11 +158,6 @@ def test_output_that_is_no_object_is_an_error_that_says_where(text: str, at: int
     assert at is None or f"at character {at}," in message
 
 
-def test_an_error_s_own_text_is_bounded_and_shown() -> None:
-    message = failed("{{ ('\x1b' ~ 'x' * 5000) | json | int + [] }}").message
-    assert len(message) < 400 and message.isprintable()
-
-
 # -- what is bounded --
 
 
