@@ -220,18 +220,15 @@ def test_of_many_images_the_rest_is_one_failure(make_world: Any) -> None:
 # -- selected text --
 
 
-@pytest.mark.parametrize("is_blob", [False, True])
-def test_what_is_selected_in_the_workspace(make_world: Any, is_blob: bool) -> None:
-    world = make_world(FILES)
-    kept = replace(SELECTION, text=None, text_sha256=world.keep(b"two\nlines")) if is_blob else SELECTION
-    world.state = replace(world.state, selection=kept)
-    world.says(world.attachment("selected_text"))
-    [found] = world.gather().artifacts
-    assert (found.id, found.note, found.bytes) == ("plan.md#L3-L4", "plan.md", 9)
-    assert world.texts(found.revision) == "two\nlines"
-
-
-def test_another_selection_than_was_attached_is_never_taken(world: Any) -> None:
+def test_selected_text_is_what_was_given_else_what_is_selected_never_another_selection(world: Any) -> None:
+    kept = replace(SELECTION, text=None, text_sha256=world.keep(b"two\nlines"))
+    for selection in (SELECTION, kept):
+        world.state = replace(world.state, selection=selection)
+        world.says(world.attachment("selected_text"), world.attachment("selected_text", "plan.md#L1-L2", "given"))
+        found, given_text = world.gather().artifacts
+        assert (found.id, found.note, found.bytes) == ("plan.md#L3-L4", "plan.md", 9)
+        assert (given_text.id, given_text.note) == ("plan.md#L1-L2", None)
+        assert [world.texts(each.revision) for each in (found, given_text)] == ["two\nlines", "given"]
     world.says(world.attachment("selected_text", "plan.md#L1-L2"))
     assert codes(world.gather()) == ["NO_SELECTION"]
     world.state = replace(world.state, selection=None)
@@ -239,36 +236,26 @@ def test_another_selection_than_was_attached_is_never_taken(world: Any) -> None:
     assert codes(world.gather()) == ["NO_SELECTION"]
 
 
-def test_a_selection_that_was_given_is_taken_as_it_is(world: Any) -> None:
-    world.says(world.attachment("selected_text", "plan.md#L1-L2", "given"))
-    [found] = world.gather().artifacts
-    assert (found.id, found.note, world.texts(found.revision)) == ("plan.md#L1-L2", None, "given")
-
-
 # -- what the runtime gives --
 
 
-@pytest.mark.parametrize("kind", ["url", "pdf", "file", "skill", "dataview", "tool_result"])
-def test_a_text_that_was_given_is_attached_under_its_id(make_world: Any, kind: AttachmentKind) -> None:
+def test_a_text_that_was_given_is_attached_under_its_id_whatever_its_kind(make_world: Any) -> None:
     world = make_world(None)
     world.current = None
-    world.says(world.attachment(kind, "it", "grüße", "Title"), world.attachment(kind, "empty", ""))
-    found, empty = world.gather().artifacts
-    assert found == Artifact(kind, "it", "Title", found.revision, bytes=7)  # type: ignore[arg-type]
-    assert world.texts(found.revision) == "grüße"
-    assert (empty.title, empty.bytes, empty.failed) == ("empty", 0, None)
+    kinds: list[AttachmentKind] = ["url", "pdf", "file", "skill", "dataview", "tool_result"]
+    for kind in kinds:
+        world.says(world.attachment(kind, "it", "grüße", "Title"), world.attachment(kind, "empty", ""))
+        found, empty = world.gather().artifacts
+        assert found == Artifact(kind, "it", "Title", found.revision, bytes=7)  # type: ignore[arg-type]
+        assert world.texts(found.revision) == "grüße"
+        assert (empty.title, empty.bytes, empty.failed) == ("empty", 0, None)
 
 
-def test_what_was_not_given_or_is_not_kept_fails(world: Any) -> None:
-    world.says(world.attachment("url", "https://a"), Attachment("url", "https://b", "0" * 64))
-    assert codes(world.gather()) == ["NOT_GIVEN", "NOT_RECORDED"]
-
-
-def test_another_text_under_the_same_id_is_not_lost_silently(world: Any) -> None:
-    given = [world.attachment("url", "u", text) for text in (None, "one", "one", "two")]
-    world.says(*given)
-    missing, one, two = world.gather().artifacts
-    assert (missing.failed, one.failed, two.failed) == ("NOT_GIVEN", None, "DUPLICATE_ID")
+def test_what_was_not_given_or_is_not_kept_or_is_another_text_of_an_id_fails(world: Any) -> None:
+    given_texts = [world.attachment("url", "u", text) for text in (None, "one", "one", "two")]
+    world.says(*given_texts, Attachment("url", "https://b", "0" * 64))
+    _missing, one, two, _lost = world.gather().artifacts
+    assert codes(world.gather()) == ["NOT_GIVEN", None, "DUPLICATE_ID", "NOT_RECORDED"]
     assert world.texts(one.revision) == "one" and two.revision == ""
 
 
@@ -283,21 +270,23 @@ def test_the_queries_of_one_note_are_as_many_things(world: Any, name: str, ids: 
     ]
 
 
-def test_an_image_is_given_as_a_data_uri_and_kept_as_its_bytes(world: Any) -> None:
+def test_an_image_is_given_as_a_data_uri_and_kept_as_its_bytes_and_else_it_fails(world: Any) -> None:
     content = b"\x89PNG\xff\x00"
     uri = f"data:image/PNG;base64,{base64.b64encode(content).decode()}"
     world.says(world.attachment("image", "x.png", uri))
     [found] = world.gather().artifacts
     assert world.blobs[found.revision] == content
     assert (found.media_type, found.bytes, found.id) == ("image/png", len(content), "x.png")
-
-
-@pytest.mark.parametrize(
-    "text", [None, "", "x.png", "data:text/html;base64,AAAA", "data:image/png;base64,AAA?A", "data:image/png,AAAA"]
-)
-def test_what_is_no_image_fails(world: Any, text: str | None) -> None:
-    world.says(world.attachment("image", "x.png", text))
-    assert codes(world.gather()) == ["IMAGE_NOT_READ"]
+    for text in (
+        None,
+        "",
+        "x.png",
+        "data:text/html;base64,AAAA",
+        "data:image/png;base64,AAA?A",
+        "data:image/png,AAAA",
+    ):
+        world.says(world.attachment("image", "x.png", text))
+        assert codes(world.gather()) == ["IMAGE_NOT_READ"]
 
 
 # -- limits --
