@@ -11,10 +11,11 @@ from msgspec.structs import replace
 from support.attachments import blocks_in
 from support.profiles import examples
 
-from workspaced_events.ids import NoteId
+from workspaced_events.ids import NoteId, VaultId
 from workspaced_events.projections.conversations import Calibration, Provider
 from workspaced_events.projections.workspace_state import Selection
 from workspaced_events.schema.catalogue import Attachment, AttachmentKind
+from workspaced_tools.errors import ArgumentInvalid
 from workspaced_tools.limits import (
     ATTACHED_CHARS_MAX,
     ATTACHED_IMAGE_BYTES_MAX,
@@ -307,7 +308,27 @@ def test_a_text_beyond_the_limit_fails_and_one_at_it_does_not(make_world: Any) -
     assert turn.artifacts[1].title == "over"
 
 
+# -- vaults --
+
+
+@pytest.mark.parametrize("vault", ["other", None])
+def test_in_another_vault_and_in_none_only_what_was_given_is_there(world: Any, vault: str | None) -> None:
+    world.conversation = replace(world.conversation, vault=VaultId(vault) if vault else None)
+    world.current = world.current if vault else None
+    world.pins(Provider("p", "workspace"), Provider("t", "text", text_sha256=world.keep(b"pinned")))
+    kinds: list[AttachmentKind] = ["note", "folder", "tag", "active_note"]
+    world.says(*(world.attachment(kind, "plan.md") for kind in kinds), world.attachment("url", "u", "page"))
+    turn = world.gather()
+    assert codes(turn) == [*["NO_ACTIVE_VAULT"] * len(kinds), None]
+    assert [each.failed for each in turn.provided] == ["NO_ACTIVE_VAULT", None]
+
+
 # -- the turn --
+
+
+def test_an_unknown_message_is_refused(world: Any) -> None:
+    with pytest.raises(ArgumentInvalid):
+        world.gather("nobody")
 
 
 def test_the_turn_says_how_it_was_made(world: Any) -> None:

@@ -175,6 +175,12 @@ def test_whatever_text_is_gone_its_prompts_are_not_recorded_or_the_same(log: Log
     assert gone_for > 10
 
 
+def test_inputs_of_a_newer_version_are_not_read(log: Log) -> None:
+    log.blobs[OTHER] = b'{"version": 99, "unheard": "of"}'
+    log.forge(0, inputs_sha256=OTHER)
+    assert log.outcomes()[0] is Outcome.NOT_RECORDED
+
+
 @pytest.mark.parametrize("content", [b"", b"[]", b"{", b'{"version": "x"}', b'{"version": 1}'])
 def test_inputs_that_are_none_are_damage(log: Log, content: bytes) -> None:
     log.blobs[OTHER] = content

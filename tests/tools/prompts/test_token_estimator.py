@@ -41,7 +41,6 @@ def test_the_factor_scales_the_seed(factor: float, tokens: int) -> None:
     ("text", "chars_per_token"),
     [
         ('{"a":1}' * 9, 2.25),
-        ('[{"a":1}]' * 9, 2.25),
         ("[\n  1,\n  2]" * 9, 2.25),
         ("[Image unavailable: 1]" * 9, 4),
         ("Four words of it. " * 8, 4),

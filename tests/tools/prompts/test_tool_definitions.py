@@ -74,7 +74,6 @@ def test_a_tool_without_parameters_takes_an_empty_object(parameters: Any) -> Non
         {"type": "web_search_20250305", "name": "web_search"},
         {"googleSearch": {}},
         {"name": "", "inputSchema": SCHEMA},
-        {"name": 3, "inputSchema": SCHEMA},
         {"name": "x", "description": 3, "inputSchema": SCHEMA},
         {"name": "x", "inputSchema": [1]},
         {"name": "x", "inputSchema": {"type": "string"}},
@@ -149,8 +148,6 @@ def test_what_a_provider_refuses_at_the_top_of_a_schema_its_description_says(key
         ("x" * 64, True),
         ("x" * 65, False),
         ("$top", False),
-        ("a b", False),
-        ("ä", False),
         ("", False),
     ],
 )

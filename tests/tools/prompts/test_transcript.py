@@ -107,6 +107,16 @@ def test_a_note_attached_again_is_a_line_its_changes_or_what_replaces_it(talk: T
     assert w.entry(fifth, "a.md").state == "full"
 
 
+def test_what_changed_and_is_not_attached_is_named_once_for_each_version(talk: Talk) -> None:
+    talk.ask("One?", talk.read("a.md", LONG), talk.read("b.md", "Beta.\n"))
+    changed = Present(talk.read("a.md", LONG + "More.\n"), "a.md", 1, 0)
+    gone = Present(talk.read("b.md", "", failed="NOTE_NOT_FOUND"), "b.md")
+    second = talk.ask("Two?", present=(changed, gone))
+    assert w.user_text(second).startswith("Changed since shown above: a.md (+1 -0), b.md (gone)\n")
+    assert w.entry(second, "a.md", "L4").state == "stale"
+    assert w.user_text(talk.ask("Three?", present=(changed, gone))) == "Three?"
+
+
 @pytest.mark.parametrize("how", ["replaced", "removed"])
 def test_a_message_that_is_gone_takes_along_what_it_attached(talk: Talk, how: str) -> None:
     asked = talk.say("One?")
@@ -260,10 +270,15 @@ def test_a_summary_makes_the_turns_leave_that_it_stands_for() -> None:
     for number in range(4):
         talk.ask(f"Question {number}?", talk.read("a.md", LONG))
     talk.summarise("They spoke of the note.", list(talk.now.messages)[3])
-    sent = whole(talk.ask("And?"))
+    talk.policy = Policy(summary_tokens_max=100)
+    envelope = talk.ask("And?")
+    sent = whole(envelope)
+    assert envelope.manifest.warnings == ()
     assert talk.last.compacted is not None and talk.last.compacted.reason == "summary"
     assert "Question 1?" not in sent and "Question 2?" in sent and "They spoke of the note." in sent
     assert sent.count("Line 7 of") == 1
+    talk.policy = Policy(summary_tokens_max=3)
+    assert "summary" in talk.ask("And?").manifest.warnings[0]
 
 
 def test_rounds_of_tools_in_one_turn_are_shortened_before_it_is_refused() -> None:

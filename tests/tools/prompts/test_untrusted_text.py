@@ -176,6 +176,8 @@ def test_a_name_that_bodies_could_close_or_that_is_no_delimiter_is_refused() -> 
     for name in ("div", "Note_context", "", "a b", "note_context>", "_x", "x_"):
         with pytest.raises(ValueError, match="Expected a name"):
             render_block("note_context", {name: "x"}, "")
+    with pytest.raises(ValueError, match="body"):
+        render_block("note_context", {"content": "x"}, "")
     for name in ("", "a b", "note_context>", "_x", "1x", "é", "a.b"):
         with pytest.raises(ValueError, match="Expected a name"):
             render_block(name, {}, "")
