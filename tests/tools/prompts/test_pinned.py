@@ -171,7 +171,7 @@ def test_long_lists_end_with_how_many_more(make_world: Any) -> None:
     assert len(changes.split("\n")) == PROVIDED_CHANGES_MAX
 
 
-# -- the same bytes --
+# -- what was looked at --
 
 EVERY = [
     Provider("t", "text", text_sha256="0" * 64),

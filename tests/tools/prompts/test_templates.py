@@ -200,9 +200,6 @@ def test_what_is_called_so_in_schemas_and_arguments_is_no_breakpoint(field: str)
     ).body
 
 
-# -- hashes, and when it is loaded --
-
-
 @pytest.mark.parametrize(
     "expression",
     [
