@@ -241,6 +241,7 @@ def test_of_a_range_that_is_too_long_the_ends_are_cited() -> None:
         "###### REFERENCES:\n1. `notes/c.md`\n2. Beta [draft] — https://example.org/b?q=(1)&copy;=2\n",
         "**Sources:**\n\n[1] Alpha (a b.md)\n[3] Gamma (notes/c.md)\n\n",
         "Sources:\n* [^3] Gamma\n",
+        "Sources\n-------\n\n- notes/c.md",
         "# References\n[^3]: x\n\n#### Sources\n- [Gamma](<notes/c.md>)",
         "## Sources",
         "Sources: [1], [3]",

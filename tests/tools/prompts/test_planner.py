@@ -258,6 +258,7 @@ def test_good_calls_are_kept_beside_bad_ones() -> None:
         ('{"calls": [1e999]}', ""),
         ('{"calls": ["\\ud800"]}', ""),
         ("{}", "calls"),
+        ('{"calls": {}}', "calls"),
         ('{"calls": null}', "calls"),
         ('{"calls": ' + "[" * 100 + "]" * 100 + "}", ""),
         ('{"calls": ' + "[" * 100_000 + "]" * 100_000 + "}", ""),
