@@ -5,7 +5,6 @@ from hypothesis import strategies as st
 
 from support.conversation import ID, ConversationLog
 from workspaced_events.ids import MessageId
-from workspaced_events.projections.conversations import Message
 from workspaced_events.schema import catalogue as c
 from workspaced_tools.prompts.sources.search_block import Document, Search
 
@@ -54,22 +53,6 @@ class NamedTalk(ConversationLog):
         """The blob of what a search found there."""
         return self.keep(msgspec.json.encode(Search("q", (Document("T", source, f"Text of {source}."),))))
 
-    def repeat(self, message: Message, other: "NamedTalk") -> None:
-        """What was said in the other one."""
-        self.blobs.update(other.blobs)
-        self.tell(
-            c.MessageAdded(
-                conversation=ID,
-                message=message.id,
-                role=message.role,
-                text_sha256=message.text_sha256,
-                tool_calls=message.tool_calls,
-                tool_results=message.tool_results,
-                thinking=message.thinking,
-                attachments=message.attachments,
-            )
-        )
-
     def sent(self, message: MessageId, elided: int = 0) -> None:
         """A prompt was made for the message."""
         name = "0" * 64
@@ -90,21 +73,13 @@ class NamedTalk(ConversationLog):
             )
         )
 
-    def ask(self, name: str, words: str) -> MessageId:
-        return self.say(name, "user", f"{name} {words}")
-
-    def answer(self, name: str, words: str, result: str | None = None) -> None:
-        """To the question of that name: a tool's call and what it found, and an answer."""
+    def turn(self, name: str, words: str, result: str | None = None) -> None:
+        """A question; a tool's call and what it found; and an answer."""
+        self.say(name, "user", f"{name} {words}")
         if result is not None:
             self.say(f"{name}.call", "assistant", None, calls=((f"{name}-1", '{"query": "x"}'),))
             self.say(f"{name}.found", "user", results=((f"{name}-1", result),))
         self.say(f"{name}.answer", "assistant", f"answer to {name} {words}")
-
-    def turn(self, name: str, words: str, result: str | None = None) -> MessageId:
-        """A question and its answer."""
-        question = self.ask(name, words)
-        self.answer(name, words, result)
-        return question
 
 
 # -- random ones --

@@ -1,33 +1,16 @@
 """Whole prompts: what the model is sent, what stays from turn to turn, and that the same gives the same bytes."""
 
-import os
-import subprocess
-import sys
-
 import pytest
 from msgspec.structs import replace
-from support import TESTS
-from support.conversation import ID, Talk, entry, layer, library_ids, user_text
+from support.conversation import Talk, user_text
 
 from workspaced_events.ids import ConversationId, MessageId
 from workspaced_events.schema import catalogue as c
-from workspaced_tools.errors import ArgumentInvalid, BudgetExceeded, NotRecorded
-from workspaced_tools.prompts.assembly import layers
-from workspaced_tools.prompts.assembly.assemble import NO_TEXT, assemble
-from workspaced_tools.prompts.model.types import Artifact, Block, Policy, Provided
+from workspaced_tools.errors import ArgumentInvalid, NotRecorded
+from workspaced_tools.prompts.assembly.assemble import assemble
+from workspaced_tools.prompts.model.types import Artifact, Block, Provided
 
 # -- what the model is sent --
-
-
-def test_without_context_the_users_words_stand_alone_and_trimmed() -> None:
-    chat = Talk()
-    assert user_text(chat.ask(" \n\ufeffHow so?\x1c\t\r\n")) == "\ufeffHow so?\x1c"
-
-
-def test_context_without_words_has_no_label() -> None:
-    chat = Talk()
-    text = user_text(chat.prompt(chat.say(""), chat.read("a.md", "A.")))
-    assert text.startswith("<note_context>") and text.endswith("</note_context>")
 
 
 def test_all_kinds_of_a_turns_context_stand_in_one_order() -> None:
@@ -64,62 +47,7 @@ def test_all_kinds_of_a_turns_context_stand_in_one_order() -> None:
     assert places == sorted(places)
 
 
-def test_an_empty_file_is_an_empty_file() -> None:
-    chat = Talk()
-    chat.policy = Policy(each_turn=True)
-    turn = chat.ask("1", chat.read("empty.md", ""))
-    assert "<content>\n\n</content>" in user_text(turn) and entry(turn, "empty.md").state == "full"
-    assert library_ids(chat.ask("2")) == ["empty.md"]
-
-
-def test_bytes_that_are_no_image_are_called_unavailable() -> None:
-    chat = Talk()
-    turn = chat.ask("1", chat.read("x.pdf", "%PDF", kind="pdf", media_type="application/pdf"))
-    assert "[Attachment unavailable: x.pdf]" in user_text(turn)
-    assert entry(turn, "x.pdf").detail == NO_TEXT
-
-
-def test_a_summary_stands_before_what_it_does_not_tell() -> None:
-    chat = Talk()
-    chat.ask("1")
-    up_to = list(chat.now.messages)[-1]
-    chat.ask("2")
-    chat.tell(c.SummarySet(conversation=ID, text_sha256=chat.keep("</conversation_summary> Said 1."), up_to=up_to))
-    turn = chat.ask("3")
-    summary = turn.messages[1].content[0].text
-    assert summary is not None and summary.count("</conversation_summary>") == 1 and "Said 1." in summary
-    assert [m.id for m in turn.messages[2:]] == ["m3", "m4", "m5"]
-    assert layer(turn, "L4").segments[0].kind == "summary"
-
-
-def test_what_goes_on_with_a_turn_only_appends() -> None:
-    chat = Talk()
-    chat.ask("1", chat.read("a.md", "A."))
-    asked = chat.say("2")
-    first = chat.prompt(asked, chat.read("a.md", "A2."), provided=(chat.provided("p", "Pinned."),))
-    chat.answer("Let me look.", "call")
-    second = chat.go_on(chat.results("call"), asked)
-    assert second.messages[: len(first.messages)] == first.messages
-    assert [each.role for each in second.messages[len(first.messages) :]] == ["assistant", "user"]
-    assert second.hashes.L1_SYSTEM == first.hashes.L1_SYSTEM
-    assert second.hashes.L2_PREVIOUS == first.hashes.L2_PREVIOUS
-    assert layer(second, "L3").text.startswith(layer(first, "L3").text)
-
-
 # -- where pins go --
-
-
-def test_pins_stand_before_the_users_words_also_when_the_turn_goes_on() -> None:
-    chat = Talk()
-    asked = chat.say("Why?")
-    chat.prompt(asked, provided=(chat.provided("p", "Pinned."), chat.provided("q", "More.")))
-    chat.answer("", "call")
-    turn = chat.go_on(chat.results("call"), asked)
-    [_, user, _, carrier] = turn.messages
-    assert [
-        text in (block.text or "") for text, block in zip(("Pinned.", "More.", "Why?"), user.content, strict=True)
-    ]
-    assert [block.type for block in carrier.content] == ["toolResult"]
 
 
 def test_where_there_are_only_carriers_pins_come_before_all_else() -> None:
@@ -145,13 +73,6 @@ def test_without_a_users_message_pins_are_one_at_the_beginning() -> None:
     assert [each.role for each in turn.messages].count("user") == 1
 
 
-def test_without_words_or_attachments_pins_are_still_the_users_message() -> None:
-    chat = Talk()
-    turn = chat.prompt(chat.say(""), provided=(chat.provided("p", "Pinned."),))
-    assert [each.role for each in turn.messages] == ["system", "user"]
-    assert entry(turn, "m1", "L5").state == "empty"
-
-
 # -- what cannot be assembled --
 
 
@@ -172,59 +93,3 @@ def test_a_text_that_is_not_kept_is_not_made_up() -> None:
     message = chat.say("1")
     with pytest.raises(NotRecorded):
         assemble(chat.now, chat.turn(message, Artifact("note", "a.md", "A", "0" * 64)), chat.texts)
-
-
-def test_a_limit_smaller_than_the_system_prompt_is_an_error_and_no_prompt() -> None:
-    chat = Talk(window=20, system="word " * 100)
-    message = chat.say("1")
-    with pytest.raises(BudgetExceeded):
-        assemble(chat.now, chat.turn(message), chat.texts)
-
-
-# -- always the same --
-
-SCENARIO = """
-import hashlib
-import msgspec
-from support.conversation import Talk
-chat = Talk(window=1_100, system="You help.", memory="Likes brevity.", tools="[]")
-digest = hashlib.sha256()
-for turn in range(12):
-    notes = [chat.read(f"{name}.md", f"{name} {turn // 4} " + "word " * 80) for name in "gfedcba"[: turn % 7]]
-    chat.ask(f"{turn}?", *notes, provided=(chat.provided("p", f"Pinned {turn // 3}."),), factor=1.1)
-    digest.update(msgspec.json.encode(chat.last))
-assert any(fold.reason == "budget" for fold in chat.now.folds)
-print(digest.hexdigest())
-"""
-
-
-def test_the_same_inputs_give_the_same_bytes_whatever_the_hash_seed_and_the_time_zone() -> None:
-    found = set()
-    for seed, zone in (("0", "UTC"), ("1", "Asia/Tokyo"), ("4711", "America/Lima")):
-        done = subprocess.run(
-            [sys.executable, "-c", SCENARIO],
-            cwd=TESTS,
-            env={**os.environ, "PYTHONHASHSEED": seed, "TZ": zone},
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-        found.add(done.stdout)
-    assert len(found) == 1
-
-
-def test_a_library_of_a_thousand_artifacts_is_drawn_without_counting_their_tokens_again(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    chat = Talk(window=10_000_000)
-    chat.policy = Policy(each_turn=True)
-    notes = [chat.read(f"{at}.md", f"{at} " + "word " * 200) for at in range(1_000)]
-    chat.ask("1", *notes)
-    chat.ask("2")
-    turn = chat.turn(chat.say("3"), notes[0])
-    counted: list[int] = []
-    count = layers.estimate_tokens
-    monkeypatch.setattr(layers, "estimate_tokens", lambda text: counted.append(len(text)) or count(text))
-    made = assemble(chat.now, turn, chat.texts)
-    assert len(library_ids(made.envelope)) == 1_000
-    assert sum(counted) < 1_000

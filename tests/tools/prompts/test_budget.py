@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.profiles import examples
 from support.random_conversations import NamedTalk, talks
@@ -90,26 +90,6 @@ def assert_recorded(before: Parts, fitted: Past) -> None:
     assert {each.id.split("/")[0] for each in fitted.dropped if each.state == "elided"} == set(changed)
 
 
-@settings(max_examples=examples(100))
-@given(talks(), st.integers(0, 2_000))
-def test_what_fits_is_left_as_it_is(talk: NamedTalk, spare: int) -> None:
-    past = history_of(talk.now, list(talk.now.messages)[-1], talk.texts).messages
-    whole = parts(past, fixed=50, summary_tokens=5)
-    estimate = size(past) + 50 + 5
-    assert fit(whole, estimate + spare, POLICY, PLAIN) == Past(past, ())
-
-
-@settings(max_examples=examples(100))
-@given(talks(), st.integers(0, 1_500), st.integers(0, 1_500))
-def test_more_room_never_leaves_less_of_the_history(talk: NamedTalk, one: int, more: int) -> None:
-    past = history_of(talk.now, list(talk.now.messages)[-1], talk.texts).messages
-    try:
-        less = fit(parts(past), one, POLICY, PLAIN)
-    except BudgetExceeded:
-        assume(False)
-    assert len(fit(parts(past), one + more, POLICY, PLAIN).messages) >= len(less.messages)
-
-
 # -- in which order --
 
 
@@ -143,12 +123,6 @@ def test_then_the_oldest_rounds_in_one_step_down_to_half() -> None:
     assert fitted.messages[0].role == "user"
 
 
-def test_no_more_rounds_go_than_there_are_old_ones() -> None:
-    past = history(0, 0, 0, 0, words=100)
-    fitted = fit(parts(past, fixed=500), 500 + size(past) - 1, POLICY, PLAIN)
-    assert ids(fitted.messages)[0] == "t1"
-
-
 def test_a_refusal_says_what_takes_the_room() -> None:
     past = history(50, 50, 50)
     given_parts = parts(past, fixed=600, summary_tokens=20, system=300, tools=100)
@@ -160,9 +134,3 @@ def test_a_refusal_says_what_takes_the_room() -> None:
     assert caught.value.details == {"needed": sum(took.values()), "limit": 640, "library": 0} | took
     assert largest[0] == {"kind": "tools", "id": "definitions", "tokens": 100}
     assert [each["kind"] for each in largest[1:]] == ["message", "message"]
-
-
-@pytest.mark.parametrize("limit", [0, -5, 99])
-def test_a_limit_below_the_system_prompt_is_refused(limit: int) -> None:
-    with pytest.raises(BudgetExceeded):
-        fit(parts(fixed=100, system=100), limit, POLICY, PLAIN)

@@ -1,6 +1,7 @@
 """A model's answer with its citations in order: numbered as they come, one list of sources at the end."""
 
 import re
+from itertools import product
 from urllib.parse import unquote
 
 import pytest
@@ -56,27 +57,21 @@ def test_citations_are_numbered_by_first_mention_and_listed() -> None:
     [
         ("[^3][^2]", "[^1][^2]"),
         ("[^3, ^2]", "[^1][^2]"),
-        ("[^3,2]", "[^1][^2]"),
-        ("[^3; ^2]", "[^1][^2]"),
         ("[^3 ^2]", "[^1][^2]"),
         ("[^1-3]", "[^1][^2][^3]"),
         ("[^1–^3]", "[^1][^2][^3]"),
         ("[^2-3, 1]", "[^1][^2][^3]"),
         ("[^3-2]", "[^1][^2]"),
-        ("[^3] [^2]", "[^1] [^2]"),
         ("[^3], [^2]", "[^1], [^2]"),
         ("Great![^3]", "Great![^1]"),
         (r"\\[^3]", r"\\[^1]"),
         ("[3]", "[^1]"),
-        ("[3][2]", "[^1][^2]"),
         ("[3, 2]", "[^1][^2]"),
         ("[1-3]", "[^1][^2][^3]"),
         ("^[3]", "[^1]"),
         ("【3†source】", "[^1]"),
-        ("【3】【2†L4-L9】", "[^1][^2]"),
         ("[3†source]", "[^1]"),
         ("word[3].", "word[^1]."),
-        ("([3])", "([^1])"),
         ('"[3]"', '"[^1]"'),
         ("[^3](notes/c.md)", "[^1](notes/c.md)"),
         ("**bold [^3]** | x", "**bold [^1]** | x"),
@@ -92,8 +87,6 @@ def test_several_citations_may_be_written_in_several_ways(written: str, shown: s
         ("[^3][^3]", "[^1]"),
         ("[^3] [^3]", "[^1]"),
         ("[^1][^4]", "[^1]"),
-        ("[^1, ^4, ^3]", "[^1][^2]"),
-        ("[^3][^1][^3]", "[^1][^2]"),
         ("[^3], [^3]", "[^1], [^1]"),
         ("[^3]\n[^3]", "[^1]\n[^1]"),
         ("[^3] [^3]x", "[^1] x"),
@@ -106,35 +99,11 @@ def test_neighbours_of_one_source_merge(written: str, shown: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        r"\[^3]",
-        r"\\\[^3]",
-        r"\[3]",
-        "[0]",
-        "[03]",
-        "[2026]",
-        "[3rd]",
-        "x[3]",
-        "row_ids[3]",
-        "[[3]]",
-        "[3](notes/c.md)",
-        "[see [3] there](notes/c.md)",
-        "![figure [3]](x.png)",
-        "`[3]`",
-        "【4:0†source】",
-        "“it grows [3] every year”",
-        '"it grows [3] every year"',
-        "«it grows [3] every year»",
-        "[^note]",
-        "[^0]",
-        "[^03]",
-        "[^3x]",
-        "[^3",
-        "[^1234567890]",
-        "`[^3]`",
-        "``a ` [^3]``",
-        "[link](<x[^3].md>)",
-        "<https://example.org/[^3]>",
-        "![image](x[^3])",
+        *[r"\[^3]", r"\\\[^3]", r"\[3]", "[0]", "[03]", "[2026]", "[3rd]", "x[3]", "row_ids[3]", "[[3]]"],
+        *["[3](notes/c.md)", "[see [3] there](notes/c.md)", "![figure [3]](x.png)", "`[3]`", "【4:0†source】"],
+        *["“it grows [3] every year”", '"it grows [3] every year"', "«it grows [3] every year»", "[^note]"],
+        *["[^0]", "[^03]", "[^3x]", "[^3", "[^1234567890]", "`[^3]`", "``a ` [^3]``", "[link](<x[^3].md>)"],
+        *["<https://example.org/[^3]>", "![image](x[^3])"],
     ],
 )
 def test_what_is_no_citation_stays(text: str) -> None:
@@ -158,11 +127,6 @@ def test_code_stays_to_the_byte(code: str) -> None:
     assert body_of(f"Beta [^2]:\n\n{code}\n\nend [^2]") == f"Beta [^1]:\n\n{code}\n\nend [^1]"
 
 
-def test_blanks_at_the_end_of_code_stay() -> None:
-    done = cited("So [^3]:\n\n    code  \n\n", CATALOGUE)
-    assert done.text == f"So [^1]:\n\n    code  \n\n{listed(C_LINK)}"
-
-
 def test_a_fence_that_is_open_at_the_end_is_closed_before_the_list() -> None:
     for fence in ("```", "~~~~"):
         done = cited(f"So [^3]\n\n{fence}py\nx[^1]\n\n", CATALOGUE)
@@ -177,12 +141,9 @@ def test_a_fence_that_is_open_at_the_end_is_closed_before_the_list() -> None:
     ("answer", "shown"),
     [
         ("Alpha [^1] and [^9] more [^8].", "Alpha [^1] and more."),
-        ("Alpha [^1][^9].", "Alpha [^1]."),
         ("Alpha [^9][^1].", "Alpha [^1]."),
         ("Alpha [^9, ^1, ^8].", "Alpha [^1]."),
-        ("[^9] Alpha [^1]", "Alpha [^1]"),
         ("Alpha[^9]beta [^1]", "Alphabeta [^1]"),
-        ("- [^9]\n- Alpha [^1]", "-\n- Alpha [^1]"),
         ("| [^9] | [^1] |", "| | [^1] |"),
     ],
 )
@@ -192,48 +153,12 @@ def test_numbers_that_the_catalogue_has_not_go_and_are_told(answer: str, shown: 
     assert set(done.unknown) == {int(n) for n in re.findall("[89]", answer)}
 
 
-MARKS = [
-    "[^9]",
-    "[9]",
-    "^[9]",
-    "【9†source】",
-    "【9】",
-    "[9†source]",
-    "[9, 8]",
-    "[^9, ^8]",
-    "[8-9]",
-    "[9][8]",
-    "[9], [8]",
-]
+MARKS = ["[^9]", "[9]", "^[9]", "【9†source】", "[9†source]", "[9, 8]", "[^9, ^8]", "[8-9]", "[9][8]", "[9], [8]"]
 AROUND = [
-    *[
-        "{}",
-        "({})",
-        "( {} )",
-        "[{}]",
-        "（{}）",
-        "**{}**",
-        "*{}*",
-        "__{}__",
-        "_{}_",
-        "***{}***",
-        "~~{}~~",
-    ],
-    *[
-        "=={}==",
-        '"{}"',
-        "'{}'",
-        "“{}”",
-        "„{}“",
-        "‘{}’",
-        "«{}»",
-        "<sup>{}</sup>",
-        "**({})**",
-        "(**{}**)",
-        '("{}")',
-        "(({}))",
-    ],
-    *["(see {})", "(Source: {})", "(cf. {})", "({}.)", "**{}:**", r"\({}\)", "({}, )", "({}) ({})", "**{}** {}"],
+    *["{}", "({})", "( {} )", "[{}]", "（{}）", "**{}**", "*{}*", "__{}__", "_{}_", "***{}***", "~~{}~~"],
+    *["=={}==", '"{}"', "'{}'", "“{}”", "„{}“", "‘{}’", "«{}»", "<sup>{}</sup>", "**({})**", "(**{}**)"],
+    *['("{}")', "(({}))", "(see {})", "(Source: {})", "(cf. {})", "({}.)", "**{}:**", r"\({}\)", "({}, )"],
+    *["({}) ({})", "**{}** {}"],
 ]
 PLACES = [
     ("Alpha [^1] says so {}.", "Alpha [^1] says so."),
@@ -254,27 +179,22 @@ PLACES = [
 ]
 
 
-@pytest.mark.parametrize("around", AROUND)
-def test_an_unknown_number_goes_with_all_that_held_only_it(around: str) -> None:
-    for mark in MARKS:
-        for place, shown in PLACES:
-            answer = place.format(around.replace("{}", mark))
-            if (place[:1] == ">" and not mark.startswith("[^")) or re.search(r"\[\[\d[^\[]*\]\]", answer):
-                continue  # A plain number may be the quoted note's own, or a wiki link.
-            assert (answer, body_of(answer)) == (answer, shown)
+@pytest.mark.parametrize("mark", MARKS)
+def test_an_unknown_number_goes_with_all_that_held_only_it(mark: str) -> None:
+    for around, (place, shown) in product(AROUND, PLACES):
+        answer = place.format(around.replace("{}", mark))
+        if (place[:1] == ">" and not mark.startswith("[^")) or re.search(r"\[\[\d[^\[]*\]\]", answer):
+            continue  # A plain number may be the quoted note's own, or a wiki link.
+        assert (answer, body_of(answer)) == (answer, shown)
 
 
 @pytest.mark.parametrize(
     ("written", "shown"),
     [
         ("[1, 9]", "[^1]"),
-        ("[9, 1]", "[^1]"),
         ("[9][1]", "[^1]"),
         ("[1][9]", "[^1]"),
-        ("[9], [1]", "[^1]"),
-        ("[1], [9]", "[^1]"),
         ("[1], [9], [3]", "[^1], [^2]"),
-        ("([9], [1])", "([^1])"),
         ("([1]; [9])", "([^1])"),
         ("**[1]** **[9]**", "**[^1]**"),
         ("【9†source】【1†source】", "[^1]"),
@@ -288,18 +208,9 @@ def test_of_several_numbers_only_the_known_stay(written: str, shown: str) -> Non
 @pytest.mark.parametrize(
     "text",
     [
-        "f() and () [] **** x  y , z .",
-        "- [ ] a task",
-        r"\[9]",
-        "a[9]",
-        "> quoted [9] (8)\n> and **[9]**",
-        "[^note] and\n\n[^note]: as in (9) [9]",
-        "[9](https://example.org)",
-        "[so [9]](https://example.org)",
-        "![ [9] ](x.png)",
-        "[9]\n\n[9]: https://example.org",
-        "([^9](https://example.org))",
-        "`([9])`",
+        *["f() and () [] **** x  y , z .", "- [ ] a task", r"\[9]", "a[9]", "> quoted [9] (8)\n> and **[9]**"],
+        *["[^note] and\n\n[^note]: as in (9) [9]", "[9](https://example.org)", "[so [9]](https://example.org)"],
+        *["![ [9] ](x.png)", "[9]\n\n[9]: https://example.org", "([^9](https://example.org))", "`([9])`"],
         "[[9]]",
     ],
 )
@@ -308,21 +219,6 @@ def test_what_stood_empty_or_is_protected_stays(text: str) -> None:
     done = cited(answer, CATALOGUE)
     assert done.text == f"{answer}\n\n{listed(A_LINK)}"
     assert done.unknown == ()
-
-
-EMPTY = re.compile(r"\[[\s,;^]*\]|\([\s,;]*\)|\*{4}|____|\"\"|“”|«»|\w {2}|\w [.,;]|,,|<sup></sup>|【")
-follows = st.sampled_from([" so", ", so", ".", " so it is.", "; so", "\n\nSo"])
-pieces = st.tuples(st.sampled_from(AROUND), st.sampled_from([*MARKS, "[1]", "[1, 9]", "[9, 1]", "【1†source】"]))
-
-
-@settings(max_examples=examples(400))
-@given(
-    st.lists(st.tuples(pieces, st.sampled_from([" so", ", so", ".", " so it is.", "; so", "\n\nSo"])), max_size=5)
-)
-def test_nothing_empty_stays_behind(found: list[tuple[tuple[str, str], str]]) -> None:
-    answer = "Alpha [^1]" + "".join(f" so {around.replace('{}', mark)}{then}" for (around, mark), then in found)
-    body = body_of(answer)
-    assert not EMPTY.search(body), (answer, body)
 
 
 def test_of_a_range_that_is_too_long_the_ends_are_cited() -> None:
@@ -341,7 +237,6 @@ def test_of_a_range_that_is_too_long_the_ends_are_cited() -> None:
     [
         "[^3]: Gamma, a note\n",
         "[^3]: Gamma,\n  a note\n[^1]: https://example.org\n",
-        "> [^3]: Gamma\n",
         "## Sources\n\n- [Gamma](notes/c.md)\n- Alpha (a b.md)\n",
         "###### REFERENCES:\n1. `notes/c.md`\n2. Beta [draft] — https://example.org/b?q=(1)&copy;=2\n",
         "**Sources:**\n\n[1] Alpha (a b.md)\n[3] Gamma (notes/c.md)\n\n",
@@ -350,16 +245,11 @@ def test_of_a_range_that_is_too_long_the_ends_are_cited() -> None:
         "# References\n[^3]: x\n\n#### Sources\n- [Gamma](<notes/c.md>)",
         "## Sources",
         "Sources: [1], [3]",
-        "Source: [3]",
         "**Sources**: [^1] Alpha, [^3] Gamma",
-        "Sources: Alpha; notes/c.md",
-        "Sources:\n[1]: Alpha",
-        "Sources:\n[1]\n[3]",
         "Sources:\n- [1]\n- 【3†source】",
         "References\n[1] Alpha",
         "Sources:\n- [1] Alpha, page 3\n- [9] Made up",
         "## References\n\n- [[notes/c]]\n- [[a b|Alpha]]",
-        "## References\n\n- [1] [[notes/c#Part]]",
     ],
 )
 def test_a_models_own_list_at_the_end_gives_way_to_ours(section: str) -> None:
@@ -369,15 +259,9 @@ def test_a_models_own_list_at_the_end_gives_way_to_ours(section: str) -> None:
 @pytest.mark.parametrize(
     "section",
     [
-        "## Sources of error\n\n- Gamma",
-        "## Sources\n\nSmith, 2001.",
-        "## Sources\n\n- Smith, 2001",
-        "Sources: Smith, 2001",
-        "Sources: [[Other]]",
-        "## Sources\n\n- Gamma\n\nThat is all.",
-        "- Gamma",
-        "```\n## Sources\n- Gamma\n```",
-        "## Sources\n\n-     Gamma",
+        *["## Sources of error\n\n- Gamma", "## Sources\n\nSmith, 2001.", "## Sources\n\n- Smith, 2001"],
+        *["Sources: Smith, 2001", "Sources: [[Other]]", "## Sources\n\n- Gamma\n\nThat is all.", "- Gamma"],
+        *["```\n## Sources\n- Gamma\n```", "## Sources\n\n-     Gamma"],
     ],
 )
 def test_what_is_no_list_of_ours_at_the_end_stays(section: str) -> None:
@@ -389,10 +273,6 @@ def test_a_definition_in_the_middle_goes_and_other_footnotes_stay() -> None:
     assert cited(answer, CATALOGUE).text == (
         f"So [^1] and [^note].\n\n[^note]: Mine, see [^2].\n\nEnd.\n\n{listed(C_LINK, A_LINK)}"
     )
-
-
-def test_no_half_of_a_code_span_goes_with_a_definition() -> None:
-    assert "see `a\nb` end" in cited("So [^3].\n\n[^3]: see `a\nb` end", CATALOGUE).text
 
 
 def test_a_definition_of_our_form_says_what_its_number_means() -> None:
@@ -419,22 +299,11 @@ def test_an_answer_that_cites_nothing_gets_all_sources_without_numbers() -> None
     assert cited(done.text, CATALOGUE) == done
 
 
-@pytest.mark.parametrize("answer", ["Only [^9].", "Words.\n\n[^3]: Gamma, never mentioned"])
-def test_what_cites_nothing_of_the_catalogue_cites_nothing(answer: str) -> None:
-    done = cited(answer, CATALOGUE)
-    assert done.fallback and "Gamma, never" not in done.text and "[^" not in done.text
-
-
 @pytest.mark.parametrize(
     "section", ["## Sources\n\nSmith, 2001.\n", "**References**\n- [^3] Gamma\n", "#### Sources\n\n[^1]: x"]
 )
 def test_an_answer_with_sources_of_its_own_gets_no_others(section: str) -> None:
     answer = f"Just words.\n\n{section}"
-    assert cited(answer, CATALOGUE) == Cited(answer, (), (), False)
-
-
-@pytest.mark.parametrize("answer", ["", "\n", "  ", "[^3]: Gamma"])
-def test_an_answer_without_words_stays_as_it_is(answer: str) -> None:
     assert cited(answer, CATALOGUE) == Cited(answer, (), (), False)
 
 
@@ -446,27 +315,18 @@ def test_without_a_catalogue_an_answer_stays_as_it_is() -> None:
 # -- links --
 
 
+TITLES = [
+    *["[a](b)", "a]b[c", "x\ny", "\\", "`c` *d* _e_", "<b>", "&amp;", "![i](j)", "[^2]", "a|b", "日本 😀", "c\\]"],
+]
+SOURCES = [
+    *["a b.md", "a(b).md", "a)b(.md", "<x>.md", "a\\b.md", "100%.md", "a%20b.md", "C# and so.md", "why?.md"],
+    *[" a ", "Plan: now.md", "javascript:alert(1)", "&lt;.md", "a [^2].md", "`x`.md", "日本 😀.md", "//x"],
+    "a\nb.md",
+]
+
+
 @pytest.mark.parametrize(
-    "title",
-    ["[a](b)", "a]b[c", "x\ny", "\\", "`c` *d* _e_", "<b>", "&amp;", "![i](j)", "[^2]", "a|b", "日本 😀", "c\\]"],
-)
-@pytest.mark.parametrize(
-    "source",
-    [
-        *[
-            "a b.md",
-            "a(b).md",
-            "a)b(.md",
-            "<x>.md",
-            "a\\b.md",
-            "100%.md",
-            "a%20b.md",
-            "C# and so.md",
-            "why?.md",
-            "a\nb.md",
-        ],
-        *["Plan: now.md", "javascript:alert(1)", "&lt;.md", "a [^2].md", "`x`.md", "日本 😀.md", "//x", " a "],
-    ],
+    ("title", "source"), [*((title, "a b.md") for title in TITLES), *(("c\\]", source) for source in SOURCES)]
 )
 def test_a_link_shows_the_title_and_leads_to_the_source_whatever_they_hold(title: str, source: str) -> None:
     for answer in ("So [^7].", "Just words."):
@@ -481,41 +341,14 @@ def test_a_link_shows_the_title_and_leads_to_the_source_whatever_they_hold(title
         assert cited(done.text, (Source(7, title, source),)) == done
 
 
-@pytest.mark.parametrize(
-    "url", ["https://example.org/a(b)?c=1&copy;=%20#d", "http://x/<y>", "obsidian://open?a=b c"]
-)
-def test_a_url_is_left_a_url(url: str) -> None:
-    done = cited("So [^1].", (Source(1, "t", url),))
-    (href,) = [str(token.attrs["href"]) for token in tokens_of(done.text) if token.type == "link_open"]
-    assert unquote(href) == unquote(url)
-
-
-def test_a_source_without_a_title_is_called_by_its_address() -> None:
-    assert "[x_y.md]" in cited("So [^1].", (Source(1, " \n", "x_y.md"),)).text.replace("\\", "")
-
-
 # -- whatever a model writes --
 
 PIECES = [
-    *["[^1]", "[^2]", "[^3]", "[^4]", "[^9]", "[^1, ^3]", "[^2-4]", "[^note]", "[^1]: x", "[^note]: y", " ", "\n"],
-    *[
-        "\n\n",
-        "words",
-        ".",
-        "`",
-        "``",
-        "```",
-        "~~~",
-        "\n```\n",
-        "\n    ",
-        "- ",
-        "> ",
-        "# Sources\n",
-        "**Sources**\n",
-    ],
-    *["- Alpha\n", f"[^1]: {C_LINK}\n", "[", "]", "^", "\\", "(", ")", "<", "é", "😀", "\r\n", "\t", "1. ", "|"],
-    *["[1]", "[9]", "(", "([9])", "**", "**[9]**", "【1†source】", ", ", '"', "“", "”", "Sources: ", "[1]: x\n"],
-    *["](", "<!--", "-->", "#### Sources\n\n", "\n---\n", "$", "*", "\ud800"],
+    *["[^1]", "[^2]", "[^3]", "[^4]", "[^9]", "[^1, ^3]", "[^2-4]", "[^note]", "[^1]: x", "[^note]: y", " "],
+    *["\n", "\n\n", "words", ".", "`", "``", "```", "~~~", "\n```\n", "\n    ", "- ", "> ", "# Sources\n"],
+    *["**Sources**\n", "\ud800", "- Alpha\n", f"[^1]: {C_LINK}\n", "[", "]", "^", "\\", "(", ")", "<", "é", "😀"],
+    *["\r\n", "\t", "1. ", "|", ", ", "[1]", "[9]", "([9])", "**", "**[9]**", "【1†source】", '"', "“", "”"],
+    *["Sources: ", "[1]: x\n", "#### Sources\n\n", "](", "<!--", "-->", "\n---\n", "$", "*"],
 ]
 answers = st.lists(st.sampled_from(PIECES), max_size=14).map("".join)
 
@@ -546,67 +379,14 @@ def test_each_cited_source_is_listed_and_each_listed_one_is_cited(answer: str) -
     assert set(first) >= {each.number for each in done.sources}
 
 
-words = st.lists(
-    st.sampled_from(["so", "[^1]", "[^2][^3]", "[^9]", "\n\n", "it is.", "[^3, ^4]"]), min_size=1
-).map(" ".join)
-code = st.lists(st.sampled_from(["[^1]", "[^9]", "x", "\n", " ", "[^3]: y", "# Sources", "`"]), max_size=6).map(
-    "".join
-)
-
-
-@settings(max_examples=examples(300))
-@given(st.lists(st.tuples(words, code), min_size=1, max_size=4))
-def test_no_byte_of_code_changes_and_numbers_follow_the_words(parts: list[tuple[str, str]]) -> None:
-    fences = [f"```\n{each}\n```" for _, each in parts if "```" not in each]
-    answer = "\n\n".join(each for (said, _), fence in zip(parts, fences, strict=False) for each in (said, fence))
-    done = cited(answer, CATALOGUE)
-    place = 0
-    for fence in fences:
-        place = done.text.index(fence, place) + len(fence)
-    body = done.text.partition("\n\n#### Sources")[0]
-    for fence in fences:
-        body = body.replace(fence, "")
-    mentioned = [int(number) for number in dict.fromkeys(re.findall(r"\[\^(\d+)\]", body))]
-    assert mentioned == list(range(1, len(mentioned) + 1))
-    assert done.fallback or mentioned == [each.number for each in done.sources]
-
-
 @pytest.mark.thorough
 @pytest.mark.parametrize(
     "unit",
     [
-        *["[^1]", "[^1][^9] ", "[^1, ", "[^", "`", "` ", "``[^1]` ", "\\", "[", "[a](", "[^1]: x\n", "- Alpha\n"],
-        *[
-            "# Sources\n",
-            "- (",
-            "- [a](b",
-            "> ",
-            "    ",
-            "```\n",
-            "[^9] ",
-            "é[^1] ",
-            "[^1-20]",
-            "[[^9]",
-            "\n",
-            "*",
-        ],
-        *[
-            "[9] ",
-            "([9])",
-            "**[9]** ",
-            "(([9",
-            '"[9]" ',
-            '"a [9] ',
-            "“[1]",
-            "[9], ",
-            "(see ",
-            "【9†",
-            "[9†a",
-            "(",
-            "\t(",
-        ],
-        *["\nSources: , , ", ", ", "\nSources: [1", "[[", "\n[1] a"],
-        *["Sources\n---\n", "[^2 ", "<a ", "[^1]\\"],
+        *["[^1]", "[^1][^9] ", "[^1, ", "[^", "``[^1]` ", "\\", "[a](", "[^1]: x\n", "- Alpha\n", "# Sources\n"],
+        *["- [a](b", "> ", "    ", "```\n", "é[^1] ", "[^1-20]", "[[^9]", "([9])", "**[9]** ", "(([9"],
+        *['"a [9] ', "“[1]", "[9], ", "(see ", "【9†", "\t(", "\nSources: , , ", "\nSources: [1", "\n[1] a"],
+        *["Sources\n---\n", "<a ", "[^1]\\"],
     ],
 )
 def test_putting_an_answer_in_order_takes_linear_time(unit: str) -> None:

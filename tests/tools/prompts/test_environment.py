@@ -1,8 +1,5 @@
 """The words for a vault and its files."""
 
-from collections.abc import Callable
-from typing import Any
-
 from workspaced_events.ids import NoteId, VaultId
 from workspaced_events.projections.workspace_state import Vault, VaultState, WorkspaceState
 from workspaced_tools.ports.vault import NoteRef
@@ -26,18 +23,6 @@ def test_it_names_the_vault_and_says_how_notes_are_called() -> None:
     text = environment(view_of("Brain"))
     assert '"Brain"' in text and "`folder/note.md`" in text and "[[name#heading]]" in text
     assert text == text.strip() and "/home" not in text
-
-
-def test_nothing_that_happens_in_the_vault_changes_it(make_world: Callable[..., Any]) -> None:
-    world = make_world({"a.md": "text"}, active="a.md")
-    before = environment(world.view())
-    (world.vault.root.path / "folder").mkdir()
-    (world.vault.root.path / "folder/b.md").write_text("new")
-    world.vault.reconcile()
-    world.now = "2027-03-01T12:00:00.000000Z"
-    world.level = "names"
-    world.state = VaultState()
-    assert environment(world.view()) == before != ""
 
 
 def test_without_a_vault_there_is_none() -> None:

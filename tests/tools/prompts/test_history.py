@@ -6,16 +6,14 @@ from collections.abc import Sequence
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from msgspec.structs import replace
+from support.growth import grows_linearly, thread_seconds
 from support.profiles import examples
-from support.random_conversations import ID, NamedTalk, talks
+from support.random_conversations import NamedTalk, talks
 
 from workspaced_events.ids import MessageId
 from workspaced_events.projections.conversations import turn_of
-from workspaced_events.schema import catalogue as c
-from workspaced_tools.errors import NotRecorded
 from workspaced_tools.ports.manifest import ManifestEntry
-from workspaced_tools.prompts.assembly.history import Past, continuation_of, history_of, last_rounds, paired
+from workspaced_tools.prompts.assembly.history import Past, continuation_of, history_of, paired
 from workspaced_tools.prompts.model.types import Block, ChatMessage, Policy
 
 
@@ -58,35 +56,12 @@ def whys(dropped: Sequence[ManifestEntry]) -> list[tuple[str, str, str]]:
     return [(entry.id, entry.state, entry.why) for entry in dropped]
 
 
-policies = st.builds(
-    Policy,
-    pipeline=st.sampled_from(["chat", "compression"]),
-    history_turns=st.none() | st.integers(1, 4),
-)
-
-
 @pytest.fixture
 def talk() -> NamedTalk:
     return NamedTalk()
 
 
 # -- any conversation --
-
-
-@settings(max_examples=examples(200))
-@given(st.data())
-def test_any_conversation_makes_messages_that_providers_take(data: st.DataObject) -> None:
-    talk = data.draw(talks())
-    message = data.draw(st.sampled_from(list(talk.now.messages)))
-    policy = data.draw(policies)
-    before = history_of(talk.now, message, talk.texts, policy)
-    since = continuation_of(talk.now, message, talk.texts)
-    assert_valid(before.messages)
-    assert_valid(since.messages)
-    assert (before, since) == (
-        history_of(talk.now, message, talk.texts, policy),
-        continuation_of(talk.now, message, talk.texts),
-    )
 
 
 @settings(max_examples=examples(150))
@@ -98,7 +73,7 @@ def test_every_message_is_either_there_or_has_one_record(data: st.DataObject) ->
     turn = every.index(turn_of(talk.now, message))
     first = talk.now.messages[every[turn]]
     begin = turn + (first.role == "user" and not first.is_carrier)
-    before = history_of(talk.now, message, talk.texts, replace(data.draw(policies), pipeline="chat"))
+    before = history_of(talk.now, message, talk.texts)
     since = continuation_of(talk.now, message, talk.texts)
     for past, expected in ((before, every[:turn]), (since, every[begin : every.index(message) + 1])):
         records = [entry.id for entry in past.dropped]
@@ -117,31 +92,7 @@ def test_what_was_filtered_once_passes_and_so_does_its_rest_after_a_cut(talk: Na
     assert_valid(paired(messages[:cut]).messages)
 
 
-@settings(max_examples=examples(100))
-@given(talks())
-def test_a_history_goes_on_as_it_began(talk: NamedTalk) -> None:
-    """While nothing is edited, summed up or out of room: what a prompt had, the next one begins with."""
-    again = NamedTalk()
-    again.ask("first", "words")
-    last: tuple[ChatMessage, ...] = ()
-    for message in talk.now.messages.values():
-        again.repeat(message, talk)
-        history = history_of(again.now, message.id, again.texts).messages
-        assert history[: len(last)] == last
-        last = history
-
-
 # -- filters --
-
-
-def test_a_call_and_its_result_are_kept_together(talk: NamedTalk) -> None:
-    talk.turn("one", "words", "found")
-    talk.say("two", "user", "more")
-    past = history_of(talk.now, MessageId("two"), talk.texts)
-    assert ids(past.messages) == ["one", "one.call", "one.found", "one.answer"]
-    assert past.messages[1].content == (Block("toolCall", '{"query": "x"}', "one-1", "search"),)
-    assert past.messages[2].content == (Block("toolResult", "found", "one-1", "search"),)
-    assert past.dropped == ()
 
 
 @pytest.mark.parametrize("order", ["no result", "no call", "result first", "a message between", "role reversed"])
@@ -178,23 +129,6 @@ def test_the_results_of_a_round_may_come_in_several_messages(talk: NamedTalk) ->
     assert_valid(past.messages)
 
 
-def test_results_after_words_are_no_part_of_the_round(talk: NamedTalk) -> None:
-    """Providers want all results before the words."""
-    talk.say("q", "user", "question")
-    talk.say("calls", "assistant", None, calls=(("x", "{}"), ("y", "{}")))
-    talk.say("found.x", "user", "and this", results=(("x", "found x"),))
-    talk.say("found.y", "user", results=(("y", "found y"),))
-    talk.say("end", "user", "go on")
-    past = history_of(talk.now, MessageId("end"), talk.texts)
-    results = [block.id for each in past.messages for block in each.content if block.type == "toolResult"]
-    assert results == ["x"]
-    assert [(entry.id, entry.why) for entry in past.dropped] == [
-        ("calls#1", "filtered"),
-        ("found.y#0", "filtered"),
-        ("found.y", "filtered"),
-    ]
-
-
 def test_several_calls_may_be_answered_in_part(talk: NamedTalk) -> None:
     talk.say("q", "user", "question")
     talk.say("call", "assistant", None, calls=(("x", "{}"), ("y", "{}"), ("x", "{}")))
@@ -226,15 +160,6 @@ def test_only_four_characters_are_space(talk: NamedTalk) -> None:
     assert past.messages[0].content[0].text == "\ufeff\u00a0\x1f question \x1c"
 
 
-def test_an_empty_result_is_a_result_and_its_bytes_are_its_own(talk: NamedTalk) -> None:
-    for name, found in (("one", ""), ("two", " spaced \n")):
-        talk.turn(name, "words", found)
-        talk.say("end", "user", "go on")
-        past = history_of(talk.now, MessageId("end"), talk.texts)
-        assert past.messages[-2].content[0].text == found
-        talk.remove("end")
-
-
 def test_a_continuation_is_what_follows_the_turns_question(talk: NamedTalk) -> None:
     talk.turn("one", "words", "found")
     talk.turn("two", "words", "found")
@@ -245,28 +170,7 @@ def test_a_continuation_is_what_follows_the_turns_question(talk: NamedTalk) -> N
     assert (open_call.messages, [entry.id for entry in open_call.dropped]) == ((), ["two.call#0", "two.call"])
 
 
-def test_a_text_that_is_not_kept_is_said_so(talk: NamedTalk) -> None:
-    talk.turn("one", "words")
-    talk.say("end", "user", "go on")
-    talk.blobs.clear()
-    with pytest.raises(NotRecorded):
-        history_of(talk.now, MessageId("end"), talk.texts)
-
-
 # -- from where on --
-
-
-def test_a_summary_stands_for_whole_turns(talk: NamedTalk) -> None:
-    for name in ("one", "two", "three"):
-        talk.turn(name, "words", "found")
-    end = talk.say("end", "user", "go on")
-    talk.summarise("They spoke.", "two.answer")
-    policy = Policy(pipeline="compression")
-    past = history_of(talk.now, end, talk.texts, policy)
-    assert (ids(past.messages)[0], past.summary) == ("three", "They spoke.")
-    assert set(whys(past.dropped)) >= {("one", "dropped", "summary"), ("two.answer", "dropped", "summary")}
-    talk.summarise("They spoke.", "two.found")
-    assert ids(history_of(talk.now, end, talk.texts, policy).messages)[0] == "two"
 
 
 def test_a_summary_of_what_comes_later_is_not_told(talk: NamedTalk) -> None:
@@ -278,31 +182,15 @@ def test_a_summary_of_what_comes_later_is_not_told(talk: NamedTalk) -> None:
     assert whys(past.dropped) == [("summary", "dropped", "filtered")]
 
 
-def test_what_was_left_out_once_stays_out(talk: NamedTalk) -> None:
-    for number in range(8):
-        talk.turn(f"t{number}", "words")
-    talk.tell(c.ContextFolded(conversation=ID, reason="turns", library=(), up_to=MessageId("t1.answer")))
-    past = history_of(talk.now, MessageId("t7"), talk.texts)
-    assert ids(past.messages)[0] == "t2"
-    assert whys(past.dropped)[0] == ("t0", "dropped", "fold")
+@pytest.mark.parametrize("policy", [Policy(), Policy(pipeline="compression")])
+def test_a_long_conversation_takes_linear_time(policy: Policy) -> None:
+    def seconds(turns: int) -> float:
+        talk = NamedTalk()
+        for number in range(turns):
+            talk.say(f"q{number}", "user", "question", skills=("a", "b"))
+            talk.say(f"c{number}", "assistant", None, calls=(("x", "{}"),))
+            talk.say(f"r{number}", "user", found=(("x", "source"),))
+        last = talk.say("last", "user", "and now")
+        return thread_seconds(lambda: history_of(talk.now, last, talk.texts, policy))
 
-
-# -- shortened --
-
-
-def results(messages: Sequence[ChatMessage]) -> list[str | None]:
-    return [block.text for message in messages for block in message.content if block.type == "toolResult"]
-
-
-@pytest.mark.parametrize(("count", "start"), [(0, 8), (1, 5), (2, 2), (3, 1), (4, 0), (5, 0)])
-def test_rounds_are_counted_by_questions(talk: NamedTalk, count: int, start: int) -> None:
-    talk.say("hello", "assistant", "Hello.")
-    talk.say("one", "user", "one")
-    talk.turn("two", "words")
-    talk.say("two.more", "assistant", "more")
-    talk.say("three", "user", "x")
-    talk.say("three.call", "assistant", None, calls=(("x", "{}"),))
-    talk.say("three.found", "user", "and", results=(("x", "found"),))
-    end = talk.say("end", "user", "go on")
-    messages = history_of(talk.now, end, talk.texts).messages
-    assert last_rounds(messages, count) == start
+    assert grows_linearly(seconds, 200, 800)

@@ -1,14 +1,11 @@
 """What stands behind the user's words: the composer's and the adapter's instruction, each exactly once."""
 
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support import conversation as w
-from support import past_world
 
 from workspaced_events.ids import MessageId
 from workspaced_events.projections.conversations import Message, Settings
@@ -17,13 +14,6 @@ from workspaced_tools.prompts.assembly.layers import LayerBuilder, joined
 from workspaced_tools.prompts.model.token_estimate import Estimator
 
 C, A = "Answer in lists.", "Use no tables.\n\nNever."
-
-
-@pytest.fixture
-def chat(tmp_path: Path) -> Iterator[Any]:
-    world = past_world.World(tmp_path / "vault", {"a.md": "# Alpha\n"})
-    yield w.NotesTalk(world)
-    world.close()
 
 
 def query(made: Any) -> str:
@@ -43,24 +33,6 @@ def test_they_stand_behind_the_words_each_after_a_blank_line(chat: Any) -> None:
         ("adapter", "instruction", "full"),
     ]
     assert [each.kind for each in made.envelope.layers[4].segments] == ["query", "instruction", "instruction"]
-
-
-def test_they_stand_once_in_each_turn_behind_its_words(chat: Any) -> None:
-    chat.start(composer=C)
-    for number in range(3):
-        made = chat.turn(f"Question {number}.")
-        assert w.whole(made).count(C) == number + 1 and query(made).endswith(C)
-
-
-def test_a_turn_that_goes_on_keeps_them_where_they_were(chat: Any) -> None:
-    chat.start(composer=C, adapter=A)
-    chat.say("How?")
-    first = chat.prompt()
-    chat.answer(None, "call-1")
-    chat.results(("call-1", "found"))
-    second = chat.prompt()
-    assert second.envelope.messages[: len(first.envelope.messages)] == first.envelope.messages
-    assert w.whole(second).count(C) == 1
 
 
 @pytest.mark.parametrize(
@@ -83,32 +55,6 @@ def test_what_the_words_end_with_already_is_not_said_again(chat: Any, words: str
     assert dropped == [
         name for name, text in (("composer", C), ("adapter", A)) if expected.count(text) == words.count(text)
     ]
-
-
-def test_the_same_instruction_twice_stands_once(chat: Any) -> None:
-    chat.start(composer=C, adapter=C)
-    assert query(chat.turn("How?")) == f"How?\n\n{C}"
-
-
-def test_where_the_user_said_nothing_they_stand_behind_the_context_without_a_label(chat: Any) -> None:
-    chat.start(composer=C)
-    text = w.user(chat.turn("", "a.md"))
-    assert text.endswith(f"</note_context>\n\n{C}") and "[User query]" not in text
-
-
-def test_an_empty_instruction_is_none(chat: Any) -> None:
-    chat.start(composer=" \n")
-    made = chat.turn("How?")
-    assert query(made) == "How?" and [each.state for each in w.entries(made, "composer")] == ["empty"]
-
-
-def test_other_instructions_cost_no_cached_prefix(chat: Any) -> None:
-    chat.start(composer=C)
-    chat.turn("One.", "a.md")
-    before = chat.turn("Two.")
-    chat.start(composer=A)
-    made = chat.turn("Three.")
-    assert w.system(made) == w.system(before) and made.envelope.layers[3].stable
 
 
 words = st.text(alphabet="ab \n", max_size=12)

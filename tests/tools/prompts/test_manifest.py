@@ -2,9 +2,8 @@
 
 from collections import Counter
 
-import pytest
 from msgspec.structs import replace
-from support.conversation import Talk, entry, layer
+from support.conversation import Talk, entry
 
 from workspaced_events.schema import catalogue as c
 from workspaced_tools.prompts.assembly.assemble import assemble
@@ -60,16 +59,6 @@ def test_each_thing_is_in_one_record_that_says_what_became_of_it() -> None:
     assert max(Counter((each.layer, each.id, each.state) for each in envelope.manifest.entries).values()) == 1
 
 
-def test_what_a_turn_that_goes_on_drops_is_on_record_in_that_turns_layer() -> None:
-    chat = Talk()
-    asked = chat.say("1")
-    chat.prompt(asked)
-    chat.answer("Looking.", "one", "two")
-    turn = chat.go_on(chat.results("one"), asked)
-    [dropped] = [each for each in turn.manifest.entries if each.state == "dropped"]
-    assert (dropped.layer, dropped.kind, dropped.why) == ("L3_TURN", "tool_call", "filtered")
-
-
 def test_what_is_attached_to_a_tools_results_is_on_record_as_not_shown() -> None:
     chat = Talk()
     asked = chat.say("1")
@@ -79,29 +68,6 @@ def test_what_is_attached_to_a_tools_results_is_on_record_as_not_shown() -> None
     carrier = chat.say("", tool_results=(result,), attachments=(c.Attachment("note", "a.md"),))
     turn = chat.go_on(carrier, asked)
     assert (entry(turn, "a.md").state, entry(turn, "a.md").why) == ("dropped", "carrier")
-
-
-def test_tokens_of_records_are_those_of_layers_and_these_with_the_tools_are_the_estimate() -> None:
-    chat = Talk(tools='[{"name": "look", "description": "Looks."}]')
-    chat.ask("1", chat.read("a.md", "Some text. " * 50), chat.read("b.md", "漢字" * 40))
-    chat.answer("", "call")
-    chat.results("call")
-    for factor in (1.0, 1.37):
-        envelope = chat.ask("2", chat.read("a.md", "Other. " * 50), chat.read("b.md", "漢字" * 40), factor=factor)
-        manifest = envelope.manifest
-        for each in manifest.layers:
-            assert each.tokens == sum(one.tokens for one in manifest.entries if one.layer == each.id)
-            assert each.bytes == len(layer(envelope, each.id).text.encode())
-            assert each.hash == layer(envelope, each.id).hash
-        assert manifest.tool_tokens > 0
-        assert (
-            manifest.estimate == envelope.estimate == sum(x.tokens for x in manifest.layers) + manifest.tool_tokens
-        )
-        assert chat.last.prefix_tokens == manifest.layers[0].tokens + manifest.layers[1].tokens
-        if factor == 1.0:
-            assert chat.last.seed_estimate == envelope.estimate
-        else:
-            assert abs(envelope.estimate - chat.last.seed_estimate * factor) < len(manifest.entries)
 
 
 def test_hints_say_where_what_stays_may_end_and_how_many_tokens_that_is() -> None:
@@ -125,13 +91,6 @@ def test_a_first_layer_that_changed_without_a_cause_in_the_log_is_warned_of() ->
     assert chat.ask("2").manifest.warnings == (L1_CHANGED,)
 
 
-def test_settings_that_were_changed_are_a_cause() -> None:
-    chat = Talk()
-    chat.ask("1")
-    chat.start(system="Other words.")
-    assert chat.ask("2").manifest.warnings == ()
-
-
 def test_a_library_that_does_not_begin_as_before_is_warned_of() -> None:
     chat = Talk()
     chat.policy = Policy(each_turn=True)
@@ -142,24 +101,3 @@ def test_a_library_that_does_not_begin_as_before_is_warned_of() -> None:
     lost = replace(chat.now, library=chat.now.library[1:])
     assert assemble(lost, turn, chat.texts).envelope.manifest.warnings == (L2_CHANGED,)
     assert assemble(chat.now, turn, chat.texts).envelope.manifest.warnings == ()
-
-
-@pytest.mark.parametrize("following", [False, True])
-def test_a_turn_that_was_removed_is_a_cause(following: bool) -> None:
-    chat = Talk()
-    first = chat.say("1")
-    chat.prompt(first, chat.read("a.md", "A."))
-    chat.answer()
-    chat.ask("2", chat.read("b.md", "B."))
-    chat.ask("3")
-    chat.remove(first, following=following)
-    assert chat.ask("4").manifest.warnings == ()
-
-
-def test_asking_for_an_earlier_message_is_a_cause() -> None:
-    chat = Talk()
-    first = chat.say("1")
-    chat.prompt(first, chat.read("a.md", "A."))
-    chat.answer()
-    chat.ask("2")
-    assert chat.prompt(first, chat.read("a.md", "A.")).manifest.warnings == ()

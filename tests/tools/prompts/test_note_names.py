@@ -16,13 +16,11 @@ from workspaced_tools.prompts.model.note_names import NoteNames, notes_at, notes
         ("selected_text", "a.md#L1-L2", {"a.md"}, set()),
         ("selected_text", "a.md#Part#L1-L2", set(), {"a.md"}),
         ("dataview", "c#.md#f00", {"c#.md"}, set()),
-        ("file", "a.md", set(), {"a.md"}),
         ("folder", "a", set(), {"a.md"}),
         ("image", "a.png", set(), {"a.png.md"}),
         ("file", "https://example.org/a.md", set(), set()),
         ("note", "", set(), set()),
         ("tool_result", "a.md", set(), set()),
-        ("url", "a.md", set(), set()),
     ],
 )
 def test_the_id_of_what_is_attached_names_notes_by_its_kind(

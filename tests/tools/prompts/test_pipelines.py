@@ -1,50 +1,21 @@
 """Four pipelines over one assembler: what each shows, what it leaves out, and that none disturbs another."""
 
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
-import msgspec
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from msgspec.structs import replace
 from support import conversation as w
-from support import past_world
-from support.profiles import examples
 
-from workspaced_events.projections.conversations import PROMPTS_MAX, blobs_named
+from workspaced_events.projections.conversations import PROMPTS_MAX
 from workspaced_events.schema import catalogue as c
-from workspaced_tools.errors import ArgumentInvalid, BudgetExceeded
-from workspaced_tools.limits import SURROUNDINGS_CHARS_MAX
+from workspaced_tools.errors import ArgumentInvalid
 from workspaced_tools.prompts.assembly.assemble import assemble
-from workspaced_tools.prompts.audit.cache_accounting import OTHER_PIPELINE, account, causes_of
-from workspaced_tools.prompts.model.token_estimate import estimate_tokens
-from workspaced_tools.prompts.model.types import COMPRESSION_SYSTEM, COMPRESSION_TASK, PARTS, ChatMessage, Turn
-from workspaced_tools.prompts.sources.surroundings import LEFT_OUT, SHORTENED
+from workspaced_tools.prompts.audit.cache_accounting import account
+from workspaced_tools.prompts.model.types import COMPRESSION_SYSTEM, COMPRESSION_TASK, ChatMessage
+from workspaced_tools.prompts.sources.surroundings import LEFT_OUT
 
-NOTES = {"a.md": "# Alpha\n\nOne.\nTwo, two.\nThree.\n", "b.md": "# Beta\n\nThe second.\n"}
 OTHERS: tuple[c.Pipeline, ...] = ("completion", "refactor", "compression")
 MakeChat = Callable[..., Any]
-
-
-@pytest.fixture
-def make_chat(tmp_path: Path) -> Iterator[MakeChat]:
-    """make_chat(**settings) -> a conversation over NOTES."""
-    worlds: list[Any] = []
-
-    def make(**settings: Any) -> Any:
-        worlds.append(past_world.World(tmp_path / f"vault{len(worlds)}", NOTES))
-        return w.NotesTalk(worlds[-1], **settings)
-
-    yield make
-    for world in worlds:
-        world.close()
-
-
-@pytest.fixture
-def chat(make_chat: MakeChat) -> Any:
-    return make_chat()
 
 
 def words(messages: tuple[ChatMessage, ...]) -> list[tuple[str, str]]:
@@ -99,34 +70,6 @@ def test_a_completion_needs_no_words(chat: Any) -> None:
     ]
 
 
-def test_no_summary_of_earlier_messages_is_in_a_completion(chat: Any) -> None:
-    chat.turn("First.")
-    chat.summarise("They met.", "m2")
-    chat.say("Go on.", "a.md")
-    made = chat.prompt(pipeline="completion")
-    assert "They met." not in w.whole(made)
-    assert states(made, "summary") == [("L4_STRIP", "dropped", "pipeline")]
-
-
-def test_tools_go_on_with_a_refactoring(chat: Any) -> None:
-    chat.say("Do it.", "a.md", chat.selection("a.md#L3-L3", "One."))
-    first = chat.prompt(pipeline="refactor")
-    chat.world.write("a.md", "another text")
-    chat.answer(None, "call-1")
-    chat.results(("call-1", "found"))
-    second = chat.prompt(pipeline="refactor")
-    assert second.envelope.messages[: len(first.envelope.messages)] == first.envelope.messages
-    assert "found" in w.text_of(second.envelope.messages[-1])
-
-
-def test_what_is_never_left_out_is_too_much_for_a_small_window(make_chat: MakeChat) -> None:
-    chat = make_chat(window=1_300)
-    chat.say("Do it.", chat.selection("a.md#L3-L3", "One.", "before " * 1_000))
-    with pytest.raises(BudgetExceeded):
-        chat.prompt(pipeline="refactor")
-    chat.prompt()  # where it is left out
-
-
 # -- what stands around --
 
 
@@ -139,25 +82,6 @@ def test_what_was_not_given_is_read_from_the_note_and_told_of_it(chat: Any) -> N
     assert "# Alpha\n\nOne.\n<selection_start/>Two, two.<selection_end/>\nThree.\n" in user
 
 
-@pytest.mark.parametrize(
-    ("name", "text"),
-    [("a.md#L4-L4", "two"), ("a.md#L4-L4", "gone"), ("a.md#L9-L9", "x"), ("no.md#L1-L1", "x"), ("a.md", "x")],
-)
-def test_where_the_note_does_not_hold_it_only_what_was_given_is_shown(chat: Any, name: str, text: str) -> None:
-    text = "o" if text == "two" else text  # there twice
-    chat.say("Do it.", chat.selection(name, text))
-    turn = chat.acquired(pipeline="refactor")
-    [artifact] = turn.artifacts
-    assert (artifact.before, artifact.after, artifact.note, artifact.failed) == ("", "", None, None)
-    assert f"<content>\n{text}\n</content>" in w.user(assemble(chat.now, turn, chat.texts))
-
-
-def test_what_was_given_wins_over_the_note(chat: Any) -> None:
-    chat.say("Do it.", chat.selection("a.md#L3-L3", "One.", "unsaved\n"))
-    user = w.user(chat.prompt(pipeline="refactor"))
-    assert "unsaved\n<selection_start/>One.<selection_end/>\n</content>" in user and "Alpha" not in user
-
-
 def test_a_chat_shows_the_selection_alone_and_a_cursor_as_one(chat: Any) -> None:
     chat.say("Why?", chat.selection("a.md#L3-L3", "One.", "b4", "aft"), chat.selection("b.md#L1-L1", "", "x", "y"))
     made = chat.prompt()
@@ -165,48 +89,6 @@ def test_a_chat_shows_the_selection_alone_and_a_cursor_as_one(chat: Any) -> None
     assert "x<cursor_position/>y" in w.user(made)
     assert [each.detail for each in w.entries(made, "a.md#L3-L3")] == [LEFT_OUT]
     assert [each.detail for each in w.entries(made, "b.md#L1-L1")] == [None]
-
-
-def test_long_surroundings_are_shortened_and_the_manifest_says_so(chat: Any) -> None:
-    most = SURROUNDINGS_CHARS_MAX
-    chat.say("Do it.", chat.selection("x.py#L3-L3", "One.", "-" + "x" * most, "y" * most))
-    made = chat.prompt(pipeline="refactor")
-    [entry] = w.entries(made, "x.py#L3-L3")
-    assert (entry.state, entry.detail) == ("shortened", SHORTENED)
-    assert f"\n{'x' * most}<selection_start/>" in w.user(made)
-
-
-def test_of_a_long_note_no_more_is_kept_than_tells_that_it_is_longer(chat: Any) -> None:
-    chat.world.write("long.md", "x" * 50_000 + "\nHere.\n" + "y" * 50_000)
-    chat.say("Do it.", chat.selection("long.md#L2-L2", "Here."))
-    [artifact] = chat.acquired(pipeline="refactor").artifacts
-    assert SURROUNDINGS_CHARS_MAX < len(chat.texts(artifact.before)) < SURROUNDINGS_CHARS_MAX + 200
-    assert SURROUNDINGS_CHARS_MAX < len(chat.texts(artifact.after)) < SURROUNDINGS_CHARS_MAX + 200
-    assert w.entries(chat.prompt(pipeline="refactor"), "long.md#L2-L2")[0].state == "shortened"
-
-
-def test_surroundings_that_are_forgotten_make_the_selection_unavailable(chat: Any) -> None:
-    selection = chat.selection("x.py#L3-L3", "One.", "before")
-    chat.say("Do it.", selection)
-    del chat.world.blobs[selection.before_sha256]
-    made = chat.prompt(pipeline="refactor")
-    assert "[Attachment unavailable: x.py#L3-L3]" in w.user(made)
-    assert [each.detail for each in w.entries(made, "x.py#L3-L3")] == ["NOT_RECORDED"]
-
-
-def test_what_stands_around_is_among_the_texts_that_a_prompt_needs(chat: Any) -> None:
-    chat.say("Do it.", chat.selection("a.md#L3-L3", "One."))
-    turn = chat.acquired(pipeline="refactor")
-    [artifact] = turn.artifacts
-    assert artifact.before and artifact.after
-    assert set(blobs_named(turn)) == {artifact.revision, artifact.before, artifact.after}
-
-
-def test_two_cursors_of_one_id_are_two_things(chat: Any) -> None:
-    chat.say("", *(chat.selection("x.py#L3-L3", None, before) for before in ("one", "two", "one")))
-    made = chat.prompt(pipeline="completion")
-    assert w.user(made).count("<cursor_position/>") == 1 and "one<cursor" in w.user(made)
-    assert [each.detail for each in w.entries(made, "x.py#L3-L3")] == [None, "DUPLICATE_ID"]
 
 
 # -- compression --
@@ -283,19 +165,6 @@ def test_a_history_that_is_too_long_loses_its_oldest_rounds_for_this_once(make_c
     assert chat.now.elided_until is None
 
 
-def test_what_a_compression_shortened_is_whole_in_the_conversation(make_chat: MakeChat) -> None:
-    chat = make_chat(window=3_000, reserve=0)
-    for number in range(8):
-        chat.say(f"Question {number}.")
-        chat.answer(None, f"call-{number}")
-        chat.results((f"call-{number}", "row " * 500))
-        chat.answer()
-    last = next(reversed(chat.now.messages))
-    made = chat.prompt(last, pipeline="compression")
-    assert made.elided > 0 and "[tool result elided" in w.whole(made)
-    assert (chat.now.results_up_to, chat.now.elided_until) == (None, None)
-
-
 @pytest.mark.parametrize("message", ["m1", "m2"])
 def test_nothing_can_be_summed_up_before_a_turn_is_whole(chat: Any, message: str) -> None:
     chat.say("First.")
@@ -305,22 +174,17 @@ def test_nothing_can_be_summed_up_before_a_turn_is_whole(chat: Any, message: str
         chat.prompt(message, pipeline="compression")
 
 
-def test_what_a_summary_is_to_hold_takes_little_room() -> None:
-    assert 150 <= estimate_tokens(COMPRESSION_SYSTEM) <= 300
-    assert "200 to 300 tokens" in COMPRESSION_SYSTEM
-
-
-def test_a_later_compression_repeats_the_earlier_one(chat: Any) -> None:
-    chat.turn("First.")
-    chat.prompt("m2", pipeline="compression")
-    chat.turn("Second.")
-    made = chat.prompt("m4", pipeline="compression")
-    assert {each.id: each.cached for each in made.envelope.manifest.entries if each.layer == "L4_STRIP"} == {
-        **dict.fromkeys(("m1", "m2"), True),
-        **dict.fromkeys(("m3", "m4"), False),
-    }
-    chat.remove("m1")
-    assert not any(each.cached for each in chat.prompt("m4", pipeline="compression").envelope.manifest.entries[1:])
+def test_a_skill_stays_before_the_words_of_its_turn_and_where_its_text_is_gone_it_says_so(chat: Any) -> None:
+    skill = chat.given("skill", "baking", "Knead it.", "Baking")
+    first = chat.turn("How?", skill, "a.md")
+    assert "Knead it." in w.user(first) and w.user(first) in w.whole(chat.turn("And now?"))
+    summed_up = chat.prompt("m4", pipeline="compression")
+    assert w.text_of(w.spoken(summed_up)[0]).endswith("\n\nHow?") and "Knead it." in w.whole(summed_up)
+    assert "Knead" not in w.system(summed_up) and "# Alpha" not in w.whole(summed_up)
+    del chat.world.blobs[skill.text_sha256]
+    summed_up = chat.prompt("m4", pipeline="compression")
+    assert w.text_of(w.spoken(summed_up)[0]) == "[Attachment unavailable: Baking]\n\nHow?"
+    assert [each.state for each in w.entries(summed_up, "baking")] == ["failed"]
 
 
 # -- side by side --
@@ -347,19 +211,6 @@ def test_another_pipeline_in_between_costs_a_chat_neither_cache_nor_a_warning(
     assert told[-1].expected > 0
 
 
-def test_each_pipeline_is_held_against_its_own_last_prompt(chat: Any) -> None:
-    chat.turn("First.", "a.md")
-    chat.say("", chat.selection("x.py#L1-L1", None, "one"))
-    first = chat.prompt(pipeline="completion")
-    assert not any(layer.stable for layer in first.envelope.layers)
-    chat.prompt()
-    second = chat.prompt(pipeline="completion")
-    assert all(layer.stable for layer in second.envelope.layers)
-    prompts = chat.now.prompts
-    assert causes_of(chat.now, prompts[1:3], "L2_PREVIOUS") == [OTHER_PIPELINE]
-    assert causes_of(chat.now, prompts[1:4], "L3_TURN") == []
-
-
 def test_many_completions_push_no_chat_out(chat: Any) -> None:
     chat.say("First.", "a.md")
     chat.prompt()
@@ -379,39 +230,3 @@ def test_a_turn_that_goes_on_takes_what_its_own_pipeline_read(chat: Any) -> None
     chat.results(("call-1", "found"))
     assert "<selection_start/>" in w.whole(chat.prompt(pipeline="refactor"))
     assert "<selection_start/>" not in w.whole(chat.prompt())
-
-
-@pytest.mark.parametrize("pipeline", OTHERS)
-def test_no_other_pipeline_rebases_the_library(chat: Any, pipeline: c.Pipeline) -> None:
-    chat.turn("First.", "a.md")
-    chat.world.write("a.md", "another text")
-    chat.say("Second.", "a.md")
-    assert chat.acquired(pipeline=pipeline, rebase=True).rebase is False
-    assert chat.prompt(pipeline=pipeline, rebase=True).compacted is None
-
-
-@settings(max_examples=examples(30))
-@given(
-    pipeline=st.sampled_from(list(PARTS)),
-    factor=st.sampled_from([0.5, 1.0, 3.0]),
-    texts=st.lists(st.text(max_size=40), min_size=1, max_size=5),
-    around=st.tuples(st.text(max_size=30), st.text(max_size=30)),
-)
-def test_whatever_the_pipeline_equal_inputs_give_equal_bytes_and_all_is_counted(
-    pipeline: c.Pipeline, factor: float, texts: list[str], around: tuple[str, str], tmp_path_factory: Any
-) -> None:
-    world = past_world.World(tmp_path_factory.mktemp("vault"), NOTES)
-    chat = w.NotesTalk(world, composer="Be brief.", adapter="No emoji.")
-    for number, text in enumerate(texts):
-        chat.say(text, "a.md", chat.selection(f"x.py#L{number + 1}-L{number + 1}", text, *around))
-        chat.answer(text)
-    chat.say("Last.")
-    turn = replace(chat.acquired(pipeline=pipeline), factor=factor)
-    world.close()
-    made = assemble(chat.now, turn, chat.texts)
-    again = msgspec.json.decode(msgspec.json.encode(turn), type=Turn)
-    assert msgspec.json.encode(assemble(chat.now, again, chat.texts)) == msgspec.json.encode(made)
-    manifest = made.envelope.manifest
-    assert manifest.estimate == sum(entry.tokens for entry in manifest.entries) <= manifest.limit
-    for name in chat.now.messages:
-        assert sum(entry.id == name for entry in manifest.entries) == 1

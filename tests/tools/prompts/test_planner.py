@@ -3,7 +3,6 @@
 import json
 import re
 from contextlib import nullcontext
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -102,12 +101,10 @@ def call(tool: str, **arguments: Any) -> dict[str, Any]:
         (call("read_note"), True),
         (call("read_note", path=1), False),
         (call("make_tree", child={"child": {}}), True),
-        (call("make_tree", child={"chald": {}}), False),
         (call("other"), False),
         ({"tool": "read_note"}, False),
         ({"tool": "read_note", "arguments": []}, False),
         ({**call("read_note"), "why": "x" * (WHY_CHARS_MAX + 1)}, False),
-        ({**call("read_note"), "else": 1}, False),
         ("read_note", False),
     ],
 )
@@ -144,56 +141,6 @@ def test_a_call_of_our_own_tool_fits_if_the_tool_takes_it(
         own.check(arguments)
 
 
-def test_the_schema_bounds_the_plan() -> None:
-    gate = Draft202012Validator(plan_schema(TOOLS))
-    assert gate.is_valid({"calls": []}) and gate.is_valid({"calls": [FOUND] * CALLS_MAX})
-    for wrong in ({"calls": [FOUND] * (CALLS_MAX + 1)}, {"calls": [], "more": 1}, {}, []):
-        assert not gate.is_valid(wrong)
-
-
-def test_without_tools_only_the_empty_plan_fits() -> None:
-    schema = plan_schema(())
-    Draft202012Validator.check_schema(schema)
-    assert Draft202012Validator(schema).is_valid({"calls": []})
-    assert not Draft202012Validator(schema).is_valid({"calls": [FOUND]})
-    assert paths(planned(plan(FOUND), ())) == ["calls[0].tool"]
-
-
-def test_data_in_a_schema_is_no_reference_and_the_tools_stay_as_they_are() -> None:
-    before = msgspec.json.encode(TOOLS)
-    arguments = plan_schema(TOOLS)["properties"]["calls"]["items"]["oneOf"][0]["properties"]["arguments"]
-    assert "$id" not in arguments and "$schema" not in arguments
-    assert arguments["properties"]["$ref"]["default"] == {"$ref": "#/$defs/Limit"}
-    assert msgspec.json.encode(TOOLS) == before
-
-
-def test_a_part_with_an_id_of_its_own_keeps_its_references() -> None:
-    part = {"$id": "https://example.org/p", "$defs": {"N": {"type": "integer"}}, "$ref": "#/$defs/N"}
-    tool = Definition("count_up", "", {"type": "object", "properties": {"n": part}})
-    gate = Draft202012Validator(plan_schema((READ, tool)))
-    assert gate.is_valid({"calls": [call("count_up", n=1)]})
-    assert not gate.is_valid({"calls": [call("count_up", n="x")]})
-    assert paths(planned(plan(call("count_up", n="x")), (tool,))) == ["calls[0].arguments.n"]
-
-
-def test_an_anchor_is_found_wherever_the_schema_stands() -> None:
-    parameters = {
-        "type": "object",
-        "$defs": {"N": {"$anchor": "n", "type": "integer"}},
-        "properties": {"n": {"$ref": "#n"}},
-    }
-    tools = (READ, Definition("count_up", "", parameters))
-    assert not Draft202012Validator(plan_schema(tools)).is_valid({"calls": [call("count_up", n="x")]})
-    assert paths(planned(plan(call("count_up", n="x")), tools)) == ["calls[0].arguments.n"]
-
-
-def test_arguments_are_an_object_whatever_the_schema_leaves_open() -> None:
-    tool = Definition("open_tool", "", {})
-    wrong = {"tool": "open_tool", "arguments": [1]}
-    assert not Draft202012Validator(plan_schema((tool,))).is_valid({"calls": [wrong]})
-    assert paths(planned(plan(wrong, call("open_tool", x=1)), (tool,))) == ["calls[0].arguments"]
-
-
 def test_of_tools_of_one_name_the_first_counts() -> None:
     second = Definition("read_note", "", {"type": "object", "required": ["x"]})
     assert len(plan_schema((READ, second))["properties"]["calls"]["items"]["oneOf"]) == 1
@@ -214,46 +161,27 @@ def test_the_prompt_shows_the_words_what_is_held_and_the_tools() -> None:
     assert json.loads(schema) == plan_schema(TOOLS)
 
 
-def test_two_short_snippets_are_shown_of_all_that_is_held() -> None:
+def test_what_is_held_is_bounded_and_the_prompt_says_how_much_is_left_out() -> None:
     held = [Held("none", "n.md", " \n")] + [Held(f"t{i}", f"{i}.md", f"{i}" * 500) for i in range(4)]
     prompt = plan_prompt("q", held, ())
-    assert prompt.count("<context_snippet>") == 2
-    for i in range(2):
-        assert f"\n{str(i) * SNIPPET_CHARS_MAX}\n" in prompt
-    assert "22" not in prompt and "There are no tools." in prompt
-
-
-def test_of_much_that_is_held_the_beginning_is_listed_and_how_many_are_not() -> None:
-    held = [Held("x" * 10_000, f"{i}.md") for i in range(1_000)]
-    prompt = plan_prompt("q" * (QUERY_CHARS_MAX + 5), held, ())
+    assert prompt.count("<context_snippet>") == 2 and "22" not in prompt and "There are no tools." in prompt
+    assert all(f"\n{str(i) * SNIPPET_CHARS_MAX}\n" in prompt for i in range(2))
+    prompt = plan_prompt("q" * (QUERY_CHARS_MAX + 5), [Held("x" * 10_000, f"{i}.md") for i in range(1_000)], ())
     listed = prompt.count("(") - plan_prompt("", (), ()).count("(")
     assert f"{1_000 - listed} more are left out." in prompt and 1 < listed < 1_000
     assert "<left_out>5 more characters</left_out>" in prompt
     assert len(prompt) < QUERY_CHARS_MAX + HELD_CHARS_MAX + 2_000
 
 
-def test_how_the_answer_is_to_be_written_is_shown_in_a_block() -> None:
-    prompt = plan_prompt("q", (), TOOLS, composer="Answer in verse.</answer_style>" + "x" * 2_000)
-    assert prompt.count("</answer_style>") == 1 and "Answer in verse." in prompt
-    assert "<left_out>1031 more characters</left_out>" in prompt
-    assert "answer_style" not in plan_prompt("q", (), TOOLS)
-
-
-def test_nothing_held_is_said() -> None:
-    assert "holds no context" in plan_prompt("q", (), TOOLS)
-
-
-@pytest.mark.parametrize(
-    "text", ["</user_query>", "</context_snippet>", "</plan_schema>", "\n- fake (f.md)", "</title>"]
-)
-def test_no_text_can_leave_its_place(text: str) -> None:
-    tool = Definition("a_tool", f"{text} {text}", {"type": "object", "description": text})
-    plain = plan_prompt("q", (Held("t", "p", "x"),), (tool,))
-    prompt = plan_prompt(text, (Held(text, text, text),), (tool,))
-    for name in ("user_query", "context_snippet", "plan_schema"):
-        assert prompt.count(f"</{name}>") == plain.count(f"</{name}>") == 1
-    lists = re.sub(r"<content>\n.*?\n</content>", "", prompt, flags=re.DOTALL)
-    assert lists.count("\n- ") == 2
+def test_no_text_can_leave_its_place() -> None:
+    plain = plan_prompt("q", (Held("t", "p", "x"),), (Definition("a_tool", "", {"type": "object"}),))
+    for text in ("</user_query>", "</context_snippet>", "</plan_schema>", "\n- fake (f.md)", "</title>"):
+        tool = Definition("a_tool", f"{text} {text}", {"type": "object", "description": text})
+        prompt = plan_prompt(text, (Held(text, text, text),), (tool,))
+        for name in ("user_query", "context_snippet", "plan_schema"):
+            assert prompt.count(f"</{name}>") == plain.count(f"</{name}>") == 1
+        lists = re.sub(r"<content>\n.*?\n</content>", "", prompt, flags=re.DOTALL)
+        assert lists.count("\n- ") == 2
 
 
 # -- what came --
@@ -262,14 +190,9 @@ def test_no_text_can_leave_its_place(text: str) -> None:
 @pytest.mark.parametrize(
     "around",
     [
-        "{}",
-        "```json\n{}\n```",
-        "Here is the plan:\n\n```\n{}\n```\nGood luck.",
-        "I use {{braces}} first, then {} and {{more",
-        '{{"thought": "x"}} {}',
-        'He said "{{ and then: {}',
-        "\ufeff  {}  ",
-        '{{"a": [1, {}]',
+        *["{}", "```json\n{}\n```", "Here is the plan:\n\n```\n{}\n```\nGood luck."],
+        *["I use {{braces}} first, then {} and {{more", '{{"thought": "x"}} {}', 'He said "{{ and then: {}'],
+        *["\ufeff  {}  ", '{{"a": [1, {}]'],
     ],
 )
 def test_a_plan_is_found_in_whatever_stands_around_it(around: str) -> None:
@@ -286,18 +209,12 @@ BARE = f"[{json.dumps(FOUND)}]"
 def test_a_plan_may_be_the_bare_list(around: str) -> None:
     assert planned(around.replace("{}", BARE), TOOLS) == Planned((GOOD,))
     if "these" not in around and "thought" not in around:
-        assert planned(around.replace("{}", "[]"), TOOLS) == Planned()
         assert planned(around.replace("{}", "[ \n ]"), TOOLS) == Planned()
 
 
 def test_of_a_list_and_an_object_with_calls_the_object_counts() -> None:
     for answer in (f"{BARE}\n{plan()}", f"{plan()}\n{BARE}", f"[{plan()}]", f"[]\n{plan()}"):
         assert planned(answer, TOOLS) == Planned()
-
-
-def test_a_bad_call_of_a_bare_list_is_told_at_its_place() -> None:
-    done = planned(json.dumps([FOUND, call("search_workspace", query="x", limit="many"), 3]), TOOLS)
-    assert done.calls == (GOOD,) and paths(done) == ["calls[1].arguments.limit", "calls[2]"]
 
 
 def test_good_calls_are_kept_beside_bad_ones() -> None:
@@ -323,17 +240,11 @@ def test_good_calls_are_kept_beside_bad_ones() -> None:
         "calls[7].tool",
     ]
     assert "search_workspace" in done.problems[1].message
-
-
-def test_calls_beyond_the_most_are_left_out_and_told() -> None:
-    done = planned(plan(*[FOUND] * (CALLS_MAX + 2)), TOOLS)
-    assert done.calls == (GOOD,) * CALLS_MAX
-    assert paths(done) == [f"calls[{CALLS_MAX}]"]
-
-
-def test_other_fields_are_told_and_the_calls_count() -> None:
-    done = planned(json.dumps({"thought": "hm", "calls": [FOUND]}), TOOLS)
-    assert done.calls == (GOOD,) and paths(done) == ["thought"]
+    assert planned(plan(*[FOUND] * (CALLS_MAX + 2)), TOOLS).calls == (GOOD,) * CALLS_MAX
+    with_more = planned(json.dumps({"thought": "hm", "calls": [FOUND] * (CALLS_MAX + 1)}), TOOLS)
+    assert paths(with_more) == ["thought", f"calls[{CALLS_MAX}]"]
+    many = planned(plan(call("search_workspace", query="x", filter={"any": [3] * 1_000})), TOOLS)
+    assert len(many.problems) == PROBLEMS_PER_CALL_MAX + 1 and many.problems[-1].path == "calls[0]"
 
 
 @pytest.mark.parametrize(
@@ -341,10 +252,7 @@ def test_other_fields_are_told_and_the_calls_count() -> None:
     [
         ("", ""),
         ("no plan", ""),
-        ("[1, 2]", ""),
-        ("- [] a task", ""),
         ('[{"title": "x"}]', ""),
-        ("[3]", ""),
         ("{", ""),
         ('{"calls": NaN}', ""),
         ('{"calls": [1e999]}', ""),
@@ -362,13 +270,6 @@ def test_what_is_no_plan_is_one_problem(answer: str, path: str) -> None:
     assert done.calls == () and paths(done) == [path]
 
 
-def test_of_many_faults_of_one_call_a_few_are_told_and_that_there_are_more() -> None:
-    done = planned(plan(call("search_workspace", query="x", filter={"any": [3] * 1_000})), TOOLS)
-    assert len(done.problems) == PROBLEMS_PER_CALL_MAX + 1
-    assert done.problems[-1].path == "calls[0]"
-    assert max(len(each.message) for each in done.problems) < 300
-
-
 @pytest.mark.parametrize(
     "parameters",
     [
@@ -384,14 +285,6 @@ def test_a_tool_whose_schema_cannot_check_is_a_problem_of_its_call(parameters: d
     done = planned(plan(call("odd_tool", x="y"), FOUND), (*TOOLS, tool))
     assert done.calls[-1] == GOOD
     assert paths(done) == ["calls[0].arguments"]
-
-
-@pytest.mark.filterwarnings("ignore")  # of jsonschema, before it fetches
-def test_nothing_is_fetched_that_a_schema_refers_to(tmp_path: Path) -> None:
-    elsewhere = tmp_path / "schema.json"
-    elsewhere.write_text('{"type": "string"}')
-    tool = Definition("odd_tool", "", {"properties": {"x": {"$ref": elsewhere.as_uri()}}})
-    assert paths(planned(plan(call("odd_tool", x="y")), (tool,))) == ["calls[0].arguments"]
 
 
 json_values = st.recursive(
@@ -425,25 +318,7 @@ def test_whatever_a_model_writes_each_call_that_is_kept_fits_and_all_else_is_tol
     assert msgspec.json.decode(msgspec.json.encode(done), type=Planned) == done
 
 
-@pytest.mark.parametrize(
-    "unit",
-    [
-        "{",
-        '{"',
-        '{"a":',
-        '{"a":[',
-        "{}",
-        '{"a": 1} ',
-        "{ ",
-        '{"\\',
-        "```json\n{",
-        '{"calls":[',
-        '{"\\u',
-        "[{",
-        "[]\n",
-        '[{"tool":1}]',
-    ],
-)
+@pytest.mark.parametrize("unit", ['{"', '{"a":[', '{"a": 1} ', '{"\\u', "[{", '[{"tool":1}]'])
 def test_finding_a_plan_takes_linear_time(unit: str) -> None:
     def seconds(length: int) -> float:
         answer = unit * (length // len(unit))
@@ -481,10 +356,3 @@ def test_a_call_that_takes_too_long_to_check_is_a_problem_and_others_count(
     found = planned(answer, tools)
     assert [call.tool for call in found.calls] == ["easy"]
     assert found.problems and all(problem.path.startswith("calls[0]") for problem in found.problems)
-
-
-def test_near_names_are_looked_for_in_bounded_time() -> None:
-    tools = [Definition(f"search_the_notes_of_the_vault_{at:05}", "", {"type": "object"}) for at in range(8_000)]
-    answer = json.dumps({"calls": [{"tool": "search_the_notes_of_the_vault", "arguments": {}}] * 8})
-    assert len(planned(answer, tools).problems) == 8
-    assert costs_less_than(3, lambda: planned(answer, tools))

@@ -71,7 +71,6 @@ class Talk:
         )
         self.prompts: list[tuple[Turn, Assembled]] = []
         """Of chats."""
-        self.others: list[Assembled] = []
         self.refused = 0
         self.cause = False
         """Whether since the last prompt something happened that may change what comes first."""
@@ -156,8 +155,8 @@ class Talk:
         except (BudgetExceeded, ArgumentInvalid):
             return
         self.chat.record(turn, made)
+        self.check(before, turn, made)
         self.check_other(before, turn, made)
-        self.others.append(made)
 
     def ask(self, n: int, m: int) -> None:
         self.chat.say(f"Question {n}? {'And why? ' * (m % 60)}", *self.attachments(n, m))
@@ -281,6 +280,7 @@ class Talk:
             return False
         self.chat.record(turn, made)
         self.check(before, turn, made)
+        self.check_chat(before, turn, made)
         self.cause = False
         self.prompts.append((turn, made))
         return True
@@ -291,23 +291,23 @@ class Talk:
         fits(before, turn, made)
         is_valid_for_providers(made)
         records_all_once(before, turn, made)
+        numbers_its_sources(before, turn, made, self.chat.texts)
+
+    def check_chat(self, before: Conversation, turn: Turn, made: Assembled) -> None:
         has_what_is_attached(turn, made, self.chat.texts)
         has_what_was_sent(before, made, self.chat)
         folds_whole_turns_and_far_enough(before, turn, made)
         if self.prompts and not self.cause and self.prompts[-1][0].message != turn.message:
             grows_from(self.prompts[-1][1], made)
         assert w.layer_text(made, "L5_USER").endswith(f"{COMPOSER}\n\n{ADAPTER}")
-        numbers_its_sources(before, turn, made, self.chat.texts)
+        assert made.sent is not None
+        told = [each.id for each in turn.present]
+        assert len(told) == len(set(told))
+        assert {each.id for each in made.envelope.manifest.entries if each.state == "stale"} <= set(told)
         is_near = made.envelope.estimate >= 0.8 * made.envelope.manifest.limit
         assert [each.split(":")[0] for each in made.envelope.manifest.warnings] == ["nearLimit"] * is_near
 
     def check_other(self, before: Conversation, turn: Turn, made: Assembled) -> None:
-        is_pure(before, turn, made, self.chat.texts)
-        is_whole(made)
-        fits(before, turn, made)
-        is_valid_for_providers(made)
-        tells_everything(before, turn, made)
-        numbers_its_sources(before, turn, made, self.chat.texts)
         assert (made.blocks, made.compacted) == ((), None)
         assert made.envelope.manifest.warnings == () and w.layer_text(made, "L2_PREVIOUS") == ""
         after = self.chat.now
@@ -320,8 +320,9 @@ class Talk:
             assert (w.system(made), w.layer_text(made, "L5_USER")) == (COMPRESSION_SYSTEM, COMPRESSION_TASK)
             assert w.layer_text(made, "L3_TURN") == "" and COMPOSER not in w.whole(made)
         else:
-            has_instructions_once(made)
-            shows_what_is_attached(turn, made, self.chat.texts)
+            assert w.layer_text(made, "L5_USER").endswith(f"{COMPOSER}\n\n{ADAPTER}")
+            assert [w.whole(made).count(text) for text in (COMPOSER, ADAPTER)] == [1, 1]
+            has_what_is_attached(turn, made, self.chat.texts)
             assert w.layer_text(made, "L4_STRIP") == ""
 
 
@@ -400,68 +401,6 @@ def is_valid_for_providers(made: Assembled) -> None:
     assert called == set()
 
 
-def tells_everything(before: Conversation, turn: Turn, made: Assembled) -> None:
-    """Each thing that is, or might have been, in the prompt is in exactly one record."""
-    entries = made.envelope.manifest.entries
-    start = turn_of(before, turn.message)
-    ids = list(before.messages)
-    for name in ids[: ids.index(turn.message) + 1]:
-        is_query = name == start and begins(before, name) and turn.policy.pipeline != "compression"
-        kind = "query" if is_query else "message"
-        assert sum(entry.id == name and entry.kind == kind for entry in entries) == 1, name
-    assert not {entry.id for entry in entries} & set(ids[ids.index(turn.message) + 1 :])
-    for section in before.settings.sections:
-        assert sum(entry.kind == "section" and entry.id == section.name for entry in entries) == 1
-    pinned = [(each.id, each.kind) for each in turn.provided]
-    assert [(entry.id, entry.kind) for entry in entries if entry.why == "pinned"] == pinned
-    for entry in library_of(before, start):
-        there = [each for each in entries if each.layer == "L2_PREVIOUS" and each.id == entry.id]
-        assert len([each for each in there if each.kind == entry.kind]) == 1, entry.id
-    wanted = Counter((each.id, each.kind) for each in turn.artifacts)
-    found = Counter(
-        (each.id, each.kind)
-        for each in entries
-        if each.layer == "L3_TURN"
-        and each.why not in {"pinned", "frame", "filtered", "pipeline"}
-        and each.kind != "message"
-    )
-    assert found == wanted
-    assert made.elided >= 0 and all(entry.tokens >= 0 for entry in entries)
-    assert all(entry.tokens == 0 for entry in entries if entry.state in {"dropped", "empty"})
-
-
-def shows_what_is_attached(turn: Turn, made: Assembled, texts: Any) -> None:
-    """Rules 3 to 6: in full or as a reference, in the version that was read; the active note told apart."""
-    spoken, system = w.user(made), w.layer_text(made, "L2_PREVIOUS")
-    seen = set()
-    for artifact in turn.artifacts:
-        if artifact.failed is not None or artifact.kind == "image" or (artifact.kind, artifact.id) in seen:
-            continue
-        seen.add((artifact.kind, artifact.id))
-        mark = texts(artifact.revision).partition("\n")[0]
-        if artifact.form == "search" or not mark:
-            continue
-        states = {entry.state for entry in w.entries(made, artifact.id) if entry.layer == "L3_TURN"}
-        if states == {"reference"}:
-            assert mark in system and f"\n- {artifact.id}" in spoken
-        elif states & {"full", "reference"}:
-            assert mark in spoken or mark in system
-        if artifact.kind == "active_note":
-            assert "<active_note" in spoken or f"- {artifact.id} (active)" in spoken
-        if artifact.kind == "selected_text":
-            assert mark in spoken and mark not in system
-    assert "<active_note>" not in w.system(made)
-    assert not {segment.kind for segment in made.envelope.layers[1].segments} & NEVER_KEPT
-    assert "![[x.png]]" not in system
-
-
-def has_instructions_once(made: Assembled) -> None:
-    """Rule 18: behind the user's words, and nowhere else."""
-    assert w.layer_text(made, "L5_USER").endswith(f"{COMPOSER}\n\n{ADAPTER}")
-    for text in (COMPOSER, ADAPTER):
-        assert w.whole(made).count(text) == 1
-
-
 def numbers_its_sources(before: Conversation, turn: Turn, made: Assembled, texts: Any) -> None:
     """Each source that the turn shows has the number that its catalogue says."""
     catalogue = {(each.number, each.source) for each in sources_of(before, turn, texts)}
@@ -495,7 +434,7 @@ def grows_from(last: Assembled, made: Assembled) -> None:
 
 def has_what_is_attached(turn: Turn, made: Assembled, texts: Any) -> None:
     """Whatever is attached stands in the prompt in the version that was read: above, or in this turn."""
-    whole, own = w.whole(made), w.user(made)
+    whole, own, system = w.whole(made), w.user(made), w.system(made)
     for artifact in turn.artifacts:
         if artifact.failed is not None or artifact.kind == "image":
             continue
@@ -505,6 +444,10 @@ def has_what_is_attached(turn: Turn, made: Assembled, texts: Any) -> None:
             assert mark in own
         if "reference" in states:
             assert mark in whole, (artifact, mark)
+        if artifact.kind == "selected_text" and mark:
+            assert mark not in system
+    assert "<active_note>" not in system
+    assert not {segment.kind for segment in made.envelope.layers[1].segments} & NEVER_KEPT
 
 
 def has_what_was_sent(before: Conversation, made: Assembled, chat: Any) -> None:
@@ -546,37 +489,31 @@ def records_all_once(before: Conversation, turn: Turn, made: Assembled) -> None:
     """One record for each message, section, pin, library entry, attachment, and thing that a turn shows."""
     entries = made.envelope.manifest.entries
     after = before if made.compacted is None else compacted(before, made.compacted)
-    start = turn_of(before, turn.message)
+    start, pipeline = turn_of(before, turn.message), turn.policy.pipeline
     ids = list(before.messages)
-    until = before.elided_until
+    until = before.elided_until if pipeline == "chat" else None
     earlier = ids[: min(ids.index(until) + 1, ids.index(start))] if until is not None else []
     ranges = [(entry.id, (entry.detail or "").split()[0]) for entry in entries if entry.kind == "messages"]
     assert ranges == ([(earlier[-1], str(len(earlier)))] if earlier else [])
     for name in ids[len(earlier) : ids.index(turn.message) + 1]:
-        kind = "query" if name == start and begins(before, name) else "message"
+        is_query = name == start and begins(before, name) and pipeline != "compression"
+        kind = "query" if is_query else "message"
         assert sum(entry.id == name and entry.kind == kind for entry in entries) == 1, name
     assert not {entry.id for entry in entries} & set(ids[ids.index(turn.message) + 1 :])
+    for section in before.settings.sections:
+        assert sum(entry.kind == "section" and entry.id == section.name for entry in entries) == 1
     pinned = [(each.id, each.kind) for each in turn.provided]
     assert [(entry.id, entry.kind) for entry in entries if entry.why == "pinned"] == pinned
     library = {(each.id, each.kind) for each in (*library_of(before, start), *library_of(after, start))}
-    shown = Counter(
-        (each.id, each.kind) for each in entries if each.layer == "L2_PREVIOUS" and each.kind != "frame"
+    above = (each for each in entries if each.layer == "L2_PREVIOUS" and each.kind != "frame")
+    assert Counter((each.id, each.kind) for each in above) == dict.fromkeys(library, 1)
+    whys = {"attached", "active", "duplicate", "changed"}
+    own = (each for each in entries if each.layer == "L3_TURN" and each.why in whys and each.kind != "changes")
+    assert Counter((each.id, each.kind) for each in own) == Counter(
+        (each.id, each.kind) for each in turn.artifacts
     )
-    assert shown == dict.fromkeys(library, 1)
-    wanted = Counter((each.id, each.kind) for each in turn.artifacts)
-    found = Counter(
-        (each.id, each.kind)
-        for each in entries
-        if each.layer == "L3_TURN" and each.why in {"attached", "active", "duplicate", "changed"}
-    )
-    found.pop(("changes", "changes"), None)
-    assert found == wanted, (found - wanted, wanted - found)
-    assert all(entry.tokens >= 0 for entry in entries)
-    told = [each.id for each in turn.present]
-    assert len(told) == len(set(told))
-    assert made.sent is not None
-    stale = {entry.id for entry in entries if entry.state == "stale"}
-    assert stale <= set(told)
+    assert made.elided >= 0 and all(entry.tokens >= 0 for entry in entries)
+    assert all(entry.tokens == 0 for entry in entries if entry.state in {"dropped", "empty"})
 
 
 # -- conversations --

@@ -7,25 +7,20 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from msgspec.structs import replace
 from support import conversation as w
 from support import past_world
-from support.profiles import examples
 
 from workspaced_events.errors import InvalidArgument, LogDamaged
-from workspaced_events.ids import ConversationId, MessageId
-from workspaced_events.projections.conversations import NO_CONVERSATIONS
 from workspaced_events.projections.visits import visits_from
 from workspaced_events.projections.workspace_fold import fold_all
-from workspaced_events.projections.workspace_state import EMPTY, WorkspaceState
+from workspaced_events.projections.workspace_state import EMPTY
 from workspaced_events.replay.log_slice import Slice
 from workspaced_events.schema import catalogue as c
 from workspaced_events.schema.catalogue import Event, PromptAssembled
 from workspaced_tools.errors import NotRecorded
 from workspaced_tools.ports.manifest import LAYERS
-from workspaced_tools.prompts.audit.rebuild import MANIFEST, Versions, checked, first_difference, rebuild
+from workspaced_tools.prompts.audit.rebuild import MANIFEST, checked
 from workspaced_tools.prompts.audit.sent_prompts import (
     history_tokens,
     manifest_of,
@@ -33,7 +28,6 @@ from workspaced_tools.prompts.audit.sent_prompts import (
     rebuild_prompts,
 )
 from workspaced_tools.prompts.model.stored_texts import inputs_of, texts_in
-from workspaced_tools.prompts.model.types import Turn
 from workspaced_tools.prompts.sources.search_block import Document
 from workspaced_tools.replay.verify import Outcome, Rebuilt, Verified, verify
 
@@ -117,16 +111,6 @@ def test_every_prompt_is_what_was_sent_though_the_vault_is_gone(log: Log) -> Non
         assert each.envelope is not None and each.envelope.combined_hash == each.prompt.combined_hash
 
 
-def test_a_part_of_a_log_that_begins_amid_a_conversation_holds_its_prompts(log: Log) -> None:
-    for start in range(0, len(log.events), 3):
-        found = log.verified(start)
-        outcomes = [each.outcome for each in found]
-        if start and isinstance(log.events[start - 1].data, c.ContextFolded):
-            assert outcomes.pop(0) is Outcome.NOT_RECORDED  # what was folded for it is before the part
-        assert set(outcomes) <= {Outcome.SAME}
-        assert [each.prompt for each in found] == log.prompts[len(log.prompts) - len(found) :]
-
-
 def test_one_prompt_is_made_again_by_its_message(log: Log) -> None:
     source = log.source()
     found = read_prompt_history(source)
@@ -149,16 +133,6 @@ def test_what_the_log_does_not_hold_is_said_to_be_missing(log: Log) -> None:
         found.conversation("nothing")
 
 
-def test_the_beginning_of_several_ids_names_none(log: Log) -> None:
-    data = next(event for event in log.events if isinstance(event.data, c.ConversationStarted))
-    other = replace(data, seq=len(log.events) + 1, data=replace(data.data, conversation=ConversationId("chat-2")))
-    log.events.append(other)
-    found = read_prompt_history(log.source())
-    assert found.conversation("chat").id == "chat"  # it is one itself
-    with pytest.raises(InvalidArgument):
-        found.conversation("c")
-
-
 # -- not the same --
 
 
@@ -176,12 +150,6 @@ def test_the_first_layer_that_is_another_one_is_named(log: Log, layer: str) -> N
 def test_another_manifest_is_noticed_where_no_layer_differs(log: Log, name: str) -> None:
     log.forge(1, **{name: OTHER})
     assert (log.verified()[1].outcome, log.verified()[1].differs) == (Outcome.DIFFERENT, MANIFEST)
-
-
-def test_another_moment_makes_another_prompt(log: Log) -> None:
-    log.forge(1, as_of_seq=log.prompts[1].as_of_seq - 1)  # before the last message was said
-    made = log.verified()[1]
-    assert made.outcome is Outcome.DIFFERENT and made.why and made.envelope is None
 
 
 def test_other_inputs_make_another_prompt(log: Log) -> None:
@@ -227,44 +195,3 @@ def test_a_conversation_that_the_log_does_not_know_is_not_recorded(log: Log) -> 
         checked(None)
     log.events = [event for event in log.events if not isinstance(event.data, c.ConversationStarted)]
     assert set(log.outcomes()) == {Outcome.NOT_RECORDED}
-
-
-def test_without_being_asked_no_prompt_is_made_again(log: Log) -> None:
-    log.blobs.clear()
-    found: list[Verified] = []
-    assert verify(log.source(), found.append) == [] and found == []
-
-
-def test_a_prompt_differs_in_nothing_from_itself(log: Log) -> None:
-    state = fold_all(log.events[: log.prompts[0].as_of_seq], EMPTY)
-    conversation = state.conversations.by_id[ConversationId("chat")]
-    made = rebuild(log.prompts[0], conversation, texts_in(log.blobs.get))
-    assert first_difference(log.prompts[0], made, conversation) is None
-    assert isinstance(inputs_of(log.prompts[0].inputs_sha256, texts_in(log.blobs.get)), Turn)
-
-
-# -- what conversations were --
-
-
-@settings(max_examples=examples(50))
-@given(st.lists(st.tuples(st.sampled_from("abc"), st.integers(0, 3)), max_size=60))
-def test_a_conversation_is_known_as_it_was_a_moment_ago(said: list[tuple[str, int]]) -> None:
-    state: WorkspaceState = EMPTY
-    versions, states = Versions(NO_CONVERSATIONS), [EMPTY]
-    for seq, (name, what) in enumerate(said, start=1):
-        conversation = ConversationId(name)
-        data: c.Data
-        if what == 0:
-            data = c.ConversationStarted(
-                conversation=conversation, provider="p", model="m", context_window=10, output_reserve=1
-            )
-        else:
-            data = c.MessageAdded(conversation, MessageId(f"m{seq}"), "user")
-        event = c.ENTRY_OF[type(data)].event(seq, f"e{seq}", "2026", "test", None, data)  # type: ignore[arg-type]
-        state = fold_all([event], state)
-        states.append(state)
-        versions.take(state.conversations)
-        for as_of_seq in range(max(0, seq - 7), seq + 1):
-            for each in "abc":
-                then = states[as_of_seq].conversations.by_id.get(ConversationId(each))
-                assert versions.at(ConversationId(each), as_of_seq) == then

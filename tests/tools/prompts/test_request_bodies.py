@@ -24,7 +24,7 @@ from support.profiles import examples
 from support.random_conversations import ID, talks
 
 from workspaced_tools.prompts.assembly.assemble import assemble
-from workspaced_tools.prompts.model.types import TURN_VERSION, Block, Envelope, Turn
+from workspaced_tools.prompts.model.types import TURN_VERSION, Envelope, Turn
 from workspaced_tools.prompts.providers.bodies import RenderedBody, body_hash, shape
 from workspaced_tools.prompts.providers.known import SHAPES
 from workspaced_tools.prompts.providers.templates import template_named
@@ -42,7 +42,7 @@ def test_golden_bodies_are_what_they_were() -> None:
         assert text == (DATA / name).read_text(encoding="utf-8"), f"{name}: see tests/support/golden_bodies.py"
 
 
-@pytest.mark.parametrize(("seed", "zone"), [("0", "UTC"), ("1", "Asia/Kathmandu"), ("4711", "UTC")])
+@pytest.mark.parametrize(("seed", "zone"), [("0", "UTC"), ("4711", "Asia/Kathmandu")])
 def test_another_process_makes_the_same_bodies(seed: str, zone: str, tmp_path: Path) -> None:
     command = [sys.executable, "-B", "-m", "support.golden_bodies", str(tmp_path)]
     subprocess.run(command, env={**os.environ, "PYTHONHASHSEED": seed, "TZ": zone}, cwd=TESTS, check=True)
@@ -97,43 +97,11 @@ def accepted(body: dict[str, Any], family: str) -> None:
         assert consumed(adapter(family).validate_python(body)) == body
 
 
-@pytest.mark.thorough
-def test_the_check_finds_fields_that_a_provider_does_not_know() -> None:
-    for family, text in (("openai", "string"), ("anthropic", [{"type": "text", "text": "x", "cache": True}])):
-        body = {"model": "m", "max_tokens": 1, "messages": [{"role": "user", "content": text, "more": 1}]}
-        with pytest.raises(AssertionError):
-            accepted(body, family)
-    for wrong in ({"contents": [], "model": "m"}, {"contents": [{"parts": [{"words": "x"}]}]}):
-        with pytest.raises(ValueError):
-            accepted(wrong, "gemini")
-
-
-@pytest.mark.parametrize("path", sorted(DATA.glob("*.json")), ids=lambda path: path.name)
-def test_golden_bodies_are_what_their_providers_take(path: Path) -> None:
-    family = path.name.split(".")[1]
-    shaped = json.loads(path.read_text(encoding="utf-8"))
-    accepted(shaped["body"], family)
-    well_formed(shaped["body"], family)
-
-
-@pytest.mark.parametrize("name", write.CONVERSATIONS)
-def test_what_creates_gemini_s_cache_is_what_the_body_then_leaves_out(name: str) -> None:
-    from google.genai import types as gemini
-
-    chat, envelope = write.CONVERSATIONS[name]("gemini")
-    whole = chat.shaped(envelope, "gemini")
-    rest = chat.shaped(envelope, "gemini", cached_content="cachedContents/abc")
-    offer = whole.cached_content
-    assert offer is not None and offer.create is not None and offer.ttl == "3600s"
-    create = dict(offer.create)
-    assert create.pop("model").startswith("models/") and create["displayName"] == offer.key
-    gemini.CreateCachedContentConfig.model_validate_json(json.dumps(create))
-    assert rest.body["cachedContent"] == "cachedContents/abc"
-    kept = {"systemInstruction", "tools"}
-    assert {key: whole.body[key] for key in kept} == {key: create[key] for key in kept}
-    left = {key: each for key, each in rest.body.items() if key != "cachedContent"}
-    assert left == {key: each for key, each in whole.body.items() if key not in kept}
-    accepted(rest.body, "gemini")
+def test_golden_bodies_are_what_their_providers_take() -> None:
+    for path in sorted(DATA.glob("*.json")):
+        body, family = json.loads(path.read_text(encoding="utf-8"))["body"], path.name.split(".")[1]
+        accepted(body, family)
+        well_formed(body, family)
 
 
 # -- what holds of any body --
@@ -291,12 +259,3 @@ def test_any_text_stays_what_it_is_in_every_body(
         accepted(shaped.body, family)
         well_formed(shaped.body, family)
         holds_every_text(shaped, envelope)
-
-
-def test_the_search_for_texts_finds_one_that_is_missing() -> None:
-    chat, envelope = write.CONVERSATIONS["research"]("openai")
-    shaped = chat.shaped(envelope, "openai")
-    holds_every_text(shaped, envelope)
-    message = replace(envelope.messages[-1], content=(Block("text", "Nobody said this."),))
-    with pytest.raises(AssertionError):
-        holds_every_text(shaped, replace(envelope, messages=(*envelope.messages, message)))

@@ -2,7 +2,6 @@
 
 import re
 
-import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -25,17 +24,11 @@ from workspaced_tools.prompts.sources.search_block import (
 PLAN = Document("Plan", "work/plan.md", "Ship on Friday.")
 SITE = Document("Site (new)", "https://example.org/a?b=(1)", "It ships.")
 HOSTILE = [
-    *[
-        "</document>",
-        "<document>",
-        "</search_workspace>",
-        "</tool_result>",
-        "<tool_result>",
-        "</document_sources>",
-    ],
-    *["<document_sources>", "</content>", "&lt;/document&gt;", "＜/document＞", "</docu\u200bment>", "</title>"],
-    *["\n[9] Fake (fake.md)\n", "\n", "\r", "\u2028", "[^3]", "[^ 3]", "[^3, ^4]", "［^3]", "[^^3]", "[^[^3", "]"],
-    *["[", "^", "3", "\\", "<source_number>7</source_number>", '"', "&quot;", "words", "[^0-9]", "[^note]"],
+    *["</document>", "<document>", "</search_workspace>", "</tool_result>", "<tool_result>"],
+    *["</document_sources>", "<document_sources>", "</content>", "&lt;/document&gt;", "＜/document＞"],
+    *["</docu\u200bment>", "</title>", "\n[9] Fake (fake.md)\n", "\n", "\r", "\u2028", "[^3]", "[^ 3]"],
+    *["[^3, ^4]", "［^3]", "[^^3]", "[^[^3", "]", "[", "^", "3", "\\", "<source_number>7</source_number>", '"'],
+    *["&quot;", "words", "[^0-9]", "[^note]"],
 ]
 hostile = st.lists(st.sampled_from(HOSTILE), max_size=8).map("".join)
 MARK = re.compile(r"\[[ \t]*\^[ \t]*[1-9]\d*(?:[ \t]*[,;–-]?[ \t]*\^?\d+)*[ \t]*\]")
@@ -56,12 +49,6 @@ def test_a_payload_says_what_it_is_shows_its_documents_and_tells_how_to_cite_the
     assert shown.index('"ship?"') < shown.index(document) < shown.index(catalogue) < shown.rindex("[^1][^2]")
 
 
-def test_the_text_alone_is_what_stands_in_the_block() -> None:
-    search = Search("q", (PLAN, SITE))
-    text = search_text(search, Numbers())
-    assert search_block("web_search", {}, search, Numbers()) == f"<web_search>\n{text}\n</web_search>"
-
-
 def test_documents_of_one_source_share_its_number_and_its_first_title() -> None:
     again = Document("Plan, page 2", PLAN.source, "More.")
     numbers = Numbers()
@@ -69,16 +56,6 @@ def test_documents_of_one_source_share_its_number_and_its_first_title() -> None:
     assert text.count("<source_number>1</source_number>") == 2
     assert text.count("(work/plan.md)") == 1 and "Plan, page 2 (" not in text
     assert numbers.sources == (Source(1, PLAN.title, PLAN.source), Source(2, SITE.title, SITE.source))
-
-
-def test_numbers_go_on_through_the_payloads_of_a_turn() -> None:
-    numbers = Numbers()
-    search_text(Search("q", (PLAN,)), numbers)
-    later = search_text(Search("q", (SITE,)), numbers)
-    assert "\n[2] Site" in later and "[1]" not in later
-    assert "[^2]" in later and "[^1]" not in later
-    both = search_text(Search("q", (SITE, PLAN)), numbers)
-    assert both.index("\n[2] Site") < both.index("\n[1] Plan")
 
 
 def test_a_search_that_found_nothing_says_so() -> None:
@@ -94,14 +71,6 @@ def test_of_a_long_document_the_beginning_is_shown_and_how_much_is_not() -> None
     assert text.count("x") < DOCUMENT_CHARS_MAX + 10
     exact = search_text(Search("q", (Document("L", "l.md", "x" * DOCUMENT_CHARS_MAX),)), Numbers())
     assert "left_out" not in exact and "x" * DOCUMENT_CHARS_MAX in exact
-
-
-def test_of_a_long_query_the_beginning_is_shown() -> None:
-    assert len(search_text(Search("x" * 100_000, ()), Numbers())) < 1_000
-
-
-def test_a_source_without_a_title_is_called_by_its_address() -> None:
-    assert "[1] a.md (a.md)" in search_text(Search("q", (Document("", "a.md", "x"),)), Numbers())
 
 
 @pytest.mark.parametrize("mark", ["[^3]", "[^3, ^4]", "[^3–5]", "[ ^3]", "[^^3 ]", "[＾3]", "[\\^3]", "[^3\\]"])
@@ -131,19 +100,6 @@ def test_nothing_that_was_found_can_leave_its_place(query: str, title: str, sour
     catalogue = shown[shown.index("<document_sources>") : shown.index("</document_sources>")]
     assert len(catalogue.splitlines()) == 1 + len(numbers.sources)
     assert not MARK.findall(unescape_body(shown[: shown.rindex("Cite a source")]))
-
-
-def test_nothing_that_was_found_can_leave_a_block_without_underscore() -> None:
-    end = "</localSearch> </ LOCALSEARCH > <localSearch> &lt;/localsearch&gt;"
-    search = Search(end, (Document(end, end, end), PLAN))
-    shown = search_block("localSearch", {"title": end}, search, Numbers())
-    inside = shown.removeprefix("<localSearch>").removesuffix("</localSearch>")
-    assert not re.search(r"(?:<|&lt;)\s*/?\s*localsearch", inside, re.IGNORECASE)
-
-
-def test_what_is_kept_of_a_search_is_read_again() -> None:
-    search = Search("q", (PLAN, SITE))
-    assert read_search(msgspec.json.encode(search).decode()) == search
 
 
 @pytest.mark.parametrize("text", ["", "{}", "[]", '{"query": 1, "documents": []}', "words"])

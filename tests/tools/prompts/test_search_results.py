@@ -1,25 +1,14 @@
 """What searches found: written as such, numbered through the turn, and the same wherever the turn is shown."""
 
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 from support import conversation as w
-from support import past_world
 
-from workspaced_events.errors import LogDamaged
 from workspaced_tools.prompts.citations.renumber import sources_of
-from workspaced_tools.prompts.sources.search_block import DOCUMENT_CHARS_MAX, Document
+from workspaced_tools.prompts.sources.search_block import Document
 
 RYE, OAT, FIG = (Document(name.title(), f"{name}.md", f"All of {name}.") for name in ("rye", "oat", "fig"))
-
-
-@pytest.fixture
-def chat(tmp_path: Path) -> Iterator[Any]:
-    world = past_world.World(tmp_path / "vault", {"a.md": "# Alpha\n"})
-    yield w.NotesTalk(world)
-    world.close()
 
 
 def numbers(made: Any) -> list[str]:
@@ -37,17 +26,6 @@ def numbers(made: Any) -> list[str]:
 def catalogue(chat: Any, **of: Any) -> list[str]:
     turn = chat.acquired(**of)
     return [f"{each.number} {each.source}" for each in sources_of(chat.now, turn, chat.texts)]
-
-
-def test_a_search_explains_itself_in_the_block_of_its_tool(chat: Any) -> None:
-    chat.say("Which flour?", chat.search("s1", "flour", RYE), chat.given("tool_result", "t", "plain", "look_up"))
-    made = chat.prompt()
-    user = w.user(made)
-    assert user.startswith("# Additional context:\n\n<web_search>\n") and "All of rye." in user
-    assert "[1] Rye (rye.md)" in user and "[^1]" in user and "plain" in user
-    [entry] = w.entries(made, "s1")
-    assert (entry.kind, entry.state, entry.layer) == ("tool_result", "full", "L3_TURN")
-    assert "rye" not in w.layer_text(chat.turn("And now?"), "L2_PREVIOUS")
 
 
 def test_numbers_run_through_the_turn_attachments_first_then_its_rounds(chat: Any) -> None:
@@ -82,16 +60,6 @@ def test_in_the_history_a_round_has_the_numbers_of_its_own_turn(chat: Any) -> No
     assert numbers(later) == numbers(made)
 
 
-def test_each_turn_of_the_history_begins_with_one(chat: Any) -> None:
-    for number, document in enumerate((RYE, OAT, FIG)):
-        chat.say("Which?")
-        chat.answer(None, f"call-{number}")
-        chat.search_results((f"call-{number}", chat.found("x", document)))
-        made = chat.prompt()
-        chat.answer()
-    assert sorted(numbers(made)) == ["1 fig.md", "1 oat.md", "1 rye.md"]
-
-
 @pytest.mark.parametrize("how", ["forgotten", "another text under its id"])
 def test_what_could_not_be_read_has_no_number(chat: Any, how: str) -> None:
     one, two = chat.search("s1", "q", RYE), chat.search("s1" if how != "forgotten" else "s2", "q", OAT)
@@ -108,15 +76,6 @@ def test_what_could_not_be_read_has_no_number(chat: Any, how: str) -> None:
     assert numbers(chat.turn("And?")) == ["1 rye.md", "2 fig.md", "3 new.md"]
 
 
-def test_results_that_no_provider_would_take_are_not_numbered(chat: Any) -> None:
-    chat.say("Which?")
-    chat.answer(None, "call-1")
-    chat.search_results(
-        ("nobody", chat.found("x", RYE)), ("call-1", chat.found("x", OAT)), ("call-1", chat.found("x", FIG))
-    )
-    assert numbers(chat.prompt()) == ["1 oat.md"] == catalogue(chat)
-
-
 @pytest.mark.parametrize("forms", [("text", "search"), ("search", "text")])
 def test_of_two_results_of_one_call_the_first_is_shown_as_what_it_is(chat: Any, forms: tuple[str, str]) -> None:
     chat.say("Which?")
@@ -129,46 +88,6 @@ def test_of_two_results_of_one_call_the_first_is_shown_as_what_it_is(chat: Any, 
         forms[0] == "text",
         ["1 rye.md"] * (forms[0] == "search"),
     )
-
-
-def test_a_turn_without_searches_has_no_sources(chat: Any) -> None:
-    chat.say("Which?", "a.md", chat.given("tool_result", "t", "plain", "look_up"))
-    chat.answer(None, "call-1")
-    chat.results(("call-1", '{"query": "q", "documents": []}'))
-    assert catalogue(chat) == []
-    assert '{"query": "q", "documents": []}' in w.whole(chat.prompt())
-    chat.answer()
-    assert catalogue(chat, pipeline="compression") == []
-
-
-def test_a_completion_has_sources_of_its_turn_alone(chat: Any) -> None:
-    chat.turn("Which?", chat.search("s1", "q", RYE))
-    chat.say("Go on.", chat.search("s2", "q", OAT))
-    assert numbers(chat.prompt(pipeline="completion")) == ["1 oat.md"] == catalogue(chat, pipeline="completion")
-
-
-def test_old_results_are_shortened_like_any(chat: Any) -> None:
-    chat.start(window=3_500, reserve=0)
-    for number in range(6):
-        chat.say(f"Question {number}?")
-        chat.answer(None, f"call-{number}")
-        chat.search_results((f"call-{number}", chat.found("q", Document("Long", f"{number}.md", "word " * 500))))
-        made = chat.prompt()
-        chat.answer()
-    assert "[tool result elided" in w.whole(made) and made.envelope.estimate <= 3_500
-    assert numbers(made)[-1] == "1 5.md"
-
-
-def test_that_a_long_document_is_cut_is_in_the_manifest(chat: Any) -> None:
-    chat.say("Which?", chat.search("s1", "q", RYE, Document("Long", "long.md", "x" * (DOCUMENT_CHARS_MAX + 1))))
-    [entry] = w.entries(chat.prompt(), "s1")
-    assert entry.state == "shortened" and entry.detail
-
-
-def test_what_is_no_search_is_damage(chat: Any) -> None:
-    chat.say("Which?", w.c.Attachment("tool_result", "s1", chat.keep(b"{}"), "web_search", "search"))
-    with pytest.raises(LogDamaged):
-        chat.prompt()
 
 
 @pytest.mark.parametrize("form", ["text", "search"])

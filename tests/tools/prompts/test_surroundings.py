@@ -4,33 +4,20 @@ import re
 
 import pytest
 import regex
-from hypothesis import example, given
+from hypothesis import given
 from hypothesis import strategies as st
 from support.growth import grows_linearly, thread_seconds
 
 from workspaced_tools.limits import SURROUNDINGS_CHARS_MAX
 from workspaced_tools.prompts.model.types import Artifact
 from workspaced_tools.prompts.model.untrusted_text import render_marked, unescape_body
-from workspaced_tools.prompts.sources.environment import file_fields
 from workspaced_tools.prompts.sources.surroundings import Around, Place, around, cut_out, marked_block, place_of
 
 MARKS = ("selection_start", "selection_end", "cursor_position")
 HOSTILE = [
-    *(f"<{mark}/>" for mark in MARKS),
-    *(f"< {mark.upper()} />" for mark in MARKS),
-    "＜selection_start/>",
-    "&lt;cursor_position/&gt;",
-    "<selection\u200b_end/>",
-    "</content>",
-    "</selected_text>",
-    "<selected_text>",
-    "</cursor_context>",
-    "\\u{3c}",
-    "\\",
-    "<",
-    "</",
-    "\n",
-    "é",
+    *[*(f"<{mark}/>" for mark in MARKS), *(f"< {mark.upper()} />" for mark in MARKS), "＜selection_start/>"],
+    *["&lt;cursor_position/&gt;", "<selection\u200b_end/>", "</content>", "</selected_text>", "<selected_text>"],
+    *["</cursor_context>", "\\u{3c}", "\\", "<", "</", "\n", "é"],
 ]
 texts = st.lists(st.sampled_from(HOSTILE) | st.text(max_size=6), max_size=10).map("".join)
 
@@ -39,24 +26,20 @@ def content(block: str) -> str:
     return block.partition("\n<content>\n")[2].rpartition("\n</content>\n")[0]
 
 
-@given(before=texts, selected=texts.filter(bool), after=texts)
+@given(before=texts, selected=texts, after=texts)
 def test_what_lies_before_between_and_after_the_marks_is_what_was_given(
     before: str, selected: str, after: str
 ) -> None:
     block = marked_block(Artifact("selected_text", "a/b.md#L3-L9", ""), selected, Around(before, after, False))
+    if not selected:
+        assert block.startswith("<cursor_context>\n") and block.endswith("\n</content>\n</cursor_context>")
+        assert [unescape_body(part) for part in content(block).split("<cursor_position/>")] == [before, after]
+        return
     found = re.fullmatch(r"(.*)<selection_start/>(.*)<selection_end/>(.*)", content(block), re.DOTALL)
     assert found is not None
     assert tuple(map(unescape_body, found.groups())) == (before, selected, after)
     assert block.count("<selection_start/>") == block.count("<selection_end/>") == 1
     assert block.startswith("<selected_text>\n") and block.count("\n</content>\n</selected_text>") == 1
-
-
-@given(before=texts, after=texts)
-def test_a_cursor_stands_once_between_what_was_given(before: str, after: str) -> None:
-    block = marked_block(Artifact("selected_text", "a/b.md#L3-L3", ""), "", Around(before, after, False))
-    parts = content(block).split("<cursor_position/>")
-    assert [unescape_body(part) for part in parts] == [before, after]
-    assert block.startswith("<cursor_context>\n") and block.endswith("\n</content>\n</cursor_context>")
 
 
 def test_marks_have_names_that_are_safe_and_one_less_than_pieces() -> None:
@@ -80,32 +63,12 @@ def test_the_file_is_told_by_title_path_language_and_lines() -> None:
 
 
 @pytest.mark.parametrize(
-    ("path", "language"),
-    [
-        ("a.MD", "Markdown"),
-        ("a.b/c.ts", "TypeScript"),
-        ("a.py/c", None),
-        ("py", None),
-        ("a.xyz", None),
-        ("", None),
-    ],
-)
-def test_a_language_is_told_by_the_suffix_alone(path: str, language: str | None) -> None:
-    expected = {"title": "T", "path": path}
-    if language is not None:
-        expected["file_language"] = language
-    assert file_fields(path, "T") == expected
-
-
-@pytest.mark.parametrize(
     ("name", "place"),
     [
         ("a.md#L1-L2", Place("a.md", 1, 2)),
         ("a#L3-L4.md#L5-L5", Place("a#L3-L4.md", 5, 5)),
         ("a.md#L2-L1", None),
-        ("a.md#L0-L1", None),
         ("a.md#L1", None),
-        ("a.md", None),
         ("#L1-L1", None),
         ("a.md#L1-L9999999999", None),
     ],
@@ -126,9 +89,7 @@ LINES = "one\ntwo two\n\nfour\r\nlast"
         (1, 1, "ne\n", "o"),
         (1, 2, "one\ntwo", ""),
         (2, 2, "two two", "one\n"),
-        (2, 2, "o t", "one\ntw"),
         (3, 3, "", "one\ntwo two\n"),
-        (4, 4, "four\r\n", "one\ntwo two\n\n"),
         (5, 5, "last", "one\ntwo two\n\nfour\r\n"),
         (1, 5, LINES, ""),
         (2, 2, "two", None),  # there twice
@@ -145,29 +106,6 @@ def test_a_selection_is_cut_out_only_where_its_lines_hold_it_once(
 ) -> None:
     found = cut_out(LINES, Place("a.md", first, last), selected)
     assert found == (None if before is None else (before, LINES[len(before) + len(selected) :]))
-
-
-@pytest.mark.parametrize("text", ["", "\n", "a\n"])
-def test_the_empty_last_line_is_a_line(text: str) -> None:
-    last = text.count("\n") + 1
-    assert cut_out(text, Place("a.md", last, last), "") == (text, "")
-    assert cut_out(text, Place("a.md", last + 1, last + 1), "") is None
-
-
-@given(
-    st.text(alphabet="ab\n", max_size=30),
-    st.integers(1, 6),
-    st.integers(0, 5),
-    st.text(alphabet="ab\n", max_size=4),
-)
-@example("aa", 1, 0, "a")
-def test_what_is_cut_out_is_put_together_again(text: str, first: int, more: int, selected: str) -> None:
-    found = cut_out(text, Place("a.md", first, first + more), selected)
-    if found is not None:
-        before, after = found
-        assert before + selected + after == text
-        assert before.count("\n") + 1 >= first
-        assert (before + selected).removesuffix("\n").count("\n") + 1 <= first + more or not selected
 
 
 # -- shortened --

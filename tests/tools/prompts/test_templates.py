@@ -1,17 +1,14 @@
 """Templates: which there are, what they may do, and what is said of them where they fail."""
 
-import subprocess
-import sys
-from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 import pytest
 from support import golden_bodies as write
-from support.growth import costs_less_than, grows_linearly, thread_seconds
+from support.growth import costs_less_than, thread_seconds
 
 from workspaced_tools.errors import BodyInvalid, TemplateFailed, UnknownShape
-from workspaced_tools.prompts.providers.bodies import RenderedBody, body_hash, shape
+from workspaced_tools.prompts.providers.bodies import RenderedBody, shape
 from workspaced_tools.prompts.providers.known import SHAPES
 from workspaced_tools.prompts.providers.templates import Template, template_named
 
@@ -49,16 +46,7 @@ def test_one_s_own_template_is_a_file_in_the_folder(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "name",
     [
-        "",
-        "nothing",
-        "../mine",
-        "sub/mine",
-        "Mine",
-        "mine.json.jinja",
-        ".mine",
-        "-mine",
-        "mine\n",
-        "m" * 65,
+        *["", "nothing", "../mine", "sub/mine", "Mine", "mine.json.jinja", ".mine", "-mine", "mine\n", "m" * 65],
         "mïne",
     ],
 )
@@ -80,20 +68,15 @@ def test_a_file_with_the_name_of_a_built_in_template_is_an_error(tmp_path: Path)
         template_named("openai", tmp_path)
 
 
-@pytest.mark.parametrize("content", [b"x" * (64 * 1024 + 1), b"\xff"])
-def test_a_file_that_is_too_large_or_no_text_is_an_error(content: bytes, tmp_path: Path) -> None:
-    (tmp_path / "mine.json.jinja").write_bytes(content)
-    with pytest.raises(UnknownShape):
-        template_named("mine", tmp_path)
-
-
-def test_the_largest_file_is_taken(tmp_path: Path) -> None:
-    (tmp_path / "mine.json.jinja").write_bytes(b"x" * 64 * 1024)
-    assert len(template_named("mine", tmp_path).text or "") == 64 * 1024
-
-
-def test_what_is_no_file_is_an_error(tmp_path: Path) -> None:
-    (tmp_path / "mine.json.jinja").mkdir()
+@pytest.mark.parametrize("content", [b"x" * (64 * 1024 + 1), b"\xff", None])
+def test_a_file_that_is_too_large_or_no_text_or_a_folder_is_an_error(
+    content: bytes | None, tmp_path: Path
+) -> None:
+    file = tmp_path / "mine.json.jinja"
+    if content is None:
+        file.mkdir()
+    else:
+        file.write_bytes(content)
     with pytest.raises(UnknownShape):
         template_named("mine", tmp_path)
 
@@ -125,10 +108,6 @@ def test_a_template_may_say_what_creates_the_cache() -> None:
     assert nothing is not None and nothing.create is None and nothing.key == offer.key
 
 
-def test_a_variable_of_the_macro_s_name_is_no_macro() -> None:
-    assert rendered('{% set cached_content = "x" %}{}').cached_content is None
-
-
 # -- what goes wrong --
 
 
@@ -138,63 +117,39 @@ def test_a_variable_of_the_macro_s_name_is_no_macro() -> None:
         ('{\n"a": {{ nothing }}}', 2),
         ('{\n\n"a": {{ request.nothing | json }}}', 3),
         ("{}\n{% if %}", 2),
-        ("{% for x in request.messages %}\n{{ x.words }}\n{% endfor %}", 2),
         ("{% macro m() %}\n\n{{ 1 / 0 }}\n{% endmacro %}\n{{ m() }}", 3),
         ('{}\n{% include "openai.json.jinja" %}', 2),
-        ('{}\n{% import "x" as x %}', 2),
         ('\n{{ "x" | nofilter }}', 2),
         ("\n{% macro m() %}{{ m() }}{% endmacro %}{{ m() }}", 2),
         ("\n{% macro cached_content() %}\n{{ nothing }}{% endmacro %}{}", 3),
         ("\n{{ request.__class__ }}", 2),
-        ('\n{{ "".__class__.__mro__ }}', 2),
         ('\n{{ request.messages[0].content[0] | attr("__init__") }}', 2),
         ('\n{{ "{0.__class__}".format(request) }}', 2),
         ("\n{% for tool in request.tools %}{% endfor %}{{ {}.update({}) }}", 2),
         ("\n{{ lipsum() }}", 2),
         ("\n{{ [1, 2] | random }}", 2),
-        ("\n{{ raise(1) }}", 2),
     ],
 )
 def test_a_template_that_fails_says_at_which_line(text: str, line: int) -> None:
     assert failed(text).details["line"] == line
 
 
-def test_what_was_undefined_is_named() -> None:
-    assert "nothing" in failed("{{ nothing }}").message
-
-
 @pytest.mark.parametrize(
     ("text", "at"),
     [
         ("[]", 0),
-        ("3", 0),
-        ('"text"', 0),
         ("", 0),
         ('{"é": 1,}', 8),
         ('{"a": 1} more', 10),
         ('{"a": {{ request.model }}}', 6),
         ('{"a": 1e999}', None),
+        ('{"a": {{ "[" * 100000 }}', None),
         ('{"a": "\ud800"}', None),
     ],
 )
 def test_output_that_is_no_object_is_an_error_that_says_where(text: str, at: int | None) -> None:
     message = failed(text).message
     assert at is None or f"at character {at}," in message
-
-
-def test_the_excerpt_is_short_and_shows_what_cannot_be_seen() -> None:
-    message = failed('{"a": 1' + "\x1b[31m\n\u202e\t" * 100).message
-    excerpt = message.partition("near ")[2]
-    assert len(excerpt) < 200 and excerpt.isprintable() and "1b" in excerpt and "202e" in excerpt
-
-
-def test_json_that_is_nested_without_end_is_an_error() -> None:
-    failed('{"a": {{ "[" * 100000 }}')
-
-
-def test_an_error_s_own_text_is_bounded_and_shown() -> None:
-    message = failed("{{ ('\x1b' ~ 'x' * 5000) | json | int + [] }}").message
-    assert len(message) < 400 and message.isprintable()
 
 
 # -- what is bounded --
@@ -220,19 +175,9 @@ def test_no_template_goes_on_without_end(text: str) -> None:
     assert thread_seconds(lambda: failed(text)) < 20
 
 
-def test_a_range_is_bounded() -> None:
-    failed("{{ range(10 ** 9) }}")
-
-
 def test_output_is_bounded() -> None:
     line = "x" * 60_000
     failed('{"a": "{% for a in range(2000) %}' + line + '{% endfor %}"}')
-
-
-def test_a_large_body_within_the_bounds_is_taken() -> None:
-    line = "x" * 60_000
-    body = rendered('{"a": "{% for a in range(900) %}' + line + '{% endfor %}"}').body
-    assert len(body["a"]) == 900 * 60_000
 
 
 # -- what is checked of a body --
@@ -242,7 +187,7 @@ MARK = '{"cache_control": {"type": "ephemeral"}}'
 
 
 def test_four_breakpoints_are_taken_and_five_are_not() -> None:
-    assert rendered(f'{{"a": [{", ".join([MARK] * 4)}]}}').body
+    assert rendered(f'{{"a": [{", ".join([MARK] * 4)}], "cache_control": null}}').body
     with pytest.raises(BodyInvalid) as error:
         rendered(f'{{"a": [{", ".join([MARK] * 5)}]}}')
     assert error.value.details == {"template": "mine", "path": "$.a[4].cache_control"}
@@ -255,61 +200,12 @@ def test_what_is_called_so_in_schemas_and_arguments_is_no_breakpoint(field: str)
     ).body
 
 
-def test_null_is_no_breakpoint() -> None:
-    assert rendered(f'{{"a": [{", ".join([MARK] * 4)}], "cache_control": null}}').body
-
-
-def test_breakpoints_of_a_runtime_s_own_tools_are_counted() -> None:
-    tool = {"name": "look", "input_schema": {"type": "object"}, "cache_control": {"type": "ephemeral"}}
-    assert rendered(None, "anthropic", [tool]).body["tools"] == [tool]
-    with pytest.raises(BodyInvalid) as error:
-        rendered(None, "anthropic", [{**tool, "name": f"look {at}"} for at in range(5)])
-    assert error.value.hint
-
-
-# -- hashes, and when it is loaded --
-
-
-def test_a_body_s_hash_is_of_its_compact_json() -> None:
-    body = {"b": "é", "a": [1, None, 1.5]}
-    assert body_hash(body) == sha256('{"b":"é","a":[1,null,1.5]}'.encode()).hexdigest()
-
-
-def test_jinja_is_loaded_only_to_render() -> None:
-    loaded = "any(name.startswith('jinja2') for name in sys.modules)"
-    code = f"import sys, {template_named.__module__}; assert not {loaded}"
-    subprocess.run([sys.executable, "-c", code], check=True)
-
-
-@pytest.mark.thorough
-@pytest.mark.parametrize("name", SHAPES)
-def test_a_long_conversation_is_rendered_in_time_in_line_with_its_length(name: str) -> None:
-    template = template_named(name, None)
-
-    def seconds(rounds: int) -> float:
-        chat = write.Chat("anthropic", [], system="You help.")
-        for at in range(rounds):
-            chat.say(f"{at}? {'word ' * 50}")
-            chat.answer("", f"call-{at}")
-            chat.results(f"call-{at}")
-            chat.answer("Done.")
-        envelope = chat.prompt(chat.say("And?"))
-        return thread_seconds(lambda: shape(envelope, chat.now.settings, template, chat.texts, chat.images.get))
-
-    assert grows_linearly(seconds, 100, 400)
-
-
 @pytest.mark.parametrize(
     "expression",
     [
-        '("a" * 2000000000) | length',
-        '("%9000000000s" % "a") | json',
-        '"{:9000000000}".format("a") | json',
-        '"a".center(2000000000) | json',
-        '("a" | center(2000000000)) | json',
-        "(9 ** 9 ** 9) | json",
-        '(["a"] * 2000000000) | length',
-        '("a" | wordwrap(1)) | json',
+        *['("a" * 2000000000) | length', '("%9000000000s" % "a") | json', '"{:9000000000}".format("a") | json'],
+        *['"a".center(2000000000) | json', '("a" | center(2000000000)) | json', "(9 ** 9 ** 9) | json"],
+        *['(["a"] * 2000000000) | length', '("a" | wordwrap(1)) | json'],
     ],
 )
 def test_no_expression_takes_the_daemon_s_time_or_memory(expression: str) -> None:
@@ -331,7 +227,3 @@ def test_no_text_doubles_until_memory_ends() -> None:
 def test_nothing_is_written_that_would_be_another_text_elsewhere(written: str) -> None:
     assert "filter `json`" in failed('{"a": "{{ ' + written + ' }}"}').message
     assert "filter `json`" in failed('{"a": {{ (' + written + " | string) | json }}}").message
-
-
-def test_what_is_undefined_is_named_by_the_filter_json_too() -> None:
-    assert "mdl" in failed('{"a": {{ request.mdl | json }}}').message

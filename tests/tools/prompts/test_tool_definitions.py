@@ -14,7 +14,6 @@ from workspaced_tools.prompts.providers.tool_definitions import (
     SATISFY,
     Definitions,
     definitions_of,
-    nested_deeper,
 )
 
 SCHEMA = {
@@ -43,14 +42,17 @@ FORMS = {
 }
 
 
+FAMILIES = ("openai", "anthropic", "gemini", None)
+
+
 def read(*tools: Any, family: str | None = "openai", provider: str | None = "openai") -> Definitions:
     return definitions_of(json.dumps(tools), SHAPES.get(family or "", OWN), SHAPES.get(provider or ""))
 
 
 @pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("family", ["openai", "anthropic", "gemini", None])
-def test_every_form_becomes_the_same_definition(form: str, family: str | None) -> None:
-    assert read(FORMS[form], family=family) == Definitions((LOOK,), (), ())
+def test_every_form_becomes_the_same_definition(form: str) -> None:
+    for family in FAMILIES:
+        assert read(FORMS[form], family=family) == Definitions((LOOK,), (), ())
 
 
 def test_a_list_of_declarations_is_as_many_tools() -> None:
@@ -72,7 +74,6 @@ def test_a_tool_without_parameters_takes_an_empty_object(parameters: Any) -> Non
         {"type": "web_search_20250305", "name": "web_search"},
         {"googleSearch": {}},
         {"name": "", "inputSchema": SCHEMA},
-        {"name": 3, "inputSchema": SCHEMA},
         {"name": "x", "description": 3, "inputSchema": SCHEMA},
         {"name": "x", "inputSchema": [1]},
         {"name": "x", "inputSchema": {"type": "string"}},
@@ -104,21 +105,13 @@ def test_a_second_tool_of_a_name_is_left_out_and_reported() -> None:
     assert found.tools == (LOOK,) and len(found.changes) == 1
 
 
-@pytest.mark.parametrize("text", ["", "no JSON", "{}", '{"tools": []}', "[" * 5_000, "3"])
+@pytest.mark.parametrize(
+    "text", ["", "no JSON", "{}", '{"tools": []}', "[" * 5_000, "3", "[3]", "[null]", '["look"]', "[[1]]"]
+)
 def test_what_is_no_list_is_left_out_and_reported(text: str) -> None:
     found = definitions_of(text, OPENAI, OPENAI)
     assert found[:2] == ((), ()) and len(found.changes) == 1
     assert len(found.changes[0]) < 200
-
-
-@pytest.mark.parametrize("tool", [3, None, "look", [1]])
-def test_what_is_no_object_is_left_out_and_reported(tool: Any) -> None:
-    found = read(tool)
-    assert found[:2] == ((), ()) and len(found.changes) == 1
-
-
-def test_no_tools_are_no_tools() -> None:
-    assert read() == Definitions((), (), ())
 
 
 # -- what providers refuse of a schema --
@@ -133,33 +126,19 @@ def test_no_tools_are_no_tools() -> None:
         ("$defs", set()),
     ],
 )
-@pytest.mark.parametrize("family", ["openai", "anthropic", "gemini", None])
-def test_what_a_provider_refuses_at_the_top_of_a_schema_its_description_says(
-    key: str, refused: set[str], family: str | None
-) -> None:
+def test_what_a_provider_refuses_at_the_top_of_a_schema_its_description_says(key: str, refused: set[str]) -> None:
     value: Any = [{"required": ["n"]}] if key.endswith("Of") else {"a": {"type": "string"}}
     schema = {**SCHEMA, key: value}
-    found = read({**NAMED, "inputSchema": schema}, family=family)
-    [tool] = found.tools
-    if family in refused:
-        assert tool.parameters == SCHEMA
-        said, _, rest = tool.description.partition(f"\n\n{SATISFY}")
-        assert said == "Looks." and json.loads(rest) == {key: value}
-        assert len(found.changes) == 1 and key in found.changes[0]
-    else:
-        assert tool == Definition("look", "Looks.", schema) and found.changes == ()
-
-
-def test_a_tool_without_a_description_still_says_it() -> None:
-    [tool] = read({"name": "look", "inputSchema": {"anyOf": []}}).tools
-    assert tool.description == f'{SATISFY}{{"anyOf":[]}}'
-    assert tool.parameters == {"type": "object", "properties": {}}
-
-
-def test_deeper_in_a_schema_alternatives_stay() -> None:
-    schema = {"type": "object", "properties": {"a": {"anyOf": [{"type": "string"}, {"enum": [1]}]}}}
-    for family in ("openai", "anthropic"):
-        assert read({**NAMED, "inputSchema": schema}, family=family).tools[0].parameters == schema
+    for family in FAMILIES:
+        found = read({**NAMED, "inputSchema": schema}, family=family)
+        [tool] = found.tools
+        if family in refused:
+            assert tool.parameters == SCHEMA
+            said, _, rest = tool.description.partition(f"\n\n{SATISFY}")
+            assert said == "Looks." and json.loads(rest) == {key: value}
+            assert len(found.changes) == 1 and key in found.changes[0]
+        else:
+            assert tool == Definition("look", "Looks.", schema) and found.changes == ()
 
 
 @pytest.mark.parametrize(
@@ -169,8 +148,6 @@ def test_deeper_in_a_schema_alternatives_stay() -> None:
         ("x" * 64, True),
         ("x" * 65, False),
         ("$top", False),
-        ("a b", False),
-        ("ä", False),
         ("", False),
     ],
 )
@@ -211,13 +188,6 @@ def test_for_openai_an_array_of_anything_says_so(kind: Any) -> None:
         assert read({**NAMED, "inputSchema": schema(bare)}, family=family).tools[0].parameters == schema(bare)
 
 
-@pytest.mark.parametrize("properties", [3, None, [], "x"])
-def test_a_schema_that_is_none_passes_for_the_provider_to_refuse(properties: Any) -> None:
-    for family in ("openai", "anthropic"):
-        [tool] = read({**NAMED, "inputSchema": {"properties": properties, "required": 3}}, family=family).tools
-        assert tool.parameters["properties"] == properties
-
-
 def nested(depth: int) -> dict[str, Any]:
     schema: dict[str, Any] = {"type": "object"}
     for _ in range(depth):
@@ -228,12 +198,6 @@ def nested(depth: int) -> dict[str, Any]:
 def test_a_tool_that_is_nested_too_deep_is_left_out_and_reported() -> None:
     found = read({"name": "deep", "inputSchema": nested(DEPTH_MAX)}, FORMS["mcp"])
     assert found.tools == (LOOK,) and len(found.changes) == 1
-
-
-def test_depth_is_counted_in_objects_and_lists() -> None:
-    assert not nested_deeper([[{"a": 1}]], 3)
-    assert nested_deeper([[{"a": 1}]], 2)
-    assert not nested_deeper("text", 0)
 
 
 def test_many_tools_take_time_in_line_with_their_number() -> None:

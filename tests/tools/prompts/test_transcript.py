@@ -3,7 +3,6 @@
 import json
 from typing import Any
 
-import msgspec
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -13,7 +12,6 @@ from support.profiles import examples
 from workspaced_events.ids import MessageId, NoteId
 from workspaced_events.schema import catalogue as c
 from workspaced_tools.prompts.assembly.assemble import assemble
-from workspaced_tools.prompts.model.sent_so_far import SentSoFar, sent_before, sent_so_far_of
 from workspaced_tools.prompts.model.types import Artifact, Envelope, Policy, Present, Provided
 
 LONG = "".join(f"Line {number} of the note.\n" for number in range(80))
@@ -88,47 +86,49 @@ def test_a_prompt_is_the_same_with_what_is_kept_of_the_one_before_and_without(ta
     assert talk.assemble(turn) == fresh.envelope, "also the second time"
 
 
-def test_what_stands_before_a_turn_stays_so_when_the_next_one_begins(talk: Talk) -> None:
-    def before(turn: MessageId) -> SentSoFar:
-        sent = sent_before(talk.now, turn, talk.texts, talk.kept)
-        return sent_so_far_of(talk.now, turn, sent, talk.kept)
-
-    talk.ask("One?", talk.read("a.md", LONG))
-    first = before(talk.say("Two?"))
-    stands = msgspec.json.encode([first.turns, list(first.shown.values())])
-    talk.assemble(talk.turn(MessageId("m3"), talk.read("b.md", LONG)))
-    second = before(talk.say("Three?"))
-    assert list(second.turns) == ["m1", "m3"]
-    assert msgspec.json.encode([first.turns, list(first.shown.values())]) == stands
-
-
 # -- what a turn says --
 
 
-def test_a_note_that_stands_above_is_a_line(talk: Talk) -> None:
+def test_a_note_attached_again_is_a_line_its_changes_or_what_replaces_it(talk: Talk) -> None:
     first = talk.ask("One?", talk.read("a.md", LONG))
     second = talk.ask("Two?", talk.read("a.md", LONG))
     assert w.user_text(second) == "Attached: a.md (above)\n\n---\n\n[User query]:\n\nTwo?"
     assert sent_again(first, second) and whole(second).count("Line 7 of") == 1
     assert w.entry(second, "a.md").state == "reference" and w.entry(second, "a.md", "L4").state == "full"
-
-
-def test_a_note_that_changed_is_a_diff_that_names_what_it_changes(talk: Talk) -> None:
-    first = talk.ask("One?", talk.read("a.md", LONG))
-    second = talk.ask("Two?", talk.read("a.md", LONG.replace("Line 7 of", "Line seven of")))
-    said = w.user_text(second)
+    assert w.user_text(talk.ask("Two?", talk.read("b.md", LONG))).startswith("Attached: b.md (above as a.md)")
+    edited = talk.read("a.md", LONG.replace("Line 7 of", "Line seven of"))
+    third = talk.ask("Three?", edited)
+    said = w.user_text(third)
     assert said.startswith("<note_changes>") and "-Line 7 of the note.\n+Line seven of the note." in said
-    assert "Line 40 of" not in said and w.entry(second, "a.md").state == "changes" and sent_again(first, second)
-    third = talk.ask("Three?", talk.read("a.md", LONG.replace("Line 7 of", "Line seven of")))
-    assert w.user_text(third).startswith("Attached: a.md (above)")
+    assert "Line 40 of" not in said and w.entry(third, "a.md").state == "changes" and sent_again(second, third)
+    assert w.user_text(talk.ask("Four?", edited)).startswith("Attached: a.md (above)")
+    fifth = talk.ask("Five?", talk.read("a.md", "Nothing is left.\n"))
+    assert "<replaces_earlier>" in w.user_text(fifth) and "Nothing is left." in w.user_text(fifth)
+    assert w.entry(fifth, "a.md").state == "full"
 
 
-def test_a_note_that_is_another_one_now_is_whole_and_says_what_it_replaces(talk: Talk) -> None:
-    talk.ask("One?", talk.read("a.md", LONG))
-    second = talk.ask("Two?", talk.read("a.md", "Nothing is left.\n"))
-    said = w.user_text(second)
-    assert "<replaces_earlier>" in said and "Nothing is left." in said
-    assert w.entry(second, "a.md").state == "full"
+def test_what_changed_and_is_not_attached_is_named_once_for_each_version(talk: Talk) -> None:
+    talk.ask("One?", talk.read("a.md", LONG), talk.read("b.md", "Beta.\n"))
+    changed = Present(talk.read("a.md", LONG + "More.\n"), "a.md", 1, 0)
+    gone = Present(talk.read("b.md", "", failed="NOTE_NOT_FOUND"), "b.md")
+    second = talk.ask("Two?", present=(changed, gone))
+    assert w.user_text(second).startswith("Changed since shown above: a.md (+1 -0), b.md (gone)\n")
+    assert w.entry(second, "a.md", "L4").state == "stale"
+    assert w.user_text(talk.ask("Three?", present=(changed, gone))) == "Three?"
+
+
+@pytest.mark.parametrize("how", ["replaced", "removed"])
+def test_a_message_that_is_gone_takes_along_what_it_attached(talk: Talk, how: str) -> None:
+    asked = talk.say("One?")
+    talk.prompt(asked, talk.read("a.md", LONG))
+    talk.answer()
+    talk.ask("Two?", talk.read("a.md", LONG))
+    if how == "removed":
+        talk.remove(asked)
+    else:
+        talk.add("user", "One, in other words?", asked, replaces=True)
+    later = talk.ask("Three?", talk.read("a.md", LONG))
+    assert "(above)" not in whole(later) and whole(later).count("Line 7 of") == 1
 
 
 def test_the_active_note_is_named_where_it_changes_and_when_it_stops(talk: Talk) -> None:
@@ -141,39 +141,6 @@ def test_the_active_note_is_named_where_it_changes_and_when_it_stops(talk: Talk)
     assert w.user_text(talk.ask("Four?", active("a.md", LONG))).startswith("Active note: a.md (above)\n")
     assert w.user_text(talk.ask("Five?")).startswith("Active note: none attached\n")
     assert w.user_text(talk.ask("Six?")) == "Six?"
-
-
-def test_a_note_with_the_text_of_another_one_is_a_line(talk: Talk) -> None:
-    talk.ask("One?", talk.read("old.md", LONG))
-    said = w.user_text(talk.ask("Two?", talk.read("new.md", LONG)))
-    assert said.startswith("Attached: new.md (above as old.md)")
-
-
-def test_what_changed_and_is_not_attached_is_named_once_for_each_version(talk: Talk) -> None:
-    talk.ask("One?", talk.read("a.md", LONG), talk.read("b.md", "Beta.\n"))
-    changed = Present(talk.read("a.md", LONG + "More.\n"), "a.md", 1, 0)
-    gone = Present(talk.read("b.md", "", failed="NOTE_NOT_FOUND"), "b.md")
-    second = talk.ask("Two?", present=(changed, gone))
-    assert w.user_text(second).startswith("Changed since shown above: a.md (+1 -0), b.md (gone)\n")
-    assert w.entry(second, "a.md", "L4").state == "stale"
-    assert w.user_text(talk.ask("Three?", present=(changed, gone))) == "Three?"
-    again = Present(talk.read("a.md", LONG + "More.\nStill more.\n"), "a.md", 2, 0)
-    assert "a.md (+2 -0)" in w.user_text(talk.ask("Four?", present=(again, gone)))
-
-
-def test_a_pin_speaks_again_where_it_changed(talk: Talk) -> None:
-    def ask(*lines: str) -> str:
-        text = "\n".join(lines)
-        provided = (talk.provided("here", text),) if lines else ()
-        return w.user_text(talk.ask("?", provided=provided))
-
-    names = [f"- note {number}.md" for number in range(20)]
-    assert "<pinned_context>" in ask(*names)
-    assert ask(*names) == "?"
-    said = ask(*names[:-1], "- <another>.md")
-    assert "<changes_to>" in said and "\n-- note 19.md\n+- <another>.md\n" in said
-    assert ask().startswith("[No longer pinned: here]")
-    assert ask() == "?"
 
 
 LINES = ["cost: 100", "- a.md", "-- b.md", "@@ -1,1 +1,1 @@"]
@@ -218,6 +185,8 @@ def test_a_change_in_a_pinned_note_says_where(talk: Talk) -> None:
     moved = ask(100, 999, "home/plan.md")
     assert "<path>home/plan.md</path>" in moved and "<replaces_earlier>" in moved and "Line 40 of" in moved
     assert ask(100, 999, "home/plan.md") == "?"
+    assert w.user_text(talk.ask("?")).startswith("[No longer pinned: plan]")
+    assert w.user_text(talk.ask("?")) == "?"
 
 
 def test_a_change_of_a_workspace_says_in_which_list(talk: Talk) -> None:
@@ -239,63 +208,36 @@ def test_a_change_of_a_workspace_says_in_which_list(talk: Talk) -> None:
     assert "<replaces_earlier>" in few and "\nActive note:\n- b.md\nOpen tabs:\n- c.md\n" in few
 
 
-def test_an_image_that_stands_above_is_a_line(talk: Talk) -> None:
-    def image() -> Any:
-        return talk.read("dot.png", "png", kind="image", media_type="image/png")
-
-    first = talk.ask("One?", image())
-    second = talk.ask("Two?", image())
-    images = [block for message in second.messages for block in message.content if block.type == "image"]
-    assert len(images) == 1 and sent_again(first, second)
-    assert "Attached: dot.png (above)" in w.user_text(second)
-
-
-def test_a_replaced_message_withdraws_what_only_it_attached(talk: Talk) -> None:
-    asked = talk.say("One?")
-    talk.prompt(asked, talk.read("a.md", LONG))
-    talk.answer()
-    talk.add("user", "One, in other words?", asked, replaces=True)
-    later = talk.ask("Two?", talk.read("a.md", LONG))
-    assert "Line 7 of" in w.user_text(later) and whole(later).count("Line 7 of") == 1
-
-
-def test_a_line_whose_text_went_with_its_message_says_nothing(talk: Talk) -> None:
-    asked = talk.say("One?")
-    talk.prompt(asked, talk.read("a.md", LONG))
-    talk.answer()
-    talk.ask("Two?", talk.read("a.md", LONG))
-    talk.remove(asked)
-    later = talk.ask("Three?", talk.read("a.md", LONG))
-    assert "(above)" not in whole(later) and whole(later).count("Line 7 of") == 1
-
-
 # -- compactions --
 
 
-def folded_talk() -> tuple[Talk, Envelope]:
-    """A conversation of turns with a note each, until one is compacted."""
+@pytest.mark.parametrize("turns", [1, 3])
+def test_at_least_so_many_turns_stay_less_than_twice_as_many_and_the_cut_moves_in_steps(turns: int) -> None:
+    talk, cuts = Talk(), []
+    talk.policy = Policy(history_turns=turns)
+    for number in range(20):
+        before = whole(talk.ask(f"({number})"))
+        kept = [each for each in range(number) if f"({each})" in before]
+        assert kept == list(range(number - len(kept), number))
+        assert min(number, turns) <= len(kept) < 2 * turns
+        cuts.append(number - len(kept))
+    assert cuts == sorted(cuts) and set(cuts) == set(range(0, 20 - turns, turns))
+
+
+def test_a_fold_keeps_the_notes_of_the_last_turns_in_their_newest_version() -> None:
     talk = Talk(window=6_000)
     for number in range(40):
         envelope = talk.ask(f"Question {number}?", talk.read(f"n{number}.md", f"Note {number}. {LONG}"))
         if talk.last.compacted is not None:
-            return talk, envelope
-    raise AssertionError("no fold in 40 turns")
-
-
-def test_a_fold_keeps_the_notes_of_the_last_turns_in_their_newest_version() -> None:
-    talk, envelope = folded_talk()
+            break
     fold, sent = talk.last.compacted, whole(envelope)
     assert fold is not None and fold.reason == "budget" and fold.up_to is not None
     turns = [each for each in talk.now.messages.values() if each.role == "user"]
     numbers = range(max(0, len(turns) - 3), len(turns))
     assert all(f"Note {number}. Line 0" in sent for number in numbers)
-    assert library_ids(talk) and envelope.estimate <= 6_000 * 0.6
+    assert talk.now.library and envelope.estimate <= 6_000 * 0.6
     after = talk.ask("And then?")
     assert sent_again(envelope, after) and talk.last.compacted is None
-
-
-def library_ids(talk: Talk) -> list[str]:
-    return [entry.id for entry in talk.now.library]
 
 
 def test_what_a_fold_left_out_comes_whole_when_it_is_attached_again() -> None:
@@ -307,16 +249,6 @@ def test_what_a_fold_left_out_comes_whole_when_it_is_attached_again() -> None:
     assert talk.last.compacted is not None and "[Left out: a.md]" in whole(talk.last.envelope)
     again = talk.ask("Four?", talk.read("a.md", LONG))
     assert "Line 7 of" in w.user_text(again) and "Attached: a.md" not in w.user_text(again)
-
-
-def test_a_fold_has_an_edited_note_once_as_it_is_now() -> None:
-    talk = Talk()
-    for number in range(4):
-        talk.ask(f"{number}?", talk.read("a.md", f"Version {number}.\n{LONG}"))
-    sent = whole(talk.ask("And?", rebase=True))
-    assert sent.count("<note_context>") == 1 and "Version 3." in sent and "Version 2." not in sent
-    assert library_ids(talk) == ["a.md"] and "[Left out: " not in sent
-    assert sent.count("[Find it in the context library above: a.md]") == 4
 
 
 def test_results_of_tools_before_the_last_turn_are_a_note_after_a_fold() -> None:
@@ -338,29 +270,15 @@ def test_a_summary_makes_the_turns_leave_that_it_stands_for() -> None:
     for number in range(4):
         talk.ask(f"Question {number}?", talk.read("a.md", LONG))
     talk.summarise("They spoke of the note.", list(talk.now.messages)[3])
-    sent = whole(talk.ask("And?"))
+    talk.policy = Policy(summary_tokens_max=100)
+    envelope = talk.ask("And?")
+    sent = whole(envelope)
+    assert envelope.manifest.warnings == ()
     assert talk.last.compacted is not None and talk.last.compacted.reason == "summary"
     assert "Question 1?" not in sent and "Question 2?" in sent and "They spoke of the note." in sent
     assert sent.count("Line 7 of") == 1
-
-
-def test_at_twice_as_many_turns_as_wanted_half_of_them_leave() -> None:
-    talk = Talk()
-    talk.policy = Policy(history_turns=3)
-    kept = []
-    for number in range(9):
-        envelope = talk.ask(f"Question {number}?")
-        kept.append(sum(f"Question {each}?" in whole(envelope) for each in range(number)))
-    assert kept == [0, 1, 2, 3, 4, 5, 3, 4, 5]
-
-
-def test_what_cannot_fit_names_what_is_large_and_records_nothing() -> None:
-    talk = Talk(window=900)
-    asked = talk.say("Too much?")
-    before = talk.now
-    with pytest.raises(Exception, match=r"a\.md") as error:
-        talk.prompt(asked, talk.read("a.md", LONG * 5))
-    assert getattr(error.value, "code", "") == "BUDGET_EXCEEDED" and talk.now is before
+    talk.policy = Policy(summary_tokens_max=3)
+    assert "summary" in talk.ask("And?").manifest.warnings[0]
 
 
 def test_rounds_of_tools_in_one_turn_are_shortened_before_it_is_refused() -> None:
@@ -374,27 +292,6 @@ def test_rounds_of_tools_in_one_turn_are_shortened_before_it_is_refused() -> Non
     assert envelope.estimate <= 3_000
 
 
-def test_a_prompt_near_its_limit_says_what_the_next_fold_takes() -> None:
-    talk = Talk(window=6_000)
-    warned = []
-    for number in range(12):
-        envelope = talk.ask(f"Question {number}?", talk.read(f"n{number}.md", f"Note {number}. {LONG}"))
-        warned.append((envelope.estimate / 6_000 >= 0.8, bool(envelope.manifest.warnings)))
-        if talk.last.compacted is not None:
-            break
-    assert all(near == told for near, told in warned) and (True, True) in warned
-
-
-def test_a_note_named_by_a_pin_counts_as_used() -> None:
-    talk = Talk()
-    talk.policy = Policy(used_within_turns=1)
-    talk.pin("plan", "note", path=NoteId("a.md"))
-    talk.ask("One?", talk.read("a.md", LONG))
-    talk.ask("Two?")
-    talk.ask("Three?", rebase=True)
-    assert "Line 7 of" in whole(talk.last.envelope)
-
-
 FOUND = ({"title": "B", "source": "b.md", "text": "?"}, {"title": "A", "source": "a.md", "text": "?"})
 SEARCH = json.dumps({"query": "q", "documents": FOUND})
 
@@ -402,6 +299,7 @@ SEARCH = json.dumps({"query": "q", "documents": FOUND})
 @pytest.mark.parametrize(
     ("uses", "stays"),
     [
+        (lambda talk: talk.pin("plan", "note", path=NoteId("a.md")), True),
         (lambda talk: talk.answer("It says so in a.md, as you know."), True),
         (lambda talk: talk.answer("It says so in [[a|the plan]]."), True),
         (lambda talk: talk.answer("It says so in [it](<a.md>)."), True),
@@ -413,7 +311,7 @@ SEARCH = json.dumps({"query": "q", "documents": FOUND})
         (lambda talk: talk.answer("Nothing of a note, and banana.md is none."), False),
     ],
 )
-def test_a_note_that_the_assistant_read_or_cited_counts_as_used(uses: Any, stays: bool) -> None:
+def test_a_note_that_is_pinned_or_that_the_assistant_read_or_cited_counts_as_used(uses: Any, stays: bool) -> None:
     talk = Talk()
     talk.policy = Policy(used_within_turns=1)
     talk.ask("One?", talk.read("a.md", LONG))
@@ -422,14 +320,3 @@ def test_a_note_that_the_assistant_read_or_cited_counts_as_used(uses: Any, stays
     uses(talk)
     talk.ask("Three?", rebase=True)
     assert ("Line 7 of" in whole(talk.last.envelope)) == stays
-
-
-def test_a_prompt_asked_for_twice_is_folded_once() -> None:
-    talk = Talk()
-    talk.policy = Policy(each_turn=True)
-    talk.ask("One?", talk.read("a.md", LONG))
-    asked = talk.say("Two?")
-    first = talk.prompt(asked, talk.read("a.md", LONG))
-    assert talk.last.compacted is not None and talk.last.compacted.reason == "each_turn"
-    again = talk.prompt(asked, talk.read("a.md", LONG))
-    assert talk.last.compacted is None and again.hashes == first.hashes and again.messages == first.messages

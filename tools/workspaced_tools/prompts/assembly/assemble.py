@@ -248,17 +248,18 @@ class _Prompt:
 
     def _fitted(self, past: Past, system: LayerBuilder, context: LayerBuilder, query: LayerBuilder) -> Past:
         """What of the history fits; a transcript is compacted instead."""
-        summary = b.summary_block(past.summary, fence=self.turn.fence)
-        parts = Parts(
-            fixed=system.tokens + context.tokens + query.tokens + self.tool_tokens,
+        fitted = fit(self._budget(past, system, context, query), self.limit, self.turn.policy, self.estimator)
+        return Past(fitted.messages, (*past.dropped, *fitted.dropped), past.summary)
+
+    def _budget(self, past: Past, system: LayerBuilder, *others: LayerBuilder) -> Parts:
+        return Parts(
+            fixed=sum(each.tokens for each in (system, *others)) + self.tool_tokens,
             history=past.messages,
-            summary_tokens=self.estimator.tokens(summary),
+            summary_tokens=self.estimator.tokens(b.summary_block(past.summary, fence=self.turn.fence)),
             system=system.tokens,
             tools=self.tool_tokens,
-            named=(*system.entries, *context.entries, *query.entries),
+            named=tuple(entry for each in (system, *others) for entry in each.entries),
         )
-        fitted = fit(parts, self.limit, self.turn.policy, self.estimator)
-        return Past(fitted.messages, (*past.dropped, *fitted.dropped), past.summary)
 
     def _library(self, conversation: Conversation) -> LayerBuilder:
         builder = self._builder("L2_PREVIOUS")
@@ -427,23 +428,12 @@ class _Prompt:
         return tuple(previous if hint.after == "history" else hint for hint in hints)
 
     def _exceeded(self, made: Rendered) -> BudgetExceeded:
-        builders, summary = made.builders, made.past.summary
-        summary_tokens = self.estimator.tokens(b.summary_block(summary, fence=self.turn.fence))
-        fixed = sum(builders[name].tokens for name in _FIXED) + self.tool_tokens
-        parts = Parts(
-            fixed=fixed,
-            history=made.past.messages,
-            summary_tokens=summary_tokens,
-            system=builders["L1_SYSTEM"].tokens,
-            tools=self.tool_tokens,
-            named=tuple(entry for name in _FIXED for entry in builders[name].entries),
-        )
-        history = builders["L4_STRIP"].tokens - summary_tokens
+        builders = made.builders
+        fixed = (builders["L1_SYSTEM"], builders["L3_TURN"], builders["L5_USER"])
+        parts = self._budget(made.past, *fixed)
+        history = builders["L4_STRIP"].tokens - parts.summary_tokens
         library = builders["L2_PREVIOUS"].tokens
         return exceeded(parts, self.limit, made.past.messages, history, library, self.estimator)
-
-
-_FIXED: Final[tuple[LayerId, ...]] = ("L1_SYSTEM", "L3_TURN", "L5_USER")
 
 
 def end_of_previous(messages: Sequence[ChatMessage]) -> int:

@@ -86,13 +86,13 @@ class Compacting:
         if at_least:
             plan = planner.plan(at_least)
         elif self.turn.rebase:
-            reason, plan = "asked", planner.in_place()
+            reason, plan = "asked", planner.plan(0)
         elif made.estimate > self.limit:
             reason, plan = "budget", planner.over_budget(limit)
         elif policy.each_turn and self.is_first:
-            reason, plan = "each_turn", planner.take_over()
+            reason, plan = "each_turn", planner.plan(0, all_notes=True)
         elif self.is_first and before.turns and len(before.turns) % PAYS_EVERY == 0:
-            in_place = planner.in_place()
+            in_place = planner.plan(0)
             if pays(planner, in_place, before, limit):
                 reason, plan = "pays", in_place
         if plan is None:

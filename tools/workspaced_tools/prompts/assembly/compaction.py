@@ -110,7 +110,7 @@ class Planner:
 
     def size(self) -> int:
         """Tokens of what stands before this turn now."""
-        turns = sum(turn.rest + _tokens(turn.parts) for turn in self._before.turns)
+        turns = sum(turn.rest + sum(part.tokens for part in turn.parts) for turn in self._before.turns)
         return self._before.fixed + sum(entry.tokens for entry in self._before.library) + turns
 
     # -- what leaves --
@@ -141,14 +141,6 @@ class Planner:
         }
         return plan._replace(library=(), left_out=tuple(left_out))
 
-    def in_place(self) -> Plan:
-        """No turn leaves."""
-        return self.plan(0)
-
-    def take_over(self) -> Plan:
-        """The library takes over all notes of the turns, and nothing else changes."""
-        return self.plan(0, all_notes=True)
-
     def _smaller(self, plan: Plan, most: int) -> Plan:
         """The plan without the library's entries used longest ago, until it has at most so many tokens."""
         size, leaving = plan.size, set[Key]()
@@ -168,6 +160,7 @@ class Planner:
         """The compaction by which so many turns leave.
 
         Args:
+            dropped: 0: no turn leaves; notes leave turns that stay all the same.
             all_notes: the library takes over every note, whether the turns show its newest version or not; results
                 of tools stay.
         """
@@ -276,7 +269,8 @@ class Planner:
                 before = found.get(part.key)
                 if before is None or _revision(before) != part.revision:
                     tokens = part.tokens if part.is_whole or before is None else max(part.tokens, before.tokens)
-                    found[part.key] = _Version(_artifact(part), _first(before, turn.first), tokens)
+                    first = turn.first if before is None else before.message
+                    found[part.key] = _Version(_artifact(part), first, tokens)
         for key, newest in self._before.newest.items():
             if key not in found:
                 continue
@@ -284,7 +278,7 @@ class Planner:
                 del found[key]
             elif _revision(found[key]) != newest.revision or newest.id != key[1]:
                 tokens = estimate_tokens_of_chars(newest.bytes)
-                found[key] = _Version(newest, _first(found[key], MessageId("")), tokens)
+                found[key] = _Version(newest, found[key].message, tokens)
         return found
 
 
@@ -299,19 +293,9 @@ def _revision(version: LibraryEntry | _Version) -> str:
     return version.revision if isinstance(version, LibraryEntry) else version.artifact.revision
 
 
-def _first(before: LibraryEntry | _Version | None, turn: MessageId) -> MessageId:
-    if before is None:
-        return turn
-    return before.message
-
-
 def _artifact(part: SentPart) -> Artifact:
     kind = cast(ArtifactKind, library_kind(part.kind))
     return Artifact(kind, part.id, part.title or part.id, part.revision, part.mtime)
-
-
-def _tokens(parts: Iterable[SentPart]) -> int:
-    return sum(part.tokens for part in parts)
 
 
 def pays(planner: Planner, plan: Plan, before: Before, limit: int) -> bool:

@@ -25,7 +25,7 @@ from ..model.kept_turns import KeptTurns
 from ..model.sent_so_far import SentSoFar, content_of
 from ..model.sent_turn import SentPart
 from ..model.token_estimate import block_seed
-from ..model.turn_window import begins, start_of_last, turns_in, window_of
+from ..model.turn_window import begins, turns_in, window_of
 from ..model.types import Artifact, Block, ChatMessage, Policy, Texts
 from ..sources.inline_content import skills_of
 from ..sources.search_block import Numbers, written, written_turn
@@ -203,7 +203,10 @@ def rounds(messages: Sequence[ChatMessage]) -> list[int]:
 
 def last_rounds(messages: Sequence[ChatMessage], count: int) -> int:
     """The index at which the last `count` rounds begin; 0 if there are no more than `count`."""
-    return start_of_last(rounds(messages), count, len(messages))
+    starts = rounds(messages)
+    if count == 0:
+        return len(messages)
+    return starts[-count] if len(starts) >= count else 0
 
 
 # -- filters --

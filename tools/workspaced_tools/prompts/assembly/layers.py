@@ -174,9 +174,9 @@ def reuse_of(
     builders: Mapping[LayerId, LayerBuilder],
     hashes: LayerHashes,
     blocks: Sequence[str],
-    pipeline: Pipeline = "chat",
+    pipeline: Pipeline,
     *,
-    repeats_turns: bool = False,
+    repeats_turns: bool,
 ) -> Reuse:
     """Compares with the last prompt of the pipeline. `blocks`: sha256 of the library's blocks.
 
@@ -275,7 +275,7 @@ def manifest_of(
 
 
 def warnings_of(
-    conversation: Conversation, message: MessageId, reuse: Reuse, pipeline: Pipeline = "chat", *, compacted: bool
+    conversation: Conversation, message: MessageId, reuse: Reuse, pipeline: Pipeline, *, compacted: bool
 ) -> tuple[str, ...]:
     """Warns if one of the first two layers changed since the pipeline's last prompt without a cause in the log.
 

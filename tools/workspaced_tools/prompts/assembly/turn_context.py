@@ -147,16 +147,12 @@ class TurnContext:
                 replace(entry, state="reference", detail=ABOVE),
             )
         elif known is not None:
-            whole = b.newer_provider_block(provided, text, fence=self._fence)
+            block = partial(b.provider_block, provided, fence=self._fence)
             # A line that goes from one list of a workspace to another is clear only with the name of its list.
             item = "- " if provided.kind == "workspace" else ""
-            if changes := self._changes(known, text, whole, partial(b.provider_changes, provided), item):
-                part, entry = (
-                    replace(part, text=changes, revision=revision, base=known),
-                    replace(entry, state="changes"),
-                )
-            else:
-                part = replace(part, text=whole, revision=revision)
+            shown, is_whole = self._newer(known, text, block, item)
+            part = replace(part, text=shown, revision=revision, base="" if is_whole else known)
+            entry = entry if is_whole else replace(entry, state="changes")
         else:
             part = replace(part, text=b.provider_block(provided, text, fence=self._fence), revision=revision)
         self._add(part, entry, segment="provider")
@@ -230,22 +226,26 @@ class TurnContext:
             block = b.artifact_block(artifact, text, fence=self._fence)
             self._add(_part(item, block), item.entry(detail=detail))
             return
-        whole = b.newer_block(artifact, text, fence=self._fence)
-        if changes := self._changes(known, text, whole, partial(b.changes_block, artifact)):
-            self._add(replace(_part(item, changes), base=known), item.entry("changes"))
+        shown, is_whole = self._newer(known, text, partial(b.artifact_block, artifact, fence=self._fence))
+        if is_whole:
+            self._add(_part(item, shown), replace(item.entry(), why="changed"))
         else:
-            self._add(_part(item, whole), replace(item.entry(), why="changed"))
+            self._add(replace(_part(item, shown), base=known), item.entry("changes"))
 
-    def _changes(self, known: str, text: str, whole: str, block: Callable[..., str], item: str = "") -> str:
-        """The block of the changes; empty if the whole text should be sent. `item`: as of `unified_diff`."""
+    def _newer(self, known: str, text: str, block: Callable[..., str], item: str = "") -> tuple[str, bool]:
+        """The block of a text whose version `known` stands above, and whether it is whole: else it is the changes.
+
+        `item`: as of `unified_diff`.
+        """
+        whole = block(text, above="older")
         try:
             diff = unified_diff(self._texts(known), text, item=item)
         except NotRecorded:
-            return ""
+            return whole, True
         if not diff or (not item and len(diff) >= DIFF_SHARE_MAX * len(text)):
-            return ""
-        changes = block(diff, fence=self._fence)
-        return changes if len(changes) < len(whole) else ""
+            return whole, True
+        changes = block(diff, above="changed")
+        return (changes, False) if len(changes) < len(whole) else (whole, True)
 
     def _add_marked(self, item: Item) -> None:
         artifact = item.artifact

@@ -3,7 +3,7 @@
 Identical input gives identical bytes: no clock, no counts, nothing specific to the machine.
 """
 
-from typing import Final
+from typing import Final, Literal
 
 import regex
 
@@ -51,27 +51,32 @@ def trimmed(text: str) -> str:
     return text.strip(TRIMMED)
 
 
-def artifact_block(artifact: Artifact, text: str, *, fence: str = "") -> str:
-    """The artifact with its whole text.
+Above = Literal["nothing", "older", "changed"]
+"""What stands further above: nothing; an older version, which the block replaces; or one that it changes, being a
+unified diff."""
+_ABOVE: Final[dict[Above, dict[str, str]]] = {
+    "nothing": {},
+    "older": {"replaces_earlier": REPLACES_EARLIER},
+    "changed": {"changes_to": CHANGES_TO},
+}
+
+
+def artifact_block(artifact: Artifact, text: str, *, above: Above = "nothing", fence: str = "") -> str:
+    """The artifact with its whole text, or with the changes to it.
 
     `fence`, here and below: the conversation, if bodies keep their bytes (untrusted_text.py).
     """
     name, fields = block_head(artifact)
-    return render_block(name, fields, text, fence=_fence_of(artifact, fence))
+    name = f"{artifact.kind}_changes" if above == "changed" else name
+    return render_block(name, {**fields, **_ABOVE[above]}, text, fence=_fence_of(artifact, fence))
 
 
-def newer_block(artifact: Artifact, text: str, *, fence: str = "") -> str:
-    """The artifact with its whole text, where the prompt shows an older version further above."""
-    name, fields = block_head(artifact)
-    fields["replaces_earlier"] = REPLACES_EARLIER
-    return render_block(name, fields, text, fence=_fence_of(artifact, fence))
-
-
-def changes_block(artifact: Artifact, diff: str, *, fence: str = "") -> str:
-    """The changes to an artifact that stands further above."""
-    _name, fields = block_head(artifact)
-    fields["changes_to"] = CHANGES_TO
-    return render_block(f"{artifact.kind}_changes", fields, diff, fence=_fence_of(artifact, fence))
+def provider_block(provided: Provided, text: str, *, above: Above = "nothing", fence: str = "") -> str:
+    """As `artifact_block`, of a pin."""
+    path = {"path": provided.path} if provided.path is not None else {}
+    fields = {"title": provided.id, "source": provided.kind, **path, **_ABOVE[above]}
+    name = f"{_PINNED}_changes" if above == "changed" else _PINNED
+    return render_block(name, fields, text, fence=_fence_of(provided, fence))
 
 
 def _fence_of(thing: Artifact | Provided, fence: str) -> str:
@@ -114,27 +119,6 @@ def block_or_placeholder(artifact: Artifact, texts: Texts, *, fence: str = "") -
         if artifact.failed is not None
         else artifact_block(artifact, texts(artifact.revision), fence=fence)
     )
-
-
-def provider_block(provided: Provided, text: str, *, fence: str = "") -> str:
-    return render_block(_PINNED, _pin_head(provided), text, fence=_fence_of(provided, fence))
-
-
-def newer_provider_block(provided: Provided, text: str, *, fence: str = "") -> str:
-    """A pin whose text stands further above in an older version."""
-    fields = {**_pin_head(provided), "replaces_earlier": REPLACES_EARLIER}
-    return render_block(_PINNED, fields, text, fence=_fence_of(provided, fence))
-
-
-def provider_changes(provided: Provided, diff: str, *, fence: str = "") -> str:
-    """The changes to a pin whose text stands further above."""
-    fields = {**_pin_head(provided), "changes_to": CHANGES_TO}
-    return render_block(f"{_PINNED}_changes", fields, diff, fence=_fence_of(provided, fence))
-
-
-def _pin_head(provided: Provided) -> dict[str, str]:
-    path = {"path": provided.path} if provided.path is not None else {}
-    return {"title": provided.id, "source": provided.kind, **path}
 
 
 def provider_gone(pin: str) -> str:

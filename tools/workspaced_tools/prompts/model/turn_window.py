@@ -18,8 +18,6 @@ from .types import Policy
 class Window(NamedTuple):
     messages: tuple[Message, ...]
     """The carried messages, oldest first."""
-    turn: int
-    """The number of messages before the prompt's turn; for a compression, of the whole turns up to its message."""
     dropped: tuple[ManifestEntry, ...]
     """One entry for each other message up to the prompt's."""
     is_summed_up: bool
@@ -38,7 +36,7 @@ def window_of(conversation: Conversation, message: MessageId, policy: Policy) ->
     dropped = [left_out(each.id, "summary" if at < covered else "fold") for at, each in enumerate(every[:start])]
     if is_compression:
         dropped += (left_out(each.id, "pipeline") for each in every[end : ids.index(message) + 1])
-    return Window(tuple(every[start:end]), end, tuple(dropped), covered > 0)
+    return Window(tuple(every[start:end]), tuple(dropped), covered > 0)
 
 
 def nothing_of(conversation: Conversation, message: MessageId, why: str) -> tuple[ManifestEntry, ...]:
@@ -65,13 +63,6 @@ def turns_in(messages: Iterable[Message]) -> list[list[Message]]:
             turns.append([])
         turns[-1].append(message)
     return turns
-
-
-def start_of_last(starts: Sequence[int], count: int, end: int) -> int:
-    """The start of the last `count` items that begin at `starts`; 0 if there are no more than `count`."""
-    if count == 0:
-        return end
-    return starts[-count] if len(starts) >= count else 0
 
 
 def summed_up(conversation: Conversation, message: MessageId) -> int:
