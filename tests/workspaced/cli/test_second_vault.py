@@ -16,7 +16,7 @@ def served(home: str, monkeypatch: pytest.MonkeyPatch) -> dict[str, Record]:
     return {each.workspace: each for each in running()}
 
 
-@pytest.mark.parametrize("where", ["defaults", "environment", "file"])
+@pytest.mark.parametrize("where", ["environment", "file"])
 def test_a_workspace_of_its_own_is_all_that_a_second_vault_needs(
     daemon: Any, monkeypatch: pytest.MonkeyPatch, where: str
 ) -> None:
@@ -25,15 +25,10 @@ def test_a_workspace_of_its_own_is_all_that_a_second_vault_needs(
     env = {**first.env, "XDG_RUNTIME_DIR": str(first.root), "XDG_CONFIG_HOME": str(home / "config")}
     if where == "environment":
         env |= {"WORKSPACED_SOCKET": str(first.socket), "WORKSPACED_DATA_DIR": str(first.data)}
-    elif where == "file":
+    else:
         config = home / "config" / "workspaced" / "config.toml"
         config.parent.mkdir(parents=True)
         config.write_text(f'socket = "{first.socket}"\ndata_dir = "{first.data}"\nworkspace = "mine"\n')
-    else:
-        first.socket, first.data = (
-            first.root / "workspaced" / "default.sock",
-            home / ".local/share/workspaced/default",
-        )
     first.start()
     vault = first.root / "second"
     vault.mkdir()
