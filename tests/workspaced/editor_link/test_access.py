@@ -204,6 +204,7 @@ class TestTheLockFile:
         none_meant = world.cli("ide", "--socket", str(world.socket), "--vault", "/nowhere")
         assert none_meant.returncode == 2 and str(world.vault) in none_meant.stderr
         assert world.cli("ide", "--socket", str(world.root / "nobody")).returncode == 3
+        folder.mkdir(parents=True)
         folder.chmod(0o777)
         assert world.cli("ide").returncode == 2 and not [*folder.iterdir()], "not where others may write"
 

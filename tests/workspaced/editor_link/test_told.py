@@ -155,9 +155,7 @@ def test_what_was_told_is_in_the_log_and_replays(world: Any, link: Link) -> None
     show(world, None)
     with link.claude() as another:
         assert [each["label"] for each in another.tool("getOpenEditors")["tabs"]] == ["Budget.md"]
-    assert volunteered(world)[-1]["event"] == "getOpenEditors", (
-        "open editors are in the log without an active note"
-    )
+    assert volunteered(world)[-1]["event"] == "getOpenEditors", "also without an active note"
     assert {(each["tool"], each["caller"]) for each in told} == {("show_editor", "claude-code")}
     assert [event for event, _ in groupby((each["event"], each["resultSha256"]) for each in told)] == [
         ("selection_changed", told[0]["resultSha256"]),
