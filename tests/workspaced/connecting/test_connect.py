@@ -570,9 +570,3 @@ def test_the_programs_own_variables_move_the_files(
         connect(runtime, "--vault", vault)
     expected = {"c/config.toml", "c/hooks.json", "d/.claude.json", "d/settings.json", "g/.gemini/settings.json"}
     assert set(all_files(home)) == expected
-
-
-def test_control_characters_of_a_file_do_not_reach_the_terminal(connect: Command, home: Path, vault: Path) -> None:
-    write(home / ".cursor/mcp.json", '{\n  "a": "\x7f\u009b31m"\n}\n')
-    _code, _out, err = connect("cursor", "--vault", vault)
-    assert "\x7f" not in err and "\u009b" not in err

@@ -217,13 +217,3 @@ def test_a_long_log_is_looked_at_up_to_a_bound_and_so_are_many_clients() -> None
     clients, since = last_seen(log)
     assert since is not None and since.seq == 6 and len(clients) == CLIENTS_LISTED_MAX
     assert clients[0].client == f"c{size}"
-
-
-def test_what_stands_in_a_file_does_not_reach_the_terminal(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = home / PLACES["zed"]
-    path.parent.mkdir(parents=True)
-    entry = {"command": "workspaced", "args": ["mcp", "--vault", "/\x1b[31m\u202e"]}
-    path.write_text(json.dumps({RUNTIMES["zed"].servers.key: {"\x1b[2J": entry}}))
-    assert run(["connect"]) == 0
-    out, err = capsys.readouterr()
-    assert "\x1b" not in out + err and "\u202e" not in out + err
