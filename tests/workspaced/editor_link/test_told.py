@@ -170,22 +170,6 @@ def test_what_was_told_is_in_the_log_and_replays(world: Any, link: Link) -> None
     assert "two ä😀" in shown.stdout
 
 
-def test_a_redacted_bundle_of_it_verifies_and_keeps_no_text(world: Any, link: Link) -> None:
-    with link.claude() as claude:
-        claude.told()
-        select(world, "Plan.md", 3, 4, text="one topsecretword")
-        claude.told()
-        claude.tool("getOpenEditors")
-    count = len(volunteered(world))
-    assert link.stop() == 0 and world.stop() == 0
-    bundle = world.root / "b.wsbundle"
-    made = world.cli("bundle", "--redact", "--from", "1", "-o", str(bundle), "--data-dir", str(world.data))
-    assert made.returncode == 0, made.stderr
-    done = world.cli("replay", "--verify", str(bundle))
-    assert done.returncode == 0 and f"{count} answer the same" in done.stdout
-    assert b"topsecretword" not in bundle.read_bytes()
-
-
 def test_looks_that_tell_nothing_new_push_no_offer_to_a_hook_out(world: Any) -> None:
     about = {"client": "claude-code", "session": "s-1", "folders": [str(world.vault)]}
     with world.connect() as client:

@@ -121,23 +121,29 @@ CURSOR = {"hook_event_name": "sessionStart", "conversation_id": "c-1", "cursor_v
 VSCODE = {"hookEventName": "SessionStart", "sessionId": "v-1", "source": "new"}
 
 
-def test_each_runtime_gets_its_own_form(world: Any) -> None:
-    place = {"cwd": str(world.vault)}
-    gemini = hook(world, "gemini", {**GEMINI, **place})
-    assert gemini is not None and gemini["hookSpecificOutput"]["hookEventName"] == "BeforeAgent"
-    assert "<" not in gemini["hookSpecificOutput"]["additionalContext"]
-    cursor = hook(world, "cursor", {**CURSOR, "workspace_roots": [str(world.vault)]})
-    assert cursor is not None and list(cursor) == ["additional_context"]
-    copilot = hook(world, "copilot", {**COPILOT, **place})
-    assert copilot is not None and list(copilot) == ["additionalContext"]
-    codex = hook(world, "codex", {**CLAUDE, **place, "turn_id": "t", "model": "m", "transcript_path": None})
-    assert codex is not None and list(codex["hookSpecificOutput"]) == ["hookEventName", "additionalContext"]
-    assert [each["caller"] for each in volunteered(world)] == [
-        "gemini-cli-mcp-client",
-        "cursor-vscode",
-        "copilot-cli",
-        "codex-mcp-client",
-    ]
+CODEX = {**CLAUDE, "turn_id": "t", "model": "m", "transcript_path": None}
+FORMS = [
+    ("gemini", GEMINI, "hookSpecificOutput", "gemini-cli-mcp-client"),
+    ("cursor", CURSOR, "additional_context", "cursor-vscode"),
+    ("copilot", COPILOT, "additionalContext", "copilot-cli"),
+    ("codex", CODEX, "hookSpecificOutput", "codex-mcp-client"),
+    ("claude", COPILOT, "additionalContext", "copilot-cli"),
+    ("claude", CURSOR, "additional_context", "cursor-vscode"),
+    ("claude", VSCODE, "hookSpecificOutput", "Visual Studio Code"),
+]
+"""The runtime that a hook was installed for, what is sent, the member that is answered, and who is told."""
+
+
+def test_each_runtime_gets_its_own_form_also_from_a_hook_of_claudes_settings(world: Any) -> None:
+    for number, (runtime, sent, member, _) in enumerate(FORMS):
+        session = {name: f"s-{number}" for name in ("session_id", "sessionId", "conversation_id") if name in sent}
+        place = {"cwd": str(world.vault), "workspace_roots": [str(world.vault)]}
+        answer = hook(world, runtime, {**sent, **session, **place})
+        assert answer is not None and list(answer) == [member], (runtime, answer)
+        if runtime == "gemini":
+            inner = answer[member]
+            assert inner["hookEventName"] == "BeforeAgent" and "<" not in inner["additionalContext"]
+    assert [each["caller"] for each in volunteered(world)] == [caller for *_, caller in FORMS]
 
 
 TOLD = {
@@ -157,20 +163,6 @@ def test_of_the_recorded_events_those_that_take_context_are_told() -> None:
         assert (found and found.tell) == TOLD.get(f"{path.parent.name}/{path.stem}")
         if found is not None:
             assert found.runtime is RUNTIMES[path.parent.name] and found.folder == "/home/u/notes"
-
-
-def test_a_hook_of_claudes_settings_knows_who_else_runs_it(world: Any) -> None:
-    copilot = hook(world, "claude", {**COPILOT, "cwd": str(world.vault)})
-    assert copilot is not None and list(copilot) == ["additionalContext"]
-    cursor = hook(world, "claude", {**CURSOR, "workspace_roots": [str(world.vault)]})
-    assert cursor is not None and list(cursor) == ["additional_context"]
-    vscode = hook(world, "claude", {**VSCODE, "cwd": str(world.vault)})
-    assert vscode is not None and "hookSpecificOutput" in vscode
-    assert [each["caller"] for each in volunteered(world)] == [
-        "copilot-cli",
-        "cursor-vscode",
-        "Visual Studio Code",
-    ]
 
 
 def test_only_an_agent_that_works_for_a_vault_is_told_of_it(world: Any) -> None:

@@ -87,17 +87,6 @@ def test_a_path_that_a_renamed_note_has_left_belongs_to_the_next_note_of_that_na
         assert agent.told().splitlines()[1:-1] == ["pinned since: Budget.md"], "pins stay, and nobody edited one"
 
 
-def test_a_pin_that_was_only_counted_is_not_said_to_be_new(daemon: Any) -> None:
-    running = daemon(notes={f"{at}.md": f"# {at}\n" for at in range(52)})
-    with running.connect() as client:
-        agent = Agent(client, running.vault)
-        for at in range(52):
-            show(client, "note_pinned", note=f"{at}.md")
-        assert agent.told()
-        show(client, "note_unpinned", note="3.md")
-        assert agent.told().splitlines()[1:-1] == ["no longer pinned: 3.md"]
-
-
 # -- after a compaction the agent has nothing --
 
 
